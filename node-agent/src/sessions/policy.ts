@@ -1,9 +1,10 @@
-import type { AppSpec, EncoderInfo, NackCode, SessionAssign } from '@footlight/protocol/agent';
+import type { RefusalCode } from '@footlight/protocol';
+import type { AppSpec, EncoderInfo, SessionAssign } from '@footlight/protocol/agent';
 import type { ConsoleState } from '../console/host-console.ts';
-import { isBelow } from './resources/home.ts';
+import { isBelow } from './home/home-path.ts';
 
 /** Host facts for the decision about an assignment. */
-export interface HostFacts {
+export interface AssignFacts {
   /** State of the console. */
   console: ConsoleState;
   processRuntime: boolean;
@@ -18,7 +19,7 @@ export interface HostFacts {
 }
 
 export interface Refusal {
-  code: NackCode;
+  code: RefusalCode;
   error: string;
 }
 
@@ -26,7 +27,7 @@ export interface Refusal {
  * Whether this host accepts an assignment. Pure; reasons are checked in a fixed order.
  * @returns null when accepted
  */
-export function decideAssign(assign: SessionAssign, host: HostFacts): Refusal | null {
+export function decideAssign(assign: SessionAssign, host: AssignFacts): Refusal | null {
   const { video_topology } = assign;
   const consoleRefusal = video_topology === 'stream_only' ? null : CONSOLE_REFUSALS[host.console];
   const encodes = video_topology !== 'local_only';
@@ -41,11 +42,11 @@ const CONSOLE_REFUSALS: Record<ConsoleState, Refusal | null> = {
 };
 
 /** Whether this host accepts an app. Pure. @returns null when accepted */
-export function decideApp(app: AppSpec, host: HostFacts): Refusal | null {
+export function decideApp(app: AppSpec, host: AssignFacts): Refusal | null {
   return appRefusal(app, host) ?? homeRefusal(app, host);
 }
 
-function appRefusal(app: AppSpec, host: HostFacts): Refusal | null {
+function appRefusal(app: AppSpec, host: AssignFacts): Refusal | null {
   if (app.image !== '') {
     const pinned = /@sha256:[0-9a-f]{64}$/.test(app.image);
     if (!host.containerEngine) {
@@ -68,7 +69,7 @@ function appRefusal(app: AppSpec, host: HostFacts): Refusal | null {
   return null;
 }
 
-function homeRefusal(app: AppSpec, host: HostFacts): Refusal | null {
+function homeRefusal(app: AppSpec, host: AssignFacts): Refusal | null {
   if (!app.home) return null;
   const { provider, ref } = app.home;
   if (provider === 'volume')
@@ -80,7 +81,7 @@ function homeRefusal(app: AppSpec, host: HostFacts): Refusal | null {
   return null;
 }
 
-function streamRefusal(assign: SessionAssign, host: HostFacts): Refusal | null {
+function streamRefusal(assign: SessionAssign, host: AssignFacts): Refusal | null {
   const family = assign.encoder ?? host.encoderFamily;
   const { codec, width, height, h264_profile } = assign.stream;
   if (!host.gpus.includes(assign.gpu_index)) {
@@ -106,6 +107,6 @@ function breaksPasswd(text: string): boolean {
   return [...text].some((character) => character < ' ' || character === '\u007f' || character === ':');
 }
 
-function refuse(code: NackCode, error: string): Refusal {
+function refuse(code: RefusalCode, error: string): Refusal {
   return { code, error };
 }

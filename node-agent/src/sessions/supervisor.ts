@@ -1,5 +1,6 @@
 import type { Logger } from '@footlight/platform';
 import { type Clock, type Timer, within } from '@footlight/platform';
+import type { Open, SessionEndReason } from '@footlight/protocol';
 import {
   type ControlCommand,
   type ControlSignaling,
@@ -13,13 +14,14 @@ import {
 import type { ConsoleClaim, HostConsole } from '../console/host-console.ts';
 import { startXvfb } from '../display/xvfb.ts';
 import type { Verdict } from '../link/ack-store.ts';
-import { Session, type SessionDeps, type SessionPlan } from './life/session.ts';
-import { decideApp, decideAssign, type HostFacts } from './policy.ts';
-import { lastOwner } from './resources/home.ts';
+import { lastOwner } from './home/home.ts';
+import { Session } from './life/session.ts';
+import type { SessionDeps, SessionPlan } from './life/session-plan.ts';
+import { type AssignFacts, decideApp, decideAssign } from './policy.ts';
 import { NameHolders } from './resources/name-holders.ts';
 
 /** Host configuration at the moment of a launch. */
-export interface LaunchContext extends Omit<HostFacts, 'console'> {
+export interface LaunchContext extends Omit<AssignFacts, 'console'> {
   settings: Record<string, unknown>;
   media: SessionPlan['media'];
   /** Whether this host chose the home root; otherwise the control plane did. */
@@ -66,7 +68,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions, deps: Omit<SessionDeps, 'endNameHolders'>) {
     this.#options = options;
     this.#nameHolders = new NameHolders({ ...deps, sessions: () => this.#sessions.values() });
-    this.#deps = { ...deps, endNameHolders: () => this.#nameHolders.look() };
+    this.#deps = { ...deps, endNameHolders: () => this.#nameHolders.search() };
     this.#clock = deps.clock;
     this.#logger = deps.logger;
   }
@@ -143,7 +145,7 @@ export class Supervisor {
   }
 
   /** Ends all sessions for that reason and waits limitMs at most. Accepts no further assignment. */
-  async close(reason: string, limitMs: number): Promise<void> {
+  async close(reason: SessionEndReason, limitMs: number): Promise<void> {
     this.#closing = true;
     this.#orphanTimer?.cancel();
     this.#nameHolders.close();
@@ -244,7 +246,7 @@ export class Supervisor {
     return OK;
   }
 
-  #facts(): LaunchContext & HostFacts {
+  #facts(): LaunchContext & AssignFacts {
     return { ...this.#options.context(), console: this.#options.console.state };
   }
 
@@ -256,7 +258,7 @@ export class Supervisor {
   }
 
   /** Says that a session which this host does not hold has stopped. */
-  #reportUnknown(sessionId: string, reason: string): Verdict {
+  #reportUnknown(sessionId: string, reason: Open<SessionEndReason>): Verdict {
     // Each is kept until it was seen, and a control plane could name sessions without end.
     if (this.#unknownReports.length >= MAX_HOST_SESSIONS)
       return { ok: false, code: 'busy', error: 'too many reports wait to be seen' };

@@ -23,7 +23,7 @@ afterEach(() => host.clear());
 afterAll(() => host?.close());
 
 const screen = async () => {
-  const { width, height } = await host.desktop.ask<typeof FULL>((callback) =>
+  const { width, height } = await host.desktop.request<typeof FULL>((callback) =>
     host.desktop.client.GetGeometry(host.desktop.root, callback),
   );
   return { width, height };

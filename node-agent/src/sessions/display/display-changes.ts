@@ -1,9 +1,10 @@
 import { type Clock, within } from '@footlight/platform';
+import { DISPLAY_ACK_LIMIT_MS } from '@footlight/protocol/agent';
 import type { DisplayUpdate } from '../../media/worker/worker-messages.ts';
 import type { MediaWorker } from '../../media/worker/worker-pool.ts';
 
-/** Time limit of a size change, below the control plane's 5 s. */
-const LIMIT_MS = 4_500;
+/** Time limit of a size change: the ack must reach the control plane within its limit. */
+const LIMIT_MS = DISPLAY_ACK_LIMIT_MS - 500;
 const LATE = 'the display did not change in time';
 
 /**
@@ -32,12 +33,12 @@ export class DisplayChanges {
    */
   make(sizes: Omit<DisplayUpdate, 'type' | 'request'>): Promise<string | null> {
     const untilMs = this.#clock.monotonicMs() + LIMIT_MS;
-    const outcome = this.#last.then(() => this.#ask(sizes, untilMs));
+    const outcome = this.#last.then(() => this.#request(sizes, untilMs));
     this.#last = outcome;
     return outcome;
   }
 
-  async #ask(sizes: Omit<DisplayUpdate, 'type' | 'request'>, untilMs: number): Promise<string | null> {
+  async #request(sizes: Omit<DisplayUpdate, 'type' | 'request'>, untilMs: number): Promise<string | null> {
     const leftMs = untilMs - this.#clock.monotonicMs();
     if (leftMs <= 0) return LATE;
     this.#requests += 1;

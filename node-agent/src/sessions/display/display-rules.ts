@@ -1,5 +1,10 @@
 import type { SessionDisplayUpdate, StreamSpec, VideoTopology } from '@footlight/protocol/agent';
+import type { DisplayUpdate } from '../../media/worker/worker-messages.ts';
 
+/**
+ * Bounds of a requested display: 16 pixels (the smallest macroblock of H.264), scale 1 to 3 as on screens from 96
+ * to 288 dpi.
+ */
 const MIN_RENDER_PX = 16;
 const MIN_UI_SCALE = 1;
 const MAX_UI_SCALE = 3;
@@ -40,6 +45,22 @@ export function besideHostProblem(
   if (topology === 'stream_only') return null;
   if (render_width !== undefined) return 'a display beside the host keeps its size';
   return topology === 'local_only' && stream_width !== undefined ? 'the session is not streamed' : null;
+}
+
+/** The sizes of an accepted change, for the worker. Pure. */
+export function sizesOf(
+  change: Omit<SessionDisplayUpdate, 'type' | 'id' | 'session_id'>,
+): Omit<DisplayUpdate, 'type' | 'request'> {
+  const { render_width, render_height, ui_scale, stream_width, stream_height } = change;
+  return {
+    ...(render_width !== undefined && render_height !== undefined
+      ? { render: { width: render_width, height: render_height } }
+      : {}),
+    ...(ui_scale === undefined ? {} : { ui_scale }),
+    ...(stream_width !== undefined && stream_height !== undefined
+      ? { stream: { width: stream_width, height: stream_height } }
+      : {}),
+  };
 }
 
 function isSide(pixels: number | undefined, launch: number): boolean {

@@ -3,12 +3,10 @@ import { readdirSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { delay, systemClock } from '@footlight/platform';
+import { assignment, FakeControl } from '@footlight/test-harness/fake-control';
 import { afterEach, expect, test } from 'vitest';
 import { listProcesses } from '../../runtime/proc-table.ts';
 import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
-import { assignment } from '../../testing/assignments.ts';
-import { ControlStandIn } from '../../testing/control-stand-in.ts';
 import { commandOf, hasPasta, networkHolders, processesOf, tracesOf } from '../../testing/traces.ts';
 import { sessionDirs } from '../resources/record.ts';
 
@@ -32,21 +30,15 @@ afterEach(() => {
   agents = [];
 });
 
-function startAgent(control: ControlStandIn, stateDir: string, uid: number | null): ChildProcess {
+function startAgent(control: FakeControl, stateDir: string, uid: number | null): ChildProcess {
   const agent = startAgentProcess({ control, stateDir, uids: UIDS, uid });
   agents.push(agent);
   return agent;
 }
 
-/** How long until a condition holds, in milliseconds; fails after the limit. */
-async function timeUntil(what: string, holds: () => boolean): Promise<number> {
-  const began = performance.now();
-  while (!holds()) {
-    if (performance.now() - began > LIMIT_MS) throw new Error(`${what}: not within ${LIMIT_MS} ms`);
-    await delay(systemClock, 50);
-  }
-  return performance.now() - began;
-}
+/** Waits until a condition holds; fails after the limit. */
+const until = (message: string, holds: () => boolean) =>
+  expect.poll(holds, { message, timeout: LIMIT_MS }).toBe(true);
 
 test.each(USERS)(
   'kill -9 of an agent that runs as $name: all is gone by itself, the rest at its next start',
@@ -57,7 +49,7 @@ test.each(USERS)(
     const stateDir = join(home, 'state');
     await mkdir(stateDir, { mode: 0o711 });
     if (uid !== null) await chown(stateDir, uid, uid);
-    const control = await ControlStandIn.listen();
+    const control = await FakeControl.listen();
     try {
       const first = startAgent(control, stateDir, uid);
       await firstHeartbeat(first, control);
@@ -73,7 +65,7 @@ test.each(USERS)(
       // One serves the app, and one is kept for the next.
       const networks = process.getuid?.() === 0 && uid === null ? 2 : 0;
       const holders = () => networkHolders(first.pid ?? 0).filter(hasPasta);
-      await timeUntil('networks', () => holders().length === networks);
+      await until('networks', () => holders().length === networks);
       const held = holders();
       const workers = listProcesses().filter(
         (row) => row.ppid === first.pid && commandOf(row.pid).includes('worker-main'),
@@ -81,18 +73,16 @@ test.each(USERS)(
       expect(workers.length).toBeGreaterThan(0);
 
       first.kill('SIGKILL');
-      await timeUntil('processes', () => processesOf(body.session_id).length === 0);
-      await timeUntil('networks', () => held.every((pid) => commandOf(pid) === ''));
-      await timeUntil('media workers', () =>
-        workers.every(({ pid }) => !commandOf(pid).includes('worker-main')),
-      );
+      await until('processes', () => processesOf(body.session_id).length === 0);
+      await until('networks', () => held.every((pid) => commandOf(pid) === ''));
+      await until('media workers', () => workers.every(({ pid }) => !commandOf(pid).includes('worker-main')));
       expect(await readdir(join(stateDir, 'sessions'))).toEqual([
         basename(sessionDirs(stateDir, body.session_id).root),
       ]);
 
       const from = control.messages.length;
       startAgent(control, stateDir, uid);
-      await timeUntil('leftovers', () => readdirSync(join(stateDir, 'sessions')).length === 0);
+      await until('leftovers', () => readdirSync(join(stateDir, 'sessions')).length === 0);
       const register = await control.wait('register', () => true, from);
       expect(register.sessions).toEqual([]);
       expect(await tracesOf(stateDir, UIDS, [], [body.session_id])).toMatchObject({

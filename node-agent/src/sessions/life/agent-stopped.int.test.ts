@@ -2,22 +2,21 @@ import type { ChildProcess } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { assignment, FakeControl } from '@footlight/test-harness/fake-control';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
-import { assignment } from '../../testing/assignments.ts';
-import { ControlStandIn } from '../../testing/control-stand-in.ts';
 import { processesOf, tracesOf } from '../../testing/traces.ts';
 
 const UIDS: [number, number] = [71_040, 71_049];
 
-let control: ControlStandIn;
+let control: FakeControl;
 let home: string;
 let agent: ChildProcess;
 
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'footlight-stopped-'));
   await chmod(home, 0o711);
-  control = await ControlStandIn.listen();
+  control = await FakeControl.listen();
   agent = startAgentProcess({ control, stateDir: join(home, 'state'), uids: UIDS, uid: null });
   await firstHeartbeat(agent, control);
 });
@@ -80,7 +79,7 @@ test('a control plane that goes away and comes back finds the session still runn
   const port = control.port;
   control.cut();
   await control.close();
-  const back = await ControlStandIn.listen({}, port);
+  const back = await FakeControl.listen({}, port);
   control = back;
   const register = await back.wait('register');
   expect(register.sessions).toMatchObject([{ session_id: sessionId, state: 'running', viewer: false }]);

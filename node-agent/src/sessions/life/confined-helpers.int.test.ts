@@ -2,24 +2,24 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { assignment, FakeControl } from '@footlight/test-harness/fake-control';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Agent } from '../../agent.ts';
+import { makeCgroup, removeCgroupDirs } from '../../runtime/cgroups.ts';
 import { sessionProcesses } from '../../runtime/proc-table.ts';
-import { assignment } from '../../testing/assignments.ts';
-import { ControlStandIn } from '../../testing/control-stand-in.ts';
 import { startTestAgent } from '../../testing/test-agent.ts';
 import { commandOf } from '../../testing/traces.ts';
 
 const UIDS: [number, number] = [71_310, 71_310];
 
-let control: ControlStandIn;
+let control: FakeControl;
 let agent: Agent;
 let stateDir: string;
 
 beforeAll(async () => {
   stateDir = await mkdtemp(join(tmpdir(), 'footlight-confined-'));
   await chmod(stateDir, 0o711);
-  control = await ControlStandIn.listen();
+  control = await FakeControl.listen();
   agent = await startTestAgent({ control, stateDir: join(stateDir, 'state'), uids: UIDS });
   await control.wait('heartbeat');
 });
@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 test.runIf(process.getuid?.() === 0)(
-  'nothing of a session runs without a filter, no helper without a limit on its memory, and only its media worker in the network of the host',
+  'nothing of a session runs without a filter and a control group, no helper without a limit on its memory, and only its media worker in the network of the host',
   async () => {
     const body = assignment(['xterm']);
     await control.command(body);
@@ -40,6 +40,7 @@ test.runIf(process.getuid?.() === 0)(
     const processes = sessionProcesses(body.session_id, UIDS[0]).map(({ pid }) => ({
       command: commandOf(pid).replace(/^(\S*\/)?([\w-]+).*/s, '$2'),
       hasLimit: /^Max data size +\d/m.test(readFileSync(`/proc/${pid}/limits`, 'utf8')),
+      groups: readFileSync(`/proc/${pid}/cgroup`, 'utf8'),
       network: readlinkSync(`/proc/${pid}/ns/net`),
       threads: readdirSync(`/proc/${pid}/task`).map((thread) => statusOf(pid, thread)),
     }));
@@ -52,6 +53,8 @@ test.runIf(process.getuid?.() === 0)(
     expect(processes.filter(({ hasLimit }) => !hasLimit).map(({ command }) => command)).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/^(node|Xvfb|matchbox-window-manager|pulseaudio)$/)]),
     );
+    const outside = processes.filter(({ groups }) => !groups.includes(body.session_id));
+    if (canLimit()) expect(outside.map(({ command }) => command)).toEqual([]);
     const host = readlinkSync('/proc/self/ns/net');
     expect(processes.filter(({ network }) => network === host).map(({ command }) => command)).toEqual([
       'node',
@@ -59,6 +62,12 @@ test.runIf(process.getuid?.() === 0)(
     expect(new Set(helpers.map(({ network }) => network)).size).toBe(HELPERS.length);
   },
 );
+
+function canLimit(): boolean {
+  const group = makeCgroup('probe-of-the-helpers', { memoryBytes: 64 * 1024 * 1024, cpus: 0 });
+  removeCgroupDirs(group?.dirs ?? []);
+  return group !== null;
+}
 
 const HELPERS = ['Xvfb', 'matchbox-window-manager', 'pulseaudio'];
 const CONFINED = [/^Seccomp:\s+2$/m, /^NoNewPrivs:\s+1$/m];

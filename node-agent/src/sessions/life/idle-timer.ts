@@ -4,6 +4,8 @@ import type { Clock, Timer } from '@footlight/platform';
  * Ends a session without viewers: fires after idleMs without a viewer, counted from running or from the last
  * disconnect. Paused while the control plane is down, because a viewer could not reconnect, and then restarted from
  * zero.
+ *
+ * stopped ⇄ counting (one timer) → fired. Owner: the session; `running = false` at its end frees the timer.
  */
 export class IdleTimer {
   readonly #clock: Clock;

@@ -4,7 +4,7 @@ import type { Clock, Logger } from '@footlight/platform';
 import { errorText, within } from '@footlight/platform';
 import { removeDisplayFiles } from '../../display/display-number.ts';
 import { removeSessionCgroups } from '../../runtime/cgroups.ts';
-import { closeHome } from './home.ts';
+import { closeHome } from '../home/home.ts';
 import { endProcesses, type Quarantine, type SessionOwnership } from './quarantine.ts';
 import {
   homesOf,
@@ -77,14 +77,17 @@ async function removeSession(
     }
     if (ownUid !== null) {
       const places = () => ({ keep: homes, others: [sessionsDir(stateDir)] });
-      isClean = await sweep.sweep(ownUid, places, () => uids.release(ownUid));
+      isClean = await sweep.sweep(ownUid, places, async () => {
+        await removeSessionDirs(dirs);
+        uids.release(ownUid);
+      });
     }
     if (record?.display) await removeDisplayFiles(record.display);
     if (uid !== null) {
       for (const home of homes) await closeHome(home, { uid, gid: uid, groups: [] }).catch(() => undefined);
     }
     removeSessionCgroups(sessionId);
-    await removeSessionDirs(dirs);
+    await removeSessionDirs(dirs, !isClean);
   };
   try {
     await quarantine.release(ownership, () => free().finally(() => giveBack(!isClean)));

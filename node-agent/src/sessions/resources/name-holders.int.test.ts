@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { silentLogger, systemClock } from '@footlight/platform';
+import { isTerminal, type SessionStateName } from '@footlight/protocol';
+import { assignment, FakeControl } from '@footlight/test-harness/fake-control';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
-import { assignment } from '../../testing/assignments.ts';
-import { ControlStandIn } from '../../testing/control-stand-in.ts';
 import { NameHolders } from './name-holders.ts';
 
 const UIDS: [number, number] = [71_160, 71_169];
@@ -109,7 +109,7 @@ describe.runIf(root)('with a user of its own', () => {
       logger: silentLogger(),
       sessions: () => sessions,
     });
-    await holders.look();
+    await holders.search();
     return ended;
   }
 
@@ -135,14 +135,14 @@ describe.runIf(root)('with a user of its own', () => {
 });
 
 describe('where apps share the user of the agent', () => {
-  let control: ControlStandIn;
+  let control: FakeControl;
   let agent: ChildProcess;
 
   beforeAll(async () => {
     const stateDir = join(directory, 'state');
     await mkdir(stateDir, { mode: 0o711 });
     if (root) await chown(stateDir, NOBODY, NOBODY);
-    control = await ControlStandIn.listen();
+    control = await FakeControl.listen();
     agent = startAgentProcess({ control, stateDir, uids: UIDS, uid: root ? NOBODY : null });
     await firstHeartbeat(agent, control);
   });
@@ -166,7 +166,7 @@ describe('where apps share the user of the agent', () => {
 
   async function stop(session: string): Promise<void> {
     await control.command({ type: 'session_stop', session_id: session, reason: 'user_requested' });
-    await reports(session, isOver);
+    await reports(session, ({ state }) => isTerminal(state));
   }
 
   test.each([IN_DESCRIPTORS] as const)(
@@ -175,7 +175,7 @@ describe('where apps share the user of the agent', () => {
       const neighbour = await launch(['xterm']);
       expect(await reports(neighbour, isShown)).toMatchObject({ state: 'running' });
       const hostile = await launch(await python('take-all.py', TAKE_ALL + WAYS[way]));
-      expect(await reports(hostile, isOver)).toMatchObject({
+      expect(await reports(hostile, ({ state }) => isTerminal(state))).toMatchObject({
         state: 'failed',
         failure_code: 'display_name_taken',
       });
@@ -193,13 +193,9 @@ describe('where apps share the user of the agent', () => {
 
 interface Report {
   detail?: string | undefined;
-  state: string;
-}
-
-function isOver({ state }: Report): boolean {
-  return state === 'stopped' || state === 'failed';
+  state: SessionStateName;
 }
 
 function isShown(report: Report): boolean {
-  return report.detail === 'app presented' || isOver(report);
+  return report.detail === 'app presented' || isTerminal(report.state);
 }

@@ -2,10 +2,11 @@ import { readdir, readlink } from 'node:fs/promises';
 import type { Logger } from '@footlight/platform';
 import { type Clock, errorText, type Timer, within } from '@footlight/platform';
 import { DISPLAY_NUMBERS, SOCKET_DIR } from '../../display/display-number.ts';
-import { isHeldHere, listNamedSockets, type NamedSocket } from '../../platform/unix-names.ts';
+import { isHeldByAgent, listNamedSockets, type NamedSocket } from '../../linux/unix-names.ts';
 import { listProcesses, readProcess, SESSION_VARIABLE, startVariable } from '../../runtime/proc-table.ts';
 
-const LOOK_EVERY_MS = 5_000;
+/** A host that lacks names refuses launches for this long at most; a look reads all sockets of the host. */
+const SEARCH_PERIOD_MS = 5_000;
 /** Time for a launch to wait for the end of a session that holds every name. */
 const END_LIMIT_MS = 5_000;
 /** Descriptors read in one search (count). */
@@ -25,13 +26,13 @@ interface NameHolder {
 }
 
 /**
- * Sockets with the abstract name of a session display, except those of this process. Pure.
+ * Sockets with the abstract name of a session display, except those of this process.
  * @returns display number → socket
  */
 function takenNames(sockets: readonly NamedSocket[]): Map<number, NamedSocket> {
   const taken = new Map<number, NamedSocket>();
   for (const socket of sockets) {
-    if (isHeldHere(socket.inode)) continue;
+    if (isHeldByAgent(socket.inode)) continue;
     const number = displayOf(socket.name);
     if (number !== null) taken.set(number, socket);
   }
@@ -57,7 +58,7 @@ export class NameHolders {
   readonly #sessions: () => Iterable<NameHolder>;
   readonly #list: typeof listNamedSockets;
   #timer: Timer | null = null;
-  #looking: Promise<void> | null = null;
+  #searching: Promise<void> | null = null;
 
   constructor(deps: {
     clock: Clock;
@@ -73,7 +74,7 @@ export class NameHolders {
 
   /** Searches every five seconds from now on. */
   watch(): void {
-    this.#timer ??= this.#clock.setInterval(() => void this.look(), LOOK_EVERY_MS);
+    this.#timer ??= this.#clock.setInterval(() => void this.search(), SEARCH_PERIOD_MS);
   }
 
   close(): void {
@@ -82,14 +83,14 @@ export class NameHolders {
   }
 
   /** Ends every session that holds a name, and waits up to 5 s. Never throws. */
-  look(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = null;
+  search(): Promise<void> {
+    this.#searching ??= this.#search().finally(() => {
+      this.#searching = null;
     });
-    return this.#looking;
+    return this.#searching;
   }
 
-  async #look(): Promise<void> {
+  async #search(): Promise<void> {
     const live = [...this.#sessions()].filter(({ isEnding }) => !isEnding);
     if (live.length === 0) return;
     try {

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger, systemClock, systemRandom } from '@footlight/platform';
 import { ManualClock } from '@footlight/platform/testing';
+import { assignment } from '@footlight/test-harness/fake-control';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Displays } from '../../console/displays.ts';
 import { HostConsole } from '../../console/host-console.ts';
 import type { ReliableMessage } from '../../link/outbox.ts';
-import { assignment } from '../../testing/assignments.ts';
-import type { SessionDeps } from '../life/session.ts';
+import { HomeLocks } from '../home/home-locks.ts';
+import type { SessionDeps } from '../life/session-plan.ts';
 import { Supervisor } from '../supervisor.ts';
-import { HomeLocks } from './home-locks.ts';
 import { Quarantine } from './quarantine.ts';
 import { UidPool } from './uid-pool.ts';
 
@@ -158,7 +158,10 @@ test('a control plane that ends sessions without end has no more than 1,024 repo
   const { supervisor, ends } = await host(600, 600);
   const stop = () =>
     supervisor.command({
-      ...{ type: 'session_stop', id: randomUUID(), session_id: randomUUID(), reason: 'unknown here' },
+      type: 'session_stop',
+      id: randomUUID(),
+      session_id: randomUUID(),
+      reason: 'unknown_session',
     });
   const verdicts = await Promise.all(Array.from({ length: 1_100 }, stop));
   expect(verdicts.filter(({ ok }) => ok)).toHaveLength(1_024);

@@ -1,10 +1,10 @@
 import { silentLogger } from '@footlight/platform';
 import { ManualClock } from '@footlight/platform/testing';
 import { describe, expect, test } from 'vitest';
-import { HomeLocks } from './home-locks.ts';
+import { HomeLocks } from '../home/home-locks.ts';
+import { takeUserAndHomes } from '../home/user-and-homes.ts';
 import { Quarantine, type SessionOwnership } from './quarantine.ts';
 import { UidPool } from './uid-pool.ts';
-import { takeUserAndHomes } from './user-and-homes.ts';
 
 const UID = 70_000;
 const HOME = '/homes/alice';

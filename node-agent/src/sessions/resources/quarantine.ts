@@ -1,11 +1,10 @@
 import type { Logger } from '@footlight/platform';
-import { type Clock, delay, errorText, type Timer } from '@footlight/platform';
-import { sendSignal } from '../../runtime/child.ts';
+import { type Clock, errorText, type Timer } from '@footlight/platform';
+import { killUntilGone, sendSignal } from '../../runtime/child.ts';
 import { sessionProcesses } from '../../runtime/proc-table.ts';
 
-const KILL_ROUNDS = 100;
-const KILL_PERIOD_MS = 10;
-const LOOK_AGAIN_MS = 1_000;
+/** Interval of the attempts after the first second (killUntilGone). */
+const RETRY_MS = 1_000;
 
 /** User and homes of a session. */
 export interface SessionOwnership {
@@ -24,22 +23,20 @@ export function killProcesses({ sessionId, uid }: SessionOwnership): number {
 }
 
 /** Kills the remaining processes of a session, for 1 s at most. @returns whether none is left */
-export async function endProcesses(
+export function endProcesses(
   ownership: SessionOwnership,
   clock: Clock,
   kill: typeof killProcesses = killProcesses,
 ): Promise<boolean> {
-  for (let round = 0; round < KILL_ROUNDS; round++) {
-    if (kill(ownership) === 0) return true;
-    await delay(clock, KILL_PERIOD_MS);
-  }
-  return false;
+  return killUntilGone(clock, () => kill(ownership) === 0);
 }
 
 /**
  * Resources of ended sessions whose processes still live. SIGKILL ends a process at once, unless it is blocked in the
  * kernel by a disk or server that does not answer. User, home and directories of its session then stay taken, and it
  * is checked every second until it is gone.
+ *
+ * Owner: the agent. close() frees the timers; what is held then, the next agent process finds by its record.
  */
 export class Quarantine {
   readonly #clock: Clock;
@@ -63,7 +60,7 @@ export class Quarantine {
     if (await endProcesses(ownership, this.#clock, this.#kill)) return free();
     const { sessionId, uid, homes } = ownership;
     this.#logger.error({ session_id: sessionId, uid, homes }, 'session.processes_left');
-    this.#lookAgain(ownership, async () => {
+    this.#retry(ownership, async () => {
       try {
         await free();
         this.#logger.info({ session_id: sessionId, uid, homes }, 'session.processes_gone');
@@ -80,13 +77,13 @@ export class Quarantine {
     this.#timers.clear();
   }
 
-  #lookAgain(ownership: SessionOwnership, free: () => Promise<void>): void {
+  #retry(ownership: SessionOwnership, free: () => Promise<void>): void {
     if (this.#closed) return;
     const timer = this.#clock.setTimeout(() => {
       this.#timers.delete(timer);
       if (this.#kill(ownership) === 0) void free();
-      else this.#lookAgain(ownership, free);
-    }, LOOK_AGAIN_MS);
+      else this.#retry(ownership, free);
+    }, RETRY_MS);
     this.#timers.add(timer);
   }
 }

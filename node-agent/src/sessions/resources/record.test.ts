@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { linkSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { leftSessions, makeSessionDirs, STATE_DIR_BYTES, sessionDirs } from './record.ts';
+import { leftSessions, makeSessionDirs, STATE_DIR_BYTES, sessionDirs, writeRecord } from './record.ts';
 
 test('a session’s directory names its session, for any id', async () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'footlight-record-'));
@@ -26,4 +26,23 @@ test('the sound server’s socket can be bound below the longest state directory
   const stateDir = `/${'d'.repeat(STATE_DIR_BYTES - 1)}`;
   const socket = join(sessionDirs(stateDir, '0b253cc2-059b-4b22-b34d-5ad7a7949052').run, 'pulse.sock');
   expect(Buffer.byteLength(socket)).toBe(107);
+});
+
+test('an agent that is killed while it writes a record again leaves the former one whole', async () => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'footlight-record-'));
+  try {
+    const id = '0b253cc2-059b-4b22-b34d-5ad7a7949052';
+    const dirs = sessionDirs(stateDir, id);
+    await makeSessionDirs(dirs, null);
+    const record = { session_id: id, uid: 71_000, home: '/homes/alice/app', display: null };
+    await writeRecord(dirs, record);
+    // The file as the kernel has it until the new one is complete.
+    const former = join(stateDir, 'former');
+    linkSync(join(dirs.root, 'record.json'), former);
+    await writeRecord(dirs, { ...record, next_home: '/homes/alice/other' });
+    expect(JSON.parse(readFileSync(former, 'utf8'))).toEqual(record);
+    expect((await leftSessions(stateDir))[0]?.record?.next_home).toBe('/homes/alice/other');
+  } finally {
+    rmSync(stateDir, { recursive: true });
+  }
 });

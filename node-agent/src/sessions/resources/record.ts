@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
-import { chown, mkdir, open, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chown, mkdir, open, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { removeTree } from '../../runtime/belongings.ts';
+import { removeTree } from '../../runtime/owned-files.ts';
 import type { SessionDirs, SessionUser } from '../../runtime/runtime.ts';
 
 const recordSchema = z.object({
@@ -44,6 +44,7 @@ function sessionIdOf(directory: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
 }
 
+/** struct sockaddr_un has 108 bytes of path, the last of them zero. Source: unix(7). */
 const SOCKET_PATH_BYTES = 107;
 const LONGEST_SOCKET = join(
   'sessions',
@@ -98,12 +99,17 @@ export async function makeScratchHome(path: string, user: SessionUser | null): P
   }
 }
 
-export async function removeSessionDirs(dirs: SessionDirs): Promise<void> {
-  await removeTree(dirs.root);
+/** @param keepRecord files of the session's user may be left elsewhere, which the next agent has to know */
+export async function removeSessionDirs(dirs: SessionDirs, keepRecord = false): Promise<void> {
+  const { root, scratch, mounts, console } = dirs;
+  await Promise.all((keepRecord ? [scratch, mounts, console] : [root]).map(removeTree));
 }
 
+/** Replaces the record at once: half of one would leave the home open to the next holder of its uid. */
 export async function writeRecord(dirs: SessionDirs, record: SessionRecord): Promise<void> {
-  await writeFile(join(dirs.root, 'record.json'), JSON.stringify(record), { mode: 0o600 });
+  const file = join(dirs.root, 'record.json');
+  await writeFile(`${file}.new`, JSON.stringify(record), { mode: 0o600 });
+  await rename(`${file}.new`, file);
 }
 
 /** Sessions of an earlier agent; record is null if it was not written. */

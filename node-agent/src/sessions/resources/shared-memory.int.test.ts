@@ -2,11 +2,10 @@ import { type ChildProcess, execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { assignment, FakeControl } from '@footlight/test-harness/fake-control';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listProcesses } from '../../runtime/proc-table.ts';
 import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
-import { assignment } from '../../testing/assignments.ts';
-import { ControlStandIn } from '../../testing/control-stand-in.ts';
 
 const UIDS: [number, number] = [71_200, 71_209];
 
@@ -73,7 +72,7 @@ function ipcNamespace(pid: number): string {
 
 describe.runIf(process.getuid?.() === 0)('shared memory of sessions with users of their own', () => {
   let directory: string;
-  let control: ControlStandIn;
+  let control: FakeControl;
   let agent: ChildProcess;
 
   beforeAll(async () => {
@@ -82,7 +81,7 @@ describe.runIf(process.getuid?.() === 0)('shared memory of sessions with users o
     await chmod(directory, 0o711);
     const stateDir = join(directory, 'state');
     await mkdir(stateDir, { mode: 0o711 });
-    control = await ControlStandIn.listen();
+    control = await FakeControl.listen();
     agent = startAgentProcess({ control, stateDir, uids: UIDS, uid: null });
     await firstHeartbeat(agent, control);
   });

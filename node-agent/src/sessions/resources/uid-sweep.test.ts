@@ -21,7 +21,10 @@ beforeEach(() => {
 });
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
-const start = (uid: number) => sweep.sweep(uid, PLACES, () => freed.push(uid));
+const start = (uid: number) =>
+  sweep.sweep(uid, PLACES, async () => {
+    freed.push(uid);
+  });
 
 test('a quick search: the id is free at once', async () => {
   const swept = start(1);

@@ -1,6 +1,6 @@
 import type { Clock, Logger, Timer } from '@footlight/platform';
-import { within } from '@footlight/platform';
-import { removeBelongings } from '../../runtime/belongings.ts';
+import { errorText, within } from '@footlight/platform';
+import { removeOwnedFiles } from '../../runtime/owned-files.ts';
 
 /** Wait of a session's end for the search of its user's files. */
 export const SWEEP_WAIT_MS = 1_000;
@@ -8,6 +8,7 @@ export const SWEEP_WAIT_MS = 1_000;
 const FIRST_SEARCH_SECS = 10;
 /** Time limit of later searches, which run in the background. */
 const LATER_SEARCH_SECS = 300;
+/** A search that failed (a disk error, its limit) is repeated after this time. Chosen, not measured. */
 export const SWEEP_AGAIN_MS = 60_000;
 
 /** Places to search. */
@@ -22,20 +23,23 @@ export interface SweepPlaces {
  * Uids of ended sessions whose files in foreign directories are being removed. An id is free after a complete search;
  * until then the search is repeated once a minute. An app with millions of files makes every search slow, so a
  * session's end waits one second only, and later searches are serialized.
+ *
+ * A uid is searched → free, or searched → waiting (SWEEP_AGAIN_MS) → searched. Owner: the agent. close() frees the
+ * timers; the next agent process searches all uids.
  */
 export class UidSweep {
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #remove: typeof removeBelongings;
+  readonly #remove: typeof removeOwnedFiles;
   readonly #timers = new Set<Timer>();
   /** The later searches. */
   #queue: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  constructor(deps: { clock: Clock; logger: Logger; remove?: typeof removeBelongings }) {
+  constructor(deps: { clock: Clock; logger: Logger; remove?: typeof removeOwnedFiles }) {
     this.#clock = deps.clock;
     this.#logger = deps.logger;
-    this.#remove = deps.remove ?? removeBelongings;
+    this.#remove = deps.remove ?? removeOwnedFiles;
   }
 
   /**
@@ -44,7 +48,7 @@ export class UidSweep {
    * @param free called once if the search ends after this returns
    * @returns whether the search was complete within a second
    */
-  async sweep(uid: number, places: () => SweepPlaces, free: () => void): Promise<boolean> {
+  async sweep(uid: number, places: () => SweepPlaces, free: () => Promise<void>): Promise<boolean> {
     const search = this.#search(uid, places(), FIRST_SEARCH_SECS);
     const isClean = await within(this.#clock, SWEEP_WAIT_MS, search, null);
     if (isClean === true) return true;
@@ -60,10 +64,10 @@ export class UidSweep {
     this.#timers.clear();
   }
 
-  #settle(uid: number, places: () => SweepPlaces, free: () => void, isClean: boolean): void {
+  #settle(uid: number, places: () => SweepPlaces, free: () => Promise<void>, isClean: boolean): void {
     if (isClean) {
       this.#logger.info({ uid }, 'session.uid_free');
-      free();
+      free().catch((error) => this.#logger.error({ uid, error: errorText(error) }, 'session.not_removed'));
       return;
     }
     if (this.#closed) return;

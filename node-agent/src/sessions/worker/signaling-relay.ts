@@ -8,7 +8,7 @@ const HELD_LIMIT = 80;
  * Relays signaling from the link to a session's worker. Knows the newest attached browser socket: messages of older
  * ones are dropped, and an attach that comes before the worker's session waits.
  */
-export class Relay {
+export class SignalingRelay {
   readonly #send: (message: ParentMessage) => void;
   #conn: number | null = null;
   #attached = false;

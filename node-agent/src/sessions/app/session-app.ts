@@ -3,37 +3,32 @@ import type { Clock, Logger, Timer } from '@footlight/platform';
 import { errorText } from '@footlight/platform';
 import type { AppSpec, SessionSwapApp } from '@footlight/protocol/agent';
 import type { Verdict } from '../../link/ack-store.ts';
-import type { MediaWorker } from '../../media/worker/worker-pool.ts';
 import type { AppNetwork } from '../../runtime/network/app-network.ts';
-import type { RunningApp, Runtime, SessionDirs } from '../../runtime/runtime.ts';
+import type { RunningApp, Runtime } from '../../runtime/runtime.ts';
+import { aborted } from '../life/aborted.ts';
+import type { ScreenAndSound } from '../life/screen-and-sound.ts';
+import type { Input } from '../life/state.ts';
+import type { TraceEvents } from '../reports/trace-events.ts';
 import { makeScratchHome } from '../resources/record.ts';
-import type { UserAndHomes } from '../resources/user-and-homes.ts';
-import { sandboxHint } from '../sandbox-hint.ts';
-import { swapApps } from './app-swap.ts';
-import { LeftBehind } from './left-behind.ts';
-import type { Stage } from './stage.ts';
-import type { TraceEvents } from './trace-events.ts';
-import type { Input } from './transitions.ts';
+import type { SessionResources } from '../resources/session-resources.ts';
+import { swapApps } from '../swap/app-swap.ts';
+import type { SessionWorker } from '../worker/session-worker.ts';
+import { DaemonWatch } from './daemon-watch.ts';
+import { sandboxHint } from './sandbox-hint.ts';
 
 /** Dependencies of a session's app. */
-export interface AppWorld {
+export interface SessionAppDeps {
   sessionId: string;
   clock: Clock;
   logger: Logger;
   runtime: Runtime;
-  dirs: SessionDirs;
-  userAndHomes: UserAndHomes;
+  resources: Pick<SessionResources, 'dirs' | 'userAndHomes' | 'writeRecord'>;
   events: TraceEvents;
   /** Aborts when the session starts to end. */
   ended: AbortSignal;
   /** Time limit for an app to draw; 0 = none. */
   bootTimeoutSecs: number;
-  /** null: not assigned yet. */
-  worker(): MediaWorker | null;
-  /** Command prefix that enters the session's IPC namespace. */
-  enter(): readonly string[];
-  /** Writes the session's record, for cleanup after a crash of this process. */
-  writeRecord(): Promise<void>;
+  worker: Pick<SessionWorker, 'process' | 'enter'>;
   apply(input: Extract<Input, { kind: 'presented' | 'app_exited' | 'boot_timeout' | 'failure' }>): void;
   /** @param error null: the session has that app now */
   reportSwap(appId: string, error: string | null): void;
@@ -46,8 +41,8 @@ export interface AppWorld {
  * and the app that it leaves running is adopted here.
  */
 export class SessionApp {
-  readonly #world: AppWorld;
-  #stage: Stage | null = null;
+  readonly #deps: SessionAppDeps;
+  #screenAndSound: ScreenAndSound | null = null;
   #running: RunningApp | null = null;
   #launch: Promise<void> = Promise.resolve();
   /** The running app, and its catalog id. */
@@ -67,21 +62,21 @@ export class SessionApp {
   /** Watches for first windows (count); the first has number 0. */
   #watches = 0;
   #bootTimer: Timer | null = null;
-  readonly #leftBehind: LeftBehind;
+  readonly #daemonWatch: DaemonWatch;
 
-  constructor(appId: string, spec: AppSpec, world: AppWorld) {
-    this.#world = world;
+  constructor(appId: string, spec: AppSpec, deps: SessionAppDeps) {
+    this.#deps = deps;
     this.#appId = appId;
     this.#spec = spec;
-    this.#scratchHome = world.dirs.home;
-    this.#leftBehind = new LeftBehind(world.clock, () => {
+    this.#scratchHome = deps.resources.dirs.home;
+    this.#daemonWatch = new DaemonWatch(deps.clock, () => {
       if (this.#swap === null) this.#exited(this.#running, 0);
     });
     const close = () => {
       this.#bootTimer?.cancel();
-      this.#leftBehind.close();
+      this.#daemonWatch.close();
     };
-    world.ended.addEventListener('abort', close, { once: true });
+    deps.ended.addEventListener('abort', close, { once: true });
   }
 
   get appId(): string {
@@ -93,7 +88,7 @@ export class SessionApp {
     return this.#spec.tile;
   }
 
-  /** Prepares the first app while its stage opens; returns at once. */
+  /** Prepares the first app while screen and sound start; returns at once. */
   prepare(): void {
     this.#network = this.#openNetwork(this.#spec);
     // The launch, or the end, handles the rejection.
@@ -101,28 +96,28 @@ export class SessionApp {
   }
 
   /** Starts the first app; returns at once. */
-  launch(stage: Stage): void {
-    this.#stage = stage;
-    this.#launch = this.#launchOn(stage);
+  launch(screenAndSound: ScreenAndSound): void {
+    this.#screenAndSound = screenAndSound;
+    this.#launch = this.#launchOn(screenAndSound);
   }
 
   /** The app has drawn its first window. */
   drawn(): void {
     this.#hasDrawn = true;
     this.#bootTimer?.cancel();
-    this.#leftBehind.note({ drawn: true });
+    this.#daemonWatch.note({ drawn: true });
   }
 
   /** Number of shown windows. */
   set windows(count: number) {
-    this.#leftBehind.windows = count;
+    this.#daemonWatch.windows = count;
   }
 
   /** Starts a swap in a running session. A repeat of the same swap has no second effect. */
   change({ app_id, app }: Pick<SessionSwapApp, 'app_id' | 'app'>): Verdict {
     if (this.#swap !== null && this.#swap.appId !== app_id)
       return { ok: false, code: 'busy', error: 'the app of the session is being changed' };
-    if (this.#swap === null && app_id === this.#appId) this.#world.reportSwap(app_id, null);
+    if (this.#swap === null && app_id === this.#appId) this.#deps.reportSwap(app_id, null);
     else this.#swap ??= { appId: app_id, over: this.#changeOrFail(app_id, app) };
     return { ok: true };
   }
@@ -148,19 +143,19 @@ export class SessionApp {
     try {
       await this.#running?.stop(graceMs);
     } catch (error) {
-      this.#world.logger.error({ error: errorText(error) }, 'app.not_ended');
+      this.#deps.logger.error({ error: errorText(error) }, 'app.not_ended');
     }
   }
 
-  async #launchOn(stage: Stage): Promise<void> {
+  async #launchOn(screenAndSound: ScreenAndSound): Promise<void> {
     this.#onceDisplayAnswers(() => this.#armBootTimer());
     try {
-      const home = this.#world.userAndHomes.home ?? this.#scratchHome;
-      this.#adopt(await this.#start(stage, this.#spec, home), this.#hasDrawn);
+      const home = this.#deps.resources.userAndHomes.home ?? this.#scratchHome;
+      this.#adopt(await this.#start(screenAndSound, this.#spec, home), this.#hasDrawn);
     } catch (problem) {
       const error = errorText(problem);
       this.#onceDisplayAnswers(() =>
-        this.#world.apply({ kind: 'failure', failure_code: 'app_exited_early', error }),
+        this.#deps.apply({ kind: 'failure', failure_code: 'app_exited_early', error }),
       );
     }
   }
@@ -171,22 +166,22 @@ export class SessionApp {
    */
   #onceDisplayAnswers(run: () => void): void {
     const runUnlessEnded = () => {
-      if (!this.#world.ended.aborted) run();
+      if (!this.#deps.ended.aborted) run();
     };
-    this.#stage?.display.answers.then(runUnlessEnded, () => undefined);
+    this.#screenAndSound?.display.answers.then(runUnlessEnded, () => undefined);
   }
 
   #armBootTimer(): void {
-    const { bootTimeoutSecs, clock } = this.#world;
+    const { bootTimeoutSecs, clock } = this.#deps;
     if (bootTimeoutSecs === 0) return;
     this.#bootTimer = clock.setTimeout(
-      () => this.#world.apply({ kind: 'boot_timeout', afterSecs: bootTimeoutSecs }),
+      () => this.#deps.apply({ kind: 'boot_timeout', afterSecs: bootTimeoutSecs }),
       bootTimeoutSecs * 1000,
     );
   }
 
   async #openNetwork(spec: AppSpec): Promise<AppNetwork | null> {
-    const { logger, runtime } = this.#world;
+    const { logger, runtime } = this.#deps;
     const network = await runtime.openNetwork(spec);
     if (network === null) return null;
     if (network.problem !== null) logger.warn({ error: network.problem }, 'app.network_closed');
@@ -194,8 +189,9 @@ export class SessionApp {
   }
 
   /** @throws when it cannot be started */
-  async #start(stage: Stage, spec: AppSpec, home: string): Promise<RunningApp> {
-    const { sessionId, runtime, userAndHomes, dirs } = this.#world;
+  async #start(screenAndSound: ScreenAndSound, spec: AppSpec, home: string): Promise<RunningApp> {
+    const { sessionId, runtime, resources, worker } = this.#deps;
+    const { dirs, userAndHomes } = resources;
     const prepared = this.#network;
     this.#network = null;
     const network = await (prepared ?? this.#openNetwork(spec));
@@ -205,11 +201,11 @@ export class SessionApp {
       instance: this.#starts === 1 ? sessionId : `${this.#starts}-${sessionId}`,
       user: userAndHomes.user,
       dirs,
-      enter: this.#world.enter(),
+      enter: worker.enter,
       home,
-      display: stage.display.name,
-      displaySocket: stage.display.socket,
-      pulseServer: stage.audio?.server ?? null,
+      display: screenAndSound.display.name,
+      displaySocket: screenAndSound.display.socket,
+      pulseServer: screenAndSound.audio?.server ?? null,
       network,
     });
     if (network !== null) this.#reportLostNetwork(network, app);
@@ -223,7 +219,7 @@ export class SessionApp {
       isOver = true;
     });
     void network.exited.then(() => {
-      if (!isOver && !this.#world.ended.aborted) this.#world.logger.error({}, 'app.network_lost');
+      if (!isOver && !this.#deps.ended.aborted) this.#deps.logger.error({}, 'app.network_lost');
     });
   }
 
@@ -233,35 +229,36 @@ export class SessionApp {
    */
   #adopt(app: RunningApp, drawn: boolean): void {
     this.#running = app;
-    this.#leftBehind.note({ handedOver: false, drawn });
+    this.#daemonWatch.note({ handedOver: false, drawn });
     void app.exited.then(({ status }) => this.#onceDisplayAnswers(() => this.#exited(app, status)));
     void app.handedOver.then(() => {
-      if (this.#running === app && !this.#world.ended.aborted) this.#leftBehind.note({ handedOver: true });
+      if (this.#running === app && !this.#deps.ended.aborted) this.#daemonWatch.note({ handedOver: true });
     });
   }
 
   #exited(app: RunningApp | null, status: number | null): void {
-    if (this.#running !== app || this.#world.ended.aborted) return;
+    if (this.#running !== app || this.#deps.ended.aborted) return;
     if (this.#swap === null) {
       const hint = app === null ? undefined : sandboxHint(this.#spec, app.logTail());
-      this.#world.apply({ kind: 'app_exited', status, hint });
-    } else this.#world.events.send('app.exited', { status, policy: 'keep' });
+      this.#deps.apply({ kind: 'app_exited', status, hint });
+    } else this.#deps.events.send('app.exited', { status, policy: 'keep' });
   }
 
   async #changeOrFail(appId: string, spec: AppSpec): Promise<void> {
     try {
       await this.#changeTo(appId, spec);
     } catch (error) {
-      this.#world.apply({ kind: 'failure', failure_code: 'app_crashed', error: errorText(error) });
+      this.#deps.apply({ kind: 'failure', failure_code: 'app_crashed', error: errorText(error) });
     }
   }
 
   /** A failure keeps the old app, or ends the session. */
   async #changeTo(appId: string, spec: AppSpec): Promise<void> {
-    const stage = this.#stage;
+    const screenAndSound = this.#screenAndSound;
     const old = this.#running;
-    if (!stage || !old) return;
-    const { clock, dirs, ended, events, logger, userAndHomes } = this.#world;
+    if (!screenAndSound || !old) return;
+    const { clock, ended, events, logger, resources } = this.#deps;
+    const { dirs, userAndHomes } = resources;
     const from = { app: this.#appId, spec: this.#spec, home: userAndHomes.home ?? this.#scratchHome };
     const ref = spec.home?.ref;
     const sharedHome = ref !== undefined && ref === userAndHomes.home;
@@ -275,24 +272,24 @@ export class SessionApp {
       ended,
       old,
       sharedHome,
-      bootTimeoutMs: this.#world.bootTimeoutSecs * 1000,
+      bootTimeoutMs: this.#deps.bootTimeoutSecs * 1000,
       prepare: async () => {
         if (ref === undefined) await makeScratchHome(scratchHome, userAndHomes.user);
-        else if (!sharedHome) await userAndHomes.takeNext(ref, ended, () => this.#world.writeRecord());
+        else if (!sharedHome) await userAndHomes.takeNext(ref, ended, () => resources.writeRecord());
       },
       watch: () => this.#watchForWindow(),
-      startNew: () => this.#start(stage, spec, newHome),
+      startNew: () => this.#start(screenAndSound, spec, newHome),
       hint: (next) => sandboxHint(spec, next.logTail()),
       startOld: async () => {
         drawnAgain = (await this.#watchForWindow()).drawn;
-        return this.#start(stage, from.spec, from.home);
+        return this.#start(screenAndSound, from.spec, from.home);
       },
     });
     // The session's teardown gives both homes back.
     if (outcome.kind === 'ended') return;
     if (outcome.kind === 'lost') {
       this.#swap = null;
-      this.#world.apply({ kind: 'failure', failure_code: 'app_crashed', error: outcome.error });
+      this.#deps.apply({ kind: 'failure', failure_code: 'app_crashed', error: outcome.error });
       return;
     }
     if (!ended.aborted) await this.#settleHomes(outcome.kind === 'complete' && !sharedHome);
@@ -305,28 +302,29 @@ export class SessionApp {
     const { app } = outcome;
     this.#adopt(app, outcome.kind === 'complete' || (this.#hasDrawn && app === old));
     void (drawnAgain as Promise<void> | null)?.then(() => {
-      if (this.#running === app) this.#leftBehind.note({ drawn: true });
+      if (this.#running === app) this.#daemonWatch.note({ drawn: true });
     });
     if (outcome.kind === 'rolled_back') {
       logger.info({ app_id: appId, error: outcome.error }, 'swap.rolled_back');
       if (!this.#hasDrawn) this.#watchOldAppAgain();
-      this.#world.reportSwap(appId, outcome.error);
+      this.#deps.reportSwap(appId, outcome.error);
       return;
     }
     this.#spec = spec;
     this.#appId = appId;
     this.#scratchHome = scratchHome;
-    this.#world.apply({ kind: 'presented' });
+    this.#deps.apply({ kind: 'presented' });
     events.send('pipeline.source_swapped', { from_app: from.app, to_app: appId });
-    this.#world.reportSwap(appId, null);
+    this.#deps.reportSwap(appId, null);
   }
 
   /** @param moved the new app has its home; otherwise the home that was taken for it is released */
   async #settleHomes(moved: boolean): Promise<void> {
-    const { logger, userAndHomes } = this.#world;
+    const { logger, resources } = this.#deps;
+    const { userAndHomes } = resources;
     try {
       await (moved ? userAndHomes.moveToNext() : userAndHomes.dropNext());
-      await this.#world.writeRecord();
+      await resources.writeRecord();
     } catch (error) {
       logger.error({ error: errorText(error) }, 'swap.home_not_given_back');
     }
@@ -334,7 +332,7 @@ export class SessionApp {
 
   /** Watches for the first window of an app before its start. @returns when new windows are watched */
   async #watchForWindow(): Promise<{ drawn: Promise<void> }> {
-    const worker = this.#world.worker();
+    const worker = this.#deps.worker.process;
     if (!worker) throw new Error('the media worker is gone');
     this.#watches += 1;
     const number = this.#watches;
@@ -349,19 +347,13 @@ export class SessionApp {
       for (const off of offs) off();
     });
     worker.send({ type: 'watch_app', watch: number, only_new: true });
-    await Promise.race([watching, aborted(this.#world.ended)]);
+    await Promise.race([watching, aborted(this.#deps.ended)]);
     return { drawn };
   }
 
   /** The old app had not drawn before the swap: watch for its window again. */
   #watchOldAppAgain(): void {
-    this.#world.worker()?.send({ type: 'watch_app', watch: 0, only_new: false });
+    this.#deps.worker.process?.send({ type: 'watch_app', watch: 0, only_new: false });
     this.#armBootTimer();
   }
-}
-
-/** Settles when the signal is aborted. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

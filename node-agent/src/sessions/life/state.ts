@@ -1,5 +1,3 @@
-import { LAUNCH_STEPS } from '@footlight/protocol/agent';
-
 /**
  * The state machine of one session. Pure: facts in, next state and effects out.
  *
@@ -15,11 +13,19 @@ import { LAUNCH_STEPS } from '@footlight/protocol/agent';
  * torn down, and never as `stopping` before, because a failure while stopping counts as stopped.
  */
 
+import {
+  type FailureCode,
+  LAUNCH_STEPS,
+  type Open,
+  type SessionEndReason,
+  type SessionStateName,
+} from '@footlight/protocol';
+
 export type Phase = 'waiting' | 'preparing' | 'starting' | 'running' | 'ending' | 'ended';
 
 export type Ending =
-  | { state: 'stopped'; reason: string; appLog: boolean }
-  | { state: 'failed'; failure_code: string; error: string };
+  | { state: 'stopped'; reason: Open<SessionEndReason>; appLog: boolean }
+  | { state: 'failed'; failure_code: FailureCode; error: string };
 
 export interface Machine {
   readonly phase: Phase;
@@ -27,7 +33,7 @@ export interface Machine {
   readonly encodes: boolean;
   readonly startRequested: boolean;
   /** Home and sound are ready, and the display listens. */
-  readonly stageReady: boolean;
+  readonly screenReady: boolean;
   readonly workerReady: boolean;
   readonly appStarted: boolean;
   readonly encoderStarted: boolean;
@@ -39,7 +45,7 @@ export type Input =
   | { kind: 'home_busy' }
   | { kind: 'home_free' }
   | { kind: 'display_begun' }
-  | { kind: 'stage_ready' }
+  | { kind: 'screen_ready' }
   | { kind: 'worker_ready' }
   | { kind: 'start' }
   | { kind: 'encoding' }
@@ -47,22 +53,22 @@ export type Input =
   /** status null: ended by a signal. */
   /** hint: what the app seems to lack. */
   | { kind: 'app_exited'; status: number | null; hint?: string | undefined }
-  /** Requested from outside, or by the agent itself (idle_timeout, orphaned, agent_shutdown). */
-  | { kind: 'stop'; reason: string; graceMs: number }
-  | { kind: 'failure'; failure_code: string; error: string }
+  /** Requested by session_stop or by the agent itself. */
+  | { kind: 'stop'; reason: Open<SessionEndReason>; graceMs: number }
+  | { kind: 'failure'; failure_code: FailureCode; error: string }
   | { kind: 'boot_timeout'; afterSecs: number }
   | { kind: 'torn_down' };
 
 export type Effect =
   | { kind: 'report'; state: 'starting' | 'running'; detail: string }
-  | { kind: 'report_stopping'; reason: string }
+  | { kind: 'report_stopping'; reason: Open<SessionEndReason> }
   | { kind: 'launch_app' }
   | { kind: 'start_encoder' }
   | { kind: 'running' }
   | { kind: 'presented' }
   | { kind: 'app_ended'; status: number | null }
   /** graceMs: between SIGTERM and SIGKILL. */
-  | { kind: 'tear_down'; reason: string; graceMs: number }
+  | { kind: 'tear_down'; reason: Open<SessionEndReason>; graceMs: number }
   | { kind: 'report_end'; ending: Ending };
 
 export interface Step {
@@ -78,7 +84,7 @@ export function newMachine(encodes = true): Machine {
     phase: 'preparing',
     encodes,
     startRequested: false,
-    stageReady: false,
+    screenReady: false,
     workerReady: false,
     appStarted: false,
     encoderStarted: false,
@@ -88,9 +94,7 @@ export function newMachine(encodes = true): Machine {
 }
 
 /** State for the control plane; assigned = preparing or prepared, and not started. */
-export function heldState(
-  machine: Machine,
-): 'assigned' | 'starting' | 'running' | 'stopping' | 'stopped' | 'failed' {
+export function heldState(machine: Machine): Exclude<SessionStateName, 'pending'> {
   switch (machine.phase) {
     case 'waiting':
     case 'preparing':
@@ -116,18 +120,18 @@ export function step(machine: Machine, input: Input): Step {
   }
   switch (input.kind) {
     case 'home_busy':
-      if (machine.phase !== 'preparing' || machine.stageReady) return { machine, effects: [] };
+      if (machine.phase !== 'preparing' || machine.screenReady) return { machine, effects: [] };
       return detail({ ...machine, phase: 'waiting' }, LAUNCH_STEPS.waiting_home);
     case 'home_free': {
-      if (machine.stageReady) return { machine, effects: [] };
+      if (machine.screenReady) return { machine, effects: [] };
       const phase = machine.startRequested ? 'starting' : 'preparing';
       return detail({ ...machine, phase }, LAUNCH_STEPS.preparing_home);
     }
     case 'display_begun':
-      if (machine.stageReady) return { machine, effects: [] };
+      if (machine.screenReady) return { machine, effects: [] };
       return detail(machine, LAUNCH_STEPS.starting_display);
-    case 'stage_ready':
-      return proceed({ ...machine, stageReady: true });
+    case 'screen_ready':
+      return proceed({ ...machine, screenReady: true });
     case 'worker_ready':
       return proceed({ ...machine, workerReady: true });
     case 'start':
@@ -168,7 +172,7 @@ function detail(machine: Machine, text: string): Step {
 function proceed(machine: Machine): Step {
   const effects: Effect[] = [];
   let next = machine;
-  if (next.startRequested && next.stageReady && !next.appStarted) {
+  if (next.startRequested && next.screenReady && !next.appStarted) {
     next = { ...next, appStarted: true };
     effects.push(
       { kind: 'report', state: 'starting', detail: LAUNCH_STEPS.starting_app },
@@ -223,12 +227,12 @@ function appExited(machine: Machine, status: number | null, hint: string | undef
     };
   }
   const failed = machine.presented
-    ? fail(machine, 'app_crashed', `the app ${howItEnded(status)}`)
+    ? fail(machine, 'app_crashed', `the app ${describeExit(status)}`)
     : fail(machine, 'app_exited_early', endedEarly(status, hint));
   return { ...failed, effects: [ended, ...failed.effects] };
 }
 
-function howItEnded(status: number | null): string {
+function describeExit(status: number | null): string {
   return status === null ? 'was ended by a signal' : `exited with status ${status}`;
 }
 
@@ -237,10 +241,10 @@ export function endedEarly(status: number | null, hint: string | undefined): str
   const more = hint === undefined ? '' : `; ${hint}`;
   // Status 0 is no crash: the command finished, or passed its work to a running program.
   if (status === 0) return `the app ended without showing a window (exit status 0)${more}`;
-  return `the app ${howItEnded(status)} before it drew anything${more}`;
+  return `the app ${describeExit(status)} before it drew anything${more}`;
 }
 
-function fail(machine: Machine, failure_code: string, error: string): Step {
+function fail(machine: Machine, failure_code: FailureCode, error: string): Step {
   return {
     machine: end(machine, { state: 'failed', failure_code, error }),
     effects: [{ kind: 'tear_down', reason: failure_code, graceMs: FAILURE_GRACE_MS }],

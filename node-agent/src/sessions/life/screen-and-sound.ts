@@ -5,7 +5,7 @@ import type { HelperDeps, HelperOptions } from '../../display/helper.ts';
 import { startWindowManager, type WindowManager } from '../../display/window-manager.ts';
 import type { Display, StartDisplay } from '../../display/xvfb.ts';
 
-export interface StageOptions extends HelperOptions {
+export interface ScreenAndSoundOptions extends HelperOptions {
   startDisplay: StartDisplay;
   /** Cookie of the display, as in the session's file. */
   cookie: Buffer;
@@ -20,7 +20,7 @@ export interface StageOptions extends HelperOptions {
  * Screen and sound of one session: display server, window manager, sound server.
  * Teardown order: window manager and sound, then the display, because its end would make them log errors.
  */
-export class Stage {
+export class ScreenAndSound {
   readonly display: Display;
   /** null = a session without sound. */
   readonly audio: AudioServer | null;
@@ -48,10 +48,10 @@ export class Stage {
    * @throws when display or window manager do not start, or onDisplay fails; nothing is left running
    */
   static async open(
-    options: StageOptions,
+    options: ScreenAndSoundOptions,
     deps: HelperDeps,
     onDisplay: (display: Display) => Promise<void>,
-  ): Promise<Stage> {
+  ): Promise<ScreenAndSound> {
     // The display first, because it takes longer.
     const screen = options.startDisplay(options, options.cookie, deps);
     const sound = startSound(options, deps);
@@ -62,17 +62,17 @@ export class Stage {
       await (await sound).audio?.close();
       throw error;
     }
-    const [told, managed, { audio, problem }] = await Promise.all([
+    const [recorded, managed, { audio, problem }] = await Promise.all([
       settled(onDisplay(display)),
       settled(startWindowManager({ ...options, display: display.name }, deps)),
       sound,
     ]);
-    if (told.status === 'fulfilled' && managed.status === 'fulfilled')
-      return new Stage(display, managed.value, audio, problem);
+    if (recorded.status === 'fulfilled' && managed.status === 'fulfilled')
+      return new ScreenAndSound(display, managed.value, audio, problem);
     const windowManager = managed.status === 'fulfilled' ? managed.value : null;
     await Promise.allSettled([windowManager?.close(), audio?.close()]);
     await display.close();
-    throw [told, managed].find((result) => result.status === 'rejected')?.reason;
+    throw [recorded, managed].find((result) => result.status === 'rejected')?.reason;
   }
 
   async close(): Promise<void> {
@@ -82,7 +82,7 @@ export class Stage {
 }
 
 async function startSound(
-  options: StageOptions,
+  options: ScreenAndSoundOptions,
   deps: HelperDeps,
 ): Promise<{ audio: AudioServer | null; problem: string | null }> {
   if (!options.audio && !options.microphone) return { audio: null, problem: null };

@@ -1,7 +1,7 @@
 import type { Clock } from '@footlight/platform';
-import { cutUtf8, type JsonObject } from '@footlight/protocol';
+import type { JsonObject } from '@footlight/protocol';
 import { maxEventPayloadBytes, type SessionTraceEvent } from '@footlight/protocol/agent';
-import { isReliableEvent } from '@footlight/protocol/telemetry';
+import { type AgentEventType, isReliableEvent } from '@footlight/protocol/telemetry';
 import type { SessionLink } from './session-link.ts';
 
 /** Sends a session's trace events on the lane of their type, within the payload's bound. */
@@ -17,7 +17,7 @@ export class TraceEvents {
   }
 
   /** @param ts time of the event, epoch milliseconds; default: now */
-  send(event: string, payload: JsonObject, ts = this.#clock.nowMs()): void {
+  send(event: AgentEventType, payload: JsonObject, ts = this.#clock.nowMs()): void {
     const message = bounded({ type: 'session_trace_event', session_id: this.#sessionId, ts, event, payload });
     if (isReliableEvent(message.event)) this.#link.report(message);
     else this.#link.event(message);
@@ -28,5 +28,5 @@ export class TraceEvents {
 function bounded(message: SessionTraceEvent): SessionTraceEvent {
   const bytes = Buffer.byteLength(JSON.stringify(message.payload));
   if (bytes <= maxEventPayloadBytes(message.event)) return message;
-  return { ...message, event: 'agent.event_oversize', payload: { event: cutUtf8(message.event, 64), bytes } };
+  return { ...message, event: 'agent.event_oversize', payload: { event: message.event, bytes } };
 }

@@ -1,13 +1,21 @@
 import type { Clock } from '@footlight/platform';
 import type { HomeSpec } from '@footlight/protocol/agent';
 import type { SessionUser } from '../../runtime/runtime.ts';
+import type { SessionOwnership } from '../resources/quarantine.ts';
+import type { UidPool } from '../resources/uid-pool.ts';
 import { closeHome, HomeError, homeBytes, lastOwner, openHome } from './home.ts';
 import type { HomeLocks } from './home-locks.ts';
-import type { SessionOwnership } from './quarantine.ts';
-import type { UidPool } from './uid-pool.ts';
 
+/**
+ * The session that holds the home may still be ending. A launch that waits for longer fails with this reason.
+ */
 const HOME_WAIT_MS = 30_000;
+/** Shorter than for a launch, because the old app runs meanwhile and a person looks at it. */
 const SWAP_HOME_WAIT_MS = 10_000;
+/**
+ * Time for counting a home at its session's end, which waits for it; a home that takes longer is reported without
+ * a size.
+ */
 const HOME_SIZE_MS = 400;
 
 export interface UserAndHomesOptions {

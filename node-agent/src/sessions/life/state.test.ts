@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Effect, heldState, type Input, type Machine, newMachine, step } from './transitions.ts';
+import { type Effect, heldState, type Input, type Machine, newMachine, step } from './state.ts';
 
 /** Runs inputs one after the other and keeps what came out. */
 function run(inputs: Input[], from: Machine = newMachine()): { machine: Machine; effects: Effect[] } {
@@ -21,7 +21,7 @@ function details(effects: Effect[]): string[] {
 const PREPARED: Input[] = [
   { kind: 'home_free' },
   { kind: 'display_begun' },
-  { kind: 'stage_ready' },
+  { kind: 'screen_ready' },
   { kind: 'worker_ready' },
 ];
 const STARTED: Input[] = [...PREPARED, { kind: 'start' }];
@@ -45,7 +45,7 @@ const INPUTS: Input[] = [
   { kind: 'home_busy' },
   { kind: 'home_free' },
   { kind: 'display_begun' },
-  { kind: 'stage_ready' },
+  { kind: 'screen_ready' },
   { kind: 'worker_ready' },
   { kind: 'start' },
   { kind: 'encoding' },
@@ -115,7 +115,7 @@ describe('steps of a launch', () => {
   });
 
   test('the app does not wait for the worker, and the encoder waits for both', () => {
-    const { effects } = run([{ kind: 'home_free' }, { kind: 'start' }, { kind: 'stage_ready' }]);
+    const { effects } = run([{ kind: 'home_free' }, { kind: 'start' }, { kind: 'screen_ready' }]);
     expect(effects.map(({ kind }) => kind)).toContain('launch_app');
     expect(effects.map(({ kind }) => kind)).not.toContain('start_encoder');
     const early = run([{ kind: 'home_free' }, { kind: 'start' }, { kind: 'worker_ready' }]);
@@ -123,7 +123,7 @@ describe('steps of a launch', () => {
   });
 
   test('viewers may attach while the worker is still preparing', () => {
-    const { effects } = run([{ kind: 'home_free' }, { kind: 'start' }, { kind: 'stage_ready' }]);
+    const { effects } = run([{ kind: 'home_free' }, { kind: 'start' }, { kind: 'screen_ready' }]);
     expect(details(effects).at(-1)).toBe('starting encoder');
   });
 
@@ -206,7 +206,7 @@ describe('a session that is shown beside the host alone', () => {
   });
 
   test('waits for the watcher of its app', () => {
-    const early = run([{ kind: 'stage_ready' }, { kind: 'start' }], newMachine(false));
+    const early = run([{ kind: 'screen_ready' }, { kind: 'start' }], newMachine(false));
     expect(early.machine.phase).toBe('starting');
     expect(run([{ kind: 'worker_ready' }], early.machine).machine.phase).toBe('running');
   });

@@ -4,10 +4,10 @@ import type { AppSpec } from '@footlight/protocol/agent';
 import { describe, expect, test } from 'vitest';
 import type { MediaWorker } from '../../media/worker/worker-pool.ts';
 import type { AppExit, RunningApp, SessionDirs } from '../../runtime/runtime.ts';
-import type { UserAndHomes } from '../resources/user-and-homes.ts';
-import { WINDOWLESS_MS } from './left-behind.ts';
-import { type AppWorld, SessionApp } from './session-app.ts';
-import type { Stage } from './stage.ts';
+import type { UserAndHomes } from '../home/user-and-homes.ts';
+import type { ScreenAndSound } from '../life/screen-and-sound.ts';
+import { WINDOWLESS_MS } from './daemon-watch.ts';
+import { SessionApp, type SessionAppDeps } from './session-app.ts';
 
 const HOME = { provider: 'local', ref: '/homes/alice', container_path: '' } as const;
 const spec = (label: string): AppSpec => ({
@@ -70,14 +70,19 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
       openNetwork: async () => null,
       start: ({ label }) => new Promise((answer, refuse) => asked.push({ label, answer, refuse })),
     },
-    dirs: { home: '/s/home', scratch: '/s' } as SessionDirs,
-    userAndHomes: { home: HOME.ref, user: null, dropNext: async () => undefined } as unknown as UserAndHomes,
-    events: { send: () => undefined } as unknown as AppWorld['events'],
+    resources: {
+      dirs: { home: '/s/home', scratch: '/s' } as SessionDirs,
+      userAndHomes: {
+        home: HOME.ref,
+        user: null,
+        dropNext: async () => undefined,
+      } as unknown as UserAndHomes,
+      writeRecord: async () => undefined,
+    },
+    events: { send: () => undefined } as unknown as SessionAppDeps['events'],
     ended: end.signal,
     bootTimeoutSecs,
-    worker: () => worker as unknown as MediaWorker,
-    enter: () => [],
-    writeRecord: async () => undefined,
+    worker: { process: worker as unknown as MediaWorker, enter: [] },
     apply: (input) => {
       applied.push(input.kind);
       if (input.kind === 'app_exited') hints.push(input.hint);
@@ -104,13 +109,13 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
   return { app, applied, hints, clock, started, refused, waitsFor, end: () => end.abort() };
 }
 
-const stageOf = (answers: Promise<void>) =>
-  ({ display: { name: ':1', socket: '/x', answers }, audio: null }) as unknown as Stage;
-const STAGE = stageOf(Promise.resolve());
+const screenAndSoundOf = (answers: Promise<void>) =>
+  ({ display: { name: ':1', socket: '/x', answers }, audio: null }) as unknown as ScreenAndSound;
+const SCREEN = screenAndSoundOf(Promise.resolve());
 
 test('a session that ends while its old app comes back ends that one too', async () => {
   const { app, started, waitsFor, end } = session();
-  app.launch(STAGE);
+  app.launch(SCREEN);
   const old = await started('old');
   expect(app.change({ app_id: 'app-2', app: spec('new') })).toEqual({ ok: true });
   const next = await started('new');
@@ -126,7 +131,7 @@ test('a session that ends while its old app comes back ends that one too', async
 
 test('an app that does not end fails the session and nothing else', async () => {
   const { app, applied, started, end } = session();
-  app.launch(STAGE);
+  app.launch(SCREEN);
   const old = await started('old');
   old.stopProblem = new Error('the app does not end');
   app.change({ app_id: 'app-2', app: spec('new') });
@@ -139,7 +144,7 @@ test('an app that does not end fails the session and nothing else', async () => 
 
 test('an app that came back after a change that failed is not over before it drew again', async () => {
   const { app, applied, clock, started, waitsFor, end } = session();
-  app.launch(STAGE);
+  app.launch(SCREEN);
   await started('old');
   app.drawn();
   app.change({ app_id: 'app-2', app: spec('new') });
@@ -167,7 +172,7 @@ test.each([
   ['no such file', {}, undefined],
 ])('an app that ends and wrote %j tells what its spec lacks', async (log, more, hint) => {
   const { app, hints, started, end } = session({ ...spec('old'), ...more });
-  app.launch(STAGE);
+  app.launch(SCREEN);
   const running = await started('old');
   running.log = log;
   running.exit(1);
@@ -185,14 +190,14 @@ describe('an app that starts while its display server comes up', () => {
       answer = resolve;
       fail = () => reject(new Error('no memory'));
     });
-    return { stage: stageOf(answers), answer, fail };
+    return { screenAndSound: screenAndSoundOf(answers), answer, fail };
   };
   const settle = () => new Promise(setImmediate);
 
   test('its end counts once the server answers', async () => {
     const { app, applied, started } = session();
-    const { stage, answer } = comingUp();
-    app.launch(stage);
+    const { screenAndSound, answer } = comingUp();
+    app.launch(screenAndSound);
     (await started('old')).exit(1);
     await settle();
     expect(applied).toEqual([]);
@@ -205,8 +210,8 @@ describe('an app that starts while its display server comes up', () => {
     'one that %s says nothing where the server fails: that is the reason',
     async (what) => {
       const { app, applied, started, refused } = session();
-      const { stage, fail } = comingUp();
-      app.launch(stage);
+      const { screenAndSound, fail } = comingUp();
+      app.launch(screenAndSound);
       if (what === 'ends') (await started('old')).exit(1);
       else await refused('old');
       fail();
@@ -217,8 +222,8 @@ describe('an app that starts while its display server comes up', () => {
 
   test('its time to draw begins when the server answers', async () => {
     const { app, applied, clock, started, end } = session(spec('old'), 2);
-    const { stage, answer } = comingUp();
-    app.launch(stage);
+    const { screenAndSound, answer } = comingUp();
+    app.launch(screenAndSound);
     await started('old');
     clock.advance(3_000);
     expect(applied).toEqual([]);
@@ -232,8 +237,8 @@ describe('an app that starts while its display server comes up', () => {
 
   test('a session that ended meanwhile waits for no window', async () => {
     const { app, clock, started, end } = session(spec('old'), 2);
-    const { stage, answer } = comingUp();
-    app.launch(stage);
+    const { screenAndSound, answer } = comingUp();
+    app.launch(screenAndSound);
     await started('old');
     end();
     answer();

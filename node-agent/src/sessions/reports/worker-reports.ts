@@ -1,18 +1,13 @@
 import type { Clock, Logger } from '@footlight/platform';
 import { TokenBucket } from '@footlight/platform';
-import {
-  agentSignal,
-  type SessionMetrics,
-  sessionMetricsSchema,
-  sessionTraceEventSchema,
-} from '@footlight/protocol/agent';
+import { agentSignal, type SessionMetrics, sessionMetricsSchema } from '@footlight/protocol/agent';
 import { isReliableEvent } from '@footlight/protocol/telemetry';
 import type { WorkerMessage } from '../../media/worker/worker-messages.ts';
-import type { SessionLink } from '../life/session-link.ts';
-import type { TraceEvents } from '../life/trace-events.ts';
+import type { SessionLink } from './session-link.ts';
+import type { TraceEvents } from './trace-events.ts';
 
 type Said<T extends WorkerMessage['type']> = Extract<WorkerMessage, { type: T }>;
-type Kind = 'lossy_event' | 'reliable_event' | 'metrics' | 'signaling' | 'log';
+type Kind = 'lossy_event' | 'reliable_event' | 'metrics' | 'signaling' | 'log' | 'input_device';
 
 /** Limits of a worker's messages: long-term rate and burst. */
 const BUDGETS: Record<Kind, readonly [perSecond: number, burst: number]> = {
@@ -22,8 +17,13 @@ const BUDGETS: Record<Kind, readonly [perSecond: number, burst: number]> = {
   // Several offers with all their candidates.
   signaling: [50, 200],
   log: [10, 128],
+  // The worker makes 16 a minute at most. Each is logged.
+  input_device: [1, 32],
 };
-const TELL_EVERY_MS = 10_000;
+/** Fields of one log line, bytes of JSON: a worker could fill the host's log with few lines. */
+const LOG_FIELDS_BYTES = 4_096;
+/** A worker that repeats a line could fill the log; six lines a minute show that it goes on. */
+const REPORT_PERIOD_MS = 10_000;
 
 export interface WorkerReportsOptions {
   sessionId: string;
@@ -43,7 +43,7 @@ export class WorkerReports {
   readonly #options: WorkerReportsOptions;
   readonly #budgets: Record<Kind, TokenBucket>;
   #dropped: Partial<Record<Kind, number>> = {};
-  #toldAtMs = Number.NEGATIVE_INFINITY;
+  #reportedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: WorkerReportsOptions) {
     this.#options = options;
@@ -54,21 +54,19 @@ export class WorkerReports {
       metrics: budget('metrics'),
       signaling: budget('signaling'),
       log: budget('log'),
+      input_device: budget('input_device'),
     };
   }
 
   event({ event, ts, payload }: Said<'event'>): void {
-    if (!this.#allows(isReliableEvent(event) ? 'reliable_event' : 'lossy_event')) return;
-    // Its size is checked together with other events.
-    const { sessionId: session_id, events } = this.#options;
-    const head = { type: 'session_trace_event', session_id, ts, event, payload: {} };
-    if (sessionTraceEventSchema.safeParse(head).success) events.send(event, payload, ts);
+    if (this.#allows(isReliableEvent(event) ? 'reliable_event' : 'lossy_event'))
+      this.#options.events.send(event, payload, ts);
   }
 
   /** @param look values that the session adds; may scan all processes, so it is called only for forwarded messages */
   metrics(
     { ts, window_ms, metrics }: Said<'metrics'>,
-    look: () => Pick<SessionMetrics, 'app_launch_state' | 'idle_ends_in_s'>,
+    readState: () => Pick<SessionMetrics, 'app_launch_state' | 'idle_ends_in_s'>,
   ): void {
     if (!this.#allows('metrics')) return;
     const { sessionId: session_id, link } = this.#options;
@@ -78,7 +76,7 @@ export class WorkerReports {
       ts,
       window_ms,
       metrics,
-      ...look(),
+      ...readState(),
     });
     if (parsed.success) link.metrics(parsed.data);
   }
@@ -91,25 +89,33 @@ export class WorkerReports {
   }
 
   log({ level, event, fields }: Said<'log'>, worker: number): void {
-    if (this.#allows('log')) this.#options.logger[level]({ ...fields, worker }, event);
+    if (!this.#allows('log')) return;
+    const bytes = Buffer.byteLength(JSON.stringify(fields));
+    const kept = bytes <= LOG_FIELDS_BYTES ? fields : { oversize_bytes: bytes };
+    this.#options.logger[level]({ ...kept, worker }, event);
+  }
+
+  /** Whether a device that the worker has created may be looked up. */
+  takeInputDevice(): boolean {
+    return this.#allows('input_device');
   }
 
   /** Stops forwarding. */
   close(): void {
-    this.#tellDropped();
+    this.#reportDropped();
   }
 
   #allows(kind: Kind): boolean {
     const nowMs = this.#options.clock.monotonicMs();
     if (this.#budgets[kind].take(nowMs)) return true;
     this.#dropped[kind] = (this.#dropped[kind] ?? 0) + 1;
-    if (nowMs - this.#toldAtMs >= TELL_EVERY_MS) this.#tellDropped();
+    if (nowMs - this.#reportedAtMs >= REPORT_PERIOD_MS) this.#reportDropped();
     return false;
   }
 
-  #tellDropped(): void {
+  #reportDropped(): void {
     if (Object.keys(this.#dropped).length === 0) return;
-    this.#toldAtMs = this.#options.clock.monotonicMs();
+    this.#reportedAtMs = this.#options.clock.monotonicMs();
     this.#options.logger.warn({ dropped: this.#dropped }, 'session.worker_messages_dropped');
     this.#dropped = {};
   }

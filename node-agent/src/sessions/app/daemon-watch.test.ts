@@ -1,11 +1,11 @@
 import { ManualClock } from '@footlight/platform/testing';
 import { expect, test } from 'vitest';
-import { LeftBehind, WINDOWLESS_MS } from './left-behind.ts';
+import { DaemonWatch, WINDOWLESS_MS } from './daemon-watch.ts';
 
 function world() {
   const clock = new ManualClock();
   let over = 0;
-  const rule = new LeftBehind(clock, () => {
+  const rule = new DaemonWatch(clock, () => {
     over += 1;
   });
   return { clock, rule, over: () => over };

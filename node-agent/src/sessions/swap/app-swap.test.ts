@@ -1,7 +1,7 @@
 import { ManualClock } from '@footlight/platform/testing';
 import { describe, expect, test } from 'vitest';
 import type { AppExit, RunningApp } from '../../runtime/runtime.ts';
-import { type SwapStage, swapApps } from './app-swap.ts';
+import { type SwapSteps, swapApps } from './app-swap.ts';
 
 /** An app that does nothing but note in the common log what is done to it. */
 class FakeApp implements RunningApp {
@@ -39,7 +39,7 @@ class FakeApp implements RunningApp {
   }
 }
 
-function world(more: Partial<SwapStage> = {}) {
+function world(more: Partial<SwapSteps> = {}) {
   const log: string[] = [];
   const clock = new ManualClock();
   const end = new AbortController();
@@ -54,7 +54,7 @@ function world(more: Partial<SwapStage> = {}) {
   const newStarted = new Promise<void>((resolve) => {
     started = resolve;
   });
-  const stage: SwapStage = {
+  const steps: SwapSteps = {
     clock,
     ended: end.signal,
     hint: () => undefined,
@@ -77,7 +77,7 @@ function world(more: Partial<SwapStage> = {}) {
     },
     ...more,
   };
-  return { log, clock, old, next, again, draw, end: () => end.abort(), newStarted, outcome: swapApps(stage) };
+  return { log, clock, old, next, again, draw, end: () => end.abort(), newStarted, outcome: swapApps(steps) };
 }
 
 describe('a change of app', () => {

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
-import { SESSION_VARIABLE } from '../../runtime/proc-table.ts';
-import { nextLaunchState, runsTitle } from './launch-state.ts';
+import { SESSION_VARIABLE, startVariable } from '../../runtime/proc-table.ts';
+import { runsTitle } from './launch-progress.ts';
+import { nextLaunchState } from './launch-state.ts';
 
 describe('how far an app is', () => {
   test.each([
@@ -18,6 +20,30 @@ describe('how far an app is', () => {
     expect(nextLaunchState(before, facts)).toBe(after);
   });
 });
+
+/** Its environment is then 300 MB long, with the session at the beginning and the title at the end. */
+const MOVES_ITS_ENVIRONMENT = `
+import ctypes, os, struct, time
+SIZE = 300 << 20
+PR_SET_MM, PR_SET_MM_MAP = 35, 14
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+at = libc.mmap(None, SIZE, 3, 0x4022, -1, 0)
+session = b"${SESSION_VARIABLE}=" + os.environb[b"${SESSION_VARIABLE}"]
+title = b"SteamAppId=440"
+ctypes.memmove(at, session, len(session))
+ctypes.memmove(at + SIZE - len(title) - 1, title, len(title))
+fields = [None, None, None, *open("/proc/self/stat").read().rpartition(")")[2].split()]
+code, data, brk, stack, args = (26, 27), (45, 46), 47, 28, (48, 49)
+heap = [line.split()[0].split("-")[1] for line in open("/proc/self/maps") if "[heap]" in line]
+words = [int(fields[n]) for n in (*code, *data, brk)] + [int(heap[0], 16)]
+words += [int(fields[n]) for n in (stack, *args)] + [at, at + SIZE, 0]
+moved = struct.pack("<12QIi", *words, 0, -1)
+if libc.prctl(PR_SET_MM, PR_SET_MM_MAP, moved, len(moved), 0) != 0: raise OSError("prctl")
+print("moved", flush=True)
+time.sleep(60)
+`;
 
 describe('the title of a tile runs', () => {
   const SESSION = '11111111-1111-4111-8111-111111111111';
@@ -40,5 +66,16 @@ describe('the title of a tile runs', () => {
     await run({ [SESSION_VARIABLE]: SESSION, SteamAppId: '440' });
     await expect.poll(() => runs('steam')).toBe(true);
     expect(runs('elsewhere')).toBe(false);
+  });
+
+  test('a process that moves its environment to a mapping of 300 MB: the mapping is not read', async () => {
+    const child = spawn('/usr/bin/python3', ['-c', MOVES_ITS_ENVIRONMENT], {
+      env: { [SESSION_VARIABLE]: SESSION },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    ends.push(() => child.kill('SIGKILL'));
+    await once(child.stdout, 'data');
+    expect(startVariable(child.pid ?? 0, SESSION_VARIABLE)).toBe(SESSION);
+    expect(runs('steam')).toBe(false);
   });
 });

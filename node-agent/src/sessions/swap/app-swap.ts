@@ -1,8 +1,3 @@
-import type { Clock, Timer } from '@footlight/platform';
-import { errorText } from '@footlight/platform';
-import type { RunningApp } from '../../runtime/runtime.ts';
-import { endedEarly } from './transitions.ts';
-
 /**
  * One swap of apps on a running display.
  *
@@ -13,12 +8,17 @@ import { endedEarly } from './transitions.ts';
  * remaining app is left to the session's teardown.
  */
 
+import type { Clock, Timer } from '@footlight/platform';
+import { errorText } from '@footlight/platform';
+import type { RunningApp } from '../../runtime/runtime.ts';
+import { endedEarly } from '../life/state.ts';
+
 /** Grace of the old app, as for a stop. */
 const OLD_APP_GRACE_MS = 2_000;
 /** Grace of a new app that failed. */
 const NEW_APP_GRACE_MS = 500;
 
-export interface SwapStage {
+export interface SwapSteps {
   clock: Clock;
   /** Aborts when the session ends. */
   ended: AbortSignal;
@@ -48,8 +48,8 @@ export type SwapOutcome =
   | { kind: 'ended' };
 
 /** Never throws. Leaves only the app of its outcome running; after `ended` at most the old app. */
-export async function swapApps(stage: SwapStage): Promise<SwapOutcome> {
-  const { ended, old } = stage;
+export async function swapApps(steps: SwapSteps): Promise<SwapOutcome> {
+  const { ended, old } = steps;
   const isEnded = () => ended.aborted;
   let oldIsGone = false;
   void old.exited.then(() => {
@@ -57,14 +57,14 @@ export async function swapApps(stage: SwapStage): Promise<SwapOutcome> {
   });
   let next: RunningApp | null = null;
   try {
-    await stage.prepare();
+    await steps.prepare();
     if (isEnded()) return { kind: 'ended' };
-    if (stage.sharedHome) await old.stop(OLD_APP_GRACE_MS);
+    if (steps.sharedHome) await old.stop(OLD_APP_GRACE_MS);
     if (isEnded()) return { kind: 'ended' };
-    const { drawn } = await stage.watch();
+    const { drawn } = await steps.watch();
     if (isEnded()) return { kind: 'ended' };
-    next = await stage.startNew();
-    await hasDrawn(stage, next, drawn);
+    next = await steps.startNew();
+    await hasDrawn(steps, next, drawn);
     if (!isEnded()) {
       await old.stop(OLD_APP_GRACE_MS);
       if (!isEnded()) return { kind: 'complete', app: next };
@@ -85,7 +85,7 @@ export async function swapApps(stage: SwapStage): Promise<SwapOutcome> {
       // Ends processes that the old app left behind before its restart.
       await old.stop(0);
       if (isEnded()) return { kind: 'ended' };
-      return { kind: 'rolled_back', app: await stage.startOld(), error };
+      return { kind: 'rolled_back', app: await steps.startOld(), error };
     } catch (again) {
       return { kind: 'lost', error: `${error}; and the former app: ${errorText(again)}` };
     }
@@ -104,7 +104,7 @@ async function problemOf(work: Promise<void> | undefined): Promise<string | null
 
 /** @throws when the app ends first, draws nothing in time, or the session ends */
 async function hasDrawn(
-  { clock, bootTimeoutMs, ended, hint }: SwapStage,
+  { clock, bootTimeoutMs, ended, hint }: SwapSteps,
   app: RunningApp,
   drawn: Promise<void>,
 ): Promise<void> {

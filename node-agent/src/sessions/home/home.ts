@@ -1,18 +1,13 @@
 import { chmod, chown, lstat, mkdir, readdir, realpath } from 'node:fs/promises';
-import { join, relative, resolve, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { type Clock, within } from '@footlight/platform';
 import { startChild } from '../../runtime/child.ts';
-import { baseEnvironment } from '../../runtime/launch-line.ts';
+import { baseEnvironment } from '../../runtime/command-line.ts';
 import type { SessionUser } from '../../runtime/runtime.ts';
+import { isBelow } from './home-path.ts';
 
 /** A home that cannot be used; the message gives reason and path. */
 export class HomeError extends Error {}
-
-/** Whether a home's path is below the root, by text only; links are checked when it is opened. Pure. */
-export function isBelow(root: string, path: string): boolean {
-  const clean = resolve(path);
-  return clean === path && clean !== root && clean.startsWith(root.endsWith(sep) ? root : root + sep);
-}
 
 /**
  * The host's system, state and users. Paths of the control plane in these are refused as homes, otherwise it could
@@ -34,7 +29,7 @@ const OF_THE_HOST = [
   ],
 ];
 
-function refuseOfTheHost(path: string, stateDir: string): void {
+function refuseHostFolder(path: string, stateDir: string): void {
   const tree = [...OF_THE_HOST, stateDir].find((own) => path === own || path.startsWith(`${own}/`));
   if (tree !== undefined) throw new HomeError(`${path} lies in ${tree}, which is the host's own`);
 }
@@ -65,10 +60,10 @@ export async function openHome(
   if (!isBelow(root, ref)) throw new HomeError(`${ref} is not below the home root ${root}`);
   // An agent without root gives nothing away.
   const limits = user === null ? null : foreign;
-  if (limits) refuseOfTheHost(ref, limits.stateDir);
+  if (limits) refuseHostFolder(ref, limits.stateDir);
   await mkdir(root, { recursive: true, mode: 0o711 });
   const realRoot = await realpath(root);
-  if (limits) refuseOfTheHost(join(realRoot, relative(root, ref)), await realpath(limits.stateDir));
+  if (limits) refuseHostFolder(join(realRoot, relative(root, ref)), await realpath(limits.stateDir));
   const parts = relative(root, ref).split(sep);
   let path = realRoot;
   for (const [index, part] of parts.entries()) {
@@ -92,7 +87,8 @@ export async function openHome(
 export async function closeHome(ref: string, user: SessionUser | null): Promise<void> {
   if (!user) return;
   const info = await lstat(ref);
-  if (!info.isDirectory()) return;
+  // What an earlier agent left may be closed by now, or be another user's.
+  if (!info.isDirectory() || info.uid !== user.uid) return;
   await chown(ref, 0, user.gid);
   await chmod(ref, 0o700);
 }
@@ -122,13 +118,14 @@ async function makeDirectory(path: string, mode: number): Promise<void> {
 }
 
 async function giveHome(path: string, user: SessionUser): Promise<void> {
-  const info = await lstat(path);
-  if (info.gid !== user.gid) {
-    // Files of a former user, or of an administrator. A file with several links may be one of the host that an app
-    // linked here; its owner changes only if that was the former user.
-    const isOwn = ['(', '-type', 'd', '-o', '-links', '1', '-o', '-uid', String(info.gid), ')'];
+  const { gid } = await lstat(path);
+  if (gid !== user.gid) {
+    // Files of a former user, or of an administrator; not those of others that an app linked here.
+    //
+    // chown(1) walks by descriptors. A program with paths would follow a link that another session puts in the place
+    // of a directory: a process that entered the home while it was open to others may still be inside.
     const child = await startChild(
-      ['find', path, '-xdev', ...isOwn, '-exec', 'chown', '-h', `${user.uid}:${user.gid}`, '--', '{}', '+'],
+      ['chown', '-R', '-P', '-h', `--from=:${gid}`, '--', `${user.uid}:${user.gid}`, path],
       { env: baseEnvironment(process.env), cwd: '/' },
     );
     const { code } = await child.exited;
@@ -144,6 +141,7 @@ export async function homeBytes(path: string, clock: Clock, limitMs: number): Pr
   const child = await startChild(['nice', '-n', '19', 'du', '-sxB1', '--', path], {
     env: baseEnvironment(process.env),
     cwd: '/',
+    clock,
     onOutput: (chunk) => {
       if (output.length < 256) output += chunk.toString('latin1');
     },

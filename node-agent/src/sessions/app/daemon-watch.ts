@@ -5,9 +5,11 @@ export const WINDOWLESS_MS = 30_000;
 
 /**
  * Detects an app that has left only daemons: its first process exited with status 0, the app had drawn, and no window
- * has been shown for a while. Without this, a daemon such as gpg-agent would keep the session alive forever.
+ * has been shown for WINDOWLESS_MS. Without this, a daemon such as gpg-agent would keep the session alive forever.
+ *
+ * resting ⇄ waiting (one timer) → reported. Owner: the session's app; close() frees the timer.
  */
-export class LeftBehind {
+export class DaemonWatch {
   readonly #clock: Clock;
   readonly #onOver: () => void;
   #facts = { handedOver: false, drawn: false };

@@ -2,10 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { assignment, FakeControl } from '@footlight/test-harness/fake-control';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Agent } from '../../agent.ts';
-import { assignment } from '../../testing/assignments.ts';
-import { ControlStandIn } from '../../testing/control-stand-in.ts';
 import { startTestAgent } from '../../testing/test-agent.ts';
 import { processesOf, tracesOf } from '../../testing/traces.ts';
 
@@ -18,7 +17,7 @@ describe.runIf(process.getuid?.() === 0)('a disk of a host', () => {
   let directory: string;
   let state: string;
   let homes: string;
-  let control: ControlStandIn;
+  let control: FakeControl;
   let agent: Agent;
   let names = 0;
 
@@ -32,7 +31,7 @@ describe.runIf(process.getuid?.() === 0)('a disk of a host', () => {
       }
       chmodSync(disk, 0o711);
     }
-    control = await ControlStandIn.listen();
+    control = await FakeControl.listen();
     agent = await startTestAgent({ control, stateDir: state, uids: UIDS }, { SERVICE_HOME_ROOT: homes });
     await control.wait('heartbeat');
   });

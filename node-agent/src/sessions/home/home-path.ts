@@ -1,0 +1,7 @@
+import { resolve, sep } from 'node:path';
+
+/** Whether a home's path is below the root, by text only; links are checked when it is opened. Pure. */
+export function isBelow(root: string, path: string): boolean {
+  const clean = resolve(path);
+  return clean === path && clean !== root && clean.startsWith(root.endsWith(sep) ? root : root + sep);
+}

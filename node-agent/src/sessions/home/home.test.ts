@@ -1,0 +1,214 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { SessionUser } from '../../runtime/runtime.ts';
+import { closeHome, HomeError, lastOwner, openHome } from './home.ts';
+import { isBelow } from './home-path.ts';
+
+/** Puts a link to argv[1] in the place of a directory, and takes it away, without end. */
+const SWAP_FOR_LINK = `
+import os, sys
+print("ready", flush=True)
+while True:
+    os.rename("directory", "away")
+    os.symlink(sys.argv[1], "directory")
+    for _ in range(200): pass
+    os.unlink("directory")
+    os.rename("away", "directory")
+`;
+
+describe('homes', () => {
+  let root: string;
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'footlight-homes-'));
+  });
+
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  test('the way is made and closed to others', async () => {
+    const ref = join(root, 'homes/alice-1/game-2');
+    await openHome(join(root, 'homes'), ref, null);
+    expect(lstatSync(ref).mode & 0o777).toBe(0o700);
+    expect(lstatSync(join(root, 'homes/alice-1')).mode & 0o777).toBe(0o711);
+    await openHome(join(root, 'homes'), ref, null);
+  });
+
+  test.each(['link to a directory elsewhere', 'link as the home itself', 'file on the way'])(
+    '%s',
+    async (trick) => {
+      mkdirSync(join(root, 'elsewhere'));
+      mkdirSync(join(root, 'homes'));
+      if (trick === 'link to a directory elsewhere')
+        symlinkSync(join(root, 'elsewhere'), join(root, 'homes/alice'));
+      if (trick === 'link as the home itself') {
+        mkdirSync(join(root, 'homes/alice'));
+        symlinkSync(join(root, 'elsewhere'), join(root, 'homes/alice/game'));
+      }
+      if (trick === 'file on the way') symlinkSync('/etc/passwd', join(root, 'homes/alice'));
+      await expect(openHome(join(root, 'homes'), join(root, 'homes/alice/game'), null)).rejects.toThrow(
+        HomeError,
+      );
+    },
+  );
+
+  // Who owns the outer one could put a link in the place of the inner one while the agent changes its owner.
+  test.runIf(process.getuid?.() === 0)('one inside the home of a session is refused', async () => {
+    const [homes, user] = [join(root, 'homes'), { uid: 71_320, gid: 71_320, groups: [] }];
+    await openHome(homes, join(homes, 'alice'), user);
+    await expect(openHome(homes, join(homes, 'alice/game'), user)).rejects.toThrow(HomeError);
+    expect(readdirSync(join(homes, 'alice'))).toEqual([]);
+  });
+
+  describe.runIf(process.getuid?.() === 0)('below a root that the control plane chose', () => {
+    const user = { uid: 71_320, gid: 71_320, groups: [] };
+    const stateDir = () => join(root, 'state');
+    const open = (homes: string, ref: string) =>
+      openHome(homes, ref, user, { isSessionsGroup: (gid) => gid === 71_319, stateDir: stateDir() });
+    // Not below /tmp, which is no place for them either.
+    beforeEach(() => {
+      rmSync(root, { recursive: true });
+      root = mkdtempSync('/srv/footlight-homes-');
+      mkdirSync(stateDir());
+    });
+
+    test.each(['/etc', '/usr/local/bin', '/tmp/.X11-unix', '/etc/systemd/system.control'])(
+      'nothing in %s becomes a home',
+      async (place) => {
+        const ref = join(place, `footlight-of-a-test-${process.pid}`);
+        for (const homes of ['/', place]) await expect(open(homes, ref)).rejects.toThrow(HomeError);
+        expect(lstatSync(ref, { throwIfNoEntry: false })).toBeUndefined();
+      },
+    );
+
+    test('what is there already is given to a session only where it is one of their homes', async () => {
+      const [program, home] = [join(root, 'program'), join(root, 'home')];
+      for (const path of [program, home]) {
+        mkdirSync(path);
+        writeFileSync(join(path, 'file'), '');
+      }
+      chownSync(home, 0, 71_319);
+      symlinkSync('/etc', join(root, 'link'));
+      await expect(open(root, program)).rejects.toThrow('no home of a session');
+      await expect(open(root, join(stateDir(), 'sessions'))).rejects.toThrow(HomeError);
+      await expect(open(join(root, 'link'), join(root, 'link/of-a-test'))).rejects.toThrow('/etc');
+      await open(root, home);
+      await open(root, join(root, 'alice/game'));
+      expect([program, home].map((path) => lstatSync(path).uid)).toEqual([0, user.uid]);
+    });
+  });
+
+  test.runIf(process.getuid?.() === 0)(
+    'the next user gets its files, and no file of others that it names',
+    async () => {
+      const home = join(root, 'homes/alice');
+      const user = (uid: number): SessionUser => ({ uid, gid: uid, groups: [] });
+      const [former, next] = [user(71_320), user(71_321)];
+      await openHome(join(root, 'homes'), home, former);
+      const [own, twice, theirs] = [join(home, 'own'), join(home, 'twice'), join(home, 'theirs')];
+      for (const path of [own, twice]) writeFileSync(path, '');
+      for (const path of [own, twice]) chownSync(path, former.uid, former.gid);
+      linkSync(twice, join(home, 'again'));
+      // Where fs.protected_hardlinks is 0, an app can make this one.
+      writeFileSync(join(root, 'shadow'), '');
+      linkSync(join(root, 'shadow'), theirs);
+      await closeHome(home, former);
+      await openHome(join(root, 'homes'), home, next);
+      expect([own, twice, theirs].map((path) => lstatSync(path).uid)).toEqual([next.uid, next.uid, 0]);
+    },
+  );
+
+  test.runIf(process.getuid?.() === 0)(
+    'a session inside an open home of another cannot lead the change of its owner out of it',
+    { timeout: 30_000 },
+    async () => {
+      const home = join(root, 'homes/alice');
+      const user = (uid: number): SessionUser => ({ uid, gid: uid, groups: [] });
+      const [former, others] = [user(71_320), user(71_322)];
+      const names = Array.from({ length: 2_000 }, (_, index) => `file-${index}`);
+      const makeFiles = (dir: string, { uid, gid }: { uid: number; gid: number }) => {
+        mkdirSync(dir);
+        for (const name of names) writeFileSync(join(dir, name), '');
+        for (const path of [dir, ...names.map((name) => join(dir, name))]) chownSync(path, uid, gid);
+      };
+      await openHome(join(root, 'homes'), home, former);
+      const open = join(home, 'open');
+      mkdirSync(open);
+      chmodSync(open, 0o777);
+      makeFiles(join(open, 'directory'), former);
+      const hosts = join(root, 'hosts');
+      makeFiles(hosts, { uid: 0, gid: 0 });
+      const swapping = spawn('python3', ['-c', SWAP_FOR_LINK, hosts], {
+        cwd: open,
+        uid: others.uid,
+        gid: others.gid,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      await once(swapping.stdout, 'data');
+      let at = former;
+      for (let round = 0; round < 20; round++) {
+        await closeHome(home, at);
+        at = user(71_330 + round);
+        // It may find a link where a directory was, and then refuses the home.
+        await openHome(join(root, 'homes'), home, at).catch((error) =>
+          expect(error).toBeInstanceOf(HomeError),
+        );
+      }
+      swapping.kill('SIGKILL');
+      await once(swapping, 'exit');
+      const owners = new Set(['', ...names].map((name) => lstatSync(join(hosts, name)).uid));
+      expect([...owners]).toEqual([0]);
+    },
+  );
+
+  test.each(['elsewhere/game', 'homes/../elsewhere/game', 'homes', 'homes2/game'])(
+    '%s is not below the root: refused, and nothing is made',
+    async (path) => {
+      mkdirSync(join(root, 'homes'));
+      await expect(openHome(join(root, 'homes'), `${root}/${path}`, null)).rejects.toThrow(HomeError);
+      expect(readdirSync(root)).toEqual(['homes']);
+      expect(readdirSync(join(root, 'homes'))).toEqual([]);
+    },
+  );
+
+  test('a home root that is itself reached through a link is fine', async () => {
+    mkdirSync(join(root, 'disk'));
+    symlinkSync(join(root, 'disk'), join(root, 'homes'));
+    await openHome(join(root, 'homes'), join(root, 'homes/alice/game'), null);
+    expect(lstatSync(join(root, 'disk/alice/game')).isDirectory()).toBe(true);
+  });
+
+  test('a missing home has no last owner', async () => {
+    expect(await lastOwner(join(root, 'nothing'))).toBeNull();
+    chmodSync(root, 0o700);
+  });
+
+  test('no text leads out of the root', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('..', '.', 'a', '/', 'homes', ''), { maxLength: 8 }), (parts) => {
+        const path = `/srv/homes/${parts.join('/')}`;
+        if (!isBelow('/srv/homes', path)) return;
+        expect(path.startsWith('/srv/homes/')).toBe(true);
+        expect(path.split('/')).not.toContain('..');
+      }),
+    );
+    expect(isBelow('/srv/homes', '/srv/homes')).toBe(false);
+    expect(isBelow('/srv/homes', '/srv/homes2/a')).toBe(false);
+    expect(isBelow('/', '/a')).toBe(true);
+  });
+});

@@ -1,0 +1,48 @@
+import type { Clock, Logger, Random } from '@footlight/platform';
+import type { SessionAssign } from '@footlight/protocol/agent';
+import type { StartDisplay } from '../../display/xvfb.ts';
+import type { EncoderChoice } from '../../media/worker/worker-messages.ts';
+import type { MediaWorkerPool } from '../../media/worker/worker-pool.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import type { HomeLocks } from '../home/home-locks.ts';
+import type { SessionLink } from '../reports/session-link.ts';
+import type { Quarantine } from '../resources/quarantine.ts';
+import type { UidPool } from '../resources/uid-pool.ts';
+import type { UidSweep } from '../resources/uid-sweep.ts';
+
+/** Decisions of the supervisor about a session before its start. */
+export interface SessionPlan {
+  assign: SessionAssign;
+  /** Starts the session's display. */
+  startDisplay: StartDisplay;
+  uid: number | null;
+  /** Groups of the session's user for its GPU. */
+  groups: number[];
+  homeRoot: string;
+  /** Whether this host chose the home root; otherwise the control plane did. */
+  ownsHomeRoot: boolean;
+  encoder: EncoderChoice;
+  /** Host settings in force at this launch. */
+  settings: Record<string, unknown>;
+  media: { addresses: string[] | null; ports: [number, number] | null };
+}
+
+/** What all sessions of the host share. */
+export interface SessionDeps {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  link: SessionLink;
+  workers: MediaWorkerPool;
+  runtime: Runtime;
+  homes: HomeLocks;
+  quarantine: Quarantine;
+  sweep: UidSweep;
+  /** Display, sound server and window manager get empty network namespaces. */
+  helpersWithoutNetwork: boolean;
+  /** null: the agent is not root, and sessions share its user. */
+  uids: UidPool | null;
+  stateDir: string;
+  /** Ends sessions whose apps hold names of displays, with a short wait. */
+  endNameHolders(): Promise<void>;
+}

@@ -1,0 +1,78 @@
+import { type Clock, type Logger, plainText } from '@footlight/platform';
+import { cutUtf8 } from '@footlight/protocol';
+import type { SessionState } from '@footlight/protocol/agent';
+import type { Ending } from '../life/state.ts';
+import type { SessionLink } from './session-link.ts';
+
+/** What remains of an ended session. */
+export interface Remains {
+  /** Last lines of the app's output; "" for none. */
+  logTail: string;
+  /** Size of the home; null: without a home, or unknown. */
+  homeBytes: number | null;
+}
+
+/** Reports of one session's state, in the order of the calls. The last one is end(); nothing is held afterwards. */
+export class SessionReports {
+  readonly #sessionId: string;
+  readonly #link: Pick<SessionLink, 'report'>;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #silent = false;
+  #lastSeq = 0;
+
+  constructor(sessionId: string, link: Pick<SessionLink, 'report'>, clock: Clock, logger: Logger) {
+    this.#sessionId = sessionId;
+    this.#link = link;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** Number of the newest report; after the control plane has seen it, an ended session may be forgotten. */
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  /** Sends nothing from now on: this agent restarts, and its successor reports. */
+  silence(): void {
+    this.#silent = true;
+  }
+
+  send(fields: Omit<SessionState, 'type' | 'seq' | 'session_id' | 'ts'>): void {
+    if (this.#silent) return;
+    this.#lastSeq = this.#link.report({
+      type: 'session_state',
+      session_id: this.#sessionId,
+      ts: this.#clock.nowMs(),
+      ...fields,
+    });
+  }
+
+  /** @param error null: the session has that app now */
+  swap(app_id: string, error: string | null): void {
+    const swap: SessionState['swap'] =
+      error === null
+        ? { app_id, result: 'complete' }
+        : { app_id, result: 'rolled_back', error: cutUtf8(plainText(error), 256) };
+    this.send({ state: 'running', swap });
+  }
+
+  end(ending: Ending, { logTail, homeBytes }: Remains): void {
+    const tail = logTail === '' ? {} : { app_log_tail: logTail };
+    const size = homeBytes === null ? {} : { home_bytes: homeBytes };
+    if (ending.state === 'failed') {
+      const { failure_code } = ending;
+      this.#logger.warn({ failure_code, error: ending.error }, 'session.failed');
+      this.send({
+        state: 'failed',
+        failure_code,
+        error: cutUtf8(plainText(ending.error), 512),
+        ...tail,
+        ...size,
+      });
+    } else {
+      this.#logger.info({ reason: ending.reason }, 'session.stopped');
+      this.send({ state: 'stopped', reason: ending.reason, ...(ending.appLog ? tail : {}), ...size });
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import type { DisplayRecord } from '../../display/display-number.ts';
+import { enterCgroup, makeCgroup, removeSessionCgroups, type SessionCgroup } from '../../runtime/cgroups.ts';
+import type { SessionDirs } from '../../runtime/runtime.ts';
+import { UserAndHomes } from '../home/user-and-homes.ts';
+import type { SessionDeps, SessionPlan } from '../life/session-plan.ts';
+import { makeSessionDirs, removeSessionDirs, sessionDirs, sessionsDir, writeRecord } from './record.ts';
+
+/**
+ * Limits of a session's helpers and media worker together. Memory: the limits of each of them (worker 3 GiB, display
+ * 2 GiB, sound server and window manager), and room for what those leave out.
+ */
+const HELPER_LIMITS = { memoryBytes: 7 * 1024 ** 3, cpus: 0, pids: 2_048 };
+
+/**
+ * What a session holds on the host besides its processes: user and homes, directories, control groups, and the record
+ * of them. The record exists before the session's first process, so that an agent that starts after a crash finds
+ * everything. release() gives all back, after the last process.
+ */
+export class SessionResources {
+  readonly dirs: SessionDirs;
+  readonly userAndHomes: UserAndHomes;
+  readonly #sessionId: string;
+  readonly #deps: Pick<SessionDeps, 'homes' | 'quarantine' | 'stateDir' | 'sweep' | 'uids'>;
+  #display: DisplayRecord | null = null;
+  /** Of the helpers; null: none, or not possible here. */
+  #helpers: SessionCgroup | null = null;
+
+  constructor(plan: SessionPlan, deps: SessionDeps) {
+    const { assign } = plan;
+    this.#sessionId = assign.session_id;
+    this.#deps = deps;
+    this.dirs = sessionDirs(deps.stateDir, assign.session_id);
+    this.userAndHomes = new UserAndHomes(
+      { ...plan, home: assign.app.home, stateDir: deps.stateDir },
+      deps.homes,
+      deps.uids,
+    );
+  }
+
+  /** Call when the home is taken, which decides the user. */
+  async makeDirs(): Promise<void> {
+    const { user } = this.userAndHomes;
+    if (user !== null) this.#helpers = makeCgroup(`helpers-${this.#sessionId}`, HELPER_LIMITS);
+    await makeSessionDirs(this.dirs, user);
+  }
+
+  /**
+   * Puts a helper or the media worker into the session's control group. An app or viewer that takes one over must not
+   * take memory, processor time and process numbers from the host.
+   */
+  confine(pid: number): void {
+    enterCgroup(this.#helpers?.procsFiles ?? [], pid);
+  }
+
+  /** Writes the record with this display. */
+  async recordDisplay(display: DisplayRecord): Promise<void> {
+    this.#display = display;
+    await this.writeRecord();
+  }
+
+  async writeRecord(): Promise<void> {
+    const [home, next] = this.userAndHomes.homes;
+    await writeRecord(this.dirs, {
+      session_id: this.#sessionId,
+      uid: this.userAndHomes.uid,
+      home: home ?? null,
+      ...(next === undefined ? {} : { next_home: next }),
+      display: this.#display,
+    });
+  }
+
+  /** Ends the session's remaining processes and then gives everything back: before this returns, or later. */
+  async release(): Promise<void> {
+    const { uid, homes } = this.userAndHomes;
+    await this.#deps.quarantine.release({ sessionId: this.#sessionId, uid, homes }, () => this.#giveBack());
+  }
+
+  async #giveBack(): Promise<void> {
+    const { uid, homes } = this.userAndHomes;
+    let isClean = uid === null;
+    try {
+      if (uid !== null) {
+        const { stateDir, homes: locks, sweep, uids } = this.#deps;
+        const places = () => ({ keep: homes, others: [sessionsDir(stateDir), ...locks.taken] });
+        isClean = await sweep.sweep(uid, places, async () => {
+          await removeSessionDirs(this.dirs);
+          uids?.release(uid);
+        });
+      }
+      removeSessionCgroups(this.#sessionId);
+      await removeSessionDirs(this.dirs, !isClean);
+    } finally {
+      await this.userAndHomes.giveBack(!isClean);
+    }
+  }
+}

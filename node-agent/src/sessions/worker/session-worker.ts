@@ -1,0 +1,267 @@
+import { type Clock, delay, errorText, type Logger, within } from '@footlight/platform';
+import type { Open, SessionEndReason } from '@footlight/protocol';
+import type { ControlSignaling, SessionMetrics } from '@footlight/protocol/agent';
+import { GRANT_AGAIN_MS, grantDevice } from '../../input/device-access.ts';
+import type { DisplayUpdate, ParentMessage } from '../../media/worker/worker-messages.ts';
+import type { MediaWorker, MediaWorkerPool, WorkerExit } from '../../media/worker/worker-pool.ts';
+import type { HeldNamespace } from '../../runtime/held-namespace.ts';
+import { DisplayChanges } from '../display/display-changes.ts';
+import { aborted } from '../life/aborted.ts';
+import type { ScreenAndSound } from '../life/screen-and-sound.ts';
+import type { SessionPlan } from '../life/session-plan.ts';
+import type { Input } from '../life/state.ts';
+import type { SessionLink } from '../reports/session-link.ts';
+import type { TraceEvents } from '../reports/trace-events.ts';
+import { WorkerReports } from '../reports/worker-reports.ts';
+import type { SessionResources } from '../resources/session-resources.ts';
+import { SignalingRelay } from './signaling-relay.ts';
+
+/** Time for a media worker's goodbye after `stop`. */
+const STOP_MS = 1_500;
+/** Time for the exit after that goodbye. */
+const EXIT_MS = 100;
+/** Exit code of Xlib when its display is lost; libxcb may abort the process first. */
+const XLIB_EXIT_CODE = 1;
+/** Longest delay between the exits of a display's clients and of its server. */
+const DISPLAY_EXIT_MS = 1_000;
+
+export interface SessionWorkerOptions {
+  plan: Pick<SessionPlan, 'assign' | 'encoder' | 'settings' | 'media'>;
+  workers: Pick<MediaWorkerPool, 'acquire'>;
+  clock: Clock;
+  logger: Logger;
+  link: Pick<SessionLink, 'metrics' | 'signaling'>;
+  events: TraceEvents;
+  resources: Pick<SessionResources, 'confine' | 'dirs' | 'userAndHomes'>;
+  /** Aborts when the session starts to end. */
+  ended: AbortSignal;
+  apply(input: Extract<Input, { kind: 'worker_ready' | 'encoding' | 'presented' | 'failure' }>): void;
+  /** @param count shown windows */
+  onWindows(count: number): void;
+  onViewer(connected: boolean): void;
+  /** Values that the session adds to the worker's metrics. */
+  metrics(): Pick<SessionMetrics, 'app_launch_state' | 'idle_ends_in_s'>;
+}
+
+/**
+ * The media worker of one session, with its IPC namespace, the relay of signaling, and size changes.
+ *
+ * begin() takes a worker from the pool; it is prepared when it is warm and the display answers. A worker that comes
+ * after the session's end is killed at once. Teardown: stop() asks it to stop, end() waits for its exit and kills it
+ * after STOP_MS, close() frees the namespace.
+ */
+export class SessionWorker {
+  readonly #options: SessionWorkerOptions;
+  readonly #relay: SignalingRelay;
+  #worker: MediaWorker | null = null;
+  /** null: not open yet, or the agent's namespace. */
+  #ipc: HeldNamespace | null = null;
+  #changes: DisplayChanges | null = null;
+  #screenAndSound: ScreenAndSound | null = null;
+  #displayAnswers = false;
+  #hasViewer = false;
+
+  constructor(options: SessionWorkerOptions) {
+    this.#options = options;
+    this.#relay = new SignalingRelay((message) => this.send(message));
+  }
+
+  /** null: not assigned yet. */
+  get process(): MediaWorker | null {
+    return this.#worker;
+  }
+
+  /** Whether a viewer is connected. */
+  get hasViewer(): boolean {
+    return this.#hasViewer;
+  }
+
+  /** Command prefix that enters the session's IPC namespace; empty: the agent's. */
+  get enter(): readonly string[] {
+    return this.#ipc?.enter ?? [];
+  }
+
+  /**
+   * Takes a worker from the pool. Both promises settle at the session's end at the latest, because a worker that
+   * starts slowly must not delay the end.
+   * @returns entered: the IPC namespace is open, or the session failed; adopted: its messages are handled
+   */
+  begin(): { entered: Promise<void>; adopted: Promise<void> } {
+    const failed = (error: unknown) => this.#crashed(errorText(error));
+    const ended = aborted(this.#options.ended);
+    const acquired = this.#options.workers.acquire();
+    const entered = acquired.then((worker) => this.#openNamespace(worker)).catch(failed);
+    const adopted = acquired.then((worker) => worker.warm.then(() => this.#adopt(worker))).catch(failed);
+    return { entered: Promise.race([entered, ended]), adopted: Promise.race([adopted, ended]) };
+  }
+
+  /** The session's screen and sound run; the worker is prepared when its display answers. */
+  useScreenAndSound(screenAndSound: ScreenAndSound): void {
+    this.#screenAndSound = screenAndSound;
+    const answered = () => {
+      this.#displayAnswers = true;
+      this.#prepare();
+    };
+    // The session reports a display that fails.
+    screenAndSound.display.answers.then(answered, () => undefined);
+  }
+
+  /** Dropped while there is no worker. */
+  send(message: ParentMessage): void {
+    this.#worker?.send(message);
+  }
+
+  deliver(frame: ControlSignaling): void {
+    this.#relay.deliver(frame);
+  }
+
+  linkLost(): void {
+    this.#relay.linkLost();
+  }
+
+  /** @returns null when done; otherwise the reason, and the former sizes are restored */
+  async changeDisplay(sizes: Omit<DisplayUpdate, 'type' | 'request'>): Promise<string | null> {
+    return this.#changes === null ? 'the session does not run' : this.#changes.make(sizes);
+  }
+
+  stop(reason: Open<SessionEndReason>, graceMs: number): void {
+    this.send({ type: 'stop', reason, grace_ms: graceMs });
+  }
+
+  /** Waits for the exit of a stopped worker; no effect without one. */
+  async end(): Promise<void> {
+    const worker = this.#worker;
+    if (!worker) return;
+    const { clock } = this.#options;
+    const stopped = new Promise<void>((resolve) => void worker.on('stopped', () => resolve()));
+    await within(clock, STOP_MS, Promise.race([worker.exited, stopped]), null);
+    await Promise.race([worker.exited, delay(clock, EXIT_MS)]);
+    worker.kill();
+    await worker.exited;
+  }
+
+  /** Frees the IPC namespace. */
+  close(): void {
+    this.#ipc?.close();
+    this.#ipc = null;
+  }
+
+  get #isEnding(): boolean {
+    return this.#options.ended.aborted;
+  }
+
+  /** Display and app use the worker's IPC namespace, so that they share System V objects. */
+  #openNamespace(worker: MediaWorker): void {
+    if (!this.#isEnding) this.#ipc = worker.openIpcNamespace();
+  }
+
+  #adopt(worker: MediaWorker): void {
+    if (this.#isEnding) {
+      worker.kill();
+      return;
+    }
+    this.#worker = worker;
+    const { clock, ended, resources } = this.#options;
+    resources.confine(worker.pid);
+    this.#changes = new DisplayChanges(worker, clock, Promise.race([worker.exited, aborted(ended)]));
+    void worker.exited.then((exit) => this.#exited(exit));
+    this.#follow(worker);
+    this.#forward(worker);
+    this.#prepare();
+  }
+
+  /** Messages that change the session. */
+  #follow(worker: MediaWorker): void {
+    const { apply, onViewer, onWindows } = this.#options;
+    worker.on('prepared', () => apply({ kind: 'worker_ready' }));
+    worker.on('encoding', () => apply({ kind: 'encoding' }));
+    worker.on('app_presented', ({ watch }) => {
+      if (watch === 0) apply({ kind: 'presented' });
+    });
+    worker.on('windows', ({ count }) => onWindows(count));
+    worker.on('viewer', ({ connected }) => {
+      this.#hasViewer = connected;
+      onViewer(connected);
+    });
+    worker.on('failure', ({ failure_code, error }) => apply({ kind: 'failure', failure_code, error }));
+  }
+
+  /** Messages that are limited: for the control plane, the log and the devices. */
+  #forward(worker: MediaWorker): void {
+    const { plan, link, events, clock, logger, metrics } = this.#options;
+    const reports = new WorkerReports({ sessionId: plan.assign.session_id, link, events, clock, logger });
+    void worker.exited.then(() => reports.close());
+    worker.on('signal', (message) => reports.signal(message));
+    worker.on('metrics', (message) => {
+      if (!this.#isEnding) reports.metrics(message, metrics);
+    });
+    worker.on('event', (message) => reports.event(message));
+    worker.on('log', (message) => reports.log(message, worker.pid));
+    worker.on('input_device', ({ sysname }) => {
+      if (reports.takeInputDevice()) this.#grantDevice(sysname);
+    });
+  }
+
+  /** Runs when both the worker exists and the display answers. */
+  #prepare(): void {
+    const screenAndSound = this.#screenAndSound;
+    if (!screenAndSound || !this.#displayAnswers || !this.#worker || this.#isEnding) return;
+    const { plan, resources } = this.#options;
+    const { assign, encoder, settings, media } = plan;
+    const { user } = resources.userAndHomes;
+    this.#worker.send({
+      type: 'prepare',
+      session_id: assign.session_id,
+      uid: user?.uid ?? null,
+      gid: user?.gid ?? null,
+      display: screenAndSound.display.name,
+      xauthority: resources.dirs.xauthority,
+      pulse_server: screenAndSound.audio?.server ?? null,
+      scratch_dir: resources.dirs.scratch,
+      stream: assign.stream,
+      encodes: assign.video_topology !== 'local_only',
+      reads_devices: screenAndSound.display.readsDevices,
+      encoder,
+      settings,
+      media,
+    });
+    // Viewers get their offer while the worker prepares the rest.
+    this.#relay.open();
+  }
+
+  #grantDevice(sysname: string): void {
+    const { clock, logger, plan, resources } = this.#options;
+    const { user } = resources.userAndHomes;
+    if (user === null || this.#isEnding) return;
+    const { session_id } = plan.assign;
+    const nodes = grantDevice(sysname, session_id, user.uid);
+    logger.info({ nodes, device: sysname }, 'session.input_device');
+    if (nodes.length === 0) return;
+    clock.setTimeout(() => {
+      if (!this.#isEnding) grantDevice(sysname, session_id, user.uid);
+    }, GRANT_AGAIN_MS);
+  }
+
+  /**
+   * Xlib ends its process when the display is lost: then the display is the cause, and its exit follows in a moment.
+   */
+  async #exited({ code, signal }: WorkerExit): Promise<void> {
+    if (this.#isEnding) return;
+    const display = this.#screenAndSound?.display;
+    if (display && (code === XLIB_EXIT_CODE || signal === 'SIGABRT')) {
+      const gone = display.exited.then(() =>
+        this.#options.apply({
+          kind: 'failure',
+          failure_code: 'display_failed',
+          error: 'the display server ended',
+        }),
+      );
+      await Promise.race([gone, delay(this.#options.clock, DISPLAY_EXIT_MS)]);
+    }
+    this.#crashed(`the media worker ended with ${signal ?? `status ${code}`}`);
+  }
+
+  #crashed(error: string): void {
+    this.#options.apply({ kind: 'failure', failure_code: 'media_worker_crashed', error });
+  }
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import type { ControlSignaling } from '@footlight/protocol/agent';
+import { describe, expect, test } from 'vitest';
+import type { ParentMessage } from '../../media/worker/worker-messages.ts';
+import { SignalingRelay } from './signaling-relay.ts';
+
+describe('signaling on its way to the worker', () => {
+  const session_id = randomUUID();
+  const attach = (conn: number): ControlSignaling => ({
+    type: 'signaling',
+    session_id,
+    conn,
+    msg: {
+      type: 'attach',
+      client_id: randomUUID(),
+      hello: { type: 'hello', protocol: 1, client_id: randomUUID(), client: { kind: 'browser' }, codecs: [] },
+      ice_servers: [],
+    },
+  });
+  const bye = (conn: number): ControlSignaling => ({
+    type: 'signaling',
+    session_id,
+    conn,
+    msg: { type: 'bye' },
+  });
+
+  function relay() {
+    const sent: ParentMessage[] = [];
+    return { sent, relay: new SignalingRelay((message) => sent.push(message)) };
+  }
+
+  test('waits for the worker, and only for the newest socket', () => {
+    const { sent, relay: it } = relay();
+    it.deliver(attach(5));
+    it.deliver(bye(5));
+    it.deliver(attach(7));
+    expect(sent).toEqual([]);
+    it.open();
+    expect(sent.map((message) => [message.type, 'conn' in message && message.conn])).toEqual([['attach', 7]]);
+  });
+
+  test('drops what an older socket says, and says goodbye once', () => {
+    const { sent, relay: it } = relay();
+    it.open();
+    it.deliver(attach(7));
+    it.deliver(bye(6));
+    it.deliver({ type: 'signaling', session_id, conn: 6, msg: { type: 'detach', reason: 'closed' } });
+    it.deliver(attach(6));
+    expect(sent).toHaveLength(1);
+    it.linkLost();
+    it.linkLost();
+    expect(sent.map(({ type }) => type)).toEqual(['attach', 'detach']);
+  });
+
+  test('takes lower numbers over a new link: the clock of the control plane may have been set back', () => {
+    const { sent, relay: it } = relay();
+    it.open();
+    it.deliver(attach(1_000));
+    it.linkLost();
+    it.deliver(attach(7));
+    expect(sent.map((message) => 'conn' in message && message.conn)).toEqual([1_000, 1_000, 7]);
+  });
+
+  test('holds a bounded number of messages', () => {
+    const { sent, relay: it } = relay();
+    it.deliver(attach(1));
+    for (let count = 0; count < 1_000; count++) it.deliver(bye(1));
+    it.open();
+    expect(sent.length).toBeLessThanOrEqual(80);
+  });
+});
