@@ -3,11 +3,6 @@ import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import { AUDIO_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
 import { firstError } from './video-pipeline.ts';
 
-/**
- * Sound of one session: its null sink → Opus → RTP packets of 10 ms.
- * Owner: the media session; start() once, dispose() once.
- */
-
 export interface AudioPacket {
   packet: Buffer;
   rtpTimestamp: number;
@@ -20,6 +15,10 @@ export interface AudioPipelineEvents {
   onError(source: string, message: string): void;
 }
 
+/**
+ * Sound of one session: its null sink → Opus → RTP packets of 10 ms.
+ * Owner: the media session; start() once, dispose() once.
+ */
 export class AudioPipeline {
   readonly #pipeline: Pipeline;
   readonly #events: AudioPipelineEvents;
@@ -60,7 +59,7 @@ export class AudioPipeline {
   }
 
   /** Polls the bus, a few times a second while the pipeline runs. Reports errors. */
-  look(): void {
+  poll(): void {
     for (const message of this.#pipeline.pollBus()) {
       if (message.kind === 'error') this.#events.onError(message.source, message.message);
     }

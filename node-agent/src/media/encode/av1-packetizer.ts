@@ -1,22 +1,13 @@
 import { RTP_HEADER_BYTES } from '../rtp/rtp-packet.ts';
 
-/**
- * Packs AV1 temporal units into RTP; Debian's GStreamer has no payloader for AV1.
- *
- * A packet has an aggregation header and OBU elements, each with a length except the last one. The header says
- * whether the first element continues the previous packet (Z), whether the last one continues in the next (Y), the
- * number of elements (W; 0 = more than three, and all have a length), and whether a coded video sequence starts (N).
- * Receivers detect keyframes by N.
- *
- * Source: "RTP Payload Format For AV1" of the Alliance for Open Media, 4; AV1 bitstream specification, 5.3 and 5.9.2.
- */
-
+/** Bits Z, Y and N of the aggregation header; W is counted below. Source: RTP Payload Format for AV1, 4.4. */
 export const AV1_CONTINUES = 0x80;
 export const AV1_CONTINUED = 0x40;
 export const AV1_NEW_SEQUENCE = 0x08;
-/** Largest W. */
+/** Largest W: elements of a packet without a length of the last one. */
 const MAX_COUNTED = 3;
 
+/** OBU types, and bits of an OBU's header. Source: AV1 Bitstream & Decoding Process Specification, 6.2.2, 5.3.2. */
 const OBU_SEQUENCE_HEADER = 1;
 const OBU_TEMPORAL_DELIMITER = 2;
 const OBU_FRAME_HEADER = 3;
@@ -42,6 +33,16 @@ interface Fragment {
   continued: boolean;
 }
 
+/**
+ * Packs AV1 temporal units into RTP; Debian's GStreamer has no payloader for AV1.
+ *
+ * A packet has an aggregation header and OBU elements, each with a length except the last one. The header says
+ * whether the first element continues the previous packet (Z), whether the last one continues in the next (Y), the
+ * number of elements (W; 0 = more than three, and all have a length), and whether a coded video sequence starts (N).
+ * Receivers detect keyframes by N.
+ *
+ * Source: "RTP Payload Format For AV1" of the Alliance for Open Media, 4; AV1 bitstream specification, 5.3 and 5.9.2.
+ */
 export class Av1Packetizer {
   /** Payload bytes after the aggregation header, and bytes of the longest length field. */
   readonly #capacity: number;

@@ -1,3 +1,4 @@
+import { systemClock } from '@footlight/platform';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { isKeyframe } from '../rtp/keyframe.ts';
 import { codecPreload } from '../testing/codec-preload.ts';
@@ -101,7 +102,7 @@ test('the probe proves and measures every codec of the table that the host can e
   const { encoders, throughput } = await probeEncoders(
     [{ index: 0, vendor: 'software', render_node: null }],
     // AV1 in software takes most of a host's own limit on a quiet machine.
-    { env: codecPreload(), limitMs: 40_000 },
+    { clock: systemClock, env: codecPreload(), limitMs: 40_000 },
   );
   expect(encoders.map(({ codec, available, live_bitrate }) => [codec, available, live_bitrate])).toEqual([
     ['h264', true, true],

@@ -65,7 +65,7 @@ export function encodeBranch(row: EncoderRow, { name }: ChosenElement, target: E
 }
 
 /** Properties of a row that an element did not accept. */
-export interface Untaken {
+export interface UnsetProperties {
   /** Properties that this release lacks. */
   missing: string[];
   /** "name=value" that the element did not keep. */
@@ -81,19 +81,19 @@ export function configureEncoder(
   pipeline: Pipeline,
   { element, name }: ChosenElement,
   target: EncodeTarget,
-): Untaken {
+): UnsetProperties {
   const encoder = pipeline.element('encoder');
-  const untaken: Untaken = { missing: [], refused: [] };
+  const unset: UnsetProperties = { missing: [], refused: [] };
   for (const { name: property, values } of propertyValues(element, target)) {
     if (!encoder.hasProperty(property)) {
-      untaken.missing.push(property);
+      unset.missing.push(property);
       continue;
     }
     const kept = values.some((value) => {
       encoder.setProperty(property, value);
       return encoder.getProperty(property) === String(value);
     });
-    if (!kept) untaken.refused.push(`${property}=${values.join(' or ')}`);
+    if (!kept) unset.refused.push(`${property}=${values.join(' or ')}`);
   }
   if (!encoder.hasProperty(element.rate.property)) throw new Error(`${name} has no ${element.rate.property}`);
   writeRate(pipeline, element, target.bitrateKbps, target.fps);
@@ -101,7 +101,7 @@ export function configureEncoder(
   if (path && target.renderNode !== null && nodeName(path) !== nodeName(target.renderNode)) {
     throw new Error(`${name} encodes on ${path}, not on ${target.renderNode}`);
   }
-  return untaken;
+  return unset;
 }
 
 /** Sets a bitrate (kbit/s) and its dependent properties on the element `encoder`. */

@@ -1,11 +1,13 @@
+import { systemClock } from '@footlight/platform';
 import { describe, expect, test } from 'vitest';
 import { probeEncoders } from './encoder-probe.ts';
 
 describe('encoders are proved by encoding', () => {
   test('a host without a GPU has openh264, with a measured rate', async () => {
-    const { encoders, throughput } = await probeEncoders([
-      { index: 0, vendor: 'software', render_node: null },
-    ]);
+    const { encoders, throughput } = await probeEncoders(
+      [{ index: 0, vendor: 'software', render_node: null }],
+      { clock: systemClock },
+    );
     expect(encoders).toEqual([
       expect.objectContaining({ family: 'openh264', codec: 'h264', available: true, live_bitrate: true }),
     ]);
@@ -13,9 +15,10 @@ describe('encoders are proved by encoding', () => {
   });
 
   test('what does not work is listed with its reason', async () => {
-    const { encoders } = await probeEncoders([
-      { index: 1, vendor: 'nvidia', render_node: '/dev/dri/renderD128' },
-    ]);
+    const { encoders } = await probeEncoders(
+      [{ index: 1, vendor: 'nvidia', render_node: '/dev/dri/renderD128' }],
+      { clock: systemClock },
+    );
     const nvenc = encoders.filter(({ family }) => family === 'nvenc');
     expect(nvenc).toHaveLength(3);
     for (const row of nvenc) if (!row.available) expect(row.reason).toBeTruthy();

@@ -1,3 +1,4 @@
+import type { Clock } from '@footlight/platform';
 import type { Codec, EncoderFamily } from '@footlight/protocol';
 import type { EncoderInfo } from '@footlight/protocol/agent';
 import { forkEntry } from '../worker/child-entry.ts';
@@ -9,6 +10,9 @@ import {
   probeAnswer,
 } from './probe-messages.ts';
 
+/**
+ * 90 frames at 9 frames a second; a slower encoder cannot stream. A driver that hangs holds up the start by this.
+ */
 const PROBE_LIMIT_MS = 10_000;
 
 /** A GPU of the hardware probe. */
@@ -29,6 +33,7 @@ export interface EncoderProbeResult {
 }
 
 export interface EncoderProbeOptions {
+  clock: Clock;
   /** Host settings in force; missing ones take their defaults. */
   settings?: Record<string, unknown>;
   /** Additional environment of the probe processes, for example GST_REGISTRY. */
@@ -46,7 +51,7 @@ export interface EncoderProbeOptions {
  */
 export async function probeEncoders(
   gpus: readonly ProbeGpu[],
-  options: EncoderProbeOptions = {},
+  options: EncoderProbeOptions,
 ): Promise<EncoderProbeResult> {
   const encoders: EncoderInfo[] = [];
   const throughput: EncoderProbeResult['throughput'] = {};
@@ -86,7 +91,7 @@ export async function probeEncoders(
  */
 export async function inspectEncoders(
   gpu: ProbeGpu | null,
-  options: EncoderProbeOptions = {},
+  options: EncoderProbeOptions,
 ): Promise<{ row: EncoderRow; inspection: EncoderInspection | string }[]> {
   const found: { row: EncoderRow; inspection: EncoderInspection | string }[] = [];
   for (const row of ENCODERS) {
@@ -107,29 +112,37 @@ export async function inspectEncoders(
 }
 
 function runProbe(request: ProbeRequest, options: EncoderProbeOptions): Promise<ProbeAnswer> {
-  const limitMs = options.limitMs ?? PROBE_LIMIT_MS;
+  const { clock, limitMs = PROBE_LIMIT_MS } = options;
   return new Promise((resolve) => {
-    const child = forkEntry('probe-main', options.env ? { env: options.env } : {});
+    const { child, channel } = forkEntry(
+      'probe-main',
+      {
+        onMessage: (raw) => {
+          const answer = probeAnswer.safeParse(raw);
+          if (!answer.success) return settle({ ok: false, why: 'the probe process gave no readable answer' });
+          settle(answer.data);
+        },
+        onBroken: (why) => settle({ ok: false, why: `probe process: ${why}` }),
+        onClosed: () => undefined,
+      },
+      { clock, ...(options.env ? { env: options.env } : {}) },
+    );
     let settled = false;
     const settle = (outcome: ProbeAnswer) => {
       if (settled) return;
       settled = true;
-      clearTimeout(timer);
+      timer.cancel();
       child.kill('SIGKILL');
       resolve(outcome);
     };
-    const timer = setTimeout(() => settle({ ok: false, why: `no answer within ${limitMs} ms` }), limitMs);
-    child.on('message', (raw) => {
-      const answer = probeAnswer.safeParse(raw);
-      if (!answer.success) return settle({ ok: false, why: 'the probe process gave no readable answer' });
-      settle(answer.data);
-    });
+    const timer = clock.setTimeout(
+      () => settle({ ok: false, why: `no answer within ${limitMs} ms` }),
+      limitMs,
+    );
     child.once('error', (error) => settle({ ok: false, why: `probe process: ${error.message}` }));
     child.once('exit', (code, signal) =>
       settle({ ok: false, why: `the probe process ended with ${signal ?? `code ${code}`}` }),
     );
-    child.send(request, (error) => {
-      if (error) settle({ ok: false, why: `probe process: ${error.message}` });
-    });
+    channel?.send(request);
   });
 }

@@ -12,7 +12,12 @@ export type WatchFinding =
   | { kind: 'recovered'; reason: StallReason; stalledMs: number }
   | { kind: 'dead'; reason: StallReason };
 
+/** From this silence on the event `encoder.stall` is reported. */
 const STALL_MS = 1_000;
+/**
+ * A driver may reset its GPU and go on; a longer frozen picture is worse than an end with a reason. Chosen, not
+ * measured.
+ */
 const DEAD_MS = 5_000;
 
 export class EncoderWatch {

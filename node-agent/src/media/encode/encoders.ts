@@ -1,8 +1,3 @@
-import { availableParallelism } from 'node:os';
-import type { PropertyValue } from '@footlight/gst';
-import type { Codec, EncoderFamily, H264Profile } from '@footlight/protocol';
-import type { MediaSettings } from '../session/media-settings.ts';
-
 /**
  * The table of encoders: family × codec → GStreamer elements, properties with units, how the bitrate changes while
  * running, and requirements of the host. A new encoder is a new row; no other code branches on a family.
@@ -10,6 +5,11 @@ import type { MediaSettings } from '../session/media-settings.ts';
  * Source: element pages of the GStreamer documentation, 1.22 to 1.28 (plugins openh264, va, nvcodec, vulkan).
  * docs/media.md shows the table.
  */
+
+import { availableParallelism } from 'node:os';
+import type { PropertyValue } from '@footlight/gst';
+import type { Codec, EncoderFamily, H264Profile } from '@footlight/protocol';
+import type { MediaSettings } from '../session/media-settings.ts';
 
 export type EncoderVendor = 'amd' | 'intel' | 'nvidia' | 'software' | 'other';
 
@@ -42,7 +42,7 @@ export type Quantity =
 /** A constant, or a value from the session. */
 export type PropertySetting = PropertyValue | { of: Quantity };
 
-export interface RateControl {
+export interface BitrateProperties {
   /** Property of the target bitrate. */
   property: string;
   unit: 'bit/s' | 'kbit/s';
@@ -66,7 +66,7 @@ export interface EncoderElement {
   /** First GStreamer release with the element; 1.22 (Debian 12) also for older ones. */
   since: string;
   properties: Readonly<Record<string, PropertySetting>>;
-  rate: RateControl;
+  rate: BitrateProperties;
 }
 
 export interface EncoderRow {
@@ -155,7 +155,7 @@ const VA_COMMON = {
   'target-usage': { of: 'target_usage' },
 } as const;
 
-const VA_RATE: RateControl = { property: 'bitrate', unit: 'kbit/s', live: true, buffer: 'cpb-size' };
+const VA_RATE: BitrateProperties = { property: 'bitrate', unit: 'kbit/s', live: true, buffer: 'cpb-size' };
 
 /** Two elements per codec, because some Intel GPUs have only the low-power encoder. */
 function vaElements(

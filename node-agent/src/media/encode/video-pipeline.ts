@@ -1,5 +1,5 @@
 import { type BusMessage, type MediaBuffer, Pipeline } from '@footlight/gst';
-import { delay, systemClock } from '@footlight/platform';
+import { delay } from '@footlight/platform';
 import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import type { MediaClock } from '../session/media-clock.ts';
 import { effortProperties } from './encoder-effort.ts';
@@ -12,19 +12,6 @@ import {
 } from './encoder-elements.ts';
 import type { EncoderRow, EncodeTarget } from './encoders.ts';
 import { PAYLOADING, packetMaker } from './payloading.ts';
-
-/**
- * Capture, conversion, encoding and payloading of one session's picture.
- *
- *   X display → ximagesrc → convert → tee ┬→ arrival → tap (time at which a frame reached the encoder)
- *                                         └→ queue → encoder → parser → payloader → packets
- *
- * AV1 has no payloader: the pipeline gives temporal units, which are packed here.
- *
- * The queue lets capture and encoder run on different cores, and drops the oldest frame when the encoder is too slow.
- * Packets wake the event loop, captured frames do not: they are read together with the packets, or when the queue is
- * full because no packets come. Owner: the media session; start() once, dispose() once.
- */
 
 /** One encoded frame from the payloader. */
 export interface EncodedFrame {
@@ -84,6 +71,18 @@ const CAPTURE_LOOK_MS = 5;
 /** Frames inside the encoder that can be matched to their output (count). */
 const MAX_PENDING = 240;
 
+/**
+ * Capture, conversion, encoding and payloading of one session's picture.
+ *
+ *   X display → ximagesrc → convert → tee ┬→ arrival → tap (time at which a frame reached the encoder)
+ *                                         └→ queue → encoder → parser → payloader → packets
+ *
+ * AV1 has no payloader: the pipeline gives temporal units, which are packed here.
+ *
+ * The queue lets capture and encoder run on different cores, and drops the oldest frame when the encoder is too slow.
+ * Packets wake the event loop, captured frames do not: they are read together with the packets, or when the queue is
+ * full because no packets come. Owner: the media session; start() once, dispose() once.
+ */
 export class VideoPipeline {
   readonly #pipeline: Pipeline;
   readonly #encoder: ChosenElement;
@@ -131,7 +130,7 @@ export class VideoPipeline {
    * Polls the bus and the queue, a few times a second while the pipeline runs. Reports errors and the frames that
    * wait for the encoder.
    */
-  look(): void {
+  poll(): void {
     this.#takeCaptured();
     for (const message of this.#pipeline.pollBus()) {
       if (message.kind === 'error') this.#options.events.onError(message.source, message.message);
@@ -215,7 +214,7 @@ export class VideoPipeline {
     const fromMs = clock.monotonicMs();
     for (let waitedMs = 0; waitedMs < CAPTURE_AGAIN_LIMIT_MS; waitedMs = clock.monotonicMs() - fromMs) {
       if (this.#stopping || this.#sinceArrival() < waitedMs) return;
-      await delay(systemClock, CAPTURE_LOOK_MS);
+      await delay(clock, CAPTURE_LOOK_MS);
     }
   }
 

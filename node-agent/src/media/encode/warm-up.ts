@@ -5,7 +5,9 @@ import { readMediaSettings } from '../session/media-settings.ts';
 import { chooseElement, configureEncoder, encodeBranch } from './encoder-elements.ts';
 import { type EncodeTarget, encoderRow } from './encoders.ts';
 
+/** The first frame loads the encoder, the next ones its handling of references. More were not measured. */
 const FRAMES = 4;
+/** Per frame. The session itself reports an encoder that does not work. */
 const PULL_MS = 500;
 /** Elements of a session's pipelines that the warm-up frames do not pass. */
 const OTHERS = ['ximagesrc', 'pulsesrc', 'audioconvert', 'audioresample', 'opusenc', 'rtpopuspay'];

@@ -1,3 +1,5 @@
+/** Limits the messages of one viewer. Pure: times in, verdicts out. */
+
 import {
   INPUT_FLOOD_MS,
   INPUT_MALFORMED_LIMIT,
@@ -7,7 +9,13 @@ import {
   PING_MAX_PER_SECOND,
 } from '@footlight/protocol/input';
 
-/** Limits the messages of one viewer. Pure: times in, verdicts out. */
+/**
+ * What a viewer may send on the control channel per second. It needs five clipboards (CLIPBOARD_PER_SECOND), each at
+ * most 128 KiB long when escaped, and five freezes. The worker reads 60 KB of clipboard in 1 ms (two busy cores), so a
+ * flood would delay everything else by the length of its queue.
+ */
+const CONTROL_PER_SECOND = 50;
+const CONTROL_LENGTH_PER_SECOND = 1024 * 1024;
 
 /** Counts events in windows of one second. */
 export class RateWindow {
@@ -20,20 +28,26 @@ export class RateWindow {
     this.#limit = limit;
   }
 
-  /** @returns false when over the limit */
-  take(nowMs: number): boolean {
+  /** @param amount what the event counts for @returns false when over the limit */
+  take(nowMs: number, amount = 1): boolean {
     if (nowMs - this.#startedAtMs >= 1000) {
       this.#startedAtMs = nowMs;
       this.#count = 0;
     }
-    this.#count++;
+    this.#count += amount;
     return this.#count <= this.#limit;
   }
 }
 
+/**
+ * Limits of one viewer's messages on each channel, per second. Pure: times in, verdicts out; a new connection has a new
+ * one.
+ */
 export class InputGuard {
   readonly #motion = new RateWindow(MOTION_RATE_PER_SECOND);
   readonly #pings = new RateWindow(PING_MAX_PER_SECOND);
+  readonly #control = new RateWindow(CONTROL_PER_SECOND);
+  readonly #controlLength = new RateWindow(CONTROL_LENGTH_PER_SECOND);
   #second = Number.NEGATIVE_INFINITY;
   #secondCount = 0;
   /** Start of the seconds over the rate; null = the last full second was within it. */
@@ -46,6 +60,12 @@ export class InputGuard {
 
   ping(nowMs: number): boolean {
     return this.#pings.take(nowMs);
+  }
+
+  /** Counts one message of the control channel. @param length bytes or characters @returns false: do not read it */
+  control(length: number, nowMs: number): boolean {
+    const isLong = !this.#controlLength.take(nowMs, length);
+    return this.#control.take(nowMs) && !isLong;
   }
 
   /**

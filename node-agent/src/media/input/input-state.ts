@@ -10,14 +10,6 @@ import {
 } from '@footlight/protocol/input';
 import { isNeutral, NEUTRAL_PAD, type PadSnapshot } from '../../input/virtual-pad.ts';
 
-/**
- * Held keys and buttons of one viewer, and the effect of its messages on the display. Pure: messages and times in,
- * ordered actions out. One instance per connection; release() when it ends or is replaced.
- *
- * Rules: down on a held key and up on a free one do nothing; motion older than the applied motion is dropped; a late
- * move never follows the click it preceded; everything held is released after 3 s of silence.
- */
-
 export type InputAction =
   | { do: 'key'; code: number; down: boolean }
   | { do: 'button'; button: number; down: boolean }
@@ -52,6 +44,13 @@ const LOCK_CODES: readonly { bit: number; code: number }[] = [
   { bit: 4, code: 70 },
 ];
 
+/**
+ * Held keys and buttons of one viewer, and the effect of its messages on the display. Pure: messages and times in,
+ * ordered actions out. One instance per connection; release() when it ends or is replaced.
+ *
+ * Rules: down on a held key and up on a free one do nothing; motion older than the applied motion is dropped; a late
+ * move never follows the click it preceded; everything held is released after 3 s of silence.
+ */
 export class InputState {
   readonly #options: InputStateOptions;
   readonly #keys = new Set<number>();

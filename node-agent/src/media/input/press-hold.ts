@@ -1,4 +1,4 @@
-import { LOCK_KEYS } from '../../display/x11/x-input.ts';
+import { LOCK_KEYS } from '../../display/x11/lock-keys.ts';
 import type { InputAction } from './input-state.ts';
 
 /** Actions for the display; pads and contacts have their own devices. */
@@ -10,6 +10,7 @@ const HELD_FRAMES = 2;
 const MAX_HOLD_MS = 100;
 /** Longest wait: input in time is worth more than presses that an app might miss. */
 export const MAX_WAIT_MS = 1_000;
+/** Two seconds of the highest allowed input (500 a second); MAX_WAIT_MS empties it before. */
 const MAX_WAITING = 1_000;
 
 /** @param fps frame rate of the stream */

@@ -41,7 +41,7 @@ function hidePointer(window: number): void {
 
 async function grabPointer(window: number): Promise<void> {
   const { client } = host.desktop;
-  const status = await host.desktop.ask<number>((callback) =>
+  const status = await host.desktop.request<number>((callback) =>
     client.GrabPointer(window, 1, 0, 1, 1, 0, 0, 0, callback),
   );
   if (status !== 0) throw new Error(`the pointer was not granted: ${status}`);
@@ -51,7 +51,7 @@ async function grabPointer(window: number): Promise<void> {
 async function charactersOf(keycodes: readonly { keycode: number; shift: boolean }[]): Promise<string> {
   const { desktop } = host;
   const first = desktop.display.min_keycode;
-  const rows = await desktop.ask<number[][]>((callback) =>
+  const rows = await desktop.request<number[][]>((callback) =>
     desktop.client.GetKeyboardMapping(first, desktop.display.max_keycode - first + 1, callback),
   );
   return keycodes
@@ -199,7 +199,9 @@ describe('input reaches the display', () => {
     const app = await host.openWindow();
     const { client, root } = host.desktop;
     const pointer = () =>
-      host.desktop.ask<{ rootX: number; rootY: number }>((callback) => client.QueryPointer(root, callback));
+      host.desktop.request<{ rootX: number; rootY: number }>((callback) =>
+        client.QueryPointer(root, callback),
+      );
     let at = { rootX: 0, rootY: 0 };
     const reaches = (x: number, y: number) =>
       alice.until(`${x}, ${y}`, () => {

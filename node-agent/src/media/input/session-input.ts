@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '@footlight/platform';
 import type { XInput } from '../../display/x11/x-input.ts';
 import type { Gamepads } from '../../input/gamepads.ts';
 import type { TouchScreen } from '../../input/touch-screen.ts';
@@ -6,6 +7,7 @@ import { type DisplayAction, PressHold } from './press-hold.ts';
 
 /** Targets of a session's input: its display, once open, gamepads, and touch screen. */
 export class SessionInput {
+  readonly #clock: Clock;
   readonly size: { width: number; height: number };
   /** Maps a point of the picture (pixels of the launch size) to the display. */
   toDisplay: (x: number, y: number) => { x: number; y: number } = (x, y) => ({ x, y });
@@ -15,10 +17,11 @@ export class SessionInput {
   #touchScreen: TouchScreen | null = null;
 
   readonly #presses: PressHold;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
 
   /** @param holdMs least time that a key or button stays down, and up */
-  constructor(size: { width: number; height: number }, gamepads: Gamepads | null, holdMs = 0) {
+  constructor(clock: Clock, size: { width: number; height: number }, gamepads: Gamepads | null, holdMs = 0) {
+    this.#clock = clock;
     this.size = size;
     this.#gamepads = gamepads;
     this.#presses = new PressHold(holdMs);
@@ -55,7 +58,7 @@ export class SessionInput {
   }
 
   close(): void {
-    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer?.cancel();
   }
 
   perform(actions: readonly InputAction[]): void {
@@ -66,17 +69,18 @@ export class SessionInput {
       else if (action.do === 'contact') {
         this.#touchScreen?.contact(action.contact, action.at && this.toDisplay(action.at.x, action.at.y));
       } else if (this.#device) {
-        this.#performAll(this.#device, this.#presses.add(action, performance.now()));
+        this.#performAll(this.#device, this.#presses.add(action, this.#clock.monotonicMs()));
       }
     }
   }
 
   #performAll(device: XInput, actions: readonly DisplayAction[]): void {
     for (const action of actions) this.#performOnDisplay(device, action);
-    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer?.cancel();
     const atMs = this.#presses.nextAtMs;
-    const act = () => this.#performAll(device, this.#presses.due(performance.now()));
-    this.#timer = atMs === null ? null : setTimeout(act, Math.ceil(atMs - performance.now()));
+    const act = () => this.#performAll(device, this.#presses.due(this.#clock.monotonicMs()));
+    this.#timer =
+      atMs === null ? null : this.#clock.setTimeout(act, Math.ceil(atMs - this.#clock.monotonicMs()));
   }
 
   #performOnDisplay(device: XInput, action: DisplayAction): void {

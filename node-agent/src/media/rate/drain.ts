@@ -12,6 +12,7 @@ const EMPTY_BYTES = 1_500;
  * only be late: an early keyframe then waits behind the rest of the queue and arrives no later.
  */
 const SILENCE_MS = 100;
+/** A longer still picture is worse than what is left of the queue. Chosen, not measured. */
 const MAX_DRAIN_MS = 2_000;
 
 export class Drain {

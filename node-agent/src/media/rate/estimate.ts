@@ -1,33 +1,40 @@
 import { PathDelay } from './path-delay.ts';
 import type { PacketFlight } from './transport-feedback.ts';
 
-/**
- * Estimate of the path to one viewer. Pure: feedback and times in.
- *
- * The lesser of two values: what the receiver's feedback shows (delay of transport-wide feedback, else its REMB), and
- * what losses allow. A path that proved slower caps the estimate until a probe or ten quiet seconds disprove it.
- * Otherwise the estimate grows, but not far beyond what arrived, because unsent data proves nothing.
- * Source: docs/rate-control.md, "Estimate".
- */
-
-/** Usable share of a link's measured rate. */
+/** Share of a link's measured rate: the rest empties the queue that showed the rate. Chosen, not measured. */
 const USABLE = 0.95;
+/**
+ * The estimate doubles in 1.8 s. draft-ietf-rmcat-gcc-02, 5.5, has the same factor for a whole second, which doubles
+ * in 9 s: too long for a person whose picture is small. What arrived bounds the growth.
+ */
 const GROW_PER_STEP = 1.08;
 const GROW_STEP_MS = 200;
+/** Largest estimate over the arrived rate. Source: draft-ietf-rmcat-gcc-02 section 5.5. */
 const MAX_BEYOND_ARRIVED = 1.5;
-/** Estimate over the launch bitrate, at the start and at most. */
+/** Estimate over the launch bitrate at the start, so that the first report decides, not this guess. */
 const START_FACTOR = 1.1;
+/**
+ * The bitrate never exceeds the launch's, so a higher estimate changes nothing; half more leaves room for
+ * retransmissions and padding.
+ */
 const TOP_FACTOR = 1.5;
+/**
+ * Half of the least setpoint, so that the estimate can say "slower than any picture" and grow back from it.
+ */
 const MIN_KBPS = 50;
+/** Window of the arrived rate. Source: draft-ietf-rmcat-gcc-02 section 5.5. */
 const ARRIVED_WINDOW_MS = 500;
 /** Bounds memory for a receiver whose clock stands still. */
 const MAX_ARRIVED = 4_096;
-/** Below this share of its last proven rate a link has become slower; above, the reading may be chance. */
+/** Below this share of its last proven rate a link has become slower; above, a reading of few packets may be chance. */
 const FELL_FAR = 0.5;
+/** A path that was slow may be fast again after this time, as MAX_PROBE_INTERVAL_MS. */
 const CAP_FORGOTTEN_MS = 10_000;
+/** Share of lost packets above which losses lower the estimate. Source: draft-ietf-rmcat-gcc-02 section 6. */
 const LOSS_LIMIT = 0.1;
-/** Losses before a cliff are reported only when packets arrive again. */
+/** Losses before a cliff are reported only when packets arrive again: a window of LossShare, and a slow round trip. */
 const LOSS_DEAF_MS = 1_500;
+/** Six frames at 60 fps; people notice the delay of a click from there on. Chosen, not measured. */
 const LONG_QUEUE_MS = 100;
 
 export interface PathView {
@@ -38,6 +45,14 @@ export interface PathView {
   longQueueSinceMs: number | null;
 }
 
+/**
+ * Estimate of the path to one viewer. Pure: feedback and times in.
+ *
+ * The lesser of two values: what the receiver's feedback shows (delay of transport-wide feedback, else its REMB), and
+ * what losses allow. A path that proved slower caps the estimate until a probe or ten quiet seconds disprove it.
+ * Otherwise the estimate grows, but not far beyond what arrived, because unsent data proves nothing.
+ * Source: docs/rate-control.md, "Estimate".
+ */
 export class BandwidthEstimate {
   readonly #topKbps: number;
   readonly #delay = new PathDelay();

@@ -25,7 +25,7 @@ const quiet: LadderWindow = { encodeP95Ms: 5, setpointKbps: 8000, pinned: false 
 function seconds(subject: Ladder, count: number, facts: Partial<LadderWindow>, fromS = 0): string[] {
   return Array.from({ length: count }, (_, i) => {
     subject.window({ ...quiet, ...facts }, (fromS + i + 1) * 1000);
-    const { height, fps } = subject.stand;
+    const { height, fps } = subject.level;
     return `${height}@${fps}`;
   });
 }
@@ -35,7 +35,7 @@ describe('effort', () => {
     const subject = ladder({}, { effortSteps: 5 });
     const bias = (encodeP95Ms: number) => {
       subject.window({ ...quiet, encodeP95Ms }, 0);
-      return subject.stand.speedBias;
+      return subject.level.speedBias;
     };
     expect([16, 16, 16, 16, 16, 16].map(bias)).toEqual([0, 1, 1, 2, 2, 2]);
     expect([13, 13, 13].map(bias)).toEqual([2, 2, 2]);
@@ -45,7 +45,7 @@ describe('effort', () => {
   test('an encoder that cannot be made faster is left alone, and no window without frames counts', () => {
     const subject = ladder({});
     for (let i = 0; i < 9; i++) subject.window({ ...quiet, encodeP95Ms: 30 }, i * 1000);
-    expect(subject.stand.speedBias).toBe(0);
+    expect(subject.level.speedBias).toBe(0);
     expect(ladder({}, { effortSteps: 1 }).window({ ...quiet, encodeP95Ms: null }, 0)).toBe(false);
   });
 });
@@ -141,13 +141,13 @@ describe('cliff', () => {
   test('takes the steps it needs at once, past dwell and pause', () => {
     const subject = ladder({ abr_ladder_resolution: true, abr_ladder_fps: true });
     expect(subject.cliff(400, false, 0)).toBe(true);
-    expect(subject.stand).toMatchObject({ height: 720, fps: 30 });
+    expect(subject.level).toMatchObject({ height: 720, fps: 30 });
   });
 
   test('no more than it needs', () => {
     const subject = ladder({ abr_ladder_resolution: true });
     subject.cliff(3700, false, 0);
-    expect(subject.stand.height).toBe(900);
+    expect(subject.level.height).toBe(900);
   });
 
   test('nothing where nothing is enabled', () => {

@@ -1,17 +1,12 @@
 import type { LadderSettings } from './rate-settings.ts';
 
 /**
- * Reductions besides the bitrate: encoder effort, picture size, frame rate. Pure: one call per second of encoding,
- * and one per cliff.
- *
- * Size and frame rate share one list of steps in the configured order; recovery goes the reverse way. Effort has its
- * own count.
- * Source: docs/rate-control.md, "Ladder".
+ * Encode time (95th percentile) as a share of the frame time. At 0.9 the next slow frame is late; the
+ * distance of the two keeps a step from being taken back at once. Chosen, not measured.
  */
-
 const EFFORT_ENGAGE = 0.9;
 const EFFORT_RECOVER = 0.7;
-/** Lines down to which hybrid reduces the size before the frame rate. */
+/** Lines down to which hybrid reduces the size before the frame rate: text is readable at full HD. */
 const HYBRID_LINES = 1080;
 
 export interface LadderFacts {
@@ -25,7 +20,7 @@ export interface LadderFacts {
   effortSteps: number;
 }
 
-export interface LadderStand {
+export interface LadderLevel {
   width: number;
   height: number;
   fps: number;
@@ -50,6 +45,14 @@ interface Picture {
   halved: boolean;
 }
 
+/**
+ * Reductions besides the bitrate: encoder effort, picture size, frame rate. Pure: one call per second of encoding,
+ * and one per cliff.
+ *
+ * Size and frame rate share one list of steps in the configured order; recovery goes the reverse way. Effort has its
+ * own count.
+ * Source: docs/rate-control.md, "Ladder".
+ */
 export class Ladder {
   readonly #settings: LadderSettings;
   readonly #facts: LadderFacts;
@@ -69,7 +72,7 @@ export class Ladder {
     this.#steps = planSteps(settings, facts);
   }
 
-  get stand(): LadderStand {
+  get level(): LadderLevel {
     const { width, height, sizeRung, halved } = this.#picture;
     const fps = halved ? Math.max(1, Math.round(this.#facts.fps / 2)) : this.#facts.fps;
     return { width, height, sizeRung, fps, speedBias: this.#speedBias };
@@ -110,7 +113,7 @@ export class Ladder {
 
   #effort(encodeP95Ms: number | null): boolean {
     const { abr_ladder_engage_dwell, abr_ladder_recover_dwell, abr_ladder_max_bias } = this.#settings;
-    const frameMs = 1000 / this.stand.fps;
+    const frameMs = 1000 / this.level.fps;
     const slow = encodeP95Ms !== null && encodeP95Ms > EFFORT_ENGAGE * frameMs;
     const fast = encodeP95Ms !== null && encodeP95Ms < EFFORT_RECOVER * frameMs;
     this.#slowWindows = slow ? this.#slowWindows + 1 : 0;

@@ -5,6 +5,7 @@
  * count one burst several times. So losses are computed from the totals once a second.
  */
 
+/** 60 frames: long enough for a share, short enough to react within two seconds. */
 const WINDOW_MS = 1_000;
 
 export interface LossTotals {

@@ -1,28 +1,27 @@
 import type { PacketFlight } from './transport-feedback.ts';
 
 /**
- * Queueing on the path, from send and arrival times. Pure.
- *
- * Queueing delay is a packet's delay over the recent minimum; the unknown offset of the two clocks cancels out.
- * Bursts of the host queue as well: a model of a link with the estimated rate gives the expected delay, and only
- * excess over it lowers the estimate. So the third packet of the first frame after a slowdown is detected, and an
- * ordinary keyframe is not.
+ * Lifetime of half of the minimum's window; two halves, so that it never starts empty. Two clocks drift by 3 ms in
+ * both (100 ppm), which is far below EXCESS_MS.
  */
-
-/** Lifetime of half of the minimum's window; two halves, so that it never starts empty. */
 const BASE_HALF_MS = 15_000;
-/** Excess over the expected delay at which the path is slower than the estimate. */
+/**
+ * Excess over the expected delay at which the path is slower than the estimate. Above a good path's jitter
+ * (docs/media.md, "Playout delay") and a late reading of a busy receiver. Chosen, not measured.
+ */
 const EXCESS_MS = 25;
-/** Delay below which the queue counts as empty. */
+/** Delay below which the queue counts as empty: twice the jitter of a good path (docs/media.md). */
 const EMPTY_MS = 10;
-/** Jump of the receiver's clock that resets everything. */
+/** Jump of the receiver's clock that resets everything: no queue is so long. */
 const JUMP_MS = 20_000;
 /**
  * Window of a full queue for the link's rate. Short, because packets from before a slowdown show the old rate; a link
  * too slow for enough packets gets the longer window.
  */
 const SHORT_WINDOW_MS = 60;
+/** Four feedbacks of a browser (16 a second). */
 const BUSY_WINDOW_MS = 250;
+/** A rate over less time, or of fewer packets, is that of one burst. */
 const MIN_BUSY_MS = 20;
 const MIN_BUSY_PACKETS = 4;
 /** Bounds memory for a receiver whose clock stands still. */
@@ -32,6 +31,14 @@ const NEWEST = 3;
 
 export type PathVerdict = 'slower' | 'clear' | 'unclear';
 
+/**
+ * Queueing on the path, from send and arrival times. Pure.
+ *
+ * Queueing delay is a packet's delay over the recent minimum; the unknown offset of the two clocks cancels out.
+ * Bursts of the host queue as well: a model of a link with the estimated rate gives the expected delay, and only
+ * excess over it lowers the estimate. So the third packet of the first frame after a slowdown is detected, and an
+ * ordinary keyframe is not.
+ */
 export class PathDelay {
   #baseMs: number | null = null;
   #nextBaseMs: number | null = null;

@@ -1,16 +1,14 @@
 import type { FeedbackReport } from './transport-feedback.ts';
 
-/**
- * One padding probe: everything sent in a short time, the picture's packets included. Pure.
- *
- * A probe is clean when all of it arrived and its last packets waited no longer than those before.
- */
-
-/** Added delay above which a probe made a queue. */
+/** Added delay above which a probe made a queue, as EMPTY_MS of PathDelay. */
 const ADDED_QUEUE_MS = 10;
+/**
+ * The last packets, whose least delay shows whether a queue stood at the end; one alone may be late by chance.
+ */
 const TAIL_PACKETS = 4;
+/** Twice the tail: fewer packets tell no rate. */
 const MIN_PACKETS = 8;
-/** Wait for its last feedback, in addition to the round trip. */
+/** Wait for its last feedback, in addition to the round trip: four feedbacks of a browser (16 a second). */
 const PATIENCE_MS = 250;
 
 export interface ProbeResult {
@@ -18,6 +16,11 @@ export interface ProbeResult {
   clean: boolean;
 }
 
+/**
+ * One padding probe: everything sent in a short time, the picture's packets included. Pure.
+ *
+ * A probe is clean when all of it arrived and its last packets waited no longer than those before.
+ */
 export class ProbeRun {
   readonly #startedAtMs: number;
   readonly #queueBeforeMs: number;

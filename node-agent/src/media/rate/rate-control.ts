@@ -2,32 +2,28 @@ import type { PathView } from './estimate.ts';
 import type { RateSettings } from './rate-settings.ts';
 import { BELOW_ESTIMATE, isNoise, MIN_SETPOINT_KBPS, SetpointFollower } from './setpoint.ts';
 
-/**
- * The encoder's target of one session. Pure: path facts and times in, actions out.
- *
- *   following ── cliff ──► draining ── queue empty ──► climbing ── earlier setpoint ──► following
- *                             ▲                            │
- *                             └────────── cliff ───────────┘
- *
- * following: the mode's rules. draining: nothing is sent. climbing: up by 8 % per 200 ms within the estimate, with a
- * padding probe after each calm second, because only more traffic shows that a link can carry more. Mode off: no
- * action.
- * Source: docs/rate-control.md.
- */
-
+/** Time with a long queue that makes a cliff; a lower estimate empties a brief one. Chosen, not measured. */
 const LONG_QUEUE_FOR_MS = 300;
+/** As the growth of the estimate: the rate doubles in 1.8 s. */
 const CLIMB_FACTOR = 1.08;
 const CLIMB_STEP_MS = 200;
+/** Time without a queue before a probe: the first keyframe at the new rate has then arrived. Chosen, not measured. */
 const CALM_MS = 1_000;
-/** A shorter queue is calm. */
+/** A shorter queue is calm: above EXCESS_MS of the delay, which lowers the estimate by itself. */
 const CALM_QUEUE_MS = 30;
+/** Most that a probe sends, as a factor of the setpoint; as further_exponential_probe_scale of libwebrtc. */
 const PROBE_FACTOR = 2;
+/** Length of a probe: six frames at 60 fps, and at least one feedback of the browser (16 a second). */
 export const PROBE_MS = 100;
+/** Share of a probe's received rate that becomes the setpoint; beta in draft-ietf-rmcat-gcc-02 has this value. */
 const PROBE_SHARE = 0.85;
 /** Interval of failed probes on a link that stays slow, as a share of the time since its cliff, up to ten seconds. */
 const PROBE_PATIENCE = 0.1;
+/**
+ * The path may become fast again at any time; ten seconds of a low rate are bearable. Chosen, not measured.
+ */
 const MAX_PROBE_INTERVAL_MS = 10_000;
-/** Share of the earlier setpoint that ends the climb. */
+/** Share of the earlier setpoint that ends the climb, because rounding down may miss the rest. */
 const BACK_SHARE = 0.99;
 
 export type RetargetReason = 'network_down' | 'network_up' | 'ladder' | 'operator' | 'floor';
@@ -59,6 +55,18 @@ type Phase =
 
 type Climbing = Extract<Phase, { kind: 'climbing' }>;
 
+/**
+ * The encoder's target of one session. Pure: path facts and times in, actions out.
+ *
+ *   following ── cliff ──► draining ── queue empty ──► climbing ── earlier setpoint ──► following
+ *                             ▲                            │
+ *                             └────────── cliff ───────────┘
+ *
+ * following: the mode's rules. draining: nothing is sent. climbing: up by 8 % per 200 ms within the estimate, with a
+ * padding probe after each calm second, because only more traffic shows that a link can carry more. Mode off: no
+ * action.
+ * Source: docs/rate-control.md.
+ */
 export class RateControl {
   readonly #settings: RateSettings;
   readonly #facts: RateFacts;

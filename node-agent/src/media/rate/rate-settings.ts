@@ -1,9 +1,10 @@
 import type { FloorSettings } from '@footlight/protocol/agent';
+import type { AbrMode } from '@footlight/protocol/telemetry';
 
 /** The abr_* host settings, as docs/hosts.md lists them. docs/rate-control.md says what they do. */
 export interface RateSettings extends FloorSettings {
   /** The mode in force, with abr_enabled applied. */
-  abr_mode: 'off' | 'protective' | 'smooth';
+  abr_mode: AbrMode;
   abr_ewma_alpha: number;
   abr_deadband: number;
   abr_max_up_step: number;

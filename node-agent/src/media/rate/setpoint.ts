@@ -1,24 +1,18 @@
 import type { RateSettings } from './rate-settings.ts';
 
-/**
- * How the modes follow the estimate without a cliff. Pure.
- *
- * smooth: the moving average of the estimate, in bounded steps, down only after a dwell. protective: down at once.
- * Both: below the floor the setpoint is 0.9 of the estimate, and the floor applies again a second after the estimate
- * exceeds it.
- * Source: docs/rate-control.md, "Modes".
- */
-
-/** Share of the estimate for the cliff path and below the floor. */
+/** Share of the estimate for the cliff path and below the floor; the rest is retransmissions and the queue. */
 export const BELOW_ESTIMATE = 0.9;
+/** Below it the smallest picture is a smear, and sound takes more than the picture. Chosen, not measured. */
 export const MIN_SETPOINT_KBPS = 100;
+/** Time after which the floor applies again: the interval of the changes (`abr_min_interval_ms`). */
 const FLOOR_HOLD_MS = 1_000;
-/** The average takes one value per interval, at any feedback rate. */
+/** The average takes one value per interval, at any feedback rate: three feedbacks of a browser (16 a second). */
 const SAMPLE_MS = 200;
-/** Smaller changes are not sent to an encoder that follows the estimate directly. */
+/** Smaller changes are not sent to an encoder that follows the estimate directly; its own rate varies by more. */
 const NOISE_SHARE = 0.02;
-/** A larger fall, as a share of the setpoint, is followed at once; smaller ones are collected. */
+/** A larger fall, as a share of the setpoint, is followed at once; smaller ones are collected. As BELOW_ESTIMATE. */
 const STEEP_SHARE = 0.1;
+/** As SAMPLE_MS: a slight fall is followed once per value of the average. */
 const SLIGHT_INTERVAL_MS = 200;
 
 export interface Retarget {
@@ -38,6 +32,14 @@ export function isNoise(kbps: number, fromKbps: number): boolean {
   return Math.abs(kbps - fromKbps) <= NOISE_SHARE * fromKbps;
 }
 
+/**
+ * How the modes follow the estimate without a cliff. Pure.
+ *
+ * smooth: the moving average of the estimate, in bounded steps, down only after a dwell. protective: down at once.
+ * Both: below the floor the setpoint is 0.9 of the estimate, and the floor applies again a second after the estimate
+ * exceeds it.
+ * Source: docs/rate-control.md, "Modes".
+ */
 export class SetpointFollower {
   readonly #settings: RateSettings;
   #averageKbps: number | null = null;

@@ -1,6 +1,6 @@
 import type { PacketArrival } from '../rtp/rtcp.ts';
 
-/** Remembered packets (count): some seconds of a fast stream; a power of two. */
+/** Remembered packets (count): 2 s at 20 Mbit/s; divides 65,536, so that slots stay unique when numbers wrap. */
 const HISTORY_PACKETS = 4096;
 
 export interface SentPacket {

@@ -10,7 +10,7 @@ const HEADER_BYTES = 8;
 const BLOCK_HEADER_BYTES = 4;
 const REFERENCE_TIME = { type: 4, bytes: 12 };
 const DELAY_SINCE_REFERENCE = { type: 5, bytes: 16 };
-/** Unit of delays: 1/65536 s. */
+/** Unit of delays: 1/65536 s (4.5). */
 const DELAY_UNITS_PER_MS = 65.536;
 const MAX_DELAY_UNITS = 0xffff_ffff;
 

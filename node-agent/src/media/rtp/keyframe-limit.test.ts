@@ -5,8 +5,8 @@ import { KeyframeLimit } from './keyframe-limit.ts';
 test('two at once, then as soon as the second is over', () => {
   const limit = new KeyframeLimit();
   const ask = (nowMs: number) => {
-    const waitMs = limit.ask(nowMs);
-    limit.cameOut();
+    const waitMs = limit.request(nowMs);
+    limit.onKeyframe();
     return waitMs;
   };
   expect(ask(0)).toBe(0);
@@ -18,17 +18,17 @@ test('two at once, then as soon as the second is over', () => {
 
 test('one that is being made serves everybody who asks meanwhile', () => {
   const limit = new KeyframeLimit();
-  expect(limit.ask(0)).toBe(0);
-  expect(limit.ask(10)).toBeNull();
-  limit.cameOut();
-  expect(limit.ask(40)).toBe(0);
+  expect(limit.request(0)).toBe(0);
+  expect(limit.request(10)).toBeNull();
+  limit.onKeyframe();
+  expect(limit.request(40)).toBe(0);
 });
 
 test('an order that the encoder lost is given again', () => {
   const limit = new KeyframeLimit();
-  expect(limit.ask(0)).toBe(0);
-  expect(limit.ask(249)).toBeNull();
-  expect(limit.ask(250)).toBe(0);
+  expect(limit.request(0)).toBe(0);
+  expect(limit.request(249)).toBeNull();
+  expect(limit.request(250)).toBe(0);
 });
 
 test('for any number of requests no second has more than two keyframes', () => {
@@ -41,8 +41,8 @@ test('for any number of requests no second has more than two keyframes', () => {
         let nowMs = 0;
         for (const [pauseMs, cameOut] of asks) {
           nowMs += pauseMs;
-          if (cameOut) limit.cameOut();
-          if (limit.ask(nowMs) === 0) made.push(nowMs);
+          if (cameOut) limit.onKeyframe();
+          if (limit.request(nowMs) === 0) made.push(nowMs);
         }
         for (let i = 2; i < made.length; i++)
           expect((made[i] ?? 0) - (made[i - 2] ?? 0)).toBeGreaterThanOrEqual(1_000);

@@ -6,9 +6,10 @@
  * connecting uses one of the two.
  */
 
+/** Two keyframes a second on request (docs/media.md, "Where the milliseconds go"). */
 const WINDOW_MS = 1_000;
 const PER_WINDOW = 2;
-/** Time after which an ordered keyframe counts as lost. */
+/** Time after which an ordered keyframe counts as lost: several frames at the lowest usual rate (30 fps). */
 const MAKING_MS = 250;
 
 export class KeyframeLimit {
@@ -24,7 +25,7 @@ export class KeyframeLimit {
    * @returns wait before the order, milliseconds; 0 = now, and it counts as ordered; null = a keyframe is in the
    * encoder
    */
-  ask(nowMs: number): number | null {
+  request(nowMs: number): number | null {
     if (this.#orderedAtMs !== null && nowMs - this.#orderedAtMs < MAKING_MS) return null;
     this.#madeAtMs = this.#madeAtMs.filter((atMs) => nowMs - atMs < WINDOW_MS);
     const oldest = this.#madeAtMs[0];
@@ -35,7 +36,7 @@ export class KeyframeLimit {
   }
 
   /** A keyframe left the encoder. */
-  cameOut(): void {
+  onKeyframe(): void {
     this.#orderedAtMs = null;
   }
 }

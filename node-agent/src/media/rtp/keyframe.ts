@@ -2,6 +2,7 @@ import type { Codec } from '@footlight/protocol';
 import { AV1_NEW_SEQUENCE } from '../encode/av1-packetizer.ts';
 import { readRtpHeader } from './rtp-packet.ts';
 
+/** NAL unit types. Source: RFC 6184, 5.2 (H.264); RFC 7798, 4.4 (H.265). */
 const H264_IDR = 5;
 const H264_SPS = 7;
 const H264_STAP_A = 24;

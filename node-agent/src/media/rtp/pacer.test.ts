@@ -1,26 +1,25 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ManualClock } from '@footlight/platform/testing';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Pacer } from './pacer.ts';
 
 describe('pacing', () => {
   let sent: { item: number; atMs: number }[];
   let overflows: number;
+  let clock: ManualClock;
   const make = (rateKbps: number) =>
     new Pacer<number>({
       rateKbps,
-      monotonicMs: () => performance.now(),
-      send: (item) => sent.push({ item, atMs: performance.now() }),
+      clock,
+      send: (item) => sent.push({ item, atMs: clock.monotonicMs() }),
       onOverflow: () => {
         overflows++;
       },
     });
 
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    clock = new ManualClock();
     sent = [];
     overflows = 0;
-  });
-  afterEach(() => {
-    vi.useRealTimers();
   });
 
   test('an ordinary frame leaves at once, in order', () => {
@@ -33,7 +32,7 @@ describe('pacing', () => {
   test('a large keyframe leaves at 1.5 times the rate', () => {
     const pacer = make(8000);
     for (let index = 0; index < 300; index++) pacer.push(index, 1200);
-    vi.advanceTimersByTime(1000);
+    clock.advance(1000);
     expect(sent).toHaveLength(300);
     const start = sent[0]?.atMs ?? 0;
     const spread = (sent.at(-1)?.atMs ?? 0) - start;
@@ -48,7 +47,7 @@ describe('pacing', () => {
     expect(overflows).toBe(1);
     expect(pacer.queuedBytes).toBeLessThan(200 * 1200);
     pacer.clear();
-    vi.advanceTimersByTime(1000);
+    clock.advance(1000);
     expect(pacer.queuedBytes).toBe(0);
   });
 });

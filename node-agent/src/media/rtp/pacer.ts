@@ -1,29 +1,38 @@
+import type { Clock, Timer } from '@footlight/platform';
+
+/**
+ * A keyframe leaves faster than the rate, and does not fill the queue of the path at once. The pacer of Chromium
+ * takes 2.5, for paths whose rate is only estimated; a smaller one makes shorter queues. Chosen, not measured.
+ */
+const PACE_FACTOR = 1.5;
+/** Bucket depth as refill time: slightly above two frames at 60 fps, so that a late frame and its successor pass. */
+const DEPTH_MS = 40;
+/** Least bucket depth: five of the largest packets (PAYLOAD_MTU). */
+const MIN_DEPTH_BYTES = 6_000;
+/**
+ * A third of a frame at 60 fps; shorter ticks cost wake-ups of the busy core (50 to 100 µs each,
+ * docs/measuring.md).
+ */
+const TICK_MS = 5;
+/** Longest queue, as MAX_DRAIN_MS of the rate control: later packets are useless for a live viewer. */
+const MAX_QUEUE_MS = 2_000;
+/** Least queue limit: a keyframe of hard edges (60 kB, docs/measuring.md, "Media") fits at any rate. */
+const MIN_QUEUE_LIMIT_BYTES = 96 * 1024;
+
+export interface PacerOptions<T> {
+  rateKbps: number;
+  clock: Clock;
+  send(item: T): void;
+  /** The queue exceeded its limit and was cleared; a keyframe must follow. */
+  onOverflow(): void;
+}
+
 /**
  * Paces bursts by a token bucket that refills at 1.5 × the stream's rate. An ordinary frame finds enough tokens and
  * leaves at once; a much larger keyframe leaves at the refill rate.
  *
  * `send` is called when an item leaves, so numbers assigned there are in sending order.
  */
-
-const PACE_FACTOR = 1.5;
-/** Bucket depth as refill time: slightly above two frames at 60 fps. */
-const DEPTH_MS = 40;
-/** Least bucket depth: a few packets at the lowest rate. */
-const MIN_DEPTH_BYTES = 6_000;
-const TICK_MS = 5;
-/** Longest queue; a longer one is useless for a live viewer. */
-const MAX_QUEUE_MS = 2_000;
-/** Least queue limit: one large keyframe fits at any rate. */
-const MIN_QUEUE_LIMIT_BYTES = 96 * 1024;
-
-export interface PacerOptions<T> {
-  rateKbps: number;
-  monotonicMs(): number;
-  send(item: T): void;
-  /** The queue exceeded its limit and was cleared; a keyframe must follow. */
-  onOverflow(): void;
-}
-
 export class Pacer<T> {
   readonly #options: PacerOptions<T>;
   readonly #queue: { item: T; bytes: number }[] = [];
@@ -32,13 +41,14 @@ export class Pacer<T> {
   #rateKbps: number;
   #tokens: number;
   #refilledAtMs: number;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
+  readonly #step = () => this.#drain();
 
   constructor(options: PacerOptions<T>) {
     this.#options = options;
     this.#rateKbps = options.rateKbps;
     this.#tokens = this.#depthBytes;
-    this.#refilledAtMs = options.monotonicMs();
+    this.#refilledAtMs = options.clock.monotonicMs();
   }
 
   get queuedBytes(): number {
@@ -75,7 +85,7 @@ export class Pacer<T> {
     this.#queue.length = 0;
     this.#head = 0;
     this.#queuedBytes = 0;
-    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#timer = null;
   }
 
@@ -95,11 +105,11 @@ export class Pacer<T> {
       this.#head = 0;
       return;
     }
-    this.#timer = setTimeout(() => this.#drain(), TICK_MS);
+    this.#timer = this.#options.clock.setTimeout(this.#step, TICK_MS);
   }
 
   #refill(): void {
-    const nowMs = this.#options.monotonicMs();
+    const nowMs = this.#options.clock.monotonicMs();
     this.#tokens = Math.min(this.#depthBytes, this.#tokens + (nowMs - this.#refilledAtMs) * this.#bytesPerMs);
     this.#refilledAtMs = nowMs;
   }

@@ -7,11 +7,17 @@
  * is good after 2 s, so that a path on the edge, or alternating reports, do not change the delay with every report.
  */
 
+/**
+ * One frame at 60 fps as round trip (a retransmission is back for the next frame), and a third of one as jitter.
+ * Chosen, not measured; docs/media.md says what they do ("Playout delay").
+ */
 const GOOD_RTT_MS = 15;
 const GOOD_JITTER_MS = 5;
 const GOOD_FOR_MS = 2_000;
 const CALM_MS = 30_000;
+/** One freeze may be the app's or the viewer's; two so close are the path's. Chosen, not measured. */
 const FREEZE_PAIR_MS = 10_000;
+/** A step of less than a frame (17 ms at 60 fps) would not prevent the next freeze. */
 const MIN_STEP_MS = 25;
 const MAX_STEPS = 3;
 

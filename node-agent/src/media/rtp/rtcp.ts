@@ -1,3 +1,10 @@
+/**
+ * RTCP in both directions: parses a receiver's feedback with werift-rtp, and writes sender reports. Never throws on
+ * remote bytes; unreadable packets are counted.
+ * Source: RFC 3550 (6.4), RFC 4585, RFC 5104. Transport-wide feedback: transport-cc.ts; round trip of the receiver:
+ * extended-report.ts.
+ */
+
 import {
   GenericNack,
   PictureLossIndication,
@@ -11,13 +18,6 @@ import {
 import { writeNtp } from '../webrtc/rtp-extensions.ts';
 import { isExtendedReport, type ReferenceTime, readReferenceTime } from './extended-report.ts';
 import { readTransportCc } from './transport-cc.ts';
-
-/**
- * RTCP in both directions: parses a receiver's feedback with werift-rtp, and writes sender reports. Never throws on
- * remote bytes; unreadable packets are counted.
- * Source: RFC 3550 (6.4), RFC 4585, RFC 5104. Transport-wide feedback: transport-cc.ts; round trip of the receiver:
- * extended-report.ts.
- */
 
 export type RtcpFeedback =
   | { kind: 'pli' | 'fir' }
@@ -54,7 +54,9 @@ export interface RtcpResult {
   malformed: number;
 }
 
+/** RFC 3550, 6.4.1. */
 const RTCP_HEADER_BYTES = 4;
+/** Bounds the work for one datagram; browsers send a few. Chosen, not measured. */
 const MAX_PACKETS_PER_COMPOUND = 32;
 
 /** @param data a whole compound packet from the network */
@@ -113,6 +115,7 @@ function readPacket(data: Buffer, result: RtcpResult): void {
   }
 }
 
+/** RFC 4585, 6.3; RFC 5104, 4.3.1. */
 const PAYLOAD_FEEDBACK = 206;
 const FULL_INTRA_REQUEST_FORMAT = 4;
 
@@ -121,6 +124,7 @@ function isFullIntraRequest(data: Buffer): boolean {
   return data[1] === PAYLOAD_FEEDBACK && ((data[0] ?? 0) & 0x1f) === FULL_INTRA_REQUEST_FORMAT;
 }
 
+/** RFC 4585, 6.2; draft-holmer-rmcat-transport-wide-cc-extensions-01, 3.1. */
 const TRANSPORT_LAYER_FEEDBACK = 205;
 const TRANSPORT_CC_FORMAT = 15;
 

@@ -1,14 +1,16 @@
-import type { PacketArrival } from './rtcp.ts';
-
 /**
  * Parses transport-wide congestion control feedback. Never throws on remote bytes; an inconsistent packet is refused
  * as a whole, because all times after a misread part would be wrong.
  * Source: draft-holmer-rmcat-transport-wide-cc-extensions-01, 3.1.
  */
 
+import type { PacketArrival } from './rtcp.ts';
+
+/** Source of the layout: RFC 4585, 6.1, and the draft above. */
 const HEADER_BYTES = 4;
 /** SSRCs, base sequence number, status count, reference time, feedback count. */
 const FIXED_BYTES = 16;
+/** Milliseconds of the reference time's unit (3.1), and of a receive delta's (3.1.5). */
 const REFERENCE_UNIT_MS = 64;
 const DELTA_UNIT_MS = 0.25;
 /** Bound of expanded packets: feedback about more than a second is useless. */

@@ -1,10 +1,9 @@
-/**
- * The two clocks of a media worker: the monotonic clock for buffers and waits, and the wall clock for viewers.
- * Injected, so that tests advance both.
- */
-export interface MediaClock {
-  /** Epoch milliseconds with fractions. */
-  wallMs(): number;
+import { type Clock, systemClock } from '@footlight/platform';
+
+/** The clock of a media worker: both times have fractions, because a frame at 240 fps lasts 4 ms. */
+export interface MediaClock extends Clock {
+  /** Wall clock for viewers: epoch milliseconds with fractions. */
+  nowMs(): number;
   /** CLOCK_MONOTONIC in milliseconds with fractions: GStreamer's system clock. */
   monotonicMs(): number;
 }
@@ -17,7 +16,8 @@ const ORIGIN_MS = Number(process.hrtime.bigint()) / 1e6 - performance.now();
  * no fractions.
  */
 export const systemMediaClock: MediaClock = {
-  wallMs() {
+  ...systemClock,
+  nowMs() {
     const wallMs = performance.timeOrigin + performance.now();
     const systemMs = Date.now();
     // The offset is from the start; after a change of the system clock, the coarse value is right.
@@ -31,5 +31,5 @@ export const systemMediaClock: MediaClock = {
 
 /** Wall-clock time of a monotonic time. */
 export function wallTimeOf(monotonicMs: number, clock: MediaClock): number {
-  return clock.wallMs() - (clock.monotonicMs() - monotonicMs);
+  return clock.nowMs() - (clock.monotonicMs() - monotonicMs);
 }

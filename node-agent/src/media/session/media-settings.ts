@@ -1,4 +1,4 @@
-import { isKnobValue, KNOBS } from '@footlight/protocol/agent';
+import { HOST_SETTINGS, isSettingValue } from '@footlight/protocol/agent';
 import type { LadderSettings, RateSettings } from '../rate/rate-settings.ts';
 
 /** Host settings of a media worker, under the names of the settings table. */
@@ -16,9 +16,9 @@ export interface MediaSettings extends RateSettings, LadderSettings {
  *   bad one, and a session must start.
  */
 export function readMediaSettings(settings: Record<string, unknown>): MediaSettings {
-  const values = KNOBS.map((knob) => {
-    const value = settings[knob.key];
-    return [knob.key, isKnobValue(knob, value) ? value : knob.default];
+  const values = HOST_SETTINGS.map((setting) => {
+    const value = settings[setting.key];
+    return [setting.key, isSettingValue(setting, value) ? value : setting.default];
   });
   // The table has every key of the interface with its type, which media-facts.test.ts checks.
   return Object.fromEntries(values) as unknown as MediaSettings;

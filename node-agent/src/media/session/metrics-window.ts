@@ -1,18 +1,18 @@
+import type { AgentMetrics } from '@footlight/protocol/telemetry';
 import { percentile } from './percentile.ts';
-
-/**
- * Measurements of one session over windows of about 5 s without gaps. Pure: facts and times in; takeWindow() returns
- * the wire's keys and starts the next window. Unmeasured keys are missing.
- */
 
 export interface MetricsWindow {
   window_ms: number;
-  metrics: Record<string, number | boolean | string>;
+  metrics: AgentMetrics;
 }
 
 /** Values per frame kept in a window (count); 240 fps for 10 s. */
 const MAX_VALUES = 2400;
 
+/**
+ * Measurements of one session over windows of about 5 s without gaps. Pure: facts and times in; takeWindow() returns
+ * the wire's keys and starts the next window. Unmeasured keys are missing.
+ */
 export class MetricsCollector {
   #startedAtMs: number;
   #captured = 0;

@@ -1,3 +1,4 @@
+import { seededRandom } from '@footlight/platform/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { transportSequence, writeTransportCc } from '../testing/feedback.ts';
 import type { NativeViewer } from '../testing/native-viewer.ts';
@@ -30,11 +31,12 @@ beforeAll(async () => {
   const gc = desktop.client.AllocID();
   desktop.client.CreateGC(gc, desktop.root, { foreground: 0, graphicsExposures: 0 });
   // Rectangles of random place and colour fill whatever bitrate the encoder has.
+  const random = seededRandom(1);
+  const below = (limit: number) => Math.floor(random.number() * limit);
   drawing = setInterval(() => {
     for (let i = 0; i < RECTANGLES; i++) {
-      const [x, y] = [Math.floor(Math.random() * WIDTH), Math.floor(Math.random() * HEIGHT)];
-      desktop.client.ChangeGC(gc, { foreground: Math.floor(Math.random() * 0xffffff) });
-      desktop.client.PolyFillRectangle(desktop.root, gc, [x, y, 24, 24]);
+      desktop.client.ChangeGC(gc, { foreground: below(0xffffff) });
+      desktop.client.PolyFillRectangle(desktop.root, gc, [below(WIDTH), below(HEIGHT), 24, 24]);
     }
   }, 1000 / FPS);
 });

@@ -1,6 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ManualClock } from '@footlight/platform/testing';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { EncodedFrame } from '../encode/video-pipeline.ts';
 import { SimulatedPath } from '../testing/simulated-path.ts';
+import { testStream } from '../testing/stream.ts';
 import { PeerMedia } from '../viewer/peer-media.ts';
 import { readMediaSettings } from './media-settings.ts';
 import { SessionRate } from './session-rate.ts';
@@ -30,38 +32,24 @@ interface Bench {
 
 let running: { rate: SessionRate; media: PeerMedia } | null = null;
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
 afterEach(() => {
   running?.rate.close();
   running?.media.close();
   running = null;
-  vi.useRealTimers();
 });
 
 function build(settings: Record<string, unknown> = {}, limitBytes = 60_000): Bench {
-  let nowMs = 1_000_000;
-  const clock = { wallMs: () => 1e12 + nowMs, monotonicMs: () => nowMs };
-  const path = new SimulatedPath({ kbps: 5000, limitBytes, nowMs, random: seeded(7) });
-  const stream = {
-    width: 1280,
-    height: 720,
+  const clock = new ManualClock();
+  const path = new SimulatedPath({ kbps: 5000, limitBytes, nowMs: clock.monotonicMs(), random: seeded(7) });
+  const stream = testStream({
     fps: FPS,
     bitrate_kbps: LAUNCH_KBPS,
-    abr_floor_kbps: 0,
-    codec: 'h264' as const,
-    h264_profile: 'constrained-baseline' as const,
-    playout0_ms: 50,
-    audio: false,
-    mic: false,
     rungs: [
       [1280, 720],
       [960, 540],
       [640, 360],
-    ] as [number, number][],
-  };
+    ],
+  });
   let wantsKeyframe = false;
   let targetKbps = LAUNCH_KBPS;
   let fps = FPS;
@@ -78,7 +66,7 @@ function build(settings: Record<string, unknown> = {}, limitBytes = 60_000): Ben
   });
   const bench: Bench = {
     path,
-    nowMs: () => nowMs,
+    nowMs: () => clock.monotonicMs(),
     setpoints: [],
     keyframesAtMs: [],
     events: [],
@@ -91,7 +79,7 @@ function build(settings: Record<string, unknown> = {}, limitBytes = 60_000): Ben
       setBitrate: (kbps) => {
         targetKbps = kbps;
         media.setRate(kbps);
-        bench.setpoints.push({ atMs: nowMs, kbps });
+        bench.setpoints.push({ atMs: clock.monotonicMs(), kbps });
       },
       setPicture: (picture) => {
         fps = picture.fps;
@@ -100,14 +88,14 @@ function build(settings: Record<string, unknown> = {}, limitBytes = 60_000): Ben
       forceKeyframe: () => {
         wantsKeyframe = true;
       },
-      path: { hold: () => media.hold(), probe: (kbps) => media.probe(kbps) },
+      path: { hold: () => media.hold(), probe: (kbps) => media.path.probe(kbps) },
       event: (name, payload) => bench.events.push({ name, payload }),
     }),
     run(ms) {
       for (let i = 0; i < ms; i++) {
-        nowMs++;
-        vi.advanceTimersByTime(1);
+        clock.advance(1);
         path.advance();
+        const nowMs = clock.monotonicMs();
         if (nowMs >= nextFrameMs) {
           nextFrameMs += 1000 / fps;
           const isKey = wantsKeyframe;
@@ -121,8 +109,8 @@ function build(settings: Record<string, unknown> = {}, limitBytes = 60_000): Ben
     },
     framesSince: (sinceMs) => wholeFrames(path, sinceMs),
   };
-  let nextFrameMs = nowMs;
-  media.path = bench.rate;
+  let nextFrameMs = clock.monotonicMs();
+  media.path.listener = bench.rate;
   media.accept(new Set(['transportSequence']), null);
   media.start();
   running = { rate: bench.rate, media };

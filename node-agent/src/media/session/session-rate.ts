@@ -1,16 +1,13 @@
+import type { Timer } from '@footlight/platform';
 import { launchFloorKbps, type StreamSpec } from '@footlight/protocol/agent';
+import type { AdaptationState, AgentEventType, AgentMetrics } from '@footlight/protocol/telemetry';
 import type { PathView } from '../rate/estimate.ts';
-import { Ladder, type LadderStand } from '../rate/ladder.ts';
+import { Ladder, type LadderLevel } from '../rate/ladder.ts';
 import { type RateAction, RateControl, type RetargetReason } from '../rate/rate-control.ts';
-import type { PathListener } from '../viewer/peer-media.ts';
+import type { PathListener } from '../viewer/viewer-path.ts';
 import type { MediaClock } from './media-clock.ts';
 import type { MediaSettings } from './media-settings.ts';
 import { percentile } from './percentile.ts';
-
-/**
- * Rate control of one session: reads the path that carries the picture, decides by RateControl and Ladder, and sets
- * encoder and path. Owner: the media session; close() once.
- */
 
 export interface SessionRateOptions {
   settings: MediaSettings;
@@ -20,24 +17,29 @@ export interface SessionRateOptions {
   clock: MediaClock;
   setBitrate(kbps: number): void;
   /** Sets size, frame rate or effort; applies with the next keyframe. */
-  setPicture(stand: LadderStand): void;
+  setPicture(level: LadderLevel): void;
   forceKeyframe(): void;
   path: { hold(): void; probe(kbps: number): void };
-  event(name: string, payload: Record<string, unknown>): void;
+  event(name: AgentEventType, payload: Record<string, unknown>): void;
 }
 
+/** docs/rate-control.md, "Ladder": its dwell times count windows of a second. */
 const WINDOW_MS = 1_000;
 /** 240 fps for one window. */
 const MAX_ENCODE_TIMES = 240;
 /** Share of the launch bitrate below which the log reports congestion. */
 const CONGESTED_SHARE = 0.95;
 
+/**
+ * Rate control of one session: reads the path that carries the picture, decides by RateControl and Ladder, and sets
+ * encoder and path. Owner: the media session; close() once.
+ */
 export class SessionRate implements PathListener {
   readonly #options: SessionRateOptions;
   readonly #control: RateControl;
   readonly #ladder: Ladder;
   readonly #launchFloorKbps: number;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Timer;
   #encodeTimesMs: number[] = [];
   #path: PathView | null = null;
   #pinned = false;
@@ -50,7 +52,7 @@ export class SessionRate implements PathListener {
     this.#control = new RateControl(settings, { launchKbps, floorKbps: this.#launchFloorKbps });
     const { width, height, fps, rungs } = stream;
     this.#ladder = new Ladder(settings, { width, height, fps, launchKbps, rungs, effortSteps });
-    this.#timer = setInterval(() => this.#endWindow(), WINDOW_MS);
+    this.#timer = options.clock.setInterval(() => this.#endWindow(), WINDOW_MS);
   }
 
   /** Target of the encoder, kbit/s. */
@@ -59,8 +61,8 @@ export class SessionRate implements PathListener {
   }
 
   /** The ladder's picture; its size does not count while a size is pinned. */
-  get picture(): LadderStand {
-    return this.#ladder.stand;
+  get picture(): LadderLevel {
+    return this.#ladder.level;
   }
 
   /** A frame left the encoder. @param encodeMs null when its input was not seen */
@@ -103,10 +105,10 @@ export class SessionRate implements PathListener {
   }
 
   /** Rate control's metrics of a window; keys without information are missing. */
-  metrics(): Record<string, number | string> {
+  metrics(): AgentMetrics {
     const { settings, stream } = this.#options;
-    const { width, height, fps, speedBias, sizeRung } = this.#ladder.stand;
-    const metrics: Record<string, number | string> = {
+    const { width, height, fps, speedBias, sizeRung } = this.#ladder.level;
+    const metrics: AgentMetrics = {
       abr_mode: settings.abr_mode,
       adaptation_state: this.#adaptationState(),
     };
@@ -126,10 +128,10 @@ export class SessionRate implements PathListener {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#timer.cancel();
   }
 
-  #adaptationState(): 'healthy' | 'network_congested' | 'encoder_saturated' | 'unknown' {
+  #adaptationState(): AdaptationState {
     if (!this.#path || this.#path.kbps === null) return 'unknown';
     const isLow = this.#control.setpointKbps < CONGESTED_SHARE * this.#options.stream.bitrate_kbps;
     if (this.#control.isCongested || (isLow && this.#options.settings.abr_mode !== 'off'))
@@ -172,6 +174,6 @@ export class SessionRate implements PathListener {
 
   #usePicture(): void {
     this.#control.scaleFloor(this.#ladder.floorShare);
-    this.#options.setPicture(this.#ladder.stand);
+    this.#options.setPicture(this.#ladder.level);
   }
 }

@@ -1,11 +1,11 @@
-import { ENCODERS, type EncoderRow } from '../encode/encoders.ts';
-
 /**
  * Importing this adds software encoders for H.265 and AV1 to the table, so that both codecs run end to end without a
  * GPU. The product does not import this; tests preload it into an agent that runs from source (see `codecPreload`).
  *
  * Source: the pages of av1enc (plugin aom) and x265enc (plugin x265) in the GStreamer documentation.
  */
+
+import { ENCODERS, type EncoderRow } from '../encode/encoders.ts';
 
 const SOFTWARE = {
   family: 'openh264',

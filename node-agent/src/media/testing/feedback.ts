@@ -1,6 +1,6 @@
-import { EXTENSION_ID } from '../webrtc/rtp-extensions.ts';
-
 /** Writes a receiver's RTCP feedback. */
+
+import { EXTENSION_ID } from '../webrtc/rtp-extensions.ts';
 
 /** Offset of the receiver's clock. */
 const RECEIVER_OFFSET_MS = 123_456;

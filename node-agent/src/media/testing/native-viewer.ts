@@ -158,7 +158,7 @@ export class NativeViewer {
   }
 
   /** Waits for a condition, checked at every received message. @throws after the limit, with the name */
-  until(what: string, holds: () => boolean, limitMs = 10_000): Promise<void> {
+  until(what: string, holds: () => boolean, limitMs = 20_000): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = () => {
         if (!holds()) return;

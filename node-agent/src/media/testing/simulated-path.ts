@@ -2,12 +2,6 @@ import type { Track } from 'node-datachannel';
 import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import { transportSequence, writeReceiverReport, writeTransportCc } from './feedback.ts';
 
-/**
- * A simulated link with a tail-drop queue and a receiver that sends transport-wide feedback, a receiver report each
- * second, and one for each gap, as browsers do. For tests of rate control in simulated time; advance() steps one
- * millisecond.
- */
-
 export interface Delivered {
   atMs: number;
   sequence: number;
@@ -23,6 +17,11 @@ const FEEDBACK_MS = 60;
 const ONE_WAY_MS = 2;
 const REPORT_MS = 1_000;
 
+/**
+ * A simulated link with a tail-drop queue and a receiver that sends transport-wide feedback, a receiver report each
+ * second, and one for each gap, as browsers do. For tests of rate control in simulated time; advance() steps one
+ * millisecond.
+ */
 export class SimulatedPath {
   kbps: number;
   readonly delivered: Delivered[] = [];

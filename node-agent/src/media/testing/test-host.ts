@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@footlight/platform';
 import type { StreamSpec } from '@footlight/protocol/agent';
 import x11, { type XEvent } from 'x11';
 import { XConnection } from '../../display/x11/x-connection.ts';
@@ -8,6 +9,7 @@ import type { PrepareMessage, WorkerMessage } from '../worker/worker-messages.ts
 import { createMediaWorkerPool, type MediaWorker, type MediaWorkerPool } from '../worker/worker-pool.ts';
 import { startTestDisplay, type TestDisplay } from './display.ts';
 import { NativeViewer } from './native-viewer.ts';
+import { testStream } from './stream.ts';
 
 /** Client id of the first viewer. */
 export const ALICE = '22222222-2222-4222-8222-222222222222';
@@ -19,7 +21,7 @@ export const KEY_RELEASE = 3;
 export const BUTTON_PRESS = 4;
 export const BUTTON_RELEASE = 5;
 
-const LIMIT_MS = 10_000;
+const LIMIT_MS = 20_000;
 /** Recorded worker messages; viewers record the signals. */
 const KEPT = [
   'prepared',
@@ -68,13 +70,13 @@ export class TestHost {
     this.desktop = desktop;
     this.size = size;
     this.scratch = mkdtempSync(join(tmpdir(), 'test-host-'));
-    this.#pool = createMediaWorkerPool({ size: 1, ownIpc: false, env });
+    this.#pool = createMediaWorkerPool({ clock: systemClock, size: 1, ownIpc: false, env });
   }
 
   /** @param env environment of the workers */
   static async open(size = { width: 320, height: 240 }, env: Record<string, string> = {}): Promise<TestHost> {
     const display = await startTestDisplay(size.width, size.height);
-    const desktop = await XConnection.open(display.name, () => undefined);
+    const desktop = await XConnection.open(display.name, systemClock, () => undefined);
     return new TestHost(display, desktop, size, env);
   }
 
@@ -161,19 +163,7 @@ export class TestSession {
       xauthority: null,
       pulse_server: null,
       scratch_dir: scratch,
-      stream: {
-        ...size,
-        fps: 30,
-        bitrate_kbps: 1000,
-        abr_floor_kbps: 0,
-        codec: 'h264',
-        h264_profile: 'constrained-baseline',
-        playout0_ms: 100,
-        audio: false,
-        mic: false,
-        rungs: [],
-        ...stream,
-      },
+      stream: testStream({ ...size, fps: 30, bitrate_kbps: 1000, playout0_ms: 100, ...stream }),
       encoder: { family: 'openh264', gpu_index: 0, render_node: null },
       settings: { gop: 100_000 },
       media: { addresses: null, ports: null },

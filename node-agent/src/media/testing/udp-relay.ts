@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { networkInterfaces } from 'node:os';
+import { seededRandom } from '@footlight/platform/testing';
 import { parseCandidate } from '../webrtc/candidates.ts';
 import type { NativeViewer } from './native-viewer.ts';
 
@@ -49,6 +50,7 @@ export class UdpRelay {
   #creditBytes = 0;
   #drainedAtMs = 0;
   #drainTimer: NodeJS.Timeout | null = null;
+  readonly #random = seededRandom(1);
   /** Loss towards the viewer, 0–1. */
   loss = 0;
   /** Drops everything in both directions without notice. */
@@ -102,7 +104,7 @@ export class UdpRelay {
   }
 
   #towards(data: Buffer): void {
-    if (this.cut || Math.random() < this.loss) return;
+    if (this.cut || this.#random.number() < this.loss) return;
     if (this.#limit === null) {
       this.#deliver(data);
       return;

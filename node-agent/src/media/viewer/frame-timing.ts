@@ -1,11 +1,5 @@
 import { FRAME_IDLE_PER_SECOND, FRAME_INPUT_PER_SECOND, type Frame } from '@footlight/protocol/input';
 
-/**
- * Finds the first frame that contains an input: captured after the input was applied. Pure. With frame timing on,
- * every frame is reported; otherwise the first one after an applied input (at most 60 a second) and four a second
- * besides.
- */
-
 export interface FrameFacts {
   /** As the viewer sees it. */
   rtpTimestamp: number;
@@ -17,6 +11,11 @@ export interface FrameFacts {
 /** Inputs that wait for a frame (count); older ones are never reported, as the protocol allows. */
 const MAX_WAITING = 256;
 
+/**
+ * Finds the first frame that contains an input: captured after the input was applied. Pure. With frame timing on,
+ * every frame is reported; otherwise the first one after an applied input (at most 60 a second) and four a second
+ * besides.
+ */
 export class FrameTiming {
   /** Whether the viewer requested every frame. */
   everyFrame = false;

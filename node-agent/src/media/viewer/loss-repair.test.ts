@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ManualClock } from '@footlight/platform/testing';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { RetransmitRing } from '../rtp/nack-ring.ts';
 import { type OutgoingPacket, RtpSender, TransportSequence } from '../rtp/rtp-sender.ts';
 import { LossRepair } from './loss-repair.ts';
@@ -6,7 +7,7 @@ import { LossRepair } from './loss-repair.ts';
 const RTT_MS = 10;
 const TOO_LATE_MS = RTT_MS + 51;
 
-let nowMs: number;
+let clock: ManualClock;
 let queueingDelayMs: number;
 let isIdle: boolean;
 let again: Buffer[];
@@ -15,8 +16,7 @@ let sender: RtpSender;
 let repair: LossRepair;
 
 beforeEach(() => {
-  vi.useFakeTimers();
-  nowMs = 10_000;
+  clock = new ManualClock();
   queueingDelayMs = 0;
   isIdle = true;
   again = [];
@@ -26,7 +26,7 @@ beforeEach(() => {
   sender.accept(new Set(['transportSequence']));
   repair = new LossRepair({
     sender,
-    monotonicMs: () => nowMs,
+    clock,
     path: () => ({ kbps: 4000, rttMs: RTT_MS, queueingDelayMs }),
     isIdle: () => isIdle,
     send: ({ data }) => again.push(data),
@@ -36,7 +36,6 @@ beforeEach(() => {
 
 afterEach(() => {
   repair.close();
-  vi.useRealTimers();
 });
 
 /** A frame of two packets leaves. @returns the sequence number of its first */
@@ -45,7 +44,7 @@ function frame({ isKeyframe = false } = {}): number {
     const data = Buffer.alloc(500);
     data[0] = 0x80;
     data[1] = marker ? 0x80 | 96 : 96;
-    const packet = sender.wrap(data, {}, nowMs) as OutgoingPacket;
+    const packet = sender.wrap(data, {}, clock.monotonicMs()) as OutgoingPacket;
     repair.sent(packet, isKeyframe && index === 0);
     return packet.sequence;
   });
@@ -55,47 +54,42 @@ function frame({ isKeyframe = false } = {}): number {
 const sequences = () => again.map((data) => data.readUInt16BE(2));
 const isPadding = (data: Buffer) => ((data[0] ?? 0) & 0x20) !== 0;
 
-function pass(ms: number): void {
-  nowMs += ms;
-  vi.advanceTimersByTime(ms);
-}
-
 describe('a packet that is too old to be sent again', () => {
   test('gives the viewer a keyframe, since it stands still without one', () => {
     frame({ isKeyframe: true });
     const lost = frame();
-    pass(TOO_LATE_MS);
-    expect(repair.asked([lost])).toBe(0);
+    clock.advance(TOO_LATE_MS);
+    expect(repair.onNack([lost])).toBe(0);
     expect(wanted).toBe(1);
   });
 
   test('no keyframe where the packet is sent again, and where one came after it', () => {
     frame({ isKeyframe: true });
     const lost = frame();
-    expect(repair.asked([lost])).toBe(1);
+    expect(repair.onNack([lost])).toBe(1);
     expect(sequences()).toEqual([lost]);
     frame({ isKeyframe: true });
-    pass(TOO_LATE_MS);
-    repair.asked([lost]);
+    clock.advance(TOO_LATE_MS);
+    repair.onNack([lost]);
     expect(wanted).toBe(0);
   });
 
   test('a packet of the newest keyframe itself is needed', () => {
     const lost = frame({ isKeyframe: true });
-    pass(TOO_LATE_MS);
-    repair.asked([lost]);
+    clock.advance(TOO_LATE_MS);
+    repair.onNack([lost]);
     expect(wanted).toBe(1);
   });
 
   test('a full queue gets no keyframe on top, and a short one does: a busy receiver looks like it', () => {
     frame({ isKeyframe: true });
     const lost = frame();
-    pass(TOO_LATE_MS);
+    clock.advance(TOO_LATE_MS);
     queueingDelayMs = 101;
-    repair.asked([lost]);
+    repair.onNack([lost]);
     expect(wanted).toBe(0);
     queueingDelayMs = 100;
-    repair.asked([lost]);
+    repair.onNack([lost]);
     expect(wanted).toBe(1);
   });
 });
@@ -103,45 +97,45 @@ describe('a packet that is too old to be sent again', () => {
 describe('a small packet behind each frame shows the loss of its last one', () => {
   test('while packets get lost, and for two seconds more', () => {
     frame();
-    pass(10);
+    clock.advance(10);
     expect(again).toEqual([]);
     const lost = frame();
-    repair.asked([lost]);
+    repair.onNack([lost]);
     again = [];
     const last = frame() + 1;
-    pass(10);
+    clock.advance(10);
     expect(sequences()).toEqual([last + 1]);
     expect(again.every((data) => isPadding(data) && data.length < 40)).toBe(true);
-    pass(2_000);
+    clock.advance(2_000);
     frame();
-    pass(10);
+    clock.advance(10);
     expect(again).toHaveLength(1);
   });
 
   test('not inside the next frame, not where something waits, and not into a queue', () => {
-    repair.asked([frame()]);
+    repair.onNack([frame()]);
     again = [];
     frame();
-    pass(1);
+    clock.advance(1);
     frame();
-    pass(10);
+    clock.advance(10);
     expect(again).toHaveLength(1);
     isIdle = false;
     frame();
-    pass(10);
+    clock.advance(10);
     isIdle = true;
     queueingDelayMs = 31;
     frame();
-    pass(10);
+    clock.advance(10);
     expect(again).toHaveLength(1);
   });
 
   test('nothing after the end', () => {
-    repair.asked([frame()]);
+    repair.onNack([frame()]);
     again = [];
     frame();
     repair.close();
-    pass(10);
+    clock.advance(10);
     expect(again).toEqual([]);
   });
 });

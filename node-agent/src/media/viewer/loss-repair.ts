@@ -1,19 +1,12 @@
+import type { Clock, Timer } from '@footlight/platform';
 import { isNewerSequence } from '../rtp/rtp-packet.ts';
 import type { OutgoingPacket, RtpSender } from '../rtp/rtp-sender.ts';
-
-/**
- * Repairs losses of the picture for one viewer.
- *
- * Requested packets are sent again within the ring's budget. A packet that is too old for that gets a keyframe at
- * once, because the viewer's picture stands still and the viewer may request a keyframe only seconds later. While
- * packets are lost, a small packet follows each frame, because the loss of a frame's last packet is otherwise visible
- * only with the next frame. Owner: the peer's media; close() once.
- */
 
 /** A NACK within this time means that the path loses packets. */
 const LOSSY_MS = 2_000;
 /** Delay of that packet, so that one burst of losses does not take both. */
 const TAIL_AFTER_MS = 3;
+/** The smallest padding that keeps the packet's length a multiple of 32 bits; its content does not matter. */
 const TAIL_PADDING_BYTES = 4;
 /** With a longer queue the last packet of a frame is late, not lost. */
 const CALM_QUEUE_MS = 30;
@@ -26,7 +19,7 @@ export interface RepairPath {
 
 export interface LossRepairOptions {
   sender: RtpSender;
-  monotonicMs(): number;
+  clock: Clock;
   path(): RepairPath;
   /** Whether the send queue is empty. */
   isIdle(): boolean;
@@ -34,12 +27,21 @@ export interface LossRepairOptions {
   onKeyframeWanted(): void;
 }
 
+/**
+ * Repairs losses of the picture for one viewer.
+ *
+ * Requested packets are sent again within the ring's budget. A packet that is too old for that gets a keyframe at
+ * once, because the viewer's picture stands still and the viewer may request a keyframe only seconds later. While
+ * packets are lost, a small packet follows each frame, because the loss of a frame's last packet is otherwise visible
+ * only with the next frame. Owner: the peer's media; close() once.
+ */
 export class LossRepair {
   readonly #options: LossRepairOptions;
-  #askedAtMs: number | null = null;
+  #nackAtMs: number | null = null;
   /** First sequence number of the newest keyframe; null = none sent. */
   #startSequence: number | null = null;
-  #tail: NodeJS.Timeout | null = null;
+  #tail: Timer | null = null;
+  readonly #tailIsDue = () => this.#sendTail();
 
   constructor(options: LossRepairOptions) {
     this.#options = options;
@@ -48,16 +50,17 @@ export class LossRepair {
   /** A packet of the picture was sent. @param startsKeyframe whether it starts a keyframe */
   sent({ sequence, marker }: Pick<OutgoingPacket, 'sequence' | 'marker'>, startsKeyframe: boolean): void {
     if (startsKeyframe) this.#startSequence = sequence;
-    if (this.#tail) clearTimeout(this.#tail);
-    this.#tail = marker && this.#isLossy() ? setTimeout(() => this.#sendTail(), TAIL_AFTER_MS) : null;
+    this.#tail?.cancel();
+    this.#tail =
+      marker && this.#isLossy() ? this.#options.clock.setTimeout(this.#tailIsDue, TAIL_AFTER_MS) : null;
   }
 
   /** Handles a NACK. @returns retransmitted packets (count) */
-  asked(lost: readonly number[]): number {
-    const { sender, monotonicMs, path, send, onKeyframeWanted } = this.#options;
-    const nowMs = monotonicMs();
+  onNack(lost: readonly number[]): number {
+    const { sender, clock, path, send, onKeyframeWanted } = this.#options;
+    const nowMs = clock.monotonicMs();
     const { kbps, rttMs, queueingDelayMs } = path();
-    this.#askedAtMs = nowMs;
+    this.#nackAtMs = nowMs;
     sender.ring?.setRate(kbps);
     const { packets, gone } = sender.retransmit(lost, nowMs, rttMs, queueingDelayMs);
     for (const packet of packets) send(packet);
@@ -66,7 +69,7 @@ export class LossRepair {
   }
 
   close(): void {
-    if (this.#tail) clearTimeout(this.#tail);
+    this.#tail?.cancel();
     this.#tail = null;
   }
 
@@ -76,14 +79,14 @@ export class LossRepair {
   }
 
   #isLossy(): boolean {
-    return this.#askedAtMs !== null && this.#options.monotonicMs() - this.#askedAtMs < LOSSY_MS;
+    return this.#nackAtMs !== null && this.#options.clock.monotonicMs() - this.#nackAtMs < LOSSY_MS;
   }
 
   #sendTail(): void {
     this.#tail = null;
-    const { sender, monotonicMs, path, isIdle, send } = this.#options;
+    const { sender, clock, path, isIdle, send } = this.#options;
     if (!isIdle() || path().queueingDelayMs > CALM_QUEUE_MS) return;
-    const packet = sender.pad(monotonicMs(), TAIL_PADDING_BYTES);
+    const packet = sender.pad(clock.monotonicMs(), TAIL_PADDING_BYTES);
     if (packet) send(packet);
   }
 }

@@ -6,13 +6,6 @@ import { RateWindow } from '../input/input-guard.ts';
 import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import { MIC_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
 
-/**
- * A viewer's microphone: Opus over RTP → the source that apps record from. Only for sessions with a microphone.
- *
- * silent → (a packet) → opening → playing → (a packet of another connection) → opening … → closed. Each connection
- * has its own pipeline, because its numbers and times restart. Owner: the media session; close() once.
- */
-
 export interface MicrophoneOptions {
   /** PulseAudio server string of the session. */
   server: string;
@@ -22,8 +15,15 @@ export interface MicrophoneOptions {
 
 /** Opus has 50 to 100 packets a second, or 400 of the shortest (2.5 ms, RFC 6716). */
 const MAX_PACKETS_PER_SECOND = 450;
+/** An Ethernet frame; a frame of Opus has at most 1,275 bytes (RFC 6716, 3.4). */
 const MAX_PACKET_BYTES = 1_500;
 
+/**
+ * A viewer's microphone: Opus over RTP → the source that apps record from. Only for sessions with a microphone.
+ *
+ * silent → (a packet) → opening → playing → (a packet of another connection) → opening … → closed. Each connection
+ * has its own pipeline, because its numbers and times restart. Owner: the media session; close() once.
+ */
 export class Microphone {
   readonly #options: MicrophoneOptions;
   readonly #rate = new RateWindow(MAX_PACKETS_PER_SECOND);

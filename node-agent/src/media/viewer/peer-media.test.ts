@@ -1,7 +1,9 @@
+import { ManualClock } from '@footlight/platform/testing';
 import type { Track } from 'node-datachannel';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { EncodedFrame } from '../encode/video-pipeline.ts';
 import { readRtpHeader } from '../rtp/rtp-packet.ts';
+import { testStream } from '../testing/stream.ts';
 import { PeerMedia } from './peer-media.ts';
 
 const IDR = 0x65;
@@ -12,14 +14,14 @@ const VIEWER_TIME = Buffer.from('80cf00040000000104000002eeab4c5bdb71fbc5', 'hex
 
 let sent: Buffer[];
 let hear: (data: Buffer) => void;
-let nowMs: number;
+let clock: ManualClock;
 let wanted: number;
 let media: PeerMedia;
 
 beforeEach(() => {
   sent = [];
   wanted = 0;
-  nowMs = 1_000;
+  clock = new ManualClock();
   const track = {
     isOpen: () => true,
     onMessage: (listener: (data: Buffer) => void) => {
@@ -28,20 +30,8 @@ beforeEach(() => {
     sendMessageBinary: (data: Buffer) => sent.push(data) > 0,
   } as unknown as Track;
   media = new PeerMedia({
-    stream: {
-      width: 1280,
-      height: 720,
-      fps: 60,
-      bitrate_kbps: 8000,
-      abr_floor_kbps: 0,
-      codec: 'h264',
-      h264_profile: 'constrained-baseline',
-      playout0_ms: 50,
-      audio: false,
-      mic: false,
-      rungs: [],
-    },
-    clock: { wallMs: () => 1_000, monotonicMs: () => nowMs },
+    stream: testStream(),
+    clock,
     cname: 'viewer',
     random32: () => 7,
     video: { track, ssrc: 1 },
@@ -51,12 +41,10 @@ beforeEach(() => {
     },
   });
   media.accept(new Set(), null);
-  vi.useFakeTimers();
 });
 
 afterEach(() => {
   media.close();
-  vi.useRealTimers();
 });
 
 function frame(nal: number, number: number): EncodedFrame {
@@ -117,11 +105,10 @@ test('a viewer that says its time is told once a second how long ago that was, a
   media.start();
   media.sendFrame(frame(IDR, 1));
   const told = () => sent.findLast((data) => data[1] === 200)?.toString('hex') ?? '';
-  vi.advanceTimersByTime(1_000);
+  clock.advance(1_750);
   expect(told()).not.toContain('80cf0005');
   hear(VIEWER_TIME);
-  nowMs += 250;
-  vi.advanceTimersByTime(1_000);
+  clock.advance(250);
   expect(told().endsWith('80cf000500000001' + '0500000300000001' + '4c5bdb7100004000')).toBe(true);
 });
 
@@ -135,7 +122,7 @@ test('a packet that is asked for when it is too old brings a keyframe', () => {
   hear(nack);
   expect(wanted).toBe(0);
   expect(sent.at(-1)?.readUInt16BE(2)).toBe(sequence);
-  nowMs += 501;
+  clock.advance(501);
   hear(nack);
   expect(wanted).toBe(1);
 });
@@ -143,14 +130,14 @@ test('a packet that is asked for when it is too old brings a keyframe', () => {
 test('of more than 500 reports in a second the rest is not looked at', () => {
   media.start();
   const changes: unknown[] = [];
-  media.path = {
+  media.path.listener = {
     onPath: (path) => changes.push(path),
     onDrained: () => undefined,
     onProbed: () => undefined,
   };
   for (let count = 0; count < 2_000; count++) hear(remb(count % 2 ? 1_500_000 : 2_300_000));
   expect(changes).toHaveLength(500);
-  nowMs += 1_000;
+  clock.advance(1_000);
   hear(remb(1_500_000));
   expect(changes).toHaveLength(501);
 });
@@ -158,20 +145,19 @@ test('of more than 500 reports in a second the rest is not looked at', () => {
 test('a path is told of with a picture and after a silence of 100 ms at the next look, and wakes nobody', () => {
   media.start();
   let told = 0;
-  media.path = { onPath: () => told++, onDrained: () => undefined, onProbed: () => undefined };
+  media.path.listener = { onPath: () => told++, onDrained: () => undefined, onProbed: () => undefined };
   media.sendFrame(frame(IDR, 1));
   expect(told).toBe(1);
-  nowMs += 99;
-  media.look();
+  clock.advance(99);
+  media.path.poll();
   expect(told).toBe(1);
-  nowMs++;
-  media.look();
+  clock.advance(1);
+  media.path.poll();
   expect(told).toBe(2);
-  nowMs += 10_000;
-  vi.advanceTimersByTime(10_000);
+  clock.advance(10_000);
   expect(told).toBe(2);
   media.close();
-  media.look();
+  media.path.poll();
   expect(told).toBe(2);
 });
 

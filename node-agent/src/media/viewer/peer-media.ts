@@ -1,27 +1,14 @@
+import type { Timer } from '@footlight/platform';
 import type { StreamSpec } from '@footlight/protocol/agent';
 import type { Track } from 'node-datachannel';
 import type { AudioPacket } from '../encode/audio-pipeline.ts';
 import type { EncodedFrame } from '../encode/video-pipeline.ts';
 import { RateWindow } from '../input/input-guard.ts';
-import { Drain } from '../rate/drain.ts';
-import { BandwidthEstimate, type PathView } from '../rate/estimate.ts';
-import { LossShare } from '../rate/loss.ts';
-import { type ProbeResult, ProbeRun } from '../rate/probe.ts';
-import { PROBE_MS } from '../rate/rate-control.ts';
-import { TransportFeedback } from '../rate/transport-feedback.ts';
-import { type ReferenceTime, writeDelaySinceReference } from '../rtp/extended-report.ts';
 import { isKeyframe } from '../rtp/keyframe.ts';
 import { RetransmitRing } from '../rtp/nack-ring.ts';
 import { Pacer } from '../rtp/pacer.ts';
 import { type PlayoutChange, PlayoutDelay } from '../rtp/playout-delay.ts';
-import {
-  type PacketArrival,
-  type ReceptionReport,
-  type RtcpFeedback,
-  readRtcp,
-  roundTripMs,
-  writeSenderReport,
-} from '../rtp/rtcp.ts';
+import { type ReceptionReport, type RtcpFeedback, readRtcp } from '../rtp/rtcp.ts';
 import { RtpSender, TransportSequence } from '../rtp/rtp-sender.ts';
 import { type MediaClock, wallTimeOf } from '../session/media-clock.ts';
 import type { ExtensionName } from '../webrtc/rtp-extensions.ts';
@@ -32,16 +19,9 @@ import {
   VIDEO_PAYLOAD_TYPE,
 } from '../webrtc/sdp-offer.ts';
 import { LossRepair } from './loss-repair.ts';
-
-/**
- * Media of one peer connection: RTP out, RTCP both ways.
- *
- * States: idle → ready (a path exists, keys do not) → running → idle. From ready on the picture is kept from a
- * keyframe, which start() sends at once. No picture is sent before a keyframe, because a viewer could not decode it.
- *
- * hold() stops sending until the queue on the path is empty: waiting packets are dropped before they get a number, so
- * numbers stay contiguous. Then onDrained() is called, and the next picture is a keyframe.
- */
+import { PictureGate } from './picture-gate.ts';
+import { SenderReports } from './sender-reports.ts';
+import { ViewerPath } from './viewer-path.ts';
 
 interface OwnedTrack {
   track: Track;
@@ -56,14 +36,6 @@ export interface PeerMediaOptions {
   video: OwnedTrack;
   audio: OwnedTrack | null;
   onKeyframeWanted(): void;
-}
-
-/** Path events for the owner; set once. */
-export interface PathListener {
-  /** With every feedback, and a few times a second. */
-  onPath(path: PathView, nowMs: number): void;
-  onDrained(nowMs: number): void;
-  onProbed(result: ProbeResult, nowMs: number): void;
 }
 
 /** Sent and received since the last takeCounts(). */
@@ -82,62 +54,55 @@ interface PacedPacket {
   captureTimeMs: number | null;
 }
 
+/**
+ * RFC 3550, 6.2: the reduced minimum is 360 s over the bandwidth in kbit/s, less than a second from 360 kbit/s
+ * on.
+ */
 const REPORT_MS = 1_000;
 /**
  * Times after connecting at which another keyframe is made while no feedback about the picture has arrived: a
  * keyframe that is sent before the viewer has its keys is lost, and not every viewer requests another one.
  */
 const KEYFRAME_AGAIN_MS = [150, 600] as const;
-/** Frames kept for a connection without keys; the key exchange takes two round trips. */
-const MAX_KEPT_FRAMES = 12;
-/** Interval of the checks during a drain or probe. */
-const PATH_TICK_MS = 10;
-/** Time without a path event after which look() makes one. */
-const SILENT_PATH_MS = 100;
-/** Time since the last path event after which a sent picture makes one, which saves a wake-up. */
-const PATH_WITH_PICTURE_MS = 60;
-/** Padding packets per tick: enough for 8 Mbit/s without a burst. */
-const MAX_PADDING_PER_TICK = 40;
 /** RTCP packets of a viewer per second; a browser with heavy loss sends a tenth of that. */
 const RTCP_PER_SECOND = 500;
-/** Sound's share of the estimate before its own rate is known, kbit/s. */
-const SOUND_KBPS = 160;
+/** The newest frame of a track: its RTP timestamp for this viewer, and when it was captured (monotonic). */
+interface Newest {
+  timestamp: number;
+  capturedAtMs: number;
+}
 
+/**
+ * Media of one peer connection: RTP out, RTCP both ways. The gate decides which frames go, the pacer when, the path
+ * at which rate; repair sends lost packets again.
+ *
+ * States: idle → ready (a path exists, keys do not) → running → idle. From ready on the picture is kept from a
+ * keyframe, which start() sends at once.
+ *
+ * hold() stops sending until the queue on the path is empty: waiting packets are dropped before they get a number, so
+ * numbers stay contiguous. The next picture is a keyframe.
+ */
 export class PeerMedia {
+  readonly path: ViewerPath;
   readonly #options: PeerMediaOptions;
   readonly #video: RtpSender;
   readonly #audio: RtpSender | null;
   readonly #repair: LossRepair;
   readonly #pacer: Pacer<PacedPacket>;
   readonly #playout: PlayoutDelay;
-  readonly #transport = new TransportFeedback();
+  readonly #gate = new PictureGate<EncodedFrame>();
+  readonly #reports: SenderReports;
+  readonly #rtcp = new RateWindow(RTCP_PER_SECOND);
   #audioAccepted = false;
   #running = false;
-  /** Since ready(): a keyframe and its followers, oldest first; null = nothing is kept. */
-  #kept: EncodedFrame[] | null = null;
-  #awaitingKeyframe = true;
-  /** Newest time of the viewer, with its arrival. */
-  #viewerTime: { time: ReferenceTime; heardAtMs: number } | null = null;
-  #rttMs = 0;
-  #jitterMs = 0;
-  readonly #estimate: BandwidthEstimate;
-  readonly #losses = new LossShare();
-  #drain: Drain | null = null;
-  #probe: { run: ProbeRun; kbps: number } | null = null;
-  #pathTimer: NodeJS.Timeout | null = null;
-  #pathToldAtMs = 0;
-  #reports: NodeJS.Timeout | null = null;
-  #repeats: NodeJS.Timeout[] = [];
-  readonly #rtcp = new RateWindow(RTCP_PER_SECOND);
   /** Whether any RTCP arrived. */
   #heard = false;
-  #lastVideo: { timestamp: number; capturedAtMs: number } | null = null;
-  #lastAudio: { timestamp: number; capturedAtMs: number } | null = null;
+  #lastVideo: Newest | null = null;
+  #lastAudio: Newest | null = null;
+  #timers: Timer[] = [];
   #counts: PeerMediaCounts = { frames: 0, bytes: 0, resent: 0, malformedRtcp: 0 };
   /** Called with each change of the playout delay; set by the owner. */
   onPlayoutChanged: (change: PlayoutChange) => void = () => undefined;
-  /** Path events; set by the owner. */
-  path: PathListener = { onPath: () => undefined, onDrained: () => undefined, onProbed: () => undefined };
 
   constructor(options: PeerMediaOptions) {
     this.#options = options;
@@ -154,65 +119,46 @@ export class PeerMedia {
     this.#video = new RtpSender(identity(video.ssrc, VIDEO_PAYLOAD_TYPE), transport, ring);
     this.#audio = audio ? new RtpSender(identity(audio.ssrc, AUDIO_PAYLOAD_TYPE), transport, null) : null;
     this.#playout = new PlayoutDelay(stream.playout0_ms);
-    this.#estimate = new BandwidthEstimate(stream.bitrate_kbps + (audio ? SOUND_KBPS : 0));
+    this.#reports = new SenderReports(options.cname);
+    this.path = new ViewerPath({
+      launchKbps: stream.bitrate_kbps,
+      audio: audio !== null,
+      clock,
+      sendPadding: (nowMs) => this.#pad(nowMs),
+      onDrained: () => this.#gate.needKeyframe(),
+    });
     this.#pacer = new Pacer<PacedPacket>({
       rateKbps: stream.bitrate_kbps,
-      monotonicMs: () => clock.monotonicMs(),
+      clock,
       send: (paced) => this.#sendVideo(paced),
       onOverflow: () => {
-        this.#awaitingKeyframe = true;
+        this.#gate.needKeyframe();
         options.onKeyframeWanted();
       },
     });
     this.#repair = new LossRepair({
       sender: this.#video,
-      monotonicMs: () => clock.monotonicMs(),
-      path: () => {
-        const { kbps, queueingDelayMs } = this.#estimate.view;
-        return { kbps: kbps ?? stream.bitrate_kbps, rttMs: this.#rttMs, queueingDelayMs };
-      },
-      isIdle: () => this.#running && !this.#drain && this.#pacer.queuedBytes === 0,
+      clock,
+      path: () => this.path.repair,
+      isIdle: () => this.#running && !this.path.isHeld && this.#pacer.queuedBytes === 0,
       send: (packet) => this.#sendCounted(packet),
       onKeyframeWanted: options.onKeyframeWanted,
     });
     for (const owned of [video, audio]) owned?.track.onMessage((data) => this.#onRtcp(data));
   }
 
-  /** Round trip from receiver reports, milliseconds; 0 = not measured. */
-  get rttMs(): number {
-    return this.#rttMs;
-  }
-
-  get jitterMs(): number {
-    return this.#jitterMs;
-  }
-
-  /** Path facts for the picture, without the rate of sound. */
-  get pathView(): PathView {
-    const view = this.#estimate.view;
-    return view.kbps === null ? view : { ...view, kbps: Math.max(1, view.kbps - this.#soundKbps) };
-  }
-
-  get #soundKbps(): number {
-    return this.#audioAccepted ? SOUND_KBPS : 0;
-  }
-
-  /** Current largest playout delay, milliseconds. */
-  get playoutMaxMs(): number {
-    return this.#playout.maxMs;
-  }
-
   /** @param audio null when the viewer refused sound */
   accept(video: ReadonlySet<ExtensionName>, audio: ReadonlySet<ExtensionName> | null): void {
     this.#video.accept(video);
     this.#audioAccepted = audio !== null;
+    this.path.acceptSound(this.#audioAccepted);
     if (audio) this.#audio?.accept(audio);
   }
 
   /** A path exists and the key exchange runs: the encoder need not wait for it. */
   ready(): void {
-    if (this.#running || this.#kept) return;
-    this.#kept = [];
+    if (this.#running || this.#gate.isKeeping) return;
+    this.#gate.startKeeping();
     this.#options.onKeyframeWanted();
   }
 
@@ -220,77 +166,51 @@ export class PeerMedia {
   start(): void {
     if (this.#running) return;
     this.#running = true;
-    this.#awaitingKeyframe = true;
-    const kept = this.#kept ?? [];
-    this.#kept = null;
-    for (const frame of kept) this.sendFrame(frame);
-    if (this.#awaitingKeyframe) this.#options.onKeyframeWanted();
-    this.#reports = setInterval(() => this.#tick(), REPORT_MS);
-    this.#repeats = KEYFRAME_AGAIN_MS.map((afterMs) =>
-      setTimeout(() => {
-        if (!this.#heard) this.#options.onKeyframeWanted();
-      }, afterMs),
-    );
+    this.path.start();
+    this.#gate.needKeyframe();
+    for (const frame of this.#gate.release()) this.sendFrame(frame);
+    const { clock, onKeyframeWanted } = this.#options;
+    if (this.#gate.awaitsKeyframe) onKeyframeWanted();
+    const unlessHeard = () => {
+      if (!this.#heard) onKeyframeWanted();
+    };
+    this.#timers = [
+      clock.setInterval(() => this.#tick(), REPORT_MS),
+      ...KEYFRAME_AGAIN_MS.map((afterMs) => clock.setTimeout(unlessHeard, afterMs)),
+    ];
   }
 
   close(): void {
     this.#running = false;
-    this.#kept = null;
+    this.#gate.release();
     this.#pacer.clear();
     this.#repair.close();
-    if (this.#reports) clearInterval(this.#reports);
-    this.#reports = null;
-    if (this.#pathTimer) clearTimeout(this.#pathTimer);
-    this.#pathTimer = null;
-    for (const timer of this.#repeats) clearTimeout(timer);
-  }
-
-  /** Call a few times a second: makes a path event when neither pictures nor reports do. */
-  look(): void {
-    if (this.#running) this.#tellSilentPath(this.#options.clock.monotonicMs());
+    this.path.close();
+    for (const timer of this.#timers.splice(0)) timer.cancel();
   }
 
   setRate(bitrateKbps: number): void {
     this.#pacer.setRate(bitrateKbps);
   }
 
-  /** Stops sending until the queue on the path has drained; then onDrained() is called. */
+  /** Stops sending until the queue on the path has drained. */
   hold(): void {
-    const nowMs = this.#options.clock.monotonicMs();
     this.#pacer.clear();
-    this.#probe = null;
-    this.#estimate.held();
-    this.#drain = new Drain(this.#transport.backlogBytes, this.#linkKbps, this.#rttMs, nowMs);
-    this.#watchPath();
-  }
-
-  /** Fills up with padding to a rate for PROBE_MS; onProbed() gets the result. */
-  probe(kbps: number): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    this.#probe = { run: new ProbeRun(this.#estimate.view.queueingDelayMs, nowMs), kbps };
-    this.#watchPath();
-  }
-
-  get #linkKbps(): number {
-    const { kbps } = this.#estimate.view;
-    return this.#estimate.linkKbps ?? kbps ?? this.#options.stream.bitrate_kbps;
+    this.path.hold();
   }
 
   /** @returns the frame's RTP timestamp for this viewer; null when it was not sent */
   sendFrame(frame: EncodedFrame): number | null {
-    if (!this.#running) {
-      this.#keep(frame);
-      return null;
-    }
-    if (this.#drain) {
-      this.#awaitingKeyframe = true;
-      return null;
-    }
     const isStart = isKeyframe(this.#options.stream.codec, frame.packets);
-    if (this.#awaitingKeyframe) {
-      if (!isStart) return null;
-      this.#awaitingKeyframe = false;
+    if (!this.#running) {
+      this.#gate.keep(frame, isStart);
+      return null;
     }
+    if (this.path.isHeld) {
+      this.#gate.needKeyframe();
+      return null;
+    }
+    if (!this.#gate.passes(isStart)) return null;
     const { clock } = this.#options;
     const captureTimeMs = wallTimeOf(frame.capturedAtMs, clock);
     frame.packets.forEach((packet, index) => {
@@ -301,21 +221,12 @@ export class PeerMedia {
     const timestamp = this.#video.mapTimestamp(frame.rtpTimestamp);
     this.#lastVideo = { timestamp, capturedAtMs: frame.capturedAtMs };
     this.#counts.frames++;
-    const nowMs = clock.monotonicMs();
-    if (nowMs - this.#pathToldAtMs >= PATH_WITH_PICTURE_MS) this.#tellPath(nowMs);
+    this.path.onPicture(clock.monotonicMs());
     return timestamp;
   }
 
-  #keep(frame: EncodedFrame): void {
-    if (!this.#kept) return;
-    const isStart = isKeyframe(this.#options.stream.codec, frame.packets);
-    // A newer keyframe replaces the older frames; a gap also needs a new keyframe.
-    if (isStart || this.#kept.length >= MAX_KEPT_FRAMES) this.#kept = [];
-    if (isStart || this.#kept.length > 0) this.#kept.push(frame);
-  }
-
   sendAudio(audio: AudioPacket): void {
-    if (!this.#running || this.#drain || !this.#audio || !this.#audioAccepted) return;
+    if (!this.#running || this.path.isHeld || !this.#audio || !this.#audioAccepted) return;
     const { clock } = this.#options;
     // Sound bypasses the pacer, because it is small and suffers most from waiting.
     const wrapped = this.#audio.wrap(
@@ -325,7 +236,7 @@ export class PeerMedia {
     );
     if (!wrapped) return;
     this.#lastAudio = { timestamp: wrapped.timestamp, capturedAtMs: audio.capturedAtMs };
-    this.#noteSent(wrapped.transportSequence, wrapped.data.length);
+    this.path.sent(wrapped.transportSequence, wrapped.data.length);
     this.#send(this.#options.audio, wrapped.data);
   }
 
@@ -354,14 +265,21 @@ export class PeerMedia {
     if (!wrapped) return;
     this.#repair.sent(wrapped, paced.isStart);
     this.#counts.bytes += wrapped.data.length;
-    this.#noteSent(wrapped.transportSequence, wrapped.data.length);
+    this.path.sent(wrapped.transportSequence, wrapped.data.length);
     this.#send(this.#options.video, wrapped.data);
   }
 
-  #noteSent(transportSequence: number | null, bytes: number): void {
-    if (transportSequence === null) return;
-    this.#transport.sent(transportSequence, this.#options.clock.monotonicMs(), bytes);
-    this.#probe?.run.sent(transportSequence, bytes);
+  #sendCounted({ data, transportSequence }: { data: Buffer; transportSequence: number | null }): void {
+    this.#counts.bytes += data.length;
+    this.path.sent(transportSequence, data.length);
+    this.#send(this.#options.video, data);
+  }
+
+  /** Padding only when no picture waits. */
+  #pad(nowMs: number): boolean {
+    const packet = this.#pacer.queuedBytes === 0 ? this.#video.pad(nowMs) : null;
+    if (packet) this.#sendCounted(packet);
+    return packet !== null;
   }
 
   #send(owned: OwnedTrack | null, data: Buffer): void {
@@ -386,111 +304,32 @@ export class PeerMedia {
       case 'pli':
       case 'fir':
         // A keyframe follows the drain anyway.
-        if (!this.#drain) this.#options.onKeyframeWanted();
+        if (!this.path.isHeld) this.#options.onKeyframeWanted();
         return;
       case 'nack':
-        if (this.#drain || feedback.ssrc !== this.#video.identity.ssrc) return;
-        this.#counts.resent += this.#repair.asked(feedback.lost);
+        if (this.path.isHeld || feedback.ssrc !== this.#video.identity.ssrc) return;
+        this.#counts.resent += this.#repair.onNack(feedback.lost);
         return;
       case 'remb':
-        this.#estimate.onRemb(feedback.bitrateKbps);
-        this.#tellPath(nowMs);
+        this.path.onRemb(feedback.bitrateKbps, nowMs);
         return;
       case 'transport':
-        this.#onTransport(feedback.arrivals, nowMs);
+        this.path.onTransport(feedback.arrivals, nowMs);
         return;
       case 'report':
         this.#onReport(feedback.report, nowMs);
         return;
       case 'time':
-        this.#viewerTime = { time: feedback.time, heardAtMs: nowMs };
+        this.#reports.heard(feedback.time, nowMs);
         return;
     }
   }
 
-  #sendCounted({ data, transportSequence }: { data: Buffer; transportSequence: number | null }): void {
-    this.#counts.bytes += data.length;
-    this.#noteSent(transportSequence, data.length);
-    this.#send(this.#options.video, data);
-  }
-
-  #onTransport(arrivals: readonly PacketArrival[], nowMs: number): void {
-    const report = this.#transport.received(arrivals);
-    this.#estimate.onFeedback(report.flights, nowMs);
-    this.#drain?.heard(this.#transport.backlogBytes, this.#linkKbps, nowMs);
-    this.#endProbe(this.#probe?.run.heard(report) ?? null, nowMs);
-    this.#tellPath(nowMs);
-    this.#settleDrain(nowMs);
-  }
-
-  #tellPath(nowMs: number): void {
-    this.#pathToldAtMs = nowMs;
-    this.path.onPath(this.pathView, nowMs);
-  }
-
-  /** Runs a timer only during a drain or probe, so that a calm session has no further wake-ups. */
-  #watchPath(): void {
-    if (this.#pathTimer) clearTimeout(this.#pathTimer);
-    this.#pathTimer = null;
-    if (!this.#running || !(this.#drain || this.#probe)) return;
-    this.#pathTimer = setTimeout(() => this.#tickPath(), PATH_TICK_MS);
-  }
-
-  #tickPath(): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    this.#settleDrain(nowMs);
-    this.#pad(nowMs);
-    this.#endProbe(this.#probe?.run.overdue(this.#rttMs, nowMs) ?? null, nowMs);
-    this.#tellSilentPath(nowMs);
-    this.#watchPath();
-  }
-
-  #tellSilentPath(nowMs: number): void {
-    if (nowMs - this.#pathToldAtMs >= SILENT_PATH_MS) this.#tellPath(nowMs);
-  }
-
-  #settleDrain(nowMs: number): void {
-    if (!this.#drain?.isOver(nowMs)) return;
-    this.#drain = null;
-    this.#awaitingKeyframe = true;
-    this.#estimate.drained(nowMs);
-    this.path.onDrained(nowMs);
-  }
-
-  /** Sends the padding that the probe's rate lacks; the picture's packets count. */
-  #pad(nowMs: number): void {
-    if (!this.#probe?.run.isSending) return;
-    const { run, kbps } = this.#probe;
-    const elapsedMs = nowMs - run.startedAtMs;
-    if (elapsedMs >= PROBE_MS) {
-      run.end(nowMs);
-      return;
-    }
-    for (let count = 0; count < MAX_PADDING_PER_TICK && run.sentBytes * 8 < kbps * elapsedMs; count++) {
-      const packet = this.#pacer.queuedBytes === 0 ? this.#video.pad(nowMs) : null;
-      if (!packet) return;
-      this.#sendCounted(packet);
-    }
-  }
-
-  #endProbe(result: ProbeResult | null, nowMs: number): void {
-    if (!result) return;
-    this.#probe = null;
-    this.#estimate.onProbe(result.receivedKbps, result.clean);
-    this.path.onProbed(
-      { ...result, receivedKbps: Math.max(0, result.receivedKbps - this.#soundKbps) },
-      nowMs,
-    );
-  }
-
   #onReport(report: ReceptionReport, nowMs: number): void {
     if (report.ssrc !== this.#video.identity.ssrc) return;
-    const rttMs = roundTripMs(report, this.#options.clock.wallMs());
-    if (rttMs !== null) this.#rttMs = rttMs;
-    const lost = this.#losses.report(report, nowMs);
-    if (lost !== null) this.#estimate.onLoss(lost, nowMs);
-    this.#jitterMs = (report.jitter / VIDEO_CLOCK_HZ) * 1000;
-    this.#reportPlayout(this.#playout.onReport({ rttMs, jitterMs: this.#jitterMs }, nowMs));
+    const rttMs = this.path.onReport(report, nowMs);
+    const jitterMs = (report.jitter / VIDEO_CLOCK_HZ) * 1000;
+    this.#reportPlayout(this.#playout.onReport({ rttMs, jitterMs }, nowMs));
   }
 
   #reportPlayout(change: PlayoutChange | null): void {
@@ -503,30 +342,14 @@ export class PeerMedia {
     if (this.#audio) this.#report(this.#options.audio, this.#audio, this.#lastAudio, AUDIO_CLOCK_HZ);
   }
 
-  #report(
-    owned: OwnedTrack | null,
-    sender: RtpSender,
-    last: { timestamp: number; capturedAtMs: number } | null,
-    clockHz: number,
-  ): void {
-    if (!last || !owned) return;
-    const { clock, cname } = this.#options;
-    const elapsedMs = clock.monotonicMs() - last.capturedAtMs;
+  #report(owned: OwnedTrack | null, sender: RtpSender, newest: Newest | null, clockHz: number): void {
+    if (!newest || !owned) return;
+    const { clock } = this.#options;
     const { packets, payloadBytes } = sender.sent;
-    const report = writeSenderReport({
-      ssrc: owned.ssrc,
-      cname,
-      nowMs: clock.wallMs(),
-      rtpTimestamp: (last.timestamp + Math.round((elapsedMs * clockHz) / 1000)) >>> 0,
-      packets,
-      payloadBytes,
-    });
-    const heard = this.#viewerTime;
-    if (!heard) {
-      this.#send(owned, report);
-      return;
-    }
-    const delayMs = clock.monotonicMs() - heard.heardAtMs;
-    this.#send(owned, Buffer.concat([report, writeDelaySinceReference(owned.ssrc, heard.time, delayMs)]));
+    const stream = { ssrc: owned.ssrc, clockHz, packets, payloadBytes, newest };
+    this.#send(
+      owned,
+      this.#reports.write(stream, { monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() }),
+    );
   }
 }

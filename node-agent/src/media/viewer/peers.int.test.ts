@@ -1,8 +1,9 @@
+import { ManualClock } from '@footlight/platform/testing';
 import type { AgentSignal } from '@footlight/protocol/agent';
 import * as datachannel from 'node-datachannel';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { SessionInput } from '../input/session-input.ts';
-import { systemMediaClock } from '../session/media-clock.ts';
+import { testStream } from '../testing/stream.ts';
 import { Peers } from './peers.ts';
 
 const ALICE = '22222222-2222-4222-8222-222222222222';
@@ -10,13 +11,14 @@ const BOB = '33333333-3333-4333-8333-333333333333';
 
 let peers: Peers;
 let signals: { conn: number; msg: AgentSignal }[];
+/** Called after each signal. */
+const listeners = new Set<() => void>();
 let events: string[];
 /** Of the peer connections themselves. */
 let states: { from: unknown; to: unknown; pc: unknown }[];
 let nextId: number;
 let viewers: (() => void)[];
-const realSetTimeout = setTimeout;
-const realPause = (ms: number) => new Promise((resolve) => realSetTimeout(resolve, ms));
+let clock: ManualClock;
 
 const attach = (conn: number, clientId = ALICE, resume?: string) =>
   peers.attach({
@@ -57,59 +59,53 @@ function answer(conn: number, { reachable = true, edit = (sdp: string) => sdp } 
   connection.setRemoteDescription(offer?.sdp ?? '', 'offer');
   connection.setLocalDescription('answer');
   let told = 0;
-  const tell = setInterval(() => {
+  const tell = () => {
     for (const { msg } of signals.slice(told)) {
       told++;
       if (msg.type === 'candidate' && msg.pc_id === pc_id)
         connection.addRemoteCandidate(msg.candidate, 'video');
     }
-  }, 5);
-  if (!reachable) clearInterval(tell);
+  };
+  if (reachable) {
+    tell();
+    listeners.add(tell);
+  }
   viewers.push(() => {
-    clearInterval(tell);
+    listeners.delete(tell);
     connection.close();
   });
 }
-/** Lets fake and real time pass together until something holds. */
+/** Lets the session's and real time pass together until something holds. */
 const until = async (holds: () => boolean) => {
-  for (let count = 0; count < 1000 && !holds(); count++) {
-    vi.advanceTimersByTime(5);
-    await new Promise((resolve) => setImmediate(resolve));
-    await realPause(5);
-  }
-  expect(holds()).toBe(true);
+  const look = () => {
+    if (holds()) return true;
+    clock.advance(5);
+    return false;
+  };
+  await expect.poll(look, { interval: 5, timeout: 10_000 }).toBe(true);
 };
 
 beforeEach(() => {
   viewers = [];
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  clock = new ManualClock();
   signals = [];
   events = [];
   states = [];
   nextId = 0;
   peers = new Peers({
-    stream: {
-      width: 1280,
-      height: 720,
-      fps: 60,
-      bitrate_kbps: 8000,
-      abr_floor_kbps: 0,
-      codec: 'h264',
-      h264_profile: 'constrained-baseline',
-      playout0_ms: 50,
-      audio: true,
-      mic: false,
-      rungs: [],
-    },
+    stream: testStream({ audio: true }),
     addresses: null,
     ports: null,
-    clock: systemMediaClock,
+    clock,
     uuid: () => `00000000-0000-4000-8000-${String(nextId++).padStart(12, '0')}`,
     random32: () => 0x1234_5678,
     resolver: { resolve: () => Promise.resolve(null), close: () => undefined },
-    input: new SessionInput({ width: 1280, height: 720 }, null),
+    input: new SessionInput(clock, { width: 1280, height: 720 }, null),
     events: {
-      signal: (conn, msg) => signals.push({ conn, msg }),
+      signal: (conn, msg) => {
+        signals.push({ conn, msg });
+        for (const listener of listeners) listener();
+      },
       event: (event, { kind, from, to, pc }) => {
         events.push(event);
         if (event === 'webrtc.state_changed' && kind === 'connection') states.push({ from, to, pc });
@@ -130,9 +126,8 @@ beforeEach(() => {
 afterEach(async () => {
   for (const close of viewers) close();
   const closed = peers.close('session_ended');
-  vi.advanceTimersByTime(1000);
+  clock.advance(1000);
   await closed;
-  vi.useRealTimers();
 });
 
 describe('one negotiation per peer connection', () => {
@@ -164,9 +159,9 @@ describe('one negotiation per peer connection', () => {
   test('no answer for 20 s drops it with ice_timeout', async () => {
     attach(1);
     await untilOffers(1);
-    vi.advanceTimersByTime(19_999);
+    clock.advance(19_999);
     expect(errors()).toEqual([]);
-    vi.advanceTimersByTime(1);
+    clock.advance(1);
     expect(signals.findLast(({ msg }) => msg.type === 'error')).toMatchObject({
       conn: 1,
       msg: { type: 'error', code: 'ice_timeout', fatal: false },
@@ -239,19 +234,26 @@ describe('one negotiation per peer connection', () => {
     attach(1);
     await untilOffers(1);
     peers.detach(1);
-    const said = signals.length;
+    const sent = signals.length;
     peers.onSignal(1, { type: 'renegotiate', pc_id: offers()[0]?.pc_id ?? '', reason: 'user' });
-    vi.advanceTimersByTime(30_000);
+    clock.advance(30_000);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(signals).toHaveLength(said);
+    expect(signals).toHaveLength(sent);
   });
 });
 
 describe('candidates of ours', () => {
   const candidatesOf = (pcId?: string) =>
     signals.filter(({ msg }) => msg.type === 'candidate' && msg.pc_id === pcId).length;
-  /** The library finds the addresses of this machine on a thread of its own. */
-  const untilGathered = () => realPause(100);
+  /** The library finds the addresses of this machine on threads of its own. One that begins later is done later. */
+  const untilGathered = async () => {
+    const later = new datachannel.PeerConnection('gathers', { iceServers: [] });
+    const found: string[] = [];
+    later.onGatheringStateChange((state) => found.push(state));
+    later.createDataChannel('any');
+    await expect.poll(() => found).toContain('complete');
+    later.close();
+  };
 
   test('follow the answer, so that no check of the viewer waits when the answer is stored', async () => {
     attach(1);
@@ -268,10 +270,10 @@ describe('candidates of ours', () => {
     attach(1);
     await untilOffers(1);
     await untilGathered();
-    vi.advanceTimersByTime(39);
+    clock.advance(39);
     await new Promise((resolve) => setImmediate(resolve));
     expect(candidatesOf(offers()[0]?.pc_id)).toBe(0);
-    vi.advanceTimersByTime(1);
+    clock.advance(1);
     await new Promise((resolve) => setImmediate(resolve));
     expect(candidatesOf(offers()[0]?.pc_id)).toBeGreaterThan(0);
   });
@@ -282,7 +284,7 @@ describe('candidates of ours', () => {
     peers.onSignal(1, { type: 'renegotiate', pc_id: offers()[0]?.pc_id ?? '', reason: 'ice_failed' });
     await untilOffers(2);
     await untilGathered();
-    vi.advanceTimersByTime(15_000);
+    clock.advance(15_000);
     expect(candidatesOf(offers()[1]?.pc_id)).toBe(0);
     answer(1);
     await until(() => events.includes('viewer true'));
@@ -293,12 +295,12 @@ describe('time limits of a negotiation', () => {
   test('not connected 20 s after the answer drops it with ice_timeout', async () => {
     attach(1);
     await untilOffers(1);
-    vi.advanceTimersByTime(10_000);
+    clock.advance(10_000);
     answer(1, { reachable: false });
     await until(() => events.includes('sdp.answer_applied'));
-    vi.advanceTimersByTime(19_900);
+    clock.advance(19_900);
     expect(errors()).toEqual([]);
-    vi.advanceTimersByTime(100);
+    clock.advance(100);
     expect(errors()).toEqual(['ice_timeout']);
   });
 
@@ -310,11 +312,26 @@ describe('time limits of a negotiation', () => {
     const playing = peers.active;
     attach(2);
     await untilOffers(2);
-    vi.advanceTimersByTime(9_900);
+    clock.advance(9_900);
     expect(errors()).toEqual([]);
-    vi.advanceTimersByTime(200);
+    clock.advance(200);
     expect(errors()).toEqual(['ice_timeout']);
     expect(peers.active).toBe(playing);
+    expect(playing?.state).toBe('connected');
+  });
+
+  test('a new connection whose answer was refused is told once, and the one that plays stays', async () => {
+    attach(1);
+    await untilOffers(1);
+    answer(1);
+    await until(() => events.includes('viewer true'));
+    const playing = peers.active;
+    attach(2);
+    await untilOffers(2);
+    answer(2, { edit: (sdp) => sdp.replace('H264/90000', 'VP8/90000') });
+    await until(() => errors().length > 0);
+    clock.advance(11_000);
+    expect(errors()).toEqual(['answer_rejected']);
     expect(playing?.state).toBe('connected');
   });
 
@@ -325,9 +342,40 @@ describe('time limits of a negotiation', () => {
     attach(2);
     await untilOffers(2);
     peers.onSignal(2, { type: 'renegotiate', pc_id: first, reason: 'ice_failed' });
-    await realPause(20);
-    expect(offers()).toHaveLength(2);
+    // One more offer comes out of the library after all that it has to say.
+    attach(3);
+    await untilOffers(3);
+    expect(signals.flatMap(({ conn, msg }) => (msg.type === 'offer' ? [conn] : []))).toEqual([1, 2, 3]);
   });
+});
+
+/** The former connection of a viewer that has a newer one; it says goodbye and is still connected. */
+async function replacedConnection() {
+  attach(1);
+  await untilOffers(1);
+  answer(1);
+  await until(() => events.includes('viewer true'));
+  const former = peers.active;
+  attach(2);
+  await untilOffers(2);
+  answer(2);
+  await until(() => peers.active !== former);
+  expect(former?.state).toBe('connected');
+  return former;
+}
+
+test('a connection that says goodbye is not resumed', async () => {
+  const former = await replacedConnection();
+  attach(3, ALICE, former?.pcId);
+  expect(signals.some(({ msg }) => msg.type === 'resumed')).toBe(false);
+  await untilOffers(3);
+});
+
+test('a viewer who leaves while the former connection says goodbye leaves no timer', async () => {
+  const former = await replacedConnection();
+  peers.onSignal(2, { type: 'bye', reason: 'left' });
+  expect(former?.state).toBe('closed');
+  expect(clock.pendingTimers).toBe(0);
 });
 
 describe('the answer decides whether there is a picture, not which codec it has', () => {

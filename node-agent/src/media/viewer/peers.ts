@@ -1,33 +1,34 @@
+import { delay, type Timer } from '@footlight/platform';
+import type { SignalErrorCode } from '@footlight/protocol';
 import type { AgentSignal, StreamSpec } from '@footlight/protocol/agent';
-import {
-  type IceServer,
-  MAKE_BEFORE_BREAK_MS,
-  RENEGOTIATE_INTERVAL_MS,
-  type SignalErrorCode,
-} from '@footlight/protocol/signal';
+import { type IceServer, MAKE_BEFORE_BREAK_MS } from '@footlight/protocol/signal';
+import type { AgentEventType } from '@footlight/protocol/telemetry';
 import type { AudioPacket } from '../encode/audio-pipeline.ts';
 import type { EncodedFrame } from '../encode/video-pipeline.ts';
 import type { SessionInput } from '../input/session-input.ts';
 import { type MediaClock, wallTimeOf } from '../session/media-clock.ts';
 import type { LocalNameResolver } from '../webrtc/mdns.ts';
+import {
+  type AttachedSocket,
+  decideAttach,
+  decideBye,
+  decideConnected,
+  decideEnd,
+  decideRenegotiate,
+  decideReplacement,
+  electActive,
+  type Negotiation,
+  type Offer,
+} from '../webrtc/negotiation.ts';
 import { Peer, type PeerEvents } from '../webrtc/peer.ts';
 import type { AttachMessage, BrowserSignal } from '../worker/worker-messages.ts';
-import type { PathListener, PeerMediaCounts } from './peer-media.ts';
+import type { PeerMediaCounts } from './peer-media.ts';
 import { ViewerChannels } from './viewer-channels.ts';
-
-/**
- * The peer connections of one session: one attached socket, one newest negotiation, and at most one older connection
- * that plays on until the newer one is connected (make before break) or 10 s have passed.
- *
- * attach resumes a connected one of the same client, otherwise offers a new one; an attach of another client is a
- * takeover. detach closes nothing. Teardown: close() says goodbye and closes all connections.
- *
- * A failed handshake is retried once per socket. Every offer after a socket's first one is careful (see Peer).
- */
+import type { PathListener } from './viewer-path.ts';
 
 export interface PeersEvents {
   signal(conn: number, msg: AgentSignal): void;
-  event(event: string, payload: Record<string, unknown>): void;
+  event(event: AgentEventType, payload: Record<string, unknown>): void;
   /** Whether any connection is connected; at each change. */
   onViewer(connected: boolean): void;
   onKeyframeWanted(): void;
@@ -60,21 +61,23 @@ export interface PeersOptions {
 interface Viewer {
   peer: Peer;
   channels: ViewerChannels;
+  /** Runs while its last control message leaves; then the connection is closed. */
+  goodbye: Timer | null;
 }
 
-interface Attached {
-  conn: number;
-  clientId: string;
-  iceServers: readonly IceServer[];
-  /** Whether it got an offer. */
-  offered: boolean;
-  /** Whether a failed handshake was already retried. */
-  retried: boolean;
+interface Attached extends AttachedSocket {
+  readonly iceServers: readonly IceServer[];
 }
 
 /** Time for the last control message to leave before its connection closes. */
 const GOODBYE_MS = 150;
 
+/**
+ * The peer connections of one session: one attached socket, one newest negotiation, and at most one older connection
+ * that plays on until the newer one is connected or 10 s have passed. negotiation.ts decides, this class applies.
+ *
+ * detach closes nothing. Teardown: close() says goodbye and closes all connections.
+ */
 export class Peers {
   readonly #options: PeersOptions;
   /** Oldest first. */
@@ -84,7 +87,7 @@ export class Peers {
   #active: Viewer | null = null;
   #offered = false;
   #renegotiatedAtMs = Number.NEGATIVE_INFINITY;
-  #replaceTimer: NodeJS.Timeout | null = null;
+  #replaceTimer: Timer | null = null;
   #bitrateKbps: number;
 
   constructor(options: PeersOptions) {
@@ -97,28 +100,13 @@ export class Peers {
     return this.#active?.peer ?? null;
   }
 
-  attach(message: AttachMessage): void {
-    // Socket numbers grow; a message of an older one is late.
-    if (this.#attached !== null && message.conn <= this.#attached.conn) return;
-    this.#attached = {
-      conn: message.conn,
-      clientId: message.client_id,
-      iceServers: message.ice_servers,
-      offered: false,
-      retried: false,
-    };
-    const resumable = this.#viewers.find(
-      ({ peer }) =>
-        peer.pcId === message.hello.resume?.pc_id &&
-        peer.clientId === message.client_id &&
-        peer.state === 'connected',
-    );
-    if (resumable) {
-      this.#signal({ type: 'resumed', pc_id: resumable.peer.pcId });
-      return;
-    }
-    const others = this.#viewers.some(({ peer }) => peer.clientId !== message.client_id);
-    this.#offer(this.#viewers.length === 0 ? 'first' : others ? 'takeover' : 'renegotiate');
+  attach({ conn, client_id: clientId, hello, ice_servers: iceServers }: AttachMessage): void {
+    const request = { conn, clientId, resumePcId: hello.resume?.pc_id ?? null };
+    const decision = decideAttach(this.#negotiation, request);
+    if (decision.kind === 'ignore') return;
+    this.#attached = { conn, clientId, iceServers, offered: false, retried: false };
+    if (decision.kind === 'resume') this.#signal({ type: 'resumed', pc_id: decision.pcId });
+    else this.#offer(decision.offer);
   }
 
   detach(conn: number): void {
@@ -127,24 +115,11 @@ export class Peers {
 
   onSignal(conn: number, msg: BrowserSignal): void {
     if (this.#attached?.conn !== conn) return;
-    if (msg.type === 'bye') {
-      const { clientId } = this.#attached;
-      for (const viewer of this.#viewers.filter(({ peer }) => peer.clientId === clientId)) this.#drop(viewer);
-      return;
-    }
-    const viewer = this.#viewers.find(({ peer }) => peer.pcId === msg.pc_id);
-    if (msg.type === 'renegotiate') {
-      // The connection was replaced; the newer offer answers it.
-      if (msg.pc_id !== this.#newestPcId) return;
-      const nowMs = this.#options.clock.monotonicMs();
-      if (nowMs - this.#renegotiatedAtMs < RENEGOTIATE_INTERVAL_MS) return;
-      this.#renegotiatedAtMs = nowMs;
-      this.#offer(this.#viewers.length === 0 ? 'first' : 'renegotiate');
-      return;
-    }
+    if (msg.type === 'bye') this.#dropAll(decideBye(this.#negotiation));
+    else if (msg.type === 'renegotiate') this.#renegotiate(msg.pc_id);
     // An unknown connection was replaced.
-    if (msg.type === 'answer') viewer?.peer.answer(msg.sdp);
-    else viewer?.peer.candidate(msg.candidate);
+    else if (msg.type === 'answer') this.#viewer(msg.pc_id)?.peer.answer(msg.sdp);
+    else this.#viewer(msg.pc_id)?.peer.candidate(msg.candidate);
   }
 
   sendFrame(frame: EncodedFrame): void {
@@ -172,7 +147,7 @@ export class Peers {
 
   /** Probes that path with padding up to a rate, kbit/s. */
   probe(kbps: number): void {
-    this.#active?.peer.media.probe(kbps);
+    this.#active?.peer.media.path.probe(kbps);
   }
 
   /** The encoder's target changed, kbit/s. */
@@ -190,7 +165,7 @@ export class Peers {
   tick(): void {
     for (const { peer, channels } of this.#viewers) {
       channels.tick();
-      peer.media.look();
+      peer.media.path.poll();
     }
   }
 
@@ -201,22 +176,42 @@ export class Peers {
 
   /** @param reason for viewers over the control channel; sockets get session_ended */
   async close(reason: 'session_ended' | 'idle_timeout' | 'error'): Promise<void> {
-    if (this.#replaceTimer) clearTimeout(this.#replaceTimer);
+    this.#replaceTimer?.cancel();
     const hadViewers = this.#viewers.length > 0;
     for (const { channels } of this.#viewers) channels.control({ type: 'bye', reason });
     this.#signal({ type: 'bye', reason: 'session_ended' });
     this.#attached = null;
-    if (hadViewers) await new Promise((resolve) => setTimeout(resolve, GOODBYE_MS));
+    if (hadViewers) await delay(this.#options.clock, GOODBYE_MS);
     for (const viewer of [...this.#viewers]) this.#drop(viewer);
   }
 
-  #offer(reason: 'first' | 'renegotiate' | 'takeover'): void {
+  get #negotiation(): Negotiation {
+    return {
+      attached: this.#attached,
+      connections: this.#viewers.map(({ peer, goodbye }) => {
+        return { pcId: peer.pcId, clientId: peer.clientId, state: peer.state, leaving: goodbye !== null };
+      }),
+      newestPcId: this.#newestPcId,
+      renegotiatedAtMs: this.#renegotiatedAtMs,
+    };
+  }
+
+  #viewer(pcId: string): Viewer | undefined {
+    return this.#viewers.find(({ peer }) => peer.pcId === pcId);
+  }
+
+  #renegotiate(pcId: string): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const decision = decideRenegotiate(this.#negotiation, pcId, nowMs);
+    if (decision.kind === 'ignore') return;
+    this.#renegotiatedAtMs = nowMs;
+    this.#offer(decision.offer);
+  }
+
+  #offer({ reason, closes, isCareful }: Offer): void {
     const attached = this.#attached;
     if (!attached) return;
-    // Of the former ones only a connected one is kept.
-    for (const viewer of [...this.#viewers]) {
-      if (viewer.peer.state === 'offered' || viewer.peer.state === 'answered') this.#drop(viewer);
-    }
+    this.#dropAll(closes);
     if (!this.#offered) {
       this.#offered = true;
       this.#options.events.onFirstOffer();
@@ -233,27 +228,21 @@ export class Peers {
       iceServers: attached.iceServers,
       addresses,
       ports,
-      isCareful: attached.offered,
+      isCareful,
       clock,
       random32,
       resolver,
       events: this.#peerEvents(pcId, reason, () => viewer),
     });
-    attached.offered = true;
-    viewer = { peer, channels: this.#openChannels(peer) };
+    this.#attached = { ...attached, offered: true };
+    viewer = { peer, channels: this.#openChannels(peer), goodbye: null };
     peer.media.setRate(this.#bitrateKbps);
-    peer.media.path = this.#pathOf(peer);
+    peer.media.path.listener = this.#pathOf(peer);
     peer.media.onPlayoutChanged = ({ fromMs, toMs, reason: why }) =>
       this.#options.events.event('playout.changed', { pc: pcId, from_ms: fromMs, to_ms: toMs, reason: why });
     this.#viewers.push(viewer);
     peer.offer();
-    this.#armReplacement(viewer);
-  }
-
-  #offerOnceMore(failedPcId: string): void {
-    if (!this.#attached || this.#attached.retried || failedPcId !== this.#newestPcId) return;
-    this.#attached.retried = true;
-    this.#offer(this.#viewers.length === 0 ? 'first' : 'renegotiate');
+    this.#armReplacement();
   }
 
   /** Rate control reads only the path that carries the picture. */
@@ -281,42 +270,35 @@ export class Peers {
       onClipboard: (text) => events.onClipboard(text),
       onFreeze: () => peer.media.onFreeze(),
       onReady: () => events.onViewerReady(channels),
-      onGreeted: () => this.#tellPointer(),
+      onGreeted: () => this.#reportPointer(),
       onOffence: (code) => {
         channels.control({ type: 'error', code, message: 'too much input that cannot be used' });
         channels.control({ type: 'bye', reason: 'error' });
         const offender = this.#viewers.find((viewer) => viewer.peer === peer);
         if (!offender) return;
         channels.close();
-        setTimeout(() => this.#drop(offender), GOODBYE_MS);
+        this.#dropSoon(offender);
       },
     });
     return channels;
   }
 
-  #peerEvents(
-    pcId: string,
-    reason: 'first' | 'renegotiate' | 'takeover',
-    own: () => Viewer | null,
-  ): PeerEvents {
+  #peerEvents(pcId: string, reason: Offer['reason'], own: () => Viewer | null): PeerEvents {
     const { events } = this.#options;
     return {
       onOffer: (sdp) => this.#signal({ type: 'offer', pc_id: pcId, sdp, reason }),
       onCandidate: (candidate, mid) => this.#signal({ type: 'candidate', pc_id: pcId, candidate, mid }),
-      onConnected: () => {
-        const viewer = own();
-        if (viewer) this.#onConnected(viewer);
-      },
+      onConnected: () => this.#onConnected(pcId),
       onInterrupted: () => this.#electActive(),
       onFailed: (why, message) => {
         const viewer = own();
         if (viewer) this.#drop(viewer);
-        if (why === 'connection_failed' || why === 'handshake_failed') {
-          events.event('transport.peer_disconnected', { pc: pcId, error: message });
-          if (why === 'handshake_failed') this.#offerOnceMore(pcId);
-        } else {
-          this.#error(why, message);
-        }
+        const { error, offer } = decideEnd(this.#negotiation, pcId, why);
+        if (error !== null) this.#error(error, message);
+        else events.event('transport.peer_disconnected', { pc: pcId, error: message });
+        if (offer === null || !this.#attached) return;
+        this.#attached = { ...this.#attached, retried: true };
+        this.#offer(offer);
       },
       onAnswerApplied: (lines) => {
         const m_lines = lines.map(({ mid, kind, codec, port, direction, rejected }) => {
@@ -338,58 +320,64 @@ export class Peers {
     };
   }
 
-  #onConnected(viewer: Viewer): void {
-    const index = this.#viewers.indexOf(viewer);
-    if (index < 0) return;
-    // Make before break: this one is connected, so the older ones are closed.
-    for (const older of this.#viewers.slice(0, index)) {
-      if (older.peer.clientId !== viewer.peer.clientId) {
-        older.channels.control({ type: 'bye', reason: 'taken_over' });
-      }
+  #onConnected(pcId: string): void {
+    for (const { pcId: olderId, takenOver } of decideConnected(this.#negotiation, pcId)) {
+      const older = this.#viewer(olderId);
+      if (!older) continue;
+      if (takenOver) older.channels.control({ type: 'bye', reason: 'taken_over' });
       older.channels.setActive(false);
-      setTimeout(() => this.#drop(older), GOODBYE_MS);
+      this.#dropSoon(older);
     }
     this.#electActive();
   }
 
   /** Input and idle time follow the newest connected peer. */
   #electActive(): void {
-    const active = this.#viewers.findLast(({ peer }) => peer.state === 'connected') ?? null;
+    const pcId = electActive(this.#negotiation.connections);
+    const active = pcId === null ? null : (this.#viewer(pcId) ?? null);
     if (active === this.#active) return;
     const wasConnected = this.#active !== null;
     this.#active?.channels.setActive(false);
     this.#active = active;
     active?.channels.setActive(true);
     this.#options.events.onPathChanged();
-    this.#tellPointer();
+    this.#reportPointer();
     if (wasConnected !== (active !== null)) this.#options.events.onViewer(active !== null);
   }
 
-  #tellPointer(): void {
+  #reportPointer(): void {
     if (this.#active) this.#options.events.onPointerDrawn(this.#active.channels.drawsCursor);
   }
 
-  /** After 10 s the replacement ends: closes the side that is not connected, or the older one if both or none is. */
-  #armReplacement(newest: Viewer): void {
-    if (this.#replaceTimer) clearTimeout(this.#replaceTimer);
+  #armReplacement(): void {
+    this.#replaceTimer?.cancel();
     this.#replaceTimer = null;
     if (this.#viewers.length < 2) return;
-    this.#replaceTimer = setTimeout(() => {
+    this.#replaceTimer = this.#options.clock.setTimeout(() => {
       this.#replaceTimer = null;
-      const olderOnes = this.#viewers.filter((viewer) => viewer !== newest);
-      const stillPlays = olderOnes.some(({ peer }) => peer.state === 'connected');
-      if (stillPlays && newest.peer.state !== 'connected') {
-        this.#drop(newest);
-        this.#error('ice_timeout', 'the new connection did not come up; the former one stays');
-      } else {
-        for (const older of olderOnes) this.#drop(older);
-      }
+      const { closes, failed } = decideReplacement(this.#negotiation);
+      this.#dropAll(closes);
+      if (failed) this.#error('ice_timeout', 'the new connection did not come up; the former one stays');
     }, MAKE_BEFORE_BREAK_MS);
   }
 
+  #dropAll(pcIds: readonly string[]): void {
+    for (const pcId of pcIds) {
+      const viewer = this.#viewer(pcId);
+      if (viewer) this.#drop(viewer);
+    }
+  }
+
+  /** Lets the last control message leave first. */
+  #dropSoon(viewer: Viewer): void {
+    viewer.goodbye ??= this.#options.clock.setTimeout(() => this.#drop(viewer), GOODBYE_MS);
+  }
+
   #drop(viewer: Viewer): void {
+    viewer.goodbye?.cancel();
     const index = this.#viewers.indexOf(viewer);
     if (index >= 0) this.#viewers.splice(index, 1);
+    if (this.#viewers.length === 0) this.#replaceTimer?.cancel();
     viewer.channels.close();
     viewer.peer.close();
     this.#electActive();

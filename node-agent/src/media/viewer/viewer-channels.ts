@@ -1,3 +1,5 @@
+import type { Timer } from '@footlight/platform';
+import type { ControlErrorCode } from '@footlight/protocol';
 import type { StreamSpec } from '@footlight/protocol/agent';
 import {
   type AgentControl,
@@ -26,11 +28,6 @@ import type { MediaClock } from '../session/media-clock.ts';
 import type { SendResult } from '../webrtc/peer.ts';
 import { type FrameFacts, FrameTiming } from './frame-timing.ts';
 
-/**
- * The three data channels of one viewer: input and motion in, timing and control both ways. Owner: ViewerLink of one
- * peer connection; close() releases everything that the viewer holds.
- */
-
 export interface ViewerChannelsOptions {
   pcId: string;
   stream: StreamSpec;
@@ -40,7 +37,7 @@ export interface ViewerChannelsOptions {
   onClipboard(text: string): void;
   onFreeze(): void;
   /** A protocol violation; the connection must be closed. */
-  onOffence(code: 'input_malformed' | 'input_flood'): void;
+  onOffence(code: ControlErrorCode): void;
   /** The control channel is open and greeted: send the current state. */
   onReady(): void;
   /** The viewer sent its capabilities. */
@@ -50,9 +47,15 @@ export interface ViewerChannelsOptions {
 /** Messages of which only the newest counts while the channel is full. */
 type Replaceable = 'cursor' | 'cursor_use' | 'clipboard';
 
+/** Time for a full channel (1 MiB) to drain at 80 Mbit/s; a waiting cursor is not noticed. */
 const FLUSH_MS = 100;
+/** 16 shapes of at most 64 KiB are as much as may wait in the channel itself (1 MiB). */
 const MAX_PENDING_CURSORS = 16;
 
+/**
+ * The three data channels of one viewer: input and motion in, timing and control both ways. Owner: Peers, next to the
+ * viewer's connection; close() releases everything that the viewer holds.
+ */
 export class ViewerChannels {
   readonly #options: ViewerChannelsOptions;
   readonly #state: InputState;
@@ -62,7 +65,7 @@ export class ViewerChannels {
   readonly #clipboardOut = new RateWindow(CLIPBOARD_PER_SECOND);
   readonly #freezes = new RateWindow(FREEZE_PER_SECOND);
   #pending: AgentControl[] = [];
-  #flushTimer: NodeJS.Timeout | null = null;
+  #flushTimer: Timer | null = null;
   /** Last sequence numbers by channel. */
   readonly #sequences = { input: 0, motion: 0 };
   /** A copied text that waits for its turn. */
@@ -123,7 +126,8 @@ export class ViewerChannels {
     if (this.#closed) return;
     const nowMs = this.#options.clock.monotonicMs();
     this.#state.heard(nowMs);
-    if (Buffer.byteLength(data) > CHANNELS[channel].maxMessageBytes) this.#onMalformed(nowMs);
+    if (channel === 'control' && !this.#guard.control(data.length, nowMs)) this.#onMalformed(nowMs);
+    else if (Buffer.byteLength(data) > CHANNELS[channel].maxMessageBytes) this.#onMalformed(nowMs);
     else if (channel === 'control') this.#onControl(data, nowMs);
     // Text frames have no meaning on the binary channels.
     else if (typeof data !== 'string') this.#onBinary(channel, data, nowMs);
@@ -131,9 +135,9 @@ export class ViewerChannels {
 
   /** A frame was sent to this viewer. */
   onFrame(facts: FrameFacts): void {
-    const told = this.#timing.frame(facts);
-    if (!told) return;
-    const frame = encodeFrame({ ...told, ...this.#stamp('motion') });
+    const timing = this.#timing.frame(facts);
+    if (!timing) return;
+    const frame = encodeFrame({ ...timing, ...this.#stamp('motion') });
     this.#options.send('motion', Buffer.from(frame), MOTION_BUFFER_BYTES);
   }
 
@@ -163,7 +167,7 @@ export class ViewerChannels {
   clipboard(text: string): void {
     if (!fitsClipboard(text)) return;
     this.#copied = text;
-    this.#tellCopied();
+    this.#sendCopied();
   }
 
   /** Sends rumble of a pad, if the viewer's pad supports it. */
@@ -175,7 +179,7 @@ export class ViewerChannels {
 
   /** Call a few times a second: releases the keys of a silent viewer and sends a delayed text. */
   tick(): void {
-    this.#tellCopied();
+    this.#sendCopied();
     if (this.#state.isSilent(this.#options.clock.monotonicMs())) this.releaseAll();
   }
 
@@ -190,7 +194,7 @@ export class ViewerChannels {
     if (this.#closed) return;
     this.#closed = true;
     this.releaseAll();
-    if (this.#flushTimer) clearTimeout(this.#flushTimer);
+    this.#flushTimer?.cancel();
     this.#pending = [];
   }
 
@@ -220,13 +224,13 @@ export class ViewerChannels {
 
   #pong(pingSeq: number, clientMs: number): void {
     const { clock, send } = this.#options;
-    const wallMs = clock.wallMs();
+    const wallMs = clock.nowMs();
     const pong = encodePong({
       ...this.#stamp('motion'),
       ping_seq: pingSeq,
       client_ms: clientMs,
       receive_ms: wallMs,
-      send_ms: clock.wallMs(),
+      send_ms: clock.nowMs(),
     });
     send('motion', Buffer.from(pong), MOTION_BUFFER_BYTES);
   }
@@ -246,7 +250,7 @@ export class ViewerChannels {
     }
   }
 
-  #tellCopied(): void {
+  #sendCopied(): void {
     const text = this.#copied;
     if (text === null || !this.#clipboardOut.take(this.#options.clock.monotonicMs())) return;
     this.#copied = null;
@@ -265,7 +269,7 @@ export class ViewerChannels {
     // The shape in use is the newest.
     if (shapes.length > MAX_PENDING_CURSORS)
       this.#pending = this.#pending.filter((waiting) => waiting !== shapes[0]);
-    this.#flushTimer ??= setTimeout(() => this.#flush(), FLUSH_MS);
+    this.#flushTimer ??= this.#options.clock.setTimeout(() => this.#flush(), FLUSH_MS);
   }
 
   /** Mirrors the viewer's cache, which evicts the oldest shape. */

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CandidateBudget, candidateLine, isAllowedAddress, judgeCandidate } from './candidates.ts';
+import {
+  CandidateBudget,
+  candidateLine,
+  isAllowedAddress,
+  isOfferable,
+  judgeCandidate,
+} from './candidates.ts';
 
 const line = (address: string, transport = 'udp') =>
   `candidate:842163049 1 ${transport} 1677729535 ${address} 46154 typ host generation 0`;
@@ -78,5 +84,21 @@ describe('whom a viewer may have this host send to', () => {
     const budget = new CandidateBudget();
     const taken = Array.from({ length: 70 }, () => budget.take());
     expect(taken.filter(Boolean)).toHaveLength(64);
+  });
+});
+
+describe('candidates of the host that are offered', () => {
+  const relayed = line('127.0.0.1').replace('typ host', 'typ relay raddr 10.0.0.1 rport 9');
+  test.each([
+    ['an address of the machine', line('10.0.0.1'), null, true],
+    ['a configured one', line('10.0.0.1'), ['10.0.0.1'], true],
+    ['one beside the configured ones', line('10.0.0.2'), ['10.0.0.1'], false],
+    ['loopback', line('127.0.0.1'), null, false],
+    ['link-local', line('fe80::1'), null, false],
+    ['TCP', line('10.0.0.1', 'tcp'), null, false],
+    ["a relay's, which is another machine's", relayed, ['10.0.0.1'], true],
+    ['no candidate', 'hello', null, false],
+  ])('%s', (_what, candidate, addresses, isOffered) => {
+    expect(isOfferable(candidate, addresses)).toBe(isOffered);
   });
 });

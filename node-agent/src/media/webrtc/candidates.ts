@@ -1,10 +1,10 @@
-import { MAX_CANDIDATE_BYTES, MAX_CANDIDATES } from '@footlight/protocol/signal';
-import ipaddr from 'ipaddr.js';
-
 /**
  * Decides to which addresses a viewer may direct this host's UDP packets. Pure. A remote party chooses the addresses
  * in its candidates, so addresses of the host itself and of many receivers are refused.
  */
+
+import { MAX_CANDIDATE_BYTES, MAX_CANDIDATES } from '@footlight/protocol/signal';
+import ipaddr from 'ipaddr.js';
 
 export interface ParsedCandidate {
   foundation: string;
@@ -92,6 +92,19 @@ function isEmbeddedRefused(address: ipaddr.IPv6): boolean {
   const bytes = address.toByteArray();
   const embedded = range === '6to4' ? bytes.slice(2, 6) : bytes.slice(12, 16);
   return REFUSED_RANGES.has(new ipaddr.IPv4(embedded).range());
+}
+
+/**
+ * Whether a candidate that the host has gathered may be offered: UDP only, no address that a viewer's host would
+ * refuse, and of its own addresses the configured ones.
+ * @param addresses null: all
+ */
+export function isOfferable(line: string, addresses: readonly string[] | null): boolean {
+  const parsed = parseCandidate(line);
+  if (parsed?.transport.toLowerCase() !== 'udp') return false;
+  // A relay's address is another machine's.
+  if (!parsed.rest.startsWith('typ host')) return true;
+  return isAllowedAddress(parsed.address) && (addresses === null || addresses.includes(parsed.address));
 }
 
 /** Counts the candidates of one peer connection; only the first 64 are handled. */

@@ -1,9 +1,14 @@
+import { ManualClock } from '@footlight/platform/testing';
 import multicastDns from 'multicast-dns';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLocalNameResolver, type LocalNameResolver } from './mdns.ts';
 
+let clock: ManualClock;
 let resolver: LocalNameResolver | null = null;
 let responder: ReturnType<typeof multicastDns> | null = null;
+beforeEach(() => {
+  clock = new ManualClock();
+});
 afterEach(() => {
   resolver?.close();
   responder?.destroy();
@@ -20,24 +25,23 @@ describe('names that browsers give instead of addresses', () => {
       }
     });
     await new Promise((resolve) => responder?.once('ready', resolve));
-    resolver = createLocalNameResolver();
-    const from = performance.now();
-    const [page, evil, nobody] = await Promise.all(
-      ['page.local', 'evil.local', 'nobody.local'].map((name) => resolver?.resolve(name)),
+    resolver = createLocalNameResolver(clock);
+    const [page, evil, nobody] = ['page.local', 'evil.local', 'nobody.local'].map((name) =>
+      resolver?.resolve(name),
     );
-    expect(page).toBe('192.0.2.77');
-    expect(evil).toBeNull();
-    expect(nobody).toBeNull();
-    expect(performance.now() - from).toBeLessThan(3000);
+    expect(await page).toBe('192.0.2.77');
+    clock.advance(2_000);
+    expect(await Promise.all([evil, nobody])).toEqual([null, null]);
+    expect(clock.pendingTimers).toBe(0);
   });
 
   test('at most eight at once', async () => {
-    resolver = createLocalNameResolver();
+    resolver = createLocalNameResolver(clock);
     const names = Array.from({ length: 9 }, (_, index) => `name-${index}.local`);
-    const from = performance.now();
-    const lookups = names.map((name) => resolver?.resolve(name).then(() => performance.now() - from));
-    const last = await lookups[8];
-    expect(last).toBeLessThan(500);
-    await Promise.all(lookups);
+    const lookups = names.map((name) => resolver?.resolve(name));
+    expect(await lookups[8]).toBeNull();
+    expect(clock.pendingTimers).toBe(16);
+    clock.advance(2_000);
+    expect(await Promise.all(lookups)).toEqual(names.map(() => null));
   });
 });

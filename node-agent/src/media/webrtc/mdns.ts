@@ -1,13 +1,12 @@
+import type { Clock } from '@footlight/platform';
 import multicastDns from 'multicast-dns';
 import { isAllowedAddress } from './candidates.ts';
 
-/**
- * Multicast DNS look-ups of the names that browsers send in place of local addresses. The WebRTC library would use
- * the system's resolver, which does not resolve `.local` in most containers.
- */
-
+/** Time for an answer from the LAN. The viewer's other candidates do not wait for it. */
 const LOOKUP_MS = 2_000;
+/** A browser has one name for each of its addresses; more names at once would flood the LAN. */
 const MAX_LOOKUPS = 8;
+/** Three repeats within the limit, because multicast packets may be lost (RFC 6762, 5.1). */
 const REPEAT_MS = 500;
 
 export interface LocalNameResolver {
@@ -21,14 +20,23 @@ export interface LocalNameResolver {
 
 type Responder = ReturnType<typeof multicastDns>;
 
-export function createLocalNameResolver(): LocalNameResolver {
-  return new MulticastResolver();
+export function createLocalNameResolver(clock: Clock): LocalNameResolver {
+  return new MulticastResolver(clock);
 }
 
+/**
+ * Multicast DNS look-ups of the names that browsers send in place of local addresses. The WebRTC library would use
+ * the system's resolver, which does not resolve `.local` in most containers.
+ */
 class MulticastResolver implements LocalNameResolver {
+  readonly #clock: Clock;
   #socket: Responder | null = null;
   readonly #lookups = new Map<string, Promise<string | null>>();
   readonly #waiting = new Map<string, (address: string) => void>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   resolve(name: string): Promise<string | null> {
     const known = this.#lookups.get(name);
@@ -47,7 +55,7 @@ class MulticastResolver implements LocalNameResolver {
   #lookUp(name: string): Promise<string | null> {
     return new Promise((resolve) => {
       const socket = this.#open();
-      const ask = () =>
+      const query = () =>
         socket.query(
           [
             { name, type: 'A' },
@@ -55,15 +63,15 @@ class MulticastResolver implements LocalNameResolver {
           ],
           () => undefined,
         );
-      const repeat = setInterval(ask, REPEAT_MS);
+      const repeat = this.#clock.setInterval(query, REPEAT_MS);
       const finish = (address: string | null) => {
-        clearInterval(repeat);
-        clearTimeout(limit);
+        repeat.cancel();
+        limit.cancel();
         resolve(address);
       };
-      const limit = setTimeout(() => finish(null), LOOKUP_MS);
+      const limit = this.#clock.setTimeout(() => finish(null), LOOKUP_MS);
       this.#waiting.set(name, finish);
-      ask();
+      query();
     });
   }
 

@@ -1,20 +1,15 @@
-import { errorText } from '@footlight/platform';
+import { errorText, type Timer } from '@footlight/platform';
 import type { StreamSpec } from '@footlight/protocol/agent';
 import { CHANNELS, type ChannelName } from '@footlight/protocol/input';
 import { type IceServer, NEGOTIATION_STEP_TIMEOUT_MS } from '@footlight/protocol/signal';
 import * as datachannel from 'node-datachannel';
 import type { MediaClock } from '../session/media-clock.ts';
 import { PeerMedia } from '../viewer/peer-media.ts';
-import {
-  CandidateBudget,
-  candidateLine,
-  isAllowedAddress,
-  judgeCandidate,
-  parseCandidate,
-} from './candidates.ts';
+import { CandidateBudget, candidateLine, isOfferable, judgeCandidate } from './candidates.ts';
 import { nativeIceServers } from './ice-servers.ts';
 import type { LocalNameResolver } from './mdns.ts';
-import { type AnsweredLine, readAnswer } from './sdp-answer.ts';
+import { decideMove, type PeerEnd, type PeerFailure, type PeerState } from './peer-state.ts';
+import { type AnsweredLine, judgeAnswer } from './sdp-answer.ts';
 import {
   AUDIO_FMTP,
   AUDIO_PAYLOAD_TYPE,
@@ -29,29 +24,8 @@ import {
   videoFmtp,
 } from './sdp-offer.ts';
 
-/**
- * One peer connection, negotiated exactly once: the agent offers, the viewer answers.
- *
- * States: offered → answered → connected ⇄ interrupted → closed. Messages of the viewer move it to answered, ICE and
- * DTLS to connected, and any side to closed. 20 s without the next step close it with `ice_timeout`.
- * Owner: Peers. Teardown: close() stops the timers and the media, then closes channels, tracks and connection; no
- * event follows.
- *
- * The host's candidates follow the viewer's answer, because they trigger the viewer's checks. If the library learns
- * of an answer while a check waits, its threads start at once, and a nearby viewer's certificate may arrive before
- * the answer is stored, and is then refused. A viewer with a late answer gets the candidates earlier: it is too far
- * away for this race.
- */
-
 /** Wait for the answer before the host's candidates are sent without it. */
 const CANDIDATES_WAIT_MS = 40;
-
-export type PeerState = 'offered' | 'answered' | 'connected' | 'interrupted' | 'closed';
-
-export type PeerFailure = 'ice_timeout' | 'video_rejected' | 'answer_rejected';
-
-/** How the connection ended: during the handshake, or later. */
-export type PeerEnd = 'handshake_failed' | 'connection_failed';
 
 /**
  * Result of a send. full = the channel is not open, or its buffer is over the limit; try again later. refused = this
@@ -96,6 +70,19 @@ export interface PeerOptions {
   events: PeerEvents;
 }
 
+/**
+ * One peer connection, negotiated exactly once: the agent offers, the viewer answers.
+ *
+ * States: see peer-state.ts. Messages of the viewer move it to answered, ICE and DTLS to connected, and any side to
+ * closed. 20 s without the next step close it with `ice_timeout`.
+ * Owner: Peers. Teardown: close() stops the timers and the media, then closes channels, tracks and connection; no
+ * event follows.
+ *
+ * The host's candidates follow the viewer's answer, because they trigger the viewer's checks. If the library learns
+ * of an answer while a check waits, its threads start at once, and a nearby viewer's certificate may arrive before
+ * the answer is stored, and is then refused. A viewer with a late answer gets the candidates earlier: it is too far
+ * away for this race.
+ */
 export class Peer {
   readonly pcId: string;
   readonly clientId: string;
@@ -111,11 +98,11 @@ export class Peer {
   #held: string[] = [];
   /** The host's candidates before they may be sent; null = may be sent. */
   #unsent: { candidate: string; mid: string }[] | null = [];
-  #candidatesTimer: NodeJS.Timeout | null = null;
+  #candidatesTimer: Timer | null = null;
   #state: PeerState = 'offered';
-  #toldOfDuplicate = false;
+  #duplicateReported = false;
   #dataMid = 'data';
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
   #connectionState = 'new';
   #iceState = 'new';
 
@@ -156,42 +143,28 @@ export class Peer {
       this.#refuseDuplicate();
       return;
     }
-    const reading = readAnswer(sdp);
-    if (reading.kind === 'unreadable') {
-      this.#refuse('parse', reading.why);
+    const verdict = judgeAnswer(sdp, CODEC_NAME[this.#options.stream.codec]);
+    if (verdict.kind === 'refuse') {
+      this.#refuse(verdict.cause, verdict.why);
       return;
     }
-    const video = reading.lines.find((line) => line.mid === 'video');
-    if (!video) {
-      this.#refuse('rejected', 'no video line');
-      return;
-    }
-    if (video.rejected) {
-      events.onAnswerApplied(reading.lines);
+    if (verdict.kind === 'no_video') {
+      events.onAnswerApplied(verdict.lines);
       this.#fail('video_rejected', 'the viewer cannot take this video');
       return;
     }
-    // Only one codec is offered and sent.
-    const offered = CODEC_NAME[this.#options.stream.codec];
-    if (video.codec.toUpperCase() !== offered) {
-      this.#refuse('rejected', `the answer takes ${video.codec || 'no codec'} where ${offered} was offered`);
-      return;
-    }
     try {
-      this.#connection.setRemoteDescription(restoreDataMid(reading.sdp, this.#dataMid), 'answer');
+      this.#connection.setRemoteDescription(restoreDataMid(verdict.sdp, this.#dataMid), 'answer');
     } catch (error) {
       this.#refuse('rejected', errorText(error));
       return;
     }
     this.#state = 'answered';
-    this.#tellCandidates();
+    this.#sendCandidates();
     this.#arm('not connected after the answer');
-    this.media.accept(
-      video.extensions,
-      reading.lines.find((line) => line.mid === 'audio' && !line.rejected)?.extensions ?? null,
-    );
-    events.onAnswerApplied(reading.lines);
-    const embedded = reading.candidates.filter(() => this.#remoteBudget.take());
+    this.media.accept(verdict.video, verdict.audio);
+    events.onAnswerApplied(verdict.lines);
+    const embedded = verdict.candidates.filter(() => this.#remoteBudget.take());
     for (const candidate of [...embedded, ...this.#held]) this.#useCandidate(candidate);
     this.#held = [];
   }
@@ -221,7 +194,7 @@ export class Peer {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
     this.#disarm();
-    if (this.#candidatesTimer) clearTimeout(this.#candidatesTimer);
+    this.#candidatesTimer?.cancel();
     this.media.close();
     // Not inside a callback of the connection.
     setImmediate(() => {
@@ -232,10 +205,10 @@ export class Peer {
       this.#connection.close();
     });
     // The library reports this too late for the watched time of the viewer.
-    this.#tellState('closed');
+    this.#reportState('closed');
   }
 
-  #tellState(state: string): void {
+  #reportState(state: string): void {
     const from = this.#connectionState;
     this.#connectionState = state;
     if (from !== state) this.#options.events.onStateChanged('connection', from, state);
@@ -250,13 +223,14 @@ export class Peer {
       this.#options.events.onOffer(renamed.sdp);
       if (this.#options.isCareful) return;
       // Read a pending answer first.
-      const tell = () => setImmediate(() => this.#tellCandidates());
-      this.#candidatesTimer = setTimeout(tell, CANDIDATES_WAIT_MS);
+      const send = () => setImmediate(() => this.#sendCandidates());
+      this.#candidatesTimer = this.#options.clock.setTimeout(send, CANDIDATES_WAIT_MS);
     });
     connection.onLocalCandidate((candidate, mid) => {
-      if (this.#state === 'closed' || !this.#isOffered(candidate) || !this.#localBudget.take()) return;
+      if (this.#state === 'closed' || !isOfferable(candidate, this.#options.addresses)) return;
+      if (!this.#localBudget.take()) return;
       if (this.#unsent) this.#unsent.push({ candidate, mid });
-      else this.#tellCandidate(candidate, mid);
+      else this.#sendCandidate(candidate, mid);
     });
     // The channels are agreed on beforehand. The library would keep all that comes over another one until it is read.
     connection.onDataChannel((channel) => channel.close());
@@ -271,35 +245,37 @@ export class Peer {
   }
 
   /** Sends all candidates found so far, and later ones as they are found. */
-  #tellCandidates(): void {
-    if (this.#candidatesTimer) clearTimeout(this.#candidatesTimer);
+  #sendCandidates(): void {
+    this.#candidatesTimer?.cancel();
     this.#candidatesTimer = null;
     if (this.#state === 'closed') return;
     const found = this.#unsent ?? [];
     this.#unsent = null;
-    for (const { candidate, mid } of found) this.#tellCandidate(candidate, mid);
+    for (const { candidate, mid } of found) this.#sendCandidate(candidate, mid);
   }
 
-  #tellCandidate(candidate: string, mid: string): void {
+  #sendCandidate(candidate: string, mid: string): void {
     this.#options.events.onCandidate(candidate.replace(/^a=/, ''), mid === this.#dataMid ? 'data' : mid);
   }
 
   #onConnectionState(state: string): void {
     if (this.#state === 'closed') return;
     const { events } = this.#options;
-    this.#tellState(state);
-    if (state === 'connected') {
-      this.#state = 'connected';
-      this.#disarm();
-      events.onConnected();
-    } else if (state === 'disconnected' && this.#state === 'connected') {
-      this.#state = 'interrupted';
-      events.onInterrupted();
-    } else if (state === 'failed' || state === 'closed') {
-      const end = this.#state === 'answered' ? 'handshake_failed' : 'connection_failed';
+    this.#reportState(state);
+    const move = decideMove(this.#state, state);
+    if (move === null) return;
+    if (move.to === 'closed') {
       this.close();
-      events.onFailed(end, `the peer connection ${state}`);
+      events.onFailed(move.end, `the peer connection ${state}`);
+      return;
     }
+    this.#state = move.to;
+    if (move.to === 'interrupted') {
+      events.onInterrupted();
+      return;
+    }
+    this.#disarm();
+    events.onConnected();
   }
 
   #addTracks(): PeerMedia {
@@ -374,16 +350,6 @@ export class Peer {
     this.#channels.set(name, channel);
   }
 
-  #isOffered(candidate: string): boolean {
-    const parsed = parseCandidate(candidate);
-    if (parsed?.transport.toLowerCase() !== 'udp') return false;
-    // A relay's address is not checked; only the host's own addresses are configured.
-    const isHost = parsed.rest.startsWith('typ host');
-    if (isHost && !isAllowedAddress(parsed.address)) return false;
-    const { addresses } = this.#options;
-    return !isHost || addresses === null || addresses.includes(parsed.address);
-  }
-
   #useCandidate(line: string): void {
     const verdict = judgeCandidate(line);
     if (verdict.kind === 'use') this.#addRemote(candidateLine(verdict.candidate));
@@ -405,8 +371,8 @@ export class Peer {
 
   /** Logs the first duplicate only. */
   #refuseDuplicate(): void {
-    if (this.#state === 'closed' || this.#toldOfDuplicate) return;
-    this.#toldOfDuplicate = true;
+    if (this.#state === 'closed' || this.#duplicateReported) return;
+    this.#duplicateReported = true;
     this.#options.events.onDescriptionFailed('duplicate_answer', 'answered already', true);
   }
 
@@ -422,11 +388,14 @@ export class Peer {
 
   #arm(message: string): void {
     this.#disarm();
-    this.#timer = setTimeout(() => this.#fail('ice_timeout', message), NEGOTIATION_STEP_TIMEOUT_MS);
+    this.#timer = this.#options.clock.setTimeout(
+      () => this.#fail('ice_timeout', message),
+      NEGOTIATION_STEP_TIMEOUT_MS,
+    );
   }
 
   #disarm(): void {
-    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#timer = null;
   }
 }

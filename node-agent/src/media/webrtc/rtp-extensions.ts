@@ -28,6 +28,9 @@ export interface ExtensionValues {
 const ONE_BYTE_PROFILE = 0xbede;
 /** Seconds between 1900 (NTP) and 1970. */
 const NTP_EPOCH_SECONDS = 2_208_988_800;
+/**
+ * Unit and width (12 bits) of the extension playout-delay (webrtc.org/experiments/rtp-hdrext/playout-delay).
+ */
 const PLAYOUT_STEP_MS = 10;
 const PLAYOUT_MAX_STEPS = 0xfff;
 

@@ -1,6 +1,6 @@
-import { EXTENSION_ID, EXTENSION_URI, type ExtensionName } from './rtp-extensions.ts';
+/** Parses and judges a viewer's answer before the WebRTC library gets it. Pure; never throws. */
 
-/** Parses a viewer's answer before the WebRTC library gets it. Pure; never throws. */
+import { EXTENSION_ID, EXTENSION_URI, type ExtensionName } from './rtp-extensions.ts';
 
 export interface AnsweredLine {
   mid: string;
@@ -24,9 +24,46 @@ export type AnswerReading =
     }
   | { kind: 'unreadable'; why: string };
 
+export type AnswerVerdict =
+  | {
+      kind: 'apply';
+      lines: AnsweredLine[];
+      /** For the library. */
+      sdp: string;
+      /** Candidates of the answer, for the filter of candidates. */
+      candidates: string[];
+      /** Header extensions that the viewer takes. */
+      video: ReadonlySet<ExtensionName>;
+      /** null: it takes no sound. */
+      audio: ReadonlySet<ExtensionName> | null;
+    }
+  /** The viewer takes no picture. */
+  | { kind: 'no_video'; lines: AnsweredLine[] }
+  | { kind: 'refuse'; cause: 'parse' | 'rejected'; why: string };
+
 const MEDIA_LINE = /^m=([a-z]+) (\d{1,5})(?:\/\d+)? \S+ ?(.*)$/;
 const DIRECTIONS = new Set(['sendrecv', 'sendonly', 'recvonly', 'inactive']);
+/** Of an answer: an offer has about 100 lines, and the longest answer of 64 KiB about 20,000 short ones. */
 const MAX_LINES = 2000;
+
+/**
+ * Decides what becomes of an answer. Sound and microphone may be refused; the picture may not.
+ * @param codec name in the offer, in capitals; only this codec is offered and sent
+ */
+export function judgeAnswer(sdp: string, codec: string): AnswerVerdict {
+  const reading = readAnswer(sdp);
+  if (reading.kind === 'unreadable') return { kind: 'refuse', cause: 'parse', why: reading.why };
+  const { lines, candidates } = reading;
+  const video = lines.find((line) => line.mid === 'video');
+  if (!video) return { kind: 'refuse', cause: 'rejected', why: 'no video line' };
+  if (video.rejected) return { kind: 'no_video', lines };
+  if (video.codec.toUpperCase() !== codec) {
+    const why = `the answer takes ${video.codec || 'no codec'} where ${codec} was offered`;
+    return { kind: 'refuse', cause: 'rejected', why };
+  }
+  const audio = lines.find((line) => line.mid === 'audio' && !line.rejected)?.extensions ?? null;
+  return { kind: 'apply', lines, sdp: reading.sdp, candidates, video: video.extensions, audio };
+}
 
 export function readAnswer(sdp: string): AnswerReading {
   const all = sdp.split(/\r?\n/);

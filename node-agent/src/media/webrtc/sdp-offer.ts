@@ -1,13 +1,15 @@
+/** Additions to the WebRTC library's offer: codec parameters, feedback, header extensions. Pure text processing. */
+
 import type { Codec } from '@footlight/protocol';
 import type { StreamSpec } from '@footlight/protocol/agent';
 import { EXTENSION_ID, EXTENSION_URI, type ExtensionName } from './rtp-extensions.ts';
 
-/** Additions to the WebRTC library's offer: codec parameters, feedback, header extensions. Pure text processing. */
-
+/** Dynamic payload types (RFC 3551, 6: 96 to 127); 111 is Chromium's for Opus. */
 export const VIDEO_PAYLOAD_TYPE = 96;
 export const AUDIO_PAYLOAD_TYPE = 111;
 /** Differs from the sound's number: within one bundle a number has one set of parameters. */
 export const MIC_PAYLOAD_TYPE = 112;
+/** RFC 6184, 8.2.1 (H.264); RFC 7587, 4.1 and 7 (Opus, with its parameters). */
 export const VIDEO_CLOCK_HZ = 90_000;
 export const AUDIO_CLOCK_HZ = 48_000;
 export const MIC_FMTP = 'minptime=10;useinbandfec=1';
@@ -32,6 +34,7 @@ const FULL_HD = 1920 * 1080;
 const QUAD_HD = 2560 * 1440;
 const UHD = 3840 * 2160;
 
+/** Levels as SDP writes them. Source: H.264, table A-1; H.265, A.4; AV1 specification, A.3. */
 const LEVELS: readonly Omit<LevelRow, 'pixels'>[] = [
   { rates: [{ pixels: HD, fps: 30 }], h264: '1f', h265: 93, av1: 5 },
   { rates: [{ pixels: HD, fps: 60 }], h264: '20', h265: 120, av1: 8 },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readAnswer } from './sdp-answer.ts';
+import { judgeAnswer, readAnswer } from './sdp-answer.ts';
 import { renameDataMid, restoreDataMid, videoAttributes, videoFmtp, videoLevel } from './sdp-offer.ts';
 
 const stream = (width: number, height: number, fps: number) =>
@@ -123,5 +123,49 @@ describe('reading an answer', () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe('judging an answer', () => {
+  const judge = (edit: (sdp: string) => string = (sdp) => sdp, codec = 'H264') =>
+    judgeAnswer(edit(answer), codec);
+
+  test('the offered codec is applied, with the extensions of each line; refused sound is no reason', () => {
+    const verdict = judge();
+    if (verdict.kind !== 'apply') throw new Error(verdict.kind);
+    expect([...verdict.video]).toEqual(['transportSequence']);
+    expect(verdict.audio).toBeNull();
+    expect(verdict.candidates).toHaveLength(1);
+  });
+
+  test('accepted sound has its extensions', () => {
+    const verdict = judge((sdp) => sdp.replace('m=audio 0', 'm=audio 9').replace('a=inactive', 'a=recvonly'));
+    expect(verdict).toMatchObject({ kind: 'apply', audio: new Set() });
+  });
+
+  test.each([
+    ['port 0', (sdp: string) => sdp.replace('m=video 9', 'm=video 0')],
+    ['inactive', (sdp: string) => sdp.replace('a=recvonly', 'a=inactive')],
+  ])('video with %s takes no picture', (_what, edit) => {
+    expect(judge(edit).kind).toBe('no_video');
+  });
+
+  test.each([
+    ['no text of SDP', () => 'hello', 'parse', 'no version line'],
+    ['no video line', (sdp: string) => sdp.replace('a=mid:video', 'a=mid:v'), 'rejected', 'no video line'],
+    [
+      'another codec',
+      (sdp: string) => sdp.replace('H264/', 'VP8/'),
+      'rejected',
+      'the answer takes VP8 where H264 was offered',
+    ],
+    [
+      'no codec',
+      (sdp: string) => sdp.replace('a=rtpmap:96 H264/90000', 'a=x'),
+      'rejected',
+      'the answer takes no codec where H264 was offered',
+    ],
+  ] as const)('%s is refused', (_what, edit, cause, why) => {
+    expect(judge(edit)).toEqual({ kind: 'refuse', cause, why });
   });
 });

@@ -1,9 +1,12 @@
-import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { pathToFileURL } from 'node:url';
+import type { Clock } from '@footlight/platform';
 import { readPaced } from '../../runtime/child.ts';
+import { CHANNEL_FD, MessageChannel, type MessageChannelEvents } from './message-channel.ts';
 
 /** Environment variable with the pid of a child's parent. */
 export const PARENT_PID_VARIABLE = 'FOOTLIGHT_PARENT_PID';
@@ -26,6 +29,8 @@ const WORKER_KIB = 3 * 1024 * 1024;
 export type ChildEntry = 'worker-main' | 'probe-main';
 
 export interface ChildEntryOptions {
+  /** Limits the rate at which output is read. */
+  clock: Clock;
   args?: string[];
   /** Added to the inherited part of the agent's environment. */
   env?: Record<string, string>;
@@ -35,46 +40,72 @@ export interface ChildEntryOptions {
   onOutput?: (line: string) => void;
 }
 
+/** One of the agent's programs. */
+export interface EntryProcess {
+  child: ChildProcess;
+  /** null: the program could not be started. */
+  channel: MessageChannel | null;
+}
+
 /**
- * Forks one of the agent's programs with an IPC channel.
+ * Starts one of the agent's programs with a message channel.
  *
  * From source, the child gets the TypeScript loader, or is one of BUILT_ENTRIES_VARIABLE; a release has the entry as
  * `<entry>.js` next to the bundle. stdin is closed; output is read line by line even without a listener, because a
  * full pipe would block the child.
  */
-export function forkEntry(entry: ChildEntry, options: ChildEntryOptions = {}): ChildProcess {
+export function forkEntry(
+  entry: ChildEntry,
+  events: MessageChannelEvents,
+  options: ChildEntryOptions,
+): EntryProcess {
   const env: NodeJS.ProcessEnv = {
     ...passedOn(process.env),
     ...options.env,
+    // A child that starts after its parent's death cannot detect it from its own ppid.
     [PARENT_PID_VARIABLE]: String(process.pid),
   };
   const isBuilt = !import.meta.url.endsWith('.ts');
   const built = isBuilt ? import.meta.dirname : env[BUILT_ENTRIES_VARIABLE];
   const file = join(built || import.meta.dirname, `${entry}.${built ? 'js' : 'ts'}`);
-  const forkOptions: ForkOptions = {
-    // A child that starts after its parent's death cannot detect it from its own ppid.
+  // unshare and sh exec node: process id and channel stay.
+  const ownIpc = [
+    'unshare',
+    '--ipc',
+    '--',
+    '/bin/sh',
+    '-c',
+    `ulimit -d ${WORKER_KIB}; echo; exec "$@"`,
+    'sh',
+  ];
+  const [program = '', ...words] = [
+    ...(options.ownIpc ? ownIpc : []),
+    process.execPath,
+    ...(built ? [] : loaderArguments()),
+    file,
+    ...(options.args ?? []),
+  ];
+  const child = spawn(program, words, {
     env,
-    // unshare and sh exec node: process id and channel stay.
-    ...(options.ownIpc ? { execPath: 'unshare' } : {}),
-    execArgv: [
-      ...(options.ownIpc
-        ? ['--ipc', '--', '/bin/sh', '-c', `ulimit -d ${WORKER_KIB}; echo; exec "$@"`, 'sh', process.execPath]
-        : []),
-      ...(built ? [] : loaderArguments()),
-    ],
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     // A worker becomes a session's user, so it must not share the agent's terminal.
     detached: true,
-  };
-  const child = fork(file, options.args ?? [], forkOptions);
+  });
   for (const stream of [child.stdout, child.stderr]) {
     if (stream)
       void readPaced(
         stream,
+        options.clock,
         linesOf((line) => options.onOutput?.(line)),
       );
   }
-  return child;
+  const socket = child.stdio[CHANNEL_FD];
+  return { child, channel: socket instanceof Socket ? new MessageChannel(socket, events) : null };
+}
+
+/** The channel to the agent, in a program that forkEntry started. */
+export function openParentChannel(events: MessageChannelEvents): MessageChannel {
+  return new MessageChannel(new Socket({ fd: CHANNEL_FD, readable: true, writable: true }), events);
 }
 
 /** Cuts output into lines. A child may be in the hands of a viewer: a line without end comes in pieces, and none is kept. */
@@ -99,7 +130,7 @@ function linesOf(onLine: (line: string) => void): (chunk: Buffer) => void {
 const PASSED_ON =
   /^(PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|DISPLAY|XAUTHORITY|XDG_\w+|PULSE_SERVER|LD_LIBRARY_PATH|FOOTLIGHT_\w+|GST_\w+|(G|DRI|MALLOC|ORC|LIBVA|CUDA|NVIDIA|MESA|VK|OPENSSL|NODE|TSX)_\w+)$/;
 
-/** Pure. */
+/** The variables that a child may inherit. */
 export function passedOn(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => PASSED_ON.test(name)));
 }

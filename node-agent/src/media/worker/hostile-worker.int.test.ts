@@ -1,9 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '@footlight/platform';
+import { withLoopWatched } from '@footlight/platform/testing';
+import type { UnknownCode } from '@footlight/protocol';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BUILT_ENTRIES_VARIABLE } from './child-entry.ts';
-import { createMediaWorkerPool, type MediaWorkerPool } from './worker-pool.ts';
+import { createMediaWorkerPool, type MediaWorkerPool, type WorkerExit } from './worker-pool.ts';
 
 /** Of the agent's own health answer. */
 const SILENCE_MS = 1_000;
@@ -20,44 +23,78 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
+/** `say` writes to the channel as it is; `tell` sends a message. */
+const CHANNEL = `
+  const { writeSync } = require('node:fs');
+  setTimeout(() => process.exit(), 60_000);
+  const say = (text) => { for (let rest = Buffer.from(text); rest.length > 0; ) { try { rest = rest.subarray(writeSync(3, rest)); } catch (error) { if (error.code !== 'EAGAIN') return; } } };
+  const tell = (message) => say(JSON.stringify(message) + '\\n');
+`;
+
 /** A pool whose worker is that program: what a viewer who took the real one over could run there. */
 function poolOf(program: string, onOutput: (line: string) => void): void {
-  writeFileSync(join(directory, 'worker-main.js'), program);
+  writeFileSync(join(directory, 'worker-main.js'), CHANNEL + program);
   pool = createMediaWorkerPool({
+    clock: systemClock,
     ...{ size: 0, ownIpc: false, env: { [BUILT_ENTRIES_VARIABLE]: directory } },
     onOutput: (_pid, line) => onOutput(line),
   });
 }
 
-test('a worker that sends messages without end is killed, and this process goes on', async () => {
-  poolOf(
-    `process.on('disconnect', () => process.exit());
-    const flood = () => { for (let n = 0; n < 1000; n++) process.send({ type: 'pulse' }); setImmediate(flood); };
-    process.send({ type: 'warm' });
-    setTimeout(flood, 100);`,
-    () => undefined,
-  );
+/** How the worker of that program ends, and for how long this process stood still meanwhile. */
+async function endOf(program: string): Promise<{ exit: WorkerExit; silenceMs: number }> {
+  poolOf(program, () => undefined);
   const worker = await pool.acquire();
-  let silenceMs = 0;
-  let heardAtMs = performance.now();
-  const pulse = setInterval(() => {
-    silenceMs = Math.max(silenceMs, performance.now() - heardAtMs);
-    heardAtMs = performance.now();
-  }, 5);
-  try {
-    expect(await worker.exited).toEqual({ code: null, signal: 'SIGKILL' });
-  } finally {
-    clearInterval(pulse);
-  }
-  expect(silenceMs).toBeLessThan(SILENCE_MS);
+  const { result, longestStallMs } = await withLoopWatched(() => worker.exited);
+  return { exit: result, silenceMs: longestStallMs };
+}
+
+describe('a worker is killed, and this process goes on, when it sends', () => {
+  test.each([
+    [
+      'messages without end',
+      `const flood = () => { for (let n = 0; n < 1000; n++) tell({ type: 'pulse' }); setImmediate(flood); }; flood();`,
+    ],
+    [
+      'long messages without end',
+      `const flood = () => { tell({ type: 'log', fields: 'x'.repeat(400_000) }); setImmediate(flood); }; flood();`,
+    ],
+    [
+      'one message without end',
+      `const flood = () => { say('x'.repeat(1024 * 1024)); setImmediate(flood); }; say('"'); flood();`,
+    ],
+    ['what is no JSON', `say('no message\\n');`],
+    [
+      'messages that no worker of ours sends',
+      `for (let n = 0; n < 500; n++) tell({ type: 'metrics', metrics: { long: 'x'.repeat(1000) } });`,
+    ],
+    [
+      'messages that mean something to Node alone',
+      `for (const cmd of ['NODE_HANDLE_ACK', 'NODE_HANDLE', 'NODE_SOCKET_NOTIFY_CLOSE']) tell({ cmd, type: 'net.Socket' }); for (let n = 0; n < 100; n++) tell({ cmd: 'NODE_' });`,
+    ],
+  ])('%s', async (_what, program) => {
+    const { exit, silenceMs } = await endOf(`tell({ type: 'warm' }); setTimeout(() => { ${program} }, 100);`);
+    expect(exit).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(silenceMs).toBeLessThan(SILENCE_MS);
+  });
+});
+
+test('a worker that does not read its messages is killed before they fill the memory', async () => {
+  poolOf(`tell({ type: 'warm' });`, () => undefined);
+  const worker = await pool.acquire();
+  await worker.warm;
+  const started = process.memoryUsage().rss;
+  const long = { type: 'stop' as const, reason: 'x'.repeat(60_000) as UnknownCode, grace_ms: 0 };
+  for (let count = 0; count < 2_000; count++) worker.send(long);
+  expect(process.memoryUsage().rss - started).toBeLessThan(64 * MIB);
+  expect(await worker.exited).toEqual({ code: null, signal: 'SIGKILL' });
 });
 
 test('a worker that writes a line without end: none of it is kept', async () => {
   const megabytes = 40;
   let [most, heard] = [0, 0];
   poolOf(
-    `process.send({ type: 'warm' });
-    const { writeSync } = require('node:fs');
+    `tell({ type: 'warm' });
     const write = (left) => { while (left > 0) { try { left -= writeSync(1, 'x'.repeat(65536)); } catch { return setTimeout(write, 1, left); } } process.exit(); };
     write(${megabytes} * ${MIB});`,
     (line) => {
@@ -67,6 +104,6 @@ test('a worker that writes a line without end: none of it is kept', async () => 
   );
   const worker = await pool.acquire();
   await worker.exited;
-  await expect.poll(() => heard, { timeout: 15_000 }).toBeGreaterThan((megabytes - 1) * MIB);
+  await expect.poll(() => heard).toBeGreaterThan((megabytes - 1) * MIB);
   expect(most).toBeLessThan(MIB);
 });

@@ -8,6 +8,7 @@ import { displaySocket } from '../../display/display-number.ts';
 import { isKeyframe } from '../rtp/keyframe.ts';
 import { writePictureLoss } from '../testing/feedback.ts';
 import { BOB, TestHost } from '../testing/test-host.ts';
+import { VIDEO_CLOCK_HZ } from '../webrtc/sdp-offer.ts';
 
 const SOUND_SERVER = 'pulseaudio';
 /** Numbers above all that display servers take. */
@@ -56,10 +57,11 @@ describe('a picture reaches a viewer', () => {
     const alice = await session.watch();
     expect(isKeyframe('h264', [alice.video[0]?.data ?? Buffer.alloc(0)])).toBe(true);
     const before = alice.markers;
-    const from = performance.now();
     await alice.until('30 more frames', () => alice.markers >= before + 30);
-    expect(30_000 / (performance.now() - from)).toBeGreaterThan(20);
     expect(alice.gaps).toBe(0);
+    const instants = [...new Set(alice.video.map(({ timestamp }) => timestamp))];
+    const distances = instants.slice(1).map((at, n) => (at - (instants[n] ?? 0)) >>> 0);
+    expect(distances.sort((a, b) => a - b)[15]).toBe(VIDEO_CLOCK_HZ / 30);
     expect(session.heard('viewer').at(-1)).toMatchObject({ connected: true });
     const events = session.heard('event').map(({ event }) => event);
     for (const name of [
@@ -81,7 +83,7 @@ describe('a picture reaches a viewer', () => {
     await alice.until('some frames', () => alice.markers > 20);
     const before = alice.keyframes;
     for (let count = 0; count < 10; count++) alice.sendRtcp(writePictureLoss(alice.videoSsrc));
-    await alice.until('a keyframe', () => alice.keyframes > before, 2000);
+    await alice.until('a keyframe', () => alice.keyframes > before);
     alice.sendRtcp(oddNack(alice.videoSsrc));
     alice.sendRtcp(Buffer.from([0x81, 205, 0, 200, 1, 2, 3]));
     const shown = alice.markers;
@@ -94,8 +96,7 @@ describe('a picture reaches a viewer', () => {
     session.worker.send({ type: 'tune', bitrate_kbps: 700, keyframe: true });
     // Below the floor of 0.3 × launch bitrate it is held there.
     session.worker.send({ type: 'tune', bitrate_kbps: 100 });
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(session.told('abr.retarget').map(({ to_kbps }) => to_kbps)).toEqual([700, 600]);
+    await expect.poll(() => session.told('abr.retarget').map(({ to_kbps }) => to_kbps)).toEqual([700, 600]);
     expect(session.heard('failure')).toEqual([]);
   });
 });
@@ -111,15 +112,11 @@ describe('sound reaches a viewer', () => {
       { stdio: 'ignore', env: { ...process.env, HOME: host.scratch, XDG_RUNTIME_DIR: host.scratch } },
     );
     try {
-      while (!existsSync(socket)) await new Promise((resolve) => setTimeout(resolve, 50));
+      await expect.poll(() => existsSync(socket)).toBe(true);
       const session = await host.session();
       await session.start({ audio: true }, { pulse_server: `unix:${socket}` });
       const alice = await session.watch();
-      await alice.until('sound', () => alice.audio.length > 50);
-      const before = alice.audio.length;
-      const from = performance.now();
-      await alice.until('two seconds of sound', () => alice.audio.length >= before + 200);
-      expect(200_000 / (performance.now() - from)).toBeGreaterThan(80);
+      await alice.until('a second of sound', () => alice.audio.length >= 100);
       const [first, second] = alice.audio.slice(-2);
       expect(((second?.timestamp ?? 0) - (first?.timestamp ?? 0)) >>> 0).toBe(480);
       expect(session.told('audio.degraded')).toEqual([]);
@@ -207,19 +204,15 @@ describe('the end', () => {
 
   test('a worker does not outlive its channel', async () => {
     const session = await host.startSession();
-    const from = performance.now();
     session.worker.disconnect();
     await session.worker.exited;
-    expect(performance.now() - from).toBeLessThan(2000);
   });
 
   test('stop says goodbye, answers and exits 0', async () => {
     const session = await host.startSession();
     const alice = await session.watch();
-    const from = performance.now();
     session.worker.send({ type: 'stop', reason: 'idle_timeout', grace_ms: 0 });
     expect(await session.worker.exited).toEqual({ code: 0, signal: null });
-    expect(performance.now() - from).toBeLessThan(2500);
     expect(session.heard('stopped')).toHaveLength(1);
     expect(alice.control.at(-1)).toEqual({ type: 'bye', reason: 'idle_timeout' });
     expect(alice.signals.at(-1)).toEqual({ type: 'bye', reason: 'session_ended' });

@@ -1,5 +1,10 @@
+/**
+ * One encoder test, measurement or inspection: reads a request from its channel, answers once and exits. The parent
+ * enforces the time limit, so this process has no guard against a hanging driver.
+ */
+
 import { hasElement, hasPlugin, initialise, Pipeline, version } from '@footlight/gst';
-import { errorText } from '@footlight/platform';
+import { delay, errorText } from '@footlight/platform';
 import {
   type ChosenElement,
   chooseElement,
@@ -14,17 +19,19 @@ import {
   type ProbeRequest,
   probeRequest,
 } from '../encode/probe-messages.ts';
+import { systemMediaClock } from '../session/media-clock.ts';
 import { readMediaSettings } from '../session/media-settings.ts';
+import { openParentChannel } from './child-entry.ts';
 
 /**
- * One encoder test, measurement or inspection: reads a request from its channel, answers once and exits. The parent
- * enforces the time limit, so this process has no guard against a hanging driver.
+ * An encoder is offered after 30 frames, and its throughput is measured on 90 of 1280×720 (docs/media.md,
+ * "Codecs").
  */
-
 const PROVE_FRAMES = 30;
 const MEASURE_FRAMES = 90;
 const WIDTH = 1280;
 const HEIGHT = 720;
+/** Below the limit of the whole probe (10 s), so that the child itself can say what was slow. */
 const PULL_MS = 9_000;
 
 async function probe(request: ProbeRequest): Promise<ProbeAnswer> {
@@ -109,7 +116,7 @@ async function encode(
     const toPackets = packetMaker(row.codec);
     let seen = 0;
     // The queue releases its first frame when the last one is in.
-    const startedAt = await untilPrepared(pipeline, frames);
+    const startedAtMs = await untilPrepared(pipeline, frames);
     while (seen < frames) {
       const sample = await sink.pull(PULL_MS);
       if (!sample) break;
@@ -123,7 +130,7 @@ async function encode(
         fault?.kind === 'error' ? fault.message : `only ${seen} of ${frames} frames were encoded`,
       );
     }
-    const elapsedMs = performance.now() - startedAt;
+    const elapsedMs = systemMediaClock.monotonicMs() - startedAtMs;
     return { elapsedMs, size: largestPicture(pipeline.element('encoder').acceptedCaps('sink') ?? '') };
   } finally {
     await pipeline.dispose();
@@ -157,17 +164,20 @@ async function untilPrepared(pipeline: Pipeline, frames: number): Promise<number
   for (;;) {
     const level = queue.getNumber('current-level-buffers');
     // Full, or already draining.
-    if (level >= frames - 1 || level < fullest) return performance.now();
+    if (level >= frames - 1 || level < fullest) return systemMediaClock.monotonicMs();
     fullest = level;
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await delay(systemMediaClock, 1);
   }
 }
 
-process.once('message', (raw) => {
-  const request = probeRequest.parse(raw);
-  probe(request)
-    .catch((error: unknown) => ({ ok: false, why: errorText(error) }))
-    .then((answer) => process.send?.(answer, () => process.exit(0)));
+const channel = openParentChannel({
+  onMessage: (raw) => {
+    const request = probeRequest.parse(raw);
+    probe(request)
+      .catch((error: unknown) => ({ ok: false, why: errorText(error) }))
+      .then((answer) => channel.send(answer, () => process.exit(0)));
+  },
+  onBroken: () => undefined,
+  // Without a parent the answer has no reader.
+  onClosed: () => process.exit(1),
 });
-// Without a parent the answer has no reader.
-process.once('disconnect', () => process.exit(1));

@@ -1,3 +1,8 @@
+/**
+ * The media worker's process. Sends `warm` when the native libraries are loaded, serves one session, and exits. It
+ * does not outlive its parent: the kernel kills it with the parent, and it exits when its channel closes.
+ */
+
 import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
@@ -6,11 +11,15 @@ import { errorText } from '@footlight/platform';
 import { MAX_PADS } from '@footlight/protocol/input';
 import * as datachannel from 'node-datachannel';
 import { openDeviceFiles } from '../../input/device-file.ts';
+import { describeTouchScreen } from '../../input/touch-screen.ts';
+import { deviceFilter } from '../../input/virtual-device.ts';
+import { describePad } from '../../input/virtual-pad.ts';
 import { appFilter } from '../../runtime/seccomp.ts';
 import { warmUp } from '../encode/warm-up.ts';
 import { systemMediaClock } from '../session/media-clock.ts';
-import { MediaFailure, MediaSession } from '../session/media-session.ts';
-import { PARENT_PID_VARIABLE } from './child-entry.ts';
+import { MediaFailure } from '../session/media-reports.ts';
+import { MediaSession } from '../session/media-session.ts';
+import { openParentChannel, PARENT_PID_VARIABLE } from './child-entry.ts';
 import {
   type ParentMessage,
   type PrepareMessage,
@@ -19,28 +28,31 @@ import {
   type WorkerMessage,
 } from './worker-messages.ts';
 
-/**
- * The media worker's process. Sends `warm` when the native libraries are loaded, serves one session, and exits. It
- * does not outlive its parent: the kernel kills it with the parent, and it exits when its channel closes.
- */
-
+/** Time for the report of an exception to leave. Chosen, not measured. */
+const LAST_WORDS_MS = 100;
+/** As for a stop (STOP_MS of the agent). */
 const LEAVE_MS = 1_500;
+/** About 50 packets an allocation instead of six (Node's default is 8 KiB). */
 const POOL_BYTES = 64 * 1024;
 const ENGINE_FLAGS = ['--max-inlined-bytecode-size=80', '--max-inlined-bytecode-size-cumulative=150'];
 const parentPid = Number(process.env[PARENT_PID_VARIABLE]);
+const channel = openParentChannel({
+  onMessage: onRaw,
+  onBroken: () => undefined,
+  onClosed: onChannelClosed,
+});
 
 let session: MediaSession | null = null;
 /** Serializes messages, because prepare is asynchronous. */
 let work: Promise<void> = Promise.resolve();
-let tellSession: () => void = () => undefined;
+let resolveSession: () => void = () => undefined;
 /** Viewer messages, which do not wait for the preparation; starts when the session exists. */
 let talk = new Promise<void>((resolve) => {
-  tellSession = resolve;
+  resolveSession = resolve;
 });
 
 function send(message: WorkerMessage): void {
-  // With a callback, a channel that closes in between does not throw.
-  if (process.connected) process.send?.(message, () => undefined);
+  channel.send(message);
 }
 
 function fail(error: unknown): void {
@@ -60,7 +72,7 @@ async function onMessage(message: ParentMessage): Promise<void> {
       // A session without a stream needs no touch screen.
       const isTouched = message.reads_devices === true && message.encodes !== false;
       const [touchFile = null] = isTouched ? openDeviceFiles(1).files : [];
-      takeIdentity(message);
+      takeIdentity(message, touchFile !== null);
       session = new MediaSession({
         prepare: message,
         clock: systemMediaClock,
@@ -70,10 +82,10 @@ async function onMessage(message: ParentMessage): Promise<void> {
         random32: () => randomBytes(4).readUInt32LE(),
         send,
       });
-      tellSession();
+      resolveSession();
       await session.prepare();
       send({ type: 'prepared' });
-      setInterval(() => send({ type: 'pulse' }), PULSE_MS).unref();
+      systemMediaClock.setInterval(() => send({ type: 'pulse' }), PULSE_MS);
       return;
     }
     case 'start':
@@ -90,7 +102,10 @@ async function onMessage(message: ParentMessage): Promise<void> {
 }
 
 /** Changes to the session's user permanently, and points libraries at the session's directories. */
-function takeIdentity({ uid, gid, xauthority, scratch_dir, encoder }: PrepareMessage): void {
+function takeIdentity(
+  { uid, gid, xauthority, scratch_dir, encoder }: PrepareMessage,
+  hasTouchScreen: boolean,
+): void {
   process.env.HOME = scratch_dir;
   process.env.XDG_RUNTIME_DIR = scratch_dir;
   if (xauthority === null) delete process.env.XAUTHORITY;
@@ -104,6 +119,7 @@ function takeIdentity({ uid, gid, xauthority, scratch_dir, encoder }: PrepareMes
   process.setuid?.(uid);
   // Viewers and apps may take this process over; it has no more use for the parts of the kernel than they have.
   confineProcess(appFilter(false));
+  confineProcess(deviceFilter([describePad(''), ...(hasTouchScreen ? [describeTouchScreen('', 1, 1)] : [])]));
   followParent();
 }
 
@@ -115,16 +131,15 @@ function followParent(): void {
 
 async function leave(orderly: boolean): Promise<void> {
   if (orderly) {
-    await new Promise<void>((resolve) => {
-      if (!process.connected) resolve();
-      else process.send?.({ type: 'stopped' } satisfies WorkerMessage, () => resolve());
-    });
+    await new Promise<void>((resolve) =>
+      channel.send({ type: 'stopped' } satisfies WorkerMessage, () => resolve()),
+    );
   }
   // Native threads of both libraries can block an ordinary exit forever.
   exitNow(orderly ? 0 : 1);
 }
 
-process.on('message', (raw) => {
+function onRaw(raw: unknown): void {
   const parsed = parentMessage.safeParse(raw);
   if (!parsed.success) {
     send({ type: 'log', level: 'error', event: 'media.bad_message', fields: { why: parsed.error.message } });
@@ -137,13 +152,13 @@ process.on('message', (raw) => {
   else if (type === 'attach' || type === 'detach' || type === 'signal')
     talk = talk.then(() => onMessage(parsed.data)).catch(fail);
   else work = work.then(() => onMessage(parsed.data)).catch(fail);
-});
+}
 
-process.on('disconnect', () => {
-  setTimeout(() => process.exit(1), LEAVE_MS).unref();
+function onChannelClosed(): void {
+  systemMediaClock.setTimeout(() => process.exit(1), LEAVE_MS);
   const stopping = session?.stop('agent_shutdown') ?? Promise.resolve();
   void stopping.finally(() => leave(false));
-});
+}
 
 // A terminal's Ctrl-C reaches the whole process group; the agent decides the order of the teardown.
 process.on('SIGINT', () => undefined);
@@ -154,7 +169,7 @@ process.on('SIGTERM', () => {
 
 process.on('uncaughtException', (error) => {
   fail(error);
-  setTimeout(() => process.exit(1), 100);
+  systemMediaClock.setTimeout(() => process.exit(1), LAST_WORDS_MS);
 });
 
 // Inlining everything that hot code calls costs a new session more than the code then saves within minutes.
@@ -162,8 +177,6 @@ for (const flag of ENGINE_FLAGS) setFlagsFromString(flag);
 // A packet takes a sixth of the default pool, and each pool costs an allocation and its collection.
 Buffer.poolSize = POOL_BYTES;
 followParent();
-// The channel may have closed before the listener was added.
-if (!process.connected) process.exit(1);
 initialise();
 datachannel.initLogger('Error', (_level, message) => {
   send({ type: 'log', level: 'warn', event: 'media.webrtc', fields: { message } });

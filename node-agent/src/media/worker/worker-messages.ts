@@ -1,15 +1,3 @@
-import { encoderFamily } from '@footlight/protocol';
-import { agentSignal, streamSpecSchema } from '@footlight/protocol/agent';
-import {
-  answerSchema,
-  browserByeSchema,
-  candidateSchema,
-  helloSchema,
-  iceServer,
-  renegotiateSchema,
-} from '@footlight/protocol/signal';
-import { z } from 'zod';
-
 /**
  * Messages between the agent (parent) and one media worker (child), over the fork's IPC channel.
  *
@@ -19,6 +7,19 @@ import { z } from 'zod';
  * and exits 1 when the channel closes. Both directions are validated, because the worker runs with the session's uid
  * and talks to the network: the agent does not trust its messages.
  */
+
+import { encoderFamily, MEDIA_FAILURE_CODES, openCode, type SessionEndReason } from '@footlight/protocol';
+import { agentSignal, streamSpecSchema } from '@footlight/protocol/agent';
+import {
+  answerSchema,
+  browserByeSchema,
+  candidateSchema,
+  helloSchema,
+  iceServer,
+  renegotiateSchema,
+} from '@footlight/protocol/signal';
+import { AGENT_EVENT_TYPES, AGENT_METRIC_KEYS, LOG_EVENTS } from '@footlight/protocol/telemetry';
+import { z } from 'zod';
 
 const port = z.number().int().min(1).max(65535);
 
@@ -131,16 +132,10 @@ const withdrawDisplay = z.object({
   request: z.number().int().nonnegative(),
 });
 
-const notice = z.object({
-  type: z.literal('notice'),
-  code: z.string().max(64),
-  text: z.string().max(256),
-});
-
 const stop = z.object({
   type: z.literal('stop'),
   /** Session end reason; the viewer gets idle_timeout, or session_ended for all others. */
-  reason: z.string().max(64),
+  reason: openCode<SessionEndReason>(),
   grace_ms: z.number().int().min(0).max(10_000),
 });
 
@@ -155,17 +150,7 @@ export const parentMessage = z.discriminatedUnion('type', [
   watchApp,
   displayUpdate,
   withdrawDisplay,
-  notice,
   stop,
-]);
-
-/** Session failure codes that a media worker can report. */
-export const mediaFailureCode = z.enum([
-  'encoder_unavailable',
-  'encoder_failed',
-  'display_failed',
-  'capture_failed',
-  'internal',
 ]);
 
 const warm = z.object({ type: z.literal('warm') });
@@ -208,12 +193,12 @@ const metrics = z.object({
   /** End of the window, epoch milliseconds. */
   ts: z.number().int(),
   window_ms: z.number().int().positive(),
-  metrics: z.record(z.string(), z.union([z.number(), z.boolean(), z.string()])),
+  metrics: z.partialRecord(z.enum(AGENT_METRIC_KEYS), z.union([z.number(), z.boolean(), z.string()])),
 });
 
 const event = z.object({
   type: z.literal('event'),
-  event: z.string().max(64),
+  event: z.enum(AGENT_EVENT_TYPES),
   ts: z.number().int(),
   payload: z.record(z.string(), z.unknown()),
 });
@@ -221,13 +206,13 @@ const event = z.object({
 const log = z.object({
   type: z.literal('log'),
   level: z.enum(['debug', 'info', 'warn', 'error']),
-  event: z.string().max(64),
+  event: z.enum(LOG_EVENTS),
   fields: z.record(z.string(), z.unknown()),
 });
 
 const failure = z.object({
   type: z.literal('failure'),
-  failure_code: mediaFailureCode,
+  failure_code: z.enum(MEDIA_FAILURE_CODES),
   error: z.string(),
 });
 
@@ -255,6 +240,7 @@ export const workerMessage = z.discriminatedUnion('type', [
   stopped,
 ]);
 
+/** A fifth of the silence that ends a worker (SILENCE_LIMIT_MS). */
 export const PULSE_MS = 500;
 
 export type ParentMessage = z.infer<typeof parentMessage>;
@@ -263,6 +249,5 @@ export type PrepareMessage = z.infer<typeof prepare>;
 export type AttachMessage = z.infer<typeof attach>;
 export type BrowserSignal = z.infer<typeof browserSignal>['msg'];
 export type EncoderChoice = z.infer<typeof encoderChoice>;
-export type MediaFailureCode = z.infer<typeof mediaFailureCode>;
 export type DisplayUpdate = z.infer<typeof displayUpdate>;
 export type AppState = z.infer<typeof appStateValue>;

@@ -1,25 +1,21 @@
 import type { ChildProcess } from 'node:child_process';
-import { systemClock, TokenBucket } from '@footlight/platform';
-import { SilenceWatch } from '../../platform/silence-watch.ts';
+import { type Clock, errorText, SilenceWatch, type Timer, TokenBucket } from '@footlight/platform';
 import { HeldNamespace } from '../../runtime/held-namespace.ts';
 import { forkEntry } from './child-entry.ts';
+import type { MessageChannel } from './message-channel.ts';
 import { type ParentMessage, type WorkerMessage, workerMessage } from './worker-messages.ts';
 
-/**
- * Prefetched media workers.
- *
- * A pool keeps `size` workers warm (GStreamer and WebRTC library loaded). It forks the next one when a taken one has
- * ended or was taken 1 s ago, because an earlier fork would slow that session's start. A worker serves one session
- * and is never reused. The pool owns a worker until acquire() returns it; then the caller owns it. Every worker exits
- * within 2 s after this process: its channel closes, and its parent-death signal fires.
- */
-
+/** A worker is warm after 1 s, from source after 4 s (two busy cores). */
 const WARM_LIMIT_MS = 10_000;
-/** A running worker sends a message every PULSE_MS; a silent one is killed after this time. */
+/** A running worker sends a message every PULSE_MS; a silent one is killed after five of them. Chosen, not measured. */
 const SILENCE_LIMIT_MS = 2_500;
 /** A worker says a few dozen things a second, and what it said while this process stood still comes at once. */
 const MESSAGES_PER_SECOND = 1_000;
 const MESSAGES_AT_ONCE = 5_000;
+/** A longer message counts as several. */
+const CHARACTERS_PER_TOKEN = 4_096;
+/** Each is logged. A worker of this version sends none, so few prove a broken one. */
+const MALFORMED_LIMIT = 16;
 /** Delay of the next fork after a worker was taken; the picture usually exists by then. */
 const REFILL_AFTER_MS = 1_000;
 
@@ -65,6 +61,7 @@ export interface MediaWorkerPool {
 }
 
 export interface MediaWorkerPoolOptions {
+  clock: Clock;
   /** Workers kept warm (count). */
   size: number;
   /** Gives each worker its own IPC namespace; this process must be root. */
@@ -81,11 +78,19 @@ export function createMediaWorkerPool(options: MediaWorkerPoolOptions): MediaWor
   return new ForkingPool(options);
 }
 
+/**
+ * Prefetched media workers.
+ *
+ * A pool keeps `size` workers warm (GStreamer and WebRTC library loaded). It forks the next one when a taken one has
+ * ended or was taken 1 s ago, because an earlier fork would slow that session's start. A worker serves one session
+ * and is never reused. The pool owns a worker until acquire() returns it; then the caller owns it. Every worker exits
+ * within 2 s after this process: its channel closes, and its parent-death signal fires.
+ */
 class ForkingPool implements MediaWorkerPool {
   readonly #options: MediaWorkerPoolOptions;
   readonly #idle: ForkedWorker[] = [];
   #closed = false;
-  #refillTimer: NodeJS.Timeout | null = null;
+  #refillTimer: Timer | null = null;
 
   constructor(options: MediaWorkerPoolOptions) {
     this.#options = options;
@@ -98,8 +103,8 @@ class ForkingPool implements MediaWorkerPool {
     const worker = this.#idle.find((candidate) => candidate.alive) ?? new ForkedWorker(this.#options);
     const index = this.#idle.indexOf(worker);
     if (index >= 0) this.#idle.splice(index, 1);
-    if (this.#refillTimer) clearTimeout(this.#refillTimer);
-    this.#refillTimer = setTimeout(() => this.#refill(), REFILL_AFTER_MS);
+    this.#refillTimer?.cancel();
+    this.#refillTimer = this.#options.clock.setTimeout(() => this.#refill(), REFILL_AFTER_MS);
     void worker.exited.then(() => this.#refill());
     await Promise.race([worker.entered, worker.warm]);
     return worker;
@@ -107,7 +112,7 @@ class ForkingPool implements MediaWorkerPool {
 
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#refillTimer) clearTimeout(this.#refillTimer);
+    this.#refillTimer?.cancel();
     const idle = this.#idle.splice(0);
     for (const worker of idle) worker.kill();
     await Promise.all(idle.map((worker) => worker.exited));
@@ -129,13 +134,20 @@ class ForkedWorker implements MediaWorker {
   /** Settles when the worker is inside its IPC namespace. */
   readonly entered: Promise<void>;
   readonly #child: ChildProcess;
+  readonly #channel: MessageChannel | null;
+  readonly #clock: Clock;
+  readonly #messages: TokenBucket;
+  readonly #onMalformed: (why: string) => void;
   readonly #ownIpc: boolean;
   readonly #listeners = new Map<WorkerMessage['type'], Set<(message: WorkerMessage) => void>>();
-  readonly #messages = new TokenBucket(MESSAGES_PER_SECOND, MESSAGES_AT_ONCE, systemClock.monotonicMs());
   #ended = false;
+  #malformed = 0;
   #silence: SilenceWatch | null = null;
 
   constructor(options: MediaWorkerPoolOptions) {
+    const { clock } = options;
+    this.#clock = clock;
+    this.#messages = new TokenBucket(MESSAGES_PER_SECOND, MESSAGES_AT_ONCE, clock.monotonicMs());
     let pid = 0;
     let enter: () => void = () => undefined;
     this.entered = new Promise((resolve) => {
@@ -143,14 +155,26 @@ class ForkedWorker implements MediaWorker {
     });
     if (!options.ownIpc) enter();
     this.#ownIpc = options.ownIpc;
-    this.#child = forkEntry('worker-main', {
-      ...(options.env ? { env: options.env } : {}),
-      ownIpc: options.ownIpc,
-      onOutput: (line) => {
-        enter();
-        if (line !== '') options.onOutput?.(pid, line);
+    const { child, channel } = forkEntry(
+      'worker-main',
+      {
+        onMessage: (raw, characters) => this.#hear(raw, characters),
+        onBroken: (why) => this.#end(why),
+        onClosed: () => undefined,
       },
-    });
+      {
+        clock,
+        ...(options.env ? { env: options.env } : {}),
+        ownIpc: options.ownIpc,
+        onOutput: (line) => {
+          enter();
+          if (line !== '') options.onOutput?.(pid, line);
+        },
+      },
+    );
+    this.#child = child;
+    this.#channel = channel;
+    this.#onMalformed = (why) => options.onMalformed?.(pid, why);
     pid = this.#child.pid ?? 0;
     this.pid = pid;
     this.exited = new Promise((resolve) => {
@@ -164,29 +188,15 @@ class ForkedWorker implements MediaWorker {
         if (this.#child.pid === undefined) end(127, null);
       });
     });
-    this.#child.on('message', (raw) => {
-      if (!this.#messages.take(systemClock.monotonicMs())) {
-        if (!this.#ended) options.onMalformed?.(pid, 'killed: too many messages');
-        this.kill();
-        return;
-      }
-      this.#silence?.heard();
-      const parsed = workerMessage.safeParse(raw);
-      if (!parsed.success) {
-        options.onMalformed?.(pid, parsed.error.message);
-        return;
-      }
-      for (const listener of [...(this.#listeners.get(parsed.data.type) ?? [])]) listener(parsed.data);
-    });
     this.on('encoding', () => {
-      this.#silence ??= new SilenceWatch(systemClock, SILENCE_LIMIT_MS, () => {
+      this.#silence ??= new SilenceWatch(clock, SILENCE_LIMIT_MS, () => {
         options.onOutput?.(pid, `killed: it said nothing for ${SILENCE_LIMIT_MS} ms`);
         this.kill();
       });
     });
     void this.exited.then(() => this.#silence?.close());
     this.warm = new Promise((resolve, reject) => {
-      const silence = new SilenceWatch(systemClock, WARM_LIMIT_MS, () =>
+      const silence = new SilenceWatch(clock, WARM_LIMIT_MS, () =>
         reject(new Error(`media worker ${pid} was not warm within ${WARM_LIMIT_MS} ms`)),
       );
       this.on('warm', () => {
@@ -212,9 +222,7 @@ class ForkedWorker implements MediaWorker {
   }
 
   send(message: ParentMessage): void {
-    if (this.#ended || !this.#child.connected) return;
-    // Without the callback a channel that closes in between would emit 'error'.
-    this.#child.send(message, () => undefined);
+    if (!this.#ended) this.#channel?.send(message);
   }
 
   on<T extends WorkerMessage['type']>(type: T, listener: (message: MessageOf<T>) => void): () => void {
@@ -226,7 +234,30 @@ class ForkedWorker implements MediaWorker {
   }
 
   disconnect(): void {
-    if (this.#child.connected) this.#child.disconnect();
+    this.#channel?.close();
+  }
+
+  #hear(raw: unknown, characters: number): void {
+    if (!this.#messages.take(this.#clock.monotonicMs(), Math.ceil(characters / CHARACTERS_PER_TOKEN))) {
+      this.#end('too many messages');
+      return;
+    }
+    this.#silence?.heard();
+    const parsed = workerMessage.safeParse(raw);
+    if (!parsed.success) {
+      this.#malformed += 1;
+      this.#onMalformed(errorText(parsed.error));
+      if (this.#malformed >= MALFORMED_LIMIT) this.#end('too many malformed messages');
+      return;
+    }
+    for (const listener of [...(this.#listeners.get(parsed.data.type) ?? [])]) listener(parsed.data);
+  }
+
+  /** Kills a worker that does what none of ours does. */
+  #end(why: string): void {
+    this.#onMalformed(`killed: ${why}`);
+    this.#channel?.close();
+    this.kill();
   }
 
   kill(): void {

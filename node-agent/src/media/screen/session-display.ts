@@ -1,9 +1,10 @@
 import type { Display } from '@footlight/protocol/input';
+import type { AgentMetrics } from '@footlight/protocol/telemetry';
 import type { ScreenSize } from '../../display/x11/x-screen.ts';
 import type { DisplayUpdate } from '../worker/worker-messages.ts';
 
 /** Effects that a change of sizes needs. */
-export interface DisplayWorld {
+export interface SessionDisplayDeps {
   /** Changes the screen while its capture is stopped. */
   resizeScreen(size: ScreenSize): Promise<void>;
   /** Size of the screen; null: no screen yet. */
@@ -30,7 +31,7 @@ interface Sizes {
  */
 export class SessionDisplay {
   readonly #launch: ScreenSize;
-  readonly #world: DisplayWorld;
+  readonly #deps: SessionDisplayDeps;
   /** Size of the display. */
   #render: ScreenSize;
   /** Size of the display without a window's size. */
@@ -45,11 +46,11 @@ export class SessionDisplay {
   /** The newest change made, with the sizes before it. */
   #made: { update: DisplayUpdate; before: Sizes } | null = null;
 
-  constructor(launch: ScreenSize, world: DisplayWorld) {
+  constructor(launch: ScreenSize, deps: SessionDisplayDeps) {
     this.#launch = launch;
     this.#render = launch;
     this.#base = launch;
-    this.#world = world;
+    this.#deps = deps;
   }
 
   /** Sets the display's own size, for example of a console. */
@@ -69,7 +70,7 @@ export class SessionDisplay {
 
   /** Requested size of the picture, or the size of a window's display; null: rate control decides. */
   get picture(): ScreenSize | null {
-    return this.#pinned ?? (this.#world.resizePicture === null ? null : this.#fit);
+    return this.#pinned ?? (this.#deps.resizePicture === null ? null : this.#fit);
   }
 
   /**
@@ -82,7 +83,7 @@ export class SessionDisplay {
     if (isSame(size ?? this.#base, this.#fit ?? this.#base)) return false;
     this.#fit = size;
     try {
-      await this.#world.resizeScreen(size ?? this.#base);
+      await this.#deps.resizeScreen(size ?? this.#base);
       this.#render = size ?? this.#base;
       return true;
     } catch (error) {
@@ -90,7 +91,7 @@ export class SessionDisplay {
       await this.#resizeBack(this.#base);
       throw error;
     } finally {
-      this.#world.resizePicture?.();
+      this.#deps.resizePicture?.();
     }
   }
 
@@ -98,15 +99,15 @@ export class SessionDisplay {
   async apply(update: DisplayUpdate): Promise<void> {
     const { request, render, ui_scale, stream } = update;
     this.#refuseWithdrawn(request);
-    if (stream && this.#world.resizePicture === null)
+    if (stream && this.#deps.resizePicture === null)
       throw new Error('this encoder cannot change its size while it runs');
     if (render && this.#fit && !isSame(render, this.#fit))
       throw new Error('the display has the size of a window that has no other');
     const before: Sizes = { render: this.#base, scale: this.#scale, pinned: this.#pinned };
     try {
-      if (render && !isSame(render, this.#render)) await this.#world.resizeScreen(render);
+      if (render && !isSame(render, this.#render)) await this.#deps.resizeScreen(render);
       this.#refuseWithdrawn(request);
-      if (ui_scale !== undefined) await this.#world.setScale(ui_scale);
+      if (ui_scale !== undefined) await this.#deps.setScale(ui_scale);
       this.#refuseWithdrawn(request);
     } catch (error) {
       await this.#goBack(before, update);
@@ -144,19 +145,19 @@ export class SessionDisplay {
       if (this.#fit) this.#base = before.render;
       else await this.#resizeBack(before.render);
     }
-    if (ui_scale !== undefined) await this.#world.setScale(before.scale).catch(() => undefined);
+    if (ui_scale !== undefined) await this.#deps.setScale(before.scale).catch(() => undefined);
   }
 
   /** Never throws. */
   async #resizeBack(size: ScreenSize): Promise<void> {
-    await this.#world.resizeScreen(size).catch(() => undefined);
-    this.#base = (await this.#world.screenSize().catch(() => null)) ?? size;
+    await this.#deps.resizeScreen(size).catch(() => undefined);
+    this.#base = (await this.#deps.screenSize().catch(() => null)) ?? size;
     this.#render = this.#base;
   }
 
   #pin(size: ScreenSize | null): void {
     this.#pinned = size;
-    this.#world.resizePicture?.();
+    this.#deps.resizePicture?.();
   }
 
   /** @throws when withdrawn; numbers grow, and all earlier ones are done or withdrawn */
@@ -178,10 +179,10 @@ export class SessionDisplay {
   }
 
   /** Sizes for a window of metrics, only where they differ from the launch. */
-  metrics(): Record<string, number | string | boolean> {
-    const metrics: Record<string, number | string | boolean> = {
+  metrics(): AgentMetrics {
+    const metrics: AgentMetrics = {
       external_owner: this.#pinned ? 'pinned' : 'auto',
-      external_resize_supported: this.#world.resizePicture !== null,
+      external_resize_supported: this.#deps.resizePicture !== null,
     };
     if (!isSame(this.#render, this.#launch)) {
       metrics.render_width = this.#render.width;

@@ -5,6 +5,10 @@ import type { ShownWindow } from '../../display/x11/x-windows.ts';
 export const FIT_AFTER_MS = 1_000;
 /** Sizes that the display may take within FIT_PERIOD_MS (count). */
 export const MAX_FITS = 6;
+/**
+ * A change of the display costs a keyframe and a jump of the picture; six a minute are bearable. Chosen, not
+ * measured.
+ */
 export const FIT_PERIOD_MS = 60_000;
 /** Least side of a window; smaller ones are not used as a picture, and some encoders refuse them. */
 const MIN_SIDE = 160;

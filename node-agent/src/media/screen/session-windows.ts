@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '@footlight/platform';
 import { XConnection } from '../../display/x11/x-connection.ts';
 import type { ScreenSize } from '../../display/x11/x-screen.ts';
 import { type ShownWindow, XWindows } from '../../display/x11/x-windows.ts';
@@ -6,7 +7,7 @@ import { WindowFit } from './window-fit.ts';
 export interface SessionWindowsOptions {
   /** X display such as ":7". */
   display: string;
-  monotonicMs(): number;
+  clock: Clock;
   /** Size of the display without a window's size. */
   base(): ScreenSize;
   /** The number of shown windows changed. */
@@ -15,14 +16,18 @@ export interface SessionWindowsOptions {
   onFit(size: ScreenSize | null): void;
 }
 
-/** Follows the windows of a session's apps and decides when the display takes a window's size. */
+/**
+ * Follows the windows of a session's apps and decides when the display takes a window's size.
+ *
+ * opening → following → closed. Owns the windows' connection and one timer; close() frees both, also while it opens.
+ */
 export class SessionWindows {
   readonly #options: SessionWindowsOptions;
   readonly #rule = new WindowFit();
   #windows: XWindows | null = null;
   /** null: not read yet. */
   #shown: readonly ShownWindow[] | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
   #closed = false;
 
   constructor(options: SessionWindowsOptions) {
@@ -32,7 +37,7 @@ export class SessionWindows {
   /** @throws when the display refuses another connection */
   async open(): Promise<void> {
     // The session's other connection reports a lost display.
-    const x = await XConnection.open(this.#options.display, () => undefined);
+    const x = await XConnection.open(this.#options.display, this.#options.clock, () => undefined);
     const windows = await XWindows.open(x, (shown) => {
       if (shown.length !== this.#shown?.length) this.#options.onCount(shown.length);
       this.#shown = shown;
@@ -44,18 +49,18 @@ export class SessionWindows {
 
   close(): void {
     this.#closed = true;
-    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#windows?.close();
   }
 
   #decide(): void {
     if (this.#closed) return;
-    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#timer = null;
-    const { base, monotonicMs, onFit } = this.#options;
-    const nowMs = monotonicMs();
+    const { base, clock, onFit } = this.#options;
+    const nowMs = clock.monotonicMs();
     const { fit, againAtMs } = this.#rule.decide(this.#shown ?? [], base(), nowMs);
-    if (againAtMs !== null) this.#timer = setTimeout(() => this.#decide(), againAtMs - nowMs);
+    if (againAtMs !== null) this.#timer = clock.setTimeout(() => this.#decide(), againAtMs - nowMs);
     onFit(fit);
   }
 }

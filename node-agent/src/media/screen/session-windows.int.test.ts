@@ -60,7 +60,7 @@ async function open(fixed: { width: number; height: number } | null): Promise<nu
 }
 
 async function screen(): Promise<{ width: number; height: number }> {
-  const { width, height } = await host.desktop.ask<{ width: number; height: number }>((callback) =>
+  const { width, height } = await host.desktop.request<{ width: number; height: number }>((callback) =>
     host.desktop.client.GetGeometry(host.desktop.root, callback),
   );
   return { width, height };
@@ -77,7 +77,7 @@ describe('an app whose only window has a fixed size', () => {
     const session = await host.startSession();
     const alice = await session.watch();
     await open(FIXED);
-    await expect.poll(screen, { timeout: 10_000 }).toEqual(FIXED);
+    await expect.poll(screen).toEqual(FIXED);
     await alice.until('told', () => told(alice)?.render_width === FIXED.width);
     expect(told(alice)).toMatchObject({
       render_height: FIXED.height,
@@ -91,7 +91,7 @@ describe('an app whose only window has a fixed size', () => {
     const at = { x: onWire(123, FIXED.width), y: onWire(456, FIXED.height) };
     alice.send('motion', encodePointerAbs({ seq: 1, t: 0, ...at }));
     const pointer = () =>
-      host.desktop.ask<{ rootX: number; rootY: number }>((callback) =>
+      host.desktop.request<{ rootX: number; rootY: number }>((callback) =>
         host.desktop.client.QueryPointer(host.desktop.root, callback),
       );
     await expect.poll(pointer).toMatchObject({ rootX: 123, rootY: 456 });
@@ -107,9 +107,9 @@ describe('an app whose only window has a fixed size', () => {
     const session = await host.startSession();
     const alice = await session.watch();
     const id = await open(FIXED);
-    await expect.poll(screen, { timeout: 10_000 }).toEqual(FIXED);
+    await expect.poll(screen).toEqual(FIXED);
     await change(id);
-    await expect.poll(screen, { timeout: 10_000 }).toEqual(SIZE);
+    await expect.poll(screen).toEqual(SIZE);
     await alice.until('told', () => told(alice)?.stream_width === SIZE.width);
     const seen = alice.video.length;
     await alice.until('frames', () => alice.video.length > seen + 10);

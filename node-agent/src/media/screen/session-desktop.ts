@@ -1,16 +1,12 @@
 import type { Cursor } from '@footlight/protocol/input';
+import type { CursorShape } from '../../display/x11/cursor-shape.ts';
 import { XClipboard } from '../../display/x11/x-clipboard.ts';
 import type { XConnection } from '../../display/x11/x-connection.ts';
-import { type CursorShape, XCursor } from '../../display/x11/x-cursor.ts';
+import { XCursor } from '../../display/x11/x-cursor.ts';
 import { XPointerMode } from '../../display/x11/x-pointer-mode.ts';
 import { XPresented } from '../../display/x11/x-presented.ts';
 import type { ViewerChannels } from '../viewer/viewer-channels.ts';
 import type { AppState } from '../worker/worker-messages.ts';
-
-/**
- * Desktop facts for viewers: the app's state, pointer shape and mode, clipboard. Owner: the media session, which
- * opens it with the display connection and closes it first.
- */
 
 export interface SessionDesktopEvents {
   forEachViewer(visit: (channels: ViewerChannels) => void): void;
@@ -18,6 +14,10 @@ export interface SessionDesktopEvents {
   onPresented(watch: number): void;
 }
 
+/**
+ * Desktop facts for viewers: the app's state, pointer shape and mode, clipboard. Owner: the media session, which
+ * opens it with the display connection and closes it first.
+ */
 export class SessionDesktop {
   readonly #x: XConnection;
   readonly #events: SessionDesktopEvents;
@@ -37,16 +37,16 @@ export class SessionDesktop {
   static async open(x: XConnection, events: SessionDesktopEvents): Promise<SessionDesktop> {
     const desktop = new SessionDesktop(x, events);
     desktop.#cursor = await XCursor.open(x, (shape) =>
-      desktop.#tell((channels) => channels.cursor(cursorMessage(shape))),
+      desktop.#notify((channels) => channels.cursor(cursorMessage(shape))),
     );
     desktop.#clipboard = await XClipboard.open(x, (text) =>
-      desktop.#tell((channels) => channels.clipboard(text)),
+      desktop.#notify((channels) => channels.clipboard(text)),
     );
     desktop.#presented = await XPresented.open(x, () => desktop.#sawWindow(0));
     desktop.#pointerMode = new XPointerMode(
       x,
       () => desktop.#cursor?.shape === null,
-      (relative) => desktop.#tell((channels) => channels.control({ type: 'pointer_mode', relative })),
+      (relative) => desktop.#notify((channels) => channels.control({ type: 'pointer_mode', relative })),
     );
     return desktop;
   }
@@ -67,7 +67,7 @@ export class SessionDesktop {
   setAppState(state: AppState): void {
     if (state === this.#appState) return;
     this.#appState = state;
-    this.#tell((channels) => channels.control({ type: 'app', state }));
+    this.#notify((channels) => channels.control({ type: 'app', state }));
   }
 
   /** A viewer copied text. */
@@ -95,7 +95,7 @@ export class SessionDesktop {
     this.#events.onPresented(watch);
   }
 
-  #tell(visit: (channels: ViewerChannels) => void): void {
+  #notify(visit: (channels: ViewerChannels) => void): void {
     this.#events.forEachViewer(visit);
   }
 }

@@ -17,7 +17,7 @@ afterAll(() => host?.close());
 
 describe('another size of the display', () => {
   const screen = async () => {
-    const { width, height } = await host.desktop.ask<{ width: number; height: number }>((callback) =>
+    const { width, height } = await host.desktop.request<{ width: number; height: number }>((callback) =>
       host.desktop.client.GetGeometry(host.desktop.root, callback),
     );
     return [width, height];
@@ -54,7 +54,7 @@ describe('another size of the display', () => {
     });
     alice.send('motion', encodePointerAbs({ seq: 1, t: 0, x: 0xffff, y: 0xffff }));
     const pointer = () =>
-      host.desktop.ask<{ rootX: number; rootY: number }>((callback) =>
+      host.desktop.request<{ rootX: number; rootY: number }>((callback) =>
         host.desktop.client.QueryPointer(host.desktop.root, callback),
       );
     await expect.poll(pointer).toMatchObject({ rootX: half.width - 1, rootY: half.height - 1 });

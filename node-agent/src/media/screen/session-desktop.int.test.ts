@@ -16,15 +16,19 @@ test('an app’s first drawing is told, and its clipboard goes both ways', async
   const session = await host.startSession();
   const alice = await session.watch();
   expect(session.heard('app_presented')).toEqual([]);
+  const copied: string[] = [];
+  const other = await XClipboard.open(host.desktop, (text) => copied.push(text));
   const app = await host.openWindow();
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  // The worker has seen the window when it tells of what happened after it.
+  other.set('before the first drawing');
+  await alice.until('the text after the window', () =>
+    alice.control.some((m) => m.type === 'clipboard' && m.text === 'before the first drawing'),
+  );
   expect(session.heard('app_presented')).toEqual([]);
   const gc = host.desktop.client.AllocID();
   host.desktop.client.CreateGC(gc, app.id, { foreground: 0xffffff });
   host.desktop.client.PolyFillRectangle(app.id, gc, [10, 10, 50, 50]);
   await session.first('app_presented');
-  const copied: string[] = [];
-  const other = await XClipboard.open(host.desktop, (text) => copied.push(text));
   other.set('from the app');
   await alice.until('the app’s text', () =>
     alice.control.some((m) => m.type === 'clipboard' && m.text === 'from the app'),

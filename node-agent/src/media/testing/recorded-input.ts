@@ -1,0 +1,96 @@
+import { ManualClock } from '@footlight/platform/testing';
+import { encodeKey } from '@footlight/protocol/input';
+import type { XInput } from '../../display/x11/x-input.ts';
+import { Gamepads } from '../../input/gamepads.ts';
+import { FakeDeviceFile } from '../../input/testing/fake-device-file.ts';
+import { SessionInput } from '../input/session-input.ts';
+import { ViewerChannels } from '../viewer/viewer-channels.ts';
+import type { SendResult } from '../webrtc/peer.ts';
+import { testStream } from './stream.ts';
+
+const SIZE = { width: 640, height: 480 };
+
+/** One viewer's channels, and what went out on them. */
+export interface ConnectedChannels {
+  channels: ViewerChannels;
+  sent: { channel: string; data: Buffer | string }[];
+}
+
+/** The input of a session whose display and gamepads only record, for tests of what its viewers send. */
+export class RecordedInput {
+  readonly size = SIZE;
+  readonly clock = new ManualClock();
+  readonly file = new FakeDeviceFile();
+  /** What reached the display. */
+  performed: unknown[][] = [];
+  readonly offences: string[] = [];
+  readonly clipboards: string[] = [];
+  /** Times that waiting text was given up (count). */
+  dropped = 0;
+  /** What becomes of messages to viewers. */
+  outcome: SendResult = 'sent';
+  readonly display: XInput;
+  input: SessionInput;
+  readonly #gamepads: Gamepads;
+  readonly #open: ViewerChannels[] = [];
+
+  constructor() {
+    this.#gamepads = new Gamepads({
+      files: [this.file],
+      sessionId: 's',
+      clock: this.clock,
+      onRumble: () => undefined,
+      onCreated: () => undefined,
+      onProblem: (why) => this.performed.push([why]),
+    });
+    this.input = new SessionInput(this.clock, SIZE, this.#gamepads);
+    const record =
+      (name: string) =>
+      (...values: unknown[]) =>
+        this.performed.push([name, ...values]);
+    this.display = {
+      locks: 0,
+      key: record('key'),
+      button: record('button'),
+      moveTo: record('moveTo'),
+      moveBy: record('moveBy'),
+      wheel: record('wheel'),
+      text: record('text'),
+      dropText: () => this.dropped++,
+    } as unknown as XInput;
+    this.input.connect(this.display, null);
+  }
+
+  /** A viewer whose input counts. */
+  connect(): ConnectedChannels {
+    const sent: ConnectedChannels['sent'] = [];
+    const channels = new ViewerChannels({
+      pcId: '11111111-1111-4111-8111-111111111111',
+      stream: testStream(SIZE),
+      clock: this.clock,
+      input: this.input,
+      send: (channel, data) => {
+        if (this.outcome === 'sent') sent.push({ channel, data });
+        return this.outcome;
+      },
+      onClipboard: (text) => this.clipboards.push(text),
+      onFreeze: () => undefined,
+      onOffence: (code) => this.offences.push(code),
+      onReady: () => undefined,
+      onGreeted: () => undefined,
+    });
+    this.#open.push(channels);
+    channels.onOpen('control');
+    channels.setActive(true);
+    return { channels, sent };
+  }
+
+  close(): void {
+    for (const channels of this.#open) channels.close();
+    this.#gamepads.close();
+  }
+}
+
+/** A press or release of a key as a viewer sends it. */
+export const keyFrame = (code: number, down: boolean, seq = 1) =>
+  Buffer.from(encodeKey({ seq, t: 0, code, down, locks: 0 }));

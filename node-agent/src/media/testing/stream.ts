@@ -1,0 +1,19 @@
+import type { StreamSpec } from '@footlight/protocol/agent';
+
+/** What a test streams: H.264 in 1280×720 at 60 fps and 8 Mbit/s, without sound, microphone and smaller sizes. */
+export function testStream(over: Partial<StreamSpec> = {}): StreamSpec {
+  return {
+    width: 1280,
+    height: 720,
+    fps: 60,
+    bitrate_kbps: 8000,
+    abr_floor_kbps: 0,
+    codec: 'h264',
+    h264_profile: 'constrained-baseline',
+    playout0_ms: 50,
+    audio: false,
+    mic: false,
+    rungs: [],
+    ...over,
+  };
+}

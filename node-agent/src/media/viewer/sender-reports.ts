@@ -1,0 +1,49 @@
+import { type ReferenceTime, writeDelaySinceReference } from '../rtp/extended-report.ts';
+import { writeSenderReport } from '../rtp/rtcp.ts';
+
+/** What was sent of one stream. */
+export interface SentStream {
+  ssrc: number;
+  clockHz: number;
+  packets: number;
+  payloadBytes: number;
+  /** RTP timestamp of the newest frame, and when it was captured (monotonic, milliseconds). */
+  newest: { timestamp: number; capturedAtMs: number };
+}
+
+/**
+ * The host's RTCP reports to one viewer: how RTP timestamps and clock belong together, and how long ago the viewer
+ * told its time. Facts and times in, packets out. Source: RFC 3550, 6.4.1; RFC 3611, 4.5.
+ */
+export class SenderReports {
+  readonly #cname: string;
+  /** Newest time of the viewer, with its arrival. */
+  #viewerTime: { time: ReferenceTime; heardAtMs: number } | null = null;
+
+  constructor(cname: string) {
+    this.#cname = cname;
+  }
+
+  /** The viewer told its time. */
+  heard(time: ReferenceTime, heardAtMs: number): void {
+    this.#viewerTime = { time, heardAtMs };
+  }
+
+  /** @param now the same moment by the monotonic and by the wall clock, milliseconds */
+  write(stream: SentStream, now: { monotonicMs: number; wallMs: number }): Buffer {
+    const { ssrc, clockHz, packets, payloadBytes, newest } = stream;
+    const elapsedMs = now.monotonicMs - newest.capturedAtMs;
+    const report = writeSenderReport({
+      ssrc,
+      cname: this.#cname,
+      nowMs: now.wallMs,
+      rtpTimestamp: (newest.timestamp + Math.round((elapsedMs * clockHz) / 1000)) >>> 0,
+      packets,
+      payloadBytes,
+    });
+    if (!this.#viewerTime) return report;
+    const { time, heardAtMs } = this.#viewerTime;
+    const delay = writeDelaySinceReference(ssrc, time, now.monotonicMs - heardAtMs);
+    return Buffer.concat([report, delay]);
+  }
+}

@@ -1,0 +1,227 @@
+import type { Clock, Timer } from '@footlight/platform';
+import { Drain } from '../rate/drain.ts';
+import { BandwidthEstimate, type PathView } from '../rate/estimate.ts';
+import { LossShare } from '../rate/loss.ts';
+import { type ProbeResult, ProbeRun } from '../rate/probe.ts';
+import { PROBE_MS } from '../rate/rate-control.ts';
+import { TransportFeedback } from '../rate/transport-feedback.ts';
+import { type PacketArrival, type ReceptionReport, roundTripMs } from '../rtp/rtcp.ts';
+
+/** Path events for the owner. */
+export interface PathListener {
+  /** With every feedback, and a few times a second. */
+  onPath(path: PathView, nowMs: number): void;
+  onDrained(nowMs: number): void;
+  onProbed(result: ProbeResult, nowMs: number): void;
+}
+
+export interface ViewerPathOptions {
+  /** Bitrate of the picture at the launch, kbit/s. */
+  launchKbps: number;
+  /** Whether sound is offered. */
+  audio: boolean;
+  clock: Clock;
+  /** Sends one packet of padding and reports it by sent(). @returns false: none may leave now */
+  sendPadding(nowMs: number): boolean;
+  /** The queue on the path is empty; called before the listener. */
+  onDrained(): void;
+}
+
+/** Interval of the checks during a drain or probe; pictures come every 17 ms at 60 fps. */
+const PATH_TICK_MS = 10;
+/** Time without a path event after which poll() makes one. */
+const SILENT_PATH_MS = 100;
+/** Time since the last path event after which a sent picture makes one, which saves a wake-up. */
+const PATH_WITH_PICTURE_MS = 60;
+/** Padding packets per tick: enough for 8 Mbit/s without a burst (255 bytes each, RFC 3550, 5.1). */
+const MAX_PADDING_PER_TICK = 40;
+/** Sound's share of the estimate, kbit/s: 128 of Opus, with the headers of 100 packets a second. */
+const SOUND_KBPS = 160;
+
+/**
+ * The path to one viewer: what feedback tells of it, a pause until its queue is empty (hold) and padding that tests a
+ * higher rate (probe). Owner: the peer's media, which reports each packet and each feedback; close() once.
+ *
+ * States: calm → holding → calm, calm → probing → calm. A hold ends a probe.
+ */
+export class ViewerPath {
+  readonly #options: ViewerPathOptions;
+  readonly #transport = new TransportFeedback();
+  readonly #estimate: BandwidthEstimate;
+  readonly #losses = new LossShare();
+  #hasSound = false;
+  #open = false;
+  #drain: Drain | null = null;
+  #probe: { run: ProbeRun; kbps: number } | null = null;
+  #timer: Timer | null = null;
+  #reportedAtMs = 0;
+  #rttMs = 0;
+  /** Set by the owner. */
+  listener: PathListener = { onPath: () => undefined, onDrained: () => undefined, onProbed: () => undefined };
+
+  constructor(options: ViewerPathOptions) {
+    this.#options = options;
+    this.#estimate = new BandwidthEstimate(options.launchKbps + (options.audio ? SOUND_KBPS : 0));
+  }
+
+  /** Round trip from receiver reports, milliseconds; 0 = not measured. */
+  get rttMs(): number {
+    return this.#rttMs;
+  }
+
+  /** Whether nothing may be sent. */
+  get isHeld(): boolean {
+    return this.#drain !== null;
+  }
+
+  /** Facts for the picture, without the rate of sound. */
+  get view(): PathView {
+    const view = this.#estimate.view;
+    return view.kbps === null ? view : { ...view, kbps: Math.max(1, view.kbps - this.#soundKbps) };
+  }
+
+  /** Rate and delay for retransmissions, sound included. */
+  get repair(): { kbps: number; rttMs: number; queueingDelayMs: number } {
+    const { kbps, queueingDelayMs } = this.#estimate.view;
+    return { kbps: kbps ?? this.#options.launchKbps, rttMs: this.#rttMs, queueingDelayMs };
+  }
+
+  /** Whether the viewer takes sound. */
+  acceptSound(accepted: boolean): void {
+    this.#hasSound = accepted;
+  }
+
+  /** Packets may be sent from now on. */
+  start(): void {
+    this.#open = true;
+  }
+
+  close(): void {
+    this.#open = false;
+    this.#timer?.cancel();
+    this.#timer = null;
+  }
+
+  /** Nothing is sent until the queue on the path has drained. */
+  hold(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#probe = null;
+    this.#estimate.held();
+    this.#drain = new Drain(this.#transport.backlogBytes, this.#linkKbps, this.#rttMs, nowMs);
+    this.#watch();
+  }
+
+  /** Fills up with padding to a rate for PROBE_MS; the listener gets the result. */
+  probe(kbps: number): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#probe = { run: new ProbeRun(this.#estimate.view.queueingDelayMs, nowMs), kbps };
+    this.#watch();
+  }
+
+  /** A packet was sent. @param transportSequence null: the viewer did not take the extension */
+  sent(transportSequence: number | null, bytes: number): void {
+    if (transportSequence === null) return;
+    this.#transport.sent(transportSequence, this.#options.clock.monotonicMs(), bytes);
+    this.#probe?.run.sent(transportSequence, bytes);
+  }
+
+  /** A picture was handed to the pacer. */
+  onPicture(nowMs: number): void {
+    if (nowMs - this.#reportedAtMs >= PATH_WITH_PICTURE_MS) this.#report(nowMs);
+  }
+
+  onTransport(arrivals: readonly PacketArrival[], nowMs: number): void {
+    const report = this.#transport.received(arrivals);
+    this.#estimate.onFeedback(report.flights, nowMs);
+    this.#drain?.heard(this.#transport.backlogBytes, this.#linkKbps, nowMs);
+    this.#endProbe(this.#probe?.run.heard(report) ?? null, nowMs);
+    this.#report(nowMs);
+    this.#settleDrain(nowMs);
+  }
+
+  onRemb(bitrateKbps: number, nowMs: number): void {
+    this.#estimate.onRemb(bitrateKbps);
+    this.#report(nowMs);
+  }
+
+  /** A report about the picture. @returns the round trip, milliseconds; null: the report does not tell */
+  onReport(report: ReceptionReport, nowMs: number): number | null {
+    const rttMs = roundTripMs(report, this.#options.clock.nowMs());
+    if (rttMs !== null) this.#rttMs = rttMs;
+    const lost = this.#losses.report(report, nowMs);
+    if (lost !== null) this.#estimate.onLoss(lost, nowMs);
+    return rttMs;
+  }
+
+  /** Call a few times a second: makes a path event when neither pictures nor reports do. */
+  poll(): void {
+    if (this.#open) this.#reportSilence(this.#options.clock.monotonicMs());
+  }
+
+  get #soundKbps(): number {
+    return this.#hasSound ? SOUND_KBPS : 0;
+  }
+
+  get #linkKbps(): number {
+    const { kbps } = this.#estimate.view;
+    return this.#estimate.linkKbps ?? kbps ?? this.#options.launchKbps;
+  }
+
+  #report(nowMs: number): void {
+    this.#reportedAtMs = nowMs;
+    this.listener.onPath(this.view, nowMs);
+  }
+
+  #reportSilence(nowMs: number): void {
+    if (nowMs - this.#reportedAtMs >= SILENT_PATH_MS) this.#report(nowMs);
+  }
+
+  /** Runs a timer only during a drain or probe, so that a calm session has no further wake-ups. */
+  #watch(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    if (!this.#open || !(this.#drain || this.#probe)) return;
+    this.#timer = this.#options.clock.setTimeout(() => this.#tick(), PATH_TICK_MS);
+  }
+
+  #tick(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#settleDrain(nowMs);
+    this.#pad(nowMs);
+    this.#endProbe(this.#probe?.run.overdue(this.#rttMs, nowMs) ?? null, nowMs);
+    this.#reportSilence(nowMs);
+    this.#watch();
+  }
+
+  #settleDrain(nowMs: number): void {
+    if (!this.#drain?.isOver(nowMs)) return;
+    this.#drain = null;
+    this.#estimate.drained(nowMs);
+    this.#options.onDrained();
+    this.listener.onDrained(nowMs);
+  }
+
+  /** Sends the padding that the probe's rate lacks; the picture's packets count. */
+  #pad(nowMs: number): void {
+    if (!this.#probe?.run.isSending) return;
+    const { run, kbps } = this.#probe;
+    const elapsedMs = nowMs - run.startedAtMs;
+    if (elapsedMs >= PROBE_MS) {
+      run.end(nowMs);
+      return;
+    }
+    for (let count = 0; count < MAX_PADDING_PER_TICK && run.sentBytes * 8 < kbps * elapsedMs; count++) {
+      if (!this.#options.sendPadding(nowMs)) return;
+    }
+  }
+
+  #endProbe(result: ProbeResult | null, nowMs: number): void {
+    if (!result) return;
+    this.#probe = null;
+    this.#estimate.onProbe(result.receivedKbps, result.clean);
+    this.listener.onProbed(
+      { ...result, receivedKbps: Math.max(0, result.receivedKbps - this.#soundKbps) },
+      nowMs,
+    );
+  }
+}

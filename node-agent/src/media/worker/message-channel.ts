@@ -1,0 +1,100 @@
+import type { Socket } from 'node:net';
+import { StringDecoder } from 'node:string_decoder';
+
+/** Longest message in characters: the longest SDP (64 KiB), each of them escaped. */
+const MAX_CHARACTERS = 512 * 1024;
+/** Longest queue of unsent messages in bytes: those of a viewer that waited for the worker, twice. */
+const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
+
+/** Descriptor of the channel in a program that forkEntry starts. */
+export const CHANNEL_FD = 3;
+
+export interface MessageChannelEvents {
+  /** A message that nothing has checked yet, and its length. */
+  onMessage(raw: unknown, characters: number): void;
+  /** The other side broke the format or does not read; the channel is closed, and onClosed follows. */
+  onBroken(why: string): void;
+  onClosed(): void;
+}
+
+/**
+ * JSON messages between the agent and one of its own programs, one a line.
+ *
+ * Node's own channel (`ipc`) is not used: it has no bound, and a line that is no JSON, or one of Node's internal
+ * messages, ends the process that reads it. A media worker may be in the hands of a viewer.
+ *
+ * open → closed, by close(), the other side, or a broken format; onClosed comes exactly once. Owner: the worker pool,
+ * and the worker itself.
+ */
+export class MessageChannel {
+  readonly #socket: Socket;
+  readonly #events: MessageChannelEvents;
+  readonly #decoder = new StringDecoder('utf8');
+  /** Parts of a line without its end. */
+  #parts: string[] = [];
+  #characters = 0;
+  #open = true;
+
+  constructor(socket: Socket, events: MessageChannelEvents) {
+    this.#socket = socket;
+    this.#events = events;
+    socket.on('data', (chunk: Buffer) => this.#read(this.#decoder.write(chunk)));
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      this.#open = false;
+      events.onClosed();
+    });
+  }
+
+  get open(): boolean {
+    return this.#open;
+  }
+
+  /** Queues a message; dropped when the channel is closed. @param sent called when it was sent or dropped */
+  send(message: object, sent: () => void = () => undefined): void {
+    if (!this.#open) {
+      sent();
+      return;
+    }
+    this.#socket.write(`${JSON.stringify(message)}\n`, () => sent());
+    if (this.#socket.writableLength > MAX_QUEUED_BYTES) this.#break('it does not read its messages');
+  }
+
+  close(): void {
+    this.#open = false;
+    this.#socket.destroy();
+  }
+
+  #read(text: string): void {
+    const [rest = '', ...lines] = text.split('\n').reverse();
+    for (const line of lines.reverse()) {
+      this.#parts.push(line);
+      const whole = this.#parts.join('');
+      this.#parts = [];
+      this.#characters = 0;
+      if (!this.#take(whole)) return;
+    }
+    this.#parts.push(rest);
+    this.#characters += rest.length;
+    if (this.#characters > MAX_CHARACTERS) this.#break(`a message of more than ${MAX_CHARACTERS} characters`);
+  }
+
+  /** @returns false when the channel is closed */
+  #take(line: string): boolean {
+    let raw: unknown;
+    try {
+      raw = JSON.parse(line);
+    } catch {
+      this.#break('a message that is no JSON');
+      return false;
+    }
+    if (this.#open) this.#events.onMessage(raw, line.length);
+    return this.#open;
+  }
+
+  #break(why: string): void {
+    if (!this.#open) return;
+    this.close();
+    this.#events.onBroken(why);
+  }
+}
