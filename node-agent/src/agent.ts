@@ -4,7 +4,7 @@ import { errorText } from '@footlight/platform';
 import type { ConfigUpdate, ControlCommand, Registered } from '@footlight/protocol/agent';
 import type { AgentConfig } from './config/environment.ts';
 import { HostSettings } from './config/host-settings.ts';
-import { DisplayWatch } from './console/display-watch.ts';
+import { ConnectorWatch } from './console/connector-watch.ts';
 import { type Displays, linuxDisplays } from './console/displays.ts';
 import { type ConsoleScreens, HostConsole } from './console/host-console.ts';
 import { westonScreens } from './console/weston.ts';
@@ -13,27 +13,33 @@ import type { Verdict } from './link/ack-store.ts';
 import { ControlLink, type LinkHandler } from './link/control-link.ts';
 import { IdentityStore } from './link/identity.ts';
 import { createMediaWorkerPool, type MediaWorkerPool } from './media/worker/worker-pool.ts';
-import { storageMoved } from './probe/host-facts.ts';
-import { Inventory } from './probe/inventory.ts';
+import { storageMoved } from './probe/storage-report.ts';
 import { closedAncestor } from './readiness/facts.ts';
+import { Inventory } from './readiness/inventory.ts';
 import { enterServiceGroup } from './runtime/cgroups.ts';
 import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { NetworkPool } from './runtime/network/network-pool.ts';
 import { canIsolate, ProcessRuntime } from './runtime/process.ts';
-import { HomeLocks } from './sessions/resources/home-locks.ts';
+import { HomeLocks } from './sessions/home/home-locks.ts';
+import { takeUserAndHomes } from './sessions/home/user-and-homes.ts';
 import { removeLeftovers } from './sessions/resources/leftovers.ts';
 import { Quarantine } from './sessions/resources/quarantine.ts';
 import { STATE_DIR_BYTES } from './sessions/resources/record.ts';
 import { UidPool } from './sessions/resources/uid-pool.ts';
 import { UidSweep } from './sessions/resources/uid-sweep.ts';
-import { takeUserAndHomes } from './sessions/resources/user-and-homes.ts';
 import { type LaunchContext, Supervisor, unknownCommand } from './sessions/supervisor.ts';
 import { AGENT_VERSION } from './version.ts';
 
+/** A change of storage is reported within a minute. */
 const STORAGE_CHECK_MS = 60_000;
+/** Once a heartbeat, which carries the newest sample. */
 const GPU_SAMPLE_MS = 5_000;
 /** Time for sessions to end at a shutdown. */
 const SHUTDOWN_MS = 8_000;
+/**
+ * Time at a shutdown for the last reports to leave; what does not leave is told by the next start as lost
+ * sessions.
+ */
 const FLUSH_MS = 2_000;
 const OK: Verdict = { ok: true };
 
@@ -58,7 +64,7 @@ export class Agent {
   readonly #deps: AgentDeps;
   readonly #settings: HostSettings;
   readonly #inventory: Inventory;
-  readonly #displays: DisplayWatch;
+  readonly #displays: ConnectorWatch;
   readonly #console: HostConsole;
   readonly #workers: MediaWorkerPool;
   readonly #networks: NetworkPool | null;
@@ -70,9 +76,9 @@ export class Agent {
   #timers: Timer[] = [];
   #reportedStorage: Awaited<ReturnType<Inventory['storage']>> = [];
   #stopping: Promise<void> | null = null;
-  #askRestart: () => void = () => undefined;
+  #requestRestart: () => void = () => undefined;
   /** Settles when the control plane requested a restart. */
-  readonly restartAsked: Promise<void>;
+  readonly restartRequested: Promise<void>;
 
   private constructor(
     config: AgentConfig,
@@ -99,8 +105,8 @@ export class Agent {
     this.#sweep = sweep;
     this.#settings = settings;
     this.#inventory = new Inventory(config, { ...deps, isolated, networks: networks !== null, settings });
-    this.restartAsked = new Promise((resolve) => {
-      this.#askRestart = resolve;
+    this.restartRequested = new Promise((resolve) => {
+      this.#requestRestart = resolve;
     });
     this.#link = new ControlLink(
       { ...config, bootId: deps.random.uuid(), agentVersion: AGENT_VERSION },
@@ -108,7 +114,7 @@ export class Agent {
     );
     const displays = deps.displays ?? linuxDisplays();
     this.#console = new HostConsole(displays, screens);
-    this.#displays = new DisplayWatch({
+    this.#displays = new ConnectorWatch({
       displays,
       clock: deps.clock,
       changed: () => this.#report(),
@@ -171,13 +177,16 @@ export class Agent {
       reclaimConsole: () => screens.reclaim(),
     });
     const workers = createMediaWorkerPool({
+      clock: deps.clock,
       size: 1,
       ownIpc: isolated,
       onOutput: (pid, line) => deps.logger.debug({ worker: pid, line: errorText(line) }, 'worker.output'),
       onMalformed: (pid, why) => deps.logger.warn({ worker: pid, why }, 'worker.malformed_message'),
     });
-    const settings = await HostSettings.open(config.stateDir, config.knobs, deps.logger);
-    const networks = hasNetworks ? new NetworkPool({ ...deps, keep: config.processRuntime }) : null;
+    const settings = await HostSettings.open(config.stateDir, config.hostSettings, deps.logger);
+    const networks = hasNetworks
+      ? new NetworkPool({ ...deps, keep: config.processRuntime, mediaPorts: config.mediaPorts })
+      : null;
     const agent = new Agent(config, deps, {
       ...{ isolated, networks, workers, settings, screens },
       ...{ homes, uids, quarantine, sweep },
@@ -267,7 +276,7 @@ export class Agent {
           'display',
           'stream_resize',
           ...(this.#config.processRuntime ? ['process_runtime'] : []),
-          ...(this.#console.look() === null ? ['console'] : []),
+          ...(this.#console.need() === null ? ['console'] : []),
         ],
         sessions: this.#supervisor.held(),
       }),
@@ -310,7 +319,7 @@ export class Agent {
         return this.#configUpdate(command);
       case 'restart':
         // After the ack was sent: the process must not exit before its answer.
-        setImmediate(() => this.#askRestart());
+        setImmediate(() => this.#requestRestart());
         return OK;
       case 'image_ensure':
       case 'image_build':

@@ -96,8 +96,8 @@ async function run(
       pulse.close();
       resolve(err ? 1 : 0);
     });
-    void agent.restartAsked.then(async () => {
-      deps.logger.info('agent.restarting');
+    void agent.restartRequested.then(async () => {
+      deps.logger.info({}, 'agent.restarting');
       stopping('ending sessions before a restart');
       await agent.stopForRestart();
       closer.uninstall();

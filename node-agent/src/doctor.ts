@@ -7,13 +7,14 @@ import { INSTALL_PLACES } from './install/install.ts';
 import { AGENT_SERVICE } from './install/unit.ts';
 import { reach } from './link/dial.ts';
 import { inspectEncoders } from './media/encode/encoder-probe.ts';
-import { Inventory } from './probe/inventory.ts';
 import { encoderTableChecks } from './readiness/encoder-table.ts';
 import { missingPrograms, PROGRAMS } from './readiness/facts.ts';
-import { askProgram } from './runtime/ask-program.ts';
+import { Inventory } from './readiness/inventory.ts';
 import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { canIsolate } from './runtime/process.ts';
+import { runProgram } from './runtime/run-program.ts';
 
+/** A person waits for the answer; a control plane that needs longer is as good as unreachable. */
 const REACH_LIMIT_MS = 5_000;
 const MARKS: Record<string, string> = { pass: 'ok  ', fail: 'FAIL', skip: '–   ', unknown: '?   ' };
 /** Optional checks; the others decide the exit code. */
@@ -40,7 +41,7 @@ export async function doctor(config: AgentConfig, print: (line: string) => void)
     logger,
     isolated,
     networks: isolated && (await networkNamespaceProblem(systemClock)) === null,
-    settings: await HostSettings.open(config.stateDir, config.knobs, logger),
+    settings: await HostSettings.open(config.stateDir, config.hostSettings, logger),
   });
   await inventory.probe();
   const checks = [
@@ -79,7 +80,10 @@ async function encoderTable(inventory: Inventory): Promise<Readiness[]> {
   const { gpus, encoderFamily, settings } = inventory;
   const first = gpus.find(({ renderNode }) => renderNode !== null);
   const gpu = first && { index: first.index, vendor: first.vendor, render_node: first.renderNode };
-  return encoderTableChecks(await inspectEncoders(gpu ?? null, { settings }), encoderFamily);
+  return encoderTableChecks(
+    await inspectEncoders(gpu ?? null, { clock: systemClock, settings }),
+    encoderFamily,
+  );
 }
 
 function programs(): Readiness {
@@ -107,8 +111,8 @@ async function service(): Promise<Readiness> {
   if (!isSystemdRunning())
     return skipped(id, 'Process 1 of this machine is not systemd; something else starts the agent.');
   if (!existsSync(INSTALL_PLACES.unitFile)) return skipped(id, 'The agent is not installed as a service.');
-  const asked = await askProgram('systemctl', ['is-active', AGENT_SERVICE]);
-  const state = asked.kind === 'not_started' ? '' : asked.stdout.trim();
+  const answer = await runProgram('systemctl', ['is-active', AGENT_SERVICE]);
+  const state = answer.kind === 'not_started' ? '' : answer.stdout.trim();
   if (state === 'active')
     return { id, status: 'pass', summary: `${AGENT_SERVICE} is active.`, remediation: [] };
   return {

@@ -5,9 +5,10 @@ import type { AgentConfig } from './config/environment.ts';
 import { HostSettings } from './config/host-settings.ts';
 import { ControlLink } from './link/control-link.ts';
 import { IdentityStore } from './link/identity.ts';
-import { Inventory } from './probe/inventory.ts';
+import { Inventory } from './readiness/inventory.ts';
 import { AGENT_VERSION } from './version.ts';
 
+/** A person waits; several attempts fit, with their backoff (4 s at most) and handshake (15 s a step). */
 const LIMIT_MS = 60_000;
 
 /**
@@ -30,7 +31,7 @@ export async function enroll(
     ...deps,
     isolated: false,
     networks: false,
-    settings: await HostSettings.open(config.stateDir, config.knobs, deps.logger),
+    settings: await HostSettings.open(config.stateDir, config.hostSettings, deps.logger),
   });
   await inventory.probe();
   const link = new ControlLink(

@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KNOBS, type KnobValue } from '@footlight/protocol/agent';
+import { HOST_SETTINGS, type SettingValue } from '@footlight/protocol/agent';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from './environment.ts';
 import { IGNORED_VARIABLES } from './ignored-variables.ts';
-import { knobBaseline, overlayKnobs, rateModeInForce } from './knobs.ts';
+import { overlaySettings, rateModeInForce, settingBaseline } from './setting-values.ts';
 
 const BASE = { SERVICE_CONTROL_URL: 'http://127.0.0.1:8080', SERVICE_NODE_NAME: 'host-1' };
-/** The variables of the agent, as the tables of the contract list them; those of its settings stand in KNOBS. */
+/** The variables of the agent, as the tables of the contract list them; those of its settings stand in HOST_SETTINGS. */
 const CONTRACT_VARIABLES = `
   SERVICE_ENROLLMENT_TOKEN SERVICE_CONTROL_URL SERVICE_FILE_TRANSFER SERVICE_FILE_TRANSFER_MAX_MB
   SERVICE_AGENT_METRICS_ADDR SERVICE_CONTROL_CA SERVICE_CONTROL_FINGERPRINT SERVICE_NODE_NAME SERVICE_AGENT_STATE_DIR
@@ -51,7 +51,7 @@ describe('environment', () => {
         },
       }),
     );
-    const contract = [...CONTRACT_VARIABLES, ...KNOBS.map(({ env_var }) => env_var)];
+    const contract = [...CONTRACT_VARIABLES, ...HOST_SETTINGS.map(({ env_var }) => env_var)];
     expect(contract.filter((name) => !read.has(name) && !(name in IGNORED_VARIABLES))).toEqual([]);
     expect(Object.keys(IGNORED_VARIABLES).filter((name) => !contract.includes(name))).toEqual([]);
   });
@@ -70,7 +70,7 @@ describe('environment', () => {
       appCpus: 0,
       containerNetwork: 'none',
       mountRoots: [],
-      knobs: {},
+      hostSettings: {},
     });
   });
 
@@ -144,24 +144,24 @@ describe('environment', () => {
       mediaAddresses: ['10.0.0.1', 'fd00::1'],
       healthHost: '::1',
       healthPort: 9000,
-      knobs: { gop: 120, abr_enabled: false },
+      hostSettings: { gop: 120, abr_enabled: false },
     });
   });
 });
 
 describe('host settings', () => {
-  test('every default is a value that its own knob takes', () => {
-    const { rejected } = overlayKnobs(
+  test('every default is a value that its own setting takes', () => {
+    const { rejected } = overlaySettings(
       new Map(),
-      Object.fromEntries(KNOBS.map((knob) => [knob.key, knob.default])),
+      Object.fromEntries(HOST_SETTINGS.map((setting) => [setting.key, setting.default])),
     );
     expect(rejected).toEqual([]);
-    expect(KNOBS).toHaveLength(39);
+    expect(HOST_SETTINGS).toHaveLength(39);
   });
 
   test('overrides lie over the environment; a vanished one falls back, a bad one keeps the baseline', () => {
-    const baseline = knobBaseline({ gop: 120 });
-    const { values, rejected } = overlayKnobs(baseline, {
+    const baseline = settingBaseline({ gop: 120 });
+    const { values, rejected } = overlaySettings(baseline, {
       gop: 30,
       slices: 'many',
       unknown: 1,
@@ -171,15 +171,15 @@ describe('host settings', () => {
     expect(values.get('slices')).toBe(8);
     expect(values.get('idle_timeout_secs')).toBe(0);
     expect(rejected).toEqual(['slices: expected a whole number from 1']);
-    expect(overlayKnobs(baseline, {}).values.get('gop')).toBe(120);
+    expect(overlaySettings(baseline, {}).values.get('gop')).toBe(120);
   });
 });
 
 describe('rate control mode in force', () => {
-  const mode = (environment: Record<string, KnobValue>, overrides: Record<string, unknown>) =>
-    rateModeInForce(overlayKnobs(knobBaseline(environment), overrides).values, environment, overrides);
+  const mode = (environment: Record<string, SettingValue>, overrides: Record<string, unknown>) =>
+    rateModeInForce(overlaySettings(settingBaseline(environment), overrides).values, environment, overrides);
 
-  const cases: [Record<string, KnobValue>, Record<string, unknown>, string, string][] = [
+  const cases: [Record<string, SettingValue>, Record<string, unknown>, string, string][] = [
     [{}, {}, 'smooth', 'nothing set'],
     [{ abr_enabled: false }, {}, 'off', 'adaptation is off and no mode is set'],
     [{}, { abr_enabled: false }, 'off', 'the same by an override'],

@@ -4,11 +4,11 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { type Environment, lookUpVariable } from '@footlight/platform';
 import {
   FIXED_TOKEN_PATTERN,
-  KNOBS,
-  type KnobValue,
-  knobExpectation,
+  HOST_SETTINGS,
   NODE_NAME_PATTERN,
-  parseKnobText,
+  parseSettingText,
+  type SettingValue,
+  settingExpectation,
 } from '@footlight/protocol/agent';
 import { describeIgnored } from '@footlight/protocol/environment';
 import ipaddr from 'ipaddr.js';
@@ -70,7 +70,7 @@ export interface AgentConfig {
   imageSourceHosts: string[];
   logLevel: string;
   /** Settings from the environment; the others have their defaults. */
-  knobs: Record<string, KnobValue>;
+  hostSettings: Record<string, SettingValue>;
   /** Sentences about valid values that are probably a mistake. */
   warnings: string[];
 }
@@ -117,7 +117,7 @@ export function readConfig(env: Environment): AgentConfig {
     healthPort,
     imageSourceHosts: hosts(read, 'SERVICE_IMAGE_SOURCE_HOSTS'),
     logLevel: oneOf(read, 'SERVICE_LOG_LEVEL', LOG_LEVELS) ?? 'info',
-    knobs: knobs(read),
+    hostSettings: hostSettings(read),
     warnings: ignored === null ? [] : [ignored],
   };
 }
@@ -273,14 +273,14 @@ function hosts(read: Read, name: string): string[] {
   return names;
 }
 
-function knobs(read: Read): Record<string, KnobValue> {
-  const values: Record<string, KnobValue> = {};
-  for (const knob of KNOBS) {
-    const text = read(knob.env_var);
+function hostSettings(read: Read): Record<string, SettingValue> {
+  const values: Record<string, SettingValue> = {};
+  for (const setting of HOST_SETTINGS) {
+    const text = read(setting.env_var);
     if (text === null) continue;
-    const value = parseKnobText(knob, text);
-    if (value === undefined) throw new ConfigError(knob.env_var, knobExpectation(knob));
-    values[knob.key] = value;
+    const value = parseSettingText(setting, text);
+    if (value === undefined) throw new ConfigError(setting.env_var, settingExpectation(setting));
+    values[setting.key] = value;
   }
   return values;
 }
@@ -332,7 +332,7 @@ function range(read: Read, name: string, min: number, max: number): [number, num
 }
 
 /** Directory of homes, unless a host override changes it. */
-export function homeRootOf(config: AgentConfig, values: ReadonlyMap<string, KnobValue>): string {
+export function homeRootOf(config: AgentConfig, values: ReadonlyMap<string, SettingValue>): string {
   const root = values.get('home_root');
   return typeof root === 'string' && root !== '' ? resolve(root) : join(config.stateDir, 'homes');
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '@footlight/platform';
-import { KNOBS, type KnobValue } from '@footlight/protocol/agent';
+import { HOST_SETTINGS, type SettingValue } from '@footlight/protocol/agent';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { HostSettings } from './host-settings.ts';
 
@@ -12,7 +12,7 @@ describe('settings of the host', () => {
     dir = mkdtempSync(join(tmpdir(), 'footlight-settings-'));
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
-  const open = (environment: Record<string, KnobValue> = {}) =>
+  const open = (environment: Record<string, SettingValue> = {}) =>
     HostSettings.open(dir, environment, silentLogger());
 
   test('an override comes before the environment, that before the default', async () => {
@@ -23,7 +23,7 @@ describe('settings of the host', () => {
 
   test('every setting is reported as text, none as the empty one', async () => {
     const { effective } = await open();
-    expect(Object.keys(effective)).toEqual(KNOBS.map(({ key }) => key));
+    expect(Object.keys(effective)).toEqual(HOST_SETTINGS.map(({ key }) => key));
     expect(effective).toMatchObject({ abr_enabled: 'true', abr_floor_kbps: '', encoder: 'openh264' });
   });
 

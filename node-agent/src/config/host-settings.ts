@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '@footlight/platform';
 import { errorText } from '@footlight/platform';
-import { KNOBS, type Knob, type KnobValue } from '@footlight/protocol/agent';
+import { HOST_SETTINGS, type HostSetting, type SettingValue } from '@footlight/protocol/agent';
 import { writeDurably } from '../link/identity.ts';
-import { knobBaseline, overlayKnobs, rateModeInForce } from './knobs.ts';
+import { overlaySettings, rateModeInForce, settingBaseline } from './setting-values.ts';
 
 type Overrides = Readonly<Record<string, unknown>>;
 
@@ -18,18 +18,18 @@ type Overrides = Readonly<Record<string, unknown>>;
 export class HostSettings {
   readonly #file: string;
   readonly #logger: Logger;
-  readonly #environment: Record<string, KnobValue>;
-  readonly #baseline: ReadonlyMap<string, KnobValue>;
-  readonly #latched: ReadonlyMap<string, KnobValue>;
+  readonly #environment: Record<string, SettingValue>;
+  readonly #baseline: ReadonlyMap<string, SettingValue>;
+  readonly #latched: ReadonlyMap<string, SettingValue>;
   #overrides: Overrides;
-  #values: ReadonlyMap<string, KnobValue>;
+  #values: ReadonlyMap<string, SettingValue>;
   #rejected: string[];
   #notKept: string | null = null;
   #saving: Promise<void> = Promise.resolve();
 
   private constructor(
     stateDir: string,
-    environment: Record<string, KnobValue>,
+    environment: Record<string, SettingValue>,
     kept: Overrides,
     logger: Logger,
   ) {
@@ -37,8 +37,8 @@ export class HostSettings {
     this.#logger = logger;
     this.#environment = environment;
     this.#overrides = kept;
-    this.#baseline = knobBaseline(environment);
-    const { values, rejected } = overlayKnobs(this.#baseline, kept);
+    this.#baseline = settingBaseline(environment);
+    const { values, rejected } = overlaySettings(this.#baseline, kept);
     this.#latched = values;
     this.#values = values;
     this.#rejected = rejected;
@@ -47,33 +47,36 @@ export class HostSettings {
   /** @param environment settings from the environment */
   static async open(
     stateDir: string,
-    environment: Record<string, KnobValue>,
+    environment: Record<string, SettingValue>,
     logger: Logger,
   ): Promise<HostSettings> {
     return new HostSettings(stateDir, environment, await readKept(stateDir, logger), logger);
   }
 
-  get values(): ReadonlyMap<string, KnobValue> {
+  get values(): ReadonlyMap<string, SettingValue> {
     return this.#values;
   }
 
   /** Settings of a session that is launched now. */
-  get forSessions(): Record<string, KnobValue> {
+  get forSessions(): Record<string, SettingValue> {
     const abr_mode = rateModeInForce(this.#values, this.#environment, this.#overrides);
-    return { ...Object.fromEntries(KNOBS.map((knob) => [knob.key, this.#inForce(knob)])), abr_mode };
+    return {
+      ...Object.fromEntries(HOST_SETTINGS.map((setting) => [setting.key, this.#inForce(setting)])),
+      abr_mode,
+    };
   }
 
   /** A restart setting, as at the agent's start. */
-  latched(key: 'encoder' | 'render_node' | 'cuda_device'): KnobValue {
-    return this.#latched.get(key) as KnobValue;
+  latched(key: 'encoder' | 'render_node' | 'cuda_device'): SettingValue {
+    return this.#latched.get(key) as SettingValue;
   }
 
   /** Values in force as texts; restart settings as at the start. */
   get effective(): Record<string, string> {
     return Object.fromEntries(
-      KNOBS.map((knob) => {
-        const value = this.#inForce(knob);
-        return [knob.key, value === null ? '' : String(value)];
+      HOST_SETTINGS.map((setting) => {
+        const value = this.#inForce(setting);
+        return [setting.key, value === null ? '' : String(value)];
       }),
     );
   }
@@ -85,14 +88,14 @@ export class HostSettings {
 
   /** Restart settings that wait for a restart. */
   get awaitingRestart(): string[] {
-    return KNOBS.filter(
+    return HOST_SETTINGS.filter(
       ({ key, class: kind }) => kind === 'restart' && this.#values.get(key) !== this.#latched.get(key),
     ).map(({ key }) => key);
   }
 
   /** Replaces the overrides; missing ones fall back. Resolves when stored. */
   apply(overrides: Overrides): Promise<void> {
-    const { values, rejected } = overlayKnobs(this.#baseline, overrides);
+    const { values, rejected } = overlaySettings(this.#baseline, overrides);
     this.#overrides = overrides;
     this.#values = values;
     this.#rejected = rejected;
@@ -106,7 +109,7 @@ export class HostSettings {
   }
 
   /** Encoders are tested at the start, so sessions use the value of that time. */
-  #inForce({ key, class: kind }: Knob): KnobValue {
+  #inForce({ key, class: kind }: HostSetting): SettingValue {
     return (kind === 'restart' ? this.#latched : this.#values).get(key) ?? null;
   }
 

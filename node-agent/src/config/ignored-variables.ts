@@ -4,7 +4,7 @@ const NO_CONTAINERS = 'apps do not run in containers';
 const NO_FILES = 'files are not transferred';
 const NO_SETTING = 'the setting is kept and not used';
 
-/** Variables of the contract without effect in this version. */
+/** Documented variables without effect in this version. */
 export const IGNORED_VARIABLES: IgnoredVariables = {
   SERVICE_AGENT_METRICS_ADDR: 'no metrics are served',
   SERVICE_FILE_TRANSFER: NO_FILES,

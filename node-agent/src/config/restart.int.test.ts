@@ -3,20 +3,20 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Capacity } from '@footlight/protocol/agent';
+import { FakeControl } from '@footlight/test-harness/fake-control';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { exitOf, startAgentProcess } from '../testing/agent-process.ts';
-import { ControlStandIn } from '../testing/control-stand-in.ts';
 
 const UIDS: [number, number] = [71_050, 71_059];
 
-let control: ControlStandIn;
+let control: FakeControl;
 let home: string;
 let agent: ChildProcess;
 
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'footlight-restart-'));
   await chmod(home, 0o711);
-  control = await ControlStandIn.listen();
+  control = await FakeControl.listen();
 });
 
 afterEach(async () => {

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ConsoleCapabilities, ConsoleConfig, VideoTopology } from '@footlight/protocol/agent';
 import { consoleDefaults } from '@footlight/protocol/rest';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { assignment, FakeControl } from '@footlight/test-harness/fake-control';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { Agent } from '../agent.ts';
 import type { HelperDeps, HelperOptions } from '../display/helper.ts';
 import { type Display, type StartDisplay, startXServer, startXvfb } from '../display/xvfb.ts';
-import { assignment } from '../testing/assignments.ts';
-import { ControlStandIn } from '../testing/control-stand-in.ts';
+import { type Assignment, HostedSessions } from '../testing/hosted-sessions.ts';
 import { LAST_WORDS, playedXServer } from '../testing/played-x-server.ts';
 import { startTestAgent } from '../testing/test-agent.ts';
 import { type DisplayTrace, NO_TRACES, processesOf, tracesOf } from '../testing/traces.ts';
@@ -63,9 +63,10 @@ class PlayedMonitor implements ConsoleScreens {
 }
 
 const monitor = new PlayedMonitor();
-let control: ControlStandIn;
+let control: FakeControl;
 let agent: Agent;
 let stateDir: string;
+let sessions: HostedSessions;
 
 async function startAgent(): Promise<void> {
   const place = { control, stateDir: join(stateDir, 'state'), uids: UIDS };
@@ -75,7 +76,8 @@ async function startAgent(): Promise<void> {
 beforeAll(async () => {
   stateDir = await mkdtemp(join(tmpdir(), 'footlight-console-'));
   await chmod(stateDir, 0o711);
-  control = await ControlStandIn.listen();
+  control = await FakeControl.listen();
+  sessions = new HostedSessions(control, join(stateDir, 'state'), UIDS);
   await startAgent();
   await control.wait('heartbeat');
 });
@@ -84,15 +86,15 @@ afterEach(async () => {
   monitor.startDisplay = startXvfb;
   monitor.story.length = 0;
   const ids = control.messages.flatMap((each) => (each.type === 'session_state' ? [each.session_id] : []));
-  expect(await tracesOf(join(stateDir, 'state'), UIDS, monitor.traces, ids)).toEqual(NO_TRACES);
+  // A record stays until its user's files are found, which may end after the session.
+  const traces = () => tracesOf(join(stateDir, 'state'), UIDS, monitor.traces, ids);
+  await vi.waitFor(async () => expect(await traces()).toEqual(NO_TRACES), 20_000);
 });
 afterAll(async () => {
   await agent?.stop();
   await control?.close();
   await rm(stateDir, { recursive: true, force: true });
 });
-
-type Body = ReturnType<typeof assignment>;
 
 const beside = (video_topology: VideoTopology, app = ['xterm']) => assignment(app, { video_topology });
 
@@ -103,34 +105,9 @@ async function turn(config: Partial<ConsoleConfig> | null): Promise<void> {
   });
 }
 
-async function launch(body: Body): Promise<void> {
-  for (const command of [body, { type: 'session_start' as const, session_id: body.session_id }])
-    expect(await control.command(command)).toMatchObject({ ok: true });
+async function presented(body: Assignment): Promise<void> {
+  expect(await sessions.reached(body, 'app presented')).toMatchObject({ state: 'running' });
 }
-
-const isOver = (state: string) => state === 'stopped' || state === 'failed';
-const ended = ({ session_id }: Body) =>
-  control.wait('session_state', (report) => report.session_id === session_id && isOver(report.state));
-
-async function presented({ session_id }: Body): Promise<void> {
-  const report = await control.wait(
-    'session_state',
-    ({ session_id: id, detail, state }) => id === session_id && (detail === 'app presented' || isOver(state)),
-  );
-  expect(report).toMatchObject({ state: 'running', detail: 'app presented' });
-}
-
-async function stop(body: Body, reason: string): Promise<void> {
-  await control.command({ type: 'session_stop', session_id: body.session_id, reason });
-  expect(await ended(body)).toMatchObject({ state: 'stopped', reason });
-}
-
-const details = ({ session_id }: Body) =>
-  control.messages.flatMap((message) =>
-    message.type === 'session_state' && message.session_id === session_id && message.detail !== undefined
-      ? [message.detail]
-      : [],
-  );
 
 test('registers that it can show sessions beside the host', async () => {
   expect((await control.wait('register')).features).toContain('console');
@@ -139,9 +116,9 @@ test('registers that it can show sessions beside the host', async () => {
 test('shown there alone: from the assignment to the picture, without an encoder, and back to free', async () => {
   await turn({});
   const body = beside('local_only');
-  await launch(body);
+  await sessions.launch(body);
   await presented(body);
-  expect(details(body)).toEqual([
+  expect(sessions.details(body)).toEqual([
     'preparing home',
     'starting display',
     'starting app',
@@ -150,16 +127,16 @@ test('shown there alone: from the assignment to the picture, without an encoder,
   ]);
   expect(monitor.story).toEqual(['DP-4 shows']);
   expect(await control.command(beside('local_only'))).toMatchObject({ ok: false, code: 'busy' });
-  await stop(body, 'console_display_disconnected');
+  await sessions.stop(body, 'console_display_disconnected');
   expect(monitor.story).toEqual(['DP-4 shows', 'DP-4 is free']);
 });
 
 test('streamed as well: the picture of the display is encoded at any size', async () => {
   await turn({ stream: true });
   const body = beside('dual_output');
-  await launch(body);
+  await sessions.launch(body);
   await presented(body);
-  expect(details(body)).toContain('starting encoder');
+  expect(sessions.details(body)).toContain('starting encoder');
   const event = await control.wait(
     'session_trace_event',
     ({ session_id, event }) => session_id === body.session_id && event === 'caps.negotiated',
@@ -170,21 +147,21 @@ test('streamed as well: the picture of the display is encoded at any size', asyn
     ok: false,
     code: 'display_update_rejected',
   });
-  await stop(body, 'console_disabled');
+  await sessions.stop(body, 'console_disabled');
   expect(monitor.story).toEqual(['DP-4 shows', 'DP-4 is free']);
 });
 
 test('a display that dies fails its session, and the next one gets it', async () => {
   await turn({});
   const body = beside('local_only');
-  await launch(body);
+  await sessions.launch(body);
   await presented(body);
   monitor.die();
-  expect(await ended(body)).toMatchObject({ failure_code: 'display_failed' });
+  expect(await sessions.ended(body)).toMatchObject({ failure_code: 'display_failed' });
   const next = beside('local_only');
-  await launch(next);
+  await sessions.launch(next);
   await presented(next);
-  await stop(next, 'console_disabled');
+  await sessions.stop(next, 'console_disabled');
   expect(monitor.story).toEqual(['DP-4 shows', 'DP-4 is free', 'DP-4 shows', 'DP-4 is free']);
 });
 
@@ -194,7 +171,7 @@ test('a display that dies before it answered is what failed, although the app en
   monitor.startDisplay = (options, cookie, deps) =>
     startXServer([program, 'listens'], {}, options, cookie, deps);
   const body = beside('local_only', ['/bin/sh', '-c', 'sleep 61; exit 0']);
-  await launch(body);
+  await sessions.launch(body);
   const app = () => processesOf(body.session_id).filter(({ command }) => command.includes('sleep 61'));
   const innermost = () => app().find(({ command }) => command === 'sleep 61')?.pid;
   await expect.poll(innermost).toBeDefined();
@@ -203,7 +180,7 @@ test('a display that dies before it answered is what failed, although the app en
   // The agent, which runs in this process, has reaped it then.
   await new Promise(setImmediate);
   monitor.die('SIGUSR1');
-  expect(await ended(body)).toMatchObject({
+  expect(await sessions.ended(body)).toMatchObject({
     failure_code: 'display_failed',
     error: expect.stringContaining(LAST_WORDS),
   });
@@ -213,39 +190,40 @@ test('with no display plugged in the session fails, and holds nothing', async ()
   await turn({});
   monitor.isPlugged = false;
   const body = beside('local_only');
-  await launch(body);
-  expect(await ended(body)).toMatchObject({ failure_code: 'display_failed' });
+  await sessions.launch(body);
+  expect(await sessions.ended(body)).toMatchObject({ failure_code: 'display_failed' });
   monitor.isPlugged = true;
   const next = beside('local_only');
-  await launch(next);
+  await sessions.launch(next);
   await presented(next);
-  await stop(next, 'console_disabled');
+  await sessions.stop(next, 'console_disabled');
 });
 
 test('turned off while it is shown: it stays until it is stopped, and nothing comes after it', async () => {
   await turn({});
   const body = beside('local_only');
-  await launch(body);
+  await sessions.launch(body);
   await presented(body);
   await turn({ enabled: false });
   expect(monitor.story).toEqual(['DP-4 shows']);
   expect(await control.command(beside('local_only'))).toMatchObject({ ok: false, code: 'unsupported' });
-  await stop(body, 'console_disabled');
+  await sessions.stop(body, 'console_disabled');
   expect(await control.command(beside('local_only'))).toMatchObject({ ok: false, code: 'unsupported' });
 });
 
 test('the control plane goes away and comes back: what is shown is shown all the while', async () => {
   await turn({});
   const body = beside('local_only');
-  await launch(body);
+  await sessions.launch(body);
   await presented(body);
   const { port } = control;
   await control.close();
-  control = await ControlStandIn.listen({}, port);
+  control = await FakeControl.listen({}, port);
+  sessions = new HostedSessions(control, join(stateDir, 'state'), UIDS);
   const register = await control.wait('register');
   expect(register.sessions).toMatchObject([{ session_id: body.session_id, state: 'running', viewer: false }]);
   expect(monitor.story).toEqual(['DP-4 shows']);
-  await stop(body, 'console_display_disconnected');
+  await sessions.stop(body, 'console_display_disconnected');
 });
 
 test('a restart of the agent takes down what is shown, and the next one starts with a free display', {
@@ -253,7 +231,7 @@ test('a restart of the agent takes down what is shown, and the next one starts w
 }, async () => {
   await turn({});
   const body = beside('local_only');
-  await launch(body);
+  await sessions.launch(body);
   await presented(body);
   const from = control.messages.length;
   await agent.stopForRestart();
@@ -263,9 +241,9 @@ test('a restart of the agent takes down what is shown, and the next one starts w
   expect(register).toMatchObject({ sessions: [], features: expect.arrayContaining(['console']) });
   await turn({});
   const next = beside('local_only');
-  await launch(next);
+  await sessions.launch(next);
   await presented(next);
-  await stop(next, 'console_disabled');
+  await sessions.stop(next, 'console_disabled');
 });
 
 test('turned off, it takes nothing', async () => {

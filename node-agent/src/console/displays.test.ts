@@ -5,7 +5,7 @@ import { ManualClock } from '@footlight/platform/testing';
 import { type ConsoleCapabilities, consoleCapabilitiesSchema } from '@footlight/protocol/agent';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DisplayWatch } from './display-watch.ts';
+import { ConnectorWatch } from './connector-watch.ts';
 import { linuxDisplays } from './displays.ts';
 import { readEdid } from './edid.ts';
 
@@ -171,7 +171,7 @@ describe('plugging displays in and out', () => {
     let now: ConsoleCapabilities = nothing;
     let changes = 0;
     const displays = { read: async () => now };
-    const watch = new DisplayWatch({
+    const watch = new ConnectorWatch({
       displays,
       clock,
       changed: () => {

@@ -10,6 +10,7 @@ export interface Displays {
 
 type Output = ConsoleCapabilities['outputs'][number];
 
+/** Bounds of `console_capabilities` in a capacity report (protocol, `capacity`). */
 const MAX_OUTPUTS = 64;
 const MAX_MODES = 256;
 const MAX_SINKS = 64;

@@ -53,7 +53,7 @@ export class HostConsole {
   }
 
   /** Checks again what this host lacks, because an administrator may have repaired it. @returns null: nothing */
-  look(): ScreenNeed | null {
+  need(): ScreenNeed | null {
     this.#lacks = this.#screens.lacks();
     return this.#lacks;
   }

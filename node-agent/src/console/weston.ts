@@ -5,9 +5,9 @@ import { type Clock, delay } from '@footlight/platform';
 import type { DisplayRecord } from '../display/display-number.ts';
 import type { HelperDeps, HelperOptions } from '../display/helper.ts';
 import { type Display, startXServer } from '../display/xvfb.ts';
-import { isAllowed } from '../readiness/facts.ts';
+import { isAllowed } from '../linux/access.ts';
 import { type Child, type ChildExit, startChild } from '../runtime/child.ts';
-import { asSessionUser, baseEnvironment } from '../runtime/launch-line.ts';
+import { asSessionUser, baseEnvironment } from '../runtime/command-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
 import { SESSION_VARIABLE } from '../runtime/proc-table.ts';
 import type { ConsoleScreens } from './host-console.ts';
@@ -18,8 +18,9 @@ import { restoreTerminal } from './terminal.ts';
 const TERMINAL = 7;
 const TERMINAL_DEVICE = `/dev/tty${TERMINAL}`;
 const SOCKET = 'wayland';
+/** As an Xvfb (display/xvfb.ts), and Xwayland starts after it; a look is one stat(2). */
 const START_LIMIT_MS = 10_000;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 const STOP_LIMIT_MS = 500;
 const PROGRAMS = ['/usr/bin/weston', '/usr/bin/Xwayland'];
 
@@ -137,6 +138,7 @@ async function startWeston(
       env: { ...baseEnvironment(deps.env), HOME: dir, XDG_RUNTIME_DIR: dir, [SESSION_VARIABLE]: sessionId },
       // Keys of the display's keyboard make it write files, which are deleted with the session.
       cwd: dir,
+      clock: deps.clock,
       onOutput: (chunk) => log.add(chunk),
     },
   );
@@ -151,10 +153,10 @@ async function startWeston(
 
 /** Weston creates its socket when the output shows a picture. */
 async function isListening(socket: string, child: Child, ended: AbortSignal, clock: Clock): Promise<boolean> {
-  for (let waitedMs = 0; waitedMs < START_LIMIT_MS && child.alive && !ended.aborted; waitedMs += LOOK_MS) {
+  for (let waitedMs = 0; waitedMs < START_LIMIT_MS && child.alive && !ended.aborted; waitedMs += POLL_MS) {
     const found = await stat(socket).catch(() => null);
     if (found !== null) return true;
-    await delay(clock, LOOK_MS);
+    await delay(clock, POLL_MS);
   }
   return false;
 }

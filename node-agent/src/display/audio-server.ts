@@ -2,11 +2,13 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { delay } from '@footlight/platform';
 import { type ChildExit, startChild } from '../runtime/child.ts';
-import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/launch-line.ts';
+import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/command-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
+/** Above the start on a busy machine. The session then goes on without sound. Chosen, not measured. */
 const START_LIMIT_MS = 5_000;
+/** The launch waits for the socket; a look is one lstat(2). */
 const POLL_MS = 5;
 /**
  * Memory limit. PulseAudio 16 used 75 MB without an app (Debian 12), and an app can make it keep samples without a
@@ -74,8 +76,10 @@ export async function startAudioServer(options: AudioServerOptions, deps: Helper
       DBUS_SESSION_BUS_ADDRESS: 'disabled:',
     },
     cwd: '/',
+    clock: deps.clock,
     onOutput: (chunk) => log.add(chunk),
   });
+  options.confine?.(child.pid);
   const deadlineMs = deps.clock.monotonicMs() + START_LIMIT_MS;
   while ((await lstat(socket).catch(() => null)) === null) {
     if (!child.alive || options.ended.aborted || deps.clock.monotonicMs() > deadlineMs) {

@@ -1,13 +1,15 @@
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, rm, rmdir, unlink } from 'node:fs/promises';
+import { chmod, type FileHandle, lstat, mkdir, open, rm, rmdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { readSharedFile } from '../platform/shared-file.ts';
-import { type HeldName, holdAbstractName, listeningProcess } from '../platform/unix-names.ts';
-import { removeTree } from '../runtime/belongings.ts';
+import { readSharedFile } from '../linux/shared-file.ts';
+import { type HeldName, holdAbstractName, listeningProcess } from '../linux/unix-names.ts';
+import { removeTree } from '../runtime/owned-files.ts';
 import { readProcess } from '../runtime/proc-table.ts';
 
 export const SOCKET_DIR = '/tmp/.X11-unix';
 const SOCKET_DIR_MODE = 0o1777;
+/** Opens the name of a file, not the file. Source: open(2); node:fs does not have it. */
+const O_PATH = 0o10000000;
 /** Display numbers for sessions: 0 to 999. */
 export const DISPLAY_NUMBERS = 1_000;
 /** Bytes read from a lock file; an X server writes 11. */
@@ -95,10 +97,10 @@ async function takeClean(number: number): Promise<{ lock: FileHandle } | null> {
 async function takeAfterClearing(number: number): Promise<{ lock: FileHandle | null } | null> {
   const socket = displaySocket(number);
   if (await listens(socket)) return null;
-  await removeWhatever(socket);
-  await removeWhatever(keymapFile(number));
+  await removeIfPossible(socket);
+  await removeIfPossible(keymapFile(number));
   if ((await socketMark(number)) !== null || (await isThere(keymapFile(number)))) return null;
-  await removeWhatever(lockFile(number));
+  await removeIfPossible(lockFile(number));
   return { lock: await makeLock(number) };
 }
 
@@ -113,7 +115,7 @@ async function isThere(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => null)) !== null;
 }
 
-async function removeWhatever(path: string): Promise<void> {
+async function removeIfPossible(path: string): Promise<void> {
   const info = await lstat(path).catch(() => null);
   if (info === null) return;
   const removal = info.isDirectory() ? rmdir(path).catch(() => removeTree(path)) : unlink(path);
@@ -145,6 +147,26 @@ export async function isServedBy(pid: number, uid: number, number: number): Prom
   const path = displaySocket(number);
   const info = await lstat(path).catch(() => null);
   return info?.isSocket() === true && info.uid === uid && listeningProcess(path) === pid;
+}
+
+/**
+ * Lets only its owner connect to a display's socket. X servers make it open to all, and a server serves a few hundred
+ * clients: every user of the machine could take all places, without a cookie.
+ * @param uid user of the server, who owns the file
+ * @returns false while there is no such socket
+ */
+export async function closeSocketToOthers(number: number, uid: number): Promise<boolean> {
+  // The path of the descriptor, because the owner could put a link at the path of the socket.
+  const file = await open(displaySocket(number), O_PATH | constants.O_NOFOLLOW).catch(() => null);
+  if (file === null) return false;
+  try {
+    const info = await file.stat();
+    if (!info.isSocket() || info.uid !== uid) return false;
+    await chmod(`/proc/self/fd/${file.fd}`, 0o600);
+    return true;
+  } finally {
+    await file.close();
+  }
 }
 
 export function displaySocket(number: number): string {

@@ -1,9 +1,14 @@
 import { connect, type Socket } from 'node:net';
-import type { Clock, Timer } from '@footlight/platform';
-import { SilenceWatch } from '../platform/silence-watch.ts';
+import { type Clock, SilenceWatch, type Timer } from '@footlight/platform';
+import { readPaced } from '../runtime/child.ts';
 import { setupRequest } from './cookie.ts';
 
+/** A fifth of the limit, so one late answer is no alarm. */
 const PING_PERIOD_MS = 1_000;
+/**
+ * Longer than an X server needs for a heavy frame in software; a server that is silent for longer shows a frozen
+ * picture. Chosen, not measured.
+ */
 export const DISPLAY_SILENCE_MS = 5_000;
 /** GetInputFocus: the smallest request that has an answer. */
 const PING = Buffer.from([43, 0, 1, 0]);
@@ -11,6 +16,9 @@ const PING = Buffer.from([43, 0, 1, 0]);
 /**
  * Pings a display every second on its own connection and reports once when no answer came for five seconds. A hanging
  * server keeps its sockets open, so only an answer proves that it works.
+ *
+ * Runs from its construction until it reports or close(), which frees timers and connection. Owner: the display, which
+ * closes it when the server ends.
  * Source: X Window System Protocol, GetInputFocus.
  */
 export class DisplayWatch {
@@ -26,12 +34,11 @@ export class DisplayWatch {
     });
     this.#socket = connect(socketPath);
     this.#socket.on('connect', () => this.#socket.write(setupRequest(cookie)));
-    this.#socket.on('data', () => {
+    // The connection closes when the server ends; the session handles the server's exit.
+    void readPaced(this.#socket, clock, () => {
       this.#open = true;
       this.#silence.heard();
     });
-    // The connection closes when the server ends; the session handles the server's exit.
-    this.#socket.on('error', () => undefined);
     this.#timer = clock.setInterval(() => {
       if (this.#open && this.#socket.writable) this.#socket.write(PING);
     }, PING_PERIOD_MS);

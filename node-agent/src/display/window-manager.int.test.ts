@@ -36,7 +36,7 @@ beforeAll(async () => {
     `<ctrl><alt>z=!touch ${path.join(directory, 'ran')}\n`,
   );
   display = await startTestDisplay(640, 480);
-  x = await XConnection.open(display.name, () => undefined);
+  x = await XConnection.open(display.name, DEPS.clock, () => undefined);
   manager = await startWindowManager({ ...options(), display: display.name }, DEPS);
 });
 
@@ -77,7 +77,7 @@ async function openApp(): Promise<number[]> {
 test('a window that was there before it fills the screen as well', async () => {
   const other = await startTestDisplay(640, 480);
   onTestFinished(() => other.close());
-  const connection = await XConnection.open(other.name, () => undefined);
+  const connection = await XConnection.open(other.name, DEPS.clock, () => undefined);
   onTestFinished(() => connection.close());
   const { client, root } = connection;
   const window = client.AllocID();
@@ -132,7 +132,7 @@ test.runIf(process.getuid?.() === 0)('one that an app took over reaches nothing 
           String(port),
           abstract,
         ],
-        { ...start, onOutput: (chunk) => (said += chunk) },
+        { ...start, clock: DEPS.clock, onOutput: (chunk) => (said += chunk) },
       ),
   );
   onTestFinished(() => taken.close());

@@ -1,10 +1,11 @@
 import { delay } from '@footlight/platform';
 import { type Child, startChild } from '../runtime/child.ts';
-import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/launch-line.ts';
+import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/command-line.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
 /** Memory limit, because apps set names and icons of any size. */
 const WINDOW_MANAGER_BYTES = 256 * 1024 * 1024;
+/** A crash by chance is mended, a window manager that an app crashes again and again is given up. */
 const RESTARTS = 3;
 /** Delay after a failed start, which counts as a restart. */
 const RETRY_MS = 1_000;
@@ -44,6 +45,7 @@ export async function startWindowManager(
         cwd: '/',
       },
     );
+    options.confine?.(child.pid);
     void child.exited.then(restart);
   };
   const restart = async (): Promise<void> => {

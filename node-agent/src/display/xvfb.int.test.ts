@@ -11,7 +11,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type Clock, systemClock, systemRandom } from '@footlight/platform';
@@ -218,6 +218,21 @@ test('a server that ends before it answers says why', async () => {
   await expect(display.answers).rejects.toThrow(`did not start: ${LAST_WORDS}`);
 });
 
+test.runIf(root)('other users of the machine cannot connect, so they take no place of a client', async () => {
+  const { display } = await start(1, { user: USER });
+  const asUser = (uid: number) =>
+    spawnSync(
+      'setpriv',
+      [
+        ...['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--', '/usr/bin/python3', '-c'],
+        `import socket; print(socket.socket(socket.AF_UNIX).connect_ex("${display.socket}"))`,
+      ],
+      { encoding: 'utf8' },
+    ).stdout.trim();
+  const { EACCES } = constants.errno;
+  expect([asUser(USER.uid), asUser(USER.uid + 1)]).toEqual(['0', String(EACCES)]);
+});
+
 describe.runIf(root)('a socket at its path is not taken for the server’s', () => {
   const STRANGER = 71_081;
 
@@ -318,7 +333,7 @@ test('pictures that an app has it keep are refused at 2 GiB, and it goes on', as
     if (XAUTHORITY === undefined) delete process.env.XAUTHORITY;
     else process.env.XAUTHORITY = XAUTHORITY;
   });
-  const app = await XConnection.open(display.name, () => undefined);
+  const app = await XConnection.open(display.name, systemClock, () => undefined);
   onTestFinished(() => app.close());
   // 1 GiB each, which takes no memory before something is drawn.
   for (let count = 0; count < 4; count++)

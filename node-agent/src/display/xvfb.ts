@@ -1,11 +1,12 @@
 import { chown } from 'node:fs/promises';
 import type { Random } from '@footlight/platform';
-import { type Clock, delay, errorText, within } from '@footlight/platform';
+import { type Clock, delay, within } from '@footlight/platform';
 import { type Child, type ChildExit, startChild } from '../runtime/child.ts';
-import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/launch-line.ts';
+import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/command-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
 import { COOKIE_BYTES, writeCookie } from './cookie.ts';
 import {
+  closeSocketToOthers,
   type DisplayRecord,
   displaySocket,
   isServedBy,
@@ -18,11 +19,22 @@ import {
 import type { HelperDeps, HelperOptions } from './helper.ts';
 import { DisplayWatch } from './watch.ts';
 
+/**
+ * The start is a part of the launch, which takes half a second in all (docs/benches.md, `launch`), so only a
+ * server that hangs reaches this.
+ */
 const START_LIMIT_MS = 10_000;
+/** The launch waits for the display; a look is one stat(2). */
 const LISTEN_POLL_MS = 3;
+/** Another program may take a number between its choice and the start; twice in a row is no chance. */
 const START_ATTEMPTS = 3;
-/** Message of an X server whose number is taken. */
-const NUMBER_TAKEN = 'already running';
+/** Of a display number and the end of its line. */
+const NUMBER_CHARACTERS = 6;
+/** A server without a lock file took the number first. The X server says so in no other way than by this text. */
+class DisplayNumberTaken extends Error {
+  static readonly text = 'already running';
+}
+/** SIGKILL follows. The end of the session waits for it. Chosen, not measured. */
 const STOP_LIMIT_MS = 500;
 /** Wait for a dead server's output; its child may hold the pipe longer. */
 const LAST_WORDS_MS = 100;
@@ -101,8 +113,7 @@ export async function startXServer(...server: XServerOptions): Promise<Display> 
     try {
       return await startOnFreeNumber(...server);
     } catch (error) {
-      // A server without a lock file took the number first.
-      if (attempt === START_ATTEMPTS || !errorText(error).includes(NUMBER_TAKEN)) throw error;
+      if (attempt === START_ATTEMPTS || !(error instanceof DisplayNumberTaken)) throw error;
     }
   }
 }
@@ -142,9 +153,9 @@ async function startOn(
   const { number } = reserved;
   const log = new LogRing(64 * 1024);
   let numberText = '';
-  let tellReady: (isReady: true) => void = () => undefined;
+  let resolveReady: (isReady: true) => void = () => undefined;
   const ready = new Promise<true>((resolve) => {
-    tellReady = resolve;
+    resolveReady = resolve;
   });
   const server = [
     program,
@@ -156,25 +167,35 @@ async function startOn(
   const child = await startChild(argv, {
     env: { ...helperEnvironment(deps.env, options.sessionId, dirs), ...env },
     cwd: '/',
+    clock: deps.clock,
     onOutput: (chunk) => log.add(chunk),
     onReport: (chunk) => {
-      numberText += chunk.toString('latin1');
-      if (/^\d{1,5}\n/.test(numberText)) tellReady(true);
+      numberText = `${numberText}${chunk.toString('latin1')}`.slice(0, NUMBER_CHARACTERS);
+      if (/^\d{1,5}\n/.test(numberText)) resolveReady(true);
     },
   });
+  options.confine?.(child.pid);
   const deadlineMs = deps.clock.monotonicMs() + START_LIMIT_MS;
   await reserved.handOver(child.pid);
   const failure = async (): Promise<Error> => {
     child.signal('SIGKILL');
     await child.exited;
     await within(deps.clock, LAST_WORDS_MS, child.drained, undefined);
-    return new Error(`${program} did not start: ${log.tail(3, 400) || 'it gave no reason'}`);
+    const why = log.tail(3, 400);
+    const Failure = why.includes(DisplayNumberTaken.text) ? DisplayNumberTaken : Error;
+    return new Failure(`${program} did not start: ${why || 'it gave no reason'}`);
   };
   const uid = options.user?.uid ?? process.getuid?.() ?? 0;
-  while (!(await isServedBy(child.pid, uid, number).catch(() => false))) {
+  let isClosed = false;
+  const isServed = async () => {
+    // At once, because others can connect until then.
+    isClosed ||= await closeSocketToOthers(number, uid);
+    return isClosed && isServedBy(child.pid, uid, number);
+  };
+  while (!(await isServed().catch(() => false))) {
     if (!child.alive || options.ended.aborted || deps.clock.monotonicMs() > deadlineMs) {
       const error = await failure();
-      const socket = error.message.includes(NUMBER_TAKEN) ? null : await socketMark(number);
+      const socket = error instanceof DisplayNumberTaken ? null : await socketMark(number);
       await removeDisplayFiles({ number, pid: child.pid, socket });
       throw error;
     }

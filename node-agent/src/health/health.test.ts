@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { answer, isLoopbackHost, serveHealth } from './server.ts';
 
@@ -20,6 +22,18 @@ test.each([
 
 const HEALTH = () => ({ sessions: 2, connected: false });
 
+/** Status of the page on the real socket, asked for as that host. */
+function status(port: number, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request({ port, host: '127.0.0.1', path: '/health', headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
 test('answers only GET /health', () => {
   expect(answer('GET', '/health', 'localhost', HEALTH)).toEqual([
     200,
@@ -32,16 +46,39 @@ test('answers only GET /health', () => {
 
 test('a name that resolves here but is not ours gets 403 on the real socket', async () => {
   const server = await serveHealth('127.0.0.1', 0, HEALTH);
-  const status = (host: string) =>
-    new Promise<number | undefined>((resolve, reject) => {
-      request({ port: server.port, host: '127.0.0.1', path: '/health', headers: { host } }, (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      })
-        .on('error', reject)
-        .end();
-    });
-  expect(await status('evil.test')).toBe(403);
-  expect(await status(`127.0.0.1:${server.port}`)).toBe(200);
+  expect(await status(server.port, 'evil.test')).toBe(403);
+  expect(await status(server.port, `127.0.0.1:${server.port}`)).toBe(200);
+  await server.close();
+});
+
+test('connections that another user of the machine keeps open, silent or in the midst of a request, shut nobody out', async () => {
+  const server = await serveHealth('127.0.0.1', 0, HEALTH);
+  const idle: Socket[] = [];
+  for (let count = 0; count < 200; count++) {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    if (count % 2 === 0) socket.write('GET /health HTTP/1.1\r\n');
+    idle.push(socket);
+  }
+  try {
+    for (let count = 0; count < 10; count++) expect(await status(server.port, 'localhost')).toBe(200);
+  } finally {
+    for (const socket of idle) socket.destroy();
+    await server.close();
+  }
+});
+
+test('requests that wait on one connection are answered once, and others meanwhile', async () => {
+  let answered = 0;
+  const server = await serveHealth('127.0.0.1', 0, () => {
+    answered += 1;
+    return HEALTH();
+  });
+  const socket = connect(server.port, '127.0.0.1').resume();
+  socket.on('error', () => undefined);
+  socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(100));
+  await once(socket, 'close');
+  expect(answered).toBe(1);
   await server.close();
 });

@@ -1,5 +1,14 @@
 import { createServer, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
+
+/**
+ * Open connections. The oldest goes for a newer one: every user of the machine can keep connections open, and a
+ * supervisor ends an agent that does not answer.
+ */
+const MAX_CONNECTIONS = 64;
+/** Connections that wait to be accepted: as many as Linux allows (net.core.somaxconn). */
+const BACKLOG = 4_096;
 
 export interface Health {
   /** Live sessions (count). */
@@ -16,9 +25,12 @@ export interface Health {
  */
 export async function serveHealth(host: string, port: number, read: () => Health): Promise<HealthServer> {
   const server = createServer({ maxHeaderSize: 8 * 1024, requestTimeout: 5_000 }, (request, response) => {
+    // One answer a connection: what waits behind it must not keep others waiting.
+    if (request.socket.bytesWritten > 0) return;
     const [status, body] = answer(request.method ?? '', request.url ?? '', request.headers.host ?? '', read);
     const text = JSON.stringify(body);
     response.writeHead(status, {
+      connection: 'close',
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(text),
       'x-content-type-options': 'nosniff',
@@ -26,14 +38,24 @@ export async function serveHealth(host: string, port: number, read: () => Health
     });
     response.end(request.method === 'HEAD' ? undefined : text);
   });
-  server.maxConnections = 64;
+  const connections = new Set<Socket>();
+  server.on('connection', (socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+    const [oldest] = connections;
+    if (connections.size > MAX_CONNECTIONS) oldest?.destroy();
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, resolve);
+    server.listen({ port, host, backlog: BACKLOG }, resolve);
   });
   return new HealthServer(server);
 }
 
+/**
+ * The health page on a local address. listening → closed; close() cuts open requests. Owner: the agent, which closes it
+ * last.
+ */
 export class HealthServer {
   readonly #server: Server;
 
@@ -52,7 +74,7 @@ export class HealthServer {
   }
 }
 
-/** Status and body of one request. Pure except for `read`. */
+/** Status and body of one request. @param read called for an answer of 200 only */
 export function answer(
   method: string,
   url: string,

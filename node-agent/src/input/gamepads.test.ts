@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ManualClock } from '@footlight/platform/testing';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Gamepads, physOf, RECLAIM_MS } from './gamepads.ts';
 import { FakeDeviceFile } from './testing/fake-device-file.ts';
 import { EV, encodeEvents, FF, UI, UINPUT_REQUEST } from './uinput-layout.ts';
@@ -7,20 +8,20 @@ import { NEUTRAL_PAD } from './virtual-pad.ts';
 const SESSION = '11111111-1111-4111-8111-111111111111';
 
 let files: FakeDeviceFile[];
-let nowMs: number;
+let clock: ManualClock;
 let created: string[];
 let rumbles: unknown[];
 let problems: string[];
 let pads: Gamepads;
 
 beforeEach(() => {
-  vi.useFakeTimers();
   files = [new FakeDeviceFile('input1'), new FakeDeviceFile('input2')];
-  [nowMs, created, rumbles, problems] = [0, [], [], []];
+  clock = new ManualClock();
+  [created, rumbles, problems] = [[], [], []];
   pads = new Gamepads({
     files,
     sessionId: SESSION,
-    monotonicMs: () => nowMs,
+    clock,
     onRumble: (index, order) => rumbles.push({ index, ...order }),
     onCreated: (sysname) => created.push(sysname),
     onProblem: (why) => problems.push(why),
@@ -29,7 +30,6 @@ beforeEach(() => {
 
 afterEach(() => {
   pads.close();
-  vi.useRealTimers();
 });
 
 const connected = () => files.map((file) => file.isConnected);
@@ -63,10 +63,9 @@ describe('gamepads of a session', () => {
     pads.on(1);
     pads.takeOver(new Set());
     pads.on(0);
-    nowMs = RECLAIM_MS - 1;
-    pads.tick();
+    clock.advance(RECLAIM_MS - 1);
     expect(connected()).toEqual([true, true]);
-    nowMs = RECLAIM_MS;
+    clock.advance(1);
     pads.tick();
     expect(connected()).toEqual([true, false]);
   });
@@ -74,8 +73,7 @@ describe('gamepads of a session', () => {
   test('a viewer whose connection only paused keeps its pads', () => {
     pads.on(0);
     pads.takeOver(new Set([0]));
-    nowMs = RECLAIM_MS * 2;
-    pads.tick();
+    clock.advance(RECLAIM_MS * 2);
     expect(connected()).toEqual([true, false]);
   });
 
@@ -92,7 +90,7 @@ describe('gamepads of a session', () => {
         { type: EV.ff, code: 0, value: 1 },
       ]),
     );
-    vi.advanceTimersByTime(10);
+    clock.advance(10);
     expect(rumbles).toEqual([{ index: 1, strong: 5, weak: 0, durationMs: 300 }]);
   });
 
@@ -102,7 +100,7 @@ describe('gamepads of a session', () => {
       pads.off(0);
     }
     expect(created).toHaveLength(16);
-    nowMs = 60_000;
+    clock.advance(60_000);
     pads.on(0);
     expect(created).toHaveLength(17);
   });
@@ -122,6 +120,6 @@ describe('gamepads of a session', () => {
     pads.close();
     expect(connected()).toEqual([false, false]);
     expect(files.every(({ closed }) => closed)).toBe(true);
-    expect(vi.getTimerCount()).toBe(0);
+    expect(clock.pendingTimers).toBe(0);
   });
 });

@@ -1,9 +1,9 @@
-import { errorText } from '@footlight/platform';
+import { type Clock, errorText, type Timer } from '@footlight/platform';
 import type { DeviceFile } from './device-file.ts';
 import type { RumbleOrder } from './force-feedback.ts';
 import { type PadSnapshot, VirtualPad } from './virtual-pad.ts';
 
-/** Time for a newly connected viewer to announce a pad again. */
+/** Time for a newly connected viewer to announce a pad again; browsers show pads only after a first button. */
 export const RECLAIM_MS = 5_000;
 /** Interval of polling: an app that uploads an effect waits this long at most, and rumble is this late at most. */
 const POLL_MS = 10;
@@ -15,7 +15,7 @@ export interface GamepadsOptions {
   /** One per index; fewer files allow fewer pads. */
   files: readonly DeviceFile[];
   sessionId: string;
-  monotonicMs(): number;
+  clock: Clock;
   onRumble(index: number, order: RumbleOrder): void;
   /** A device was created; its sysfs name. */
   onCreated(sysname: string): void;
@@ -44,7 +44,7 @@ export class Gamepads {
   readonly #options: GamepadsOptions;
   readonly #slots = new Map<number, Slot>();
   #createdAtMs: number[] = [];
-  #poll: NodeJS.Timeout | null = null;
+  #poll: Timer | null = null;
 
   constructor(options: GamepadsOptions) {
     this.#options = options;
@@ -79,7 +79,7 @@ export class Gamepads {
 
   /** Switches to another viewer. @param announced its pads */
   takeOver(announced: ReadonlySet<number>): void {
-    const goesAtMs = this.#options.monotonicMs() + RECLAIM_MS;
+    const goesAtMs = this.#options.clock.monotonicMs() + RECLAIM_MS;
     for (const [index, slot] of this.#slots) {
       slot.goesAtMs = announced.has(index) ? null : goesAtMs;
     }
@@ -87,7 +87,7 @@ export class Gamepads {
 
   /** Answers apps, forwards rumble, and removes pads that were not announced. */
   tick(): void {
-    const nowMs = this.#options.monotonicMs();
+    const nowMs = this.#options.clock.monotonicMs();
     for (const [index, { pad, goesAtMs }] of [...this.#slots]) {
       if (goesAtMs !== null && nowMs >= goesAtMs) this.off(index);
       else {
@@ -111,13 +111,13 @@ export class Gamepads {
     this.#attempt(index, () => {
       const pad = new VirtualPad(file, physOf(this.#options.sessionId, index));
       this.#slots.set(index, { pad, goesAtMs: null });
-      this.#poll ??= setInterval(() => this.tick(), POLL_MS);
+      this.#poll ??= this.#options.clock.setInterval(() => this.tick(), POLL_MS);
       this.#options.onCreated(pad.sysname);
     });
   }
 
   #mayCreate(): boolean {
-    const nowMs = this.#options.monotonicMs();
+    const nowMs = this.#options.clock.monotonicMs();
     this.#createdAtMs = this.#createdAtMs.filter((atMs) => nowMs - atMs < CREATION_WINDOW_MS);
     if (this.#createdAtMs.length >= MAX_CREATIONS) return false;
     this.#createdAtMs.push(nowMs);
@@ -135,7 +135,7 @@ export class Gamepads {
   }
 
   #rest(): void {
-    if (this.#poll) clearInterval(this.#poll);
+    this.#poll?.cancel();
     this.#poll = null;
   }
 }

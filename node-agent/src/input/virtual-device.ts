@@ -1,3 +1,4 @@
+import { ioctlFilter } from '../runtime/seccomp.ts';
 import type { DeviceFile } from './device-file.ts';
 import {
   type AxisRange,
@@ -34,12 +35,7 @@ export function createDevice(file: DeviceFile, device: DeviceDescription): strin
   const bits = (request: number, codes: readonly number[]) => {
     for (const code of codes) file.ioctl(request, code);
   };
-  const types = [
-    ...(device.keys.length > 0 ? [EV.key] : []),
-    ...(device.axes.length > 0 ? [EV.abs] : []),
-    ...(device.effects.length > 0 ? [EV.ff] : []),
-  ];
-  bits(UI.setEvBit, types);
+  bits(UI.setEvBit, typesOf(device));
   bits(UI.setKeyBit, device.keys);
   bits(UI.setFfBit, device.effects);
   bits(UI.setPropBit, device.properties);
@@ -53,6 +49,29 @@ export function createDevice(file: DeviceFile, device: DeviceDescription): strin
   const sysname = Buffer.alloc(SYSNAME_BYTES);
   file.ioctl(UI.getSysname, sysname);
   return decodeString(sysname);
+}
+
+function typesOf({ keys, axes, effects }: DeviceDescription): number[] {
+  return [
+    ...(keys.length > 0 ? [EV.key] : []),
+    ...(axes.length > 0 ? [EV.abs] : []),
+    ...(effects.length > 0 ? [EV.ff] : []),
+  ];
+}
+
+/**
+ * A seccomp filter for a process with open device files, which viewers may take over: it makes devices of these kinds
+ * only. A keyboard or mouse would type and click on the console of the host.
+ */
+export function deviceFilter(kinds: readonly DeviceDescription[]): Buffer {
+  const all = (codes: (device: DeviceDescription) => readonly number[]) => [...new Set(kinds.flatMap(codes))];
+  return ioctlFilter(
+    new Map([
+      [UI.setEvBit, all(typesOf)],
+      [UI.setKeyBit, all(({ keys }) => keys)],
+      [UI.setPropBit, all(({ properties }) => properties)],
+    ]),
+  );
 }
 
 /** Removes the device; the file can be reused. */

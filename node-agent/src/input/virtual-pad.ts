@@ -40,8 +40,10 @@ const BUTTON_CODES: readonly (readonly [button: number, code: number])[] = [
   [11, 0x13e],
   [16, 0x13c],
 ];
+/** Buttons of the standard mapping that are an axis of the kernel. Source: W3C Gamepad, "Remapping". */
 const HAT = { up: 12, down: 13, left: 14, right: 15 } as const;
 const STICK_AXES = [ABS.x, ABS.y, ABS.rx, ABS.ry] as const;
+/** As the kernel's driver for memoryless pads. Source: FF_MEMLESS_EFFECTS in drivers/input/ff-memless.c. */
 const MAX_EFFECTS = 16;
 
 /** Described like the driver of the Xbox 360 pad, so that known mappings fit. */

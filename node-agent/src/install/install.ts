@@ -8,7 +8,7 @@ import {
   writeWhole,
 } from '@footlight/platform';
 import { type AgentConfig, homeRootOf, readConfig } from '../config/environment.ts';
-import { knobBaseline } from '../config/knobs.ts';
+import { settingBaseline } from '../config/setting-values.ts';
 import { PRODUCT_ROOT } from '../install-location.ts';
 import { AGENT_SERVICE, agentUnit } from './unit.ts';
 
@@ -72,7 +72,7 @@ function pathsBelowHomes(config: AgentConfig): string[] {
     PRODUCT_ROOT.replace(/\/$/, ''),
     dirname(process.execPath),
     config.stateDir,
-    homeRootOf(config, knobBaseline(config.knobs)),
+    homeRootOf(config, settingBaseline(config.hostSettings)),
     ...config.mountRoots.map(({ path }) => path),
   ].filter((path) => PEOPLES_HOMES.test(path));
   return [...new Set(wanted)].filter((path) => !wanted.some((other) => path.startsWith(`${other}/`)));

@@ -1,8 +1,9 @@
 import type { Clock } from '@footlight/platform';
+import type { RefusalCode } from '@footlight/protocol';
 import { STORED_ACK_MS, STORED_ACKS } from '@footlight/protocol/agent';
 
 /** Result of a command: accepted, or refused with a code. */
-export type Verdict = { ok: true } | { ok: false; code: string; error: string };
+export type Verdict = { ok: true } | { ok: false; code: RefusalCode; error: string };
 
 /**
  * Results of recent commands by id: a repeated command gets the same answer and has no second effect. Bounded in

@@ -4,7 +4,8 @@ export interface ClockPair {
   rtt_ms: number;
 }
 
-const KEPT = 12;
+/** A minute of heartbeats: two clocks drift by 6 ms in it (100 ppm). */
+const KEPT_PAIRS = 12;
 
 /**
  * Clock offset to the control plane from heartbeat echoes: the pair with the smallest round trip of the last twelve,
@@ -22,7 +23,7 @@ export class ClockPairs {
     // The agent's clock was changed in between; the pair is useless.
     if (rtt < 0) return;
     this.#pairs.push({ offset_ms: serverMs - (echoMs + rtt / 2), rtt_ms: rtt });
-    if (this.#pairs.length > KEPT) this.#pairs.shift();
+    if (this.#pairs.length > KEPT_PAIRS) this.#pairs.shift();
   }
 
   /** null before the first echo. */

@@ -1,5 +1,6 @@
 import type { Clock, Logger, Timer } from '@footlight/platform';
-import { errorText } from '@footlight/platform';
+import { errorText, WindowCounter } from '@footlight/platform';
+import type { RefusalCode } from '@footlight/protocol';
 import {
   AGENT_CLOSE,
   type AgentMessage,
@@ -18,7 +19,6 @@ import {
 import type WebSocket from 'ws';
 import { type LinkEnd, retryAfterMs } from './backoff.ts';
 import { type DialOptions, dial } from './dial.ts';
-import { WindowCounter } from './window-counter.ts';
 
 /** Callbacks for the stages of a connection. */
 export interface ConnectionEvents {
@@ -40,13 +40,18 @@ interface ConnectionDeps {
 /** Buffered bytes of the socket at which lossy messages are dropped. */
 const SOCKET_BUFFER_LIMIT = 4 * 1024 * 1024;
 
-/** One socket from its dial to its close; its end is reported exactly once. */
+/**
+ * One socket from its dial to its close; its end is reported exactly once.
+ *
+ * dialing → registering → reporting → ready → ended. Owner: the control link. Owns socket, heartbeat and deadlines, all
+ * freed by the end of either side; leave() ends it in order and waits for 1 s at most.
+ */
 export class Connection {
   readonly #deps: ConnectionDeps;
   readonly #events: ConnectionEvents;
   readonly #socket: WebSocket;
   readonly #enrolling: boolean;
-  readonly #malformed: WindowCounter;
+  readonly #malformed = new WindowCounter(MALFORMED_LIMIT, MALFORMED_WINDOW_MS);
   #phase: 'dialing' | 'registering' | 'reporting' | 'ready' | 'ended' = 'dialing';
   #openedAtMs: number | null = null;
   #refused: { status: number; retryAfterMs: number | null } | null = null;
@@ -60,7 +65,6 @@ export class Connection {
     this.#deps = deps;
     this.#events = events;
     this.#enrolling = options.credential.kind === 'enroll';
-    this.#malformed = new WindowCounter(deps.clock, MALFORMED_LIMIT, MALFORMED_WINDOW_MS);
     this.#socket = dial(options);
     this.#socket.on('open', () => this.#open());
     this.#socket.on('message', (data, isBinary) => this.#frame(data, isBinary));
@@ -163,10 +167,10 @@ export class Connection {
     }
     this.#deps.logger.warn({ type: parsed.type, why: parsed.why }, 'link.malformed_message');
     if (parsed.id !== undefined) this.#refuse(parsed.id, 'invalid', parsed.why);
-    if (this.#malformed.hit()) this.#close(AGENT_CLOSE.malformed);
+    if (this.#malformed.add(this.#deps.clock.monotonicMs())) this.#close(AGENT_CLOSE.malformed);
   }
 
-  #refuse(id: string, code: string, error: string): void {
+  #refuse(id: string, code: RefusalCode, error: string): void {
     this.send({ type: 'ack', id, ok: false, code, error });
   }
 
@@ -211,10 +215,10 @@ export class Connection {
     const wasReady = this.#phase === 'ready';
     this.#phase = 'ended';
     for (const timer of [this.#stepTimer, this.#silenceTimer, this.#heartbeatTimer]) timer?.cancel();
-    this.#events.ended(this.#howEnded(code), wasReady);
+    this.#events.ended(this.#linkEnd(code), wasReady);
   }
 
-  #howEnded(code: number): LinkEnd {
+  #linkEnd(code: number): LinkEnd {
     if (this.#refused !== null) return { kind: 'refused', ...this.#refused, enrolling: this.#enrolling };
     if (this.#openedAtMs === null) return { kind: 'unreachable' };
     const connectedMs = this.#deps.clock.monotonicMs() - this.#openedAtMs;

@@ -4,11 +4,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
-import { type Clock, silentLogger, systemClock, systemRandom } from '@footlight/platform';
-import { ManualClock } from '@footlight/platform/testing';
+import { type Clock, silentLogger, systemRandom } from '@footlight/platform';
+import { fastClock, ManualClock } from '@footlight/platform/testing';
 import type { Capacity, HeldSession } from '@footlight/protocol/agent';
+import { FakeControl, type FakeControlOptions } from '@footlight/test-harness/fake-control';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ControlStandIn, type StandInOptions } from '../testing/control-stand-in.ts';
 import { ControlLink, type LinkHandler, type LinkOptions, NotEnrolledError } from './control-link.ts';
 import { IdentityStore } from './identity.ts';
 
@@ -19,16 +19,11 @@ const CAPACITY: Capacity = {
   gpus: [],
 };
 
-/** Real time, a hundred times as fast: deadlines of the contract pass in tenths of a second. */
-const quick: Clock = {
-  ...systemClock,
-  monotonicMs: () => systemClock.monotonicMs() * 100,
-  setTimeout: (work, delayMs) => systemClock.setTimeout(work, delayMs / 100),
-  setInterval: (work, periodMs) => systemClock.setInterval(work, periodMs / 100),
-};
+/** Deadlines of the contract pass in tenths of a second. */
+const quick = fastClock(100);
 
 let dir: string;
-let control: ControlStandIn;
+let control: FakeControl;
 let links: ControlLink[];
 
 beforeEach(() => {
@@ -50,11 +45,11 @@ interface Seen {
 }
 
 async function connect(
-  standIn: StandInOptions = {},
+  standIn: FakeControlOptions = {},
   options: Partial<LinkOptions> = {},
   handler: Partial<LinkHandler> = {},
 ): Promise<{ link: ControlLink; heard: Seen }> {
-  control = await ControlStandIn.listen(standIn);
+  control = await FakeControl.listen(standIn);
   return dialOnly(options, handler);
 }
 
@@ -112,16 +107,16 @@ const report = (detail: string) => ({
 
 describe('enrollment', () => {
   test('without a secret and a token nothing is dialled', async () => {
-    control = await ControlStandIn.listen();
+    control = await FakeControl.listen();
     await expect(dialOnly({ enrollmentToken: null })).rejects.toThrow(NotEnrolledError);
     expect(control.dials).toEqual([]);
   });
 
   test('a replica that is gone is passed over for the next one', async () => {
-    control = await ControlStandIn.listen();
+    control = await FakeControl.listen();
     const gone = new URL('http://127.0.0.1:1');
     const { heard } = await dialOnly({ controlUrls: [gone, control.url, gone] });
-    await expect.poll(() => heard.ups, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => heard.ups).toBe(1);
   });
 
   test('the secret is on disk, for the agent alone, before capacity is sent', async () => {
@@ -195,7 +190,7 @@ describe('a registered link', () => {
     const { heard } = await connect();
     await control.wait('heartbeat');
     const id = randomUUID();
-    const stop = { type: 'session_stop' as const, session_id: randomUUID(), reason: 'admin' };
+    const stop = { type: 'session_stop' as const, session_id: randomUUID(), reason: 'admin' as const };
     await control.command(stop, id);
     await control.command(stop, id);
     expect(heard.commands).toEqual(['config_update', 'session_stop']);
@@ -265,13 +260,13 @@ describe('what piled up', () => {
     type: 'session_trace_event' as const,
     session_id: '00000000-0000-4000-8000-000000000001',
     ts,
-    event: 'app.exited',
+    event: 'app.exited' as const,
     payload: {},
   });
 
   test('leaves at a pace that the control plane takes: states in order, then samples, then events, all of them', async () => {
     const clock = new ManualClock();
-    control = await ControlStandIn.listen({ autoSeen: false });
+    control = await FakeControl.listen({ autoSeen: false });
     const { link } = await dialOnly({}, {}, clock);
     for (let count = 0; count < 200; count++) link.event(event(count));
     link.metrics({
@@ -364,12 +359,20 @@ describe('deadlines and closes', () => {
 });
 
 test('an identity that cannot be written yet holds the dial up, and ends nothing', async () => {
-  control = await ControlStandIn.listen();
+  control = await FakeControl.listen();
   // In the place of the file that it is written to first.
   const obstacle = join(dir, 'enroll-id.tmp');
   mkdirSync(obstacle);
-  const { link } = await dialOnly();
-  await new Promise((resolve) => quick.setTimeout(() => resolve(null), 5_000));
+  const putOffMs: number[] = [];
+  const clock: Clock = {
+    ...quick,
+    setTimeout: (work, delayMs) => {
+      putOffMs.push(delayMs);
+      return quick.setTimeout(work, delayMs);
+    },
+  };
+  const { link } = await dialOnly({}, {}, clock);
+  await expect.poll(() => putOffMs.length).toBeGreaterThan(2);
   expect(control.dials).toEqual([]);
   rmdirSync(obstacle);
   await control.wait('heartbeat');
@@ -397,7 +400,7 @@ describe('a pinned certificate', () => {
       ],
       { stdio: 'ignore' },
     );
-    control = await ControlStandIn.listen();
+    control = await FakeControl.listen();
     const received: string[] = [];
     const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (socket) => {
       socket.on('data', (data) => received.push(data.toString('latin1')));
@@ -409,16 +412,16 @@ describe('a pinned certificate', () => {
       `https://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
     );
 
-    const refused = new Promise<void>((resolve) => server.once('tlsClientError', () => resolve()));
+    let refused = 0;
+    server.on('tlsClientError', () => refused++);
     await dialOnly({ controlUrls: [controlUrl], controlFingerprint: Array(32).fill('AB').join(':') });
-    await refused;
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    // With the second dial the first is over, and would have said what it had to say.
+    await expect.poll(() => refused).toBeGreaterThan(1);
     expect(received).toEqual([]);
 
     const { fingerprint256 } = new X509Certificate(readFileSync(cert));
     await dialOnly({ controlUrls: [controlUrl], controlFingerprint: fingerprint256 });
-    while (received.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(received.join('')).toContain('Enroll a-token-of-the-tests');
+    await expect.poll(() => received.join('')).toContain('Enroll a-token-of-the-tests');
     for (const link of links.splice(0)) await link.stop();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   });

@@ -64,11 +64,11 @@ export interface LinkDeps {
   handler: LinkHandler;
 }
 
-/** Below the control plane's limit, so that a backlog does not close the connection. */
+/** Below the control plane's limit, which counts at its own clock, so that a backlog does not close the connection. */
 const PACE_PER_SECOND = 0.8 * AGENT_RATE_PER_SECOND;
 const PACE_BURST = 0.5 * AGENT_RATE_BURST;
 /** Interval of the checks for pace and socket buffer. */
-const PACE_LOOK_MS = 25;
+const PACE_PERIOD_MS = 25;
 
 /** The agent has neither a secret nor a token. */
 export class NotEnrolledError extends Error {}
@@ -351,7 +351,7 @@ export class ControlLink {
           this.#deps.logger.warn({ id: message.id, code: message.code }, 'link.refused_message');
         return;
       case 'registered':
-        this.#deps.logger.warn('link.second_registered');
+        this.#deps.logger.warn({}, 'link.second_registered');
     }
   }
 
@@ -413,7 +413,7 @@ export class ControlLink {
     this.#paceTimer = clock.setTimeout(() => {
       this.#paceTimer = null;
       this.#pump();
-    }, PACE_LOOK_MS);
+    }, PACE_PERIOD_MS);
   }
 
   /** Sends a message that cannot wait. */

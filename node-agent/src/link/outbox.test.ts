@@ -1,4 +1,5 @@
 import type { SessionMetrics } from '@footlight/protocol/agent';
+import type { AgentEventType } from '@footlight/protocol/telemetry';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LossyMessages, Outbox, type ReliableMessage } from './outbox.ts';
@@ -9,7 +10,7 @@ function state(session = SESSIONS[0] ?? '', detail = 'x'): ReliableMessage {
   return { type: 'session_state', session_id: session, ts: 1, state: 'running', detail };
 }
 
-function trace(event = 'host.xid', size = 10): ReliableMessage {
+function trace(event: AgentEventType = 'host.xid', size = 10): ReliableMessage {
   return {
     type: 'session_trace_event',
     session_id: SESSIONS[0] ?? '',
@@ -65,7 +66,7 @@ describe('reliable reports', () => {
           const outbox = new Outbox();
           const newest = new Map<string, number>();
           for (const session of script) {
-            if (session === null) outbox.add(trace('diag.x', 60_000));
+            if (session === null) outbox.add(trace('diag.log_tail', 60_000));
             else newest.set(session, outbox.add(state(session)));
           }
           expect(seqs(outbox)).toEqual(expect.arrayContaining([...newest.values()]));
@@ -88,7 +89,7 @@ describe('messages that may be lost', () => {
     type: 'session_trace_event' as const,
     session_id,
     ts,
-    event: 'app.exited',
+    event: 'app.exited' as const,
     payload: {},
   });
   const takeAll = (lossy: LossyMessages) => {

@@ -29,6 +29,7 @@ export interface GpuProbe {
 
 const VENDORS: Record<string, Gpu['vendor']> = { '0x1002': 'amd', '0x8086': 'intel', '0x10de': 'nvidia' };
 const BY_PATH = '/dev/dri/by-path';
+/** Bound of `gpus` in a capacity report (protocol, `capacity`). */
 const MAX_GPUS = 16;
 
 /** A card of /dev/dri. */

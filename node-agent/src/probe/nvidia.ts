@@ -1,7 +1,12 @@
 import { XMLParser } from 'fast-xml-parser';
-import { askProgram } from '../runtime/ask-program.ts';
+import { runProgram } from '../runtime/run-program.ts';
 
+/**
+ * The first call after a boot may load the driver; a driver that hangs must not hold up the start. Chosen, not
+ * measured.
+ */
 const LIMIT_MS = 5_000;
+/** Chosen with room: `nvidia-smi -q -x` writes tens of kilobytes for each GPU. */
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 /** One GPU of the driver. null = not reported, never zero. */
@@ -25,7 +30,7 @@ const parser = new XMLParser({
 });
 
 /**
- * Reads the output of `nvidia-smi -q -x`. Pure.
+ * Reads the output of `nvidia-smi -q -x`.
  * @throws when the text is not that output
  */
 export function parseNvidiaSmi(xml: string): NvidiaGpu[] {
@@ -50,7 +55,7 @@ export function parseNvidiaSmi(xml: string): NvidiaGpu[] {
  * @throws when there is one and it fails or says nothing readable within 5 s
  */
 export async function queryNvidia(): Promise<NvidiaGpu[]> {
-  const answer = await askProgram('nvidia-smi', ['-q', '-x'], {
+  const answer = await runProgram('nvidia-smi', ['-q', '-x'], {
     limitMs: LIMIT_MS,
     maxBytes: MAX_OUTPUT_BYTES,
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { storageMoved, storageOf } from './host-facts.ts';
 import { parseNvidiaSmi } from './nvidia.ts';
 import { encodeSlots } from './slots.ts';
+import { storageMoved, storageOf } from './storage-report.ts';
 import { parseVainfo } from './vainfo.ts';
 
 const gpu = (fields: string) => `<gpu id="00000000:01:00.0">${fields}</gpu>`;

@@ -1,5 +1,6 @@
-import { askProgram } from '../runtime/ask-program.ts';
+import { runProgram } from '../runtime/run-program.ts';
 
+/** A driver that hangs must not hold up the start. Chosen, not measured. */
 const LIMIT_MS = 5_000;
 
 /** VA-API facts of one render node. */
@@ -16,7 +17,7 @@ const PROFILES = [
   [/^VAProfileAV1/, 'av1'],
 ] as const;
 
-/** Parses the output of `vainfo --display drm`. Pure; an output without facts gives none. */
+/** Parses the output of `vainfo --display drm`. An output without facts gives none. */
 export function parseVainfo(output: string): VaInfo {
   const driver = /Driver version:\s*(.+)$/m.exec(output)?.[1]?.trim() ?? null;
   const encodes = new Set<VaInfo['encodes'][number]>();
@@ -31,7 +32,7 @@ export function parseVainfo(output: string): VaInfo {
 
 /** @returns null when vainfo is not installed, fails, or does not answer within 5 s */
 export async function queryVainfo(renderNode: string): Promise<VaInfo | null> {
-  const answer = await askProgram('vainfo', ['--display', 'drm', '--device', renderNode], {
+  const answer = await runProgram('vainfo', ['--display', 'drm', '--device', renderNode], {
     limitMs: LIMIT_MS,
     maxBytes: 1024 * 1024,
   });

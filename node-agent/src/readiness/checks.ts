@@ -2,7 +2,7 @@ import type { EncoderInfo, Readiness, StorageReport } from '@footlight/protocol/
 import type { ScreenNeed } from '../console/host-console.ts';
 import type { ClockPair } from '../link/clock-pairs.ts';
 import type { FoundGpu } from '../probe/gpus.ts';
-import type { Firewall } from './firewall.ts';
+import type { Firewall } from './firewall-verdict.ts';
 
 /** Console configuration, and missing requirements. */
 export interface ConsoleFacts {
@@ -329,6 +329,7 @@ function appNetwork({ processRuntime, root, appNetwork: found }: ReadinessFacts)
         id,
         `Apps have no network but their own loopback: ${found.why}`.slice(0, 500),
         'modprobe tun && echo tun > /etc/modules-load.d/tun.conf',
+        'apt-get install nftables',
         'Where this host has no default route, give it one.',
         'Where the agent runs in a container, pass it /dev/net/tun and the capability NET_ADMIN.',
       );

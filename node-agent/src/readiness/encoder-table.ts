@@ -11,7 +11,7 @@ export interface InspectedRow {
 }
 
 /**
- * Availability of each family of the encoder table on this host: elements, properties, and what adds the rest. Pure.
+ * Availability of each family of the encoder table on this host: elements, properties, and what adds the rest.
  *
  * Only the family in use fails, when it lacks H.264.
  * @param inUse family of the setting `encoder`

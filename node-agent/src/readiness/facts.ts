@@ -1,9 +1,10 @@
 import { createSocket } from 'node:dgram';
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
 import { errorText } from '@footlight/platform';
 import ipaddr from 'ipaddr.js';
+import { isAllowed } from '../linux/access.ts';
 import { makeCgroup, removeCgroupDirs } from '../runtime/cgroups.ts';
 
 /** Programs that sessions need, with their Debian packages. */
@@ -28,15 +29,6 @@ export function missingPrograms(): string[] {
   return Object.keys(PROGRAMS).filter(
     (name) => !PATHS.some((dir) => isAllowed(join(dir, name), constants.X_OK)),
   );
-}
-
-export function isAllowed(path: string, mode: number): boolean {
-  try {
-    accessSync(path, mode);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Addresses of this machine that viewers could reach: neither loopback nor link-local. */

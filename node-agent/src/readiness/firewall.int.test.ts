@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { decideFirewall, type ToolAnswer } from './firewall.ts';
+import { decideFirewall, type ToolAnswer } from './firewall-verdict.ts';
 import { portSet } from './port-set.ts';
 
 const NAMESPACE = `footlight-${process.pid}`;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideFirewall, type FirewallAnswers, type ToolAnswer } from './firewall.ts';
+import { decideFirewall, type FirewallAnswers, type ToolAnswer } from './firewall-verdict.ts';
 import { complement, intersection, type PortSet, portSet, union, without } from './port-set.ts';
 
 /** As the tools print them: nft 1.0.6, iptables 1.8.9 and ufw 0.36.2, each asked in a network namespace of its own. */

@@ -1,52 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { errorText } from '@footlight/platform';
-import { askProgram } from '../runtime/ask-program.ts';
-import { readIptablesSave } from './iptables.ts';
-import { type NftInput, readNftRuleset } from './nftables.ts';
-import { filteredPorts } from './packet-filter.ts';
-import { type PortSet, portSet, portWords } from './port-set.ts';
+import { runProgram } from '../runtime/run-program.ts';
+import type { FirewallAnswers, ToolAnswer } from './firewall-verdict.ts';
+import { type PortSet, portSet } from './port-set.ts';
 
+/** RFC 6762, 3. */
 const MDNS_PORT = 5353;
 /** Linux's default range of ephemeral ports. */
 const USUAL_EPHEMERAL: readonly [number, number] = [32_768, 60_999];
+/** A tool that waits for a lock must not hold up the readiness checks. Chosen, not measured. */
 const ASK_LIMIT_MS = 3_000;
+/** Chosen with room for tens of thousands of rules, not measured. */
 const ANSWER_BYTES = 8 * 1024 * 1024;
-
-/** Output of a tool. absent: not installed; refused: installed without an answer. */
-export type ToolAnswer =
-  | { kind: 'absent' }
-  | { kind: 'refused'; why: string }
-  | { kind: 'text'; text: string };
-
-export interface FirewallAnswers {
-  nft: ToolAnswer;
-  iptablesSave: ToolAnswer;
-  ip6tablesSave: ToolAnswer;
-  ufw: ToolAnswer;
-  firewalld: ToolAnswer;
-}
-
-/**
- * Whether viewers' packets pass.
- * unanswered: no tool is installed (why is null), or each refused to answer.
- * unknown: a tool answered, but its rules cannot be judged; ports as text: those that viewers send to.
- */
-export type Firewall =
-  | { kind: 'unanswered'; why: string | null }
-  | { kind: 'unknown'; why: string; ports: string }
-  | { kind: 'open' }
-  /** ports as text; where: the chain; remedy: the one command that opens them. */
-  | { kind: 'filtered'; ports: string; where: string; remedy: string };
-
-/** One chain that judges inbound packets. */
-interface Gate {
-  where: string;
-  filtered: PortSet;
-  /** The tool that owns the rules. */
-  owner: 'nft' | 'iptables' | 'ip6tables' | 'ufw' | 'firewalld';
-  /** For nft: family, table and chain. */
-  place: string;
-}
 
 /** UDP ports that viewers send to. @param mediaPorts as configured; null: the ephemeral ones */
 export function viewerPorts(mediaPorts: readonly [number, number] | null): PortSet {
@@ -66,19 +31,19 @@ function ephemeralPorts(): readonly [number, number] {
 }
 
 /** Queries every packet filter tool of Linux without changing rules. */
-export async function askFirewall(): Promise<FirewallAnswers> {
+export async function readFirewall(): Promise<FirewallAnswers> {
   const [nft, iptablesSave, ip6tablesSave, ufw, firewalld] = await Promise.all([
-    ask('nft', '-j', 'list', 'ruleset'),
-    ask('iptables-save'),
-    ask('ip6tables-save'),
-    ask('ufw', 'status'),
-    ask('firewall-cmd', '--state'),
+    runTool('nft', '-j', 'list', 'ruleset'),
+    runTool('iptables-save'),
+    runTool('ip6tables-save'),
+    runTool('ufw', 'status'),
+    runTool('firewall-cmd', '--state'),
   ]);
   return { nft, iptablesSave, ip6tablesSave, ufw, firewalld };
 }
 
-async function ask(program: string, ...args: string[]): Promise<ToolAnswer> {
-  const answer = await askProgram(program, args, {
+async function runTool(program: string, ...args: string[]): Promise<ToolAnswer> {
+  const answer = await runProgram(program, args, {
     limitMs: ASK_LIMIT_MS,
     maxBytes: ANSWER_BYTES,
     // Untranslated output, and the directories of these tools, which are not in an ordinary user's PATH.
@@ -87,99 +52,4 @@ async function ask(program: string, ...args: string[]): Promise<ToolAnswer> {
   if (answer.kind === 'ok') return { kind: 'text', text: answer.stdout };
   if (answer.kind === 'not_started' && answer.code === 'ENOENT') return { kind: 'absent' };
   return { kind: 'refused', why: `${program}: ${errorText(answer.why, 200)}` };
-}
-
-/**
- * Meaning of the answers for a viewer's first packet. Pure.
- * @param wanted see `viewerPorts`
- * Source: docs/hosts.md, "Readiness".
- */
-export function decideFirewall(answers: FirewallAnswers, wanted: PortSet): Firewall {
-  const all = Object.values(answers);
-  if (!all.some(({ kind }) => kind === 'text')) {
-    return { kind: 'unanswered', why: all.find((answer) => answer.kind === 'refused')?.why ?? null };
-  }
-  const unknown = (why: string): Firewall => ({ kind: 'unknown', why, ports: portWords(wanted).join(', ') });
-  const raw = [answers.nft, answers.iptablesSave, answers.ip6tablesSave];
-  if (!raw.some(({ kind }) => kind === 'text')) {
-    const refused = raw.find((answer) => answer.kind === 'refused');
-    return unknown(refused?.why ?? 'neither nft nor iptables is installed, and only they say what is let in');
-  }
-  try {
-    return verdictOf(gatesOf(answers, wanted));
-  } catch (error) {
-    return unknown(`the rules cannot be read: ${errorText(error, 200)}`);
-  }
-}
-
-function verdictOf(gates: readonly Gate[]): Firewall {
-  const closed = gates.find(({ filtered }) => filtered.length > 0);
-  if (closed === undefined) return { kind: 'open' };
-  return {
-    kind: 'filtered',
-    ports: portWords(closed.filtered).join(', '),
-    where: closed.where,
-    remedy: remedyFor(closed),
-  };
-}
-
-/** Chains that judge inbound packets, IPv4 first. @throws for rules that only an absent tool could print */
-function gatesOf(answers: FirewallAnswers, wanted: PortSet): Gate[] {
-  const ufw = answers.ufw.kind === 'text' && answers.ufw.text.startsWith('Status: active');
-  const firewalld = answers.firewalld.kind === 'text' && answers.firewalld.text.trim() === 'running';
-  const gates: Gate[] = [];
-  const byIptables = new Set<string>();
-  for (const [family, program, answer] of [
-    ['ip', 'iptables', answers.iptablesSave],
-    ['ip6', 'ip6tables', answers.ip6tablesSave],
-  ] as const) {
-    if (answer.kind !== 'text') continue;
-    byIptables.add(family);
-    const table = readIptablesSave(answer.text);
-    if (table === null) continue;
-    gates.push({
-      where: `${program}, chain INPUT`,
-      filtered: filteredPorts(table, 'INPUT', wanted),
-      owner: ufw ? 'ufw' : firewalld ? 'firewalld' : program,
-      place: 'INPUT',
-    });
-  }
-  const inputs = answers.nft.kind === 'text' ? readNftRuleset(answers.nft.text) : [];
-  for (const input of inputs) {
-    const isIptables = input.table === 'filter' && input.chain === 'INPUT';
-    // iptables has already printed these rules more completely.
-    if (isIptables && byIptables.has(input.family)) continue;
-    if (input.isForeign) {
-      throw new Error(`table ${input.family} ${input.table} has rules of iptables, which is not installed`);
-    }
-    gates.push(nftGate(input, wanted, firewalld));
-  }
-  return gates;
-}
-
-function nftGate(input: NftInput, wanted: PortSet, firewalld: boolean): Gate {
-  const place = `${input.family} ${input.table} ${input.chain}`;
-  return {
-    where: `nftables, chain ${place}`,
-    filtered: filteredPorts(input.chains, input.chain, wanted),
-    owner: firewalld && input.table === 'firewalld' ? 'firewalld' : 'nft',
-    place,
-  };
-}
-
-/** One rule for exactly the closed ports, in the syntax of the tool that owns the rules. */
-function remedyFor({ owner, place, filtered }: Gate): string {
-  switch (owner) {
-    case 'ufw':
-      return `ufw allow ${portWords(filtered, ':').join(',')}/udp`;
-    case 'firewalld': {
-      const ports = portWords(filtered).map((port) => `--add-port=${port}/udp`);
-      return `firewall-cmd --permanent ${ports.join(' ')} && firewall-cmd --reload`;
-    }
-    case 'iptables':
-    case 'ip6tables':
-      return `${owner} -I ${place} -p udp -m multiport --dports ${portWords(filtered, ':').join(',')} -j ACCEPT`;
-    case 'nft':
-      return `nft insert rule ${place} udp dport { ${portWords(filtered).join(', ')} } accept`;
-  }
 }

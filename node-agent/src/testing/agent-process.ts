@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { resolve } from 'node:path';
-import type { ControlStandIn } from './control-stand-in.ts';
+import type { FakeControl } from '@footlight/test-harness/fake-control';
 import { agentVariables, type TestAgentPlace } from './test-agent.ts';
 
 /** The built agent. From source, each of its processes would compile the whole agent. */
@@ -37,7 +37,7 @@ export function startAgentProcess({
 }
 
 /** Waits for the first heartbeat of an agent. @throws when the agent ends earlier */
-export async function firstHeartbeat(agent: ChildProcess, control: ControlStandIn): Promise<void> {
+export async function firstHeartbeat(agent: ChildProcess, control: FakeControl): Promise<void> {
   await Promise.race([
     control.wait('heartbeat'),
     exitOf(agent).then((code) => {

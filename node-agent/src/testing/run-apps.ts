@@ -41,7 +41,7 @@ async function isReady(app: RunningApp | undefined): Promise<void> {
 
 const [stateDir = '', text = '{}'] = process.argv.slice(2);
 const { apps, keep = false, beforeLast = [] } = JSON.parse(text) as AppRun;
-const networks = new NetworkPool({ clock: systemClock, keep });
+const networks = new NetworkPool({ clock: systemClock, keep, mediaPorts: null });
 const running: RunningApp[] = [];
 for (const [index, { uid, args, spec = {} }] of apps.entries()) {
   await isReady(running.at(-1));

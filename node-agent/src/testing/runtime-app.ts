@@ -32,7 +32,7 @@ export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningAp
   await makeSessionDirs(dirs, app.user);
   app.arrange?.(dirs.home);
   const options = { isolated: true, memoryMb: 0, pids: 0, cpus: 0, ...app.options };
-  const networks = app.networks ?? new NetworkPool({ clock: systemClock, keep: false });
+  const networks = app.networks ?? new NetworkPool({ clock: systemClock, keep: false, mediaPorts: null });
   const runtime = new ProcessRuntime(options, systemClock, options.isolated ? networks : null);
   const { args, env = {} } = app;
   const spec = { image: '', args, env, mounts: [], gpu: false, label: 'a test', ...app.spec };

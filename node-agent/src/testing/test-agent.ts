@@ -1,11 +1,11 @@
 import { silentLogger, systemClock, systemRandom } from '@footlight/platform';
+import type { FakeControl } from '@footlight/test-harness/fake-control';
 import { Agent, type AgentDeps } from '../agent.ts';
 import { readConfig } from '../config/environment.ts';
-import type { ControlStandIn } from './control-stand-in.ts';
 
 /** Resources of this host for an agent under test. */
 export interface TestAgentPlace {
-  control: ControlStandIn;
+  control: FakeControl;
   stateDir: string;
   /** Range of user ids for sessions. */
   uids: readonly [number, number];

@@ -30,6 +30,9 @@ interface Atoms {
 /**
  * The CLIPBOARD selection of a display in both directions. A text that an app copies is read and reported; a text
  * that a viewer copies is offered by our own window until an app copies. Text only; contents are never logged.
+ *
+ * reading (an app owns the selection) ⇄ offering (we own it). Owner: the desktop of the session, which closes it before
+ * the connection. close() destroys the window, and with it the offer.
  */
 export class XClipboard {
   readonly #x: XConnection;
@@ -38,7 +41,7 @@ export class XClipboard {
   readonly #window: number;
   readonly #onText: (text: string) => void;
   readonly #onEvent = (event: XEvent) => this.#handle(event);
-  readonly #answers = new TokenBucket(ANSWERS_PER_SECOND, ANSWERS_PER_SECOND, performance.now());
+  readonly #answers: TokenBucket;
   #offered: Buffer | null = null;
   #reading = false;
   #readAgain = false;
@@ -48,6 +51,7 @@ export class XClipboard {
     this.#fixes = fixes;
     this.#atoms = atoms;
     this.#onText = onText;
+    this.#answers = new TokenBucket(ANSWERS_PER_SECOND, ANSWERS_PER_SECOND, x.clock.monotonicMs());
     this.#window = x.client.AllocID();
     x.client.CreateWindow(this.#window, x.root, -1, -1, 1, 1, 0, 0, INPUT_ONLY, 0, {});
     x.client.on('event', this.#onEvent);
@@ -56,7 +60,7 @@ export class XClipboard {
 
   /** @throws when the display has no XFIXES */
   static async open(x: XConnection, onText: (text: string) => void): Promise<XClipboard> {
-    const fixes = await x.ask<XFixes>((callback) => x.client.require('fixes', callback));
+    const fixes = await x.request<XFixes>((callback) => x.client.require('fixes', callback));
     const [clipboard, utf8, targets, text, transfer] = await Promise.all(
       ['CLIPBOARD', 'UTF8_STRING', 'TARGETS', 'TEXT', 'FOOTLIGHT_CLIPBOARD'].map((name) => x.atom(name)),
     );
@@ -80,7 +84,7 @@ export class XClipboard {
   #handle(event: XEvent): void {
     if (event.type === this.#fixes.firstEvent) this.#onOwner(event);
     else if (event.type === SELECTION_REQUEST && event.owner === this.#window) {
-      if (this.#answers.take(performance.now())) this.#answer(event);
+      if (this.#answers.take(this.#x.clock.monotonicMs())) this.#answer(event);
     } else if (event.type === SELECTION_CLEAR && event.owner === this.#window) this.#offered = null;
     else if (event.type === SELECTION_NOTIFY && event.requestor === this.#window && event.property) {
       this.#readLatest();
@@ -112,7 +116,7 @@ export class XClipboard {
 
   async #read(): Promise<void> {
     const { transfer, utf8 } = this.#atoms;
-    const property = await this.#x.ask<XProperty>((callback) =>
+    const property = await this.#x.request<XProperty>((callback) =>
       this.#x.client.GetProperty(1, this.#window, transfer, 0, 0, MAX_CLIPBOARD_BYTES / 4, callback),
     );
     // Another type is an incremental transfer, which only longer texts need.

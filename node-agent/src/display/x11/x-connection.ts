@@ -1,27 +1,38 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Clock } from '@footlight/platform';
 import x11, { type Reply, type XClient, type XDisplay, type XScreen } from 'x11';
 
 const SOCKET_DIRECTORY = '/tmp/.X11-unix';
+/**
+ * Far above the answer of a display that works, so only a hanging server reaches it. Chosen, not measured.
+ */
 const CONNECT_MS = 5_000;
+/** As DISPLAY_SILENCE_MS: a server that is silent for so long has failed. */
 const ANSWER_MS = 5_000;
 
 /**
  * One connection to the session's X display, shared by input, cursor, clipboard and presence. The cookie comes from
  * XAUTHORITY. A failed request (for example of a closed window) is counted and not thrown, because windows of apps
  * close at any time.
+ *
+ * open → closed, by close() or because the server is gone; requests reject from then on. Owner: the session's screen,
+ * which closes it after everything that uses it. The server frees windows, grabs and event masks of a closed one.
  */
 export class XConnection {
   readonly display: XDisplay;
   readonly client: XClient;
   readonly screen: XScreen;
+  /** Time of everything on this connection. */
+  readonly clock: Clock;
   #closed = false;
   #failedRequests = 0;
 
-  private constructor(display: XDisplay, screen: XScreen, onLost: () => void) {
+  private constructor(display: XDisplay, screen: XScreen, clock: Clock, onLost: () => void) {
     this.display = display;
     this.client = display.client;
     this.screen = screen;
+    this.clock = clock;
     this.client.on('error', () => {
       this.#failedRequests++;
     });
@@ -36,21 +47,21 @@ export class XConnection {
    * @param onLost the server closed the connection; not called after close()
    * @throws when the server refuses or does not answer within 5 s
    */
-  static open(display: string, onLost: () => void): Promise<XConnection> {
+  static open(display: string, clock: Clock, onLost: () => void): Promise<XConnection> {
     // Without the socket the library would try TCP.
     if (!existsSync(join(SOCKET_DIRECTORY, `X${display.slice(1)}`))) {
       return Promise.reject(new Error(`there is no display ${display}`));
     }
     return new Promise((resolve, reject) => {
-      const limit = setTimeout(
+      const limit = clock.setTimeout(
         () => reject(new Error(`display ${display} did not answer within ${CONNECT_MS} ms`)),
         CONNECT_MS,
       );
       x11.createClient({ display, shm: false }, (error, opened) => {
-        clearTimeout(limit);
+        limit.cancel();
         const screen = opened?.screen[0];
         if (error || !screen) reject(new Error(`display ${display}: ${String(error ?? 'no screen')}`));
-        else resolve(new XConnection(opened, screen, onLost));
+        else resolve(new XConnection(opened, screen, clock, onLost));
       });
     });
   }
@@ -71,18 +82,18 @@ export class XConnection {
    * Awaits the reply of one request.
    * @throws when the server refuses it or gives no answer within 5 s
    */
-  ask<T>(request: (callback: Reply<T>) => void): Promise<T> {
+  request<T>(send: (callback: Reply<T>) => void): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#closed) {
         reject(new Error('the display connection is closed'));
         return;
       }
-      const limit = setTimeout(
+      const limit = this.clock.setTimeout(
         () => reject(new Error(`the display did not answer within ${ANSWER_MS} ms`)),
         ANSWER_MS,
       );
-      request((error, value) => {
-        clearTimeout(limit);
+      send((error, value) => {
+        limit.cancel();
         if (error) reject(error instanceof Error ? error : new Error(String(error)));
         else resolve(value);
       });
@@ -91,11 +102,11 @@ export class XConnection {
 
   /** Waits until the server has processed all sent requests. */
   async settle(): Promise<void> {
-    await this.ask<unknown>((callback) => this.client.GetInputFocus(callback));
+    await this.request<unknown>((callback) => this.client.GetInputFocus(callback));
   }
 
   atom(name: string): Promise<number> {
-    return this.ask<number>((callback) => this.client.InternAtom(false, name, callback));
+    return this.request<number>((callback) => this.client.InternAtom(false, name, callback));
   }
 
   close(): void {

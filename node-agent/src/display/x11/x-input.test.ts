@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { ManualClock } from '@footlight/platform/testing';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { XEvent } from 'x11';
 import type { XConnection } from './x-connection.ts';
 import { XInput } from './x-input.ts';
@@ -6,6 +7,7 @@ import { XInput } from './x-input.ts';
 const [KEY_PRESS, KEY_RELEASE, BUTTON_PRESS, BUTTON_RELEASE, MOTION] = [2, 3, 4, 5, 6];
 const XKB_EVENT = 85;
 const CAPS_LOCK = 58;
+const APPS_READ_MAP_MS = 30;
 const SPARE_KEYS = Array.from({ length: 8 }, () => [0, 0]);
 /** The first key of the map types an a, the others nothing. */
 const MAP = [[0x61, 0x41], ...SPARE_KEYS];
@@ -16,6 +18,9 @@ let tell: (event: Partial<XEvent>) => void;
 /** Lets the display answer what it was asked. */
 let answer: () => void;
 let input: XInput;
+let clock: ManualClock;
+/** Answers until nothing is left to type. */
+let finishTyping: () => Promise<void>;
 /** What the display says of its keyboard, and how often it was asked. */
 let map: readonly (readonly number[])[];
 let mapReads: number;
@@ -24,10 +29,17 @@ let remapped: [keycode: number, keysym: number][];
 
 beforeEach(async () => {
   injected = [];
+  clock = new ManualClock();
   [map, mapReads, remapped] = [MAP, 0, []];
   const unanswered: (() => void)[] = [];
   answer = () => {
     for (const settle of unanswered.splice(0)) settle();
+  };
+  finishTyping = async () => {
+    do {
+      answer();
+      await clock.pass(APPS_READ_MAP_MS);
+    } while (unanswered.length > 0 || clock.pendingTimers > 0);
   };
   const extensions = {
     xtest: {
@@ -61,17 +73,18 @@ beforeEach(async () => {
     ChangeKeyboardMapping: (keycode: number, _columns: number, [keysym = 0]: number[]) =>
       remapped.push([keycode, keysym]),
   };
-  const ask = (request: (reply: (error: null, value: unknown) => void) => void) =>
-    new Promise((resolve) => request((_error, value) => resolve(value)));
+  const request = (send: (reply: (error: null, value: unknown) => void) => void) =>
+    new Promise((resolve) => send((_error, value) => resolve(value)));
   const settle = () => new Promise<void>((resolve) => unanswered.push(resolve));
   const display = { min_keycode: 8, max_keycode: 8 + MAP.length - 1 };
   input = await XInput.open({
     client,
-    ask,
+    request,
     settle,
     display,
     root: 1,
     closed: false,
+    clock,
   } as unknown as XConnection);
 });
 
@@ -103,9 +116,7 @@ describe('behind a text that the display takes its time with', () => {
     input.key(30, false);
     input.dropText();
     expect(injected).toEqual([[KEY_RELEASE, 38, 0, 0]]);
-    answer();
-    await new Promise((resolve) => setTimeout(resolve, 60));
-    answer();
+    await finishTyping();
     expect(injected).toHaveLength(1);
   });
 
@@ -121,34 +132,29 @@ describe('behind a text that the display takes its time with', () => {
   });
 
   test('nothing waits longer than three seconds', async () => {
-    const now = vi.spyOn(performance, 'now').mockReturnValue(0);
     input.key(30, true);
-    now.mockReturnValue(3_001);
-    answer();
-    await vi.waitFor(() => expect(injected).toEqual([[KEY_PRESS, 38, 0, 0]]));
-    now.mockRestore();
+    clock.advance(3_001);
+    await finishTyping();
+    expect(injected).toEqual([[KEY_PRESS, 38, 0, 0]]);
   });
 
   test('a text that comes after one that was given up is typed', async () => {
     input.dropText();
     input.text('a');
-    await vi.waitFor(() => {
-      answer();
-      expect(injected).toEqual([
-        [KEY_PRESS, 8, 0, 0],
-        [KEY_RELEASE, 8, 0, 0],
-      ]);
-    });
+    await finishTyping();
+    expect(injected).toEqual([
+      [KEY_PRESS, 8, 0, 0],
+      [KEY_RELEASE, 8, 0, 0],
+    ]);
   });
 });
 
 describe('an app that changes the keyboard map', () => {
   const NEW_MAP = { type: XKB_EVENT, xkbType: 1 };
-  const typed = async (count: number) =>
-    vi.waitFor(() => {
-      answer();
-      expect(injected.filter(([kind]) => kind === KEY_PRESS)).toHaveLength(count);
-    });
+  const typed = async (count: number) => {
+    await finishTyping();
+    expect(injected.filter(([kind]) => kind === KEY_PRESS)).toHaveLength(count);
+  };
 
   test('text is typed by the keys of the new one, which is read once however often it changed', async () => {
     map = [[0x62, 0x42], [0x61, 0x41], ...SPARE_KEYS.slice(1)];

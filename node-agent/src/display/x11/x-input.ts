@@ -1,5 +1,7 @@
+import { delay } from '@footlight/platform';
 import type { XEvent, XKeyboard, XTest } from 'x11';
 import { equalKeysyms, keysymOf } from './keysyms.ts';
+import { LOCK_KEYS } from './lock-keys.ts';
 import type { XConnection } from './x-connection.ts';
 
 /** X keycodes are evdev codes plus eight. */
@@ -37,13 +39,6 @@ const MAX_WAITING_TEXT = 65_536;
 const MAX_WAITING = 1_000;
 const MAX_WAITING_MS = 3_000;
 
-/** Lock keys of the wire: bit, evdev code. */
-export const LOCK_KEYS = [
-  { bit: 1, code: 58 },
-  { bit: 2, code: 69 },
-  { bit: 4, code: 70 },
-] as const;
-
 /** Input behind a text. Consecutive pointer moves are merged. */
 type Waiting =
   | { kind: 'move'; atMs: number; x: number; y: number; relative: boolean }
@@ -54,6 +49,9 @@ type Waiting =
  * Injects input into an X display by XTEST, in order. While a text is typed, which may wait for apps to read a new
  * keyboard map, later calls wait up to a bound; then the text is dropped. Keys and buttons are never lost, because a
  * released key must not stay down.
+ *
+ * idle ⇄ typing. Owner: the session's screen. Nothing to free: timers and listeners end with the connection, and
+ * InputState releases held keys before.
  */
 export class XInput {
   readonly #x: XConnection;
@@ -78,7 +76,7 @@ export class XInput {
 
   /** @throws when the display has no XTEST or no XKB */
   static async open(x: XConnection): Promise<XInput> {
-    const test = await x.ask<XTest>((callback) => x.client.require('xtest', callback));
+    const test = await x.request<XTest>((callback) => x.client.require('xtest', callback));
     const input = new XInput(x, test, await KeyboardMap.read(x));
     await input.#followKeyboard();
     return input;
@@ -91,7 +89,7 @@ export class XInput {
 
   /** Reads and follows caps lock, num lock and keyboard map, because apps change them too. */
   async #followKeyboard(): Promise<void> {
-    const xkb = await this.#x.ask<XKeyboard>((callback) => this.#x.client.require('xkb', callback));
+    const xkb = await this.#x.request<XKeyboard>((callback) => this.#x.client.require('xkb', callback));
     const { NewKeyboardNotify, MapNotify, StateNotify } = xkb.EventType;
     this.#x.client.on('event', (event: XEvent) => {
       if (event.type !== xkb.firstEvent) return;
@@ -109,7 +107,7 @@ export class XInput {
       ALL_MAP_PARTS,
       { stateNotify: [MODIFIER_LOCK, MODIFIER_LOCK] },
     );
-    const { keyMask } = await this.#x.ask<{ keyMask: number }>((callback) =>
+    const { keyMask } = await this.#x.request<{ keyMask: number }>((callback) =>
       this.#x.client.QueryPointer(this.#x.root, callback),
     );
     this.#setLocks(keyMask);
@@ -171,13 +169,13 @@ export class XInput {
   }
 
   #act(act: () => void): void {
-    this.#inOrder({ kind: 'other', atMs: performance.now(), act });
+    this.#inOrder({ kind: 'other', atMs: this.#x.clock.monotonicMs(), act });
   }
 
   #move(x: number, y: number, relative: boolean): void {
     const last = this.#waiting.at(-1);
     if (last?.kind !== 'move') {
-      this.#inOrder({ kind: 'move', atMs: performance.now(), x, y, relative });
+      this.#inOrder({ kind: 'move', atMs: this.#x.clock.monotonicMs(), x, y, relative });
     } else if (relative) {
       last.x += x;
       last.y += y;
@@ -252,12 +250,12 @@ export class XInput {
   async #remap(): Promise<void> {
     this.#keymap.apply(this.#x);
     await this.#x.settle();
-    await new Promise((resolve) => setTimeout(resolve, REMAP_SETTLE_MS));
+    await delay(this.#x.clock, REMAP_SETTLE_MS);
   }
 
   #giveUpWhenLate(): void {
     const oldest = this.#waiting.find((entry) => entry.kind !== 'text');
-    if (oldest && performance.now() - oldest.atMs > MAX_WAITING_MS) this.dropText();
+    if (oldest && this.#x.clock.monotonicMs() - oldest.atMs > MAX_WAITING_MS) this.dropText();
   }
 
   #typeOne(keysym: number): void {
@@ -329,7 +327,7 @@ class KeyboardMap {
   /** @param before former map, whose spare keys may be reused */
   static async read(x: XConnection, before: KeyboardMap | null = null): Promise<KeyboardMap> {
     const first = x.display.min_keycode;
-    const rows = await x.ask<number[][]>((callback) =>
+    const rows = await x.request<number[][]>((callback) =>
       x.client.GetKeyboardMapping(first, x.display.max_keycode - first + 1, callback),
     );
     return new KeyboardMap(first, rows, before);

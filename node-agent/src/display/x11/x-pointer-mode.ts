@@ -1,5 +1,10 @@
+import type { Timer } from '@footlight/platform';
 import type { XConnection } from './x-connection.ts';
 
+/**
+ * X reports no grabs. A try costs one request, and a quarter of a second is not noticed by a person who starts to
+ * aim.
+ */
 const POLL_MS = 250;
 const GRANTED = 0;
 const ASYNCHRONOUS = 1;
@@ -8,26 +13,28 @@ const ALL_BUTTONS = 0x1f00;
 /**
  * Reports when an app captures the pointer, as games do: it hides and grabs the pointer. X reports no grabs, so while
  * the pointer is hidden and no button is down, a grab is tried and released at once if it succeeds.
+ *
+ * absolute ⇄ relative, checked each POLL_MS. Owner: the desktop of the session. close() frees the timer.
  */
 export class XPointerMode {
   readonly #x: XConnection;
   readonly #isHidden: () => boolean;
   readonly #onChange: (relative: boolean) => void;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Timer;
   #relative = false;
-  #asking = false;
+  #isPolling = false;
 
   constructor(x: XConnection, isHidden: () => boolean, onChange: (relative: boolean) => void) {
     this.#x = x;
     this.#isHidden = isHidden;
     this.#onChange = onChange;
-    this.#timer = setInterval(() => {
-      if (this.#asking) return;
-      this.#asking = true;
-      this.#look()
+    this.#timer = x.clock.setInterval(() => {
+      if (this.#isPolling) return;
+      this.#isPolling = true;
+      this.#poll()
         .catch(() => undefined)
         .finally(() => {
-          this.#asking = false;
+          this.#isPolling = false;
         });
     }, POLL_MS);
   }
@@ -37,21 +44,21 @@ export class XPointerMode {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#timer.cancel();
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     if (!this.#isHidden()) {
       this.#set(false);
       return;
     }
     const { client, root } = this.#x;
-    const { keyMask } = await this.#x.ask<{ keyMask: number }>((callback) =>
+    const { keyMask } = await this.#x.request<{ keyMask: number }>((callback) =>
       client.QueryPointer(root, callback),
     );
     // A held button is a grab too.
     if (keyMask & ALL_BUTTONS) return;
-    const status = await this.#x.ask<number>((callback) =>
+    const status = await this.#x.request<number>((callback) =>
       client.GrabPointer(root, 1, 0, ASYNCHRONOUS, ASYNCHRONOUS, 0, 0, 0, callback),
     );
     if (status === GRANTED) client.UngrabPointer(0);

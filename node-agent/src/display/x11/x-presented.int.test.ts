@@ -1,3 +1,4 @@
+import { systemClock } from '@footlight/platform';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestDisplay, type TestDisplay } from '../../media/testing/display.ts';
 import { XConnection } from './x-connection.ts';
@@ -7,7 +8,7 @@ let display: TestDisplay;
 let x: XConnection;
 beforeAll(async () => {
   display = await startTestDisplay(640, 480);
-  x = await XConnection.open(display.name, () => undefined);
+  x = await XConnection.open(display.name, systemClock, () => undefined);
 });
 afterAll(async () => {
   x?.close();
@@ -16,7 +17,7 @@ afterAll(async () => {
 
 /** An app with one window that names itself and shows a single colour. */
 async function openApp(): Promise<{ window: number; draw(): Promise<void>; end(): Promise<void> }> {
-  const app = await XConnection.open(display.name, () => undefined);
+  const app = await XConnection.open(display.name, systemClock, () => undefined);
   const { client, root } = app;
   const window = client.AllocID();
   const child = client.AllocID();

@@ -1,3 +1,4 @@
+import type { Timer } from '@footlight/platform';
 import x11, { type WindowAttributes, type XDamage, type XEvent, type XProperty } from 'x11';
 import type { XConnection } from './x-connection.ts';
 
@@ -7,13 +8,18 @@ const VIEWABLE = 2;
 const INPUT_OUTPUT = 1;
 /** A damage this soon after mapping is the server's painting of the background. */
 const BACKGROUND_MS = 50;
+/**
+ * Interval of the reads of windows that reported no damage; the person sees the picture, so a tenth of a second
+ * is enough.
+ */
 const POLL_MS = 100;
 /** Rows read at a time in the search for a second colour. */
 const BAND_ROWS = 64;
 /** Reads of a window's picture (count); later drawing is seen as damage. */
-const MAX_LOOKS = 4;
+const MAX_READS = 4;
 /** Windows observed (count). */
 const MAX_CANDIDATES = 32;
+/** Pixels. Smaller windows are helpers of toolkits, which are mapped and never seen. */
 const MIN_SIDE = 16;
 const ZPIXMAP = 2;
 const ALL_PLANES = 0xffffffff;
@@ -24,16 +30,18 @@ interface Candidate {
   window: number;
   damage: number;
   sinceMs: number;
-  looks: number;
-  looking: boolean;
+  reads: number;
+  isReading: boolean;
 }
 
 /**
  * Detects the first drawing of an app's window: a mapped window with a name shows more than one colour, or is drawn
- * into after its background was painted. The window manager's own windows have no name and do not count. Reports
- * once, then releases everything.
+ * into after its background was painted. The window manager's own windows have no name and do not count.
  *
  * A closed window is forgotten at once, because the server may reuse its id for the next client.
+ *
+ * watching → presented (reported once) or closed. Both free timer, listener, damage objects and event masks; the
+ * connection is the screen's.
  */
 export class XPresented {
   readonly #x: XConnection;
@@ -43,7 +51,7 @@ export class XPresented {
   readonly #seen = new Set<number>();
   /** Existing windows, which do not count. */
   readonly #others: Set<number>;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Timer;
   readonly #onEvent = (event: XEvent) => this.#handle(event);
   #scanning = false;
   #scanAgain = false;
@@ -56,19 +64,19 @@ export class XPresented {
     this.#onPresented = onPresented;
     x.client.on('event', this.#onEvent);
     x.client.ChangeWindowAttributes(x.root, { eventMask: x11.eventMask.SubstructureNotify });
-    this.#timer = setInterval(() => this.#poll(), POLL_MS);
+    this.#timer = x.clock.setInterval(() => this.#poll(), POLL_MS);
     this.#scan();
   }
 
   /** @throws when the display has no DAMAGE */
   static async open(x: XConnection, onPresented: () => void): Promise<XPresented> {
-    const damage = await x.ask<XDamage>((callback) => x.client.require('damage', callback));
+    const damage = await x.request<XDamage>((callback) => x.client.require('damage', callback));
     return new XPresented(x, damage, onPresented, new Set());
   }
 
   /** The same for new windows only; existing ones belong to another app. */
   static async openForNew(x: XConnection, onPresented: () => void): Promise<XPresented> {
-    const damage = await x.ask<XDamage>((callback) => x.client.require('damage', callback));
+    const damage = await x.request<XDamage>((callback) => x.client.require('damage', callback));
     const standing = new Set<number>();
     await collect(x, x.root, DEPTH, standing);
     return new XPresented(x, damage, onPresented, standing);
@@ -77,7 +85,7 @@ export class XPresented {
   close(): void {
     if (this.#done) return;
     this.#done = true;
-    clearInterval(this.#timer);
+    this.#timer.cancel();
     this.#x.client.removeListener('event', this.#onEvent);
     if (this.#x.closed) return;
     for (const { damage } of this.#candidates.values()) this.#damage.Destroy(damage);
@@ -95,7 +103,7 @@ export class XPresented {
     for (const candidate of this.#candidates.values()) {
       if (candidate.damage !== event.damage) continue;
       this.#damage.Subtract(candidate.damage, 0, 0);
-      if (performance.now() - candidate.sinceMs >= BACKGROUND_MS) this.#finish();
+      if (this.#x.clock.monotonicMs() - candidate.sinceMs >= BACKGROUND_MS) this.#finish();
     }
   }
 
@@ -117,7 +125,7 @@ export class XPresented {
   }
 
   async #walk(parent: number, levels: number): Promise<void> {
-    const tree = await this.#x.ask<{ children: number[] }>((callback) =>
+    const tree = await this.#x.request<{ children: number[] }>((callback) =>
       this.#x.client.QueryTree(parent, callback),
     );
     for (const window of tree.children) {
@@ -132,7 +140,7 @@ export class XPresented {
     if (this.#others.has(window)) return;
     if (this.#seen.has(window) || this.#seen.size >= MAX_CANDIDATES * 8) return;
     if (this.#candidates.size >= MAX_CANDIDATES) return;
-    const attributes = await this.#x.ask<WindowAttributes>((callback) =>
+    const attributes = await this.#x.request<WindowAttributes>((callback) =>
       this.#x.client.GetWindowAttributes(window, callback),
     );
     if (attributes.mapState !== VIEWABLE || attributes.klass !== INPUT_OUTPUT) return;
@@ -142,15 +150,15 @@ export class XPresented {
     watchEnd(this.#x, window);
     const damage = this.#x.client.AllocID();
     this.#damage.Create(damage, window, this.#damage.ReportLevel.NonEmpty);
-    const candidate = { window, damage, sinceMs: performance.now(), looks: 0, looking: false };
+    const candidate = { window, damage, sinceMs: this.#x.clock.monotonicMs(), reads: 0, isReading: false };
     this.#candidates.set(window, candidate);
-    this.#look(candidate);
+    this.#readPicture(candidate);
   }
 
   async #namesItself(window: number): Promise<boolean> {
     const { WM_CLASS, WM_NAME } = this.#x.client.atoms;
     for (const name of [WM_CLASS, WM_NAME]) {
-      const property = await this.#x.ask<XProperty>((callback) =>
+      const property = await this.#x.request<XProperty>((callback) =>
         this.#x.client.GetProperty(0, window, name, 0, 0, 16, callback),
       );
       if (property.type !== 0) return true;
@@ -161,7 +169,7 @@ export class XPresented {
   #poll(): void {
     // A window in the window manager's frame is mapped without an event of the root.
     this.#scan();
-    for (const candidate of this.#candidates.values()) this.#look(candidate);
+    for (const candidate of this.#candidates.values()) this.#readPicture(candidate);
   }
 
   #forget(window: number): void {
@@ -174,13 +182,13 @@ export class XPresented {
   }
 
   /** Drawing before the damage was watched is visible only in the picture. */
-  #look(candidate: Candidate): void {
-    if (candidate.looking || candidate.looks >= MAX_LOOKS) return;
-    candidate.looking = true;
-    candidate.looks++;
+  #readPicture(candidate: Candidate): void {
+    if (candidate.isReading || candidate.reads >= MAX_READS) return;
+    candidate.isReading = true;
+    candidate.reads++;
     this.#showsSomething(candidate.window)
       .then((shows) => {
-        candidate.looking = false;
+        candidate.isReading = false;
         if (shows) this.#finish();
       })
       .catch(() => this.#forget(candidate.window));
@@ -188,14 +196,14 @@ export class XPresented {
 
   /** Whether a window shows more than one colour. @throws when it is not fully on the display, or closed */
   async #showsSomething(window: number): Promise<boolean> {
-    const { width, height } = await this.#x.ask<{ width: number; height: number }>((callback) =>
+    const { width, height } = await this.#x.request<{ width: number; height: number }>((callback) =>
       this.#x.client.GetGeometry(window, callback),
     );
     if (width < MIN_SIDE || height < MIN_SIDE) return false;
     let first: number | null = null;
     for (let y = 0; y < height && !this.#done; y += BAND_ROWS) {
       const rows = Math.min(BAND_ROWS, height - y);
-      const { data } = await this.#x.ask<{ data: Buffer }>((callback) =>
+      const { data } = await this.#x.request<{ data: Buffer }>((callback) =>
         this.#x.client.GetImage(ZPIXMAP, window, 0, y, width, rows, ALL_PLANES, callback),
       );
       for (let at = 0; at + 4 <= data.length; at += 4) {
@@ -221,7 +229,7 @@ function watchEnd(x: XConnection, window: number): void {
 
 /** All windows down to that depth, with subscriptions to their end. */
 async function collect(x: XConnection, parent: number, levels: number, into: Set<number>): Promise<void> {
-  const tree = await x.ask<{ children: number[] }>((callback) => x.client.QueryTree(parent, callback));
+  const tree = await x.request<{ children: number[] }>((callback) => x.client.QueryTree(parent, callback));
   for (const window of tree.children) {
     into.add(window);
     watchEnd(x, window);

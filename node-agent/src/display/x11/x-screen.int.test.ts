@@ -1,3 +1,4 @@
+import { systemClock } from '@footlight/platform';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestDisplay, type TestDisplay } from '../../media/testing/display.ts';
 import { XConnection } from './x-connection.ts';
@@ -7,7 +8,7 @@ let display: TestDisplay;
 let x: XConnection;
 beforeAll(async () => {
   display = await startTestDisplay(1280, 720);
-  x = await XConnection.open(display.name, () => undefined);
+  x = await XConnection.open(display.name, systemClock, () => undefined);
 });
 afterAll(async () => {
   x?.close();
@@ -15,7 +16,7 @@ afterAll(async () => {
 });
 
 const size = async () => {
-  const { width, height } = await x.ask<{ width: number; height: number }>((callback) =>
+  const { width, height } = await x.request<{ width: number; height: number }>((callback) =>
     x.client.GetGeometry(x.root, callback),
   );
   return [width, height];
@@ -47,7 +48,7 @@ test('the scale stands where toolkits look for it', async () => {
   const screen = await XScreenSize.open(x);
   await screen.setScale(1.5);
   const property = await x.atom('RESOURCE_MANAGER');
-  const { data } = await x.ask<{ data: Buffer }>((callback) =>
+  const { data } = await x.request<{ data: Buffer }>((callback) =>
     x.client.GetProperty(0, x.root, property, 0, 0, 64, callback),
   );
   expect(data.toString()).toBe('Xft.dpi:\t144\n');

@@ -16,10 +16,11 @@ const MM_PER_INCH = 25.4;
 const NAMED_HZ = 60;
 
 /**
- * Changes the size of a virtual screen while apps draw.
+ * Changes the size of a virtual screen while apps draw. Sizes are pixels.
  *
  * Xvfb has one output and accepts any size up to its initial one. A screen must not be smaller than its output's
- * picture, so the output is off during the change.
+ * picture, so the output is off during the change. One change at a time. Holds nothing to free: modes end with the
+ * display.
  * Source: X RandR protocol 1.5, RRSetScreenSize, RRCreateMode, RRSetCrtcConfig.
  */
 export class XScreenSize {
@@ -33,11 +34,11 @@ export class XScreenSize {
 
   /** @throws when the display has no RandR */
   static async open(x: XConnection): Promise<XScreenSize> {
-    return new XScreenSize(x, await x.ask<XRandr>((callback) => x.client.require('randr', callback)));
+    return new XScreenSize(x, await x.request<XRandr>((callback) => x.client.require('randr', callback)));
   }
 
   async size(): Promise<ScreenSize> {
-    const { width, height } = await this.#x.ask<ScreenSize>((callback) =>
+    const { width, height } = await this.#x.request<ScreenSize>((callback) =>
       this.#x.client.GetGeometry(this.#x.root, callback),
     );
     return { width, height };
@@ -74,7 +75,7 @@ export class XScreenSize {
   }
 
   #resources(): Promise<RandrResources> {
-    return this.#x.ask((callback) => this.#randr.GetScreenResources(this.#x.root, callback));
+    return this.#x.request((callback) => this.#randr.GetScreenResources(this.#x.root, callback));
   }
 
   /** Shows a mode on the only output, or nothing. @param mode 0 = off */
@@ -82,7 +83,7 @@ export class XScreenSize {
     const [crtc] = resources.crtcs;
     const [output] = resources.outputs;
     if (crtc === undefined || output === undefined) throw new Error('the display has no output');
-    const { status } = await this.#x.ask<{ status: number }>((callback) =>
+    const { status } = await this.#x.request<{ status: number }>((callback) =>
       this.#randr.SetCrtcConfig(
         crtc,
         CURRENT_TIME,
@@ -101,7 +102,7 @@ export class XScreenSize {
   async #mode({ modeinfos, outputs }: RandrResources, { width, height }: ScreenSize): Promise<number> {
     const known = modeinfos.find((mode) => mode.width === width && mode.height === height);
     if (known) return known.id;
-    const made = await this.#x.ask<number>((callback) =>
+    const made = await this.#x.request<number>((callback) =>
       this.#randr.CreateMode(
         this.#x.root,
         {

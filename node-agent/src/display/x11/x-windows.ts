@@ -1,3 +1,4 @@
+import type { Timer } from '@footlight/platform';
 import x11, { type WindowAttributes, type XEvent, type XProperty } from 'x11';
 import type { XConnection } from './x-connection.ts';
 import type { ScreenSize } from './x-screen.ts';
@@ -5,7 +6,7 @@ import type { ScreenSize } from './x-screen.ts';
 const PROPERTY_NOTIFY = 28;
 const VIEWABLE = 2;
 /** Debounce of events; also the interval of reads while an app keeps changing its windows. */
-const LOOK_PERIOD_MS = 100;
+const READ_PERIOD_MS = 100;
 /** Windows read (count); further ones are ignored. */
 const MAX_WINDOWS = 32;
 /** WM_SIZE_HINTS: flags, then 18 numbers; smallest and largest size are the 5th to 8th. Source: ICCCM, 4.1.2.3. */
@@ -28,14 +29,17 @@ export interface ShownWindow {
  * Follows the windows that the window manager shows. Has its own connection, because event masks belong to a
  * connection and others select events on the same windows. Without a window manager (_NET_CLIENT_LIST) no window is
  * shown.
+ *
+ * resting → (an event) → waiting for READ_PERIOD_MS → reading → resting. Owner: SessionWindows. close() frees the timer
+ * and the connection, and no change follows.
  */
 export class XWindows {
   readonly #x: XConnection;
   readonly #atoms: Readonly<Record<AtomName, number>>;
   readonly #onChange: (windows: readonly ShownWindow[]) => void;
   readonly #followed = new Set<number>();
-  #timer: NodeJS.Timeout | null = null;
-  #looking = false;
+  #timer: Timer | null = null;
+  #isReading = false;
   #closed = false;
   #last = '';
 
@@ -49,7 +53,7 @@ export class XWindows {
     this.#onChange = onChange;
     x.client.on('event', (event) => this.#handle(event));
     x.client.ChangeWindowAttributes(x.root, { eventMask: x11.eventMask.PropertyChange });
-    this.#lookSoon();
+    this.#readSoon();
   }
 
   /** @param x owned and closed by this object */
@@ -60,28 +64,28 @@ export class XWindows {
 
   close(): void {
     this.#closed = true;
-    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#x.close();
   }
 
   #handle(event: XEvent): void {
     // Toolkits change other properties with every key, such as the time of the last one.
     const isOther = event.type === PROPERTY_NOTIFY && !Object.values(this.#atoms).includes(event.atom ?? 0);
-    if (!isOther) this.#lookSoon();
+    if (!isOther) this.#readSoon();
   }
 
-  #lookSoon(): void {
+  #readSoon(): void {
     if (this.#closed || this.#timer) return;
-    this.#timer = setTimeout(() => {
+    this.#timer = this.#x.clock.setTimeout(() => {
       this.#timer = null;
-      if (this.#looking) this.#lookSoon();
-      else void this.#look();
-    }, LOOK_PERIOD_MS);
+      if (this.#isReading) this.#readSoon();
+      else void this.#read();
+    }, READ_PERIOD_MS);
   }
 
   /** Never throws: others report a display without an answer. */
-  async #look(): Promise<void> {
-    this.#looking = true;
+  async #read(): Promise<void> {
+    this.#isReading = true;
     try {
       const shown = await this.#shown();
       const text = JSON.stringify(shown);
@@ -92,7 +96,7 @@ export class XWindows {
     } catch {
       // The next event causes another read.
     } finally {
-      this.#looking = false;
+      this.#isReading = false;
     }
   }
 
@@ -113,8 +117,8 @@ export class XWindows {
   async #window(id: number): Promise<ShownWindow | null> {
     const { client } = this.#x;
     const [attributes, geometry, hints, types, owner] = await Promise.all([
-      this.#x.ask<WindowAttributes>((callback) => client.GetWindowAttributes(id, callback)),
-      this.#x.ask<ScreenSize>((callback) => client.GetGeometry(id, callback)),
+      this.#x.request<WindowAttributes>((callback) => client.GetWindowAttributes(id, callback)),
+      this.#x.request<ScreenSize>((callback) => client.GetGeometry(id, callback)),
       this.#property(id, this.#atoms.WM_NORMAL_HINTS, HINT_WORDS),
       this.#property(id, this.#atoms._NET_WM_WINDOW_TYPE, MAX_WINDOWS),
       this.#property(id, this.#atoms.WM_TRANSIENT_FOR, 1),
@@ -128,7 +132,7 @@ export class XWindows {
   }
 
   #property(window: number, name: number, length: number): Promise<XProperty> {
-    return this.#x.ask((callback) => this.#x.client.GetProperty(0, window, name, 0, 0, length, callback));
+    return this.#x.request((callback) => this.#x.client.GetProperty(0, window, name, 0, 0, length, callback));
   }
 }
 

@@ -1,16 +1,10 @@
-import { rootCertificates } from 'node:tls';
-import { ManualClock } from '@footlight/platform/testing';
 import { backoffMs } from '@footlight/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AckStore } from './ack-store.ts';
 import { decideCredential, decideRedial, retryAfterMs } from './backoff.ts';
-import { ClockPairs } from './clock-pairs.ts';
-import { isPlainRemote, trustedCertificates } from './dial.ts';
-import { WindowCounter } from './window-counter.ts';
 
 describe('when to dial again', () => {
-  test('0.5 s doubling to 4 s, between half and the whole of it', () => {
+  test('the delay doubles from 0.5 s to 4 s, and its jitter takes away at most half', () => {
     expect([0, 1, 2, 3, 4, 40].map((attempt) => backoffMs(attempt, 1))).toEqual([
       500, 1_000, 2_000, 4_000, 4_000, 4_000,
     ]);
@@ -82,7 +76,7 @@ describe('when to dial again', () => {
   });
 });
 
-describe('what to show', () => {
+describe('which credential to show', () => {
   test.each([
     [{ hasSecret: false, hasToken: false, unauthorizedInRow: 0, sinceEnrollMs: null }, 'none'],
     [{ hasSecret: false, hasToken: true, unauthorizedInRow: 0, sinceEnrollMs: 5 }, 'enroll'],
@@ -94,74 +88,4 @@ describe('what to show', () => {
   ] as const)('%j → %s', (facts, shown) => {
     expect(decideCredential(facts)).toBe(shown);
   });
-});
-
-describe('stored acks', () => {
-  test('one effect per id, also while it is being decided', async () => {
-    const store = new AckStore(new ManualClock());
-    let effects = 0;
-    const decide = async () => {
-      effects += 1;
-      return { ok: true } as const;
-    };
-    await Promise.all([store.once('a', decide), store.once('a', decide)]);
-    await store.once('a', decide);
-    expect(effects).toBe(1);
-  });
-
-  test('512 of them, for ten minutes', async () => {
-    const clock = new ManualClock();
-    const store = new AckStore(clock);
-    for (let count = 0; count < 600; count++) await store.once(String(count), async () => ({ ok: true }));
-    expect(store.size).toBe(512);
-    clock.advance(600_001);
-    await store.once('new', async () => ({ ok: true }));
-    expect(store.size).toBe(1);
-  });
-});
-
-describe('clock pairs', () => {
-  test('the smallest round trip of the last twelve', () => {
-    const pairs = new ClockPairs();
-    expect(pairs.best()).toBeNull();
-    pairs.add(1_000, 2_005, 1_010);
-    expect(pairs.best()).toEqual({ offset_ms: 1_000, rtt_ms: 10 });
-    for (let count = 0; count < 12; count++) pairs.add(0, 50, 40);
-    expect(pairs.best()).toEqual({ offset_ms: 30, rtt_ms: 40 });
-  });
-
-  test('a clock that was set back gives no pair', () => {
-    const pairs = new ClockPairs();
-    pairs.add(1_000, 1_000, 900);
-    expect(pairs.best()).toBeNull();
-  });
-});
-
-test('twenty malformed messages within a minute are too many; spread out they are not', () => {
-  const clock = new ManualClock();
-  const counter = new WindowCounter(clock, 20, 60_000);
-  const hits = Array.from({ length: 20 }, () => counter.hit());
-  expect(hits.indexOf(true)).toBe(19);
-  const slow = new WindowCounter(clock, 20, 60_000);
-  const spread = Array.from({ length: 60 }, () => {
-    clock.advance(4_000);
-    return slow.hit();
-  });
-  expect(spread).not.toContain(true);
-});
-
-test.each([
-  ['http://control.example:8080', true],
-  ['http://10.0.0.7:8080', true],
-  ['http://127.0.0.1:8080', false],
-  ['http://[::1]:8080', false],
-  ['http://localhost:8080', false],
-  ['https://control.example:8443', false],
-])('%s is plain and remote: %s', (url, remote) => {
-  expect(isPlainRemote(new URL(url))).toBe(remote);
-});
-
-test('a certificate is trusted for Node’s own list, the system’s and SERVICE_CONTROL_CA', () => {
-  expect(trustedCertificates('ours', 'the system’s')).toEqual([...rootCertificates, 'the system’s', 'ours']);
-  expect(trustedCertificates(null, null)).toEqual(rootCertificates);
 });

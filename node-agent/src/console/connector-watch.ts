@@ -2,7 +2,8 @@ import type { Clock, Timer } from '@footlight/platform';
 import type { ConsoleCapabilities } from '@footlight/protocol/agent';
 import type { Displays } from './displays.ts';
 
-const LOOK_MS = 2_000;
+/** A person who plugs in a display waits for it to light up anyway; a look reads a few files of sysfs. */
+const READ_PERIOD_MS = 2_000;
 
 /**
  * Detects plugged and unplugged displays and devices by polling a few small files, which needs no kernel events and
@@ -10,16 +11,16 @@ const LOOK_MS = 2_000;
  *
  * Owns one timer, from the first `read` to `close`.
  */
-export class DisplayWatch {
+export class ConnectorWatch {
   readonly #displays: Displays;
   readonly #timer: Timer;
   #last: ConsoleCapabilities | null = null;
-  #looking = false;
+  #isReading = false;
 
   /** @param changed called after each poll that differs from the last report */
   constructor(deps: { displays: Displays; clock: Clock; changed: () => void }) {
     this.#displays = deps.displays;
-    this.#timer = deps.clock.setInterval(() => void this.#look(deps.changed), LOOK_MS);
+    this.#timer = deps.clock.setInterval(() => void this.#read(deps.changed), READ_PERIOD_MS);
   }
 
   /** Reads the current state for a report. */
@@ -32,16 +33,16 @@ export class DisplayWatch {
     this.#timer.cancel();
   }
 
-  async #look(changed: () => void): Promise<void> {
-    if (this.#last === null || this.#looking) return;
-    this.#looking = true;
+  async #read(changed: () => void): Promise<void> {
+    if (this.#last === null || this.#isReading) return;
+    this.#isReading = true;
     try {
       const now = await this.#displays.read();
       if (JSON.stringify(now) !== JSON.stringify(this.#last)) changed();
     } catch {
       // An unreadable file is read again at the next poll.
     } finally {
-      this.#looking = false;
+      this.#isReading = false;
     }
   }
 }

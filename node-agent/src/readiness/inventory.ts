@@ -2,31 +2,32 @@ import { constants } from 'node:fs';
 import { freemem, loadavg, userInfo } from 'node:os';
 import type { Clock, Logger } from '@footlight/platform';
 import type { Codec, EncoderFamily } from '@footlight/protocol';
-import type { Capacity, Gpu, Heartbeat, KnobValue, Readiness } from '@footlight/protocol/agent';
+import type { Capacity, Gpu, Heartbeat, Readiness, SettingValue } from '@footlight/protocol/agent';
 import type { AgentConfig } from '../config/environment.ts';
 import { homeRootOf } from '../config/environment.ts';
 import type { HostSettings } from '../config/host-settings.ts';
-import { knobBaseline } from '../config/knobs.ts';
+import { settingBaseline } from '../config/setting-values.ts';
 import { UINPUT_PATH } from '../input/device-file.ts';
 import type { ClockPair } from '../link/clock-pairs.ts';
+import { isAllowed } from '../linux/access.ts';
 import { type EncoderProbeResult, probeEncoders } from '../media/encode/encoder-probe.ts';
-import { type AppNetworkFact, type ConsoleFacts, readinessChecks } from '../readiness/checks.ts';
+import { type FoundGpu, type GpuProbe, probeGpus } from '../probe/gpus.ts';
+import { type HostFacts, HostFactsProbe } from '../probe/host-facts.ts';
+import { queryNvidia } from '../probe/nvidia.ts';
+import { encodeSlots } from '../probe/slots.ts';
+import { isPastaInstalled, pastaProblem } from '../runtime/network/app-network.ts';
+import { deviceGroup } from '../runtime/process.ts';
+import { type AppNetworkFact, type ConsoleFacts, readinessChecks } from './checks.ts';
 import {
   areLimitsEnforceable,
   diskOf,
-  isAllowed,
   isWritable,
   mdnsProblem,
   missingPrograms,
   reachableAddresses,
-} from '../readiness/facts.ts';
-import { askFirewall, decideFirewall, viewerPorts } from '../readiness/firewall.ts';
-import { isPastaInstalled, pastaProblem } from '../runtime/network/app-network.ts';
-import { deviceGroup } from '../runtime/process.ts';
-import { type FoundGpu, type GpuProbe, probeGpus } from './gpus.ts';
-import { type HostFacts, HostFactsProbe } from './host-facts.ts';
-import { queryNvidia } from './nvidia.ts';
-import { encodeSlots } from './slots.ts';
+} from './facts.ts';
+import { readFirewall, viewerPorts } from './firewall.ts';
+import { decideFirewall } from './firewall-verdict.ts';
 
 const CODECS = ['h264', 'h265', 'av1'] as const;
 
@@ -72,7 +73,7 @@ export class Inventory {
     this.#probe = await probeGpus(cpuModel);
     this.#encoders = await probeEncoders(
       this.#probe.gpus.map(({ index, vendor, renderNode }) => ({ index, vendor, render_node: renderNode })),
-      { settings: this.#settings.forSessions },
+      { clock: this.#clock, settings: this.#settings.forSessions },
     );
     const works = this.#encoders.encoders.filter(({ available }) => available);
     this.#logger.info(
@@ -103,11 +104,11 @@ export class Inventory {
 
   /** Whether the home root comes from this host's environment. */
   get ownsHomeRoot(): boolean {
-    return this.homeRoot === homeRootOf(this.#config, knobBaseline(this.#config.knobs));
+    return this.homeRoot === homeRootOf(this.#config, settingBaseline(this.#config.hostSettings));
   }
 
   /** Settings of a session that is launched now. */
-  get settings(): Record<string, KnobValue> {
+  get settings(): Record<string, SettingValue> {
     return this.#settings.forSessions;
   }
 
@@ -193,7 +194,11 @@ export class Inventory {
   /** Repeats all checks and logs new failures. */
   async refreshReadiness(clock: ClockPair | null, console: ConsoleFacts = NO_CONSOLE): Promise<Readiness[]> {
     const config = this.#config;
-    const [mdns, answers, appNetwork] = await Promise.all([mdnsProblem(), askFirewall(), this.#appNetwork()]);
+    const [mdns, answers, appNetwork] = await Promise.all([
+      mdnsProblem(),
+      readFirewall(),
+      this.#appNetwork(),
+    ]);
     const firewall = decideFirewall(answers, viewerPorts(config.mediaPorts));
     if (firewall.kind === 'unanswered' && firewall.why !== null)
       this.#logger.info({ why: firewall.why }, 'readiness.firewall_unanswered');

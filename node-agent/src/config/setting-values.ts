@@ -1,0 +1,58 @@
+/** Merges host settings from the environment and from the control plane's overrides. */
+import {
+  HOST_SETTINGS,
+  isSettingValue,
+  type SettingValue,
+  settingExpectation,
+} from '@footlight/protocol/agent';
+
+export type SettingValues = ReadonlyMap<string, SettingValue>;
+
+/**
+ * Overlays the baseline with the control plane's overrides.
+ *
+ * Pure. Unknown keys are ignored; a bad value keeps the baseline and is listed in `rejected`.
+ */
+export function overlaySettings(
+  baseline: SettingValues,
+  overrides: Readonly<Record<string, unknown>>,
+): { values: Map<string, SettingValue>; rejected: string[] } {
+  const values = new Map(baseline);
+  const rejected: string[] = [];
+  for (const setting of HOST_SETTINGS) {
+    if (!Object.hasOwn(overrides, setting.key)) continue;
+    const value = overrides[setting.key];
+    if (isSettingValue(setting, value)) values.set(setting.key, value);
+    else rejected.push(`${setting.key}: expected ${settingExpectation(setting)}`);
+  }
+  return { values, rejected };
+}
+
+/** Defaults overlaid with values of the environment. */
+export function settingBaseline(
+  fromEnvironment: Readonly<Record<string, SettingValue>>,
+): Map<string, SettingValue> {
+  return new Map(
+    HOST_SETTINGS.map((setting) => [
+      setting.key,
+      Object.hasOwn(fromEnvironment, setting.key)
+        ? (fromEnvironment[setting.key] as SettingValue)
+        : setting.default,
+    ]),
+  );
+}
+
+/**
+ * The rate control mode in force: abr_mode if the environment or an override sets it, else off while abr_enabled is
+ * false.
+ */
+export function rateModeInForce(
+  values: SettingValues,
+  fromEnvironment: Readonly<Record<string, SettingValue>>,
+  overrides: Readonly<Record<string, unknown>>,
+): SettingValue {
+  const mode = values.get('abr_mode') ?? null;
+  // A refused override does not count.
+  const isSet = Object.hasOwn(fromEnvironment, 'abr_mode') || overrides.abr_mode === mode;
+  return isSet || values.get('abr_enabled') !== false ? mode : 'off';
+}

@@ -1,0 +1,54 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { expect, test } from 'vitest';
+import { describeTouchScreen } from './touch-screen.ts';
+import { EV, KEY, PROPERTY, UI } from './uinput-layout.ts';
+import { deviceFilter } from './virtual-device.ts';
+import { describePad } from './virtual-pad.ts';
+
+const { EPERM, ENOTTY } = constants.errno;
+const REL = 2;
+const KEY_A = 30;
+const BUTTON_LEFT = 0x110;
+const BUTTON_SOUTH = 0x130;
+
+/** What the kernel answers a process behind that filter, on a file that is no device: ENOTTY when it may ask. */
+function answers(filter: Buffer, requests: readonly (readonly [request: number, value: number])[]): number[] {
+  const script = `${readFileSync(new URL('../runtime/confine.pl', import.meta.url), 'utf8')}
+    confine(shift @ARGV);
+    while (my ($request, $value) = splice @ARGV, 0, 2) { syscall(16, 0, $request + 0, $value + 0); print $! + 0, " "; }`;
+  const words = ['--no-new-privs', 'perl', '-e', script, '--', filter.toString('hex')];
+  const { stdout, stderr } = spawnSync('setpriv', [...words, ...requests.flat().map(String)], {
+    encoding: 'utf8',
+  });
+  if (stderr !== '') throw new Error(stderr);
+  return stdout.trim().split(' ').map(Number);
+}
+
+test('a process behind the filter of pads makes no keyboard, no mouse and no touch screen', () => {
+  const requests = [
+    [UI.setEvBit, EV.key],
+    [UI.setKeyBit, BUTTON_SOUTH],
+    [UI.setAbsBit, 0],
+    [UI.setKeyBit, KEY_A],
+    [UI.setKeyBit, BUTTON_LEFT],
+    [UI.setKeyBit, KEY.touch],
+    [UI.setEvBit, REL],
+    [UI.setPropBit, PROPERTY.direct],
+  ] as const;
+  const pad = describePad('');
+  const [may, mayNot] = [ENOTTY, EPERM];
+  expect(answers(deviceFilter([pad]), requests)).toEqual([
+    may,
+    may,
+    may,
+    mayNot,
+    mayNot,
+    mayNot,
+    mayNot,
+    mayNot,
+  ]);
+  const withTouch = deviceFilter([pad, describeTouchScreen('', 1, 1)]);
+  expect(answers(withTouch, requests)).toEqual([may, may, may, mayNot, mayNot, may, mayNot, may]);
+});

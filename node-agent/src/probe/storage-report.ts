@@ -1,0 +1,40 @@
+import type { StorageReport } from '@footlight/protocol/agent';
+
+const MIB = 1024 * 1024;
+/** File systems without user data, or not of this machine. */
+const PSEUDO =
+  /^(tmpfs|devtmpfs|overlay|squashfs|proc|sysfs|cgroup.*|fuse\.(?!ntfs).*|ramfs|efivarfs|autofs)$/;
+
+interface Disk {
+  fs: string;
+  type: string;
+  size: number;
+  available: number;
+  mount: string;
+}
+
+/** Real file systems, one row each, by the first mount point of a device. Pure. */
+export function storageOf(disks: readonly Disk[]): StorageReport[] {
+  const seen = new Set<string>();
+  return disks
+    .filter((disk) => !PSEUDO.test(disk.type) && disk.size > 0)
+    .filter(({ fs }) => !seen.has(fs) && seen.add(fs))
+    .slice(0, 32)
+    .map((disk) => ({
+      label: disk.fs.slice(-64),
+      path: disk.mount,
+      total_mb: Math.floor(disk.size / MIB),
+      available_mb: Math.floor(disk.available / MIB),
+    }));
+}
+
+/** Whether the disks changed by 1 GiB or 1 %, which is worth a report. Pure. */
+export function storageMoved(before: readonly StorageReport[], after: readonly StorageReport[]): boolean {
+  if (before.length !== after.length) return true;
+  return after.some((disk, index) => {
+    const old = before[index];
+    if (!old || old.path !== disk.path || old.total_mb !== disk.total_mb) return true;
+    const movedMb = Math.abs(disk.available_mb - old.available_mb);
+    return movedMb >= 1024 || movedMb >= disk.total_mb / 100;
+  });
+}

@@ -1,0 +1,136 @@
+import { errorText } from '@footlight/platform';
+import { readIptablesSave } from './iptables.ts';
+import { type NftInput, readNftRuleset } from './nftables.ts';
+import { filteredPorts } from './packet-filter.ts';
+import { type PortSet, portWords } from './port-set.ts';
+
+/** Output of a tool. absent: not installed; refused: installed without an answer. */
+export type ToolAnswer =
+  | { kind: 'absent' }
+  | { kind: 'refused'; why: string }
+  | { kind: 'text'; text: string };
+
+export interface FirewallAnswers {
+  nft: ToolAnswer;
+  iptablesSave: ToolAnswer;
+  ip6tablesSave: ToolAnswer;
+  ufw: ToolAnswer;
+  firewalld: ToolAnswer;
+}
+
+/**
+ * Whether viewers' packets pass.
+ * unanswered: no tool is installed (why is null), or each refused to answer.
+ * unknown: a tool answered, but its rules cannot be judged; ports as text: those that viewers send to.
+ */
+export type Firewall =
+  | { kind: 'unanswered'; why: string | null }
+  | { kind: 'unknown'; why: string; ports: string }
+  | { kind: 'open' }
+  /** ports as text; where: the chain; remedy: the one command that opens them. */
+  | { kind: 'filtered'; ports: string; where: string; remedy: string };
+
+/** One chain that judges inbound packets. */
+interface Gate {
+  where: string;
+  filtered: PortSet;
+  /** The tool that owns the rules. */
+  owner: 'nft' | 'iptables' | 'ip6tables' | 'ufw' | 'firewalld';
+  /** For nft: family, table and chain. */
+  place: string;
+}
+
+/**
+ * Meaning of the answers for a viewer's first packet. Pure.
+ * @param wanted see `viewerPorts`
+ * Source: docs/hosts.md, "Readiness".
+ */
+export function decideFirewall(answers: FirewallAnswers, wanted: PortSet): Firewall {
+  const all = Object.values(answers);
+  if (!all.some(({ kind }) => kind === 'text')) {
+    return { kind: 'unanswered', why: all.find((answer) => answer.kind === 'refused')?.why ?? null };
+  }
+  const unknown = (why: string): Firewall => ({ kind: 'unknown', why, ports: portWords(wanted).join(', ') });
+  const raw = [answers.nft, answers.iptablesSave, answers.ip6tablesSave];
+  if (!raw.some(({ kind }) => kind === 'text')) {
+    const refused = raw.find((answer) => answer.kind === 'refused');
+    return unknown(refused?.why ?? 'neither nft nor iptables is installed, and only they say what is let in');
+  }
+  try {
+    return verdictOf(gatesOf(answers, wanted));
+  } catch (error) {
+    return unknown(`the rules cannot be read: ${errorText(error, 200)}`);
+  }
+}
+
+function verdictOf(gates: readonly Gate[]): Firewall {
+  const closed = gates.find(({ filtered }) => filtered.length > 0);
+  if (closed === undefined) return { kind: 'open' };
+  return {
+    kind: 'filtered',
+    ports: portWords(closed.filtered).join(', '),
+    where: closed.where,
+    remedy: remedyFor(closed),
+  };
+}
+
+/** Chains that judge inbound packets, IPv4 first. @throws for rules that only an absent tool could print */
+function gatesOf(answers: FirewallAnswers, wanted: PortSet): Gate[] {
+  const ufw = answers.ufw.kind === 'text' && answers.ufw.text.startsWith('Status: active');
+  const firewalld = answers.firewalld.kind === 'text' && answers.firewalld.text.trim() === 'running';
+  const gates: Gate[] = [];
+  const byIptables = new Set<string>();
+  for (const [family, program, answer] of [
+    ['ip', 'iptables', answers.iptablesSave],
+    ['ip6', 'ip6tables', answers.ip6tablesSave],
+  ] as const) {
+    if (answer.kind !== 'text') continue;
+    byIptables.add(family);
+    const table = readIptablesSave(answer.text);
+    if (table === null) continue;
+    gates.push({
+      where: `${program}, chain INPUT`,
+      filtered: filteredPorts(table, 'INPUT', wanted),
+      owner: ufw ? 'ufw' : firewalld ? 'firewalld' : program,
+      place: 'INPUT',
+    });
+  }
+  const inputs = answers.nft.kind === 'text' ? readNftRuleset(answers.nft.text) : [];
+  for (const input of inputs) {
+    const isIptables = input.table === 'filter' && input.chain === 'INPUT';
+    // iptables has already printed these rules more completely.
+    if (isIptables && byIptables.has(input.family)) continue;
+    if (input.isForeign) {
+      throw new Error(`table ${input.family} ${input.table} has rules of iptables, which is not installed`);
+    }
+    gates.push(nftGate(input, wanted, firewalld));
+  }
+  return gates;
+}
+
+function nftGate(input: NftInput, wanted: PortSet, firewalld: boolean): Gate {
+  const place = `${input.family} ${input.table} ${input.chain}`;
+  return {
+    where: `nftables, chain ${place}`,
+    filtered: filteredPorts(input.chains, input.chain, wanted),
+    owner: firewalld && input.table === 'firewalld' ? 'firewalld' : 'nft',
+    place,
+  };
+}
+
+/** One rule for exactly the closed ports, in the syntax of the tool that owns the rules. */
+function remedyFor({ owner, place, filtered }: Gate): string {
+  switch (owner) {
+    case 'ufw':
+      return `ufw allow ${portWords(filtered, ':').join(',')}/udp`;
+    case 'firewalld': {
+      const ports = portWords(filtered).map((port) => `--add-port=${port}/udp`);
+      return `firewall-cmd --permanent ${ports.join(' ')} && firewall-cmd --reload`;
+    }
+    case 'iptables':
+    case 'ip6tables':
+      return `${owner} -I ${place} -p udp -m multiport --dports ${portWords(filtered, ':').join(',')} -j ACCEPT`;
+    case 'nft':
+      return `nft insert rule ${place} udp dport { ${portWords(filtered).join(', ')} } accept`;
+  }
+}
