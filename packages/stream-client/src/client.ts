@@ -1,46 +1,39 @@
-/**
- * The shell around the state machine: applies its actions to sockets, connections, tracks and input, and feeds events
- * back. One queue keeps facts in order, so an action may cause the next fact without recursion.
- *
- * Owned here and freed by dispose(): socket, peers, picture, sound, input, meter, timers.
- */
 import { decodeInput } from '@footlight/protocol/input';
 import type { Ready } from '@footlight/protocol/signal';
-import { decide, publicState } from './core/machine.ts';
-import { type Action, type Fact, INITIAL, type Model, type TimerName } from './core/model.ts';
+import { type ClientAction, Driver } from './core/driver.ts';
 import { browserEnvironment, Cleanup } from './environment.ts';
 import { Emitter } from './events.ts';
 import { FirstFrameReport } from './first-frame.ts';
 import { ClipboardBridge } from './input/clipboard.ts';
 import { Controls } from './input/controls.ts';
 import { InputSender } from './input/sender.ts';
+import { AccessRequests } from './media/access.ts';
 import { applyControl } from './media/apply-control.ts';
 import { ControlLink } from './media/control-link.ts';
 import { CursorShapes } from './media/cursor.ts';
 import { greeting } from './media/greeting.ts';
 import { Peer } from './media/peer.ts';
 import { Picture, type ShownFrame } from './media/picture.ts';
-import { SignalingSocket, signalingUrl } from './media/socket.ts';
+import { SignalingSocket } from './media/socket.ts';
 import { Sound } from './media/sound.ts';
 import { ClockOffset } from './stats/clock-offset.ts';
 import { Meter } from './stats/meter.ts';
-import {
-  type AudioStatus,
-  type Environment,
-  type InputStatus,
-  SignalingRefused,
-  type StreamClient,
-  type StreamClientOptions,
-  type StreamEventName,
-  type StreamListener,
-  type StreamState,
-  type StreamStats,
-  type Timer,
-  type TraceEvent,
+import type {
+  AudioStatus,
+  Environment,
+  InputStatus,
+  StreamClient,
+  StreamClientOptions,
+  StreamEventName,
+  StreamListener,
+  StreamState,
+  StreamStats,
+  TraceEvent,
 } from './types.ts';
 
+/** Before `ready` names the stream's; the usual rate of displays. */
 const DEFAULT_FPS = 60;
-/** Queued control messages of a connection that is not shown yet. */
+/** Queued control messages of a connection that is not shown yet: twice the 128 cursor shapes that a page keeps. */
 const MAX_EARLY = 256;
 
 const PASTE_TOO_LONG = {
@@ -48,12 +41,20 @@ const PASTE_TOO_LONG = {
   text: 'The app did not get what you pasted: it is longer than 64 KiB',
 };
 
+/**
+ * The shell around the state machine: applies its actions to sockets, connections, tracks and input, and feeds events
+ * back as facts.
+ *
+ * States: index.ts. Owned here and freed by dispose(): driver, socket, peers, picture, sound, input, meter. A peer is
+ * freed earlier when the machine closes it.
+ */
 export class BrowserStreamClient implements StreamClient {
   readonly #options: StreamClientOptions;
   readonly #environment: Environment;
   readonly #emitter = new Emitter();
   readonly #cleanup = new Cleanup();
-  readonly #timers = new Map<TimerName, Timer>();
+  readonly #driver: Driver;
+  readonly #access: AccessRequests;
   readonly #peers = new Map<string, Peer>();
   readonly #clock = new ClockOffset();
   readonly #socket: SignalingSocket;
@@ -66,17 +67,10 @@ export class BrowserStreamClient implements StreamClient {
   readonly #controls: Controls;
   readonly #meter: Meter;
   readonly #firstFrame: FirstFrameReport;
-  #model: Model = INITIAL;
-  #state: StreamState = publicState(INITIAL);
-  #queue: Fact[] = [];
-  #deciding = false;
-  #disposed = false;
   #current: Peer | null = null;
   #ready: Ready | null = null;
   #stats: StreamStats | null = null;
   #size: { width: number; height: number } | null = null;
-  /** number of the newest token request, to detect late answers */
-  #access = 0;
 
   constructor(options: StreamClientOptions) {
     this.#options = options;
@@ -84,10 +78,18 @@ export class BrowserStreamClient implements StreamClient {
     this.#environment = environment;
     this.#emitter.subscribe(options);
     const { video, surface } = options;
+    this.#driver = new Driver(environment, {
+      perform: (action) => this.#perform(action),
+      onState: (state, before) => this.#onState(state, before),
+    });
+    this.#access = new AccessRequests(
+      () => options.connectSignaling(),
+      (fact) => this.#driver.dispatch(fact),
+    );
     this.#socket = new SignalingSocket(environment, {
-      onOpen: () => this.#dispatch({ type: 'socket_open' }),
-      onMessage: (message) => this.#dispatch({ type: 'message', message }),
-      onClose: (code) => this.#dispatch({ type: 'socket_closed', code }),
+      onOpen: () => this.#driver.dispatch({ type: 'socket_open' }),
+      onMessage: (message) => this.#driver.dispatch({ type: 'message', message }),
+      onClose: (code) => this.#driver.dispatch({ type: 'socket_closed', code }),
     });
     this.#sender = new InputSender(environment, (seq, sentMs) => this.#meter.clicks.press(seq, sentMs));
     this.#control = new ControlLink(environment, this.#sender);
@@ -98,7 +100,7 @@ export class BrowserStreamClient implements StreamClient {
       this.#control.send({ type: 'clipboard', text }),
     );
     this.#controls = new Controls(environment, this.#sender, surface, video, {
-      isLive: () => this.#model.picture,
+      isLive: () => this.#driver.model.picture,
       onGesture: () => void this.#clipboard.onGesture(),
       onPaste: (text) => this.#onPaste(text),
       onMenu: (source) => this.#emitter.emit('menu', { source }),
@@ -111,15 +113,15 @@ export class BrowserStreamClient implements StreamClient {
       clock: () => this.#clock.record,
       onStats: (stats) => this.#onStats(stats),
       onDecoded: () => this.#onDecoded(),
-      onStuck: () => this.#dispatch({ type: 'stuck', pc_id: this.#current?.pcId ?? '' }),
+      onStuck: () => this.#driver.dispatch({ type: 'stuck', pc_id: this.#current?.pcId ?? '' }),
       onFreeze: (gapMs) => this.#onFreeze(gapMs),
       onPlayoutChange: (from_ms, to_ms) => this.#trace('playout.changed', { from_ms, to_ms }),
     });
     this.#cleanup.listen(document, 'visibilitychange', () => {
       this.#meter.forgetInterval();
-      if (this.#model.active) this.#trace('client.visibility_changed', { hidden: document.hidden });
+      if (this.#driver.model.active) this.#trace('client.visibility_changed', { hidden: document.hidden });
     });
-    this.#cleanup.listen(window, 'online', () => this.#dispatch({ type: 'online' }));
+    this.#cleanup.listen(window, 'online', () => this.#driver.dispatch({ type: 'online' }));
     // A page that is left says bye, instead of holding the session's viewer until a time-out.
     this.#cleanup.listen(window, 'pagehide', (event) => {
       if (!(event as PageTransitionEvent).persisted) this.disconnect();
@@ -127,7 +129,7 @@ export class BrowserStreamClient implements StreamClient {
   }
 
   get state(): StreamState {
-    return this.#state;
+    return this.#driver.state;
   }
 
   get stats(): StreamStats | null {
@@ -151,15 +153,15 @@ export class BrowserStreamClient implements StreamClient {
   }
 
   connect(): void {
-    this.#dispatch({ type: 'connect' });
+    this.#driver.dispatch({ type: 'connect' });
   }
 
   disconnect(): void {
-    this.#dispatch({ type: 'disconnect' });
+    this.#driver.dispatch({ type: 'disconnect' });
   }
 
   renegotiate(): void {
-    this.#dispatch({ type: 'renegotiate' });
+    this.#driver.dispatch({ type: 'renegotiate' });
   }
 
   unmuteAudio(): Promise<boolean> {
@@ -223,10 +225,10 @@ export class BrowserStreamClient implements StreamClient {
   }
 
   dispose(): void {
-    if (this.#disposed) return;
+    if (this.#driver.isDisposed) return;
     this.#emitter.clear();
-    this.#dispatch({ type: 'disconnect' });
-    this.#disposed = true;
+    this.#driver.dispatch({ type: 'disconnect' });
+    this.#driver.dispose();
     this.#controls.dispose();
     this.#meter.dispose();
     this.#control.dispose();
@@ -237,48 +239,22 @@ export class BrowserStreamClient implements StreamClient {
     this.#socket.close(false);
     for (const peer of this.#peers.values()) peer.close();
     this.#peers.clear();
-    for (const timer of this.#timers.values()) timer.cancel();
-    this.#timers.clear();
     this.#cleanup.run();
   }
 
-  #dispatch(fact: Fact): void {
-    if (this.#disposed) return;
-    this.#queue.push(fact);
-    if (this.#deciding) return;
-    this.#deciding = true;
-    try {
-      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
-        const step = decide(this.#model, next, {
-          nowMs: this.#environment.monotonicMs(),
-          random: this.#environment.random(),
-        });
-        this.#model = step.model;
-        for (const action of step.actions) this.#perform(action);
-      }
-    } finally {
-      this.#deciding = false;
-    }
-    this.#tellState();
-  }
-
-  #tellState(): void {
-    const state = publicState(this.#model);
-    if (JSON.stringify(state) === JSON.stringify(this.#state)) return;
-    const before = this.#state;
-    this.#state = state;
+  #onState(state: StreamState, before: StreamState): void {
     if (before.kind === 'live' && state.kind !== 'live') {
       this.#controls.releaseAll();
-      this.#controls.pads.still();
+      this.#controls.pads.stopRumble();
     }
     if (state.kind === 'ended') this.#sound.closeMicrophone();
     this.#emitter.emit('state', state);
   }
 
-  #perform(action: Action): void {
+  #perform(action: ClientAction): void {
     switch (action.type) {
       case 'fetch_access':
-        void this.#fetchAccess();
+        void this.#access.request();
         return;
       case 'open_socket':
         this.#socket.open(action.url);
@@ -307,57 +283,22 @@ export class BrowserStreamClient implements StreamClient {
         return;
       case 'close_peer':
         this.#closePeer(action.pc_id);
-        return;
-      case 'set_timer':
-        this.#setTimer(action.name, action.ms);
-        return;
-      case 'clear_timer':
-        this.#timers.get(action.name)?.cancel();
-        this.#timers.delete(action.name);
     }
   }
 
-  #setTimer(name: TimerName, ms: number): void {
-    this.#timers.get(name)?.cancel();
-    const timer = this.#environment.setTimeout(() => {
-      this.#timers.delete(name);
-      this.#dispatch({ type: 'timer', name });
-    }, ms);
-    this.#timers.set(name, timer);
-  }
-
-  async #fetchAccess(): Promise<void> {
-    this.#access += 1;
-    const mine = this.#access;
-    const answer = (fact: Fact) => {
-      if (mine === this.#access) this.#dispatch(fact);
-    };
-    try {
-      const access = await this.#options.connectSignaling();
-      const url = signalingUrl(access, document.baseURI);
-      answer({ type: 'access', url, ice_servers: access.ice_servers ?? null });
-    } catch (error) {
-      if (error instanceof SignalingRefused) {
-        answer({ type: 'access_refused', reason: error.reason, code: error.code, message: error.message });
-      } else {
-        answer({ type: 'access_failed' });
-      }
-    }
-  }
-
-  #buildPeer({ offer, ice_servers }: Extract<Action, { type: 'build_peer' }>): void {
+  #buildPeer({ offer, ice_servers }: Extract<ClientAction, { type: 'build_peer' }>): void {
     let connectionState: RTCPeerConnectionState = 'new';
     const peer = new Peer(this.#environment, offer, ice_servers, {
       onState: (from, state) => {
         this.#trace('webrtc.state_changed', { kind: 'connection', from: connectionState, to: state });
         connectionState = state;
-        this.#dispatch({ type: 'peer_state', pc_id: from.pcId, state });
+        this.#driver.dispatch({ type: 'peer_state', pc_id: from.pcId, state });
       },
       onIceState: (_peer, from, to) => this.#trace('webrtc.state_changed', { kind: 'ice', from, to }),
       onAnswer: (from, sdp) => this.#socket.send({ type: 'answer', pc_id: from.pcId, sdp }),
       onCandidate: (from, candidate, mid) =>
         this.#socket.send({ type: 'candidate', pc_id: from.pcId, candidate, mid }),
-      onUnusable: (from, why) => this.#dispatch({ type: 'peer_unusable', pc_id: from.pcId, why }),
+      onUnusable: (from, why) => this.#driver.dispatch({ type: 'peer_unusable', pc_id: from.pcId, why }),
       onChannelOpen: (from, name) => {
         if (name === 'control') this.#greet(from);
       },
@@ -445,7 +386,7 @@ export class BrowserStreamClient implements StreamClient {
       cursor: this.#cursor,
       clipboard: this.#clipboard,
       controls: this.#controls,
-      onBye: (reason) => this.#dispatch({ type: 'control_bye', pc_id: peer.pcId, reason }),
+      onBye: (reason) => this.#driver.dispatch({ type: 'control_bye', pc_id: peer.pcId, reason }),
     });
   }
 
@@ -458,7 +399,7 @@ export class BrowserStreamClient implements StreamClient {
   #onDecoded(): void {
     const { video } = this.#options;
     // A hidden page gets no frame callbacks, and some browsers have none.
-    if (!this.#picture.tellsFrames || document.hidden) {
+    if (!this.#picture.reportsFrames || document.hidden) {
       this.#size ??= { width: video.videoWidth, height: video.videoHeight };
       this.#seen();
     }
@@ -466,10 +407,11 @@ export class BrowserStreamClient implements StreamClient {
 
   #seen(): void {
     const current = this.#current;
-    if (current === null || (this.#model.picture && this.#model.current?.lost === false)) return;
-    const isFirst = !this.#model.had_picture;
-    this.#dispatch({ type: 'frame', pc_id: current.pcId });
-    if (!isFirst || !this.#model.had_picture) return;
+    if (current === null || (this.#driver.model.picture && this.#driver.model.current?.lost === false))
+      return;
+    const isFirst = !this.#driver.model.had_picture;
+    this.#driver.dispatch({ type: 'frame', pc_id: current.pcId });
+    if (!isFirst || !this.#driver.model.had_picture) return;
     const { width, height } = this.#size ?? { width: 0, height: 0 };
     this.#emitter.emit('first_frame', { width, height });
     if (document.activeElement === document.body || document.activeElement === null) this.focus();
@@ -483,7 +425,8 @@ export class BrowserStreamClient implements StreamClient {
     };
     void this.#picture.isFlat().then((flat) => {
       // The report waits on a timer, which dispose() has freed by then.
-      if (!this.#disposed) this.#firstFrame.shown({ ...facts, flat: flat ?? false }, this.#clock.record);
+      if (!this.#driver.isDisposed)
+        this.#firstFrame.shown({ ...facts, flat: flat ?? false }, this.#clock.record);
     });
   }
 

@@ -1,5 +1,6 @@
 /** The browser's time, randomness and connections. */
-import type { Environment, Timer } from './types.ts';
+import type { Timer } from '@footlight/platform/timer';
+import type { Environment } from './types.ts';
 
 /** A random uuid (version 4), also on pages without a secure context, which lack randomUUID. */
 export function randomUuid(): string {

@@ -1,6 +1,9 @@
-/** Typed listeners. An exception of a page's listener does not stop the stream. */
 import type { StreamClientOptions, StreamEventName, StreamEvents, StreamListener } from './types.ts';
 
+/**
+ * Typed listeners of one client. An exception of a page's listener does not stop the stream. The client clears it last
+ * and owns it; a listener that was added is also removed by the function that on() returned.
+ */
 export class Emitter {
   #listeners = new Map<StreamEventName, Set<(event: never) => void>>();
 

@@ -1,5 +1,5 @@
-/** Reports the time to the first picture once per connect(), when the host's clock is known or unavailable. */
-import type { ClockRecord, Environment, Timer, TraceEvent } from './types.ts';
+import type { Timer } from '@footlight/platform/timer';
+import type { ClockRecord, Environment, TraceEvent } from './types.ts';
 
 /** Wait for the clock's eight pings; without an answer the launch time is omitted. */
 const CLOCK_WAIT_MS = 3_000;
@@ -17,6 +17,12 @@ export interface FirstFrameFacts {
   createdAtMs: number | null;
 }
 
+/**
+ * Reports the time to the first picture once per connect(), when the host's clock is known or unavailable.
+ *
+ * idle → (shown) → waiting for the clock → (measured, or CLOCK_WAIT_MS) → reported, which is idle. Owns one timer while it
+ * waits; dispose() frees it and reports nothing. Times are milliseconds on the clocks that FirstFrameFacts names.
+ */
 export class FirstFrameReport {
   #environment: Environment;
   #onTrace: (event: TraceEvent) => void;
@@ -29,13 +35,13 @@ export class FirstFrameReport {
 
   shown(facts: FirstFrameFacts, clock: ClockRecord | null): void {
     this.#waiting?.timer.cancel();
-    const timer = this.#environment.setTimeout(() => this.#tell(null), CLOCK_WAIT_MS);
+    const timer = this.#environment.setTimeout(() => this.#report(null), CLOCK_WAIT_MS);
     this.#waiting = { facts, timer };
-    if (clock !== null || facts.createdAtMs === null) this.#tell(clock);
+    if (clock !== null || facts.createdAtMs === null) this.#report(clock);
   }
 
   measured(clock: ClockRecord): void {
-    this.#tell(clock);
+    this.#report(clock);
   }
 
   dispose(): void {
@@ -43,7 +49,7 @@ export class FirstFrameReport {
     this.#waiting = null;
   }
 
-  #tell(clock: ClockRecord | null): void {
+  #report(clock: ClockRecord | null): void {
     const waiting = this.#waiting;
     if (waiting === null) return;
     waiting.timer.cancel();

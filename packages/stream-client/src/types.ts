@@ -1,4 +1,5 @@
 /** The public types of the player: options, events and methods. */
+import type { Timer } from '@footlight/platform/timer';
 import type { AppLaunchState, Codec, SessionStateName } from '@footlight/protocol';
 import type { AppNotice, Display } from '@footlight/protocol/input';
 import type { IceServer, Ready } from '@footlight/protocol/signal';
@@ -35,7 +36,7 @@ export type StreamState =
   | {
       kind: 'waiting';
       session_state: SessionStateName;
-      /** launch step in the contract's words, for example "starting display"; null = none */
+      /** launch step (docs/launch.md), for example "starting display"; null = none */
       state_detail: string | null;
       app_launch_state: AppLaunchState | null;
     }
@@ -226,10 +227,6 @@ export interface StreamClient {
   setFrameTiming(enabled: boolean): void;
   /** Ends everything and frees every listener, timer and connection. Safe twice. */
   dispose(): void;
-}
-
-export interface Timer {
-  cancel(): void;
 }
 
 /** The browser's interfaces, replaceable by tests. */

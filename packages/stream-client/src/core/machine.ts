@@ -1,6 +1,6 @@
 /** The decisions of the player: (model, fact) → (model, actions). Pure; see model.ts for the states. */
 
-import { backoffMs } from '@footlight/protocol';
+import { backoffMs, type Open, type SignalErrorCode } from '@footlight/protocol';
 import {
   MAKE_BEFORE_BREAK_MS,
   type Offer,
@@ -13,13 +13,17 @@ import {
 import type { EndReason, StreamState } from '../types.ts';
 import { type Action, type Ended, type Fact, INITIAL, type Model, type PeerModel } from './model.ts';
 
-/** Time limit from the token request to ready. */
+/** Time limit from the token request to ready, as that of an agent (HANDSHAKE_STEP_MS). Chosen, not measured. */
 const HANDSHAKE_MS = 15_000;
-/** Grace of a disconnected peer, which often recovers. */
+/** Grace of a disconnected peer, which often recovers: the host releases its keys after the same time. */
 const DISCONNECTED_GRACE_MS = 3_000;
 /** Temporary errors: after a restart the host reconnects shortly after the service. */
-const PASSING: ReadonlySet<string> = new Set(['relay_unavailable', 'rate_limited', 'internal']);
-/** Time limit of a requested offer; without one the socket is dead. */
+const PASSING: ReadonlySet<Open<SignalErrorCode>> = new Set([
+  'relay_unavailable',
+  'rate_limited',
+  'internal',
+]);
+/** Time limit of a requested offer, which the host sends at once; without one the socket is dead. */
 const OFFER_MS = 10_000;
 
 export interface Step {
@@ -27,7 +31,7 @@ export interface Step {
   actions: Action[];
 }
 
-export interface Circumstances {
+export interface StepContext {
   /** monotonic */
   nowMs: number;
   /** 0 ≤ x < 1 */
@@ -38,7 +42,7 @@ export interface Circumstances {
  * Effect of a fact. Facts that do not fit the state are ignored, because late answers of old sockets and peers are
  * normal.
  */
-export function decide(model: Model, fact: Fact, at: Circumstances): Step {
+export function decide(model: Model, fact: Fact, at: StepContext): Step {
   if (fact.type === 'connect') return model.active ? stay(model) : start(model);
   if (!model.active) return stay(model);
   switch (fact.type) {
@@ -71,7 +75,7 @@ export function decide(model: Model, fact: Fact, at: Circumstances): Step {
     case 'control_bye':
       return controlBye(model, fact.pc_id, fact.reason, at);
     case 'renegotiate':
-      return model.last_pc_id === null ? stay(model) : askForOffer(model, 'user', at);
+      return model.last_pc_id === null ? stay(model) : requestOffer(model, 'user', at);
     case 'online':
       return online(model);
     case 'timer':
@@ -159,7 +163,7 @@ function greet(model: Model): Step {
   return { model: { ...model, socket: 'greeted' }, actions: [{ type: 'send_hello', resume }] };
 }
 
-function socketClosed(model: Model, code: number, at: Circumstances): Step {
+function socketClosed(model: Model, code: number, at: StepContext): Step {
   const fault = model.fault;
   if (fault?.fatal && code !== SIGNAL_CLOSE.codec_unsupported && !PASSING.has(fault.code))
     return end(model, 'error', fault.code, fault.message);
@@ -181,7 +185,7 @@ function endReasonOf(code: number): EndReason {
   return 'error';
 }
 
-function receive(model: Model, message: ServiceMessage, at: Circumstances): Step {
+function receive(model: Model, message: ServiceMessage, at: StepContext): Step {
   switch (message.type) {
     case 'ready': {
       if (model.socket !== 'greeted') return stay(model);
@@ -234,16 +238,16 @@ function offered(model: Model, offer: Offer): Step {
   return { model: { ...model, next, last_pc_id: offer.pc_id, pending: null }, actions };
 }
 
-function resumed(model: Model, pc_id: string, at: Circumstances): Step {
+function resumed(model: Model, pc_id: string, at: StepContext): Step {
   if (model.current?.pc_id === pc_id && !model.current.lost) return stay(model);
   // The connection was lost while the hello was on its way.
-  return askForOffer(model, 'disconnected', at);
+  return requestOffer(model, 'disconnected', at);
 }
 
 function serviceError(
   model: Model,
   message: Extract<ServiceMessage, { type: 'error' }>,
-  at: Circumstances,
+  at: StepContext,
 ): Step {
   const fault = { code: message.code, message: message.message, fatal: message.fatal };
   const noted = { ...model, fault };
@@ -253,7 +257,7 @@ function serviceError(
   }
   if (message.code !== 'ice_timeout') return stay(noted);
   const dropped = dropNext(noted);
-  return dropped.model.picture ? dropped : then(dropped, (after) => askForOffer(after, 'ice_failed', at));
+  return dropped.model.picture ? dropped : then(dropped, (after) => requestOffer(after, 'ice_failed', at));
 }
 
 function dropNext(model: Model): Step {
@@ -267,12 +271,12 @@ function dropNext(model: Model): Step {
   };
 }
 
-function peerState(model: Model, pc_id: string, state: RTCPeerConnectionState, at: Circumstances): Step {
+function peerState(model: Model, pc_id: string, state: RTCPeerConnectionState, at: StepContext): Step {
   if (model.next?.pc_id === pc_id) {
     if (state === 'connected') return promote(model);
     if (state !== 'failed' && state !== 'closed') return stay(model);
     const dropped = dropNext(model);
-    return dropped.model.picture ? dropped : then(dropped, (after) => askForOffer(after, 'ice_failed', at));
+    return dropped.model.picture ? dropped : then(dropped, (after) => requestOffer(after, 'ice_failed', at));
   }
   if (model.current?.pc_id !== pc_id) return stay(model);
   switch (state) {
@@ -318,16 +322,16 @@ function frame(model: Model, pc_id: string): Step {
   return stay({ ...model, had_picture: true, picture: true, current: { ...model.current, lost: false } });
 }
 
-function lose(model: Model, reason: Renegotiate['reason'], at: Circumstances): Step {
+function lose(model: Model, reason: Renegotiate['reason'], at: StepContext): Step {
   if (model.current === null) return stay(model);
   const current = { ...model.current, connected: false, lost: true };
   const lost: Model = { ...model, current, picture: false };
   // A newer connection is already being negotiated.
   if (model.next !== null) return stay(lost);
-  return askForOffer(lost, reason, at);
+  return requestOffer(lost, reason, at);
 }
 
-function askForOffer(model: Model, reason: Renegotiate['reason'], at: Circumstances): Step {
+function requestOffer(model: Model, reason: Renegotiate['reason'], at: StepContext): Step {
   if (model.last_pc_id === null) return stay(model);
   // Without a socket the next hello requests an offer, because a lost connection is not resumed.
   if (model.socket !== 'ready') return stay(model);
@@ -352,7 +356,7 @@ function controlBye(
   model: Model,
   pc_id: string,
   reason: 'session_ended' | 'taken_over' | 'idle_timeout' | 'error',
-  at: Circumstances,
+  at: StepContext,
 ): Step {
   if (model.current?.pc_id !== pc_id) return stay(model);
   // A bye of a connection that is being replaced does not concern this page.
@@ -361,7 +365,7 @@ function controlBye(
   return end(model, reason);
 }
 
-function timer(model: Model, name: Extract<Fact, { type: 'timer' }>['name'], at: Circumstances): Step {
+function timer(model: Model, name: Extract<Fact, { type: 'timer' }>['name'], at: StepContext): Step {
   switch (name) {
     case 'retry':
       return model.socket === 'closed' ? fetchAccess(model) : stay(model);
@@ -382,7 +386,7 @@ function timer(model: Model, name: Extract<Fact, { type: 'timer' }>['name'], at:
     case 'renegotiate':
       return model.pending === null || model.next !== null
         ? stay(model)
-        : askForOffer(model, model.pending, at);
+        : requestOffer(model, model.pending, at);
   }
 }
 

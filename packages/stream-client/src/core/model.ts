@@ -6,7 +6,7 @@
  * the newest connected one and shows the picture. Losing the socket keeps the peers; losing the picture requests a
  * new peer over the socket. `ended` releases everything.
  */
-import type { AppLaunchState, SessionStateName } from '@footlight/protocol';
+import type { AppLaunchState, Open, SessionStateName, SignalErrorCode } from '@footlight/protocol';
 import type {
   BrowserMessage,
   IceServer,
@@ -66,7 +66,7 @@ export interface Model {
   /** monotonic ms of the last sent renegotiation */
   renegotiated_at_ms: number | null;
   /** the service's last error before a close */
-  fault: { code: string; message: string; fatal: boolean } | null;
+  fault: { code: Open<SignalErrorCode>; message: string; fatal: boolean } | null;
 }
 
 export type Fact =

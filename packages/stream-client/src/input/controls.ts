@@ -1,4 +1,3 @@
-/** All input of one client: listeners, their activation, and status for the page. */
 import type { AgentHello, PointerMode } from '@footlight/protocol/input';
 import { Cleanup } from '../environment.ts';
 import type { Environment, InputStatus } from '../types.ts';
@@ -21,6 +20,12 @@ interface LockableKeyboard {
   unlock?(): void;
 }
 
+/**
+ * All input of one client: listeners, their activation, and status for the page.
+ *
+ * Input reaches the session while it is enabled (the page's choice) and live (a picture is shown). Owns keyboard, pointer,
+ * pads and its listeners; dispose() releases held keys and the pointer, and frees all of them.
+ */
 export class Controls {
   readonly keyboard: Keyboard;
   readonly pads: Gamepads;
@@ -60,13 +65,13 @@ export class Controls {
       onGesture: hooks.onGesture,
       onPress: () => this.keyboard.focus(),
       wantsLock: () => this.#relative && !this.#pointer.isLocked,
-      onLockChange: () => this.#tell(),
+      onLockChange: () => this.#report(),
     });
     this.pads = new Gamepads(environment, sender, {
       isEnabled,
       onCount: (pads) => {
         this.#padCount = pads;
-        this.#tell();
+        this.#report();
       },
       onGuide: () => hooks.onMenu('pad'),
     });
@@ -93,20 +98,20 @@ export class Controls {
   forget(): void {
     this.#relative = false;
     this.#pointer.forget();
-    this.#tell();
+    this.#report();
   }
 
   setEnabled(enabled: boolean): void {
     if (enabled === this.#enabled) return;
     if (!enabled) this.releaseAll();
     this.#enabled = enabled;
-    this.#tell();
+    this.#report();
   }
 
   setPointerMode(mode: PointerMode): void {
     this.#relative = mode.relative;
     if (!mode.relative) this.#pointer.releaseAppLock();
-    this.#tell();
+    this.#report();
   }
 
   releaseAll(): void {
@@ -135,7 +140,7 @@ export class Controls {
         () => true,
         () => false,
       );
-      this.#tell();
+      this.#report();
     }
     return true;
   }
@@ -166,10 +171,10 @@ export class Controls {
       lockableKeyboard()?.unlock?.();
       this.#keyboardLocked = false;
     }
-    this.#tell();
+    this.#report();
   }
 
-  #tell(): void {
+  #report(): void {
     this.#hooks.onChange(this.status);
   }
 }

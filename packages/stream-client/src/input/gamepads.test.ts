@@ -167,7 +167,7 @@ describe('gamepads of the page', () => {
 
   test('a pad that shakes is stilled with the picture, and with the page', () => {
     plug(pad(0, { vibrationActuator: actuator }), pad(1));
-    pads.still();
+    pads.stopRumble();
     expect(effects).toEqual(['reset']);
     pads.dispose();
     expect(effects).toEqual(['reset', 'reset']);

@@ -1,7 +1,7 @@
-/** Gamepads with the standard mapping: announced, polled while connected, rumbled on request. */
+import type { Timer } from '@footlight/platform/timer';
 import { MAX_PADS, type Rumble } from '@footlight/protocol/input';
 import { Cleanup } from '../environment.ts';
-import type { Environment, Timer } from '../types.ts';
+import type { Environment } from '../types.ts';
 import { PadSchedule, readPad } from './pad-state.ts';
 import type { InputSender } from './sender.ts';
 
@@ -22,6 +22,12 @@ export interface PadHooks {
   onGuide(): void;
 }
 
+/**
+ * Gamepads with the standard mapping: announced, polled while connected, rumbled on request.
+ *
+ * A pad is absent → announced (an index of the session's) → absent. Owns two listeners, and a poll (POLL_MS) while a pad is
+ * announced; dispose() frees them. The session removes the devices by itself.
+ */
 export class Gamepads {
   #environment: Environment;
   #sender: InputSender;
@@ -73,13 +79,13 @@ export class Gamepads {
   }
 
   /** Stops rumble when no more orders can arrive. */
-  still(): void {
+  stopRumble(): void {
     const gamepads = this.#read();
     for (const { browserIndex } of this.#pads.values()) stop(gamepads[browserIndex]);
   }
 
   dispose(): void {
-    this.still();
+    this.stopRumble();
     this.#poll?.cancel();
     this.#cleanup.run();
   }

@@ -51,6 +51,7 @@ export function isInside(box: Box, clientX: number, clientY: number): boolean {
 const PX_PER_NOTCH = 100;
 const LINES_PER_NOTCH = 3;
 const UNITS_PER_NOTCH = 120;
+/** A wheel that scrolls by pages. Chosen: browsers do not say how many lines a page has. */
 const PAGE_NOTCHES = 10;
 
 /** Units of 1/120 notch for one axis of a wheel event. @param mode WheelEvent.deltaMode: 0 pixels, 1 lines, 2 pages */

@@ -1,10 +1,3 @@
-/**
- * Held keys, and the messages for a key event. Pure except for its own state.
- *
- * The receiver sets its locks to the bits of every KEY before it presses. For a lock key the bits therefore give the
- * display's current state: before the press the old state, and before the release always "on", because X changes a
- * lock off only at the release.
- */
 import { KEY_CODES, LOCK } from '@footlight/protocol/input';
 
 export interface KeyFacts {
@@ -27,6 +20,13 @@ const LOCK_BITS: ReadonlyMap<string, number> = new Map([
   ['ScrollLock', LOCK.scroll],
 ]);
 
+/**
+ * Held keys, and the messages for a key event. Pure except for its own state; a key is up ⇄ down.
+ *
+ * The receiver sets its locks to the bits of every KEY before it presses. For a lock key the bits therefore give the
+ * display's current state: before the press the old state, and before the release always "on", because X changes a
+ * lock off only at the release.
+ */
 export class HeldKeys {
   #held = new Map<string, number>();
   /** assumed lock state of the session's display */

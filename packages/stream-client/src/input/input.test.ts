@@ -1,7 +1,8 @@
+import type { Timer } from '@footlight/platform/timer';
 import { decodeInput, type InputLane, type InputMessage } from '@footlight/protocol/input';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Environment, Timer } from '../types.ts';
+import type { Environment } from '../types.ts';
 import { isInside, pictureBox, toWire, wheelUnits } from './geometry.ts';
 import { HeldKeys } from './held-keys.ts';
 import { PadSchedule, readPad } from './pad-state.ts';

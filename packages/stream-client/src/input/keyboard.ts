@@ -1,17 +1,12 @@
-/**
- * Physical keys of the focused surface, text of input methods, and the paste key.
- *
- * A hidden text area in the surface holds the focus, because only an editable element gets composition events and
- * opens the keyboard of a touch screen. Keys are handled before the page; keys of an input method arrive as text.
- */
+import type { Timer } from '@footlight/platform/timer';
 import { LOCK, MAX_TEXT_BYTES } from '@footlight/protocol/input';
 import { Cleanup } from '../environment.ts';
-import type { Environment, Timer } from '../types.ts';
+import type { Environment } from '../types.ts';
 import { HeldKeys, type KeyAction, type KeyFacts } from './held-keys.ts';
 import { isPageControl } from './overlay.ts';
 import type { InputSender } from './sender.ts';
 
-/** Wait for the browser's `paste` after its key event; without one the key is sent alone. */
+/** Wait for the browser's `paste` after its key event; without one the key is sent alone. Chosen, not measured. */
 const PASTE_WAIT_MS = 60;
 
 export interface KeyboardHooks {
@@ -26,6 +21,14 @@ export interface KeyboardHooks {
   onPaste(text: string): void;
 }
 
+/**
+ * Physical keys of the focused surface, text of input methods, and the paste key.
+ *
+ * A hidden text area in the surface holds the focus, because only an editable element gets composition events and
+ * opens the keyboard of a touch screen. Keys are handled before the page; keys of an input method arrive as text.
+ *
+ * Owner: Controls. dispose() releases held keys, and frees the listeners, the text area and the wait for a paste.
+ */
 export class Keyboard {
   /** holds the focus for the surface; null if the surface cannot have children */
   readonly field: HTMLTextAreaElement | null;

@@ -1,4 +1,3 @@
-/** Mouse, pen, wheel and touch over the picture; pointer lock when the app wants relative motion. */
 import { MAX_CONTACTS } from '@footlight/protocol/input';
 import { Cleanup } from '../environment.ts';
 import { type Box, isInside, pictureBox, toWire, wheelUnits } from './geometry.ts';
@@ -19,6 +18,12 @@ const INT16_MAX = 32_767;
 /** Buttons in wire order, the same as MouseEvent.button: left, middle, right, back, forward. */
 const BUTTONS = 5;
 
+/**
+ * Mouse, pen, wheel and touch over the picture; pointer lock when the app wants relative motion.
+ *
+ * Owner: Controls. Runs from its construction; dispose() unlocks the pointer, frees the listeners and
+ * gives the surface its touch action back. Held buttons and contacts are released by the keyboard's release_all.
+ */
 export class Pointer {
   #sender: InputSender;
   #surface: HTMLElement;

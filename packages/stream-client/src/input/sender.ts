@@ -1,8 +1,4 @@
-/**
- * Numbers, stamps and sends binary messages on the newest connection. Pointer moves are coalesced to the session's
- * rate; messages on the reliable channel are sent at once. Without an open channel messages are dropped, because late
- * input for an invisible picture would surprise.
- */
+import type { Timer } from '@footlight/platform/timer';
 import {
   CHANNELS,
   encodeInput,
@@ -11,13 +7,20 @@ import {
   POINTER_REL_UNIT,
   type ViewerMessage,
 } from '@footlight/protocol/input';
-import type { Environment, Timer } from '../types.ts';
+import type { Environment } from '../types.ts';
 
 type WithoutStamp<M> = M extends unknown ? Omit<M, 'seq' | 't'> : never;
 type Outgoing = WithoutStamp<ViewerMessage>;
 
 const MOVE_INTERVAL_MS = 1000 / POINTER_MAX_PER_SECOND;
 
+/**
+ * Numbers, stamps and sends binary messages on the newest connection. Pointer moves are coalesced to the session's
+ * rate; messages on the reliable channel are sent at once. Without an open channel messages are dropped, because late
+ * input for an invisible picture would surprise.
+ *
+ * detached ⇄ attached, by attach(), which also frees the timer of unsent moves. Channels belong to their connection.
+ */
 export class InputSender {
   #environment: Environment;
   #input: RTCDataChannel | null = null;

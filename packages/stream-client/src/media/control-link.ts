@@ -1,7 +1,4 @@
-/**
- * Messages of the newest connection besides input: control channel, pings for the clock, and frame timing. Numbers
- * restart with each connection.
- */
+import type { Timer } from '@footlight/platform/timer';
 import {
   type AgentControl,
   CONTROL_BUFFER_BYTES,
@@ -16,9 +13,15 @@ import {
   type ViewerControl,
 } from '@footlight/protocol/input';
 import type { InputSender } from '../input/sender.ts';
-import type { Environment, Timer } from '../types.ts';
+import type { Environment } from '../types.ts';
 import type { Peer } from './peer.ts';
 
+/**
+ * Messages of the newest connection besides input: control channel, pings for the clock, and frame timing.
+ *
+ * detached ⇄ attached (PING_BURST fast pings, then one each PING_INTERVAL_MS). Numbers restart with each connection. Owns
+ * the timer of the next ping, which attach() and dispose() free; connections belong to the client.
+ */
 export class ControlLink {
   #environment: Environment;
   #sender: InputSender;

@@ -1,4 +1,3 @@
-/** The session's pointer shapes as the surface's CSS cursor. */
 import { CURSOR_SHAPES_KEPT, type Cursor, type CursorUse } from '@footlight/protocol/input';
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -11,6 +10,10 @@ export function cursorCss(cursor: Cursor): string | null {
   return `url("data:image/png;base64,${cursor.png}") ${x} ${y}, default`;
 }
 
+/**
+ * The session's pointer shapes as the surface's CSS cursor. Keeps CURSOR_SHAPES_KEPT shapes of one connection; reset()
+ * forgets them and gives the surface the cursor back that it had.
+ */
 export class CursorShapes {
   #surface: HTMLElement;
   #before: string;

@@ -11,7 +11,7 @@ let microphone: Microphone;
 const peer = { setMicrophone: (track: MediaStreamTrack | null) => Promise.resolve(sent.push(track) > 0) };
 const deafPeer = { setMicrophone: () => Promise.resolve(false) };
 /** Everything that waits for an answer of the browser has had its turn. */
-const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
+const settled = () => new Promise((resolve) => globalThis.requestAnimationFrame(resolve));
 
 function makeInput(): MediaStream {
   const track = Object.assign(new EventTarget(), { stop: () => void open.delete(track) });
@@ -39,7 +39,7 @@ beforeEach(() => {
 });
 
 async function turnOn(): Promise<void> {
-  const turned = microphone.turn(true);
+  const turned = microphone.setEnabled(true);
   asked.at(-1)?.grant();
   await turned;
 }
@@ -54,14 +54,14 @@ describe('the microphone of the page', () => {
     await turnOn();
     expect(microphone.status).toBe('on');
     expect(sent).toEqual([...open]);
-    await microphone.turn(false);
+    await microphone.setEnabled(false);
     expect(open.size).toBe(0);
     expect(sent.at(-1)).toBeNull();
     expect(changes).toEqual(['on', 'off']);
   });
 
   test('a refusal is told', async () => {
-    const turned = microphone.turn(true);
+    const turned = microphone.setEnabled(true);
     asked[0]?.refuse();
     expect(await turned).toBe('denied');
   });
@@ -74,8 +74,8 @@ describe('the microphone of the page', () => {
   });
 
   test('turned off while the browser still asks, it does not open afterwards', async () => {
-    const turned = microphone.turn(true);
-    await microphone.turn(false);
+    const turned = microphone.setEnabled(true);
+    await microphone.setEnabled(false);
     asked[0]?.grant();
     expect(await turned).toBe('off');
     expect(open.size).toBe(0);
@@ -109,6 +109,6 @@ describe('the microphone of the page', () => {
 
   test('a page without a secure context has none', async () => {
     Object.defineProperty(navigator, 'mediaDevices', { configurable: true, value: undefined });
-    expect(await microphone.turn(true)).toBe('unavailable');
+    expect(await microphone.setEnabled(true)).toBe('unavailable');
   });
 });

@@ -1,19 +1,22 @@
-/**
- * The page's microphone: off until the person turns it on, and open only while on. The browser asks for permission;
- * turning it off or leaving during that question opens no microphone.
- */
 import type { AudioStatus } from '../types.ts';
 import type { Peer } from './peer.ts';
 
 type Status = AudioStatus['microphone'];
 
+/**
+ * The page's microphone: off until the person turns it on, and open only while on. The browser asks for permission;
+ * turning it off or leaving during that question opens no microphone.
+ *
+ * off → (browser's question) → on → off, or denied, or unavailable (no device, no microphone in the session); the last two
+ * count as off. Owns the browser's input stream while on; attach(null) closes it.
+ */
 export class Microphone {
   #onChange: () => void;
   #status: Status = 'off';
   #input: MediaStream | null = null;
   #peer: Pick<Peer, 'setMicrophone'> | null = null;
   /** number of the newest request, to detect late answers */
-  #wish = 0;
+  #request = 0;
 
   constructor(onChange: () => void) {
     this.#onChange = onChange;
@@ -30,22 +33,22 @@ export class Microphone {
     else if (this.#input !== null) void this.#send(this.#input);
   }
 
-  async turn(on: boolean): Promise<Status> {
+  async setEnabled(on: boolean): Promise<Status> {
     if (!on) {
       this.#close('off');
       return this.#status;
     }
     if (this.#input !== null) return this.#status;
-    this.#wish += 1;
-    const mine = this.#wish;
+    this.#request += 1;
+    const own = this.#request;
     if (this.#peer === null || navigator.mediaDevices === undefined) return this.#set('unavailable');
     let input: MediaStream;
     try {
       input = await navigator.mediaDevices.getUserMedia({ audio: { echoCancellation: true } });
     } catch {
-      return mine === this.#wish ? this.#set('denied') : this.#status;
+      return own === this.#request ? this.#set('denied') : this.#status;
     }
-    if (mine !== this.#wish) {
+    if (own !== this.#request) {
       stop(input);
       return this.#status;
     }
@@ -68,7 +71,7 @@ export class Microphone {
   }
 
   #close(status: Status): void {
-    this.#wish += 1;
+    this.#request += 1;
     const input = this.#input;
     this.#input = null;
     if (input !== null) {

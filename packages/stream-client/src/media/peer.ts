@@ -1,7 +1,3 @@
-/**
- * One RTCPeerConnection: answers one offer, and owns tracks and channels. close() ends it. Negotiation failures go to
- * onUnusable, other changes to onState.
- */
 import { CHANNELS, type ChannelName } from '@footlight/protocol/input';
 import type { IceServer, Offer } from '@footlight/protocol/signal';
 import type { Environment } from '../types.ts';
@@ -28,6 +24,13 @@ function toRtcIceServer({ urls, username, credential }: IceServer): RTCIceServer
   return server;
 }
 
+/**
+ * One RTCPeerConnection: answers one offer, and owns tracks and channels.
+ *
+ * new → (negotiate) → answered → connected ⇄ disconnected → failed, as connectionState says; a failed negotiation goes to
+ * onUnusable instead. Candidates that come too early wait in both directions. Owner: the client. close() closes channels
+ * and connection, and no event follows it; repeatable.
+ */
 export class Peer {
   readonly pcId: string;
   readonly offerReason: Offer['reason'];

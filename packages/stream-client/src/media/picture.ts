@@ -1,8 +1,3 @@
-/**
- * The video element: its tracks, and each shown frame. One MediaStream is kept and its tracks are exchanged, so the
- * last picture stays until the next connection's first one.
- */
-
 export interface ShownFrame {
   mediaTime: number;
   /** monotonic ms at which it is expected on the screen */
@@ -14,6 +9,13 @@ export interface ShownFrame {
   height: number;
 }
 
+/**
+ * The video element: its tracks, and each shown frame. One MediaStream is kept and its tracks are exchanged, so the
+ * last picture stays until the next connection's first one.
+ *
+ * Runs from its construction. Owns the stream and the requested frame callback; tracks belong to their connection.
+ * dispose() cancels the callback, empties the stream and takes it off the element.
+ */
 export class Picture {
   #video: HTMLVideoElement;
   #stream = new MediaStream();
@@ -33,7 +35,7 @@ export class Picture {
   }
 
   /** Whether this browser reports each frame; otherwise only the decoder's counters are available. */
-  get tellsFrames(): boolean {
+  get reportsFrames(): boolean {
     return typeof this.#video.requestVideoFrameCallback === 'function';
   }
 
@@ -64,6 +66,9 @@ export class Picture {
    */
   async isFlat(): Promise<boolean | null> {
     if (typeof VideoFrame === 'undefined') return null;
+    // Statistics may count a decoded frame before the element has it.
+    if (this.#video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA)
+      await new Promise((resolve) => this.#video.addEventListener('loadeddata', resolve, { once: true }));
     try {
       const frame = new VideoFrame(this.#video);
       try {
@@ -88,7 +93,7 @@ export class Picture {
   }
 
   #watch(): void {
-    if (!this.tellsFrames) return;
+    if (!this.reportsFrames) return;
     const next = () => {
       this.#callback = this.#video.requestVideoFrameCallback((_now, metadata) => {
         if (this.#disposed) return;

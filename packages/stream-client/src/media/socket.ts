@@ -1,4 +1,3 @@
-/** Attempts at the signaling socket. Events of abandoned attempts are ignored. */
 import {
   type BrowserMessage,
   encodeBrowserFrame,
@@ -16,6 +15,7 @@ export interface SocketEvents {
 
 /** A normal close; the page uses no other codes. */
 const NORMAL = 1000;
+/** RFC 6455, 7.4.1: no close frame came. */
 const ABNORMAL = 1006;
 
 /**
@@ -31,6 +31,12 @@ export function signalingUrl(access: Pick<SignalingAccess, 'url' | 'token'>, bas
   return url.toString();
 }
 
+/**
+ * Attempts at the signaling socket, one at a time. Events of abandoned attempts are ignored.
+ *
+ * closed → (open) → connecting → open → closed; onClose ends an attempt exactly once, unless close() or the next open()
+ * abandoned it. Owns the WebSocket; close() frees it.
+ */
 export class SignalingSocket {
   #environment: Environment;
   #events: SocketEvents;

@@ -1,9 +1,14 @@
-/** Sound and microphone. Both start off, because browsers require a gesture. */
 import type { AudioStatus } from '../types.ts';
 import { Microphone } from './microphone.ts';
 import type { Peer } from './peer.ts';
 import type { Picture } from './picture.ts';
 
+/**
+ * Sound and microphone of one client. Both start off, because browsers require a gesture.
+ *
+ * Sound: muted ⇄ playing, the person's choice, kept across connections. Owner: the client. dispose() closes the
+ * microphone; the element keeps its mute and its volume (0 to 1), and its tracks are the picture's.
+ */
 export class Sound {
   #video: HTMLVideoElement;
   #picture: Picture;
@@ -11,7 +16,7 @@ export class Sound {
   #wanted = false;
   #volume = 1;
   #available = false;
-  #microphone = new Microphone(() => this.#tell());
+  #microphone = new Microphone(() => this.#report());
 
   constructor(video: HTMLVideoElement, picture: Picture, onChange: (status: AudioStatus) => void) {
     this.#video = video;
@@ -34,7 +39,7 @@ export class Sound {
     this.#available = this.#picture.hasAudio;
     this.#video.muted = !this.#wanted;
     this.#microphone.attach(peer);
-    this.#tell();
+    this.#report();
   }
 
   async unmute(): Promise<boolean> {
@@ -47,25 +52,25 @@ export class Sound {
       this.#video.muted = true;
       void this.#picture.play();
     }
-    this.#tell();
+    this.#report();
     return played;
   }
 
   mute(): void {
     this.#wanted = false;
     this.#video.muted = true;
-    this.#tell();
+    this.#report();
   }
 
   setVolume(volume: number): void {
     if (!Number.isFinite(volume)) return;
     this.#volume = Math.min(1, Math.max(0, volume));
     this.#video.volume = this.#volume;
-    this.#tell();
+    this.#report();
   }
 
   setMicrophone(on: boolean): Promise<AudioStatus['microphone']> {
-    return this.#microphone.turn(on);
+    return this.#microphone.setEnabled(on);
   }
 
   /** Playback ended: closes the microphone. */
@@ -77,7 +82,7 @@ export class Sound {
     this.closeMicrophone();
   }
 
-  #tell(): void {
+  #report(): void {
     this.#onChange(this.status);
   }
 }

@@ -1,15 +1,16 @@
-/**
- * Time from a press to the frame with its effect, on this page's clock. Pure except for its own state.
- *
- * A press is noted when sent; the host's frame timing names the first frame that contains it, by RTP timestamp; the
- * callback of that frame, or of the next shown one, gives the display time.
- */
 import { isNewerSeq } from '@footlight/protocol/input';
 import { median } from './numbers.ts';
 
+/** Half a second of fast clicks and frames of a fast display, with room; older ones are given up. */
 const MAX_PENDING = 64;
 const MAX_FRAMES = 128;
 
+/**
+ * Time from a press to the frame with its effect, ms on this page's clock. Pure except for its own state.
+ *
+ * A press is sent → named (the host's frame timing has the RTP timestamp of the first frame that contains it) → shown (the
+ * callback of that frame, or of the next one, gives the display time). Holds nothing to free; reset() with a connection.
+ */
 export class ClickToPhoton {
   /** seq → monotonic ms when it was sent */
   #sent = new Map<number, number>();

@@ -1,24 +1,29 @@
-/**
- * Offset of the host's clock to this page's, from ping and pong. Pure.
- * Source: RFC 5905, the on-wire protocol: offset = ((t1 − t0) + (t2 − t3)) / 2, delay = (t3 − t0) − (t2 − t1).
- */
 import type { Pong } from '@footlight/protocol/input';
 import type { ClockRecord } from '../types.ts';
 
-const KEPT = 64;
+/** A minute of pings, in which two clocks drift by 6 ms at most (100 ppm). */
+const KEPT_RESULTS = 64;
+/** Above it half of the round trip bounds no useful time. */
 const MAX_RTT_MS = 5_000;
+/** The first pings of a connection (PING_BURST), because a single one may be slow by chance. */
 const FIRST_AFTER = 8;
+/** As KEPT_RESULTS: from then on no earlier result is left. */
 const REPEAT_MS = 60_000;
+/** Smaller moves change no figure that a page shows. */
 const MIN_MOVE_MS = 2;
 
+/**
+ * Offset of the host's clock to this page's in ms, from ping and pong. Pure; reset() with a connection.
+ * Source: RFC 5905, the on-wire protocol: offset = ((t1 − t0) + (t2 − t3)) / 2, delay = (t3 − t0) − (t2 − t1).
+ */
 export class ClockOffset {
   #samples: { offset: number; rtt: number }[] = [];
-  #told: { record: ClockRecord; atMs: number } | null = null;
+  #reported: { record: ClockRecord; atMs: number } | null = null;
 
   /** Restarts for a new connection. */
   reset(): void {
     this.#samples = [];
-    this.#told = null;
+    this.#reported = null;
   }
 
   /**
@@ -35,11 +40,11 @@ export class ClockOffset {
     const rtt = receivedUnixMs - client_ms - (send_ms - receive_ms);
     if (!(rtt >= 0 && rtt <= MAX_RTT_MS)) return null;
     this.#samples.push({ offset: (receive_ms - client_ms + (send_ms - receivedUnixMs)) / 2, rtt });
-    if (this.#samples.length > KEPT) this.#samples.shift();
+    if (this.#samples.length > KEPT_RESULTS) this.#samples.shift();
     const record = this.record;
-    if (record === null || this.#samples.length < FIRST_AFTER || !this.#isWorthTelling(record, nowMs))
+    if (record === null || this.#samples.length < FIRST_AFTER || !this.#isWorthReporting(record, nowMs))
       return null;
-    this.#told = { record, atMs: nowMs };
+    this.#reported = { record, atMs: nowMs };
     return record;
   }
 
@@ -50,9 +55,9 @@ export class ClockOffset {
     return best === null ? null : { client_offset_ms: best.offset, uncertainty_ms: best.rtt / 2 };
   }
 
-  #isWorthTelling(record: ClockRecord, nowMs: number): boolean {
-    if (this.#told === null || nowMs - this.#told.atMs >= REPEAT_MS) return true;
-    const moved = Math.abs(record.client_offset_ms - this.#told.record.client_offset_ms);
+  #isWorthReporting(record: ClockRecord, nowMs: number): boolean {
+    if (this.#reported === null || nowMs - this.#reported.atMs >= REPEAT_MS) return true;
+    const moved = Math.abs(record.client_offset_ms - this.#reported.record.client_offset_ms);
     return moved > Math.max(MIN_MOVE_MS, record.uncertainty_ms);
   }
 }

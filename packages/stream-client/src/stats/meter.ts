@@ -1,13 +1,14 @@
-/** Measures the stream second by second: the browser's counters, shown frames, completed presses. */
+import type { Timer } from '@footlight/platform/timer';
 import type { ClientMetrics } from '@footlight/protocol/telemetry';
 import type { ShownFrame } from '../media/picture.ts';
-import type { ClockRecord, Environment, StreamStats, Timer } from '../types.ts';
+import type { ClockRecord, Environment, StreamStats } from '../types.ts';
 import { ClickToPhoton } from './click-to-photon.ts';
 import { FreezeDetector, Presentation } from './presentation.ts';
 import { judgeHealth, judgeQuality, type SecondFacts } from './quality.ts';
 import { RefreshRate } from './refresh-rate.ts';
 import { type Comparison, compare, type RawSample, readReport, StuckDetector } from './report.ts';
 
+/** Rates (frames, bits) are those of a second, so no figure is divided by an interval. */
 const EVERY_MS = 1_000;
 /** Smaller changes of the jitter-buffer target are noise. */
 const PLAYOUT_STEP_MS = 10;
@@ -29,6 +30,12 @@ export interface MeterHooks {
   onPlayoutChange(fromMs: number, toMs: number): void;
 }
 
+/**
+ * Measures the stream second by second: the browser's counters, shown frames, completed presses.
+ *
+ * Runs from its construction. Owns the timer of a second and the measurement of the refresh rate, which
+ * dispose() frees. reset() starts again for another connection.
+ */
 export class Meter {
   readonly clicks = new ClickToPhoton();
   #environment: Environment;
@@ -98,7 +105,7 @@ export class Meter {
       );
       const before = this.#before;
       this.#before = now;
-      if (before !== null) this.#tell(measured, now, compare(before, now));
+      if (before !== null) this.#report(measured, now, compare(before, now));
     } catch {
       // A connection that closes during the query gives no result.
     } finally {
@@ -106,7 +113,7 @@ export class Meter {
     }
   }
 
-  #tell(measured: Measured, now: RawSample, second: Comparison): void {
+  #report(measured: Measured, now: RawSample, second: Comparison): void {
     const { hidden } = document;
     if ((second.decoded ?? 0) > 0) this.#hooks.onDecoded();
     if (this.#stuck.add(second, now.atMs, hidden)) this.#hooks.onStuck();

@@ -1,4 +1,3 @@
-/** Regularity of shown frames, from video frame callbacks. Pure except for its own state. */
 import type { ClientMetrics } from '@footlight/protocol/telemetry';
 import { deviation, median, percentile } from './numbers.ts';
 
@@ -11,9 +10,12 @@ export interface PresentedFrame {
   captureToDisplayMs: number | null;
 }
 
+/** Fewer intervals give no deviation that means anything. */
 const MIN_INTERVALS = 5;
+/** Two seconds at 240 fps; a report comes each second. */
 const MAX_FRAMES = 512;
 
+/** Regularity of shown frames, from video frame callbacks (ms). Pure except for its own state, a window up to take(). */
 export class Presentation {
   #last: PresentedFrame | null = null;
   #intervals: number[] = [];
@@ -73,6 +75,7 @@ export class Presentation {
 /** Recent intervals that a freeze is compared with. */
 const FREEZE_WINDOW = 30;
 
+/** Finds freezes among the intervals of shown frames (ms). Pure except for its own state; reset() with a connection. */
 export class FreezeDetector {
   #recent: number[] = [];
 

@@ -1,10 +1,17 @@
-/** Refresh rate of this display, from short bursts of animation frames; a steady loop would cost power. */
-import type { Environment, Timer } from '../types.ts';
+import type { Timer } from '@footlight/platform/timer';
+import type { Environment } from '../types.ts';
 import { median } from './numbers.ts';
 
+/** 0.4 s at 60 Hz: the median leaves out the frames that came late. */
 const BURST_FRAMES = 24;
+/** A window may move to another screen; animation frames between two measurements would keep the page awake. */
 const EVERY_MS = 10_000;
 
+/**
+ * Refresh rate of this display (Hz), from short bursts of animation frames; a steady loop would cost power.
+ *
+ * resting ⇄ (each EVERY_MS) burst of BURST_FRAMES. Owns one timer and one requested frame; dispose() cancels both.
+ */
 export class RefreshRate {
   /** null before the first burst ended */
   hz: number | null = null;

@@ -125,6 +125,7 @@ export function compare(before: RawSample, after: RawSample): Comparison {
 /** Milliseconds without a decoded frame, while packets arrive, after which the picture counts as stuck. */
 const STUCK_AFTER_MS = 5_000;
 
+/** Finds a picture that stands still while packets arrive. Pure except for its own state; reset() with a connection. */
 export class StuckDetector {
   #sinceMs: number | null = null;
 

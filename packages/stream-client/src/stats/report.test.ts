@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import { compare, type RawSample, readReport, StuckDetector } from './report.ts';
+
+const sample = (values: Partial<RawSample>): RawSample => ({
+  ...readReport([], 0),
+  ...values,
+});
+
+describe('one second of counters', () => {
+  test('a report names video, codec and the path in use', () => {
+    const raw = readReport(
+      [
+        { id: 'a', type: 'inbound-rtp', kind: 'audio', framesDecoded: 1 },
+        {
+          id: 'v',
+          type: 'inbound-rtp',
+          kind: 'video',
+          codecId: 'c',
+          framesDecoded: 60,
+          frameWidth: 1280,
+          frameHeight: 720,
+        },
+        { id: 'c', type: 'codec', mimeType: 'video/H264' },
+        { id: 'p', type: 'candidate-pair', currentRoundTripTime: 0.012 },
+        { id: 't', type: 'transport', selectedCandidatePairId: 'p' },
+      ],
+      1000,
+    );
+    expect(raw).toMatchObject({ framesDecoded: 60, width: 1280, mimeType: 'video/H264', rtt: 0.012 });
+  });
+
+  test('steps become rates, totals stay totals', () => {
+    const before = sample({
+      atMs: 0,
+      framesDecoded: 10,
+      bytesReceived: 0,
+      packetsReceived: 0,
+      packetsLost: 1,
+    });
+    const after = sample({
+      atMs: 1000,
+      framesDecoded: 70,
+      bytesReceived: 125_000,
+      packetsReceived: 95,
+      packetsLost: 6,
+      framesDropped: 2,
+      jitter: 0.003,
+      rtt: 0.02,
+    });
+    const second = compare(before, after);
+    expect(second.metrics).toEqual({
+      fps: 60,
+      bitrate_kbps: 1000,
+      rtt_ms: 20,
+      jitter_ms: 3,
+      packets_lost: 6,
+      frames_dropped: 2,
+    });
+    expect(second.loss).toBeCloseTo(0.05);
+  });
+
+  test('what the browser does not measure is absent, also over a restart of the counters', () => {
+    expect(compare(sample({ atMs: 0 }), sample({ atMs: 1000 })).metrics).toEqual({});
+    const restarted = compare(
+      sample({ atMs: 0, framesDecoded: 100 }),
+      sample({ atMs: 1000, framesDecoded: 3 }),
+    );
+    expect(restarted.metrics.fps).toBeUndefined();
+  });
+
+  test('a decoder counts as stuck once, after five seconds of packets without a picture', () => {
+    const stuck = new StuckDetector();
+    const still = { metrics: {}, loss: null, dropped: 0, freezes: 0, decoded: 0, packets: 100 };
+    const verdicts = [1, 2, 3, 4, 5].map((second) => stuck.add(still, second * 1000, false));
+    expect(verdicts).toEqual([false, false, false, false, true]);
+    expect(stuck.add(still, 6000, false)).toBe(false);
+  });
+
+  test('silence, a hidden page and a moving picture are not stuck', () => {
+    const stuck = new StuckDetector();
+    const still = { metrics: {}, loss: null, dropped: 0, freezes: 0, decoded: 0, packets: 100 };
+    for (let second = 1; second < 20; second += 1) {
+      expect(stuck.add({ ...still, packets: 0 }, second * 1000, false)).toBe(false);
+      expect(stuck.add(still, second * 1000, true)).toBe(false);
+      expect(stuck.add({ ...still, decoded: 60 }, second * 1000, false)).toBe(false);
+    }
+  });
+});
