@@ -2,9 +2,10 @@ import { resolve } from 'node:path';
 import { tanstackRouter } from '@tanstack/router-plugin/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
-import { adminFilesStayApart, isAdminModule } from './build/areas.ts';
-import { chunkNamer, firstPageIsAskedForEarly, isPlayer } from './build/chunks.ts';
-import { operationTable } from './build/operation-table.ts';
+import { isAdminModule, separateAdminFiles } from './build/areas.ts';
+import { chunkNamer, isPlayer, preloadFirstPage } from './build/chunks.ts';
+import { compressedFiles } from './build/compressed.ts';
+import { schemaFacts } from './build/schema-facts.ts';
 import { straightImports } from './build/straight-imports.ts';
 
 const here = import.meta.dirname;
@@ -26,9 +27,10 @@ export default defineConfig({
     }),
     react(),
     straightImports(),
-    operationTable(),
-    adminFilesStayApart(),
-    firstPageIsAskedForEarly(),
+    schemaFacts(),
+    separateAdminFiles(),
+    preloadFirstPage(),
+    compressedFiles(),
   ],
   build: {
     manifest: true,

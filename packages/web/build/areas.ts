@@ -14,7 +14,7 @@ export function isAdminModule(id: string): boolean {
  * the server gives files below /admin to administrators only, so the first would publish gated code and the second
  * would break the page for users.
  */
-export function adminFilesStayApart(): Plugin {
+export function separateAdminFiles(): Plugin {
   return {
     name: 'footlight:admin-files-stay-apart',
     apply: 'build',

@@ -67,7 +67,7 @@ function startsThatNeed(
  * Preloads in each document the files of its most visited page, which would otherwise be found after the first files
  * have run: the library for users, shared code for administrators.
  */
-export function firstPageIsAskedForEarly(): Plugin {
+export function preloadFirstPage(): Plugin {
   return {
     name: 'footlight:first-page-is-asked-for-early',
     apply: 'build',

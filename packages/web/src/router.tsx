@@ -4,11 +4,6 @@ import { NotFoundPage } from './components/not-found-page.tsx';
 import { PageError } from './components/page-error.tsx';
 import { routeTree } from './route-tree.gen.ts';
 
-/** What every route may use. */
-export interface RouteContext {
-  queryClient: QueryClient;
-}
-
 /** The router over all pages; each page's code is loaded when it is first needed. */
 export function createAppRouter(queryClient: QueryClient) {
   return createRouter({

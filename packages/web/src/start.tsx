@@ -6,6 +6,7 @@ import { createRoot } from 'react-dom/client';
 import { onSignedOut } from './api/client.ts';
 import { loginPath } from './api/next-path.ts';
 import { createQueryClient } from './api/query-client.ts';
+import { clock } from './clock.ts';
 import { createAppRouter } from './router.tsx';
 import { mantineTheme } from './theme/mantine-theme.ts';
 import { resolveScheme, useScheme } from './theme/scheme.ts';
@@ -57,8 +58,8 @@ function WebApp() {
 function reloadOnceAfterAnUpdate(): void {
   window.addEventListener('vite:preloadError', (event) => {
     const last = Number(sessionStorage.getItem('footlight.reloaded') ?? 0);
-    if (Date.now() - last < 30_000) return;
-    sessionStorage.setItem('footlight.reloaded', String(Date.now()));
+    if (clock.nowMs() - last < 30_000) return;
+    sessionStorage.setItem('footlight.reloaded', String(clock.nowMs()));
     event.preventDefault();
     window.location.reload();
   });

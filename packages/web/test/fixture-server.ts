@@ -51,7 +51,7 @@ const answers: Answers = {
   'hosts.gpus': ({ id }) => ({
     items: id === made.id(3, 3) ? [] : id === made.id(3, 2) ? [made.software] : [made.gpu(0), made.gpu(1)],
   }),
-  'configCatalog.read': () => ({ knobs: made.knobs }),
+  'configCatalog.read': () => ({ knobs: made.configCatalog }),
   'hostSettings.read': () => made.hostSettings,
   'hostConsole.read': () => made.hostConsole,
   'enrollmentTokens.list': () => ({ items: made.tokens }),

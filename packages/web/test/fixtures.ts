@@ -1,9 +1,9 @@
-import { KNOBS } from '@footlight/protocol/agent';
+import { HOST_SETTINGS } from '@footlight/protocol/agent';
 import type {
   AccessCheck,
   AdminApp,
   AdminSession,
-  ConfigKnob,
+  ConfigSetting,
   EnrollmentToken,
   Entitlement,
   Gpu,
@@ -19,15 +19,17 @@ import { consoleDefaults } from '@footlight/protocol/rest';
 
 const NOW = Date.now();
 
-export const knobs: ConfigKnob[] = KNOBS.map(({ path: _path, enum: values, ...knob }) => ({
-  ...knob,
-  ...(values !== undefined && { enum: [...values] }),
-}));
+export const configCatalog: ConfigSetting[] = HOST_SETTINGS.map(
+  ({ path: _path, enum: values, ...setting }) => ({
+    ...setting,
+    ...(values !== undefined && { enum: [...values] }),
+  }),
+);
 
 export const hostSettings: HostSettings = {
   resolved: {},
   overrides: { gop: 120, idle_timeout_secs: 0 },
-  effective: Object.fromEntries(KNOBS.map((knob) => [knob.key, String(knob.default ?? '')])),
+  effective: Object.fromEntries(HOST_SETTINGS.map((setting) => [setting.key, String(setting.default ?? '')])),
   codecs: ['h264'],
   pending_restart: false,
 };

@@ -2,6 +2,7 @@ import { deviceKey } from '../api/auth-store.ts';
 import { call } from '../api/client.ts';
 
 const STORED_AT = 'footlight.probed_at';
+/** Networks and screens change, and a measurement costs the person a few seconds of bandwidth. */
 const AGAIN_AFTER_MS = 7 * 24 * 60 * 60 * 1000;
 const HEIGHTS = [4320, 2160, 1440, 1080, 720];
 const FRAMES = 24;

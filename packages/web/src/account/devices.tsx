@@ -1,3 +1,4 @@
+import { MAX_DEVICE_NAME_CHARACTERS } from '@footlight/protocol/bounds';
 import type { Device } from '@footlight/protocol/rest';
 import { Button, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -13,8 +14,6 @@ import { StateChip } from '../components/state-chip.tsx';
 import styles from './account.module.css';
 import { deviceWords } from './device-words.ts';
 import { signOut } from './sign-out.ts';
-
-const NAME_MAX = 128;
 
 /** Browsers and programs that signed in, each of which can be named and signed out. */
 export function Devices() {
@@ -54,7 +53,7 @@ export function Devices() {
               </div>
               {device.current && <StateChip tone="success">This device</StateChip>}
               {device.active_session_id !== null && <StateChip tone="info">Running an app</StateChip>}
-              <div className={styles.rowActs}>
+              <div className={styles.rowActions}>
                 <Button
                   size="compact-sm"
                   variant="subtle"
@@ -123,7 +122,7 @@ function Rename({ device, onClose }: { device: Device; onClose: () => void }) {
         <TextInput
           label="Name"
           placeholder="Living room"
-          maxLength={NAME_MAX}
+          maxLength={MAX_DEVICE_NAME_CHARACTERS}
           data-autofocus
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}

@@ -1,14 +1,20 @@
-/** Shortest password that the server accepts, in code points. */
-export const PASSWORD_MIN = 12;
-const PASSWORD_MAX = 128;
-const USERNAME_MAX = 64;
-const EMAIL_MAX = 320;
+import {
+  MAX_EMAIL_CHARACTERS,
+  MAX_PASSWORD_CHARACTERS,
+  MAX_USERNAME_CHARACTERS,
+  MIN_IDENTIFIER_CHARACTERS,
+  MIN_PASSWORD_CHARACTERS,
+} from '@footlight/protocol/bounds';
+
+/** Text below the field of a new password. */
+export const PASSWORD_HINT = `At least ${MIN_PASSWORD_CHARACTERS} characters. A few plain words are fine.`;
 
 /** Fault of an email address, or null. The server decides; this check only saves a round trip. */
 export function emailProblem(email: string): string | null {
   const length = [...email.trim()].length;
   if (length === 0) return 'Enter an email address';
-  if (!email.includes('@') || length > EMAIL_MAX) return 'This does not look like an email address';
+  if (!email.includes('@') || length > MAX_EMAIL_CHARACTERS)
+    return 'This does not look like an email address';
   return null;
 }
 
@@ -16,7 +22,7 @@ export function emailProblem(email: string): string | null {
 export function usernameProblem(username: string): string | null {
   const length = [...username.trim()].length;
   if (length === 0) return 'Choose a name';
-  return length > USERNAME_MAX ? `At most ${USERNAME_MAX} characters` : null;
+  return length > MAX_USERNAME_CHARACTERS ? `At most ${MAX_USERNAME_CHARACTERS} characters` : null;
 }
 
 /**
@@ -25,10 +31,12 @@ export function usernameProblem(username: string): string | null {
  */
 export function passwordProblem(password: string, owner: { username: string; email: string }): string | null {
   const length = [...password].length;
-  if (length < PASSWORD_MIN) return `At least ${PASSWORD_MIN} characters`;
-  if (length > PASSWORD_MAX) return `At most ${PASSWORD_MAX} characters`;
+  if (length < MIN_PASSWORD_CHARACTERS) return `At least ${MIN_PASSWORD_CHARACTERS} characters`;
+  if (length > MAX_PASSWORD_CHARACTERS) return `At most ${MAX_PASSWORD_CHARACTERS} characters`;
   const lower = password.toLowerCase();
   const parts = [owner.username.trim(), owner.email.trim().split('@')[0] ?? ''];
-  const contained = parts.some((part) => [...part].length >= 3 && lower.includes(part.toLowerCase()));
+  const contained = parts.some(
+    (part) => [...part].length >= MIN_IDENTIFIER_CHARACTERS && lower.includes(part.toLowerCase()),
+  );
   return contained ? 'It must not contain your name or email address' : null;
 }

@@ -1,6 +1,6 @@
 import { PasswordInput, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
-import { emailProblem, PASSWORD_MIN, passwordProblem, usernameProblem } from './field-rules.ts';
+import { emailProblem, PASSWORD_HINT, passwordProblem, usernameProblem } from './field-rules.ts';
 
 /** Fields of a new account. */
 export interface NewAccount {
@@ -37,7 +37,7 @@ export function NewAccountFields<Values extends NewAccount>({ form }: { form: Us
       />
       <PasswordInput
         label="Password"
-        description={`At least ${PASSWORD_MIN} characters. A few plain words are fine.`}
+        description={PASSWORD_HINT}
         autoComplete="new-password"
         key={form.key('password')}
         {...form.getInputProps('password')}

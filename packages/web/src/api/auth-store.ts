@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { clock } from '../clock.ts';
 
 /** The signed-in person of the login answer. */
 export interface SignedInUser {
@@ -24,7 +25,7 @@ let cached: { raw: string | null; user: SignedInUser | null } = { raw: null, use
 /** The bearer token; null when signed out or expired. */
 export function readToken(): string | null {
   const expires = localStorage.getItem(EXPIRES);
-  if (expires !== null && Date.parse(expires) <= Date.now()) return null;
+  if (expires !== null && Date.parse(expires) <= clock.nowMs()) return null;
   return localStorage.getItem(TOKEN);
 }
 
@@ -39,13 +40,13 @@ export function saveLogin(answer: LoginAnswer): void {
 /** Stores the server's record of the person, whose role may have changed. */
 export function saveUser({ id, email, username, role }: SignedInUser): void {
   localStorage.setItem(USER, JSON.stringify({ id, email, username, role }));
-  tell();
+  notify();
 }
 
 /** Forgets token and person; the device key stays, because it names the browser. */
 export function forgetLogin(): void {
   for (const key of [TOKEN, EXPIRES, USER]) localStorage.removeItem(key);
-  tell();
+  notify();
 }
 
 /** The stored signed-in person; the server decides on every request. */
@@ -84,7 +85,7 @@ function parseUser(raw: string | null): SignedInUser | null {
   }
 }
 
-function tell(): void {
+function notify(): void {
   for (const listener of listeners) listener();
 }
 

@@ -1,4 +1,5 @@
 // @vitest-environment happy-dom
+import type { UnknownCode } from '@footlight/protocol';
 import { ERRORS } from '@footlight/protocol/rest';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readToken, saveLogin } from './auth-store.ts';
@@ -134,12 +135,14 @@ describe('errors in words', () => {
   });
 
   test('an unknown code falls back to its status and keeps the server’s sentence', () => {
-    expect(errorText(new ApiFailure(409, 'brand_new', 'The flux is reversed.'))).toEqual({
+    expect(errorText(new ApiFailure(409, 'brand_new' as UnknownCode, 'The flux is reversed.'))).toEqual({
       title: 'This does not fit the current state',
       advice: 'The flux is reversed.',
       code: 'brand_new · 409',
     });
-    expect(errorText(new ApiFailure(507, 'brand_new', 'raw')).title).toBe('The server had a problem');
+    expect(errorText(new ApiFailure(507, 'brand_new' as UnknownCode, 'raw')).title).toBe(
+      'The server had a problem',
+    );
   });
 
   test('a rate limit names the time', () => {

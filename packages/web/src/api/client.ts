@@ -1,5 +1,7 @@
+import type { Open } from '@footlight/protocol';
 import type {
   DerivedTile,
+  ErrorCode,
   OperationId,
   Operations,
   Params,
@@ -27,19 +29,21 @@ export type CallInput<Id extends OperationId> = Part<'params', Params<Id>> &
     signal?: AbortSignal;
   };
 
+/** Code of a refusal; `network` and `unreadable` are the page's own. */
+type FailureOfCall = Open<ErrorCode> | 'network' | 'unreadable';
+
 /** Thrown for a refused or failed call. `status` 0 means no answer. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';
   readonly status: number;
-  /** Open set; the page adds `network` and `unreadable`. */
-  readonly code: string;
+  readonly code: FailureOfCall;
   readonly liveSessions: number | undefined;
   readonly sessionId: string | undefined;
   readonly derivedTiles: DerivedTile[] | undefined;
   /** From Retry-After; undefined without one. */
   readonly retryAfterSecs: number | undefined;
 
-  constructor(status: number, code: string, message: string, extras: Partial<ApiFailure> = {}) {
+  constructor(status: number, code: FailureOfCall, message: string, extras: Partial<ApiFailure> = {}) {
     super(message);
     this.status = status;
     this.code = code;
@@ -121,7 +125,7 @@ async function failureOf(response: Response): Promise<ApiFailure> {
   const body: unknown = await response.json().catch(() => null);
   const error = (body as { error?: Record<string, unknown> } | null)?.error;
   if (typeof error?.code !== 'string') return new ApiFailure(response.status, 'unreadable', '', extras);
-  return new ApiFailure(response.status, error.code, String(error.message ?? ''), {
+  return new ApiFailure(response.status, error.code as Open<ErrorCode>, String(error.message ?? ''), {
     ...extras,
     ...(typeof error.live_sessions === 'number' ? { liveSessions: error.live_sessions } : {}),
     ...(typeof error.session_id === 'string' ? { sessionId: error.session_id } : {}),

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@footlight/protocol/rest';
 import { ApiFailure } from './client.ts';
 
 /** An error for people: event, advice, and a code to quote. */
@@ -8,7 +9,34 @@ export interface ErrorText {
   code: string;
 }
 
-const BY_CODE: Record<string, [title: string, advice: string]> = {
+type Words = readonly [title: string, advice: string];
+
+/** Codes that have the words of their status, with the sentence of the server where it is the caller's fault. */
+type ToldByServer =
+  | 'already_installed'
+  | 'capture_busy'
+  | 'capture_kind_unsupported'
+  | 'capture_unsupported'
+  | 'conflict'
+  | 'context_unresolved'
+  | 'digest_unresolved'
+  | 'display_update_rejected'
+  | 'external_resize_unsupported'
+  | 'internal'
+  | 'invalid_state'
+  | 'job_already_running'
+  | 'job_disabled'
+  | 'job_unmanaged'
+  | 'managed_preset_image_invalid'
+  | 'method_not_allowed'
+  | 'not_installed'
+  | 'provider_enabled'
+  | 'provider_unavailable'
+  | 'schedule_locked'
+  | 'session_not_running'
+  | 'validation_failed';
+
+const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Words>> = {
   network: [
     'The server cannot be reached',
     'Nothing was changed. Check your connection; this page tries again by itself.',
@@ -71,7 +99,7 @@ const BY_CODE: Record<string, [title: string, advice: string]> = {
   library_discovery_disabled: ['Library discovery is switched off', 'Switch it on in the settings first.'],
 };
 
-const BY_STATUS: Record<number, [title: string, advice: string]> = {
+const BY_STATUS: Readonly<Record<number, Words>> = {
   400: ['That was not accepted', 'Nothing was changed. Check what you entered.'],
   401: ['You are signed out', 'Sign in again to go on.'],
   403: ['You may not do this', 'Ask an administrator if you think you should.'],
@@ -104,7 +132,7 @@ export function errorText(error: unknown): ErrorText {
     };
   }
   const quoted = error.status === 0 ? error.code : `${error.code} · ${error.status}`;
-  const known = BY_CODE[error.code];
+  const known = (BY_CODE as Record<string, Words | undefined>)[error.code];
   if (known !== undefined) {
     const wait = error.code === 'rate_limited' && error.retryAfterSecs !== undefined;
     return {

@@ -1,6 +1,8 @@
 import { QueryClient } from '@tanstack/react-query';
 import { ApiFailure } from './client.ts';
+import { retryDelayMs } from './retry-delay.ts';
 
+/** Attempts after the first one, for 4 s in all; then a person reads what is wrong. Chosen, not measured. */
 const MAX_RETRIES = 3;
 
 /** Retries only without an answer or after a server error; a refusal would be repeated. */
@@ -15,7 +17,7 @@ export function createQueryClient(): QueryClient {
     defaultOptions: {
       queries: {
         retry: shouldRetry,
-        retryDelay: (attempt) => Math.min(8_000, 500 * 2 ** attempt) * (0.75 + Math.random() / 2),
+        retryDelay: retryDelayMs,
         staleTime: 5_000,
       },
       mutations: { retry: false },

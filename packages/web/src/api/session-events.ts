@@ -1,5 +1,8 @@
 import type { Session } from '@footlight/protocol/rest';
+import { isTerminal } from '@footlight/protocol/session-states';
+import { clock } from '../clock.ts';
 import { ApiFailure, send } from './client.ts';
+import { retryDelayMs } from './retry-delay.ts';
 
 /** One server-sent event. */
 export interface ServerEvent {
@@ -46,11 +49,6 @@ export class EventParser {
   }
 }
 
-/** Whether a session has ended. */
-export function isOver(session: Pick<Session, 'state'>): boolean {
-  return session.state === 'stopped' || session.state === 'failed';
-}
-
 /**
  * Follows one session until it ends or the signal aborts. Uses fetch, because EventSource cannot send the bearer
  * header. A broken stream is reopened with backoff and jitter; each opening starts with a snapshot, so no change is
@@ -79,7 +77,7 @@ export async function followSession(
           if (event.event !== 'session') continue;
           const { session } = JSON.parse(event.data) as { session: Session };
           failures = 0;
-          over = isOver(session);
+          over = isTerminal(session.state);
           follow.onSession(session);
         }
       }
@@ -90,16 +88,16 @@ export async function followSession(
     }
     if (over || follow.signal.aborted) return;
     follow.onLink(false);
-    await pause(Math.min(10_000, 250 * 2 ** failures) * (0.75 + Math.random() / 2), follow.signal);
-    failures = Math.min(failures + 1, 6);
+    await pause(retryDelayMs(failures), follow.signal);
+    failures += 1;
   }
 }
 
 function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, delayMs);
+    const timer = clock.setTimeout(resolve, delayMs);
     const stop = () => {
-      clearTimeout(timer);
+      timer.cancel();
       resolve();
     };
     signal.addEventListener('abort', stop, { once: true });

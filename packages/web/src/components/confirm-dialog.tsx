@@ -24,7 +24,7 @@ export function ConfirmDialog(props: {
         {props.children}
         {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
       </div>
-      <div className={styles.confirmActs}>
+      <div className={styles.confirmActions}>
         <Button onClick={props.onClose} data-autofocus>
           Keep it as it is
         </Button>

@@ -1,8 +1,10 @@
 import { ActionIcon } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
+import { clock } from '../clock.ts';
 import styles from './components.module.css';
 
+/** Long enough to be read: one word. */
 const SHOWN_MS = 2000;
 
 /** A value or command with a button that copies it. @param label names the value for screen readers */
@@ -10,8 +12,8 @@ export function CopyLine({ value, label }: { value: string; label: string }) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
-    const timer = setTimeout(() => setCopied(false), SHOWN_MS);
-    return () => clearTimeout(timer);
+    const timer = clock.setTimeout(() => setCopied(false), SHOWN_MS);
+    return () => timer.cancel();
   }, [copied]);
   const copy = async () => {
     await navigator.clipboard?.writeText(value).then(

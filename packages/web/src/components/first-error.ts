@@ -1,4 +1,5 @@
 import type { FormEvent } from 'react';
+import { clock } from '../clock.ts';
 
 /**
  * Focuses the first wrong field of a sent form, which may be out of view.
@@ -12,5 +13,5 @@ export function focusFirstError(
   const fields = [...(event?.currentTarget.querySelectorAll<HTMLElement>('[data-path]') ?? [])];
   const first = fields.find((field) => (field.dataset.path ?? '') in errors);
   // A collapsed part expands after the error was rendered.
-  setTimeout(() => first?.focus());
+  clock.setTimeout(() => first?.focus(), 0);
 }

@@ -12,7 +12,7 @@ export function NotFoundPage() {
       </div>
       <h1>Nothing is staged here</h1>
       <p>The address leads nowhere. It may have been mistyped, or what it named was removed.</p>
-      <div className={styles.fullPageActs}>
+      <div className={styles.fullPageActions}>
         <Button component="a" href="/app" variant="filled">
           Go to your library
         </Button>

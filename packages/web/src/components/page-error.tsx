@@ -11,7 +11,7 @@ export function PageError({ error, reset }: ErrorComponentProps) {
       <h1>{text.title}</h1>
       <p>{text.advice}</p>
       <code>{text.code}</code>
-      <div className={styles.fullPageActs}>
+      <div className={styles.fullPageActions}>
         <Button variant="filled" onClick={reset}>
           Try again
         </Button>

@@ -1,8 +1,10 @@
 import { useSyncExternalStore } from 'react';
+import { clock } from '../clock.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+/** The smallest unit shown is a minute; a quarter of it is late by 15 s at most. */
 const TICK_MS = 15_000;
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
@@ -10,12 +12,12 @@ const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle:
 
 /** A relative time, with the exact one on hover; `never` is shown for null. */
 export function RelativeTime({ at, never = 'never' }: { at: string | null; never?: string }) {
-  const nowMs = useSyncExternalStore(subscribe, () => Math.floor(Date.now() / TICK_MS) * TICK_MS);
+  const nowMs = useSyncExternalStore(subscribe, () => Math.floor(clock.nowMs() / TICK_MS) * TICK_MS);
   if (at === null) return <span>{never}</span>;
   const atMs = Date.parse(at);
   return (
     <time dateTime={at} title={exact.format(atMs)}>
-      {relativeWords(atMs - Math.max(nowMs, Date.now()))}
+      {relativeWords(atMs - Math.max(nowMs, clock.nowMs()))}
     </time>
   );
 }
@@ -47,6 +49,6 @@ export function durationWords(ms: number): string {
 }
 
 function subscribe(tick: () => void): () => void {
-  const timer = setInterval(tick, TICK_MS);
-  return () => clearInterval(timer);
+  const timer = clock.setInterval(tick, TICK_MS);
+  return () => timer.cancel();
 }

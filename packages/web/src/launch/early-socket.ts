@@ -3,30 +3,32 @@
  * session page renders. At most one is kept, and it closes if no page takes it in time. The service sends nothing
  * before the page's hello, so no message is lost.
  */
+import type { Timer } from '@footlight/platform/timer';
+import { clock } from '../clock.ts';
 
 /** A session page takes its socket much sooner; the service closes a silent one after 5 s. */
 const UNUSED_MS = 4_000;
 
-let waiting: { url: string; socket: WebSocket; timer: ReturnType<typeof setTimeout> } | null = null;
+let waiting: { url: string; socket: WebSocket; timer: Timer } | null = null;
 
 /** Opens a socket for a page that will need it soon. */
 export function dialEarly(url: string): void {
   giveUp();
-  waiting = { url, socket: new WebSocket(url), timer: setTimeout(giveUp, UNUSED_MS) };
+  waiting = { url, socket: new WebSocket(url), timer: clock.setTimeout(giveUp, UNUSED_MS) };
 }
 
 /** The early socket of that URL, else a new one. */
 export function takeSocket(url: string): WebSocket {
   if (waiting?.url !== url || waiting.socket.readyState > WebSocket.OPEN) return new WebSocket(url);
   const { socket, timer } = waiting;
-  clearTimeout(timer);
+  timer.cancel();
   waiting = null;
   return socket;
 }
 
 function giveUp(): void {
   if (waiting === null) return;
-  clearTimeout(waiting.timer);
+  waiting.timer.cancel();
   waiting.socket.close();
   waiting = null;
 }

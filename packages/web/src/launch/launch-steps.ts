@@ -1,5 +1,6 @@
 import type { AppNotice } from '@footlight/protocol/input';
 import type { Session } from '@footlight/protocol/rest';
+import { LAUNCH_STEPS } from '@footlight/protocol/session-states';
 
 /** One line of the launch list. */
 export interface LaunchStep {
@@ -10,35 +11,51 @@ export interface LaunchStep {
 
 interface StepRule {
   key: string;
-  test: RegExp;
+  /** Beginning of the host's detail; null: the host does not report this step. */
+  detail: string | null;
   words: (detail: string) => string;
   /** Shown in advance; other steps appear only when the host reports them. */
   always: boolean;
 }
 
 const RULES: readonly StepRule[] = [
-  { key: 'place', test: /^(?!)/, words: () => 'Finding a machine', always: true },
+  { key: 'place', detail: null, words: () => 'Finding a machine', always: true },
   {
     key: 'release',
-    test: /^waiting for the previous session/,
+    detail: LAUNCH_STEPS.waiting_home,
     words: () => 'Waiting for your last session to let go of its files',
     always: false,
   },
-  { key: 'home', test: /^preparing home$/, words: () => 'Preparing your files', always: false },
+  { key: 'home', detail: LAUNCH_STEPS.preparing_home, words: () => 'Preparing your files', always: false },
   {
     key: 'image',
-    test: /^pulling image/,
+    detail: LAUNCH_STEPS.pulling_image,
     words: (detail) => {
       const percent = /(\d{1,3}) ?%/.exec(detail)?.[1];
       return percent === undefined ? 'Fetching the app' : `Fetching the app, ${percent} %`;
     },
     always: false,
   },
-  { key: 'display', test: /^starting display$/, words: () => 'Starting the display', always: true },
-  { key: 'app', test: /^starting app$/, words: () => 'Starting the app', always: true },
-  { key: 'encoder', test: /^starting encoder$/, words: () => 'Starting the picture', always: true },
-  { key: 'boot', test: /^app booting$/, words: () => 'Waiting for the app to draw', always: true },
-  { key: 'presented', test: /^app presented$/, words: () => 'Connecting to the picture', always: true },
+  {
+    key: 'display',
+    detail: LAUNCH_STEPS.starting_display,
+    words: () => 'Starting the display',
+    always: true,
+  },
+  { key: 'app', detail: LAUNCH_STEPS.starting_app, words: () => 'Starting the app', always: true },
+  {
+    key: 'encoder',
+    detail: LAUNCH_STEPS.starting_encoder,
+    words: () => 'Starting the picture',
+    always: true,
+  },
+  { key: 'boot', detail: LAUNCH_STEPS.app_booting, words: () => 'Waiting for the app to draw', always: true },
+  {
+    key: 'presented',
+    detail: LAUNCH_STEPS.app_presented,
+    words: () => 'Connecting to the picture',
+    always: true,
+  },
 ];
 
 /** Progress of a launch: the furthest step, and details by step key. */
@@ -48,7 +65,7 @@ export interface LaunchProgress {
 }
 
 /** Before anything was reported. */
-export const NOTHING_SEEN: LaunchProgress = { reached: 0, seen: {} };
+export const NO_PROGRESS: LaunchProgress = { reached: 0, seen: {} };
 
 /**
  * Adds one session record to the progress. Steps never go back, because reports may repeat after a reconnect. Pure.
@@ -59,7 +76,7 @@ export function advance(
   session: Pick<Session, 'state' | 'state_detail'>,
 ): LaunchProgress {
   const detail = session.state_detail ?? '';
-  let at = RULES.findIndex((rule) => rule.test.test(detail));
+  let at = RULES.findIndex((rule) => rule.detail !== null && detail.startsWith(rule.detail));
   const seen = at < 0 ? progress.seen : { ...progress.seen, [RULES[at]!.key]: detail };
   if (at < 0 && session.state === 'running' && progress.reached === 0) at = indexOf('presented');
   if (at < 0 && session.state === 'starting') at = Math.max(progress.reached, indexOf('display'));

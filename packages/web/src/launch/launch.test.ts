@@ -1,23 +1,25 @@
 // @vitest-environment happy-dom
+import type { UnknownCode } from '@footlight/protocol';
+import type { Session } from '@footlight/protocol/rest';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { failedSession, session } from '../../test/fixtures.ts';
 import { endWords } from '../session/end-words.ts';
 import { keepTicket, takeTicket } from './first-ticket.ts';
-import { advance, isDrawn, type LaunchProgress, NOTHING_SEEN, stepsOf } from './launch-steps.ts';
+import { advance, isDrawn, type LaunchProgress, NO_PROGRESS, stepsOf } from './launch-steps.ts';
 import { median, rememberLaunch, usualLaunchMs } from './usual-time.ts';
 
 const after = (...details: (string | null)[]): LaunchProgress =>
   details.reduce<LaunchProgress>(
     (progress, state_detail) => advance(progress, { state: 'starting', state_detail }),
-    NOTHING_SEEN,
+    NO_PROGRESS,
   );
 const current = (progress: LaunchProgress) =>
   stepsOf(progress).find((step) => step.state === 'current')?.words;
 
 describe('launch steps', () => {
   test('start with finding a machine', () => {
-    expect(current(NOTHING_SEEN)).toBe('Finding a machine');
-    expect(stepsOf(NOTHING_SEEN).filter((step) => step.state === 'done')).toEqual([]);
+    expect(current(NO_PROGRESS)).toBe('Finding a machine');
+    expect(stepsOf(NO_PROGRESS).filter((step) => step.state === 'done')).toEqual([]);
   });
 
   test.each([
@@ -69,7 +71,7 @@ describe('launch steps', () => {
   );
 
   test('a page opened while the app runs waits for the picture only', () => {
-    expect(current(advance(NOTHING_SEEN, { state: 'running', state_detail: null }))).toBe(
+    expect(current(advance(NO_PROGRESS, { state: 'running', state_detail: null }))).toBe(
       'Connecting to the picture',
     );
   });
@@ -134,13 +136,13 @@ describe('the token that came with a launch', () => {
 
 describe('how an end is told', () => {
   const ended = session(1, { state: 'stopped', ended_at: '2026-01-01T00:00:00.000Z' });
-  test.each([
+  test.each<[Session, string, boolean]>([
     [{ ...ended, end_reason: 'user_requested' }, 'You ended this app.', true],
     [{ ...ended, end_reason: 'idle_timeout' }, 'It was ended because nobody used it for a while.', true],
-    [{ ...ended, end_reason: 'never_heard_of' }, 'The app has ended.', true],
+    [{ ...ended, end_reason: 'never_heard_of' as UnknownCode }, 'The app has ended.', true],
     [failedSession, 'The app closed before it showed anything.', false],
     [
-      { ...failedSession, failure_code: 'never_heard_of' },
+      { ...failedSession, failure_code: 'never_heard_of' as UnknownCode },
       'Something went wrong and the app had to be ended.',
       false,
     ],

@@ -3,9 +3,9 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
-import { loadPlayer, usePreloadSession } from '../session/player.ts';
 import { dialEarly } from './early-socket.ts';
 import { keepTicket } from './first-ticket.ts';
+import { loadPlayer, usePreloadSession } from './player.ts';
 
 /** Launching an app: asks for a session, then opens its page with everything the answer already told. */
 export function useLaunch() {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { directionOf, nextSpot } from './arrow-keys.ts';
+import { directionOf, nextTile } from './arrow-keys.ts';
 
 // Two rows of three tiles, and a row of two wider cards above them.
 const tile = (column: number, row: number) => ({
@@ -8,7 +8,7 @@ const tile = (column: number, row: number) => ({
   width: 100,
   height: 150,
 });
-const spots = [
+const tiles = [
   { left: 0, top: 0, width: 160, height: 100 },
   { left: 170, top: 0, width: 160, height: 100 },
   ...[0, 1].flatMap((row) => [0, 1, 2].map((column) => tile(column, row))),
@@ -25,9 +25,9 @@ describe('arrow keys in the library', () => {
     ['down from a wide thing', 0, 'down', 2],
     ['not above the first row', 1, 'up', -1],
   ] as const)('%s', (_words, from, direction, to) => {
-    const here = spots[from];
+    const here = tiles[from];
     if (here === undefined) return expect.unreachable();
-    expect(nextSpot(here, spots, direction)).toBe(to);
+    expect(nextTile(here, tiles, direction)).toBe(to);
   });
 
   test('only arrows move', () => {

@@ -1,5 +1,5 @@
 /** Position of a tile in CSS pixels. */
-export interface Spot {
+export interface TileBox {
   left: number;
   top: number;
   width: number;
@@ -16,19 +16,19 @@ export function directionOf(key: string): Direction | null {
 
 /**
  * The next focused tile, as on a console: along the row first, across rows to the nearest column. Pure.
- * @returns the index in `spots`, or -1 for none in that direction
+ * @returns the index in `tiles`, or -1 for none in that direction
  */
-export function nextSpot(from: Spot, spots: readonly Spot[], direction: Direction): number {
+export function nextTile(from: TileBox, tiles: readonly TileBox[], direction: Direction): number {
   const horizontal = direction === 'left' || direction === 'right';
   const sign = direction === 'left' || direction === 'up' ? -1 : 1;
   const here = centreOf(from);
   let best = -1;
   let bestCost = Number.POSITIVE_INFINITY;
-  for (const [index, spot] of spots.entries()) {
-    const there = centreOf(spot);
+  for (const [index, tile] of tiles.entries()) {
+    const there = centreOf(tile);
     const along = sign * (horizontal ? there.x - here.x : there.y - here.y);
     const across = Math.abs(horizontal ? there.y - here.y : there.x - here.x);
-    const clear = (horizontal ? Math.min(from.width, spot.width) : Math.min(from.height, spot.height)) / 2;
+    const clear = (horizontal ? Math.min(from.width, tile.width) : Math.min(from.height, tile.height)) / 2;
     if (along < clear) continue;
     // Left and right stay in the row; up and down prefer the next row, then the nearest column.
     if (horizontal && across > from.height / 2) continue;
@@ -41,6 +41,6 @@ export function nextSpot(from: Spot, spots: readonly Spot[], direction: Directio
   return best;
 }
 
-function centreOf(spot: Spot): { x: number; y: number } {
-  return { x: spot.left + spot.width / 2, y: spot.top + spot.height / 2 };
+function centreOf(tile: TileBox): { x: number; y: number } {
+  return { x: tile.left + tile.width / 2, y: tile.top + tile.height / 2 };
 }

@@ -14,14 +14,15 @@ import {
 import { probeDevice } from '../account/device-probe.ts';
 import { useUser } from '../api/auth-store.ts';
 import { ApiFailure } from '../api/client.ts';
+import { clock } from '../clock.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
 import { LaunchStage } from '../launch/launch-stage.tsx';
-import { NOTHING_SEEN, stepsOf } from '../launch/launch-steps.ts';
+import { NO_PROGRESS, stepsOf } from '../launch/launch-steps.ts';
+import { usePreloadSession } from '../launch/player.ts';
 import { useLaunch } from '../launch/use-launch.ts';
-import { usePreloadSession } from '../session/player.ts';
-import { directionOf, nextSpot } from './arrow-keys.ts';
+import { directionOf, nextTile } from './arrow-keys.ts';
 import { Backdrop } from './backdrop.tsx';
 import styles from './library.module.css';
 import { LiveSessions } from './live-sessions.tsx';
@@ -82,11 +83,11 @@ export function LibraryPage() {
   // Preload the session page for the next click.
   const preloadSession = usePreloadSession();
   useEffect(() => {
-    const timer = setTimeout(() => {
+    const timer = clock.setTimeout(() => {
       preloadSession();
-      void probeDevice(Date.now()).catch(() => {});
+      void probeDevice(clock.nowMs()).catch(() => {});
     }, PRELOAD_AFTER_MS);
-    return () => clearTimeout(timer);
+    return () => timer.cancel();
   }, [preloadSession]);
 
   const count = query.isPending ? rememberedCount() : apps.length;
@@ -195,7 +196,7 @@ export function LibraryPage() {
       {(launchIsSlow || launch.isError) && launch.variables !== undefined && (
         <LaunchStage
           app={launch.variables}
-          steps={stepsOf(NOTHING_SEEN)}
+          steps={stepsOf(NO_PROGRESS)}
           startedAtMs={launch.submittedAt}
           usualMs={null}
           onCancel={launch.isError ? () => launch.reset() : null}
@@ -272,7 +273,7 @@ function moveFocus(event: KeyboardEvent, page: HTMLElement | null): void {
   if (direction === null || page === null || !(from instanceof HTMLElement) || !('tile' in from.dataset))
     return;
   const others = [...page.querySelectorAll<HTMLElement>('[data-tile]')].filter((tile) => tile !== from);
-  const next = nextSpot(
+  const next = nextTile(
     from.getBoundingClientRect(),
     others.map((tile) => tile.getBoundingClientRect()),
     direction,

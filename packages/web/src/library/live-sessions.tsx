@@ -41,7 +41,7 @@ function LiveCard(props: { session: Session; app: AppListItem | undefined; first
   const { session } = props;
   const navigate = useNavigate();
   const queryClient = useQueryClient();
-  const [asking, setAsking] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   // An app beyond the loaded pages, or one whose entitlement was revoked.
   const lookup = useQuery({
     queryKey: keys.app(session.app_id),
@@ -53,7 +53,7 @@ function LiveCard(props: { session: Session; app: AppListItem | undefined; first
   const end = useMutation({
     mutationFn: () => call('sessions.delete', { params: { id: session.id } }),
     onSuccess: () => {
-      setAsking(false);
+      setConfirming(false);
       return queryClient.invalidateQueries({ queryKey: keys.sessions });
     },
   });
@@ -76,7 +76,7 @@ function LiveCard(props: { session: Session; app: AppListItem | undefined; first
             Ends <RelativeTime at={session.idle_ends_at} /> unless you return
           </p>
         )}
-        <div className={styles.liveActs}>
+        <div className={styles.liveActions}>
           {watchable && (
             <Button
               size="xs"
@@ -95,20 +95,20 @@ function LiveCard(props: { session: Session; app: AppListItem | undefined; first
             variant="subtle"
             disabled={stopping}
             aria-label={`End ${app.name}`}
-            onClick={() => setAsking(true)}
+            onClick={() => setConfirming(true)}
           >
             End
           </Button>
         </div>
       </div>
       <ConfirmDialog
-        opened={asking}
+        opened={confirming}
         title={`End ${app.name}?`}
         act={`End ${app.name}`}
         pending={end.isPending}
         error={end.error}
         onConfirm={() => end.mutate()}
-        onClose={() => setAsking(false)}
+        onClose={() => setConfirming(false)}
       >
         <p>The app is closed. What it has not saved is lost.</p>
       </ConfirmDialog>

@@ -1,13 +1,14 @@
 import { useEffect, useState } from 'react';
+import { clock } from '../clock.ts';
 
 /** Whether a condition has been true for `delayMs` without a break. */
 export function useAfter(isSo: boolean, delayMs: number): boolean {
   const [lasts, setLasts] = useState(false);
   useEffect(() => {
     if (!isSo) return;
-    const timer = setTimeout(() => setLasts(true), delayMs);
+    const timer = clock.setTimeout(() => setLasts(true), delayMs);
     return () => {
-      clearTimeout(timer);
+      timer.cancel();
       setLasts(false);
     };
   }, [isSo, delayMs]);

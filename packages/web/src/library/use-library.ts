@@ -1,4 +1,5 @@
 import type { AppListItem, Session, Success } from '@footlight/protocol/rest';
+import { isTerminal } from '@footlight/protocol/session-states';
 import {
   type InfiniteData,
   useInfiniteQuery,
@@ -9,7 +10,6 @@ import {
 import { useMemo, useState } from 'react';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
-import { isOver } from '../api/session-events.ts';
 
 const PAGE = 200;
 
@@ -54,7 +54,7 @@ export function useOwnSessions() {
     refetchInterval: 10_000,
   });
   const items = query.data?.items ?? [];
-  return { query, live: items.filter((session) => !isOver(session)), all: items };
+  return { query, live: items.filter((session) => !isTerminal(session.state)), all: items };
 }
 
 /**

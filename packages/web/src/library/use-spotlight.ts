@@ -1,5 +1,7 @@
+import type { Timer } from '@footlight/platform/timer';
 import type { AppListItem } from '@footlight/protocol/rest';
 import { useCallback, useEffect, useRef, useState } from 'react';
+import { clock } from '../clock.ts';
 
 /** Debounce: a pointer that crosses or clicks a tile does not change the full-screen picture. */
 const REST_MS = 120;
@@ -10,14 +12,14 @@ const REST_MS = 120;
  */
 export function useSpotlight(held: boolean): [AppListItem | null, (app: AppListItem) => void] {
   const [shown, setShown] = useState<AppListItem | null>(null);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const timer = useRef<Timer>(undefined);
   useEffect(() => {
-    if (held) clearTimeout(timer.current);
-    return () => clearTimeout(timer.current);
+    if (held) timer.current?.cancel();
+    return () => timer.current?.cancel();
   }, [held]);
   const rest = useCallback((app: AppListItem) => {
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => setShown(app), REST_MS);
+    timer.current?.cancel();
+    timer.current = clock.setTimeout(() => setShown(app), REST_MS);
   }, []);
   return [shown, rest];
 }

@@ -1,6 +1,11 @@
+import type { QueryClient } from '@tanstack/react-query';
 import { createRootRouteWithContext, Outlet } from '@tanstack/react-router';
-import type { RouteContext } from '../router.tsx';
 import { RouteAnnouncer } from '../shell/route-announcer.tsx';
+
+/** What every route may use. */
+interface RouteContext {
+  queryClient: QueryClient;
+}
 
 export const Route = createRootRouteWithContext<RouteContext>()({
   component: () => (

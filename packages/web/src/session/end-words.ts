@@ -1,3 +1,4 @@
+import type { END_REASONS, FailureCode } from '@footlight/protocol';
 import type { Session } from '@footlight/protocol/rest';
 
 /** Text about an ended session for its user. */
@@ -13,7 +14,23 @@ const HOST_LOST: EndWords = {
   calm: false,
 };
 
-const BY_REASON: Record<string, EndWords> = {
+/** Reasons without a sentence of their own: the app has ended or failed, and a failure code says more. */
+type WithoutWords =
+  | 'assign_refused'
+  | 'start_refused'
+  | 'assign_timed_out'
+  | 'stop_timed_out'
+  | 'unsustainable'
+  | 'agent_restart'
+  | 'unknown_session'
+  | 'console_disabled'
+  | 'console_display_disconnected'
+  | 'cert bench complete'
+  | 'cert bench timeout'
+  | 'stopped'
+  | 'failed';
+
+const BY_REASON: Readonly<Record<Exclude<(typeof END_REASONS)[number], WithoutWords>, EndWords>> = {
   user_requested: { sentence: 'You ended this app.', calm: true },
   admin: { sentence: 'An administrator ended this app.', calm: true },
   app_exited: { sentence: 'The app closed itself.', calm: true },
@@ -28,7 +45,9 @@ const BY_REASON: Record<string, EndWords> = {
   host_lost: HOST_LOST,
 };
 
-const BY_FAILURE: Record<string, string> = {
+const REFUSED = 'The machine could not take the app.';
+
+export const BY_FAILURE: Readonly<Record<FailureCode, string>> = {
   app_exited_early: 'The app closed before it showed anything.',
   app_crashed: 'The app crashed.',
   app_never_presented: 'The app started but never drew a picture.',
@@ -44,7 +63,17 @@ const BY_FAILURE: Record<string, string> = {
   home_unavailable: 'Your files for this app could not be opened.',
   unsustainable: 'The connection to this browser was too slow for too long.',
   agent_restarted: 'The machine’s agent restarted and could not keep the app.',
+  policy: 'The rules of the machine do not allow this app.',
+  busy: 'The machine had no room for the app.',
+  internal: 'Something went wrong on the machine.',
+  invalid: REFUSED,
+  unsupported: REFUSED,
+  unknown_command: REFUSED,
+  no_such_session: REFUSED,
 };
+
+const wordsFor = <Words>(table: Readonly<Record<string, Words>>, code: string | null): Words | undefined =>
+  Object.hasOwn(table, code ?? '') ? table[code ?? ''] : undefined;
 
 /**
  * The reason of an end in one sentence; unknown reasons get a general one, and the technical text is collapsed below.
@@ -52,14 +81,12 @@ const BY_FAILURE: Record<string, string> = {
 export function endWords(
   session: Pick<Session, 'state' | 'end_reason' | 'failure_code' | 'state_detail' | 'started_at'>,
 ): EndWords {
-  if (session.state === 'failed') {
-    const byCode = BY_FAILURE[session.failure_code ?? ''];
-    if (byCode !== undefined) return { sentence: byCode, calm: false };
-    const byReason = BY_REASON[session.end_reason ?? ''];
-    if (byReason !== undefined) return byReason;
-    if (session.state_detail === 'host_lost') return HOST_LOST;
-    if (session.started_at === null) return { sentence: 'The app could not be started.', calm: false };
-    return { sentence: 'Something went wrong and the app had to be ended.', calm: false };
-  }
-  return BY_REASON[session.end_reason ?? ''] ?? { sentence: 'The app has ended.', calm: true };
+  const byReason = wordsFor(BY_REASON, session.end_reason);
+  if (session.state !== 'failed') return byReason ?? { sentence: 'The app has ended.', calm: true };
+  const sentence = wordsFor(BY_FAILURE, session.failure_code);
+  if (sentence !== undefined) return { sentence, calm: false };
+  if (byReason !== undefined) return byReason;
+  if (session.state_detail === 'host_lost') return HOST_LOST;
+  if (session.started_at === null) return { sentence: 'The app could not be started.', calm: false };
+  return { sentence: 'Something went wrong and the app had to be ended.', calm: false };
 }

@@ -38,7 +38,7 @@ export function EndedPage(props: {
           )}
           .
         </p>
-        <div className={styles.endedActs}>
+        <div className={styles.endedActions}>
           <Button variant="filled" loading={props.launching} onClick={props.onLaunch} data-autofocus>
             Launch again
           </Button>

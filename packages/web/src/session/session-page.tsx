@@ -1,4 +1,5 @@
 import type { AppListItem, Session } from '@footlight/protocol/rest';
+import { isTerminal } from '@footlight/protocol/session-states';
 import { Button, Loader } from '@mantine/core';
 import { IconMicrophone } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -6,17 +7,19 @@ import { useNavigate } from '@tanstack/react-router';
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
-import { isOver } from '../api/session-events.ts';
+import { clock } from '../clock.ts';
 import { AppPicture } from '../components/app-picture.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { PageError } from '../components/page-error.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
 import { LaunchStage } from '../launch/launch-stage.tsx';
-import { advance, isDrawn, stepsOf } from '../launch/launch-steps.ts';
+import { advance, stepsOf } from '../launch/launch-steps.ts';
 import { useLaunch } from '../launch/use-launch.ts';
 import { rememberLaunch, usualLaunchMs } from '../launch/usual-time.ts';
 import { useListedApp } from '../library/use-library.ts';
 import { EndedPage } from './ended-page.tsx';
+import { useWindowFit } from './fit/use-window-fit.ts';
+import { followLaunch, NO_LAUNCH, stageOf } from './launch-view.ts';
 import styles from './session.module.css';
 import { SessionBar } from './session-bar.tsx';
 import { type StatsLevel, StatsView } from './stats-view.tsx';
@@ -25,10 +28,12 @@ import { TypeDialog } from './type-dialog.tsx';
 import { BAR_KEYS, useBar } from './use-bar.ts';
 import { useSession } from './use-session.ts';
 import { type StreamView, useStream } from './use-stream.ts';
-import { useWindowFit } from './use-window-fit.ts';
 
+/** Time to read one line. */
 const HINT_MS = 4000;
+/** Time to read two lines. */
 const SWAP_WORDS_MS = 6000;
+/** Time to read two lines. */
 const NOTICE_MS = 6000;
 
 /** One session from its launch to its end: steps, live picture, end page. */
@@ -36,7 +41,7 @@ export function SessionPage({ id }: { id: string }) {
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const { query, session, progress, refused } = useSession(id);
-  const over = session !== undefined && isOver(session);
+  const over = session !== undefined && isTerminal(session.state);
   const video = useRef<HTMLVideoElement>(null);
   const surface = useRef<HTMLDivElement>(null);
   const streamed = useStream(session, session !== undefined && !over && session.state !== 'stopping', {
@@ -45,10 +50,17 @@ export function SessionPage({ id }: { id: string }) {
   });
   // The record counts before the first event arrives.
   const seen = session === undefined ? progress : advance(progress, session);
-  // Once shown, the picture stays during a swap.
-  const shown = useRef(false);
-  shown.current = streamed.shown && (shown.current || isDrawn(seen, streamed.app));
-  const stream = { ...streamed, shown: shown.current };
+  const [view, setView] = useState(NO_LAUNCH);
+  const now = followLaunch(view, {
+    session,
+    progress: seen,
+    stream: streamed,
+    usualMs: session === undefined ? null : usualLaunchMs(session.app_id, session.host_id),
+    nowMs: clock.nowMs(),
+  });
+  // React renders again at once, before anything is drawn.
+  if (now !== view) setView(now);
+  const stream = { ...streamed, shown: now.shown };
   // Cached when coming from the library; other requests would delay the picture.
   const listed = useListedApp(session?.app_id);
   const appQuery = useQuery({
@@ -71,26 +83,13 @@ export function SessionPage({ id }: { id: string }) {
   });
   const library = useCallback(() => void navigate({ to: '/app' }), [navigate]);
 
-  const appId = session?.app_id;
-  const hostId = session?.host_id ?? null;
   const createdMs = session === undefined ? null : Date.parse(session.created_at);
-  // A person who returns to a running app waits only for the picture, from now.
-  const [openedMs] = useState(() => Date.now());
-  const resumed = useRef<boolean | null>(null);
-  if (session !== undefined) resumed.current ??= session.state === 'running';
-  // Known before this launch, because this launch's value would change the fading stage.
-  const usual = useRef<number | null>(null);
-  if (session !== undefined && !stream.shown) usual.current = usualLaunchMs(session.app_id, session.host_id);
-  const steps = stepsOf(seen);
-  // Only a launch seen from its start counts for the usual time.
-  const sawLaunch = useRef(false);
-  if (session !== undefined && (session.state === 'assigned' || session.state === 'pending'))
-    sawLaunch.current = true;
+  const [openedMs] = useState(clock.nowMs);
+  const stage = stageOf(now, stepsOf(seen), { createdMs, openedMs });
+  const { measured } = now;
   useEffect(() => {
-    if (!stream.shown || !sawLaunch.current || appId === undefined || createdMs === null) return;
-    sawLaunch.current = false;
-    rememberLaunch(appId, hostId, Date.now() - createdMs);
-  }, [stream.shown, appId, hostId, createdMs]);
+    if (measured !== null) rememberLaunch(measured.appId, measured.hostId, measured.tookMs);
+  }, [measured]);
 
   if (query.isError) return <PageError error={query.error} reset={() => void query.refetch()} />;
   if (refused !== null) return <PageError error={refused} reset={library} />;
@@ -121,11 +120,11 @@ export function SessionPage({ id }: { id: string }) {
       {session !== undefined && session.state !== 'stopping' && (
         <LaunchStage
           app={app}
-          steps={resumed.current ? steps.filter((step) => step.state === 'current') : steps}
-          startedAtMs={resumed.current ? openedMs : (createdMs ?? openedMs)}
-          usualMs={resumed.current ? null : usual.current}
-          onCancel={resumed.current ? library : () => end.mutate(undefined, { onSuccess: library })}
-          {...(resumed.current ? { cancelWords: 'Back to the library' } : {})}
+          steps={stage.steps}
+          startedAtMs={stage.startedAtMs}
+          usualMs={stage.usualMs}
+          onCancel={stage.cancel === 'leave' ? library : () => end.mutate(undefined, { onSuccess: library })}
+          {...(stage.cancel === 'leave' ? { cancelWords: 'Back to the library' } : {})}
           leaving={stream.shown || hasOwnEnd(stream.state)}
         />
       )}
@@ -281,7 +280,7 @@ function Theatre(props: {
   );
 }
 
-/** The most urgent message at the bottom of the picture. Pure. */
+/** The most urgent message at the bottom of the picture. */
 function toastOf(now: {
   ending: boolean;
   reconnecting: boolean;
@@ -301,8 +300,8 @@ function useSwapWords(detail: string | null): string | null {
   useEffect(() => {
     setOver(null);
     if (detail === null || detail === 'swapping') return;
-    const timer = setTimeout(() => setOver(detail), SWAP_WORDS_MS);
-    return () => clearTimeout(timer);
+    const timer = clock.setTimeout(() => setOver(detail), SWAP_WORDS_MS);
+    return () => timer.cancel();
   }, [detail]);
   return over === detail && detail !== null ? null : swapWords(detail);
 }
@@ -312,8 +311,8 @@ function useNotice(notice: StreamView['notice']): string | null {
   const [read, setRead] = useState<StreamView['notice']>(null);
   useEffect(() => {
     if (notice === null) return;
-    const timer = setTimeout(() => setRead(notice), NOTICE_MS);
-    return () => clearTimeout(timer);
+    const timer = clock.setTimeout(() => setRead(notice), NOTICE_MS);
+    return () => timer.cancel();
   }, [notice]);
   return notice === read ? null : (notice?.text ?? null);
 }
@@ -341,7 +340,7 @@ function StreamEndedCard(props: { state: Ended; onAgain: () => void; onLibrary: 
       <h2>{title}</h2>
       <p>{advice}</p>
       {(code ?? message) !== null && <code>{[code, message].filter(Boolean).join(' · ')}</code>}
-      <div className={styles.cardActs}>
+      <div className={styles.cardActions}>
         <Button
           variant="filled"
           autoFocus

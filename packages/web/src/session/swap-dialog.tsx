@@ -50,7 +50,7 @@ function Choice(props: { sessionId: string; appId: string; onClose: () => void }
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
       />
-      <div className={styles.cardActs} style={{ marginTop: 16 }}>
+      <div className={styles.cardActions} style={{ marginTop: 16 }}>
         {others.slice(0, SHOWN).map((app) => (
           <Button
             key={app.id}
@@ -74,7 +74,7 @@ function Choice(props: { sessionId: string; appId: string; onClose: () => void }
   );
 }
 
-/** Text about a swap; null: none. Pure. */
+/** Text about a swap; null: none. */
 export function swapWords(detail: string | null | undefined): string | null {
   if (detail === 'swapping') return 'Changing the app';
   if (detail === 'swap rejected') return 'The host did not change the app';

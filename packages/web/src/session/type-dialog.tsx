@@ -36,7 +36,7 @@ export function TypeDialog(props: {
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
       />
-      <div className={styles.cardActs}>
+      <div className={styles.cardActions}>
         {COMBINATIONS.map((each) => (
           <Button
             key={each.words}
@@ -50,7 +50,7 @@ export function TypeDialog(props: {
           </Button>
         ))}
       </div>
-      <div className={styles.cardActs} style={{ justifyContent: 'flex-end', marginTop: 24 }}>
+      <div className={styles.cardActions} style={{ justifyContent: 'flex-end', marginTop: 24 }}>
         <Button variant="filled" disabled={text === ''} onClick={send}>
           Type it
         </Button>

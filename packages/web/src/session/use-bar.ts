@@ -1,8 +1,13 @@
+import type { Timer } from '@footlight/platform/timer';
 import type { StreamClient } from '@footlight/stream-client';
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+import { clock } from '../clock.ts';
 
+/** Time to read the bar's symbols after the pointer stopped. */
 const STAYS_MS = 2000;
+/** A pointer that is pushed against the top edge; wider would catch menus of the app. */
 const TOP_EDGE_PX = 8;
+/** Longer than a tap (Android's long press is 400 ms), so that games with held touches rarely open the bar. */
 const LONG_PRESS_MS = 600;
 /** Movement of a resting finger; a larger one draws or scrolls in the app. */
 const TREMBLE_PX = 12;
@@ -22,14 +27,14 @@ export function useBar(
 ) {
   const [shown, setShown] = useState(false);
   const held = useRef({ pointer: false, focus: false });
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const timer = useRef<Timer>(undefined);
   const keysAct = useRef(onKeys);
   keysAct.current = onKeys;
 
   const reveal = useCallback((staysMs = STAYS_MS) => {
     setShown(true);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => {
+    timer.current?.cancel();
+    timer.current = clock.setTimeout(() => {
       if (!held.current.pointer && !held.current.focus) setShown(false);
     }, staysMs);
   }, []);
@@ -44,9 +49,9 @@ export function useBar(
   useEffect(() => {
     const element = theatre.current;
     if (element === null) return;
-    let press: ReturnType<typeof setTimeout> | undefined;
+    let press: Timer | undefined;
     let from = { x: 0, y: 0 };
-    const released = () => clearTimeout(press);
+    const released = () => press?.cancel();
     const moved = (event: PointerEvent) => {
       if (event.pointerType !== 'mouse') {
         if (Math.hypot(event.clientX - from.x, event.clientY - from.y) > TREMBLE_PX) released();
@@ -57,7 +62,7 @@ export function useBar(
       released();
       if (event.pointerType === 'mouse' || !event.isPrimary) return;
       from = { x: event.clientX, y: event.clientY };
-      press = setTimeout(() => reveal(2 * STAYS_MS), LONG_PRESS_MS);
+      press = clock.setTimeout(() => reveal(2 * STAYS_MS), LONG_PRESS_MS);
     };
     // In the capture phase, because the player stops events that it sends to the app.
     const options = { capture: true };
@@ -66,8 +71,8 @@ export function useBar(
     element.addEventListener('pointerup', released, options);
     element.addEventListener('pointercancel', released, options);
     return () => {
-      clearTimeout(press);
-      clearTimeout(timer.current);
+      press?.cancel();
+      timer.current?.cancel();
       element.removeEventListener('pointermove', moved, options);
       element.removeEventListener('pointerdown', pressed, options);
       element.removeEventListener('pointerup', released, options);

@@ -1,15 +1,16 @@
 import type { Session } from '@footlight/protocol/rest';
+import { isTerminal } from '@footlight/protocol/session-states';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { ApiFailure, call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
-import { followSession, isOver } from '../api/session-events.ts';
-import { advance, type LaunchProgress, NOTHING_SEEN } from '../launch/launch-steps.ts';
+import { followSession } from '../api/session-events.ts';
+import { advance, type LaunchProgress, NO_PROGRESS } from '../launch/launch-steps.ts';
 
 /** One session with live updates and its launch progress. */
 export function useSession(id: string) {
   const queryClient = useQueryClient();
-  const [progress, setProgress] = useState<LaunchProgress>(NOTHING_SEEN);
+  const [progress, setProgress] = useState<LaunchProgress>(NO_PROGRESS);
   const [refused, setRefused] = useState<ApiFailure | null>(null);
   const query = useQuery({
     queryKey: keys.session(id),
@@ -18,7 +19,7 @@ export function useSession(id: string) {
     staleTime: Number.POSITIVE_INFINITY,
   });
   const session: Session | undefined = query.data?.session;
-  const follow = session !== undefined && !isOver(session);
+  const follow = session !== undefined && !isTerminal(session.state);
 
   useEffect(() => {
     if (!follow) return;
@@ -29,7 +30,7 @@ export function useSession(id: string) {
       onSession: (next) => {
         queryClient.setQueryData(keys.session(id), { session: next });
         setProgress((before) => advance(before, next));
-        if (isOver(next)) void queryClient.invalidateQueries({ queryKey: keys.sessions });
+        if (isTerminal(next.state)) void queryClient.invalidateQueries({ queryKey: keys.sessions });
       },
     }).catch((error: unknown) => {
       if (error instanceof ApiFailure) setRefused(error);

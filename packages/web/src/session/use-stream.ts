@@ -9,10 +9,12 @@ import type {
 } from '@footlight/stream-client';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { ApiFailure, call } from '../api/client.ts';
+import { clock } from '../clock.ts';
 import { takeSocket } from '../launch/early-socket.ts';
 import { takeTicket } from '../launch/first-ticket.ts';
-import { loadPlayer, type Player } from './player.ts';
+import { loadPlayer, type Player } from '../launch/player.ts';
 
+/** The width of the diagram in the statistics. */
 const KEPT_SECONDS = 60;
 
 /** Stream state for the page. */
@@ -102,7 +104,7 @@ export function useStream(
 }
 
 async function ticketFor(id: string, { SignalingRefused }: Player) {
-  const kept = takeTicket(id, Date.now());
+  const kept = takeTicket(id, clock.nowMs());
   if (kept !== undefined) return kept;
   try {
     return (await call('sessions.signalingToken', { params: { id } })).signaling;

@@ -45,7 +45,7 @@ export function ClaimPage() {
               code === 'unauthorized'
                 ? new ApiFailure(
                     400,
-                    'wrong_setup_token',
+                    'validation_failed',
                     'That is not the token of this start. Read the file again.',
                   )
                 : claim.error

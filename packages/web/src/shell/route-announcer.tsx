@@ -1,5 +1,6 @@
 import { useRouterState } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
+import { clock } from '../clock.ts';
 
 /** Announces the new page's title to screen readers, which client-side navigation does not. */
 export function RouteAnnouncer() {
@@ -8,8 +9,8 @@ export function RouteAnnouncer() {
   useEffect(() => {
     if (path === undefined) return;
     // The page sets its title in an effect of the same turn.
-    const timer = setTimeout(() => setTitle(document.title), 100);
-    return () => clearTimeout(timer);
+    const timer = clock.setTimeout(() => setTitle(document.title), 100);
+    return () => timer.cancel();
   }, [path]);
   return (
     <div className="visually-hidden" aria-live="polite">

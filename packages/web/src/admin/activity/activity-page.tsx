@@ -1,15 +1,17 @@
 import { NativeSelect } from '@mantine/core';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
+import { clock } from '../../clock.ts';
 import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import type { ActivitySearch } from '../../routes/admin/-activity-search.ts';
-import styles from '../frame/admin-parts.module.css';
+import type { ActivitySearch } from '../../search/activity-search.ts';
+import styles from '../frame/admin-pages.module.css';
+import { PageHead } from '../frame/page-head.tsx';
 import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
-import { PageHead } from '../frame/parts.tsx';
 import { ActivityTable } from './activity-table.tsx';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+/** A log is read, not watched. */
 const REFRESH_MS = 15_000;
 const ABOUT = [
   { value: '', label: 'About everything' },
@@ -45,7 +47,9 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
           q: search.q,
           target_type: search.about,
           since:
-            search.days === undefined ? undefined : new Date(Date.now() - search.days * DAY_MS).toISOString(),
+            search.days === undefined
+              ? undefined
+              : new Date(clock.nowMs() - search.days * DAY_MS).toISOString(),
         },
         signal,
       }),

@@ -3,8 +3,8 @@ import { IconHistory } from '@tabler/icons-react';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
-import styles from '../frame/admin-parts.module.css';
-import { type Column, DataTable, SkeletonRows } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
 import { actionWords, detailWords } from './activity-words.ts';
 
 const COLUMNS: readonly Column[] = [

@@ -1,7 +1,6 @@
-import type { ActivityEntry } from '@footlight/protocol/rest';
+import type { ActivityAction, ActivityEntry } from '@footlight/protocol/rest';
 
-/** Readable actions; the vocabulary is open, so an unknown one is shown unchanged. */
-const WORDS: Readonly<Record<string, string>> = {
+const WORDS: Readonly<Record<ActivityAction, string>> = {
   'app.create': 'Added an app',
   'app.update': 'Changed an app',
   'app.delete': 'Deleted an app',
@@ -32,20 +31,23 @@ const WORDS: Readonly<Record<string, string>> = {
   'user.deleted': 'Deleted an account',
   'invite.minted': 'Made an invite',
   'invite.revoked': 'Withdrew an invite',
-  'host.registered': 'Enrolled',
+  'host.enroll': 'Enrolled a host',
+  'host.restart': 'Restarted an agent',
+  'host.settings.update': 'Changed settings of a host',
+  'console.config.update': 'Changed a console',
   'host.drain': 'Drained a host',
   'host.uncordon': 'Returned a host to service',
   'host.delete': 'Deleted a host',
+  'session.launched': 'Launched an app',
   'session.stop': 'Stopped a session',
   'session.failed': 'A session failed',
   'enrollment_token.create': 'Made an enrollment token',
   'enrollment_token.delete': 'Deleted an enrollment token',
-  'storage.home.tombstone': 'Gave files up for collection',
 };
 
-export function actionWords(action: string): string {
-  return WORDS[action] ?? action;
-}
+/** A newer service may write actions without words here; they are shown unchanged. */
+export const actionWords = (action: string): string =>
+  Object.hasOwn(WORDS, action) ? WORDS[action as ActivityAction] : action;
 
 /** The most telling details of an action; ids are omitted. */
 export function detailWords({ details }: Pick<ActivityEntry, 'details'>): string {

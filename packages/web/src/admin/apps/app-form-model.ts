@@ -1,5 +1,6 @@
 import type { AdminApp, Body, RuntimeSpec } from '@footlight/protocol/rest';
-import { pixelsProblem, rangeProblem } from '../frame/number-rules.ts';
+import { bodyBounds } from '../frame/body-bounds.ts';
+import { numberRule, textRule } from '../frame/bound-rules.ts';
 import { envOf, envProblem, envText, linesOf, listOf, pathProblem } from '../frame/text-lines.ts';
 import { DEFAULT_HOME_PATH } from '../presets/preset-model.ts';
 
@@ -142,18 +143,20 @@ function specOf(form: AppForm, former: RuntimeSpec | undefined): RuntimeSpec {
   };
 }
 
+const bounds = bodyBounds['apps.create'];
+
 /** Fault of each field. */
 export const appRules = {
-  name: (value: string) => (value.trim() === '' ? 'Give the app a name' : null),
+  name: textRule(bounds.name, { blank: 'Give the app a name' }),
   args: (value: string, form: AppForm) =>
     linesOf(value).length === 0 && form.image.trim() === '' && form.runtime_preset_id === ''
       ? 'Name the program, a container image or a preset'
       : null,
   env: envProblem,
   home_container_path: pathProblem,
-  default_width: pixelsProblem,
-  default_height: pixelsProblem,
-  default_fps: (value: number | string) => rangeProblem(value, 1, 240),
-  default_bitrate_kbps: (value: number | string) => rangeProblem(value, 1, 500_000),
-  default_encode_slots: (value: number | string) => rangeProblem(value, 1),
+  default_width: numberRule(bounds.default_width),
+  default_height: numberRule(bounds.default_height),
+  default_fps: numberRule(bounds.default_fps),
+  default_bitrate_kbps: numberRule(bounds.default_bitrate_kbps),
+  default_encode_slots: numberRule(bounds.default_encode_slots),
 };

@@ -5,8 +5,8 @@ import type { ReactNode } from 'react';
 import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
-import styles from '../frame/admin-parts.module.css';
-import { Folded } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { Disclosure } from '../frame/disclosure.tsx';
 import { DEFAULT_HOME_PATH } from '../presets/preset-model.ts';
 import { type AppForm, appRules } from './app-form-model.ts';
 import { ProfileChoice } from './profile-choice.tsx';
@@ -126,7 +126,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
             label="Keeps a home of its own for each person"
             {...form.getInputProps('managed_home', checkbox)}
           />
-          <Folded words="More" wrong={form.errors.home_container_path !== undefined}>
+          <Disclosure words="More" wrong={form.errors.home_container_path !== undefined}>
             <TextInput
               label="Where the home appears inside the app"
               description={`${DEFAULT_HOME_PATH} leaves it to the preset.`}
@@ -134,7 +134,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
               classNames={{ input: styles.mono ?? '' }}
               {...form.getInputProps('home_container_path')}
             />
-          </Folded>
+          </Disclosure>
         </fieldset>
       )}
 

@@ -8,9 +8,10 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
+import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { PageHead } from '../frame/page-head.tsx';
 import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
-import { type Column, DataTable, PageHead, SkeletonRows } from '../frame/parts.tsx';
 import { runsAsWords } from './app-words.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -42,7 +43,7 @@ export function AppsPage() {
   const none = apps?.length === 0;
   return (
     <>
-      <PageHead title="Apps" acts={none && q === '' ? undefined : add} />
+      <PageHead title="Apps" actions={none && q === '' ? undefined : add} />
       {(!none || q !== '') && (
         <div className={styles.filters}>
           <SearchField words="Find an app" value={q} onChange={setQ} />

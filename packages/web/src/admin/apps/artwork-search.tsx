@@ -7,7 +7,7 @@ import { keys } from '../../api/query-keys.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
 import { SearchField } from '../frame/paged-list.tsx';
 
 /** Searches the provider's titles and applies one of them to the app. */

@@ -9,7 +9,7 @@ import { AppPicture } from '../../components/app-picture.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
 import { ArtworkSearch } from './artwork-search.tsx';
 
 const TYPES = 'image/jpeg,image/png,image/webp';
@@ -20,14 +20,14 @@ const CROPS: readonly { crop: ArtworkCrop; words: string; hint: string }[] = [
 
 /** An app's pictures, and every way to change them. */
 export function Artwork({ app }: { app: AdminApp }) {
-  const [asking, setAsking] = useState<'search' | 'address' | 'remove' | null>(null);
+  const [confirming, setConfirming] = useState<'search' | 'address' | 'remove' | null>(null);
   const queryClient = useQueryClient();
   const query = useQuery({
     queryKey: keys.artwork(app.id),
     queryFn: ({ signal }) => call('artwork.envelope', { params: { id: app.id }, signal }),
   });
   const refresh = async (answer?: ArtworkEnvelope) => {
-    setAsking(null);
+    setConfirming(null);
     if (answer !== undefined) queryClient.setQueryData(keys.artwork(app.id), answer);
     await Promise.all([
       queryClient.invalidateQueries({ queryKey: keys.artwork(app.id) }),
@@ -57,7 +57,7 @@ export function Artwork({ app }: { app: AdminApp }) {
     <div className={styles.stack}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {upload.isError && <Problem error={upload.error} />}
-      {set.isError && asking === null && <Problem error={set.error} />}
+      {set.isError && confirming === null && <Problem error={set.error} />}
       <div className={styles.crops}>
         {CROPS.map(({ crop, words, hint }) => (
           <figure key={crop} className={styles.crop} data-crop={crop}>
@@ -93,7 +93,11 @@ export function Artwork({ app }: { app: AdminApp }) {
       )}
       <div className={styles.filters}>
         {lookup && (
-          <Button size="sm" leftSection={<IconPhotoSearch size={18} />} onClick={() => setAsking('search')}>
+          <Button
+            size="sm"
+            leftSection={<IconPhotoSearch size={18} />}
+            onClick={() => setConfirming('search')}
+          >
             Search
           </Button>
         )}
@@ -106,43 +110,43 @@ export function Artwork({ app }: { app: AdminApp }) {
             Match by name again
           </Button>
         )}
-        <Button size="sm" onClick={() => setAsking('address')}>
+        <Button size="sm" onClick={() => setConfirming('address')}>
           Fetch from an address
         </Button>
         {record !== null && (
-          <Button size="sm" variant="subtle" color="danger" onClick={() => setAsking('remove')}>
+          <Button size="sm" variant="subtle" color="danger" onClick={() => setConfirming('remove')}>
             Remove
           </Button>
         )}
       </div>
-      {asking === 'search' && (
+      {confirming === 'search' && (
         <ArtworkSearch
           app={app}
           pending={set.isPending ? set.variables.provider_ref : undefined}
           error={set.error}
           onPick={(provider_ref) => set.mutate({ provider_ref })}
-          onClose={() => setAsking(null)}
+          onClose={() => setConfirming(null)}
         />
       )}
-      {asking === 'address' && (
+      {confirming === 'address' && (
         <FromAddress
           pending={set.isPending}
           error={set.error}
           onFetch={(addresses) => set.mutate(addresses)}
           onClose={() => {
-            setAsking(null);
+            setConfirming(null);
             set.reset();
           }}
         />
       )}
       <ConfirmDialog
-        opened={asking === 'remove'}
+        opened={confirming === 'remove'}
         title={`Remove the pictures of ${app.name}?`}
         act="Remove the pictures"
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => remove.mutate()}
-        onClose={() => setAsking(null)}
+        onClose={() => setConfirming(null)}
       >
         <p>
           It shows its gradient again

@@ -9,7 +9,8 @@ import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { changesOf } from '../frame/changes.ts';
-import { countWords, PageHead, Section } from '../frame/parts.tsx';
+import { PageHead, Section } from '../frame/page-head.tsx';
+import { countWords } from '../frame/quantity-words.ts';
 import { AbsentRecord } from '../frame/record-page.tsx';
 import { AppFields } from './app-form.tsx';
 import { type AppForm, bodyOf, formOf } from './app-form-model.ts';
@@ -58,7 +59,7 @@ function LoadedApp({ app }: { app: AdminApp }) {
       <PageHead
         title={app.name}
         back={BACK}
-        acts={
+        actions={
           <>
             <Button renderRoot={(root) => <Link to="/admin/placement" search={{ app: app.id }} {...root} />}>
               Where would it run?
@@ -92,7 +93,7 @@ function forgetUses(queryClient: QueryClient) {
 }
 
 function DeleteApp({ app }: { app: AdminApp }) {
-  const [asking, setAsking] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   const [tiles, setTiles] = useState<DerivedTile[] | null>(null);
   const navigate = useNavigate();
   const queryClient = useQueryClient();
@@ -115,18 +116,18 @@ function DeleteApp({ app }: { app: AdminApp }) {
     tiles === null ? '' : ` and ${tiles.length === 0 ? 'its tiles' : countWords(tiles.length, 'tile')}`;
   return (
     <>
-      <Button color="danger" onClick={() => setAsking(true)}>
+      <Button color="danger" onClick={() => setConfirming(true)}>
         Delete
       </Button>
       <ConfirmDialog
-        opened={asking}
+        opened={confirming}
         title={`Delete ${app.name}${withTiles}?`}
         act={`Delete ${app.name}${withTiles}`}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => remove.mutate()}
         onClose={() => {
-          setAsking(false);
+          setConfirming(false);
           setTiles(null);
           remove.reset();
         }}

@@ -11,8 +11,8 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
-import styles from '../frame/admin-parts.module.css';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
 import { PickDialog } from '../frame/pick-dialog.tsx';
 import { pickUsers } from '../people/user-lookup.ts';
 
@@ -20,9 +20,13 @@ const COLUMNS: readonly Column[] = [
   { words: 'Who' },
   { words: 'Given by' },
   { words: 'Since' },
-  { words: 'Act', kind: 'act' },
+  { words: 'Act', kind: 'action' },
 ];
-export const GIVEN_BY = { admin: 'An administrator', provider: 'A library', migration: 'An earlier version' };
+export const GRANT_SOURCE_WORDS = {
+  admin: 'An administrator',
+  provider: 'A library',
+  migration: 'An earlier version',
+};
 
 /** Entitlements of an app. */
 export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
@@ -53,7 +57,7 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
   });
   const items = list.data?.items;
   const everybody = items?.some((item) => item.subject_type === 'all') ?? true;
-  const mine = items?.some((item) => item.subject_id === me?.id) ?? true;
+  const hasOwn = items?.some((item) => item.subject_id === me?.id) ?? true;
   return (
     <div className={styles.stack}>
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
@@ -75,7 +79,7 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
                   (item.subject_username ?? <span className={styles.mono}>{item.subject_id}</span>)
                 )}
               </td>
-              <td>{GIVEN_BY[item.granted_by]}</td>
+              <td>{GRANT_SOURCE_WORDS[item.granted_by]}</td>
               <td>
                 <RelativeTime at={item.created_at} />
               </td>
@@ -93,7 +97,7 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
           Give to everybody
         </Button>
         {me !== null && (
-          <Button size="sm" disabled={mine} loading={grant.isPending} onClick={() => grant.mutate(me.id)}>
+          <Button size="sm" disabled={hasOwn} loading={grant.isPending} onClick={() => grant.mutate(me.id)}>
             Give to me
           </Button>
         )}

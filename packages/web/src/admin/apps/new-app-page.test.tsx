@@ -80,7 +80,7 @@ test('a new app starts at "only me": nobody else gets it, and it is granted to t
 test('an app without a name is not added: that field, which may be far above the button, gets the focus', async () => {
   const name = await open();
   add();
-  await vi.waitFor(() => expect(document.activeElement).toBe(name));
+  await expect.poll(() => document.activeElement).toBe(name);
   expect(writes).toEqual([]);
 });
 

@@ -7,7 +7,7 @@ import { useUser } from '../../api/auth-store.ts';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import { PageHead } from '../frame/parts.tsx';
+import { PageHead } from '../frame/page-head.tsx';
 import { AppFields } from './app-form.tsx';
 import { type AppForm, bodyOf, NEW_APP } from './app-form-model.ts';
 

@@ -3,7 +3,7 @@ import { Checkbox, NativeSelect, Radio } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
 import { defaultOptions, VISIBILITY_WORDS } from '../profiles/profile-words.ts';
 import type { AppForm } from './app-form-model.ts';
 import { policyChoices } from './profile-choice-words.ts';

@@ -24,7 +24,7 @@ const output = (id: string, connected: boolean): HostConsole['capabilities']['ou
     { name: '1920x1080i', ...MODE, interlaced: true, ...TIMING },
   ],
 });
-const told = (
+const reported = (
   part: Partial<HostConsole['config']>,
   ...outputs: ReturnType<typeof output>[]
 ): HostConsole => ({
@@ -34,7 +34,7 @@ const told = (
 
 describe('displays to choose from', () => {
   test('modes of connected outputs, without the interlaced ones', () => {
-    const choices = displayChoices(told({}, output('card1:DP-4', true), output('card1:DP-5', false)));
+    const choices = displayChoices(reported({}, output('card1:DP-4', true), output('card1:DP-5', false)));
     expect(choices.map(({ label }) => label)).toEqual([
       'Whatever is connected, as it likes',
       'card1:DP-4: 1920 × 1080, 59.94 Hz',
@@ -43,7 +43,7 @@ describe('displays to choose from', () => {
   });
 
   test('what is stored stays a choice while it is not connected', () => {
-    const stored = told({ output_id: 'card1:DP-4', mode: MODE });
+    const stored = reported({ output_id: 'card1:DP-4', mode: MODE });
     expect(displayChoices(stored)[1]?.label).toContain('not connected');
     expect(displayOf(valueOfDisplay(stored.config))).toEqual({ output_id: 'card1:DP-4', mode: MODE });
   });

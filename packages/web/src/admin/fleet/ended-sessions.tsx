@@ -1,5 +1,5 @@
 import type { AdminSession } from '@footlight/protocol/rest';
-import { countWords } from '../frame/parts.tsx';
+import { countWords } from '../frame/quantity-words.ts';
 import styles from './fleet.module.css';
 
 const SHOWN = 8;

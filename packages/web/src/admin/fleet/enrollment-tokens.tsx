@@ -6,6 +6,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
+import { clock } from '../../clock.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyLine } from '../../components/copy-line.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -13,8 +14,12 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
-import styles from '../frame/admin-parts.module.css';
-import { type Column, DataTable, EndButton, Folded, Section, SkeletonRows } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { bodyBounds } from '../frame/body-bounds.ts';
+import { textRule } from '../frame/bound-rules.ts';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
+import { Disclosure } from '../frame/disclosure.tsx';
+import { Section } from '../frame/page-head.tsx';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Note' },
@@ -22,14 +27,21 @@ const COLUMNS: readonly Column[] = [
   { words: 'For host' },
   { words: 'Made' },
   { words: 'Ends' },
-  { words: 'Act', kind: 'act' },
+  { words: 'Act', kind: 'action' },
 ];
 const LIFETIMES = [
   { value: '3600', label: '1 hour' },
   { value: '86400', label: '1 day' },
   { value: '604800', label: '7 days' },
 ];
-const NODE_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+const bounds = bodyBounds['enrollmentTokens.create'];
+
+export const tokenRules = {
+  note: textRule(bounds.note, {}),
+  nodeName: textRule(bounds.node_name, {
+    pattern: 'Small letters, digits, dots, dashes and underscores, starting with a letter or digit',
+  }),
+};
 
 /** Enrollment tokens, each for one machine. */
 export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
@@ -52,7 +64,7 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
     <Section
       title="Enrollment tokens"
       busy={tokens.isPending}
-      acts={
+      actions={
         <Button size="xs" variant="filled" onClick={() => setMaking(true)}>
           Add a host
         </Button>
@@ -113,7 +125,7 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
 
 function TokenChip({ token }: { token: EnrollmentToken }) {
   if (token.used_at !== null) return <StateChip tone="success">Used</StateChip>;
-  if (Date.parse(token.expires_at) <= Date.now()) return <StateChip tone="neutral">Expired</StateChip>;
+  if (Date.parse(token.expires_at) <= clock.nowMs()) return <StateChip tone="neutral">Expired</StateChip>;
   return <StateChip tone="info">Waiting</StateChip>;
 }
 
@@ -134,13 +146,7 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
   const form = useForm({
     mode: 'uncontrolled',
     initialValues: { note: '', nodeName: '', ttl: '3600' },
-    validate: {
-      note: (value) => ([...value].length > 200 ? 'At most 200 characters' : null),
-      nodeName: (value) =>
-        value.trim() === '' || NODE_NAME.test(value.trim())
-          ? null
-          : 'Small letters, digits, dots, dashes and underscores, starting with a letter or digit',
-    },
+    validate: tokenRules,
   });
   const close = () => {
     onClose();
@@ -190,12 +196,12 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
           <p className={styles.dim}>
             It is shown only now, adds one machine, and ends <RelativeTime at={made.expires_at} />.
           </p>
-          <Folded words="The token alone">
+          <Disclosure words="The token alone">
             <p className={styles.dim}>
               For an agent that is started from a checkout, as SERVICE_ENROLLMENT_TOKEN.
             </p>
             <CopyLine value={made.token} label="enrollment token" />
-          </Folded>
+          </Disclosure>
           <Button variant="filled" onClick={close}>
             I have it
           </Button>

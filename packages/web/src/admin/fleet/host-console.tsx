@@ -8,9 +8,11 @@ import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { pickApps } from '../apps/app-lookup.ts';
-import parts from '../frame/admin-parts.module.css';
-import { countWords, Folded, Section } from '../frame/parts.tsx';
+import pageStyles from '../frame/admin-pages.module.css';
+import { Disclosure } from '../frame/disclosure.tsx';
+import { Section } from '../frame/page-head.tsx';
 import { PickDialog } from '../frame/pick-dialog.tsx';
+import { countWords } from '../frame/quantity-words.ts';
 import { pickUsers, readAccount } from '../people/user-lookup.ts';
 import {
   type ConsoleConfig,
@@ -43,17 +45,17 @@ export function HostConsoleSection({ host, shown }: { host: Host; shown: AdminSe
     <Section title="Display beside the host" busy={query.isPending}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {query.isPending && <Skeleton height={96} radius={14} />}
-      {shown !== undefined && <p className={parts.dim}>{shownWords(shown)}</p>}
-      {query.data !== undefined && <Fields host={host} told={query.data} />}
+      {shown !== undefined && <p className={pageStyles.dim}>{shownWords(shown)}</p>}
+      {query.data !== undefined && <Fields host={host} reported={query.data} />}
     </Section>
   );
 }
 
-function Fields({ host, told }: { host: Host; told: HostConsole }) {
+function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
   const [draft, setDraft] = useState<ConsoleDraft>({});
   const queryClient = useQueryClient();
-  const changes = realChanges(told.config, draft);
-  const config = withDraft(told.config, changes);
+  const changes = realChanges(reported.config, draft);
+  const config = withDraft(reported.config, changes);
   const problem = consoleProblem(config);
   const count = Object.keys(changes).length;
   const save = useMutation({
@@ -67,25 +69,25 @@ function Fields({ host, told }: { host: Host; told: HostConsole }) {
   const set = (change: ConsoleDraft) => setDraft({ ...draft, ...change });
   return (
     <form
-      className={parts.sheet}
+      className={pageStyles.sheet}
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
         if (count > 0 && problem === null) save.mutate();
       }}
     >
-      <div className={parts.stack}>
+      <div className={pageStyles.stack}>
         <Toggle
           name="enabled"
           label="Show apps on a display that is plugged into this host"
           config={config}
           set={set}
         />
-        <Folded words="How it shows them">
-          <div className={styles.knobs}>
+        <Disclosure words="How it shows them">
+          <div className={styles.settings}>
             <NativeSelect
               label="Display and mode"
-              data={displayChoices(told)}
+              data={displayChoices(reported)}
               value={valueOfDisplay(config)}
               onChange={(event) => set(displayOf(event.currentTarget.value))}
             />
@@ -94,7 +96,7 @@ function Fields({ host, told }: { host: Host; told: HostConsole }) {
               description="Where no display is named."
               data={[
                 { value: 'auto', label: 'Any' },
-                ...others(told.capabilities.connectors, config.connector),
+                ...others(reported.capabilities.connectors, config.connector),
               ]}
               value={config.connector}
               onChange={(event) => set({ connector: event.currentTarget.value })}
@@ -107,9 +109,9 @@ function Fields({ host, told }: { host: Host; told: HostConsole }) {
                 set({ compositor: event.currentTarget.value as ConsoleConfig['compositor'] })
               }
             />
-            <AudioOutput told={told} config={config} set={set} />
+            <AudioOutput reported={reported} config={config} set={set} />
           </div>
-          <div className={parts.choices}>
+          <div className={pageStyles.choices}>
             <Toggle name="fullscreen" label="The app fills the display" config={config} set={set} />
             <Toggle name="stream" label="Viewers can join what it shows" config={config} set={set} />
             <Toggle name="stream_audio" label="Viewers hear it too" config={config} set={set} />
@@ -126,17 +128,17 @@ function Fields({ host, told }: { host: Host; told: HostConsole }) {
               set={set}
             />
           </div>
-          <InputDevices told={told} config={config} set={set} />
+          <InputDevices reported={reported} config={config} set={set} />
           <AutoStart config={config} set={set} />
-        </Folded>
+        </Disclosure>
         {save.isError && <Problem error={save.error} />}
         {count > 0 && (
-          <div className={parts.filters}>
+          <div className={pageStyles.filters}>
             <Button type="submit" variant="filled" loading={save.isPending} disabled={problem !== null}>
               {`Save ${countWords(count, 'change')}`}
             </Button>
             <Button onClick={() => setDraft({})}>Discard</Button>
-            {problem !== null && <span className={parts.dim}>{problem}</span>}
+            {problem !== null && <span className={pageStyles.dim}>{problem}</span>}
           </div>
         )}
       </div>
@@ -168,8 +170,8 @@ function others(reported: readonly string[], stored: string): string[] {
   return stored === 'auto' || reported.includes(stored) ? [...reported] : [stored, ...reported];
 }
 
-function AudioOutput({ told, config, set }: FieldProps & { told: HostConsole }) {
-  const sinks = told.capabilities.audio_sinks;
+function AudioOutput({ reported, config, set }: FieldProps & { reported: HostConsole }) {
+  const sinks = reported.capabilities.audio_sinks;
   if (sinks.length === 0) {
     return (
       <TextInput
@@ -190,19 +192,19 @@ function AudioOutput({ told, config, set }: FieldProps & { told: HostConsole }) 
   );
 }
 
-function InputDevices({ told, config, set }: FieldProps & { told: HostConsole }) {
+function InputDevices({ reported, config, set }: FieldProps & { reported: HostConsole }) {
   const chosen = config.input_devices;
-  const devices = told.capabilities.input_devices;
+  const devices = reported.capabilities.input_devices;
   return (
-    <div className={parts.choices}>
+    <div className={pageStyles.choices}>
       <Checkbox
         label="All keyboards, pointers and controllers of the host belong to it"
         checked={chosen === 'auto'}
         onChange={(event) => set({ input_devices: event.currentTarget.checked ? 'auto' : [] })}
       />
       {chosen !== 'auto' && (
-        <div className={parts.checkColumns}>
-          {devices.length === 0 && <span className={parts.dim}>The host has reported no devices.</span>}
+        <div className={pageStyles.checkColumns}>
+          {devices.length === 0 && <span className={pageStyles.dim}>The host has reported no devices.</span>}
           {devices.map(({ path, label }) => (
             <Checkbox
               key={path}
@@ -243,14 +245,14 @@ function AutoStart({ config, set }: FieldProps) {
     setPicking(null);
   };
   return (
-    <div className={parts.choices}>
+    <div className={pageStyles.choices}>
       <Toggle
         name="auto_start_on_display"
         label="Start an app by itself whenever a display is connected"
         config={config}
         set={set}
       />
-      <div className={parts.filters}>
+      <div className={pageStyles.filters}>
         <span>{`Starts ${appName} for ${userName}.`}</span>
         <Button size="compact-sm" onClick={() => setPicking('app')}>
           Choose app

@@ -8,16 +8,19 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import styles from '../frame/admin-parts.module.css';
-import { type Column, DataTable, megabytesWords, PageHead, Section } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { type Column, DataTable } from '../frame/data-table.tsx';
+import { PageHead, Section } from '../frame/page-head.tsx';
+import { megabytesWords } from '../frame/quantity-words.ts';
 import { Remedies } from '../frame/remedies.tsx';
 import { SessionTable } from '../sessions/session-table.tsx';
-import { HostActs } from './host-acts.tsx';
+import { HostActions } from './host-actions.tsx';
 import { HostConsoleSection } from './host-console.tsx';
 import { HostSettingsSection } from './host-settings.tsx';
 import { CheckChip, HostChip } from './states.tsx';
 import { useActiveSessions } from './use-fleet.ts';
 
+/** Agents report every 5 s. */
 const REFRESH_MS = 5_000;
 const GPU_COLUMNS: readonly Column[] = [
   { words: 'GPU' },
@@ -69,7 +72,7 @@ export function HostPage({ id }: { id: string }) {
             <HostChip host={host.data} /> heard <RelativeTime at={host.data.last_heartbeat_at} />
           </>
         }
-        acts={<HostActs host={host.data} sessions={here ?? []} />}
+        actions={<HostActions host={host.data} sessions={here ?? []} />}
         back={back}
       />
       <Readiness host={host.data} />

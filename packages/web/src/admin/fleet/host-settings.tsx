@@ -1,4 +1,4 @@
-import type { AdminSession, ConfigKnob, Host, HostSettings } from '@footlight/protocol/rest';
+import type { AdminSession, ConfigSetting, Host, HostSettings } from '@footlight/protocol/rest';
 import { Button, NativeSelect, NumberInput, Switch, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -9,16 +9,18 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
-import parts from '../frame/admin-parts.module.css';
-import { countWords, Folded, Section } from '../frame/parts.tsx';
+import pageStyles from '../frame/admin-pages.module.css';
+import { Disclosure } from '../frame/disclosure.tsx';
+import { Section } from '../frame/page-head.tsx';
+import { countWords } from '../frame/quantity-words.ts';
 import { EndedSessions } from './ended-sessions.tsx';
 import styles from './fleet.module.css';
 import {
   fieldValue,
-  groupKnobs,
+  groupSettings,
   hintOf,
   isSet,
-  nameOfKnob,
+  nameOfSetting,
   openChanges,
   type SettingsDraft,
   valueProblem,
@@ -26,6 +28,7 @@ import {
   withChange,
 } from './settings-model.ts';
 
+/** Agents report every 5 s. */
 const REFRESH_MS = 5_000;
 
 /** Settings of a host: overrides, values in force, changes. */
@@ -45,14 +48,14 @@ export function HostSettingsSection({ host, sessions }: { host: Host; sessions: 
     <Section
       title="Settings"
       busy={settings.isPending || catalog.isPending}
-      acts={settings.data?.pending_restart && <StateChip tone="info">Restarting</StateChip>}
+      actions={settings.data?.pending_restart && <StateChip tone="info">Restarting</StateChip>}
     >
       {failed.isError && <Problem error={failed.error} retry={() => void failed.refetch()} />}
       {(settings.data === undefined || catalog.data === undefined) && !failed.isError && (
         <Skeleton height={160} radius={14} />
       )}
       {settings.data !== undefined && catalog.data !== undefined && (
-        <Fields host={host} sessions={sessions} settings={settings.data} knobs={catalog.data.knobs} />
+        <Fields host={host} sessions={sessions} settings={settings.data} catalog={catalog.data.knobs} />
       )}
     </Section>
   );
@@ -62,9 +65,9 @@ function Fields(props: {
   host: Host;
   sessions: readonly AdminSession[];
   settings: HostSettings;
-  knobs: readonly ConfigKnob[];
+  catalog: readonly ConfigSetting[];
 }) {
-  const { host, settings, knobs } = props;
+  const { host, settings, catalog } = props;
   const [edited, setDraft] = useState<SettingsDraft>({});
   const draft = openChanges(edited, settings);
   const queryClient = useQueryClient();
@@ -83,46 +86,54 @@ function Fields(props: {
     },
     onSettled: () => queryClient.invalidateQueries({ queryKey: keys.hosts }),
   });
-  const asks = save.error instanceof ApiFailure && save.error.code === 'restart_required';
-  const live = asks ? ((save.error as ApiFailure).liveSessions ?? 0) : 0;
+  const needsConfirm = save.error instanceof ApiFailure && save.error.code === 'restart_required';
+  const live = needsConfirm ? ((save.error as ApiFailure).liveSessions ?? 0) : 0;
   const changes = Object.keys(draft).length;
-  const wrong = knobs.filter((knob) => valueProblem(knob, fieldValue(knob, settings, draft)) !== null);
-  const change = (knob: ConfigKnob, value: ConfigKnob['default']) =>
-    setDraft(withChange(draft, settings, knob.key, value));
+  const wrong = catalog.filter(
+    (setting) => valueProblem(setting, fieldValue(setting, settings, draft)) !== null,
+  );
+  const change = (setting: ConfigSetting, value: ConfigSetting['default']) =>
+    setDraft(withChange(draft, settings, setting.key, value));
 
   return (
     <form
-      className={parts.sheet}
+      className={pageStyles.sheet}
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
         if (changes > 0 && wrong.length === 0) save.mutate(false);
       }}
     >
-      <div className={parts.stack}>
-        <p className={parts.dim}>
+      <div className={pageStyles.stack}>
+        <p className={pageStyles.dim}>
           What is set here comes before the environment of the agent. Settings count for sessions that start
           later; those marked “Restart” restart the agent.
         </p>
-        {groupKnobs(knobs).map((group) => {
-          const set = group.knobs.filter((knob) => isSet(knob, settings, draft)).length;
+        {groupSettings(catalog).map((group) => {
+          const set = group.settings.filter((setting) => isSet(setting, settings, draft)).length;
           return (
-            <Folded
+            <Disclosure
               key={group.title}
               words={set === 0 ? group.title : `${group.title} (${set} set)`}
-              wrong={group.knobs.some((knob) => wrong.includes(knob))}
+              wrong={group.settings.some((setting) => wrong.includes(setting))}
             >
-              <ul className={styles.knobs}>
-                {group.knobs.map((knob) => (
-                  <KnobRow key={knob.key} knob={knob} settings={settings} draft={draft} onChange={change} />
+              <ul className={styles.settings}>
+                {group.settings.map((setting) => (
+                  <SettingRow
+                    key={setting.key}
+                    setting={setting}
+                    settings={settings}
+                    draft={draft}
+                    onChange={change}
+                  />
                 ))}
               </ul>
-            </Folded>
+            </Disclosure>
           );
         })}
-        {save.isError && !asks && <Problem error={save.error} />}
+        {save.isError && !needsConfirm && <Problem error={save.error} />}
         {changes > 0 && (
-          <div className={parts.filters}>
+          <div className={pageStyles.filters}>
             <Button
               type="submit"
               variant="filled"
@@ -131,13 +142,15 @@ function Fields(props: {
             >{`Save ${countWords(changes, 'change')}`}</Button>
             <Button onClick={() => setDraft({})}>Discard</Button>
             {wrong.length > 0 && (
-              <span className={parts.dim}>{`${countWords(wrong.length, 'value')} to put right first`}</span>
+              <span
+                className={pageStyles.dim}
+              >{`${countWords(wrong.length, 'value')} to put right first`}</span>
             )}
           </div>
         )}
       </div>
       <ConfirmDialog
-        opened={asks}
+        opened={needsConfirm}
         title={`Restart ${host.node_name}?`}
         act={`End ${countWords(live, 'session')} and restart ${host.node_name}`}
         pending={save.isPending}
@@ -152,29 +165,29 @@ function Fields(props: {
   );
 }
 
-function KnobRow(props: {
-  knob: ConfigKnob;
+function SettingRow(props: {
+  setting: ConfigSetting;
   settings: HostSettings;
   draft: SettingsDraft;
-  onChange: (knob: ConfigKnob, value: ConfigKnob['default']) => void;
+  onChange: (setting: ConfigSetting, value: ConfigSetting['default']) => void;
 }) {
-  const { knob, settings, draft } = props;
-  const value = fieldValue(knob, settings, draft);
-  const set = isSet(knob, settings, draft);
-  const inForce = settings.effective?.[knob.key];
+  const { setting, settings, draft } = props;
+  const value = fieldValue(setting, settings, draft);
+  const set = isSet(setting, settings, draft);
+  const inForce = settings.effective?.[setting.key];
   return (
-    <li className={styles.knob} data-set={set}>
-      <KnobField knob={knob} value={value} onChange={(next) => props.onChange(knob, next)} />
-      <div className={styles.knobFacts}>
-        <span className={parts.mono}>{knob.key}</span>
-        {knob.class === 'restart' && <StateChip tone="warning">Restart</StateChip>}
+    <li className={styles.setting} data-set={set}>
+      <SettingField setting={setting} value={value} onChange={(next) => props.onChange(setting, next)} />
+      <div className={styles.settingFacts}>
+        <span className={pageStyles.mono}>{setting.key}</span>
+        {setting.class === 'restart' && <StateChip tone="warning">Restart</StateChip>}
         {inForce !== undefined && <span>in force: {valueWords(inForce)}</span>}
         {set && (
           <Button
             size="compact-sm"
             variant="subtle"
-            aria-label={`Take back what is set for ${nameOfKnob(knob)}`}
-            onClick={() => props.onChange(knob, null)}
+            aria-label={`Take back what is set for ${nameOfSetting(setting)}`}
+            onClick={() => props.onChange(setting, null)}
           >
             Back to default
           </Button>
@@ -184,14 +197,18 @@ function KnobRow(props: {
   );
 }
 
-function KnobField(props: {
-  knob: ConfigKnob;
-  value: ConfigKnob['default'];
-  onChange: (value: ConfigKnob['default']) => void;
+function SettingField(props: {
+  setting: ConfigSetting;
+  value: ConfigSetting['default'];
+  onChange: (value: ConfigSetting['default']) => void;
 }) {
-  const { knob, value, onChange } = props;
-  const common = { label: nameOfKnob(knob), description: hintOf(knob), error: valueProblem(knob, value) };
-  switch (knob.type) {
+  const { setting, value, onChange } = props;
+  const common = {
+    label: nameOfSetting(setting),
+    description: hintOf(setting),
+    error: valueProblem(setting, value),
+  };
+  switch (setting.type) {
     case 'bool':
       return (
         <Switch
@@ -205,7 +222,7 @@ function KnobField(props: {
       return (
         <NativeSelect
           {...common}
-          data={knob.enum ?? []}
+          data={setting.enum ?? []}
           value={String(value)}
           onChange={(event) => onChange(event.currentTarget.value)}
         />
@@ -222,11 +239,11 @@ function KnobField(props: {
       return (
         <NumberInput
           {...common}
-          allowDecimal={knob.type === 'float'}
+          allowDecimal={setting.type === 'float'}
           allowNegative={false}
           decimalScale={6}
           value={typeof value === 'number' ? value : ''}
-          onChange={(next) => onChange(next === '' && knob.nullable ? null : next)}
+          onChange={(next) => onChange(next === '' && setting.nullable ? null : next)}
         />
       );
   }

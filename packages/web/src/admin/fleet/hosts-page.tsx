@@ -4,10 +4,12 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import styles from '../frame/admin-parts.module.css';
-import { type Column, DataTable, megabytesWords, PageHead, SkeletonRows } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { PageHead } from '../frame/page-head.tsx';
+import { megabytesWords } from '../frame/quantity-words.ts';
 import { EnrollmentTokens } from './enrollment-tokens.tsx';
-import { HostActs } from './host-acts.tsx';
+import { HostActions } from './host-actions.tsx';
 import { HostChip } from './states.tsx';
 import { useHosts } from './use-fleet.ts';
 
@@ -19,7 +21,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'GPU memory', kind: 'number' },
   { words: 'Last heard' },
   { words: 'Agent' },
-  { words: 'Acts', kind: 'act' },
+  { words: 'Actions', kind: 'action' },
 ];
 
 /** All hosts, and enrollment tokens. */
@@ -63,7 +65,7 @@ export function HostsPage() {
               </td>
               <td className={styles.mono}>{host.agent_version ?? '–'}</td>
               <td className={styles.act}>
-                <HostActs host={host} compact />
+                <HostActions host={host} compact />
               </td>
             </tr>
           ))}

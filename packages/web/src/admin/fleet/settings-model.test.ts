@@ -1,8 +1,8 @@
-import type { ConfigKnob, HostSettings } from '@footlight/protocol/rest';
+import type { ConfigSetting, HostSettings } from '@footlight/protocol/rest';
 import { describe, expect, test } from 'vitest';
 import {
   fieldValue,
-  groupKnobs,
+  groupSettings,
   hintOf,
   isSet,
   openChanges,
@@ -11,7 +11,7 @@ import {
   withChange,
 } from './settings-model.ts';
 
-const knob = (key: string, more: Partial<ConfigKnob> = {}): ConfigKnob => ({
+const setting = (key: string, more: Partial<ConfigSetting> = {}): ConfigSetting => ({
   key,
   type: 'int',
   default: 60,
@@ -32,9 +32,9 @@ describe('groups of settings', () => {
   test('go by their keys, in the order of the catalog; what is new here comes last', () => {
     const keys = ['abr_enabled', 'abr_ladder_fps', 'brand_new', 'gop', 'abr_mode'];
     expect(
-      groupKnobs(keys.map((key) => knob(key))).map(({ title, knobs }) => [
+      groupSettings(keys.map((key) => setting(key))).map(({ title, settings }) => [
         title,
-        ...knobs.map((one) => one.key),
+        ...settings.map((one) => one.key),
       ]),
     ).toEqual([
       ['Encoding', 'gop'],
@@ -46,7 +46,7 @@ describe('groups of settings', () => {
 });
 
 describe('a draft of settings', () => {
-  const gop = knob('gop');
+  const gop = setting('gop');
   const stored = settings({ gop: 30 });
 
   test('a field holds the unsaved value, else the override, else the default', () => {
@@ -77,23 +77,23 @@ describe('a draft of settings', () => {
 
 describe('what a field says', () => {
   test.each([
-    [knob('gop', { min: 1 }), 1, true],
-    [knob('gop', { min: 1 }), 0, false],
-    [knob('gop', { min: 1 }), 1.5, false],
-    [knob('gop', { min: 1 }), '', false],
-    [knob('gop', { min: 1, max: 7 }), 8, false],
-    [knob('ratio', { type: 'float', min: 0, max: 1 }), 0.5, true],
-    [knob('floor', { nullable: true }), null, true],
-    [knob('home_root', { type: 'string' }), '', true],
-    [knob('home_root', { type: 'string' }), 'homes', false],
-    [knob('render_node', { type: 'string' }), 'software', true],
+    [setting('gop', { min: 1 }), 1, true],
+    [setting('gop', { min: 1 }), 0, false],
+    [setting('gop', { min: 1 }), 1.5, false],
+    [setting('gop', { min: 1 }), '', false],
+    [setting('gop', { min: 1, max: 7 }), 8, false],
+    [setting('ratio', { type: 'float', min: 0, max: 1 }), 0.5, true],
+    [setting('floor', { nullable: true }), null, true],
+    [setting('home_root', { type: 'string' }), '', true],
+    [setting('home_root', { type: 'string' }), 'homes', false],
+    [setting('render_node', { type: 'string' }), 'software', true],
   ])('%j with %j: right %s', (one, value, right) => {
     expect(valueProblem(one, value) === null).toBe(right);
   });
 
   test('default and bounds, and values, are in words', () => {
-    expect(hintOf(knob('gop', { min: 1 }))).toBe('Default 60; from 1 up.');
-    expect(hintOf(knob('zerocopy', { type: 'bool', default: false }))).toBe('Default off.');
+    expect(hintOf(setting('gop', { min: 1 }))).toBe('Default 60; from 1 up.');
+    expect(hintOf(setting('zerocopy', { type: 'bool', default: false }))).toBe('Default off.');
     expect([valueWords(null), valueWords(''), valueWords('true'), valueWords(0)]).toEqual([
       'none',
       'none',

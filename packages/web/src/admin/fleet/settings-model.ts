@@ -1,9 +1,9 @@
-import type { ConfigKnob, HostSettings } from '@footlight/protocol/rest';
+import type { ConfigSetting, HostSettings } from '@footlight/protocol/rest';
 
-type KnobValue = ConfigKnob['default'];
+type SettingValue = ConfigSetting['default'];
 
 /** Unsaved changes by key: a field's value, or null for the default. */
-export type SettingsDraft = Readonly<Record<string, KnobValue>>;
+export type SettingsDraft = Readonly<Record<string, SettingValue>>;
 
 interface Group {
   title: string;
@@ -34,24 +34,32 @@ const GROUPS: readonly Group[] = [
 const OTHERS = 'Others';
 
 /** Settings by group in catalog order, without empty groups. */
-export function groupKnobs(knobs: readonly ConfigKnob[]): { title: string; knobs: ConfigKnob[] }[] {
-  const titleOf = ({ key }: ConfigKnob) =>
+export function groupSettings(
+  catalog: readonly ConfigSetting[],
+): { title: string; settings: ConfigSetting[] }[] {
+  const titleOf = ({ key }: ConfigSetting) =>
     GROUPS.find((group) => group.keys.some((prefix) => key.startsWith(prefix)))?.title ?? OTHERS;
   return [...GROUPS.map(({ title }) => title), OTHERS]
-    .map((title) => ({ title, knobs: knobs.filter((knob) => titleOf(knob) === title) }))
-    .filter((group) => group.knobs.length > 0);
+    .map((title) => ({ title, settings: catalog.filter((setting) => titleOf(setting) === title) }))
+    .filter((group) => group.settings.length > 0);
 }
 
 /** Value of a setting's field: the unsaved value, else the override, else the default. */
-export function fieldValue(knob: ConfigKnob, settings: HostSettings, draft: SettingsDraft): KnobValue {
-  if (Object.hasOwn(draft, knob.key)) return draft[knob.key] ?? knob.default;
-  return Object.hasOwn(settings.overrides, knob.key) ? (settings.overrides[knob.key] ?? null) : knob.default;
+export function fieldValue(
+  setting: ConfigSetting,
+  settings: HostSettings,
+  draft: SettingsDraft,
+): SettingValue {
+  if (Object.hasOwn(draft, setting.key)) return draft[setting.key] ?? setting.default;
+  return Object.hasOwn(settings.overrides, setting.key)
+    ? (settings.overrides[setting.key] ?? null)
+    : setting.default;
 }
 
 /** Whether a setting has an override after the draft is saved. */
-export function isSet(knob: ConfigKnob, settings: HostSettings, draft: SettingsDraft): boolean {
-  if (Object.hasOwn(draft, knob.key)) return draft[knob.key] !== null;
-  return Object.hasOwn(settings.overrides, knob.key);
+export function isSet(setting: ConfigSetting, settings: HostSettings, draft: SettingsDraft): boolean {
+  if (Object.hasOwn(draft, setting.key)) return draft[setting.key] !== null;
+  return Object.hasOwn(settings.overrides, setting.key);
 }
 
 /** The draft with one more change; an unchanged value is no change. @param value null: the default */
@@ -59,7 +67,7 @@ export function withChange(
   draft: SettingsDraft,
   settings: HostSettings,
   key: string,
-  value: KnobValue,
+  value: SettingValue,
 ): SettingsDraft {
   const { [key]: _former, ...rest } = draft;
   const stored = Object.hasOwn(settings.overrides, key) ? settings.overrides[key] : null;
@@ -74,44 +82,46 @@ export function openChanges(draft: SettingsDraft, settings: HostSettings): Setti
 }
 
 /** Fault of a field's value; null: none. "" is no number. */
-export function valueProblem(knob: ConfigKnob, value: KnobValue): string | null {
-  if (knob.type === 'string') {
-    if (!isPath(knob) || value === '' || String(value).startsWith('/')) return null;
+export function valueProblem(setting: ConfigSetting, value: SettingValue): string | null {
+  if (setting.type === 'string') {
+    if (!isPath(setting) || value === '' || String(value).startsWith('/')) return null;
     return 'Empty, or a path that begins with /';
   }
-  if (knob.type !== 'int' && knob.type !== 'float') return null;
-  if (value === null && knob.nullable) return null;
+  if (setting.type !== 'int' && setting.type !== 'float') return null;
+  if (value === null && setting.nullable) return null;
   const fits =
     typeof value === 'number' &&
     Number.isFinite(value) &&
-    (knob.type === 'float' || Number.isSafeInteger(value)) &&
-    value >= (knob.min ?? -Infinity) &&
-    value <= (knob.max ?? Infinity);
-  return fits ? null : `${knob.type === 'int' ? 'A whole number' : 'A number'} ${boundsWords(knob)}`.trim();
+    (setting.type === 'float' || Number.isSafeInteger(value)) &&
+    value >= (setting.min ?? -Infinity) &&
+    value <= (setting.max ?? Infinity);
+  return fits
+    ? null
+    : `${setting.type === 'int' ? 'A whole number' : 'A number'} ${boundsWords(setting)}`.trim();
 }
 
 /** "from 1 to 7", "from 1 up", "". */
-function boundsWords({ min, max }: ConfigKnob): string {
+function boundsWords({ min, max }: ConfigSetting): string {
   if (min === undefined) return max === undefined ? '' : `up to ${max}`;
   return max === undefined ? `from ${min} up` : `from ${min} to ${max}`;
 }
 
 /** Text below a field: default and bounds. */
-export function hintOf(knob: ConfigKnob): string {
-  const bounds = knob.type === 'int' || knob.type === 'float' ? boundsWords(knob) : '';
-  const sentence = `Default ${valueWords(knob.default)}`;
+export function hintOf(setting: ConfigSetting): string {
+  const bounds = setting.type === 'int' || setting.type === 'float' ? boundsWords(setting) : '';
+  const sentence = `Default ${valueWords(setting.default)}`;
   return bounds === '' ? `${sentence}.` : `${sentence}; ${bounds}.`;
 }
 
 /** A readable value. */
-export function valueWords(value: KnobValue | string | undefined): string {
+export function valueWords(value: SettingValue | string | undefined): string {
   if (value === undefined || value === null || value === '') return 'none';
   if (value === true || value === 'true') return 'on';
   if (value === false || value === 'false') return 'off';
   return String(value);
 }
 
-function isPath({ key }: ConfigKnob): boolean {
+function isPath({ key }: ConfigSetting): boolean {
   return key === 'home_root' || key === 'nvidia_lib32_path';
 }
 
@@ -158,6 +168,6 @@ const NAMES: Record<string, string> = {
 };
 
 /** A setting's readable name; its key if unknown to this page. */
-export function nameOfKnob({ key }: ConfigKnob): string {
+export function nameOfSetting({ key }: ConfigSetting): string {
   return NAMES[key] ?? key;
 }

@@ -3,6 +3,7 @@ import { useQueries, useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 
+/** Agents report every 5 s. */
 const REFRESH_MS = 5_000;
 /** Largest page of the server; a larger fleet would need paging. */
 const MOST = 1000;

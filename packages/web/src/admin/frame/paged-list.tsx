@@ -1,9 +1,12 @@
+import { MAX_SEARCH_CHARACTERS } from '@footlight/protocol/bounds';
 import { Button, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { keepPreviousData, type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import styles from './admin-parts.module.css';
+import { clock } from '../../clock.ts';
+import styles from './admin-pages.module.css';
 
+/** Longer than the pause between two keys of a person who types (about 200 ms), so one search is sent for a word. */
 const TYPING_MS = 250;
 
 /** A page of the API; cursor null: the last one. */
@@ -55,15 +58,14 @@ export function SearchField(props: {
   words: string;
   hint?: string;
   value: string;
-  maxLength?: number;
   onChange: (text: string) => void;
 }) {
   const { value, onChange } = props;
   const [text, setText] = useState(value);
   useEffect(() => {
     if (text.trim() === value) return;
-    const timer = setTimeout(() => onChange(text.trim()), TYPING_MS);
-    return () => clearTimeout(timer);
+    const timer = clock.setTimeout(() => onChange(text.trim()), TYPING_MS);
+    return () => timer.cancel();
   }, [text, value, onChange]);
   return (
     <TextInput
@@ -72,7 +74,7 @@ export function SearchField(props: {
       placeholder={props.hint ?? props.words}
       leftSection={<IconSearch size={18} />}
       value={text}
-      maxLength={props.maxLength ?? 100}
+      maxLength={MAX_SEARCH_CHARACTERS}
       onChange={(event) => setText(event.currentTarget.value)}
     />
   );

@@ -5,7 +5,7 @@ import { keys } from '../../api/query-keys.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
-import styles from './admin-parts.module.css';
+import styles from './admin-pages.module.css';
 import { SearchField } from './paged-list.tsx';
 
 /** An item to pick: its name, and a detail that distinguishes equal names. */

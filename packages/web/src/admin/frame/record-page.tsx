@@ -6,7 +6,7 @@ import { type ReactNode, useState } from 'react';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
-import { PageHead } from './parts.tsx';
+import { PageHead } from './page-head.tsx';
 
 /** Link to the list of the records. */
 interface Back {
@@ -49,7 +49,7 @@ export function DeleteRecord(props: {
   stale: readonly QueryKey[];
   children: ReactNode;
 }) {
-  const [asking, setAsking] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const remove = useMutation({
@@ -62,18 +62,18 @@ export function DeleteRecord(props: {
   });
   return (
     <>
-      <Button color="danger" onClick={() => setAsking(true)}>
+      <Button color="danger" onClick={() => setConfirming(true)}>
         Delete
       </Button>
       <ConfirmDialog
-        opened={asking}
+        opened={confirming}
         title={`Delete ${props.name}?`}
         act={`Delete ${props.name}`}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => remove.mutate()}
         onClose={() => {
-          setAsking(false);
+          setConfirming(false);
           remove.reset();
         }}
       >

@@ -2,8 +2,8 @@ import type { Gpu, Host } from '@footlight/protocol/rest';
 import { Link } from '@tanstack/react-router';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { HostChip } from '../fleet/states.tsx';
-import styles from '../frame/admin-parts.module.css';
-import { countWords } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { countWords } from '../frame/quantity-words.ts';
 
 /** Squares up to which they are more readable than numbers. */
 const MOST_SQUARES = 32;

@@ -10,13 +10,15 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { ActivityTable } from '../activity/activity-table.tsx';
 import { useActiveSessions, useGpus, useHosts } from '../fleet/use-fleet.ts';
-import { countWords, PageHead, Section } from '../frame/parts.tsx';
+import { PageHead, Section } from '../frame/page-head.tsx';
+import { countWords } from '../frame/quantity-words.ts';
 import { SessionTable } from '../sessions/session-table.tsx';
 import { FindingList } from './finding-list.tsx';
 import { findingsHeadline, findingsOf } from './findings.ts';
 import { FleetPicture } from './fleet-picture.tsx';
 
 const LATEST = 8;
+/** The cards are counts; the pages behind them are fresher. */
 const REFRESH_MS = 15_000;
 
 /** Findings, the fleet as a picture, live sessions. */
@@ -49,7 +51,7 @@ export function OverviewPage() {
             ? 'Asking the hosts'
             : `${countWords(items.length, 'host')}, ${slots.used} of ${countWords(slots.total, 'slot')} taken`
         }
-        acts={
+        actions={
           setup.data?.setup_completed === false && (
             <Button renderRoot={(props) => <Link to="/admin/setup" {...props} />}>Go on setting up</Button>
           )
@@ -77,7 +79,7 @@ export function OverviewPage() {
       <Section
         title="Sessions"
         busy={sessions.isPending}
-        acts={
+        actions={
           <Button size="xs" variant="subtle" renderRoot={(props) => <Link to="/admin/sessions" {...props} />}>
             All sessions
           </Button>
@@ -95,7 +97,7 @@ export function OverviewPage() {
       <Section
         title="Activity"
         busy={activity.isPending}
-        acts={
+        actions={
           <Button size="xs" variant="subtle" renderRoot={(props) => <Link to="/admin/activity" {...props} />}>
             All activity
           </Button>

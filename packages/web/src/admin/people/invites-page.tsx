@@ -7,6 +7,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
+import { clock } from '../../clock.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyLine } from '../../components/copy-line.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -15,16 +16,13 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import styles from '../frame/admin-parts.module.css';
-import {
-  type Column,
-  countWords,
-  DataTable,
-  EndButton,
-  PageHead,
-  Segments,
-  SkeletonRows,
-} from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { bodyBounds } from '../frame/body-bounds.ts';
+import { numberRule, textRule } from '../frame/bound-rules.ts';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
+import { PageHead } from '../frame/page-head.tsx';
+import { countWords } from '../frame/quantity-words.ts';
+import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Note' },
@@ -34,13 +32,15 @@ const COLUMNS: readonly Column[] = [
   { words: 'Ends' },
   { words: 'Made by' },
   { words: 'Made' },
-  { words: 'Act', kind: 'act' },
+  { words: 'Act', kind: 'action' },
 ];
 const STATES = [
   { value: 'pending', words: 'Open' },
   { value: 'all', words: 'All' },
 ] as const;
 type State = (typeof STATES)[number]['value'];
+const bounds = bodyBounds['invites.create'];
+export const inviteRules = { note: textRule(bounds.note, {}), max_uses: numberRule(bounds.max_uses) };
 const DAY_MS = 24 * 60 * 60 * 1000;
 const LIFETIMES = [
   { value: '1', label: '1 day' },
@@ -80,7 +80,7 @@ export function InvitesPage() {
   const mode = settings.data?.settings.registration_mode;
   return (
     <>
-      <PageHead title="Invites" back={{ to: '/admin/users', words: 'Users' }} acts={make} />
+      <PageHead title="Invites" back={{ to: '/admin/users', words: 'Users' }} actions={make} />
       {mode !== undefined && mode !== 'invite_only' && (
         <p className={styles.note}>
           {mode === 'closed'
@@ -90,7 +90,7 @@ export function InvitesPage() {
         </p>
       )}
       <div className={styles.filters}>
-        <Segments label="State" value={state} options={STATES} onChange={setState} />
+        <SegmentedChoice label="State" value={state} options={STATES} onChange={setState} />
       </div>
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
       {invites?.length === 0 ? (
@@ -156,7 +156,7 @@ export function InvitesPage() {
 }
 
 function isOpen(invite: Invite): boolean {
-  const expired = invite.expires_at !== null && Date.parse(invite.expires_at) <= Date.now();
+  const expired = invite.expires_at !== null && Date.parse(invite.expires_at) <= clock.nowMs();
   return invite.revoked_at === null && !expired && invite.used_count < invite.max_uses;
 }
 
@@ -172,13 +172,7 @@ function MakeInvite({ opened, onClose }: { opened: boolean; onClose: () => void 
   const form = useForm({
     mode: 'uncontrolled',
     initialValues: { note: '', role: 'user', max_uses: 1 as number | string, days: '7' },
-    validate: {
-      note: (value) => ([...value].length > 1000 ? 'At most 1,000 characters' : null),
-      max_uses: (value) =>
-        typeof value === 'number' && Number.isInteger(value) && value >= 1
-          ? null
-          : 'A whole number from 1 up',
-    },
+    validate: inviteRules,
   });
   const make = useMutation({
     mutationFn: (values: { note: string; role: string; max_uses: number | string; days: string }) =>
@@ -188,7 +182,7 @@ function MakeInvite({ opened, onClose }: { opened: boolean; onClose: () => void 
           max_uses: Number(values.max_uses),
           note: values.note.trim() === '' ? null : values.note.trim(),
           expires_at:
-            values.days === '' ? null : new Date(Date.now() + Number(values.days) * DAY_MS).toISOString(),
+            values.days === '' ? null : new Date(clock.nowMs() + Number(values.days) * DAY_MS).toISOString(),
         },
       }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: keys.invites }),

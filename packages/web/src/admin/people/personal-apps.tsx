@@ -11,16 +11,16 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { pickApps } from '../apps/app-lookup.ts';
-import { GIVEN_BY } from '../apps/entitlements.tsx';
-import styles from '../frame/admin-parts.module.css';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/parts.tsx';
+import { GRANT_SOURCE_WORDS } from '../apps/entitlements.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
 import { PickDialog } from '../frame/pick-dialog.tsx';
 
 const COLUMNS: readonly Column[] = [
   { words: 'App' },
   { words: 'Given by' },
   { words: 'Since' },
-  { words: 'Act', kind: 'act' },
+  { words: 'Act', kind: 'action' },
 ];
 
 /** An account's own entitlements, without those of everybody. */
@@ -77,7 +77,7 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
                     {row.app_name}
                   </Link>
                 </td>
-                <td>{GIVEN_BY[row.granted_by]}</td>
+                <td>{GRANT_SOURCE_WORDS[row.granted_by]}</td>
                 <td>
                   <RelativeTime at={row.created_at} />
                 </td>

@@ -2,6 +2,7 @@ import type { AdminUser } from '@footlight/protocol/rest';
 import { call } from '../../api/client.ts';
 import type { Pick } from '../frame/pick-dialog.tsx';
 
+/** As many as fit on a laptop's screen; a search narrows them. */
 const MATCHES = 20;
 
 /** Accounts whose name or email contains the text, for a picker. */

@@ -11,8 +11,11 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import styles from '../frame/admin-parts.module.css';
-import { countWords, PageHead, Section } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { bodyBounds } from '../frame/body-bounds.ts';
+import { numberRule } from '../frame/bound-rules.ts';
+import { PageHead, Section } from '../frame/page-head.tsx';
+import { countWords } from '../frame/quantity-words.ts';
 import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { PersonalApps } from './personal-apps.tsx';
 import { readAccount } from './user-lookup.ts';
@@ -23,7 +26,9 @@ const ROLES = [
   { value: 'user', label: 'User' },
   { value: 'admin', label: 'Administrator' },
 ];
-const MAX_QUOTA = 2_147_483_647;
+export const rightsRules = {
+  max_concurrent_sessions: numberRule(bodyBounds['users.update'].max_concurrent_sessions),
+};
 
 /** One account: rights, own apps, deletion. */
 export function UserPage({ id }: { id: string }) {
@@ -47,7 +52,7 @@ function LoadedUser({ user }: { user: AdminUser }) {
         title={user.username}
         lead={user.email}
         back={BACK}
-        acts={own ? undefined : <DeleteUser user={user} />}
+        actions={own ? undefined : <DeleteUser user={user} />}
       />
       <div className={styles.sheet}>
         <dl className={styles.facts}>
@@ -88,7 +93,7 @@ interface RightsValues {
 function Rights({ user, own }: { user: AdminUser; own: boolean }) {
   const queryClient = useQueryClient();
   /** Values to save after the person confirms that the account is disabled; null: no question. */
-  const [asked, setAsked] = useState<RightsValues | null>(null);
+  const [confirming, setConfirming] = useState<RightsValues | null>(null);
   const form = useForm<RightsValues>({
     mode: 'uncontrolled',
     initialValues: {
@@ -96,12 +101,7 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
       enabled: !user.disabled,
       max_concurrent_sessions: user.max_concurrent_sessions,
     },
-    validate: {
-      max_concurrent_sessions: (value) =>
-        typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_QUOTA
-          ? null
-          : 'A whole number from 0 up',
-    },
+    validate: rightsRules,
   });
   const save = useMutation({
     mutationFn: ({ values, endSessions }: { values: RightsValues; endSessions: boolean }) => {
@@ -120,27 +120,27 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
       });
     },
     onSuccess: (answer) => {
-      setAsked(null);
+      setConfirming(null);
       queryClient.setQueryData(keys.user(user.id), answer.user);
       notifications.show({ message: `${answer.user.username} was saved`, autoClose: 4000 });
       return queryClient.invalidateQueries({ queryKey: keys.users });
     },
   });
   const submit = (values: RightsValues) => {
-    if (!values.enabled && !user.disabled) setAsked(values);
+    if (!values.enabled && !user.disabled) setConfirming(values);
     else save.mutate({ values, endSessions: false });
   };
   return (
     <form className={styles.form} onSubmit={form.onSubmit(submit)} noValidate>
-      {save.isError && asked === null && <Problem error={save.error} />}
+      {save.isError && confirming === null && <Problem error={save.error} />}
       <DisableUser
         user={user}
-        opened={asked !== null}
+        opened={confirming !== null}
         pending={save.isPending}
         error={save.error}
-        onConfirm={(endSessions) => asked !== null && save.mutate({ values: asked, endSessions })}
+        onConfirm={(endSessions) => confirming !== null && save.mutate({ values: confirming, endSessions })}
         onClose={() => {
-          setAsked(null);
+          setConfirming(null);
           save.reset();
         }}
       />

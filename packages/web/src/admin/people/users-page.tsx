@@ -10,9 +10,10 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
+import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { PageHead } from '../frame/page-head.tsx';
 import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
-import { type Column, DataTable, PageHead, SkeletonRows } from '../frame/parts.tsx';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Name' },
@@ -35,7 +36,7 @@ export function UsersPage() {
     <>
       <PageHead
         title="Users"
-        acts={
+        actions={
           <Button
             variant="filled"
             leftSection={<IconMailPlus size={18} />}

@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import { PageHead } from '../frame/parts.tsx';
+import { PageHead } from '../frame/page-head.tsx';
 import { PresetFields } from './preset-form.tsx';
 import { bodyOf, NEW_PRESET, type PresetForm } from './preset-model.ts';
 

@@ -2,7 +2,7 @@ import { Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/co
 import { useForm } from '@mantine/form';
 import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
 import { envProblem } from '../frame/text-lines.ts';
 import { DEFAULT_HOME_PATH, NETWORKS, type PresetForm, presetRules } from './preset-model.ts';
 

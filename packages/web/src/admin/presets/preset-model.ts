@@ -1,4 +1,6 @@
 import type { RuntimePreset } from '@footlight/protocol/rest';
+import { bodyBounds } from '../frame/body-bounds.ts';
+import { textRule } from '../frame/bound-rules.ts';
 import { envOf, envText, listOf, pathProblem } from '../frame/text-lines.ts';
 
 /** Default path of homes in containers. */
@@ -72,6 +74,6 @@ export function bodyOf(form: PresetForm, stored: RuntimePreset | undefined) {
 
 /** Fault of each field; the server checks mounts. */
 export const presetRules = {
-  name: (value: string) => (value.trim() === '' ? 'Give the preset a name' : null),
+  name: textRule(bodyBounds['runtimePresets.create'].name, { blank: 'Give the preset a name' }),
   home_container_path: pathProblem,
 };

@@ -6,9 +6,9 @@ import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
 import { changesOf } from '../frame/changes.ts';
-import { PageHead } from '../frame/parts.tsx';
+import { PageHead } from '../frame/page-head.tsx';
 import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { PresetFields } from './preset-form.tsx';
 import { bodyOf, formOf, type PresetForm } from './preset-model.ts';
@@ -49,7 +49,7 @@ function LoadedPreset({ preset }: { preset: RuntimePreset }) {
         title={preset.name}
         lead="A change counts for every session that starts from then on, and for none that runs."
         back={BACK}
-        acts={<DeletePreset preset={preset} />}
+        actions={<DeletePreset preset={preset} />}
       />
       <div className={styles.sheet}>
         <dl className={styles.facts}>

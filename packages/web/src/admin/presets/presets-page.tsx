@@ -5,8 +5,10 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import styles from '../frame/admin-parts.module.css';
-import { type Column, countWords, DataTable, PageHead, SkeletonRows } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { PageHead } from '../frame/page-head.tsx';
+import { countWords } from '../frame/quantity-words.ts';
 import { usePresets } from './use-presets.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -36,7 +38,7 @@ export function PresetsPage() {
       <PageHead
         title="Presets"
         lead="What several apps start with. Each launch lays the app’s own fields over it."
-        acts={presets?.length === 0 ? undefined : add}
+        actions={presets?.length === 0 ? undefined : add}
       />
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {presets?.length === 0 ? (

@@ -2,7 +2,7 @@ import type { StreamProfile } from '@footlight/protocol/rest';
 import { ActionIcon, Button, Input, NativeSelect } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconX } from '@tabler/icons-react';
 import { type ReactNode, useId, useRef, useState } from 'react';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
 import { moved } from './chain.ts';
 import { rungWords } from './profile-words.ts';
 
@@ -17,7 +17,7 @@ export function ChainEditor(props: {
 }) {
   const { rungs, value, onChange } = props;
   const [adding, setAdding] = useState('');
-  const [said, setSaid] = useState('');
+  const [announcement, setAnnouncement] = useState('');
   const select = useRef<HTMLSelectElement>(null);
   const titleId = useId();
   const byId = new Map(rungs.map((rung) => [rung.id, rung]));
@@ -27,11 +27,11 @@ export function ChainEditor(props: {
     const id = value[index];
     if (id === undefined || next[index] === id) return;
     onChange(next);
-    setSaid(`${nameOf(id)} is now number ${index + by + 1} of ${next.length}`);
+    setAnnouncement(`${nameOf(id)} is now number ${index + by + 1} of ${next.length}`);
   };
   const remove = (id: string) => {
     onChange(value.filter((each) => each !== id));
-    setSaid(`${nameOf(id)} was taken out`);
+    setAnnouncement(`${nameOf(id)} was taken out`);
     // The focused button was removed with its row.
     select.current?.focus();
   };
@@ -41,7 +41,7 @@ export function ChainEditor(props: {
       return;
     }
     onChange([...value, adding]);
-    setSaid(`${nameOf(adding)} is now number ${value.length + 1}, the last`);
+    setAnnouncement(`${nameOf(adding)} is now number ${value.length + 1}, the last`);
     setAdding('');
   };
   return (
@@ -67,7 +67,7 @@ export function ChainEditor(props: {
                   {nameOf(id)}
                   {rung !== undefined && <span className={styles.dim}>{rungWords(rung)}</span>}
                 </span>
-                <span className={styles.chainActs}>
+                <span className={styles.chainActions}>
                   {/* Not disabled at the ends, because a disabled button loses the focus. */}
                   <ActionIcon
                     aria-label={`Move ${nameOf(id)} up`}
@@ -111,7 +111,7 @@ export function ChainEditor(props: {
         <Input.Error role="alert">{props.error}</Input.Error>
       )}
       <p className="visually-hidden" role="status">
-        {said}
+        {announcement}
       </p>
     </div>
   );

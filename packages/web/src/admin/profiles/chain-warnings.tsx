@@ -1,6 +1,6 @@
 import type { ChainWarning } from '@footlight/protocol/rest';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
 import { warningWords } from './profile-words.ts';
 
 /** Warnings about the stored chain. */

@@ -3,7 +3,7 @@ import { Button, NativeSelect, NumberInput, Textarea, TextInput } from '@mantine
 import { useForm } from '@mantine/form';
 import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
 import { ChainEditor } from './chain-editor.tsx';
 import { type LaunchProfileForm, launchProfileRules } from './launch-profile-model.ts';
 import { VISIBILITIES } from './profile-words.ts';

@@ -1,6 +1,7 @@
 import type { LaunchProfile } from '@footlight/protocol/rest';
-import { MAX_INT32, rangeProblem } from '../frame/number-rules.ts';
-import { idProblem } from './id-rule.ts';
+import { bodyBounds } from '../frame/body-bounds.ts';
+import { numberRule, textRule } from '../frame/bound-rules.ts';
+import { ID_WORDS } from './profile-words.ts';
 
 /** A launch profile in form fields. */
 export interface LaunchProfileForm {
@@ -14,6 +15,7 @@ export interface LaunchProfileForm {
 }
 
 const STEP = 10;
+const bounds = bodyBounds['launchProfiles.create'];
 
 /** The form of a new launch profile, in the last place. */
 export function newLaunchProfile(existing: readonly Pick<LaunchProfile, 'sort_order'>[]): LaunchProfileForm {
@@ -23,7 +25,7 @@ export function newLaunchProfile(existing: readonly Pick<LaunchProfile, 'sort_or
     display_name: '',
     description: '',
     visibility: 'user',
-    sort_order: Math.min(last + STEP, MAX_INT32),
+    sort_order: Math.min(last + STEP, bounds.sort_order.maximum ?? Infinity),
     rungs: [],
   };
 }
@@ -52,9 +54,8 @@ export function bodyOf(form: LaunchProfileForm) {
 
 /** Fault of each field; the server checks the chain. */
 export const launchProfileRules = {
-  id: idProblem,
-  display_name: (value: string) => (value.trim() === '' ? 'Give it a name' : null),
-  sort_order: (value: number | string) =>
-    rangeProblem(value, -MAX_INT32) === null ? null : 'A whole number',
+  id: textRule(bounds.id, ID_WORDS),
+  display_name: textRule(bounds.display_name, { blank: 'Give it a name' }),
+  sort_order: numberRule(bounds.sort_order),
   rungs: (value: string[]) => (value.length === 0 ? 'Add at least one rung, one of them H.264' : null),
 };

@@ -7,9 +7,10 @@ import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
 import { changesOf } from '../frame/changes.ts';
-import { countWords, PageHead } from '../frame/parts.tsx';
+import { PageHead } from '../frame/page-head.tsx';
+import { countWords } from '../frame/quantity-words.ts';
 import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { ChainWarnings } from './chain-warnings.tsx';
 import { LaunchProfileFields } from './launch-profile-form.tsx';
@@ -53,7 +54,7 @@ function LoadedProfile({ profile }: { profile: LaunchProfile }) {
   });
   return (
     <>
-      <PageHead title={profile.display_name} back={BACK} acts={<DeleteProfile profile={profile} />} />
+      <PageHead title={profile.display_name} back={BACK} actions={<DeleteProfile profile={profile} />} />
       <div className={styles.sheet}>
         <dl className={styles.facts}>
           <dt>Default of</dt>

@@ -6,7 +6,7 @@ import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import { PageHead } from '../frame/parts.tsx';
+import { PageHead } from '../frame/page-head.tsx';
 import { LaunchProfileFields } from './launch-profile-form.tsx';
 import { bodyOf, type LaunchProfileForm, newLaunchProfile } from './launch-profile-model.ts';
 import { useLaunchProfiles, useRungs } from './use-profiles.ts';

@@ -6,7 +6,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
 import { changesOf } from '../frame/changes.ts';
 import { defaultOptions } from './profile-words.ts';
 

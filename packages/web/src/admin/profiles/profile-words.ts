@@ -1,5 +1,11 @@
 import type { ChainWarning, LaunchProfile, StreamProfile } from '@footlight/protocol/rest';
-import { countWords } from '../frame/parts.tsx';
+import { countWords } from '../frame/quantity-words.ts';
+
+/** Faults of an id that an administrator chooses. */
+export const ID_WORDS = {
+  blank: 'Choose an id',
+  pattern: 'Another id: this one cannot be part of an address',
+};
 
 export const CODEC_WORDS = { h264: 'H.264', hevc: 'HEVC', av1: 'AV1' };
 

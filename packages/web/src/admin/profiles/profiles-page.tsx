@@ -7,8 +7,9 @@ import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import styles from '../frame/admin-parts.module.css';
-import { type Column, DataTable, PageHead, Section, SkeletonRows } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { PageHead, Section } from '../frame/page-head.tsx';
 import { PolicyForm } from './policy-form.tsx';
 import { usesWords, VISIBILITY_WORDS, warningWords } from './profile-words.ts';
 import { Rungs } from './rung-table.tsx';
@@ -42,7 +43,7 @@ export function ProfilesPage() {
       <PageHead
         title="Profiles"
         lead="People pick a launch profile. Each is a chain of rungs, of which a launch takes the first that host and device can do."
-        acts={items?.length === 0 ? undefined : add}
+        actions={items?.length === 0 ? undefined : add}
       />
       <Section title="Launch profiles" busy={profiles.isPending}>
         {profiles.isError && <Problem error={profiles.error} retry={() => void profiles.refetch()} />}

@@ -7,12 +7,12 @@ import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
 import { changesOf } from '../frame/changes.ts';
-import { Folded } from '../frame/parts.tsx';
+import { Disclosure } from '../frame/disclosure.tsx';
 import { ChainWarnings } from './chain-warnings.tsx';
 import { VISIBILITIES } from './profile-words.ts';
-import { FOLDED, NEW_RUNG, type RungForm, rungOf, rungRules } from './rung-model.ts';
+import { DISCLOSED_FIELDS, NEW_RUNG, type RungForm, rungOf, rungRules } from './rung-model.ts';
 
 const CODECS = [
   { value: 'h264', label: 'H.264' },
@@ -108,7 +108,7 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
         <NumberInput label="Height" suffix=" px" {...field('height')} />
       </div>
       <NumberInput label="Bitrate" suffix=" kbit/s" {...field('nominal_bitrate_kbps')} />
-      <Folded words="More" wrong={FOLDED.some((name) => form.errors[name] !== undefined)}>
+      <Disclosure words="More" wrong={DISCLOSED_FIELDS.some((name) => form.errors[name] !== undefined)}>
         <div className={styles.pair}>
           <NumberInput
             label="Not offered below"
@@ -171,7 +171,7 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
           key={form.key('hardware_encoder_required')}
           {...form.getInputProps('hardware_encoder_required', { type: 'checkbox' })}
         />
-      </Folded>
+      </Disclosure>
       <Button type="submit" variant="filled" loading={save.isPending}>
         {rung === null ? 'Add rung' : 'Save changes'}
       </Button>

@@ -1,6 +1,7 @@
 import type { StreamProfile } from '@footlight/protocol/rest';
-import { pixelsProblem, rangeProblem } from '../frame/number-rules.ts';
-import { idProblem } from './id-rule.ts';
+import { bodyBounds } from '../frame/body-bounds.ts';
+import { numberRule, textRule } from '../frame/bound-rules.ts';
+import { ID_WORDS } from './profile-words.ts';
 
 /** A rung in form fields; a number is a text while it is edited. */
 export type RungForm = {
@@ -33,7 +34,7 @@ export const NEW_RUNG: RungForm = {
 };
 
 /** Collapsed fields, whose defaults are usually right. */
-export const FOLDED: readonly (keyof RungForm)[] = [
+export const DISCLOSED_FIELDS: readonly (keyof RungForm)[] = [
   'h264_profile',
   'min_offer_bandwidth_kbps',
   'recommended_offer_bandwidth_kbps',
@@ -48,24 +49,23 @@ export const FOLDED: readonly (keyof RungForm)[] = [
   'visibility',
 ];
 
-const fromZero = (value: number | string) => rangeProblem(value, 0);
+const bounds = bodyBounds['streamProfiles.create'];
 
 /** Fault of each field. */
 export const rungRules = {
-  id: idProblem,
-  display_name: (value: string) => (value.trim() === '' ? 'Give it a name' : null),
-  width: pixelsProblem,
-  height: pixelsProblem,
-  fps: (value: number | string) => rangeProblem(value, 1, 240),
-  nominal_bitrate_kbps: (value: number | string) => rangeProblem(value, 1, 500_000),
-  min_offer_bandwidth_kbps: fromZero,
-  recommended_offer_bandwidth_kbps: fromZero,
-  headroom_factor: (value: number | string) =>
-    Number(value) > 0 && Number.isFinite(Number(value)) ? null : 'A number above 0',
-  abr_floor_kbps: fromZero,
-  max_startup_rtt_ms: fromZero,
-  min_decode_height: fromZero,
-  playout0_ms: fromZero,
+  id: textRule(bounds.id, ID_WORDS),
+  display_name: textRule(bounds.display_name, { blank: 'Give it a name' }),
+  width: numberRule(bounds.width),
+  height: numberRule(bounds.height),
+  fps: numberRule(bounds.fps),
+  nominal_bitrate_kbps: numberRule(bounds.nominal_bitrate_kbps),
+  min_offer_bandwidth_kbps: numberRule(bounds.min_offer_bandwidth_kbps),
+  recommended_offer_bandwidth_kbps: numberRule(bounds.recommended_offer_bandwidth_kbps),
+  headroom_factor: numberRule(bounds.headroom_factor),
+  abr_floor_kbps: numberRule(bounds.abr_floor_kbps),
+  max_startup_rtt_ms: numberRule(bounds.max_startup_rtt_ms),
+  min_decode_height: numberRule(bounds.min_decode_height),
+  playout0_ms: numberRule(bounds.playout0_ms),
 };
 
 /** The rung of a form. */

@@ -9,8 +9,10 @@ import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
-import styles from '../frame/admin-parts.module.css';
-import { type Column, countWords, DataTable, EndButton, Section, SkeletonRows } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
+import { Section } from '../frame/page-head.tsx';
+import { countWords } from '../frame/quantity-words.ts';
 import { bitrateWords, CODEC_WORDS } from './profile-words.ts';
 import { RungDialog } from './rung-dialog.tsx';
 import { useRungs } from './use-profiles.ts';
@@ -24,7 +26,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'Bitrate', kind: 'number' },
   { words: 'Used by' },
   { words: 'Sessions', kind: 'number' },
-  { words: 'Act', kind: 'act' },
+  { words: 'Act', kind: 'action' },
 ];
 
 /** All rungs, with actions. */
@@ -49,7 +51,7 @@ export function Rungs() {
     </Button>
   );
   return (
-    <Section title="Rungs" acts={rungs?.length === 0 ? undefined : add} busy={query.isPending}>
+    <Section title="Rungs" actions={rungs?.length === 0 ? undefined : add} busy={query.isPending}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {rungs?.length === 0 ? (
         <EmptyState icon={IconStack2} title="No rungs yet" act={add}>

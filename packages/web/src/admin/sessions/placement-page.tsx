@@ -12,13 +12,22 @@ import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { pickApps } from '../apps/app-lookup.ts';
-import styles from '../frame/admin-parts.module.css';
-import { type Column, DataTable, Folded, megabytesWords, PageHead, Section } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { type Column, DataTable } from '../frame/data-table.tsx';
+import { Disclosure } from '../frame/disclosure.tsx';
+import { PageHead, Section } from '../frame/page-head.tsx';
 import { PickDialog } from '../frame/pick-dialog.tsx';
+import { megabytesWords } from '../frame/quantity-words.ts';
 import { pickUsers, readAccount } from '../people/user-lookup.ts';
 import { useLaunchProfiles } from '../profiles/use-profiles.ts';
 import { passedOverWords, refusalWords } from './placement-words.ts';
-import { type Figure, figureProblem, NO_WISHES, previewOf, type Wishes } from './preview-model.ts';
+import {
+  EMPTY_REQUEST,
+  type Figure,
+  figureProblem,
+  type PreviewRequest,
+  previewOf,
+} from './preview-model.ts';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Turn', kind: 'number' },
@@ -57,10 +66,10 @@ export function PlacementPage(props: {
 }) {
   usePageTitle('Placement');
   const me = useUser();
-  const [wishes, setWishes] = useState(NO_WISHES);
+  const [request, setRequest] = useState(EMPTY_REQUEST);
   const appId = props.search.app;
   const userId = props.search.user ?? me?.id;
-  const question = appId === undefined || userId === undefined ? null : previewOf(appId, userId, wishes);
+  const question = appId === undefined || userId === undefined ? null : previewOf(appId, userId, request);
   const answer = useQuery({
     queryKey: keys.placementPreview(question),
     queryFn: ({ signal }) =>
@@ -76,7 +85,7 @@ export function PlacementPage(props: {
         title="Placement"
         lead="Where a launch would go now, and why nowhere else. Nothing is started or reserved."
         back={{ to: '/admin/sessions', words: 'Sessions' }}
-        acts={
+        actions={
           question !== null && (
             <Button loading={answer.isFetching} onClick={() => void answer.refetch()}>
               Ask again
@@ -91,9 +100,9 @@ export function PlacementPage(props: {
             userId={userId}
             onPick={(pick) => props.onSearch({ ...props.search, ...pick })}
           />
-          <Folded words="Wishes for the stream">
-            <WishFields wishes={wishes} set={(wish) => setWishes({ ...wishes, ...wish })} />
-          </Folded>
+          <Disclosure words="Wishes for the stream">
+            <RequestFields request={request} set={(change) => setRequest({ ...request, ...change })} />
+          </Disclosure>
         </div>
       </div>
       {appId === undefined && (
@@ -177,7 +186,13 @@ function Subject(props: {
   );
 }
 
-function WishFields({ wishes, set }: { wishes: Wishes; set: (wish: Partial<Wishes>) => void }) {
+function RequestFields({
+  request,
+  set,
+}: {
+  request: PreviewRequest;
+  set: (change: Partial<PreviewRequest>) => void;
+}) {
   const profiles = useLaunchProfiles();
   return (
     <div className={styles.stack}>
@@ -191,20 +206,22 @@ function WishFields({ wishes, set }: { wishes: Wishes; set: (wish: Partial<Wishe
               label: display_name,
             })),
           ]}
-          value={wishes.profile_id}
+          value={request.profile_id}
           onChange={(event) => set({ profile_id: event.currentTarget.value })}
         />
         <NativeSelect
           label="Codec"
           data={CODECS}
-          value={wishes.codec}
-          onChange={(event) => set({ codec: event.currentTarget.value as Wishes['codec'] })}
+          value={request.codec}
+          onChange={(event) => set({ codec: event.currentTarget.value as PreviewRequest['codec'] })}
         />
         <NativeSelect
           label="Watched with"
           data={CLIENTS}
-          value={wishes.client_type}
-          onChange={(event) => set({ client_type: event.currentTarget.value as Wishes['client_type'] })}
+          value={request.client_type}
+          onChange={(event) =>
+            set({ client_type: event.currentTarget.value as PreviewRequest['client_type'] })
+          }
         />
       </div>
       <div className={styles.pair}>
@@ -214,8 +231,8 @@ function WishFields({ wishes, set }: { wishes: Wishes; set: (wish: Partial<Wishe
             label={label}
             placeholder="By default"
             allowNegative={false}
-            value={wishes[figure]}
-            error={figureProblem(figure, wishes[figure])}
+            value={request[figure]}
+            error={figureProblem(figure, request[figure])}
             onChange={(value) => set({ [figure]: value })}
           />
         ))}
@@ -230,7 +247,10 @@ function Answer({ placement }: { placement: Placement }) {
   const passedOver = passedOverWords(placement.codec_decision);
   return (
     <>
-      {placement.outcome === 'placed' && first !== undefined ? (
+      {placement.outcome !== 'placed' && (
+        <Problem error={new ApiFailure(placement.status, placement.outcome, '')} />
+      )}
+      {placement.outcome === 'placed' && first !== undefined && (
         <output className={styles.finding} data-tone="success">
           <IconCircleCheck size={20} aria-hidden="true" />
           <span className={styles.findingText}>
@@ -240,8 +260,6 @@ function Answer({ placement }: { placement: Placement }) {
             </strong>
           </span>
         </output>
-      ) : (
-        <Problem error={new ApiFailure(placement.status, placement.outcome, '')} />
       )}
       {placement.candidates.length > 0 && (
         <Section title="Tried in this order">

@@ -1,13 +1,19 @@
 import { expect, test } from 'vitest';
-import { NO_WISHES, previewOf } from './preview-model.ts';
+import { EMPTY_REQUEST, previewOf } from './preview-model.ts';
 
 test('a trial without wishes asks for the app and the account alone', () => {
-  expect(previewOf('a', 'u', NO_WISHES)).toEqual({ app_id: 'a', user_id: 'u', client_type: 'browser' });
+  expect(previewOf('a', 'u', EMPTY_REQUEST)).toEqual({ app_id: 'a', user_id: 'u', client_type: 'browser' });
 });
 
 test('what is filled in is asked for, as numbers', () => {
-  const wishes = { ...NO_WISHES, width: 1280, height: '720', codec: 'av1', profile_id: 'sharp' } as const;
-  expect(previewOf('a', 'u', wishes)).toEqual({
+  const request = {
+    ...EMPTY_REQUEST,
+    width: 1280,
+    height: '720',
+    codec: 'av1',
+    profile_id: 'sharp',
+  } as const;
+  expect(previewOf('a', 'u', request)).toEqual({
     app_id: 'a',
     user_id: 'u',
     client_type: 'browser',
@@ -18,7 +24,7 @@ test('what is filled in is asked for, as numbers', () => {
 
 test.each([{ width: 1281 }, { height: 8 }, { fps: 241 }, { bitrate_kbps: 0.5 }, { fps: 'many' }])(
   'nothing is asked while %j cannot be',
-  (wish) => {
-    expect(previewOf('a', 'u', { ...NO_WISHES, ...wish })).toBeNull();
+  (change) => {
+    expect(previewOf('a', 'u', { ...EMPTY_REQUEST, ...change })).toBeNull();
   },
 );

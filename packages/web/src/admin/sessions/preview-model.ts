@@ -1,8 +1,9 @@
 import type { SentBody } from '@footlight/protocol/rest';
-import { pixelsProblem, rangeProblem } from '../frame/number-rules.ts';
+import { bodyBounds } from '../frame/body-bounds.ts';
+import { numberRule } from '../frame/bound-rules.ts';
 
 /** Optional values of a preview in form fields; "" means the default of app and profile. */
-export interface Wishes {
+export interface PreviewRequest {
   profile_id: string;
   codec: '' | 'h264' | 'h265' | 'av1';
   client_type: 'browser' | 'native';
@@ -12,7 +13,7 @@ export interface Wishes {
   bitrate_kbps: number | string;
 }
 
-export const NO_WISHES: Wishes = {
+export const EMPTY_REQUEST: PreviewRequest = {
   profile_id: '',
   codec: '',
   client_type: 'browser',
@@ -22,13 +23,12 @@ export const NO_WISHES: Wishes = {
   bitrate_kbps: '',
 };
 
-const PROBLEMS: Readonly<
-  Record<'width' | 'height' | 'fps' | 'bitrate_kbps', (value: number | string) => string | null>
-> = {
-  width: pixelsProblem,
-  height: pixelsProblem,
-  fps: (value) => rangeProblem(value, 1, 240),
-  bitrate_kbps: (value) => rangeProblem(value, 1, 500_000),
+const bounds = bodyBounds['admin.placement.preview'].stream;
+const PROBLEMS = {
+  width: numberRule(bounds.width),
+  height: numberRule(bounds.height),
+  fps: numberRule(bounds.fps),
+  bitrate_kbps: numberRule(bounds.bitrate_kbps),
 };
 export type Figure = keyof typeof PROBLEMS;
 
@@ -41,19 +41,19 @@ export function figureProblem(figure: Figure, value: number | string): string | 
 export function previewOf(
   appId: string,
   userId: string,
-  wishes: Wishes,
+  request: PreviewRequest,
 ): SentBody<'admin.placement.preview'> | null {
-  const figures = (Object.keys(PROBLEMS) as Figure[]).filter((figure) => wishes[figure] !== '');
-  if (figures.some((figure) => figureProblem(figure, wishes[figure]) !== null)) return null;
+  const figures = (Object.keys(PROBLEMS) as Figure[]).filter((figure) => request[figure] !== '');
+  if (figures.some((figure) => figureProblem(figure, request[figure]) !== null)) return null;
   const stream = {
-    ...Object.fromEntries(figures.map((figure) => [figure, Number(wishes[figure])])),
-    ...(wishes.codec !== '' && { codec: wishes.codec }),
+    ...Object.fromEntries(figures.map((figure) => [figure, Number(request[figure])])),
+    ...(request.codec !== '' && { codec: request.codec }),
   };
   return {
     app_id: appId,
     user_id: userId,
-    client_type: wishes.client_type,
-    ...(wishes.profile_id !== '' && { profile_id: wishes.profile_id }),
+    client_type: request.client_type,
+    ...(request.profile_id !== '' && { profile_id: request.profile_id }),
     ...(Object.keys(stream).length > 0 && { stream }),
   };
 }

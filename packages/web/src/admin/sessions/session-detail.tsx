@@ -1,6 +1,6 @@
 import type { AdminSession } from '@footlight/protocol/rest';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
 import { SessionPlacement } from './session-placement.tsx';
 
 /** All fields of a session's record. */
@@ -46,7 +46,7 @@ export function SessionDetail({ session }: { session: AdminSession }) {
         </dd>
       </dl>
       <SessionPlacement sessionId={session.id} />
-      {session.app_log_tail !== null && (
+      {session.app_log_tail && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, which a keyboard must be able to do
         <pre className={styles.log} tabIndex={0} role="log" aria-label="The app’s last output">
           {session.app_log_tail}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import styles from '../frame/admin-parts.module.css';
+import styles from '../frame/admin-pages.module.css';
 import { passedOverWords, refusalWords } from './placement-words.ts';
 
 /** Why a session runs on its host, and with its codec; empty without a stored explanation. */

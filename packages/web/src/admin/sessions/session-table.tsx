@@ -1,16 +1,16 @@
 import type { AdminSession } from '@footlight/protocol/rest';
+import { isTerminal } from '@footlight/protocol/session-states';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Fragment, useState } from 'react';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { isOver } from '../../api/session-events.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SessionChip } from '../fleet/states.tsx';
-import styles from '../frame/admin-parts.module.css';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
 import { SessionDetail } from './session-detail.tsx';
 
 const COLUMNS: readonly Column[] = [
@@ -20,7 +20,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'Host' },
   { words: 'Created' },
   { words: 'Picture', kind: 'number' },
-  { words: 'Act', kind: 'act' },
+  { words: 'Act', kind: 'action' },
 ];
 
 /**
@@ -82,7 +82,7 @@ export function SessionTable(props: {
                 {session.stream.width} × {session.stream.height}
               </td>
               <td className={styles.act}>
-                {!isOver(session) && (
+                {!isTerminal(session.state) && (
                   <EndButton
                     label={`Stop ${nameOf(session)} of ${session.username ?? 'a deleted account'}`}
                     disabled={session.state === 'stopping'}

@@ -6,12 +6,14 @@ import { keys } from '../../api/query-keys.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import { SESSION_FILTERS, type SessionSearch } from '../../routes/admin/-session-search.ts';
-import styles from '../frame/admin-parts.module.css';
+import { SESSION_FILTERS, type SessionSearch } from '../../search/session-search.ts';
+import styles from '../frame/admin-pages.module.css';
+import { PageHead } from '../frame/page-head.tsx';
 import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
-import { PageHead, Segments } from '../frame/parts.tsx';
+import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { SessionTable } from './session-table.tsx';
 
+/** Agents report every 5 s. */
 const REFRESH_MS = 5_000;
 
 /** All people's sessions, filtered by state and text. */
@@ -30,14 +32,14 @@ export function SessionsPage(props: { search: SessionSearch; onSearch: (search: 
     <>
       <PageHead
         title="Sessions"
-        acts={
+        actions={
           <Button renderRoot={(root) => <Link to="/admin/placement" {...root} />}>
             Where would one run?
           </Button>
         }
       />
       <div className={styles.filters}>
-        <Segments
+        <SegmentedChoice
           label="State"
           value={state}
           options={SESSION_FILTERS}

@@ -12,8 +12,8 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
-import styles from '../frame/admin-parts.module.css';
-import { Section } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { Section } from '../frame/page-head.tsx';
 
 /** Keys of other services; they can be written but not read. */
 export function Secrets() {

@@ -11,8 +11,8 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import styles from '../frame/admin-parts.module.css';
-import { PageHead } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { PageHead } from '../frame/page-head.tsx';
 import { Secrets } from './secrets.tsx';
 
 const REGISTRATION = [

@@ -7,8 +7,8 @@ import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import styles from '../frame/admin-parts.module.css';
-import { PageHead } from '../frame/parts.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { PageHead } from '../frame/page-head.tsx';
 import { AccessStep } from './setup-access-step.tsx';
 import { FirstAppStep, FirstHostStep } from './setup-first-steps.tsx';
 
@@ -74,7 +74,7 @@ export function SetupWizard() {
         ))}
       </ol>
       {steps[step]}
-      <div className={styles.wizardActs}>
+      <div className={styles.wizardActions}>
         {next !== undefined && (
           <Button variant="filled" onClick={() => go(next)}>
             {next === 'done' ? 'Finish' : 'Next'}

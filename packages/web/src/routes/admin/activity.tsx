@@ -1,6 +1,6 @@
 import { createFileRoute } from '@tanstack/react-router';
 import { ActivityPage } from '../../admin/activity/activity-page.tsx';
-import { parseActivitySearch } from './-activity-search.ts';
+import { parseActivitySearch } from '../../search/activity-search.ts';
 
 export const Route = createFileRoute('/admin/activity')({
   validateSearch: parseActivitySearch,

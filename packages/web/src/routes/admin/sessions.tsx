@@ -1,6 +1,6 @@
 import { createFileRoute } from '@tanstack/react-router';
 import { SessionsPage } from '../../admin/sessions/sessions-page.tsx';
-import { parseSessionSearch } from './-session-search.ts';
+import { parseSessionSearch } from '../../search/session-search.ts';
 
 export const Route = createFileRoute('/admin/sessions')({
   validateSearch: parseSessionSearch,

@@ -1,9 +1,10 @@
 import type { Session } from '@footlight/protocol/rest';
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
-import { call } from '../api/client.ts';
+import { call } from '../../api/client.ts';
+import { clock } from '../../clock.ts';
+import type { StreamView } from '../use-stream.ts';
 import { followsWindow, rememberFollowing } from './fit-choice.ts';
-import type { StreamView } from './use-stream.ts';
-import { pictureScale, type Stage } from './window-fit.ts';
+import { type PictureArea, pictureScale } from './window-fit.ts';
 import { WindowFollower } from './window-follower.ts';
 
 /**
@@ -16,7 +17,7 @@ export function useWindowFit(
   surface: RefObject<HTMLElement | null>,
   paused: boolean,
 ) {
-  const stage = useStage(surface);
+  const area = usePictureArea(surface);
   const appId = session?.app_id;
   const [choice, setChoice] = useState<{ appId: string; follows: boolean } | null>(null);
   const following = appId !== undefined && (choice?.appId === appId ? choice.follows : followsWindow(appId));
@@ -34,11 +35,11 @@ export function useWindowFit(
   useEffect(() => {
     if (id === undefined) return;
     const made = new WindowFollower({
-      ask: (body) => call('sessions.display', { params: { id }, body }),
-      nowMs: () => performance.now(),
+      request: (body) => call('sessions.display', { params: { id }, body }),
+      nowMs: clock.monotonicMs,
       after: (ms, work) => {
-        const timer = setTimeout(work, ms);
-        return () => clearTimeout(timer);
+        const timer = clock.setTimeout(work, ms);
+        return () => timer.cancel();
       },
     });
     follower.current = made;
@@ -52,7 +53,7 @@ export function useWindowFit(
     follower.current?.update({
       following,
       live,
-      stage,
+      area,
       display: stream.display,
       bounds:
         launch === undefined
@@ -63,21 +64,21 @@ export function useWindowFit(
               resizable: launch.external_resize_supported !== false,
             },
     });
-  }, [session, following, live, stage, stream.display]);
+  }, [session, following, live, area, stream.display]);
 
-  return { following, setFollowing, scale: stage === null ? 1 : pictureScale(stage, stream.display) };
+  return { following, setFollowing, scale: area === null ? 1 : pictureScale(area, stream.display) };
 }
 
 /** Size of the picture's area, updated with window, full screen and phone orientation. */
-function useStage(surface: RefObject<HTMLElement | null>): Stage | null {
-  const [stage, setStage] = useState<Stage | null>(null);
+function usePictureArea(surface: RefObject<HTMLElement | null>): PictureArea | null {
+  const [area, setArea] = useState<PictureArea | null>(null);
   useEffect(() => {
     const element = surface.current;
     if (element === null) return;
     const measure = () => {
       const { clientWidth: width, clientHeight: height } = element;
       const dpr = window.devicePixelRatio || 1;
-      setStage((before) =>
+      setArea((before) =>
         before?.width === width && before.height === height && before.dpr === dpr
           ? before
           : { width, height, dpr },
@@ -92,5 +93,5 @@ function useStage(surface: RefObject<HTMLElement | null>): Stage | null {
       window.removeEventListener('resize', measure);
     };
   }, [surface]);
-  return stage;
+  return area;
 }

@@ -11,7 +11,7 @@ export interface Size {
 }
 
 /** The picture's area: CSS pixels, and device pixels per CSS pixel. */
-export interface Stage extends Size {
+export interface PictureArea extends Size {
   dpr: number;
 }
 
@@ -38,8 +38,8 @@ const SHARP_ENOUGH = 0.99;
  * The display size with the window's shape: pixel for pixel if the launch size allows it, else the largest.
  * @returns even sides within the launch size
  */
-export function renderFor(stage: Stage, launch: Size): Size {
-  const pixels = pixelsOf(stage);
+export function renderFor(area: PictureArea, launch: Size): Size {
+  const pixels = pixelsOf(area);
   const least = Math.max(1, LEAST_SIDE_PX / Math.min(pixels.width, pixels.height));
   const scale = Math.min(least, scaleInto(pixels, launch));
   const width = evenWithin(pixels.width * scale, launch.width);
@@ -49,8 +49,8 @@ export function renderFor(stage: Stage, launch: Size): Size {
 }
 
 /** The smallest picture that shows the display without losing sharpness. */
-export function streamFor(stage: Stage, render: Size, { launch, rungs }: FitBounds): Size {
-  const shown = scaleInto(render, pixelsOf(stage)) * SHARP_ENOUGH;
+export function streamFor(area: PictureArea, render: Size, { launch, rungs }: FitBounds): Size {
+  const shown = scaleInto(render, pixelsOf(area)) * SHARP_ENOUGH;
   return rungs
     .map(([width, height]) => ({ width, height }))
     .filter((rung) => scaleInto(render, rung) >= shown)
@@ -66,17 +66,17 @@ export function streamFor(stage: Stage, render: Size, { launch, rungs }: FitBoun
  * @returns null when nothing must change
  */
 export function decideFit(
-  stage: Stage,
+  area: PictureArea,
   bounds: FitBounds,
   display: Display,
   pinned: Size | null,
 ): DisplayChange | null {
-  const render = renderFor(stage, bounds.launch);
-  const stream = streamFor(stage, render, bounds);
+  const render = renderFor(area, bounds.launch);
+  const stream = streamFor(area, render, bounds);
   const picture = streamOf(display);
-  const mine =
+  const isOwn =
     display.owner === 'pinned' ? pinned !== null && isSame(picture, pinned) : isSame(picture, bounds.launch);
-  return change(display, render, bounds.resizable && mine ? stream : null);
+  return change(display, render, bounds.resizable && isOwn ? stream : null);
 }
 
 /** The request when the session stops following the window: the launch size, unpinned. */
@@ -85,8 +85,8 @@ export function decideRelease(
   display: Display,
   pinned: Size | null,
 ): DisplayChange | null {
-  const mine = display.owner === 'pinned' && pinned !== null && isSame(streamOf(display), pinned);
-  return change(display, bounds.launch, bounds.resizable && mine ? bounds.launch : null);
+  const isOwn = display.owner === 'pinned' && pinned !== null && isSame(streamOf(display), pinned);
+  return change(display, bounds.launch, bounds.resizable && isOwn ? bounds.launch : null);
 }
 
 /**
@@ -104,16 +104,16 @@ export function pictureScale(window: Size, display: Display | null): number {
 }
 
 function change(display: Display, render: Size, stream: Size | null): DisplayChange | null {
-  const asksRender = render.width !== display.render_width || render.height !== display.render_height;
-  const asksStream = stream !== null && !isSame(stream, streamOf(display));
-  if (!asksRender && !asksStream) return null;
+  const changesRender = render.width !== display.render_width || render.height !== display.render_height;
+  const changesStream = stream !== null && !isSame(stream, streamOf(display));
+  if (!changesRender && !changesStream) return null;
   return {
-    ...(asksRender && { render_width: render.width, render_height: render.height }),
-    ...(asksStream && { stream_width: stream.width, stream_height: stream.height }),
+    ...(changesRender && { render_width: render.width, render_height: render.height }),
+    ...(changesStream && { stream_width: stream.width, stream_height: stream.height }),
   };
 }
 
-function pixelsOf({ width, height, dpr }: Stage): Size {
+function pixelsOf({ width, height, dpr }: PictureArea): Size {
   return { width: Math.max(1, width * dpr), height: Math.max(1, height * dpr) };
 }
 

@@ -7,55 +7,55 @@ import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { countWords } from '../frame/parts.tsx';
+import { countWords } from '../frame/quantity-words.ts';
 import { EndedSessions } from './ended-sessions.tsx';
 
-type Asked = 'drain' | 'restart' | 'delete' | null;
+type Confirming = 'drain' | 'restart' | 'delete' | null;
 
 /**
  * Actions on a host: drain, uncordon, restart the agent, delete.
  * @param props.sessions known sessions, named before they are ended
  */
-export function HostActs(props: { host: Host; sessions?: readonly AdminSession[]; compact?: boolean }) {
+export function HostActions(props: { host: Host; sessions?: readonly AdminSession[]; compact?: boolean }) {
   const { host, sessions = [], compact = false } = props;
-  const [asked, setAsked] = useState<Asked>(null);
+  const [confirming, setConfirming] = useState<Confirming>(null);
   const [force, setForce] = useState(false);
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   const size = compact ? 'compact-sm' : 'sm';
   const live = host.capacity?.active_sessions ?? 0;
   const refresh = () => queryClient.invalidateQueries({ queryKey: keys.hosts });
-  const say = (message: string) => notifications.show({ message, autoClose: 4000 });
+  const notify = (message: string) => notifications.show({ message, autoClose: 4000 });
 
   const drain = useMutation({
     mutationFn: () => call('hosts.drain', { params: { id: host.id }, body: { force: force && live > 0 } }),
     onSuccess: () => {
-      setAsked(null);
-      say(`${host.node_name} takes no new sessions`);
+      setConfirming(null);
+      notify(`${host.node_name} takes no new sessions`);
       return refresh();
     },
   });
   const uncordon = useMutation({
     mutationFn: () => call('hosts.uncordon', { params: { id: host.id } }),
     onSuccess: () => {
-      say(`${host.node_name} takes sessions again`);
+      notify(`${host.node_name} takes sessions again`);
       return refresh();
     },
-    onError: () => say(`${host.node_name} could not be returned to service`),
+    onError: () => notify(`${host.node_name} could not be returned to service`),
   });
   const restart = useMutation({
     mutationFn: () => call('hosts.restart', { params: { id: host.id }, body: { confirm: live > 0 } }),
     onSuccess: () => {
-      setAsked(null);
-      say(`${host.node_name} restarts`);
+      setConfirming(null);
+      notify(`${host.node_name} restarts`);
       return refresh();
     },
   });
   const remove = useMutation({
     mutationFn: () => call('hosts.delete', { params: { id: host.id } }),
     onSuccess: async () => {
-      setAsked(null);
-      say(`${host.node_name} was deleted`);
+      setConfirming(null);
+      notify(`${host.node_name} was deleted`);
       if (!compact) await navigate({ to: '/admin/hosts' });
       return refresh();
     },
@@ -79,26 +79,28 @@ export function HostActs(props: { host: Host; sessions?: readonly AdminSession[]
             variant={compact ? 'subtle' : 'default'}
             onClick={() => {
               setForce(false);
-              setAsked('drain');
+              setConfirming('drain');
             }}
           >
             Drain
           </Button>
         )
       )}
-      {!compact && host.status !== 'offline' && <Button onClick={() => setAsked('restart')}>Restart</Button>}
+      {!compact && host.status !== 'offline' && (
+        <Button onClick={() => setConfirming('restart')}>Restart</Button>
+      )}
       {host.status === 'offline' && (
         <Button
           size={size}
           variant={compact ? 'subtle' : 'default'}
           color="danger"
-          onClick={() => setAsked('delete')}
+          onClick={() => setConfirming('delete')}
         >
           Delete
         </Button>
       )}
       <ConfirmDialog
-        opened={asked === 'drain'}
+        opened={confirming === 'drain'}
         title={`Drain ${host.node_name}?`}
         act={
           force && live > 0
@@ -108,7 +110,7 @@ export function HostActs(props: { host: Host; sessions?: readonly AdminSession[]
         pending={drain.isPending}
         error={drain.error}
         onConfirm={() => drain.mutate()}
-        onClose={() => setAsked(null)}
+        onClose={() => setConfirming(null)}
       >
         <p>
           It takes no new sessions until you return it to service.
@@ -123,7 +125,7 @@ export function HostActs(props: { host: Host; sessions?: readonly AdminSession[]
         )}
       </ConfirmDialog>
       <ConfirmDialog
-        opened={asked === 'restart'}
+        opened={confirming === 'restart'}
         title={`Restart the agent of ${host.node_name}?`}
         act={
           live > 0
@@ -133,7 +135,7 @@ export function HostActs(props: { host: Host; sessions?: readonly AdminSession[]
         pending={restart.isPending}
         error={restart.error}
         onConfirm={() => restart.mutate()}
-        onClose={() => setAsked(null)}
+        onClose={() => setConfirming(null)}
       >
         <p>
           Its agent ends and is started again; the machine itself stays up.
@@ -142,13 +144,13 @@ export function HostActs(props: { host: Host; sessions?: readonly AdminSession[]
         {live > 0 && <EndedSessions sessions={sessions} count={live} />}
       </ConfirmDialog>
       <ConfirmDialog
-        opened={asked === 'delete'}
+        opened={confirming === 'delete'}
         title={`Delete ${host.node_name}?`}
         act={`Delete ${host.node_name}`}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => remove.mutate()}
-        onClose={() => setAsked(null)}
+        onClose={() => setConfirming(null)}
       >
         <p>
           Its record, GPUs and past sessions go. People’s files stay on the machine itself. Its agent has to

@@ -1,3 +1,4 @@
+import { MAX_SEARCH_CHARACTERS } from '@footlight/protocol/bounds';
 import type { AdminSessionFilter } from '@footlight/protocol/rest';
 
 /** Filters of the sessions page in order, with their labels. */
@@ -20,7 +21,9 @@ export function parseSessionSearch(search: Record<string, unknown>): SessionSear
   const state = SESSION_FILTERS.find((filter) => filter.value === search.state)?.value;
   return {
     ...(state === undefined || state === 'active' ? {} : { state }),
-    ...(typeof search.q === 'string' && search.q !== '' ? { q: search.q.slice(0, 100) } : {}),
+    ...(typeof search.q === 'string' && search.q !== ''
+      ? { q: search.q.slice(0, MAX_SEARCH_CHARACTERS) }
+      : {}),
     ...(typeof search.open === 'string' ? { open: search.open } : {}),
   };
 }

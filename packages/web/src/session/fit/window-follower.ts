@@ -9,15 +9,15 @@ import {
   decideFit,
   decideRelease,
   type FitBounds,
+  type PictureArea,
   renderFor,
   type Size,
-  type Stage,
   streamFor,
 } from './window-fit.ts';
 
 /** Debounce of a window that is being resized or turned. */
 const SETTLE_MS = 300;
-const BETWEEN_ASKS_MS = 1_000;
+const REQUEST_INTERVAL_MS = 1_000;
 
 export interface FollowerFacts {
   /** the person wants the app to follow the window */
@@ -25,23 +25,23 @@ export interface FollowerFacts {
   /** a picture is shown, the service is reachable, and no part of the page changes the window's size */
   live: boolean;
   /** null: not measured */
-  stage: Stage | null;
+  area: PictureArea | null;
   bounds: FitBounds | null;
   /** the host's last report; null: none */
   display: Display | null;
 }
 
-interface FollowerWorld {
+interface FollowerDeps {
   /** Rejects when refused. */
-  ask(change: DisplayChange): Promise<unknown>;
+  request(change: DisplayChange): Promise<unknown>;
   nowMs(): number;
   /** @returns a function that cancels it */
   after(ms: number, work: () => void): () => void;
 }
 
 export class WindowFollower {
-  readonly #world: FollowerWorld;
-  #facts: FollowerFacts = { following: false, live: false, stage: null, bounds: null, display: null };
+  readonly #deps: FollowerDeps;
+  #facts: FollowerFacts = { following: false, live: false, area: null, bounds: null, display: null };
   /** current sizes: the host's report, and accepted changes since */
   #display: Display | null = null;
   /** size of the picture that this page pinned */
@@ -49,14 +49,14 @@ export class WindowFollower {
   /** the person turned it off, and the sizes are still the window's */
   #releasing = false;
   #resizable = true;
-  #asking = false;
-  #mayAskAtMs = Number.NEGATIVE_INFINITY;
+  #isRequesting = false;
+  #nextRequestAtMs = Number.NEGATIVE_INFINITY;
   #refused: string | null = null;
   #stop: (() => void) | null = null;
   #disposed = false;
 
-  constructor(world: FollowerWorld) {
-    this.#world = world;
+  constructor(deps: FollowerDeps) {
+    this.#deps = deps;
   }
 
   /** Updates the facts; repeats have no effect. */
@@ -68,7 +68,7 @@ export class WindowFollower {
     if (!isSameDisplay(before.display, facts.display)) this.#refused = null;
     if (before.following !== facts.following) this.#releasing = before.following;
     if (before.following !== facts.following || before.live !== facts.live) this.#refused = null;
-    const rests = before.stage === null || isSameStage(before.stage, facts.stage);
+    const rests = before.area === null || isSameArea(before.area, facts.area);
     if (!rests) this.#refused = null;
     if (!rests || this.#stop === null) this.#schedule(rests ? 0 : SETTLE_MS);
   }
@@ -81,8 +81,8 @@ export class WindowFollower {
   #schedule(ms: number): void {
     this.#stop?.();
     if (this.#disposed) return;
-    const waitMs = Math.max(ms, this.#mayAskAtMs - this.#world.nowMs());
-    this.#stop = this.#world.after(waitMs, () => {
+    const waitMs = Math.max(ms, this.#nextRequestAtMs - this.#deps.nowMs());
+    this.#stop = this.#deps.after(waitMs, () => {
       this.#stop = null;
       this.#act();
     });
@@ -91,34 +91,34 @@ export class WindowFollower {
   #act(): void {
     const { live } = this.#facts;
     const display = this.#display;
-    if (!live || display === null || this.#asking) return;
+    if (!live || display === null || this.#isRequesting) return;
     const change = this.#decide(display);
     if (change === null) this.#releasing = false;
     if (change === null || JSON.stringify(change) === this.#refused) return;
-    this.#asking = true;
-    this.#world
-      .ask(change)
+    this.#isRequesting = true;
+    this.#deps
+      .request(change)
       .then(
         () => this.#took(change),
         () => this.#wasRefused(change),
       )
       .finally(() => {
-        this.#asking = false;
-        this.#mayAskAtMs = this.#world.nowMs() + BETWEEN_ASKS_MS;
+        this.#isRequesting = false;
+        this.#nextRequestAtMs = this.#deps.nowMs() + REQUEST_INTERVAL_MS;
         this.#schedule(0);
       });
   }
 
   #decide(display: Display): DisplayChange | null {
-    const { following, stage } = this.#facts;
-    if (stage === null || this.#facts.bounds === null) return null;
+    const { following, area } = this.#facts;
+    if (area === null || this.#facts.bounds === null) return null;
     const bounds = { ...this.#facts.bounds, resizable: this.#facts.bounds.resizable && this.#resizable };
     if (!following) return this.#releasing ? decideRelease(bounds, display, this.#pinned) : null;
     // After a reload the picture has the size that this page would pin: it was its own request.
-    const fitting = streamFor(stage, renderFor(stage, bounds.launch), bounds);
+    const fitting = streamFor(area, renderFor(area, bounds.launch), bounds);
     const { owner, stream_width: width, stream_height: height } = display;
     if (owner === 'pinned' && width === fitting.width && height === fitting.height) this.#pinned = fitting;
-    return decideFit(stage, bounds, display, this.#pinned);
+    return decideFit(area, bounds, display, this.#pinned);
   }
 
   #took(change: DisplayChange): void {
@@ -146,7 +146,7 @@ export class WindowFollower {
   }
 }
 
-function isSameStage(a: Stage, b: Stage | null): boolean {
+function isSameArea(a: PictureArea, b: PictureArea | null): boolean {
   return b !== null && a.width === b.width && a.height === b.height && a.dpr === b.dpr;
 }
 

@@ -5,9 +5,9 @@ import {
   decideFit,
   decideRelease,
   type FitBounds,
+  type PictureArea,
   pictureScale,
   renderFor,
-  type Stage,
   streamFor,
 } from './window-fit.ts';
 
@@ -20,7 +20,7 @@ const FULL_HD: FitBounds = {
   ],
   resizable: true,
 };
-const stage = (width: number, height: number, dpr = 1): Stage => ({ width, height, dpr });
+const area = (width: number, height: number, dpr = 1): PictureArea => ({ width, height, dpr });
 const display = (part: Partial<Display> = {}): Display => ({
   type: 'display',
   render_width: 1920,
@@ -33,15 +33,15 @@ const display = (part: Partial<Display> = {}): Display => ({
 });
 
 describe('the display that suits a window', () => {
-  test.each<[string, Stage, number, number]>([
-    ['has its pixels', stage(1200, 800), 1200, 800],
-    ['counts those of the screen, not of the page', stage(600, 400, 2), 1200, 800],
-    ['has its shape where the launch size is too small', stage(3840, 2400), 1728, 1080],
-    ['stands upright on a phone', stage(390, 844, 3), 500, 1080],
-    ['has even sides', stage(1201, 801.4), 1202, 802],
-    ['is the whole one where next to nothing is missing', stage(1916, 1078), 1920, 1080],
-    ['is the whole one in a larger window of its shape', stage(2560, 1440), 1920, 1080],
-    ['is no smaller than an app can use', stage(200, 100), 480, 240],
+  test.each<[string, PictureArea, number, number]>([
+    ['has its pixels', area(1200, 800), 1200, 800],
+    ['counts those of the screen, not of the page', area(600, 400, 2), 1200, 800],
+    ['has its shape where the launch size is too small', area(3840, 2400), 1728, 1080],
+    ['stands upright on a phone', area(390, 844, 3), 500, 1080],
+    ['has even sides', area(1201, 801.4), 1202, 802],
+    ['is the whole one where next to nothing is missing', area(1916, 1078), 1920, 1080],
+    ['is the whole one in a larger window of its shape', area(2560, 1440), 1920, 1080],
+    ['is no smaller than an app can use', area(200, 100), 480, 240],
   ])('%s', (_what, window, width, height) => {
     expect(renderFor(window, FULL_HD.launch)).toEqual({ width, height });
   });
@@ -57,7 +57,7 @@ describe('the display that suits a window', () => {
         launchSide,
         launchSide,
         (w, h, dpr, lw, lh) => {
-          const { width, height } = renderFor(stage(w, h, dpr), { width: lw, height: lh });
+          const { width, height } = renderFor(area(w, h, dpr), { width: lw, height: lh });
           for (const [pixels, most] of [
             [width, lw],
             [height, lh],
@@ -73,18 +73,18 @@ describe('the display that suits a window', () => {
 });
 
 describe('the picture that suits a window', () => {
-  test.each<[string, Stage, number]>([
-    ['the smallest rung that shows every pixel of the display', stage(800, 450), 1280],
-    ['a larger one for a larger window', stage(1366, 768), 1600],
-    ['the launch size where the display fills it', stage(3840, 2400), 1920],
-    ['the launch size where the display is high and narrow', stage(390, 844, 3), 1920],
+  test.each<[string, PictureArea, number]>([
+    ['the smallest rung that shows every pixel of the display', area(800, 450), 1280],
+    ['a larger one for a larger window', area(1366, 768), 1600],
+    ['the launch size where the display fills it', area(3840, 2400), 1920],
+    ['the launch size where the display is high and narrow', area(390, 844, 3), 1920],
   ])('%s', (_what, window, width) => {
     expect(streamFor(window, renderFor(window, FULL_HD.launch), FULL_HD).width).toBe(width);
   });
 });
 
 describe('what is asked for', () => {
-  const SMALL = stage(800, 450);
+  const SMALL = area(800, 450);
 
   test('display and picture together; nothing where both suit', () => {
     const sizes = { render_width: 800, render_height: 450, stream_width: 1280, stream_height: 720 };
@@ -96,7 +96,7 @@ describe('what is asked for', () => {
 
   test('the launch size releases the picture that this page pinned', () => {
     const now = display({ stream_width: 1280, stream_height: 720, owner: 'pinned' });
-    expect(decideFit(stage(1920, 1080), FULL_HD, now, { width: 1280, height: 720 })).toEqual({
+    expect(decideFit(area(1920, 1080), FULL_HD, now, { width: 1280, height: 720 })).toEqual({
       stream_width: 1920,
       stream_height: 1080,
     });

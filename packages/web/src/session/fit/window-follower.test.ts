@@ -1,6 +1,6 @@
 import type { Display } from '@footlight/protocol/input';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { DisplayChange, Stage } from './window-fit.ts';
+import type { DisplayChange, PictureArea } from './window-fit.ts';
 import { type FollowerFacts, WindowFollower } from './window-follower.ts';
 
 const WHOLE = { render_width: 1280, render_height: 720 };
@@ -28,12 +28,12 @@ beforeEach(() => {
   facts = {
     following: true,
     live: true,
-    stage: { width: 1280, height: 720, dpr: 1 },
+    area: { width: 1280, height: 720, dpr: 1 },
     bounds: { launch, rungs: [[1280, 720]], resizable: true },
     display,
   };
   follower = new WindowFollower({
-    ask: (change) => {
+    request: (change) => {
       asked.push(change);
       return answer(change);
     },
@@ -61,7 +61,7 @@ const update = (part: Partial<FollowerFacts>) => {
   facts = { ...facts, ...part };
   follower.update(facts);
 };
-const upright = (height: number): Stage => ({ width: 360, height, dpr: 1 });
+const upright = (height: number): PictureArea => ({ width: 360, height, dpr: 1 });
 
 describe('a session follows its window', () => {
   test('one request for a window that is dragged, once it rests', async () => {
@@ -69,10 +69,10 @@ describe('a session follows its window', () => {
     await pass(500);
     expect(asked).toEqual([]);
     for (let height = 500; height < 720; height += 20) {
-      update({ stage: upright(height) });
+      update({ area: upright(height) });
       await pass(50);
     }
-    update({ stage: upright(720) });
+    update({ area: upright(720) });
     await pass(290);
     expect(asked).toEqual([]);
     await pass(2_000);
@@ -82,11 +82,11 @@ describe('a session follows its window', () => {
   test('one request at a time and one a second, the last of which has the newest size', async () => {
     let done: () => void = () => undefined;
     answer = () => new Promise<void>((resolve) => (done = resolve));
-    update({ stage: upright(720) });
+    update({ area: upright(720) });
     await pass(400);
-    update({ stage: upright(600) });
+    update({ area: upright(600) });
     await pass(2_000);
-    update({ stage: upright(480) });
+    update({ area: upright(480) });
     await pass(2_000);
     expect(asked).toEqual([TALL]);
     done();
@@ -97,7 +97,7 @@ describe('a session follows its window', () => {
   });
 
   test('nothing is asked while no picture is live, or the page lies over it', async () => {
-    update({ live: false, stage: upright(720) });
+    update({ live: false, area: upright(720) });
     await pass(5_000);
     expect(asked).toEqual([]);
     update({ live: true });
@@ -106,24 +106,24 @@ describe('a session follows its window', () => {
   });
 
   test('nothing is asked unless the person wants it; their change of mind gives the display back', async () => {
-    update({ following: false, stage: upright(720) });
+    update({ following: false, area: upright(720) });
     await pass(2_000);
     expect(asked).toEqual([]);
     update({ following: true });
     await pass(2_000);
     update({ following: false });
     await pass(2_000);
-    update({ stage: upright(500) });
+    update({ area: upright(500) });
     await pass(2_000);
     expect(asked).toEqual([TALL, WHOLE]);
   });
 
   test('what was refused is not asked again until the window changes', async () => {
     answer = () => Promise.reject(new Error('display_update_rejected'));
-    update({ stage: upright(720) });
+    update({ area: upright(720) });
     await pass(10_000);
     expect(asked).toEqual([TALL]);
-    update({ stage: upright(600) });
+    update({ area: upright(600) });
     await pass(10_000);
     expect(asked.length).toBe(2);
   });
@@ -133,7 +133,7 @@ describe('a session follows its window', () => {
     const { display } = facts;
     if (display === null) throw new Error('no display');
     answer = () => Promise.reject(new Error('display_update_rejected'));
-    update({ stage: upright(720), display: { ...display, ...fixed } });
+    update({ area: upright(720), display: { ...display, ...fixed } });
     await pass(10_000);
     expect(asked).toEqual([TALL]);
     answer = () => Promise.resolve();
@@ -150,14 +150,14 @@ describe('a session follows its window', () => {
     answer = (change) =>
       change.stream_width === undefined ? Promise.resolve() : Promise.reject(new Error('unsupported'));
     const bounds = { launch: { width: 1280, height: 720 }, rungs, resizable: true };
-    update({ bounds, stage: { width: 600, height: 300, dpr: 1 } });
+    update({ bounds, area: { width: 600, height: 300, dpr: 1 } });
     await pass(5_000);
     const render = { render_width: 600, render_height: 300 };
     expect(asked).toEqual([{ ...render, stream_width: 640, stream_height: 360 }, render]);
   });
 
   test('a page that is left asks for nothing more', async () => {
-    update({ stage: upright(720) });
+    update({ area: upright(720) });
     follower.dispose();
     await pass(5_000);
     expect(asked).toEqual([]);

@@ -1,0 +1,32 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
+import type { Plugin } from 'vite';
+
+/** Shorter files do not shrink by compression. */
+const COMPRESS_FROM_BYTES = 1024;
+const TEXT_FILE = /\.(js|css)$/;
+const ENCODINGS = [
+  ['br', promisify(brotliCompress)],
+  ['gz', promisify(gzip)],
+] as const;
+
+/**
+ * Writes a `.br` and a `.gz` file next to each script and style. The server sends these: if it compressed a file for each
+ * request, one client that asks for the same file again and again would keep it busy.
+ */
+export function compressedFiles(): Plugin {
+  return {
+    name: 'footlight:compressed-files',
+    apply: 'build',
+    async writeBundle({ dir = '' }, bundle) {
+      for (const name of Object.keys(bundle).filter((file) => TEXT_FILE.test(file))) {
+        const bytes = await readFile(join(dir, name));
+        if (bytes.length < COMPRESS_FROM_BYTES) continue;
+        for (const [ending, compress] of ENCODINGS)
+          await writeFile(join(dir, `${name}.${ending}`), await compress(bytes));
+      }
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import type { Bounds } from '@footlight/protocol/rest';
+
+/** Bounds of int32, which say nothing to people. */
+const INT32 = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
+
+/** Fault of a form field; null: none. */
+type Rule<Value> = (value: Value) => string | null;
+
+/** The rule of a number, which is "" while its field is empty. */
+export function numberRule(bounds: Bounds): Rule<number | string> {
+  const { type, minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity, multipleOf } = bounds;
+  return (value) => {
+    const number = Number(value);
+    const fits =
+      value !== '' &&
+      (type === 'integer' ? Number.isInteger(number) : Number.isFinite(number)) &&
+      number >= minimum &&
+      number <= maximum &&
+      number > exclusiveMinimum;
+    if (!fits) return rangeWords(bounds);
+    return multipleOf === undefined || number % multipleOf === 0 ? null : multipleWords(multipleOf);
+  };
+}
+
+/** "A whole number from 1 to 240", "A number above 0". */
+function rangeWords({ type, minimum, maximum, exclusiveMinimum }: Bounds): string {
+  const what = type === 'integer' ? 'A whole number' : 'A number';
+  if (exclusiveMinimum !== undefined) return `${what} above ${exclusiveMinimum}`;
+  if (minimum === undefined || minimum === INT32.minimum) return what;
+  return maximum === undefined || maximum === INT32.maximum
+    ? `${what} from ${minimum} up`
+    : `${what} from ${minimum} to ${maximum}`;
+}
+
+const multipleWords = (divisor: number): string =>
+  divisor === 2 ? 'An even number' : `A multiple of ${divisor}`;
+
+/**
+ * The rule of a text. The request carries it without the spaces around it.
+ * @param words.blank fault of an empty field; missing: it may be empty
+ * @param words.pattern fault of a text with another pattern
+ */
+export function textRule(
+  { maxLength = Infinity, pattern }: Bounds,
+  words: { blank?: string; pattern?: string },
+): Rule<string> {
+  const form = pattern === undefined ? null : new RegExp(pattern, 'u');
+  return (value) => {
+    const text = value.trim();
+    if (text === '') return words.blank ?? null;
+    if ([...text].length > maxLength) return `At most ${maxLength.toLocaleString('en')} characters`;
+    return form === null || form.test(text) ? null : (words.pattern ?? 'Another form');
+  };
+}

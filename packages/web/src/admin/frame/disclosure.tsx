@@ -1,0 +1,20 @@
+import { type ReactNode, useEffect, useRef } from 'react';
+import styles from './admin-pages.module.css';
+
+/**
+ * A collapsed part with rarely used fields.
+ * @param props.wrong a field in it has an error: expands it
+ */
+export function Disclosure(props: { words: string; wrong?: boolean; children: ReactNode }) {
+  const details = useRef<HTMLDetailsElement>(null);
+  const open = () => {
+    if (props.wrong && details.current !== null) details.current.open = true;
+  };
+  useEffect(open);
+  return (
+    <details ref={details} className={styles.folded} onToggle={open}>
+      <summary>{props.words}</summary>
+      <div className={styles.foldedBody}>{props.children}</div>
+    </details>
+  );
+}

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { launchProfile, rung } from '../../../test/fixtures.ts';
+import { changesOf } from '../frame/changes.ts';
+import { bodyOf, chainOf, formOf, launchProfileRules, newLaunchProfile } from './launch-profile-model.ts';
+
+describe('the launch profile form', () => {
+  test('sends nothing of what was not changed', () => {
+    const stored = launchProfile('couch');
+    const compared = { ...stored, rungs: chainOf(stored) };
+    expect(changesOf(compared, bodyOf(formOf(stored)))).toEqual({});
+    expect(changesOf(compared, bodyOf({ ...formOf(stored), sort_order: '7' }))).toEqual({ sort_order: 7 });
+  });
+
+  test('sends the whole chain once its order changed', () => {
+    const stored = launchProfile('couch', { rungs: chain('x', 'y') });
+    const form = { ...formOf(stored), rungs: ['y', 'x'] };
+    expect(changesOf({ ...stored, rungs: chainOf(stored) }, bodyOf(form))).toEqual({ rungs: ['y', 'x'] });
+  });
+
+  test('puts a new launch profile behind all others', () => {
+    expect(newLaunchProfile([]).sort_order).toBe(10);
+    expect(newLaunchProfile([launchProfile('a', { sort_order: 80 })]).sort_order).toBe(90);
+    expect(newLaunchProfile([launchProfile('a', { sort_order: 2_147_483_647 })]).sort_order).toBe(
+      2_147_483_647,
+    );
+  });
+
+  test('names what is wrong', () => {
+    expect(launchProfileRules.display_name(' ')).not.toBeNull();
+    expect(launchProfileRules.rungs([])).not.toBeNull();
+    expect(launchProfileRules.sort_order(-5)).toBeNull();
+    expect(launchProfileRules.sort_order('')).toBe('A whole number');
+  });
+});
+
+function chain(...ids: string[]) {
+  return ids.map((id, index) => ({ position: index + 1, stream_profile: rung(id) }));
+}

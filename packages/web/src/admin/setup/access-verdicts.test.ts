@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest';
+import { accessCheck } from '../../../test/fixtures.ts';
+import { verdictsOf } from './access-verdicts.ts';
+
+describe('the access step', () => {
+  test('is content with a secure address and points at the certificate', () => {
+    expect(verdictsOf(accessCheck).map(({ key, good }) => [key, good])).toEqual([
+      ['secure', true],
+      ['certificate', false],
+      ['origin', true],
+    ]);
+  });
+
+  test('shows the line that a proxy in front needs', () => {
+    const advice = 'If it is your proxy, set SERVICE_TRUSTED_PROXIES=10.0.0.0/8,172.17.0.1 and restart.';
+    const verdicts = verdictsOf({ ...accessCheck, request: { ...accessCheck.request, advice } });
+    expect(verdicts.find(({ key }) => key === 'proxy')).toMatchObject({
+      good: false,
+      text: advice,
+      copy: 'SERVICE_TRUSTED_PROXIES=10.0.0.0/8,172.17.0.1',
+    });
+  });
+
+  test('offers the entry that a refused origin needs', () => {
+    const refused = verdictsOf({
+      ...accessCheck,
+      origins: {
+        ...accessCheck.origins,
+        request_origin_allowed: false,
+        suggested_entry: 'https://b.example',
+      },
+    });
+    expect(refused[2]).toMatchObject({ good: false, copy: 'https://b.example' });
+  });
+});
