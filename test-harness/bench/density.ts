@@ -22,7 +22,7 @@ import { CORES, cpuMs } from './api/load.ts';
 import { startBareDisplay } from './display.ts';
 import { ended, START_LIMIT_MS, startAgentWorker } from './fleet/agent-worker.ts';
 import { startMovingPicture } from './moving-picture.ts';
-import { exitStatus, judge, printLine, type Round, round2 } from './rounds.ts';
+import { exitStatus, judge, printLine, printVerdict, type Round, round2 } from './rounds.ts';
 
 const STREAM = {
   width: 1280,
@@ -60,11 +60,11 @@ export async function benchDensity(rounds: number): Promise<number> {
       subject: carried(subject),
     }));
     const judgements = [
-      judge('density-sessions', sessions, (ratio) => ratio >= MARKS.sessions),
+      judge('density-sessions', sessions, (ratio) => ratio >= MARKS.sessions, 'sessions'),
       // Ratio of the worker's CPU time to the bare encoder's: the part above 1 is Footlight's.
-      judge('density-cpu', cpu, (ratio) => ratio <= MARKS.cpu),
+      judge('density-cpu', cpu, (ratio) => ratio <= MARKS.cpu, 'ms of CPU a picture'),
     ];
-    for (const judgement of judgements) printLine(judgement);
+    for (const judgement of judgements) printVerdict(judgement);
     return Math.max(...judgements.map(({ verdict }) => exitStatus(verdict)));
   } finally {
     await picture.stop();

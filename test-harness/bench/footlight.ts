@@ -1,4 +1,5 @@
 import { systemClock, within } from '@footlight/platform';
+import { isTerminal } from '@footlight/protocol';
 import type { Page } from 'playwright-core';
 import type { Browser } from '../src/browser/chromium.ts';
 import { signIn } from '../src/browser/sign-in.ts';
@@ -61,7 +62,7 @@ function liveSession(page: Page, stack: Stack, token: string, id: string): LiveS
       await stack.call('DELETE', `/v1/sessions/${id}`, { token });
       await eventually('the session is stopped', 10_000, async () => {
         const { body } = await stack.call('GET', `/v1/sessions/${id}`, { token });
-        return ['stopped', 'failed'].includes(body.session.state) || null;
+        return isTerminal(body.session.state) || null;
       });
     },
   };

@@ -1,5 +1,5 @@
 /** loss: pictures and rate with 2 % and 5 % of the packets lost at random, against the same path without loss. */
-import { alternate, exitStatus, judge, printLine } from './rounds.ts';
+import { alternate, exitStatus, judge, printVerdict } from './rounds.ts';
 import { openRelayPath } from './slow-path.ts';
 import { openWorkerViewer, type WorkerViewer } from './worker-viewer.ts';
 
@@ -27,7 +27,7 @@ export async function benchLoss(rounds: number, losses: readonly number[]): Prom
     );
     FIGURES.forEach((name, i) => {
       const judgement = judge(names[i] ?? name, kept[i] ?? [], (ratio) => ratio >= MARKS[name]);
-      printLine(judgement);
+      printVerdict({ ...judgement, mark: MARKS[name] });
       status = Math.max(status, exitStatus(judgement.verdict));
     });
   }

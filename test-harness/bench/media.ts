@@ -9,7 +9,7 @@ import { type Stack, startStack } from '../src/stack/stack.ts';
 import { displayOfApp, firstDrawMs, openInjector, startBareDisplay, startDiagnostics } from './display.ts';
 import { firstPicture, launch, launchByClick, signedInPage } from './footlight.ts';
 import { responseTimes } from './page-probe.ts';
-import { alternate, exitStatus, judge, median, printLine, round2 } from './rounds.ts';
+import { alternate, exitStatus, judge, median, printLine, printVerdict, round2 } from './rounds.ts';
 import { startWebrtcbin } from './webrtcbin.ts';
 
 const STREAM = { width: 1280, height: 720, fps: 60, bitrate_kbps: 6000 };
@@ -120,8 +120,8 @@ export async function benchMedia(wanted: readonly Figure[], rounds: number): Pro
     let status = 0;
     names.forEach((name, i) => {
       if (!wanted.includes(name)) return;
-      const judgement = judge(name, kept[i] ?? [], MARKS[name]);
-      printLine(judgement);
+      const judgement = judge(name, kept[i] ?? [], MARKS[name], 'ms');
+      printVerdict(judgement);
       status = Math.max(status, exitStatus(judgement.verdict));
     });
     return status;
@@ -139,8 +139,8 @@ async function diagnosticsId(stack: Stack, token: string): Promise<string> {
 }
 
 /**
- * launch: from the page's POST /v1/sessions, after a click in the library, to the first picture in it, less what the app itself takes to draw for the first time
- * (measured in the same run on a display of its own, started the same way).
+ * launch: from the page's POST /v1/sessions, after a click in the library, to the first picture in it, less the time
+ * that the app takes to draw for the first time, measured in the same run on a display of its own.
  */
 export async function benchLaunch(rounds: number): Promise<number> {
   const stack = await startStack();
@@ -173,7 +173,7 @@ export async function benchLaunch(rounds: number): Promise<number> {
     const sorted = [...differences].sort((a, b) => a - b);
     const p95 = sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * 0.95) - 1)] ?? Number.NaN;
     const met = median(differences) <= 400 && p95 <= 1.5 * median(differences);
-    printLine({
+    printVerdict({
       bench: 'launch',
       rounds,
       totalMedian: round2(median(totals)),

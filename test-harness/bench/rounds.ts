@@ -1,15 +1,16 @@
 /**
  * Rules for judging a bench: reference and subject alternate within one run, and the order changes every round. The
- * first
- * round is discarded. The result is the median of the ratios of all rounds.
+ * first round is discarded. The result is the median of the ratios of all rounds.
  */
+import { availableParallelism, loadavg } from 'node:os';
+import { type TableRow, tableRow } from './table.ts';
 
 export interface Round {
   readonly reference: number;
   readonly subject: number;
 }
 
-export interface Judgement {
+export type Judgement = {
   readonly bench: string;
   readonly rounds: number;
   readonly referenceMedian: number;
@@ -20,7 +21,9 @@ export interface Judgement {
   /** Ratio of the largest to the smallest reference figure: above 1.5 the machine was too noisy to judge. */
   readonly referenceSpread: number;
   readonly verdict: 'met' | 'missed' | 'repeat';
-}
+  /** Unit of the medians, for example "ms"; absent = a plain number. */
+  readonly unit?: string;
+};
 
 export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
@@ -39,11 +42,13 @@ const NOISY_REFERENCE = 1.5;
 
 /**
  * @param isMet whether the mark is met, given the medians of the ratio and of the subject
+ * @param unit of reference and subject
  */
 export function judge(
   bench: string,
   rounds: readonly Round[],
   isMet: (ratio: number, subject: number) => boolean,
+  unit?: string,
 ): Judgement {
   const ratios = rounds.map((round) => round.subject / round.reference);
   const references = rounds.map((round) => round.reference);
@@ -60,6 +65,7 @@ export function judge(
     ratioMax: round2(Math.max(...ratios)),
     referenceSpread: round2(spread),
     verdict: spread > NOISY_REFERENCE ? 'repeat' : met ? 'met' : 'missed',
+    ...(unit === undefined ? {} : { unit }),
   };
 }
 
@@ -74,6 +80,13 @@ export function exitStatus(verdict: Judgement['verdict']): number {
 
 export function printLine(line: object): void {
   process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+/** Prints a verdict as a JSON line and as a row of the table in docs/benches.md. */
+export function printVerdict(verdict: TableRow): void {
+  printLine(verdict);
+  const machine = { cores: availableParallelism(), load: loadavg()[0] ?? 0 };
+  process.stdout.write(`${tableRow(verdict, new Date(), machine)}\n`);
 }
 
 /**

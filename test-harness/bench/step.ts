@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { repositoryRoot } from '../src/stack/program.ts';
 import { type Curve, drawCurves } from './curve.ts';
-import { median, percentile, printLine, round2 } from './rounds.ts';
+import { median, percentile, printLine, printVerdict, round2 } from './rounds.ts';
 import { openNamespacePath, openRelayPath, type SlowPath } from './slow-path.ts';
 import { openWorkerViewer, type PageRecord, type WorkerViewer } from './worker-viewer.ts';
 
@@ -132,7 +132,7 @@ function judge(run: Run, figures: readonly StepFigures[]): number {
     rate: median(rates) <= MARKS.rateWithinMs,
   };
   const missed = run.judged.filter((name) => !met[name]);
-  printLine({
+  printVerdict({
     bench: 'step',
     run: run.name,
     rounds: figures.length,

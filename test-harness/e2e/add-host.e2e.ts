@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
-import { fetch, Agent as HttpAgent } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ApiClient } from '../src/stack/api-client.ts';
 import { OtherMachine } from '../src/stack/other-machine.ts';
 import { eventually, freePort, type Program, repositoryRoot, startProgram } from '../src/stack/program.ts';
 
@@ -22,26 +22,20 @@ interface HostRow {
 }
 
 describe.skipIf(process.getuid?.() !== 0)('the copied line', () => {
-  const dispatcher = new HttpAgent({ connect: { rejectUnauthorized: false } });
   let directory: string;
   let control: Program;
   let machine: OtherMachine;
   let address: string;
+  let api: ApiClient;
   let token = '';
   let mirror: http.Server | null = null;
 
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever the server really sent
-  const call = async (method: string, url: string, body?: object, headers: object = {}): Promise<any> => {
-    const answer = await fetch(`${address}${url}`, {
-      method,
-      dispatcher,
-      headers: { ...(token === '' ? {} : { authorization: `Bearer ${token}` }), ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  const call = (method: string, url: string, body?: object, headers = {}) =>
+    api.ask(method, url, {
+      headers,
+      ...(token === '' ? {} : { token }),
+      ...(body === undefined ? {} : { body }),
     });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${text}`);
-    return text === '' ? null : JSON.parse(text);
-  };
   const hosts = async (): Promise<HostRow[]> => (await call('GET', '/v1/hosts')).items;
   const online = (limitMs: number) =>
     eventually('the host is online', limitMs, async () => {
@@ -75,6 +69,7 @@ describe.skipIf(process.getuid?.() !== 0)('the copied line', () => {
     }
     const [plain, tls] = [await freePort(), await freePort()];
     address = `https://${machine.gateway}:${tls}`;
+    api = new ApiClient(address);
     const data = path.join(directory, 'control');
     mkdirSync(data, { mode: 0o700 });
     control = startProgram(
@@ -102,7 +97,7 @@ describe.skipIf(process.getuid?.() !== 0)('the copied line', () => {
     await control?.kill('SIGTERM');
     mirror?.closeAllConnections();
     mirror?.close();
-    await dispatcher.close();
+    await api?.close();
     rmSync(directory, { recursive: true, force: true });
   }, 60_000);
 

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
+import { isTerminal, type SessionStateName } from '@footlight/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { descendants, hostTraces } from '../src/stack/host-traces.ts';
 import { eventually } from '../src/stack/program.ts';
@@ -10,12 +11,11 @@ const LONG = process.env.FOOTLIGHT_LONG === '1';
 const KILLS = 20;
 /** Within which everything is as it should be after the control plane is back. */
 const RECONCILED_MS = 30_000;
-const TERMINAL = ['stopped', 'failed'];
 
 interface Session {
   id: string;
   app_id: string;
-  state: string;
+  state: SessionStateName;
   state_detail: string | null;
 }
 
@@ -35,7 +35,7 @@ describe.runIf(LONG)('the control plane is killed in the middle of what it does'
 
   const living = async (): Promise<Session[]> => {
     const { body } = await sessions.call('GET', '/v1/sessions');
-    return body.items.filter((session: Session) => !TERMINAL.includes(session.state));
+    return body.items.filter((session: Session) => !isTerminal(session.state));
   };
   const host = async () => (await sessions.call('GET', '/v1/hosts')).body.items[0];
   const isSettled = ({ state, state_detail }: Session) =>
@@ -95,12 +95,12 @@ describe.runIf(LONG)('the control plane is killed in the middle of what it does'
       expect((await host()).capacity.slots_used, `${what} slots`).toBe(alive.length);
       await eventually(
         `${what} the host has what the control plane knows, and nothing else`,
-        5_000,
+        10_000,
         () => readdirSync(path.join(own, 'sessions')).length === alive.length || null,
       );
       // The app that the session is said to show, and not the other one as well.
       const shown = apps.indexOf(alive.find(({ id }) => id === swapping)?.app_id ?? '');
-      await eventually(`${what} one app is there`, 5_000, () => {
+      await eventually(`${what} one app is there`, 10_000, () => {
         const running = descendants(stack.agent.pid).flatMap(
           ([, command]) => /^xterm -T (\w+)$/.exec(command)?.[1] ?? [],
         );

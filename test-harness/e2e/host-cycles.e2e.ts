@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Collected } from '../src/stack/collected.ts';
 import { type Counts, type Holdings, holdingsOf, isMemory, leaks } from '../src/stack/holdings.ts';
 import { descendants, type SessionTraces, sessionTraces } from '../src/stack/host-traces.ts';
-import { eventually } from '../src/stack/program.ts';
+import { atRest, eventually } from '../src/stack/program.ts';
 import { type OwnStack, PersonSessions } from '../src/stack/sessions.ts';
 import type { Stack } from '../src/stack/stack.ts';
 
@@ -78,9 +78,9 @@ describe('launching and stopping again and again', () => {
   });
 });
 
-/** Looks until the traces are those of `like`, or for a few seconds where they are not, or where there is nothing to compare with. */
+/** Looks when the traces rest, and when they are those of `like`, or after 10 s if they never are. */
 async function settled(stack: Stack, like: Snapshot | null): Promise<Snapshot> {
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  await atRest('the traces rest', 20_000, () => look(stack).traces);
   if (like !== null) {
     await eventually(
       'as before',

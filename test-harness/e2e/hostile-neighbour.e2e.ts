@@ -3,11 +3,13 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FakeViewer } from '../src/fake-viewer/index.ts';
 import { descendants } from '../src/stack/host-traces.ts';
+import { eventually } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
 const PYTHON = '/usr/bin/python3';
-const STORM_SECS = process.env.FOOTLIGHT_LONG === '1' ? 60 : 6;
+const LONG = process.env.FOOTLIGHT_LONG === '1';
+const STORM_SECS = LONG ? 60 : 6;
 const HEALTH_LIMIT_MS = 1_000;
 /** Nobody of this machine. */
 const ORDINARY_UID = 71_300;
@@ -104,9 +106,10 @@ describe.runIf(process.getuid?.() === 0).each([
     while (end.state !== 'failed' && end.state !== 'stopped') {
       const [frames, packets] = [victim.viewer.video.counters.frames, victim.viewer.audio.packets];
       await keyArrives();
-      await expect.poll(() => victim.viewer.audio.packets, { timeout: 5_000 }).toBeGreaterThan(packets);
+      await expect.poll(() => victim.viewer.audio.packets).toBeGreaterThan(packets);
       expect(victim.viewer.video.counters.frames).toBeGreaterThan(frames);
-      expect(await slowHealthMs(stack.healthUrl), '/health, ms').toBeLessThan(HEALTH_LIMIT_MS);
+      const answeredMs = await slowHealthMs(stack.healthUrl);
+      if (LONG) expect(answeredMs, '/health, ms').toBeLessThan(HEALTH_LIMIT_MS);
       rounds += 1;
       end = await others.read(id);
     }
@@ -134,7 +137,10 @@ describe.runIf(process.getuid?.() === 0).each([
     chmodSync(loot, 0o1777);
     const app = await own.app('All names', [PYTHON, fixture('all-names.py')], { LOOT: loot });
     const hostile = await others.launch(app);
-    await others.reaches(hostile.id, 'app presented').catch(() => undefined);
+    await eventually('it has all names, or was ended', 30_000, async () => {
+      const { state } = await others.read(hostile.id);
+      return existsSync(path.join(loot, 'all')) || state === 'failed' || null;
+    });
     const next = await own.launch(await own.app('Next', null));
     await own.reaches(next.id, 'app presented');
     await keyArrives();

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sessionTraces } from '../src/stack/host-traces.ts';
-import { eventually } from '../src/stack/program.ts';
+import { atRest, eventually } from '../src/stack/program.ts';
 import { type OwnStack, PersonSessions } from '../src/stack/sessions.ts';
 import type { Stack } from '../src/stack/stack.ts';
 
@@ -33,11 +33,7 @@ describe('a watched session is deleted', () => {
     const first = await sessions.launch(app);
     await sessions.reaches(first.id, 'app presented');
     await sessions.stop(first.id);
-    const before = await eventually('the next worker is warm', 20_000, async () => {
-      const seen = look();
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-      return JSON.stringify(look()) === JSON.stringify(seen) ? seen : null;
-    });
+    const before = await atRest('the next worker is warm', 20_000, look);
 
     const tookMs: number[] = [];
     for (let count = 0; count < SESSIONS; count += 1) {

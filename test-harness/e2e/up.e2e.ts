@@ -94,7 +94,7 @@ describe('scripts/up', () => {
     const gone = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGINT');
     await gone;
-    await eventually('everything is gone', 5_000, () => family.every(([pid]) => !isRunning(pid)) || null);
+    await eventually('everything is gone', 10_000, () => family.every(([pid]) => !isRunning(pid)) || null);
     expect(output).toContain('Everything is stopped.');
   });
 

@@ -8,4 +8,5 @@ export {
   startPostgresPair,
   usePostgres,
 } from './postgres.ts';
+export { freePort } from './stack/program.ts';
 export { TcpRelay } from './tcp-relay.ts';

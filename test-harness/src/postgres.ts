@@ -1,19 +1,22 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { DeadlockReader, DeadlocksLogged, LOG_LINE_PREFIX } from './postgres-log.ts';
+import { eventually, freePort } from './stack/program.ts';
 
 /** Postgres server of the test run. */
 export interface PostgresServer {
   /** Connection URL of the server's maintenance database. */
   readonly url: string;
-  /** Creates an empty database with a random name. */
-  createDatabase(): Promise<PostgresDatabase>;
+  /**
+   * Creates a database with a random name.
+   * @param template a database of this server without connections, which is copied; missing: an empty database
+   */
+  createDatabase(template?: PostgresDatabase): Promise<PostgresDatabase>;
   /** @throws DeadlocksLogged after the stop, when the log contains deadlocks */
   stop(): Promise<void>;
 }
@@ -27,6 +30,7 @@ export interface OwnPostgresServer extends PostgresServer {
 }
 
 export interface PostgresDatabase {
+  readonly name: string;
   readonly url: string;
   /** Ends open connections and drops the database. */
   drop(): Promise<void>;
@@ -165,7 +169,7 @@ async function startCluster(
       // kill(0) would signal this process's whole process group (man 2 kill).
       if (!(pid > 0)) throw new Error('the server is not running');
       process.kill(pid, 'SIGQUIT');
-      while (isThere(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+      await eventually('the server has ended', FOLLOW_LIMIT_MS, () => !isThere(pid) || null);
     },
     async start() {
       await server.start();
@@ -229,13 +233,10 @@ export async function startPostgresPair(): Promise<{
 }
 
 async function untilTrue(url: string, question: string): Promise<void> {
-  const untilMs = performance.now() + FOLLOW_LIMIT_MS;
-  for (;;) {
+  await eventually(`true: ${question}`, FOLLOW_LIMIT_MS, async () => {
     const [row] = await execute(url, question);
-    if (Object.values(row ?? {})[0] === true) return;
-    if (performance.now() > untilMs) throw new Error(`never true: ${question}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    return Object.values(row ?? {})[0] === true || null;
+  });
 }
 
 function isThere(pid: number): boolean {
@@ -250,12 +251,15 @@ function isThere(pid: number): boolean {
 function serverAt(url: string, stop: () => Promise<void>): PostgresServer {
   return {
     url,
-    async createDatabase() {
+    async createDatabase(template) {
       const name = `test_${randomBytes(8).toString('hex')}`;
-      await execute(url, `create database ${name}`);
+      // Copying the files takes half the processor time of copying through the log: 25 of 50 ms on 2 cores.
+      const copied = template ? ` template ${template.name} strategy file_copy` : '';
+      await execute(url, `create database ${name}${copied}`);
       const own = new URL(url);
       own.pathname = `/${name}`;
       return {
+        name,
         url: own.href,
         drop: async () => void (await execute(url, `drop database if exists ${name} with (force)`)),
       };
@@ -272,19 +276,4 @@ async function execute(url: string, statement: string): Promise<Record<string, u
   } finally {
     await client.end();
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() =>
-        typeof address === 'object' && address !== null
-          ? resolve(address.port)
-          : reject(new Error('no free port')),
-      );
-    });
-  });
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { systemClock } from '@footlight/platform';
 
 /** TCP relay between a client and a server, with faults on request. */
 export class TcpRelay {
@@ -97,11 +98,11 @@ export class TcpRelay {
     let dueMs = 0;
     far.on('data', (chunk) => {
       toCut?.();
-      const nowMs = performance.now();
+      const nowMs = systemClock.monotonicMs();
       // Never earlier than preceding data, even after a change of the delay.
       dueMs = Math.max(dueMs, nowMs + this.delayMs);
       if (dueMs <= nowMs) this.#pass(far, near, chunk);
-      else setTimeout(() => this.#pass(far, near, chunk), dueMs - nowMs);
+      else systemClock.setTimeout(() => this.#pass(far, near, chunk), dueMs - nowMs);
     });
     for (const [socket, other] of [
       [near, far],

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type PostgresServer, startPostgres } from '../../src/postgres.ts';
-import { alternate, exitStatus, judge, printLine } from '../rounds.ts';
+import { alternate, exitStatus, judge, printVerdict } from '../rounds.ts';
 import type { Dialect } from './large-instance.ts';
 import { CORES, startWorker, type Worker } from './load.ts';
 
@@ -15,7 +15,7 @@ const CLIENTS = [8, 50] as const;
 /** Minimum ratio of launches per second, subject to reference. */
 const MARKS: Record<Dialect, number> = { sqlite: 0.8, postgres: 0.7 };
 
-interface Figures {
+interface AdmissionFigures {
   perSecond: number;
   refused: number;
   overbooked: number;
@@ -34,24 +34,30 @@ async function benchDialect(rounds: number, dialect: Dialect): Promise<number> {
   let worker: Worker | null = null;
   try {
     postgres = dialect === 'postgres' ? await startPostgres() : null;
-    const dataDir = path.join(directory, 'control');
-    mkdirSync(dataDir, { mode: 0o700 });
-    worker = startWorker(CORES.server, 'control-plane/src/testing/large/admission-main.ts', [], {
-      // The built program omits code for tests only.
-      NODE_ENV: 'production',
-      SERVICE_LOG_LEVEL: 'silent',
-      SERVICE_TLS: 'off',
-      SERVICE_DATA_DIR: dataDir,
-      SERVICE_SETUP_TOKEN_PATH: path.join(dataDir, 'setup-token'),
-      ...(postgres && { DATABASE_URL: (await postgres.createDatabase()).url }),
-    });
-    for (let line = await worker.line(); line !== 'ready'; ) line = await worker.line();
+    worker = await startAdmission(directory, postgres && (await postgres.createDatabase()).url);
     return await measure(rounds, dialect, worker);
   } finally {
     await worker?.stop();
     await postgres?.stop();
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** Starts the program that fills the fleet, with its data below that directory. @param databaseUrl null: SQLite */
+export async function startAdmission(directory: string, databaseUrl: string | null): Promise<Worker> {
+  const dataDir = path.join(directory, 'control');
+  mkdirSync(dataDir, { mode: 0o700 });
+  const worker = startWorker(CORES.server, 'control-plane/src/testing/large/admission-main.ts', [], {
+    // The built program omits code for tests only.
+    NODE_ENV: 'production',
+    SERVICE_LOG_LEVEL: 'silent',
+    SERVICE_TLS: 'off',
+    SERVICE_DATA_DIR: dataDir,
+    SERVICE_SETUP_TOKEN_PATH: path.join(dataDir, 'setup-token'),
+    ...(databaseUrl !== null && { DATABASE_URL: databaseUrl }),
+  });
+  for (let line = await worker.line(); line !== 'ready'; ) line = await worker.line();
+  return worker;
 }
 
 async function measure(rounds: number, dialect: Dialect, worker: Worker): Promise<number> {
@@ -61,7 +67,7 @@ async function measure(rounds: number, dialect: Dialect, worker: Worker): Promis
     const rates: number[] = [];
     for (const clients of CLIENTS) {
       worker.send(JSON.stringify({ side: name, clients }));
-      const figures = JSON.parse(await worker.line()) as Figures;
+      const figures = JSON.parse(await worker.line()) as AdmissionFigures;
       rates.push(figures.perSecond);
       if (name === 'subject') {
         wrong.refused += figures.refused;
@@ -76,11 +82,12 @@ async function measure(rounds: number, dialect: Dialect, worker: Worker): Promis
     names,
   );
   const sound = wrong.refused === 0 && wrong.overbooked === 0;
-  printLine({ bench: `admission ${dialect}`, ...wrong, verdict: sound ? 'met' : 'missed' });
+  printVerdict({ bench: `admission ${dialect}`, ...wrong, verdict: sound ? 'met' : 'missed' });
   return names.reduce(
     (status, name, n) => {
-      const judgement = judge(name, kept[n] ?? [], (ratio) => ratio >= MARKS[dialect]);
-      printLine({ ...judgement, mark: MARKS[dialect] });
+      const isMet = (ratio: number) => ratio >= MARKS[dialect];
+      const judgement = judge(name, kept[n] ?? [], isMet, 'launches a second');
+      printVerdict({ ...judgement, mark: MARKS[dialect] });
       return Math.max(status, exitStatus(judgement.verdict));
     },
     sound ? 0 : 1,

@@ -13,7 +13,16 @@ import { deepStrictEqual } from 'node:assert';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fetch } from 'undici';
-import { alternate, exitStatus, judge, median, printLine, type Round, round2 } from '../rounds.ts';
+import {
+  alternate,
+  exitStatus,
+  judge,
+  median,
+  printLine,
+  printVerdict,
+  type Round,
+  round2,
+} from '../rounds.ts';
 import { type Dialect, type LargeCatalog, type LargeInstance, startLargeInstance } from './large-instance.ts';
 import { CORES, cpuMs, type Load, type LoadRequestLine, startLoad, startWorker } from './load.ts';
 
@@ -171,8 +180,8 @@ async function benchInstance(
 }
 
 function report({ name, mark }: { name: string; mark: number | null }, rounds: readonly Round[]): number {
-  const judgement = judge(name, rounds, (ratio) => mark === null || ratio >= mark);
-  printLine(mark === null ? { ...judgement, verdict: 'not judged' } : { ...judgement, mark });
+  const judgement = judge(name, rounds, (ratio) => mark === null || ratio >= mark, 'answers a second');
+  printVerdict(mark === null ? { ...judgement, verdict: 'not judged' } : { ...judgement, mark });
   return mark === null ? 0 : exitStatus(judgement.verdict);
 }
 

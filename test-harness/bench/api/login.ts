@@ -6,7 +6,7 @@
  */
 import { createRequire } from 'node:module';
 import { fetch } from 'undici';
-import { alternate, exitStatus, judge, median, percentile, printLine, round2 } from '../rounds.ts';
+import { alternate, exitStatus, judge, median, percentile, printVerdict, round2 } from '../rounds.ts';
 import { startLargeInstance } from './large-instance.ts';
 import { CORES, startLoad, startWorker } from './load.ts';
 
@@ -66,12 +66,12 @@ export async function benchLogin(rounds: number): Promise<number> {
       },
       ['login'],
     );
-    const judgement = judge('login', kept[0] ?? [], (ratio) => ratio >= MARK);
+    const judgement = judge('login', kept[0] ?? [], (ratio) => ratio >= MARK, 'logins a second');
     // The first value of each side belongs to the discarded round.
     const ratios = health.busy.map((busy, n) => busy / (health.idle[n] ?? Number.NaN)).slice(1);
     const calm = median(ratios) <= HEALTH_MARK;
-    printLine({ ...judgement, mark: MARK });
-    printLine({
+    printVerdict({ ...judgement, mark: MARK });
+    printVerdict({
       bench: 'login health p99',
       idleMsMedian: round2(median(health.idle.slice(1))),
       busyMsMedian: round2(median(health.busy.slice(1))),

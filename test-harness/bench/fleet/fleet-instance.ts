@@ -10,9 +10,9 @@ import { CORES, startWorker, type Worker } from '../api/load.ts';
 /** What is in the database, as large-fleet-main prints it. The secret of a host is its name, three times. */
 export interface Fleet {
   appId: string;
-  /** Of an administrator, who owns all sessions. */
   adminToken: string;
-  hosts: { id: string; nodeName: string; sessions: string[] }[];
+  /** ownerToken: of the person whose sessions the host runs */
+  hosts: { id: string; nodeName: string; sessions: string[]; ownerToken: string }[];
 }
 
 /** A server that agents and others can connect to; alone on its core. */

@@ -15,7 +15,7 @@ import { fetch } from 'undici';
 import { Collected } from '../../src/stack/collected.ts';
 import { eventually } from '../../src/stack/program.ts';
 import { cpuMs, type Worker } from '../api/load.ts';
-import { alternate, exitStatus, judge, median, printLine } from '../rounds.ts';
+import { alternate, exitStatus, judge, median, printLine, printVerdict } from '../rounds.ts';
 import { type Fleet, type Side, startReference, withFleet } from './fleet-instance.ts';
 
 /** detail null: no reports. */
@@ -91,7 +91,7 @@ export async function benchFanin(rounds: number): Promise<number> {
         const mark = marks[n] ?? Number.NaN;
         return { ...judge(name, figures[n] ?? [], (ratio) => ratio <= mark), mark };
       });
-      for (const judgement of judgements) printLine(judgement);
+      for (const judgement of judgements) printVerdict(judgement);
       return Math.max(...judgements.map(({ verdict }) => exitStatus(verdict)));
     },
   );
@@ -121,8 +121,8 @@ export async function benchStorm(rounds: number): Promise<number> {
           { reference: () => measure('reference'), subject: () => measure('subject') },
           ['storm'],
         );
-        const judgement = judge('storm', times, (ratio) => ratio <= STORM_MARK);
-        printLine({ ...judgement, mark: STORM_MARK });
+        const judgement = judge('storm', times, (ratio) => ratio <= STORM_MARK, 's');
+        printVerdict({ ...judgement, mark: STORM_MARK });
         return exitStatus(judgement.verdict);
       } finally {
         await Promise.all([sides.reference.stop(), sides.subject.stop()]);
@@ -164,14 +164,16 @@ export async function benchReconnect(rounds: number): Promise<number> {
       },
     );
     const worst = Math.max(...seconds);
-    isMet &&= worst <= RECONNECT_MARK_SECS;
-    printLine({
+    const isMetHere = worst <= RECONNECT_MARK_SECS;
+    isMet &&= isMetHere;
+    printVerdict({
       bench: 'reconnect',
       hosts,
       rounds,
-      median: median(seconds),
-      worst,
-      mark: RECONNECT_MARK_SECS,
+      medianSeconds: median(seconds),
+      worstSeconds: worst,
+      mark: `${RECONNECT_MARK_SECS} s`,
+      verdict: isMetHere ? 'met' : 'missed',
     });
   }
   return isMet ? 0 : 1;

@@ -48,10 +48,10 @@ const fleet = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Fleet;
 let conversations: { pair: Pair; scripts: Script[] }[] = [];
 
 const sides: Record<RelaySide, (url: string, host: Fleet['hosts'][number]) => Promise<Pair>> = {
-  async control(url, { nodeName, sessions }) {
+  async control(url, { nodeName, sessions, ownerToken }) {
     const [session_id = ''] = sessions;
     const agent = await openAgent(url, nodeName, session_id);
-    const { viewer, conn } = await openViewer(url, session_id, agent);
+    const { viewer, conn } = await openViewer(url, session_id, ownerToken, agent);
     const envelope = (msg: string) =>
       `{"type":"signaling","session_id":"${session_id}","conn":${conn},"msg":${msg}}`;
     return {
@@ -143,11 +143,12 @@ async function openAgent(url: string, nodeName: string, session_id: string): Pro
 async function openViewer(
   url: string,
   sessionId: string,
+  token: string,
   agent: RawSocket,
 ): Promise<{ viewer: RawSocket; conn: number }> {
   const answer = await fetch(`${url}/v1/sessions/${sessionId}/signaling-token`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${fleet.adminToken}` },
+    headers: { authorization: `Bearer ${token}` },
   });
   if (answer.status !== 201) throw new Error(`no signaling token: ${answer.status} ${await answer.text()}`);
   const { signaling } = (await answer.json()) as { signaling: { token: string } };

@@ -9,7 +9,7 @@
 
 import { cpuMs } from '../api/load.ts';
 import { type Side, startReference, withFleet } from '../fleet/fleet-instance.ts';
-import { alternate, exitStatus, judge, median, printLine, round2 } from '../rounds.ts';
+import { alternate, exitStatus, judge, median, printLine, printVerdict, round2 } from '../rounds.ts';
 
 export type RelaySide = 'control' | 'pipe' | 'peer';
 
@@ -62,11 +62,12 @@ export async function benchRelay(rounds: number): Promise<number> {
         },
         ['relay beside a pipe', 'relay beside peer'],
       );
+      const unit = 'messages a second';
       const judgements = [
-        { ...judge('relay beside a pipe', pipe, (ratio) => ratio >= MARKS.pipe), mark: MARKS.pipe },
-        { ...judge('relay beside peer', peer, (ratio) => ratio >= MARKS.peer), mark: MARKS.peer },
+        { ...judge('relay beside a pipe', pipe, (ratio) => ratio >= MARKS.pipe, unit), mark: MARKS.pipe },
+        { ...judge('relay beside peer', peer, (ratio) => ratio >= MARKS.peer, unit), mark: MARKS.peer },
       ];
-      for (const judgement of judgements) printLine(judgement);
+      for (const judgement of judgements) printVerdict(judgement);
       // Of the server, the discarded round left out: what says that its core was the busy one.
       const cpu = (side: RelaySide) => round2(median(cpuUs[side].slice(1)));
       printLine({

@@ -1,4 +1,5 @@
-"""Shows a window, takes every name of a display that is free, and keeps them. It tells whoever came there."""
+"""Shows a window, takes every name of a display that is free, and keeps them. In LOOT it writes `all` when it has them,
+and `clients` for each client that came."""
 import os, resource, selectors, socket, subprocess
 
 subprocess.Popen(["xterm"])
@@ -13,6 +14,7 @@ for number in range(1000):
         continue
     s.listen()
     waiting.register(s, selectors.EVENT_READ, number)
+open(os.path.join(os.environ["LOOT"], "all"), "w").close()
 own = os.environ["DISPLAY"].lstrip(":")
 while True:
     for key, _ in waiting.select():

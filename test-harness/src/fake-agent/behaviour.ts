@@ -1,18 +1,16 @@
-import type {
-  Capacity,
-  ControlCommand,
-  HeldSession,
-  NackCode,
-  SessionState,
-} from '@footlight/protocol/agent';
+import type { FailureCode, Open, RefusalCode } from '@footlight/protocol';
+import type { Capacity, ControlCommand, HeldSession, SessionState } from '@footlight/protocol/agent';
 
 /** Agent's answer to a command: accepted, refused with a code, or no answer. */
-export type Answer = 'ok' | 'silence' | { code: NackCode | (string & {}); error?: string };
+export type Answer = 'ok' | 'silence' | { code: Open<RefusalCode>; error?: string };
 
 /** Report of a starting session, `afterMs` milliseconds after the previous report. */
 export interface LaunchStep {
   state: SessionState['state'];
   detail?: string;
+  /** Code and sentence of a failure. */
+  failure_code?: FailureCode;
+  error?: string;
   afterMs?: number;
 }
 
@@ -34,6 +32,8 @@ export interface Behaviour {
   swallow: boolean;
   /** Answers no command and sends no heartbeat on the open socket, as a stopped process does. */
   frozen: boolean;
+  /** Breaks the link this long after each registration, or crashes; null: stays. */
+  leaves: { afterMs: number; how: 'drop' | 'crash' } | null;
   /** Sessions that register reports. Default: the actual sessions. */
   claim: (truth: readonly HeldSession[]) => HeldSession[];
 }
@@ -53,6 +53,7 @@ export const honest: Behaviour = {
   reorder: false,
   swallow: false,
   frozen: false,
+  leaves: null,
   claim: (truth) => [...truth],
 };
 

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { backoffMs } from '@footlight/protocol';
+import { type Clock, delay, type Random, systemClock, systemRandom, type Timer } from '@footlight/platform';
+import { backoffMs, isTerminal } from '@footlight/protocol';
 import {
   AGENT_CLOSE,
   AGENT_FEATURES,
@@ -15,7 +14,6 @@ import {
   type Heartbeat,
   type HeldSession,
   isCommand,
-  parseControlFrame,
   RESTART_REDIAL_MAX_MS,
   RETRY_AFTER_MAX_MS,
   type Register,
@@ -26,11 +24,8 @@ import {
 import type { WebSocket } from 'ws';
 import { type Behaviour, honest, softwareCapacity } from './behaviour.ts';
 import { dialAgentSocket, UpgradeRefused } from './dial.ts';
+import { type Closed, Inbox } from './inbox.ts';
 import { type Report, UnseenReports } from './reports.ts';
-
-/** Number of received messages kept for `waitFor`; older messages are dropped. */
-const KEPT_MESSAGES = 1_000;
-const WAIT_LIMIT_MS = 10_000;
 
 export interface FakeAgentOptions {
   /** http(s) base URL of the control plane. */
@@ -49,16 +44,15 @@ export interface FakeAgentOptions {
   onSignaling?: (frame: ControlSignaling, agent: FakeAgent) => void;
   /** Sends nothing after `registered`: no capacity, no backlog, no heartbeats. */
   silentAfterRegistered?: boolean;
-}
-
-export interface Closed {
-  code: number;
-  reason: string;
-}
-
-interface Waiter {
-  match: (message: ControlMessage) => boolean;
-  resolve: (message: ControlMessage) => void;
+  /**
+   * Time of stamps, heartbeats, delays and the backoff; pass the clock of the service under test. Limits of waits keep
+   * to the machine's clock, because the socket is real. Default: the machine's clock.
+   */
+  clock?: Clock;
+  /** Boot ids and jitter. Default: the machine's generator. */
+  random?: Random;
+  /** Called with each text frame, sent and received. */
+  onFrame?: (direction: 'sent' | 'received', text: string) => void;
 }
 
 /**
@@ -67,12 +61,15 @@ interface Waiter {
  * An object is one host. `connect` dials, enrolls or authenticates, registers and reports the capacity. `drop` breaks
  * the link and keeps the sessions. `crash` loses link and sessions and changes the boot id. Only `stay` reconnects
  * automatically. A process can hold a thousand fake agents.
+ *
+ * Teardown: `close` and `drop` end the socket, and with it the heartbeat; the signal of `stay` ends its waits. A delayed
+ * ack or launch step of an ended link is sent nowhere.
  */
 export class FakeAgent {
   readonly options: FakeAgentOptions;
   behaviour: Behaviour;
   /** `crash` changes the boot id. */
-  bootId: string = randomUUID();
+  bootId: string;
   /** Known after the first connect. */
   hostId: string | null = null;
   /** Secret from the options or from enrollment. */
@@ -82,24 +79,27 @@ export class FakeAgent {
   readonly sessions = new Map<string, HeldSession>();
   /** All received commands, including repeats. */
   readonly commands: ControlCommand[] = [];
-  /** Newest received frames as text, including frames unknown to this protocol version. */
-  readonly frames: string[] = [];
   /** Highest confirmed report number of this boot. */
   seen = 0;
 
   #socket: WebSocket | null = null;
   #reports = new UnseenReports();
   #heldBack: string | null = null;
-  #received: ControlMessage[] = [];
-  readonly #waiters = new Set<Waiter>();
+  readonly #inbox = new Inbox();
   readonly #acks = new Map<string, AgentMessage & { type: 'ack' }>();
-  #heartbeat: NodeJS.Timeout | null = null;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  #heartbeat: Timer | null = null;
+  #leaving: Timer | null = null;
   /** Heartbeat numbers of heard(). The start value avoids the numbers and times that tests use. */
   #heard = 1_000_000_000;
   #closed: Promise<Closed> = Promise.resolve({ code: 0, reason: '' });
 
   constructor(options: FakeAgentOptions) {
     this.options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? systemRandom;
+    this.bootId = this.#random.uuid();
     this.behaviour = { ...honest, ...options.behaviour };
     this.capacity = options.capacity ?? softwareCapacity();
     this.secret = 'secret' in options.credential ? options.credential.secret : null;
@@ -119,6 +119,11 @@ export class FakeAgent {
     return this.#reports.count;
   }
 
+  /** Newest received frames as text, including frames unknown to this protocol version. */
+  get frames(): readonly string[] {
+    return this.#inbox.frames;
+  }
+
   /** Headers of the next upgrade: the stored secret, or the enrollment token. */
   headers(): Record<string, string> {
     const common = { 'X-Service-Node': this.options.nodeName, 'X-Service-Boot': this.bootId };
@@ -135,10 +140,10 @@ export class FakeAgent {
   async open(): Promise<void> {
     const socket = await dialAgentSocket(this.options.url, this.headers());
     this.#socket = socket;
-    this.#received = [];
+    this.#inbox.clear();
     this.#closed = new Promise((resolve) => {
       socket.once('close', (code, reason) => {
-        if (this.#socket === socket) this.#stopHeartbeat();
+        if (this.#socket === socket) this.#stopTimers();
         resolve({ code, reason: reason.toString('utf8') });
       });
     });
@@ -171,6 +176,9 @@ export class FakeAgent {
       for (const report of this.#reports.unseen) this.#transmit(encodeAgentFrame(report));
       this.#startHeartbeat(this.options.heartbeatMs ?? registered.heartbeat_interval_ms);
     }
+    const { leaves } = this.behaviour;
+    if (leaves !== null)
+      this.#leaving = this.#clock.setTimeout(() => void this[leaves.how](), leaves.afterMs);
     return registered;
   }
 
@@ -179,20 +187,33 @@ export class FakeAgent {
     let attempt = 0;
     while (!until.aborted) {
       let waitMs = 0;
-      const dialledMs = performance.now();
+      const dialledMs = this.#clock.monotonicMs();
       try {
         await this.connect();
         if ((await this.#closed).code === AGENT_CLOSE.restarting)
-          waitMs = Math.random() * RESTART_REDIAL_MAX_MS;
+          waitMs = this.#random.number() * RESTART_REDIAL_MAX_MS;
       } catch (error) {
         const asked = error instanceof UpgradeRefused ? Number(error.headers['retry-after'] ?? 0) : 0;
         waitMs = Math.min(asked * 1_000, RETRY_AFTER_MAX_MS);
       }
-      if (performance.now() - dialledMs >= BACKOFF_RESET_MS) attempt = 0;
-      const stepMs = backoffMs(attempt, Math.random());
+      if (this.#clock.monotonicMs() - dialledMs >= BACKOFF_RESET_MS) attempt = 0;
+      const stepMs = backoffMs(attempt, this.#random.number());
       attempt += 1;
-      await delay(Math.max(waitMs, stepMs), undefined, { signal: until }).catch(() => {});
+      await this.#pause(Math.max(waitMs, stepMs), until);
     }
+  }
+
+  /** Ends after the time, or when the signal aborts. */
+  #pause(waitMs: number, until: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#clock.setTimeout(done, waitMs);
+      function done(): void {
+        timer.cancel();
+        until.removeEventListener('abort', done);
+        resolve();
+      }
+      until.addEventListener('abort', done);
+    });
   }
 
   /** Closes the link with a close frame. */
@@ -226,7 +247,7 @@ export class FakeAgent {
     this.#reports = new UnseenReports();
     this.#acks.clear();
     this.seen = 0;
-    this.bootId = randomUUID();
+    this.bootId = this.#random.uuid();
   }
 
   /** Sends a message unchanged. Without a connection the call does nothing. */
@@ -236,7 +257,9 @@ export class FakeAgent {
 
   /** Sends text, or bytes as a binary frame by default. */
   sendRaw(frame: string | Buffer, binary = typeof frame !== 'string'): void {
-    if (this.#socket?.readyState === 1) this.#socket.send(frame, { binary });
+    if (this.#socket?.readyState !== 1) return;
+    this.#socket.send(frame, { binary });
+    if (typeof frame === 'string') this.options.onFrame?.('sent', frame);
   }
 
   /** Numbers a report, keeps the report until its confirmation, and sends it according to `behaviour`. */
@@ -254,10 +277,10 @@ export class FakeAgent {
     const session = this.sessions.get(sessionId);
     if (session !== undefined) {
       session.state = state;
-      if (state === 'running') session.started_at ??= Date.now();
+      if (state === 'running') session.started_at ??= this.#clock.nowMs();
     }
-    this.report({ type: 'session_state', session_id: sessionId, ts: Date.now(), state, ...extras });
-    if (state === 'stopped' || state === 'failed') this.sessions.delete(sessionId);
+    this.report({ type: 'session_state', session_id: sessionId, ts: this.#clock.nowMs(), state, ...extras });
+    if (isTerminal(state)) this.sessions.delete(sessionId);
   }
 
   /** Reports the result of a change of app and records the running app. */
@@ -269,7 +292,7 @@ export class FakeAgent {
     this.report({
       type: 'session_state',
       session_id: sessionId,
-      ts: Date.now(),
+      ts: this.#clock.nowMs(),
       state: 'running',
       swap: complete
         ? { app_id, result: 'complete' }
@@ -281,7 +304,7 @@ export class FakeAgent {
   hold(session: Partial<HeldSession> & { session_id: string; app_id: string }): void {
     this.sessions.set(session.session_id, {
       state: 'running',
-      started_at: Date.now(),
+      started_at: this.#clock.nowMs(),
       viewer: false,
       ...session,
     });
@@ -291,7 +314,7 @@ export class FakeAgent {
     const live = new Set(['starting', 'running', 'stopping']);
     this.send({
       type: 'heartbeat',
-      ts: Date.now(),
+      ts: this.#clock.nowMs(),
       running_sessions: [...this.sessions.values()]
         .filter((session) => live.has(session.state))
         .map((session) => session.session_id),
@@ -315,48 +338,22 @@ export class FakeAgent {
    * First message of a type on this connection, past or future.
    * @throws when the connection ends or the time limit passes first
    */
-  async waitFor<T extends ControlMessage['type']>(
+  waitFor<T extends ControlMessage['type']>(
     type: T,
-    match: (message: Extract<ControlMessage, { type: T }>) => boolean = () => true,
-    limitMs = WAIT_LIMIT_MS,
+    match?: (message: Extract<ControlMessage, { type: T }>) => boolean,
+    limitMs?: number,
   ): Promise<Extract<ControlMessage, { type: T }>> {
-    type Wanted = Extract<ControlMessage, { type: T }>;
-    const wanted = (message: ControlMessage) => message.type === type && match(message as Wanted);
-    const known = this.#received.find(wanted);
-    if (known !== undefined) return known as Wanted;
-    let waiter: Waiter | undefined;
-    const limit = new AbortController();
-    try {
-      return await Promise.race([
-        new Promise<Wanted>((resolve) => {
-          waiter = { match: wanted, resolve: resolve as (message: ControlMessage) => void };
-          this.#waiters.add(waiter);
-        }),
-        this.#closed.then(({ code, reason }): never => {
-          throw new Error(`closed with ${code} ${reason} while waiting for ${type}`);
-        }),
-        delay(limitMs, undefined, { signal: limit.signal }).then((): never => {
-          throw new Error(`no ${type} within ${limitMs} ms`);
-        }),
-      ]);
-    } finally {
-      limit.abort();
-      if (waiter !== undefined) this.#waiters.delete(waiter);
-    }
+    return this.#inbox.waitFor(type, this.#closed, match, limitMs);
   }
 
   #message(text: string): void {
-    this.frames.push(text);
-    if (this.frames.length > KEPT_MESSAGES) this.frames.shift();
-    const frame = parseControlFrame(text);
-    if (frame.kind !== 'message') return;
-    const { message } = frame;
-    this.#received.push(message);
-    if (this.#received.length > KEPT_MESSAGES) this.#received.shift();
+    this.options.onFrame?.('received', text);
+    const message = this.#inbox.read(text);
+    if (message === null) return;
     if (message.type === 'seen') this.#confirmed(message.seq);
     if (message.type === 'signaling') this.options.onSignaling?.(message, this);
     if (isCommand(message)) void this.#command(message);
-    for (const waiter of this.#waiters) if (waiter.match(message)) waiter.resolve(message);
+    this.#inbox.tellWaiters(message);
   }
 
   #confirmed(seq: number): void {
@@ -372,7 +369,7 @@ export class FakeAgent {
       this.send(stored);
       return;
     }
-    if (this.behaviour.ackDelayMs > 0) await delay(this.behaviour.ackDelayMs);
+    if (this.behaviour.ackDelayMs > 0) await delay(this.#clock, this.behaviour.ackDelayMs);
     const answer = this.behaviour.answer(command);
     if (answer === 'silence') return;
     const ack: AgentMessage & { type: 'ack' } =
@@ -423,12 +420,12 @@ export class FakeAgent {
 
   async #launch(sessionId: string): Promise<void> {
     if (this.sessions.get(sessionId)?.state !== 'assigned') return;
-    for (const step of this.behaviour.launch) {
-      if (step.afterMs !== undefined && step.afterMs > 0) await delay(step.afterMs);
+    for (const { state, afterMs = 0, ...extras } of this.behaviour.launch) {
+      if (afterMs > 0) await delay(this.#clock, afterMs);
       // A stop ends the launch early.
       const session = this.sessions.get(sessionId);
       if (session === undefined || session.state === 'stopping') return;
-      this.reportState(sessionId, step.state, step.detail === undefined ? {} : { detail: step.detail });
+      this.reportState(sessionId, state, extras);
     }
   }
 
@@ -446,15 +443,17 @@ export class FakeAgent {
   }
 
   #startHeartbeat(everyMs: number): void {
-    this.#stopHeartbeat();
+    this.#stopTimers();
     if (everyMs <= 0) return;
-    this.#heartbeat = setInterval(() => {
+    this.#heartbeat = this.#clock.setInterval(() => {
       if (!this.behaviour.frozen) this.heartbeat();
     }, everyMs);
   }
 
-  #stopHeartbeat(): void {
-    if (this.#heartbeat !== null) clearInterval(this.#heartbeat);
+  #stopTimers(): void {
+    this.#heartbeat?.cancel();
+    this.#leaving?.cancel();
     this.#heartbeat = null;
+    this.#leaving = null;
   }
 }

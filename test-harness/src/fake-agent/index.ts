@@ -8,5 +8,6 @@ export {
   softwareCapacity,
 } from './behaviour.ts';
 export { dialAgentSocket, UpgradeRefused } from './dial.ts';
-export { type Closed, FakeAgent, type FakeAgentOptions } from './fake-agent.ts';
+export { FakeAgent, type FakeAgentOptions } from './fake-agent.ts';
+export type { Closed } from './inbox.ts';
 export type { Report } from './reports.ts';

@@ -2,10 +2,12 @@
  * Viewer without a browser: speaks /v1/signal, answers offers, receives media, sends input, and simulates faults on
  * request. It follows the contract like a page (make before break, resume) and records all received data.
  *
- * Owns its socket, connections and decoder; close() frees them all.
+ * Owns its socket, connections, decoder and one timer.
+ *
+ * Teardown: `close` frees them all. Limits of waits keep to the machine's clock, because socket and media are real.
  */
-import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
+import { type Clock, type Random, systemClock, systemRandom, type Timer } from '@footlight/platform';
 import {
   type AgentControl,
   type ChannelName,
@@ -54,6 +56,10 @@ export interface FakeViewerOptions {
   candidateFlood?: number;
   /** false: accept self-signed certificates, as tests on one machine need */
   rejectUnauthorized?: boolean;
+  /** Stamps of input, and the wait before a replacement. Default: the machine's clock. */
+  clock?: Clock;
+  /** Ids and random bytes. Default: the machine's generator. */
+  random?: Random;
 }
 
 /** Number of messages kept for tests. */
@@ -66,6 +72,8 @@ export class FakeViewer extends EventEmitter<{
   connected: [string];
   state: [string, string];
   closed: [number, string];
+  /** each text frame of the signaling socket */
+  frame: ['sent' | 'received', string];
 }> {
   readonly clientId: string;
   readonly messages: ServiceMessage[] = [];
@@ -78,7 +86,10 @@ export class FakeViewer extends EventEmitter<{
   answerSdp: string | null = null;
   ready: Ready | null = null;
   closeCode: number | null = null;
-  #options: FakeViewerOptions;
+  /** May be replaced while the viewer runs; clock, random and clientId stay. */
+  options: FakeViewerOptions;
+  readonly #clock: Clock;
+  #renegotiation: Timer | null = null;
   #socket: WebSocket | null = null;
   #iceServers: IceServer[] = [];
   #current: ViewerConnection | null = null;
@@ -87,10 +98,12 @@ export class FakeViewer extends EventEmitter<{
 
   constructor(options: FakeViewerOptions = {}) {
     super();
-    this.#options = options;
-    this.clientId = options.clientId ?? randomUUID();
-    this.video = new VideoSink(() => this.#current?.requestKeyframe());
-    this.input = new ViewerInput({ send: (channel, data) => this.sendRaw(channel, data) });
+    this.options = options;
+    const { clock = systemClock, random = systemRandom } = options;
+    this.#clock = clock;
+    this.clientId = options.clientId ?? random.uuid();
+    this.video = new VideoSink(clock, () => this.#current?.requestKeyframe());
+    this.input = new ViewerInput({ send: (channel, data) => this.sendRaw(channel, data), clock, random });
   }
 
   get isConnected(): boolean {
@@ -107,8 +120,8 @@ export class FakeViewer extends EventEmitter<{
     if (access.token !== '') url.searchParams.set('token', access.token);
     const socket = new WebSocket(url, {
       perMessageDeflate: false,
-      headers: this.#options.headers ?? {},
-      rejectUnauthorized: this.#options.rejectUnauthorized ?? false,
+      headers: this.options.headers ?? {},
+      rejectUnauthorized: this.options.rejectUnauthorized ?? false,
     });
     this.#socket = socket;
     this.closeCode = null;
@@ -127,7 +140,7 @@ export class FakeViewer extends EventEmitter<{
       });
       socket.once('error', reject);
     });
-    if (!this.#options.silent) this.send(this.hello());
+    if (!this.options.silent) this.send(this.hello());
   }
 
   /** The hello message, with resume while a connection still plays. */
@@ -137,7 +150,7 @@ export class FakeViewer extends EventEmitter<{
       protocol: 1,
       client_id: this.clientId,
       client: { kind: 'native', name: 'fake-viewer' },
-      codecs: this.#options.codecs ?? ['h264'],
+      codecs: this.options.codecs ?? ['h264'],
     };
     return this.isConnected && this.#current !== null
       ? { ...hello, resume: { pc_id: this.#current.pcId } }
@@ -150,7 +163,9 @@ export class FakeViewer extends EventEmitter<{
 
   /** Sends any bytes on the signaling socket. */
   sendFrame(frame: string | Buffer): void {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(frame);
+    if (this.#socket?.readyState !== WebSocket.OPEN) return;
+    this.#socket.send(frame);
+    if (typeof frame === 'string') this.emit('frame', 'sent', frame);
   }
 
   /** Sends any bytes on a data channel. @returns false when the channel is not open */
@@ -191,24 +206,17 @@ export class FakeViewer extends EventEmitter<{
   }
 
   /** Waits for this many complete frames from now on. */
-  async frames(count: number, timeoutMs = 20_000): Promise<void> {
-    const until = this.video.counters.frames + count;
-    const deadline = performance.now() + timeoutMs;
-    while (this.video.counters.frames < until) {
-      if (performance.now() > deadline)
-        throw new Error(`${until - this.video.counters.frames} frames missing`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+  frames(count: number, timeoutMs = 20_000): Promise<void> {
+    const { counters } = this.video;
+    const until = counters.frames + count;
+    const missing = () => `${until - counters.frames} frames missing`;
+    return within(timeoutMs, missing, this.video.reached(until));
   }
 
   /** Next decoded picture that `wants` accepts. Needs `decode`. */
   async picture(wants?: (picture: Picture) => boolean, timeoutMs = 20_000): Promise<Picture> {
-    if (!this.#options.decode) throw new Error('this viewer does not decode');
-    const late = new Promise<never>((_, reject) => {
-      const timer = setTimeout(() => reject(new Error('no such picture')), timeoutMs);
-      timer.unref();
-    });
-    return Promise.race([this.video.nextPicture(wants), late]);
+    if (!this.options.decode) throw new Error('this viewer does not decode');
+    return within(timeoutMs, () => 'no such picture', this.video.nextPicture(wants));
   }
 
   /** Breaks the signaling socket without a close frame; media continues. */
@@ -222,6 +230,7 @@ export class FakeViewer extends EventEmitter<{
     const socket = this.#socket;
     this.#socket = null;
     if (socket !== null && socket.readyState !== WebSocket.CLOSED) socket.terminate();
+    this.#renegotiation?.cancel();
     this.#next?.close();
     this.#current?.close();
     this.#next = null;
@@ -230,6 +239,7 @@ export class FakeViewer extends EventEmitter<{
   }
 
   #receive(frame: string): void {
+    this.emit('frame', 'received', frame);
     const parsed = parseServiceFrame(frame);
     if (parsed.kind !== 'message') return;
     const { message } = parsed;
@@ -248,7 +258,7 @@ export class FakeViewer extends EventEmitter<{
   }
 
   #answer(offer: Offer): void {
-    const { answer = 'normal', candidateFlood = 0 } = this.#options;
+    const { answer = 'normal', candidateFlood = 0 } = this.options;
     if (answer === 'none') return;
     this.#next?.close();
     const { pc_id } = offer;
@@ -284,7 +294,7 @@ export class FakeViewer extends EventEmitter<{
       this.input.restart();
       this.video.restart(offeredVideo(offerSdp));
       const { stream } = this.ready ?? {};
-      if (this.#options.decode && stream !== undefined) this.video.decode(stream.width, stream.height);
+      if (this.options.decode && stream !== undefined) this.video.decode(stream.width, stream.height);
       this.emit('connected', pcId);
     }
     if (state === 'failed') this.#renegotiate(pcId);
@@ -293,11 +303,15 @@ export class FakeViewer extends EventEmitter<{
 
   /** Requests a replacement for a failed connection, as a page does: at most once in three seconds. */
   #renegotiate(pcId: string): void {
-    if (this.#options.renegotiates === false) return;
-    const nowMs = performance.now();
+    if (this.options.renegotiates === false) return;
+    const nowMs = this.#clock.monotonicMs();
     const waitMs = Math.max(0, this.#renegotiatedAtMs + RENEGOTIATE_INTERVAL_MS - nowMs);
     this.#renegotiatedAtMs = nowMs + waitMs;
-    setTimeout(() => this.send({ type: 'renegotiate', pc_id: pcId, reason: 'ice_failed' }), waitMs).unref();
+    this.#renegotiation?.cancel();
+    this.#renegotiation = this.#clock.setTimeout(
+      () => this.send({ type: 'renegotiate', pc_id: pcId, reason: 'ice_failed' }),
+      waitMs,
+    );
   }
 
   #greet(pcId: string): void {
@@ -340,4 +354,13 @@ export class FakeViewer extends EventEmitter<{
 function keep<T>(list: T[], item: T): void {
   list.push(item);
   if (list.length > MAX_KEPT) list.shift();
+}
+
+/** @throws Error with `what` after `limitMs` */
+async function within<T>(limitMs: number, what: () => string, wanted: Promise<T>): Promise<T> {
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = systemClock.setTimeout(() => reject(new Error(what())), limitMs);
+  });
+  return Promise.race([wanted, late]).finally(() => timer?.cancel());
 }

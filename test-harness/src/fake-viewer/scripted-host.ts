@@ -1,12 +1,14 @@
 /**
  * Counterpart of a viewer in one process: a signaling socket that welcomes and offers, a peer connection with
- * channels,
- * and a picture from GStreamer's videotestsrc. Only for tests of viewers; it is no agent.
+ * channels, and a picture from GStreamer's videotestsrc. Only for tests of viewers; it is no agent.
+ *
+ * Teardown: `close` ends the connections, the sockets and the process with the picture.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import { type Clock, systemClock } from '@footlight/platform';
 import {
   type AgentControl,
   CHANNELS,
@@ -50,6 +52,8 @@ interface HostPeer {
   state: string;
   /** candidates that arrived before the answer */
   early: Candidate[];
+  /** this host's candidates until the answer is applied; null afterwards */
+  held: { candidate: string; mid: string }[] | null;
 }
 
 export class ScriptedHost {
@@ -65,41 +69,54 @@ export class ScriptedHost {
   sockets = 0;
   /** send an offer after a hello without a resumable connection */
   offers = true;
-  #server: WebSocketServer;
+  /** null: without a socket of its own */
+  readonly #server: WebSocketServer | null;
+  #say: (message: ServiceMessage) => void;
   #socket: WebSocket | null = null;
   #rtp: Socket;
   #source: ChildProcess;
+  readonly #clock: Clock;
   #seq = 0;
   #sessionId = randomUUID();
 
-  private constructor(server: WebSocketServer, rtp: Socket, source: ChildProcess) {
+  private constructor(
+    server: WebSocketServer | null,
+    say: ((message: ServiceMessage) => void) | null,
+    { rtp, source }: { rtp: Socket; source: ChildProcess },
+    clock: Clock,
+  ) {
+    this.#clock = clock;
     this.#server = server;
+    this.#say = say ?? ((message) => this.#socket?.send(encodeServiceFrame(message)));
     this.#rtp = rtp;
     this.#source = source;
-    server.on('connection', (socket) => this.#greet(socket));
+    server?.on('connection', (socket) => this.#greet(socket));
     rtp.on('message', (packet) => {
       packet.writeUInt32BE(SSRC, 8);
       for (const { track } of this.peers) sendWhileOpen(track, packet);
     });
   }
 
-  static async start(): Promise<ScriptedHost> {
+  /** @param clock of the host's answers to pings */
+  static async start(clock: Clock = systemClock): Promise<ScriptedHost> {
     const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false });
     await once(server, 'listening');
-    const rtp = createSocket('udp4');
-    rtp.bind(0, '127.0.0.1');
-    await once(rtp, 'listening');
-    const pipeline =
-      `videotestsrc is-live=true pattern=red ! video/x-raw,width=${WIDTH},height=${HEIGHT},framerate=${FPS}/1 ! ` +
-      `openh264enc gop-size=30 ! h264parse config-interval=-1 ! rtph264pay pt=${PAYLOAD_TYPE} mtu=1200 ! ` +
-      `udpsink host=127.0.0.1 port=${rtp.address().port} sync=false`;
-    const source = spawn('gst-launch-1.0', ['-q', ...pipeline.split(' ')], { stdio: 'ignore' });
-    source.on('error', () => undefined);
-    return new ScriptedHost(server, rtp, source);
+    return new ScriptedHost(server, null, await startPicture(), clock);
+  }
+
+  /**
+   * A host without a socket of its own.
+   * @param say takes what the host says; `hear` gives it what a viewer says
+   */
+  static async speaking(
+    say: (message: ServiceMessage) => void,
+    clock: Clock = systemClock,
+  ): Promise<ScriptedHost> {
+    return new ScriptedHost(null, say, await startPicture(), clock);
   }
 
   get url(): string {
-    const address = this.#server.address();
+    const address = this.#server?.address() ?? null;
     if (address === null || typeof address === 'string') throw new Error('not listening');
     return `ws://127.0.0.1:${address.port}/v1/signal`;
   }
@@ -109,7 +126,7 @@ export class ScriptedHost {
   }
 
   say(message: ServiceMessage): void {
-    this.#socket?.send(encodeServiceFrame(message));
+    this.#say(message);
   }
 
   /** Closes the signaling socket; media continues. */
@@ -137,13 +154,17 @@ export class ScriptedHost {
       mic: this.takesMicrophone ? this.#addMicrophone(connection) : null,
       state: 'new',
       early: [],
+      held: [],
       channels: this.#channels(connection),
     };
     this.peers.push(peer);
     connection.onLocalDescription((sdp) => this.say({ type: 'offer', pc_id: pcId, sdp, reason }));
-    connection.onLocalCandidate((candidate, mid) =>
-      this.say({ type: 'candidate', pc_id: pcId, candidate, mid }),
-    );
+    // libdatachannel starts ICE before it stores the answer's fingerprint. A viewer that connects in between, on a busy
+    // machine, ends as "unknown CA"; without candidates it cannot connect yet.
+    connection.onLocalCandidate((candidate, mid) => {
+      if (peer.held === null) this.say({ type: 'candidate', pc_id: pcId, candidate, mid });
+      else peer.held.push({ candidate, mid });
+    });
     connection.onStateChange((state) => {
       peer.state = state;
     });
@@ -167,8 +188,8 @@ export class ScriptedHost {
 
   async close(): Promise<void> {
     for (const peer of this.peers) peer.connection.close();
-    for (const socket of this.#server.clients) socket.terminate();
-    this.#server.close();
+    for (const socket of this.#server?.clients ?? []) socket.terminate();
+    this.#server?.close();
     this.#rtp.close();
     if (this.#source.exitCode === null) {
       const ended = once(this.#source, 'exit');
@@ -182,11 +203,12 @@ export class ScriptedHost {
     this.sockets += 1;
     socket.on('message', (data) => {
       const parsed = parseBrowserFrame(String(data));
-      if (parsed.kind === 'message') this.#hear(parsed.message);
+      if (parsed.kind === 'message') this.hear(parsed.message);
     });
   }
 
-  #hear(message: BrowserMessage): void {
+  /** Takes a message of the viewer. */
+  hear(message: BrowserMessage): void {
     this.heard.push(message);
     switch (message.type) {
       case 'hello': {
@@ -200,8 +222,11 @@ export class ScriptedHost {
       }
       case 'answer': {
         const peer = this.peers.find((item) => item.pcId === message.pc_id);
-        peer?.connection.setRemoteDescription(message.sdp, 'answer');
-        for (const early of peer?.early.splice(0) ?? []) if (peer !== undefined) addCandidate(peer, early);
+        if (peer === undefined) return;
+        peer.connection.setRemoteDescription(message.sdp, 'answer');
+        for (const early of peer.early.splice(0)) addCandidate(peer, early);
+        for (const held of peer.held ?? []) this.say({ type: 'candidate', pc_id: peer.pcId, ...held });
+        peer.held = null;
         return;
       }
       case 'candidate': {
@@ -265,7 +290,7 @@ export class ScriptedHost {
     this.inputs.push(decoded.message);
     if (decoded.message.kind !== 'ping') return;
     const { client_ms, seq } = decoded.message;
-    const now = performance.timeOrigin + performance.now();
+    const now = this.#clock.nowMs();
     this.#seq += 1;
     const pong = {
       kind: 'pong',
@@ -278,6 +303,20 @@ export class ScriptedHost {
     } as const;
     sendWhileOpen(channel, encodeInput(pong));
   }
+}
+
+/** A red picture as RTP packets on a socket of this process, from a process of GStreamer. */
+async function startPicture(): Promise<{ rtp: Socket; source: ChildProcess }> {
+  const rtp = createSocket('udp4');
+  rtp.bind(0, '127.0.0.1');
+  await once(rtp, 'listening');
+  const pipeline =
+    `videotestsrc is-live=true pattern=red ! video/x-raw,width=${WIDTH},height=${HEIGHT},framerate=${FPS}/1 ! ` +
+    `openh264enc gop-size=30 ! h264parse config-interval=-1 ! rtph264pay pt=${PAYLOAD_TYPE} mtu=1200 ! ` +
+    `udpsink host=127.0.0.1 port=${rtp.address().port} sync=false`;
+  const source = spawn('gst-launch-1.0', ['-q', ...pipeline.split(' ')], { stdio: 'ignore' });
+  source.on('error', () => undefined);
+  return { rtp, source };
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Counts and optionally decodes the video of one viewer over all its connections. */
-
+import type { Clock } from '@footlight/platform';
 import { type Picture, PictureDecoder } from './decoder.ts';
 import { type AccessUnit, type NalCodec, NalDepacketizer } from './nal-units.ts';
 import { parseRtp, Reorder } from './rtp.ts';
@@ -31,10 +31,13 @@ export class VideoSink {
   #payloadType = -1;
   #startedAtMs: number | null = null;
   #waiting: { wants(picture: Picture): boolean; take(picture: Picture): void }[] = [];
+  #awaited: { frames: number; resolve(): void }[] = [];
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
   #onDamaged: () => void;
 
   /** @param onDamaged called to request a keyframe, because later pictures cannot be decoded */
-  constructor(onDamaged: () => void) {
+  constructor(clock: Pick<Clock, 'monotonicMs'>, onDamaged: () => void) {
+    this.#clock = clock;
     this.#onDamaged = onDamaged;
   }
 
@@ -61,6 +64,12 @@ export class VideoSink {
     return new Promise((resolve) => this.#waiting.push({ wants, take: resolve }));
   }
 
+  /** Resolves when this many frames have arrived since the start. The caller sets the deadline. */
+  reached(frames: number): Promise<void> {
+    if (this.counters.frames >= frames) return Promise.resolve();
+    return new Promise((resolve) => this.#awaited.push({ frames, resolve }));
+  }
+
   push(bytes: Buffer): void {
     const packet = parseRtp(bytes);
     if (packet === null || packet.payloadType !== this.#payloadType) return;
@@ -82,11 +91,12 @@ export class VideoSink {
 
   async close(): Promise<void> {
     this.#waiting = [];
+    this.#awaited = [];
     await this.#decoder?.close();
   }
 
   #take(unit: AccessUnit): void {
-    const nowMs = performance.now();
+    const nowMs = this.#clock.monotonicMs();
     this.#startedAtMs ??= nowMs;
     const second = Math.floor((nowMs - this.#startedAtMs) / 1000);
     if (second < MAX_SECONDS) {
@@ -94,6 +104,9 @@ export class VideoSink {
       this.perSecond[second] = (this.perSecond[second] ?? 0) + 1;
     }
     this.counters.frames += 1;
+    const due = this.#awaited.filter(({ frames }) => frames <= this.counters.frames);
+    this.#awaited = this.#awaited.filter((one) => !due.includes(one));
+    for (const { resolve } of due) resolve();
     if (unit.keyframe) this.counters.keyframes += 1;
     this.#decoder?.push(unit.data);
   }

@@ -1,4 +1,5 @@
 /** Keyboard and pointer input of the fake viewer. Numbers every message as a page does. */
+import type { Clock, Random } from '@footlight/platform';
 import {
   CHANNELS,
   type ChannelName,
@@ -14,6 +15,8 @@ type WithoutStamp<M> = M extends unknown ? Omit<M, 'seq' | 't'> : never;
 
 export interface Wires {
   send(channel: ChannelName, data: Uint8Array | string): boolean;
+  clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
+  random: Pick<Random, 'number'>;
 }
 
 export class ViewerInput {
@@ -34,7 +37,7 @@ export class ViewerInput {
   /** @returns the message's seq, or 0 when no channel is open */
   send(message: WithoutStamp<ViewerMessage>, channel: 'input' | 'motion' = 'input'): number {
     const seq = channel === 'input' ? ++this.inputSeq : ++this.motionSeq;
-    const t = Math.floor(performance.now()) >>> 0;
+    const t = Math.floor(this.#wires.clock.monotonicMs()) >>> 0;
     return this.#wires.send(channel, encodeInput({ ...message, seq, t } as ViewerMessage)) ? seq : 0;
   }
 
@@ -82,7 +85,7 @@ export class ViewerInput {
   }
 
   ping(): number {
-    return this.send({ kind: 'ping', client_ms: performance.timeOrigin + performance.now() }, 'motion');
+    return this.send({ kind: 'ping', client_ms: this.#wires.clock.nowMs() }, 'motion');
   }
 
   control(message: ViewerControl): boolean {
@@ -90,12 +93,13 @@ export class ViewerInput {
   }
 
   /** Sends random bytes on a channel, within its message size. */
-  garbage(channel: ChannelName, messages: number, random: () => number = Math.random): void {
+  garbage(channel: ChannelName, messages: number): void {
+    const { random } = this.#wires;
     for (let count = 0; count < messages; count += 1) {
-      const length = 1 + Math.floor(random() * Math.min(64, CHANNELS[channel].maxMessageBytes - 1));
+      const length = 1 + Math.floor(random.number() * Math.min(64, CHANNELS[channel].maxMessageBytes - 1));
       this.#wires.send(
         channel,
-        Uint8Array.from({ length }, () => Math.floor(random() * 256)),
+        Uint8Array.from({ length }, () => Math.floor(random.number() * 256)),
       );
     }
   }

@@ -71,8 +71,13 @@ function isSessionUser(uid: string): boolean {
 export function hostTraces(agentPid: number, agentDirectory: string): HostTraces {
   return {
     processes: descendants(agentPid)
-      // The command of the prepared network contains the agent's pid.
-      .map(([, command]) => command.replace(/\/proc\/\d+\//, '/proc/self/'))
+      // The command of the prepared network contains the agent's pid, and the ports of that network, which another
+      // network has after a session took the prepared one.
+      .map(([, command]) =>
+        command
+          .replace(/\/proc\/\d+\//, '/proc/self/')
+          .replaceAll(/(?<=udp masquerade to :)\d+-\d+/g, 'PORTS'),
+      )
       .sort(),
     displays: [
       ...names('/tmp/.X11-unix').map((name) => `/tmp/.X11-unix/${name}`),

@@ -2,11 +2,12 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { systemClock } from '@footlight/platform';
 
 const START_LIMIT_MS = 20_000;
 
 /** Result of a command on the other machine. */
-export interface Outcome {
+export interface CommandOutcome {
   code: number;
   /** stdout and stderr together. */
   output: string;
@@ -89,19 +90,19 @@ export class OtherMachine {
   }
 
   /** Runs a command line in a shell. @throws Error with the output so far when the time limit passes */
-  run(line: string, limitMs = START_LIMIT_MS): Promise<Outcome> {
+  run(line: string, limitMs = START_LIMIT_MS): Promise<CommandOutcome> {
     const end = `__end_${randomBytes(6).toString('hex')}__`;
     const from = this.#output.length;
     const pattern = new RegExp(`${end} (\\d+)\n`);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const timer = systemClock.setTimeout(() => {
         this.#waiting = null;
         reject(new Error(`'${line}' did not end within ${limitMs} ms:\n${this.#output.slice(from)}`));
       }, limitMs);
       this.#waiting = () => {
         const match = pattern.exec(this.#output.slice(from));
         if (match === null) return;
-        clearTimeout(timer);
+        timer.cancel();
         this.#waiting = null;
         resolve({ code: Number(match[1]), output: this.#output.slice(from, from + match.index) });
       };

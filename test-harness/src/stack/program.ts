@@ -3,6 +3,7 @@ import { createWriteStream, readFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { delay, systemClock } from '@footlight/platform';
 
 /** Root of this checkout. */
 export const repositoryRoot = fileURLToPath(new URL('../../..', import.meta.url));
@@ -90,6 +91,9 @@ export async function freePort(): Promise<number> {
   });
 }
 
+/** Between two looks at a program, which is a process of its own and tells nothing. */
+const POLL_MS = 25;
+
 /**
  * Polls `probe` until the value is not null or undefined.
  * @throws Error with `what` and the last error after `limitMs`
@@ -99,18 +103,34 @@ export async function eventually<T>(
   limitMs: number,
   probe: () => Promise<T | null | undefined> | T | null | undefined,
 ): Promise<T> {
-  const deadline = performance.now() + limitMs;
+  const deadline = systemClock.monotonicMs() + limitMs;
   let lastError: unknown;
-  while (performance.now() < deadline) {
+  while (systemClock.monotonicMs() < deadline) {
     try {
       const answer = await probe();
       if (answer !== null && answer !== undefined) return answer;
     } catch (error) {
       lastError = error;
     }
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    await delay(systemClock, POLL_MS);
   }
   throw new Error(
     `${what}: not within ${limitMs} ms${lastError ? `; last error: ${String(lastError)}` : ''}`,
   );
+}
+
+/**
+ * Polls `look` until its answer, as JSON, has stayed the same for `restMs`.
+ * @throws Error with `what` after `limitMs`
+ */
+export async function atRest<T>(what: string, limitMs: number, look: () => T, restMs = 1_000): Promise<T> {
+  let former = '';
+  let sinceMs = systemClock.monotonicMs();
+  return eventually(what, limitMs, () => {
+    const seen = look();
+    const text = JSON.stringify(seen);
+    if (text !== former) sinceMs = systemClock.monotonicMs();
+    former = text;
+    return systemClock.monotonicMs() - sinceMs >= restMs ? seen : null;
+  });
 }

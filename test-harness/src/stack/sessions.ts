@@ -1,6 +1,8 @@
+import { isTerminal } from '@footlight/protocol';
 import { FakeViewer, type FakeViewerOptions, type ViewerAccess } from '../fake-viewer/index.ts';
+import type { ApiAnswer } from './api-client.ts';
 import { eventually } from './program.ts';
-import { type ApiAnswer, diagnosticsApp, type Stack, startStack } from './stack.ts';
+import { diagnosticsApp, type Stack, startStack } from './stack.ts';
 
 /** Small picture with little work for renderer and encoder. */
 const SMALL = { width: 320, height: 240, fps: 30 };
@@ -106,7 +108,7 @@ export class PersonSessions {
     const over = await eventually(`${detail}`, limitMs, async () => {
       const session = await this.read(id);
       if (session.state_detail === detail) return { session: null };
-      return isOver(session) ? { session } : null;
+      return isTerminal(session.state) ? { session } : null;
     });
     if (over.session) throw new Error(`the session ended: ${JSON.stringify(over.session)}`);
   }
@@ -116,7 +118,7 @@ export class PersonSessions {
   ended(id: string, limitMs = 30_000): Promise<any> {
     return eventually('the session is over', limitMs, async () => {
       const session = await this.read(id);
-      return isOver(session) ? session : null;
+      return isTerminal(session.state) ? session : null;
     });
   }
 
@@ -128,8 +130,4 @@ export class PersonSessions {
   async close(): Promise<void> {
     await Promise.all(this.#viewers.map((viewer) => viewer.close()));
   }
-}
-
-function isOver(session: { state: string }): boolean {
-  return session.state === 'stopped' || session.state === 'failed';
 }

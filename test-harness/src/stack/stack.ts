@@ -12,7 +12,7 @@ import {
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { fetch, Agent as HttpAgent } from 'undici';
+import { type ApiAnswer, type ApiCall, ApiClient } from './api-client.ts';
 import { eventually, freePort, type Program, repositoryRoot, startProgram } from './program.ts';
 
 export interface StackOptions {
@@ -29,12 +29,6 @@ export interface StackOptions {
   readonly apps?: readonly object[];
 }
 
-export interface ApiAnswer {
-  readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read the server's actual response
-  readonly body: any;
-}
-
 /** Control plane and agent on this machine, with separate ports and directories. */
 export interface Stack {
   readonly directory: string;
@@ -48,11 +42,7 @@ export interface Stack {
   startControl(): Promise<void>;
   startAgent(): Promise<void>;
   /** Calls the API over HTTPS without verifying the certificate. */
-  call(
-    method: string,
-    path: string,
-    options?: { token?: string; body?: unknown; headers?: Record<string, string> },
-  ): Promise<ApiAnswer>;
+  call(method: string, path: string, options?: ApiCall): Promise<ApiAnswer>;
   /** Claims the instance and signs in as its first administrator. */
   claim(): Promise<{ token: string; email: string; username: string; password: string }>;
   stop(): Promise<void>;
@@ -139,7 +129,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const httpUrl = `http://127.0.0.1:${httpPort}`;
   const httpsUrl = `https://127.0.0.1:${httpsPort}`;
   const healthUrl = `http://127.0.0.1:${healthPort}/health`;
-  const dispatcher = new HttpAgent({ connect: { rejectUnauthorized: false } });
+  const api = new ApiClient(httpsUrl);
 
   const startControl = async (): Promise<Program> => {
     const program = startProgram('control-plane', [], controlEnv, path.join(directory, 'control-plane.log'));
@@ -185,20 +175,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     async startAgent() {
       stack.agent = await startAgent();
     },
-    async call(method, url, { token, body, headers } = {}) {
-      const answer = await fetch(`${httpsUrl}${url}`, {
-        method,
-        dispatcher,
-        headers: {
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const text = await answer.text();
-      return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
-    },
+    call: (method, path, options) => api.call(method, path, options),
     async claim() {
       const answer = await stack.call('POST', '/v1/setup/claim', {
         body: ADMIN,
@@ -217,7 +194,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     async stop() {
       await stack.agent.kill('SIGTERM');
       await stack.control.kill('SIGTERM');
-      await dispatcher.close();
+      await api.close();
       unmountBelow(directory);
       rmSync(directory, { recursive: true, force: true });
     },

@@ -1,0 +1,47 @@
+/** Pictures of fake hosts: each session that a viewer watches gets a test picture and the data channels of a host. */
+import type { ControlSignaling } from '@footlight/protocol/agent';
+import type { BrowserMessage, ServiceMessage } from '@footlight/protocol/signal';
+import type { FakeAgent } from '../fake-agent/index.ts';
+import { ScriptedHost } from '../fake-viewer/scripted-host.ts';
+
+interface Watched {
+  host: Promise<ScriptedHost>;
+  /** Number of the viewer's socket. */
+  conn: number;
+}
+
+/**
+ * Bounded by the sessions of the fake hosts.
+ *
+ * Teardown: `close` ends all pictures; a session's picture stays until then, so that its viewer may come back.
+ */
+export class Pictures {
+  readonly #watched = new Map<string, Watched>();
+
+  /** Takes a signaling message for the agent. Messages of one session are handled in order. */
+  async hear({ session_id, conn, msg }: ControlSignaling, agent: FakeAgent): Promise<void> {
+    const watched = this.#watched.get(session_id) ?? this.#start(session_id, conn, agent);
+    const host = await watched.host;
+    if (msg.type === 'attach') {
+      watched.conn = conn;
+      host.hear(msg.hello);
+    } else if (msg.type !== 'detach') host.hear(msg as BrowserMessage);
+  }
+
+  async close(): Promise<void> {
+    const hosts = [...this.#watched.values()].map(({ host }) => host);
+    this.#watched.clear();
+    await Promise.all(hosts.map(async (host) => (await host).close()));
+  }
+
+  #start(sessionId: string, conn: number, agent: FakeAgent): Watched {
+    const say = (message: ServiceMessage) => {
+      // The control plane says `ready` itself.
+      if (message.type === 'offer' || message.type === 'candidate' || message.type === 'resumed')
+        agent.signal(sessionId, watched.conn, message);
+    };
+    const watched: Watched = { host: ScriptedHost.speaking(say), conn };
+    this.#watched.set(sessionId, watched);
+    return watched;
+  }
+}
