@@ -113,6 +113,7 @@ function layOut(stage) {
     if (/\.(js|mjs|sh)$/.test(name)) link(path.join(agent, 'dist', name), 'node-agent', 'dist', name);
   }
   link(path.join(root, 'scripts/bring-up/supervise.mjs'), 'supervisor', 'supervise.mjs');
+  link(path.join(root, 'scripts/bring-up/log-file.mjs'), 'supervisor', 'log-file.mjs');
   link(path.join(root, 'scripts/bring-up/supervise-agent.mjs'), 'supervisor', 'supervise-agent.mjs');
   for (const [name, folder] of modulesBelow(agent)) link(folder, 'node-agent', 'node_modules', name);
 }

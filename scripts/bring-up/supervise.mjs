@@ -1,7 +1,7 @@
 // Keeps the two halves running: starts a program again after every exit, as a service manager would, and ends both in order.
 import { spawn } from 'node:child_process';
-import { createWriteStream, existsSync, readFileSync, renameSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { LogFile } from './log-file.mjs';
 
 /**
  * @typedef {object} Program
@@ -29,10 +29,24 @@ const MISSED_ANSWERS = 6;
 const MISSED_AT_START = 36;
 
 /**
+ * Timers. Tests pass their own.
+ * @typedef {{setTimeout(run: () => void, delayMs: number): {cancel(): void}}} Clock
+ */
+
+/** @type {Clock} */
+const systemClock = {
+  setTimeout(run, delayMs) {
+    const timer = setTimeout(run, delayMs);
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
+/**
  * @param {Program} program
  * @param {(line: string) => void} say
+ * @param {Clock} [clock]
  */
-export function supervise(program, say) {
+export function supervise(program, say, clock = systemClock) {
   let restartMs = FIRST_RESTART_MS;
   let stopping = false;
   let restarting = false;
@@ -40,8 +54,10 @@ export function supervise(program, say) {
   let hasAnswered = false;
   /** @type {import('node:child_process').ChildProcess | null} */
   let child = null;
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer;
+  /** @type {{cancel(): void} | null} */
+  let nextStart = null;
+  /** Ends the period in which its health is asked. */
+  let endPeriod = () => {};
   /** @type {(exit: {code: number | null, signal: string | null}) => void} */
   let firstExit = () => {};
   const exitedOnce = new Promise((resolve) => {
@@ -53,8 +69,7 @@ export function supervise(program, say) {
     ended = () => resolve(undefined);
   });
 
-  if (existsSync(program.logFile)) renameSync(program.logFile, `${program.logFile}.previous`);
-  const log = createWriteStream(program.logFile, { flags: 'a', mode: 0o600 });
+  const log = new LogFile(program.logFile);
 
   /**
    * Ends a program that hangs. It counts answers and not time: a machine that slept has missed none.
@@ -65,14 +80,21 @@ export function supervise(program, say) {
     missedAnswers = 0;
     hasAnswered = false;
     const limit = () => (hasAnswered ? MISSED_ANSWERS : MISSED_AT_START);
+    const isOver = () => child !== running || stopping;
     while (missedAnswers < limit()) {
-      const [answered] = await Promise.all([
-        answers(url, everyMs),
-        sleep(everyMs, undefined, { ref: false }),
-      ]);
-      if (child !== running || stopping) return;
+      const period = new AbortController();
+      const end = new Promise((resolve) => period.signal.addEventListener('abort', resolve));
+      const timer = clock.setTimeout(() => period.abort(), everyMs);
+      endPeriod = () => {
+        timer.cancel();
+        period.abort();
+      };
+      const answered = await answers(url, period.signal);
+      if (isOver()) return;
       missedAnswers = answered ? 0 : missedAnswers + 1;
       hasAnswered ||= answered;
+      await end;
+      if (isOver()) return;
     }
     say(`The ${program.name} has not answered for ${(limit() * everyMs) / 1000} s; it is ended.`);
     // Its whole group: a program that is stopped does not hear that its wrapper is gone.
@@ -81,15 +103,16 @@ export function supervise(program, say) {
 
   const start = () => {
     const startedAt = performance.now();
-    // Should this script be killed outright, the kernel tells the program to stop as well.
-    child = spawn('setpriv', ['--pdeathsig', 'TERM', '--', ...program.command], {
+    // Should this script be killed outright, the kernel tells the program to stop as well. No core files: they hold
+    // secrets and what people typed, and a handler of cores may let the next session's user read them.
+    const prefix = ['--pdeathsig', 'TERM', '--', 'prlimit', '--core=0', '--'];
+    child = spawn('setpriv', [...prefix, ...program.command], {
       env: program.env,
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
     if (program.health) void watch(child, program.health);
-    child.stdout?.pipe(log, { end: false });
-    child.stderr?.pipe(log, { end: false });
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => log.write(chunk));
     child.once('error', (error) => {
       child = null;
       say(`The ${program.name} cannot start: ${error.message}`);
@@ -97,9 +120,10 @@ export function supervise(program, say) {
     });
     child.once('exit', (code, signal) => {
       child = null;
+      endPeriod();
       firstExit({ code, signal });
       if (stopping) {
-        log.end();
+        log.close();
         ended();
         return;
       }
@@ -110,7 +134,7 @@ export function supervise(program, say) {
       }
       if (performance.now() - startedAt > GOOD_START_MS) restartMs = FIRST_RESTART_MS;
       say(`The ${program.name} stopped (${signal ?? `exit ${code}`}); starting it again.`);
-      timer = setTimeout(start, restartMs);
+      nextStart = clock.setTimeout(start, restartMs);
       restartMs = Math.min(restartMs * 2, LONGEST_RESTART_MS);
     });
   };
@@ -132,24 +156,24 @@ export function supervise(program, say) {
       if (stopping || restarting) return;
       restartMs = FIRST_RESTART_MS;
       if (child === null) {
-        clearTimeout(timer);
+        nextStart?.cancel();
         start();
         return;
       }
       restarting = true;
       const running = child;
       const gone = new Promise((resolve) => running.once('exit', resolve));
-      await endWithin(running, gone, limitMs);
+      await endWithin(running, gone, limitMs, clock);
     },
     /** Tells the program to stop and waits; after the limit it is killed. @param {number} limitMs */
     async stop(limitMs) {
       stopping = true;
-      clearTimeout(timer);
+      nextStart?.cancel();
       if (child === null) {
-        log.end();
+        log.close();
         return;
       }
-      await endWithin(child, end, limitMs);
+      await endWithin(child, end, limitMs, clock);
     },
     /** The last lines it wrote, for a person who has to find out why it did not start. */
     lastLines() {
@@ -163,21 +187,19 @@ export function supervise(program, say) {
  * @param {import('node:child_process').ChildProcess} running
  * @param {Promise<unknown>} gone
  * @param {number} limitMs
+ * @param {Clock} clock
  */
-async function endWithin(running, gone, limitMs) {
+async function endWithin(running, gone, limitMs, clock) {
   running.kill('SIGTERM');
-  const limit = setTimeout(() => running.kill('SIGKILL'), limitMs);
+  const limit = clock.setTimeout(() => running.kill('SIGKILL'), limitMs);
   await gone;
-  clearTimeout(limit);
+  limit.cancel();
 }
 
-/** @param {string} url @param {number} limitMs */
-async function answers(url, limitMs) {
+/** @param {string} url @param {AbortSignal} tooLate */
+async function answers(url, tooLate) {
   try {
-    const answer = await fetch(url, {
-      headers: { connection: 'close' },
-      signal: AbortSignal.timeout(limitMs),
-    });
+    const answer = await fetch(url, { headers: { connection: 'close' }, signal: tooLate });
     await answer.arrayBuffer();
     return true;
   } catch {

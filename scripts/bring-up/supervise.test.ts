@@ -1,8 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ManualClock } from '../../packages/platform/src/testing/index.ts';
+import { LogFile } from './log-file.mjs';
 import { supervise } from './supervise.mjs';
 
 /** Answers on its health address, and writes its process id once it does. */
@@ -11,11 +13,19 @@ const server = require('node:http').createServer((request, response) => response
 server.listen(Number(process.env.PORT), '127.0.0.1', () => console.log(process.pid));
 `;
 
+/** How often the health of the program is asked. */
+const EVERY_MS = 200;
+/** For what other processes do; a busy machine needs several seconds to start one. */
+const patience = { timeout: 25_000 };
+
 let directory: string;
 let said: string[];
+/** Answers come in real time, limits pass only when a test moves the clock. */
+let clock: ManualClock;
 let program: ReturnType<typeof supervise>;
 
 beforeEach(async () => {
+  clock = new ManualClock();
   directory = mkdtempSync(path.join(tmpdir(), 'footlight-supervise-'));
   said = [];
   const port = await freePort();
@@ -27,14 +37,18 @@ beforeEach(async () => {
       command: [process.execPath, file],
       logFile: path.join(directory, 'log'),
       env: { ...process.env, PORT: String(port) },
-      health: { url: `http://127.0.0.1:${port}/health`, everyMs: 200 },
+      health: { url: `http://127.0.0.1:${port}/health`, everyMs: EVERY_MS },
     },
     (line) => said.push(line),
+    clock,
   );
 });
 
 afterEach(async () => {
-  await program.stop(1_000);
+  const stopped = program.stop(1_000);
+  // One that a failed test left stopped ends by this limit only.
+  clock.advance(1_000);
+  await stopped;
   rmSync(directory, { recursive: true, force: true });
 });
 
@@ -52,33 +66,91 @@ function starts(): number[] {
   return readFileSync(path.join(directory, 'log'), 'utf8').trim().split('\n').filter(Boolean).map(Number);
 }
 
+/** The process id of the program, which has answered once. */
+async function firstStart(): Promise<number> {
+  await expect.poll(() => starts().length, patience).toBe(1);
+  // The first question may have come before the program listened. A second one in flight would be missed later.
+  await expect.poll(() => program.hasAnswered || program.missedAnswers > 0, patience).toBe(true);
+  if (!program.hasAnswered) clock.advance(EVERY_MS);
+  await expect.poll(() => program.hasAnswered, patience).toBe(true);
+  const [pid = 0] = starts();
+  return pid;
+}
+
+/** Stops the process until it has missed so many answers in a row. */
+async function standsStill(pid: number, answers: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), patience).toMatch(/^\d+ \(.*\) T /);
+  // The period with the last answer ends; the next question gets none.
+  await clock.pass(EVERY_MS);
+  for (let missed = 1; missed <= answers; missed++) {
+    await clock.pass(EVERY_MS);
+    await expect.poll(() => program.missedAnswers, patience).toBe(missed);
+  }
+}
+
+test('the program and what it starts can write no core file', async () => {
+  const limits = readFileSync(`/proc/${await firstStart()}/limits`, 'utf8');
+  expect(limits).toMatch(/^Max core file size +0 +0 /m);
+});
+
 test('a program that hangs is ended and started again', async () => {
-  await expect.poll(() => program.hasAnswered, { timeout: 10_000 }).toBe(true);
-  const [first = 0] = starts();
-  process.kill(first, 'SIGSTOP');
-  await expect.poll(() => starts().length, { timeout: 10_000 }).toBe(2);
+  const first = await firstStart();
+  await standsStill(first, 6);
+  await expect.poll(() => said.length, patience).toBe(2);
+  clock.advance(250);
+  await expect.poll(() => starts().length, patience).toBe(2);
   expect(said).toEqual([
     'The program has not answered for 1.2 s; it is ended.',
     'The program stopped (SIGKILL); starting it again.',
   ]);
   expect(() => process.kill(first, 0)).toThrow('ESRCH');
-}, 30_000);
+}, 60_000);
 
-test('one that stands still for a moment goes on', async () => {
-  await expect.poll(() => program.hasAnswered, { timeout: 10_000 }).toBe(true);
-  const [first = 0] = starts();
-  process.kill(first, 'SIGSTOP');
-  await expect.poll(() => program.missedAnswers, { timeout: 10_000 }).toBe(2);
+test('a program that stands still for a moment goes on', async () => {
+  const first = await firstStart();
+  await standsStill(first, 2);
   process.kill(first, 'SIGCONT');
-  await expect.poll(() => program.missedAnswers, { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => program.missedAnswers, patience).toBe(0);
   expect([starts(), said]).toEqual([[first], []]);
-}, 30_000);
+}, 60_000);
 
 test('a restart ends the program and starts it again, without a word about an end', async () => {
-  await expect.poll(() => program.hasAnswered, { timeout: 10_000 }).toBe(true);
-  const [first = 0] = starts();
+  const first = await firstStart();
   await program.restart(1_000);
-  await expect.poll(() => starts().length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => starts().length, patience).toBe(2);
   expect(() => process.kill(first, 0)).toThrow('ESRCH');
   expect(said).toEqual([]);
+}, 60_000);
+
+test('a log that cannot be written ends neither the program nor its supervisor', async () => {
+  const written = path.join(directory, 'written');
+  // Each text is larger than a pipe: it is written only when the supervisor reads.
+  const script = `let count = 0; const write = () => process.stdout.write('x'.repeat(100_000), () => { require('node:fs').writeFileSync(process.argv[1], String(++count)); write(); }); write();`;
+  const other = supervise(
+    {
+      name: 'program',
+      command: [process.execPath, '-e', script, written],
+      logFile: path.join(directory, 'missing', 'log'),
+      env: process.env,
+    },
+    (line) => said.push(line),
+  );
+  try {
+    const texts = () => (existsSync(written) ? Number(readFileSync(written, 'utf8')) : 0);
+    await expect.poll(texts, patience).toBeGreaterThan(50);
+  } finally {
+    await other.stop(1_000);
+  }
+  expect(said).toEqual([]);
+}, 60_000);
+
+test('a log has two files of a bounded size', () => {
+  const file = path.join(directory, 'long');
+  const log = new LogFile(file, 1_000);
+  for (let count = 0; count < 500; count++) log.write(Buffer.from(`${String(count).padStart(99)}\n`));
+  log.close();
+  const [now, before] = [readFileSync(file, 'utf8'), readFileSync(`${file}.previous`, 'utf8')];
+  expect([now.length, before.length]).toEqual([1_000, 1_000]);
+  expect(now.trimEnd().split('\n').at(-1)?.trim()).toBe('499');
 });

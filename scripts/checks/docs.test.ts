@@ -1,19 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
+import { below, read, root } from './modules.ts';
 
 const pages = ['README.md', 'CONTRIBUTING.md', ...below('docs').filter((file) => file.endsWith('.md'))];
-
-function below(folder: string): string[] {
-  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    const file = path.join(folder, entry.name);
-    return entry.isDirectory() ? below(file) : [file];
-  });
-}
 
 /** Names in the first column of a page's tables. */
 function documented(page: string): Set<string> {
@@ -32,10 +22,12 @@ describe('the documentation lists exactly the variables that the programs read',
 
   test('of the node agent', () => {
     const known = names(read('node-agent/src/config/environment.ts'), /'(SERVICE_[A-Z0-9_]+)'/g);
-    const knobs = read('protocol/src/agent/knobs.ts');
+    const table = read('protocol/src/agent/host-settings.ts');
     const settings = [
-      ...[...names(knobs, /\b(?:knob|choice)\('([a-z0-9_]+)'/g)].map((key) => `SERVICE_${key.toUpperCase()}`),
-      ...names(knobs, /env_var: '(SERVICE_[A-Z0-9_]+)'/g),
+      ...[...names(table, /\b(?:setting|choice)\('([a-z0-9_]+)'/g)].map(
+        (key) => `SERVICE_${key.toUpperCase()}`,
+      ),
+      ...names(table, /env_var: '(SERVICE_[A-Z0-9_]+)'/g),
     ];
     const given = documented('docs/hosts.md');
     for (const name of known) expect(given).toContain(name);
@@ -71,7 +63,7 @@ function sourceFolders(): string[] {
     'protocol/src',
     'control-plane/src',
     'node-agent/src',
-    'packages',
+    ...readdirSync(path.join(root, 'packages')).map((name) => `packages/${name}/src`),
     'test-harness',
     'scripts',
   ];
@@ -80,10 +72,36 @@ function sourceFolders(): string[] {
   return [...folders].filter((folder) => !/(^|\/)(node_modules|dist|testing|test|build)(\/|$)/.test(folder));
 }
 
-test('the map in docs/design.md names every folder of source files', () => {
+/** Folders that the map in docs/design.md names, as paths: a line is named below the less indented line before it. */
+function mappedFolders(map: string): Set<string> {
+  const folders = new Set<string>();
+  const above: string[] = [];
+  for (const [, indent = '', names = ''] of map.matchAll(/^( *)([\w/-]+(?:, [\w/-]+)*) /gm)) {
+    const depth = indent.length / 2;
+    for (const name of names.split(', ')) {
+      above[depth] = name;
+      folders.add(above.slice(0, depth + 1).join('/'));
+    }
+  }
+  return folders;
+}
+
+test('a folder of the map is named below the less indented line before it', () => {
+  const map = 'protocol/src  schemas\n  agent, signal  messages\n    deep  more\nscripts  commands\n';
+  expect([...mappedFolders(map)]).toEqual([
+    'protocol/src',
+    'protocol/src/agent',
+    'protocol/src/signal',
+    'protocol/src/signal/deep',
+    'scripts',
+  ]);
+});
+
+test('the map in docs/design.md names every folder of source files, and no other', () => {
   const map = read('docs/design.md').split('## Folders')[1]?.split('```')[1] ?? '';
-  const named = new Set(map.match(/[\w-]+/g));
-  expect(sourceFolders().filter((folder) => !named.has(path.basename(folder)))).toEqual([]);
+  const named = mappedFolders(map);
+  expect(sourceFolders().filter((folder) => !named.has(folder))).toEqual([]);
+  expect([...named].filter((folder) => !existsSync(path.join(root, folder)))).toEqual([]);
 });
 
 test('no folder holds more than twenty source files', () => {

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { checkPackages } from '../lib/debian-packages.mjs';
 import { npmIsInstalled, prepare, root } from '../lib/prepare.mjs';
 import { drills } from './drills.mjs';
@@ -11,21 +12,13 @@ import { lookAround, whatIsLeft } from './leftovers.mjs';
 
 const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
 const bin = (/** @type {string} */ name) => path.join(root, 'node_modules', '.bin', name);
-const typed = [
-  'protocol',
-  'control-plane',
-  'node-agent',
-  'packages/gst',
-  'packages/platform',
-  'packages/stream-client',
-  'packages/web',
-  'test-harness',
-  'scripts',
-];
+/** Folders with a tsconfig.json; that of the root has the programs that run on Node, which share most of their types. */
+const typed = ['.', 'protocol', 'packages/stream-client', 'packages/web', 'test-harness', 'scripts'];
 
 const usage = `Usage: scripts/test                     everything
        scripts/test PATH …              the tests below these files and folders, and nothing else
        scripts/test --long [DRILL …]    what takes minutes by its nature
+       scripts/check [--fix]            types, lint and dead code, without tests
 
 A package may be named without its folder: scripts/test web.
 Drills under --long: ${drills.map((d) => d.name).join(', ')}; without a name all of them.
@@ -35,16 +28,37 @@ const total = { passed: 0, failed: 0, skipped: 0 };
 /** @type {string[]} */
 const problems = [];
 
-/** @param {string[]} command @param {NodeJS.ProcessEnv} env @returns {Promise<number>} */
-function run(command, env) {
+/**
+ * Who may have the processor. `foreground` measures time.
+ * `background` only computes. It takes what the foreground leaves (nice 10: a tenth of a busy core, so that its own time limits hold).
+ * @typedef {'foreground' | 'background'} Lane
+ */
+
+/** Output of one command that is kept, in characters: its end. */
+const KEPT_OUTPUT = 256 * 1024;
+
+/**
+ * Runs a command without showing its output; its descriptor 3 is shown (progress.mjs).
+ * @param {string[]} command @param {NodeJS.ProcessEnv} env @param {Lane} lane
+ * @returns {Promise<{code: number, output: string}>}
+ */
+function run(command, env, lane) {
   return new Promise((resolve) => {
-    const [program, ...words] = command;
-    const child = spawn(/** @type {string} */ (program), words, { cwd: root, env, stdio: 'inherit' });
+    const [program = '', ...words] = lane === 'background' ? ['nice', '-n', '10', ...command] : command;
+    const child = spawn(program, words, { cwd: root, env, stdio: ['inherit', 'pipe', 'pipe', 1] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding('utf8').on('data', (text) => {
+        output = (output + text).slice(-KEPT_OUTPUT);
+      });
     child.once('error', (error) => {
       problems.push(`${program}: ${error.message}`);
-      resolve(127);
+      resolve({ code: 127, output });
     });
-    child.once('exit', (code, signal) => resolve(code ?? (signal ? 1 : 0)));
+    // `close` comes after the last output.
+    child.once('close', (code, signal) =>
+      resolve({ code: code ?? (signal ? 1 : 0), output: stripVTControlCharacters(output) }),
+    );
   });
 }
 
@@ -52,20 +66,34 @@ function run(command, env) {
 async function check(name, commands, env) {
   const from = performance.now();
   let ok = true;
-  for (const command of commands) ok = (await run(command, env)) === 0 && ok;
+  for (const command of commands) {
+    const { code, output } = await run(command, env, 'background');
+    if (code !== 0) say(output);
+    ok = code === 0 && ok;
+  }
   total[ok ? 'passed' : 'failed']++;
   if (!ok) problems.push(name);
   say(`${ok ? 'ok    ' : 'FAILED'} ${name} (${((performance.now() - from) / 1000).toFixed(0)} s)`);
 }
 
-/** One vitest run, counted test by test. @param {string} name @param {string[]} words @param {NodeJS.ProcessEnv} env @param {string} scratch */
-async function vitest(name, words, env, scratch) {
+/** Where vitest's report of failures begins. */
+const FAILURES = /⎯+ Failed (Suites|Tests) /;
+
+/**
+ * One vitest run, counted test by test.
+ * @param {string} name @param {string[]} words @param {NodeJS.ProcessEnv} env @param {string} scratch @param {Lane} lane
+ */
+async function vitest(name, words, env, scratch, lane) {
   const from = performance.now();
+  say(`       ${name} …`);
   const report = path.join(scratch, `${name}.json`);
-  const code = await run(
-    [bin('vitest'), 'run', ...words, '--reporter=dot', '--reporter=json', `--outputFile=${report}`],
+  const reporters = ['dot', 'json', path.join(root, 'scripts/checks/progress.mjs')];
+  const { code, output } = await run(
+    [bin('vitest'), 'run', ...words, ...reporters.map((r) => `--reporter=${r}`), `--outputFile=${report}`],
     env,
+    lane,
   );
+  if (code !== 0) say(output.slice(Math.max(0, output.search(FAILURES))));
   if (!existsSync(report)) {
     total.failed++;
     problems.push(`${name}: the test runner ended with ${code} and no report`);
@@ -94,29 +122,52 @@ async function vitest(name, words, env, scratch) {
 }
 
 /**
- * Files of the first two share the modules that they load: loading them for each file took a quarter of the time.
- * Tests of hosts run one file at a time, for the users of their sessions are those of the machine; so do those with a
- * browser. All others keep two cores busy.
+ * Test runs by lane; both lanes run at the same time, and the runs of one lane one after another.
+ * Foreground: tests of hosts and those with a browser wait for pictures and for time, and leave half of two cores idle
+ * (measured: 103 % of one core over a whole run without lanes). They run one file at a time, because their sessions
+ * use the displays and users of this machine.
+ * Background: files of unit tests and of the control plane share the modules that they load. Loading them for each file
+ * took a quarter of the time. Unit tests have one worker: of several, each is started again whenever a file with a page
+ * follows one without.
+ * @type {Record<Lane, Record<string, string[]>>}
  */
 const suites = {
-  unit: ['--project', 'unit', '--maxWorkers=2', '--no-isolate'],
-  'integration of the control plane': [
-    '--project',
-    'integration',
-    '--maxWorkers=2',
-    '--no-isolate',
-    'control-plane',
-  ],
-  'integration of hosts': [
-    '--project',
-    'integration',
-    '--maxWorkers=1',
-    'node-agent',
-    'packages',
-    'test-harness',
-  ],
-  e2e: ['--project', 'e2e'],
+  foreground: {
+    'integration of hosts': ['--project', 'integration', '--maxWorkers=1', 'node-agent'],
+    'a killed control plane': ['--project', 'timed'],
+    e2e: ['--project', 'e2e'],
+  },
+  background: {
+    'integration of packages': ['--project', 'integration', '--maxWorkers=1', 'packages', 'test-harness'],
+    unit: ['--project', 'unit', '--maxWorkers=1', '--no-isolate'],
+    'integration of the control plane': [
+      '--project',
+      'integration',
+      '--maxWorkers=2',
+      '--no-isolate',
+      'control-plane',
+    ],
+  },
 };
+
+/** What needs no test run. @param {NodeJS.ProcessEnv} env @param {boolean} [fix] formats, and mends what lint can mend */
+async function checkSources(env, fix = false) {
+  await check(
+    'types',
+    typed.map((folder) => [bin('tsc'), '-p', folder]),
+    env,
+  );
+  const lint = fix ? ['check', '--write'] : ['ci', '--reporter=summary'];
+  await check('lint, format and import directions', [[bin('biome'), ...lint]], env);
+  await check('dead code', [[bin('knip')]], env);
+  // It neither reports its use nor looks for a newer version of itself.
+  const quiet = { ...env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  await check(
+    'the published contract',
+    [[bin('redocly'), 'lint', '--max-problems=1000', 'docs/openapi.json']],
+    quiet,
+  );
+}
 
 /** The file or folder that a person means. @param {string} word @returns {string | undefined} undefined: there is none */
 function pathMeant(word) {
@@ -142,12 +193,22 @@ function needsPrograms(paths) {
 /** Runs only what lies below these paths. @param {string[]} paths */
 async function runBelow(paths) {
   if (!npmIsInstalled() || needsPrograms(paths)) await prepare({ packages: checkPackages, say });
-  process.exitCode = await run([bin('vitest'), 'run', '--maxWorkers=1', ...paths], process.env);
+  const { status } = spawnSync(bin('vitest'), ['run', '--maxWorkers=1', ...paths], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  process.exitCode = status ?? 1;
 }
 
 async function main() {
   const words = process.argv.slice(2);
   if (words.includes('--help')) return say(usage);
+  if (words[0] === '--sources') {
+    if (!npmIsInstalled()) await prepare({ packages: checkPackages, say });
+    await checkSources(process.env, words.includes('--fix'));
+    process.exitCode = total.failed === 0 ? 0 : 1;
+    return;
+  }
   const long = words[0] === '--long';
   const named = long ? words.slice(1) : [];
   const places = long ? [] : words.map(pathMeant);
@@ -188,24 +249,14 @@ async function main() {
     if (long) {
       for (const drill of chosen) {
         say(`\nDrill ${drill.name}: ${drill.whole}`);
-        await vitest(drill.name, [drill.file], env, scratch);
+        await vitest(drill.name, [drill.file], env, scratch, 'foreground');
       }
     } else {
-      await check(
-        'types',
-        typed.map((folder) => [bin('tsc'), '-p', folder]),
-        env,
-      );
-      await check('lint, format and import directions', [[bin('biome'), 'ci', '--reporter=summary']], env);
-      await check('dead code', [[bin('knip')]], env);
-      // It neither reports its use nor looks for a newer version of itself.
-      const quiet = { ...env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
-      await check(
-        'the published contract',
-        [[bin('redocly'), 'lint', '--max-problems=1000', 'docs/openapi.json']],
-        quiet,
-      );
-      for (const [name, words] of Object.entries(suites)) await vitest(name, words, env, scratch);
+      const lane = async (/** @type {Lane} */ name) => {
+        for (const [suite, words] of Object.entries(suites[name]))
+          await vitest(suite, words, env, scratch, name);
+      };
+      await Promise.all([lane('foreground'), checkSources(env).then(() => lane('background'))]);
     }
     if (existsSync(deadlocks)) logged = readFileSync(deadlocks, 'utf8');
   } finally {

@@ -32,6 +32,7 @@ export const hostPackages = [
   { name: 'util-linux', why: 'confines the processes of a session' },
   { name: 'iproute2', why: 'names the program that holds a port; closes parts of an app’s network' },
   { name: 'passt', why: 'connects the network of an app with the host’s, without the host itself' },
+  { name: 'nftables', why: 'gives each app UDP ports of its own' },
   { name: 'vainfo', why: 'reads what an Intel or AMD GPU can encode' },
 ];
 

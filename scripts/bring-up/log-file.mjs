@@ -1,0 +1,58 @@
+// The log of a supervised program: what it writes now, and what it wrote before, each at most 64 MiB.
+import { closeSync, existsSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
+
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/**
+ * A log that never fails. An app may fill the disk, and viewers and apps have an agent write: neither may end the
+ * program or its supervisor, so what cannot be written is lost.
+ */
+export class LogFile {
+  #path;
+  #maxBytes;
+  /** @type {number | null} */
+  #file = null;
+  #bytes = 0;
+
+  /** @param {string} path @param {number} [maxBytes] */
+  constructor(path, maxBytes = MAX_BYTES) {
+    this.#path = path;
+    this.#maxBytes = maxBytes;
+    this.#attempt(() => this.#startAgain());
+  }
+
+  /** @param {Buffer} chunk */
+  write(chunk) {
+    this.#attempt(() => {
+      if (this.#bytes + chunk.length > this.#maxBytes) this.#startAgain();
+      this.#file ??= this.#open();
+      this.#bytes += writeSync(this.#file, chunk);
+    });
+  }
+
+  close() {
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = null;
+  }
+
+  #startAgain() {
+    this.close();
+    if (existsSync(this.#path)) renameSync(this.#path, `${this.#path}.previous`);
+    this.#file = this.#open();
+  }
+
+  #open() {
+    const file = openSync(this.#path, 'a', 0o600);
+    this.#bytes = fstatSync(file).size;
+    return file;
+  }
+
+  /** @param {() => void} action */
+  #attempt(action) {
+    try {
+      action();
+    } catch {
+      // The disk may be full, or the folder gone; the next chunk tries again.
+    }
+  }
+}

@@ -1,0 +1,20 @@
+/** Longest subject, in characters: `git log --oneline` then fits a terminal of 80 columns with the short hash. */
+const LONGEST_SUBJECT = 72;
+
+const FORM = /^[a-z0-9][a-z0-9 ,.-]*: (?![A-Z][a-z])\S/;
+
+/**
+ * What is wrong with a commit's message. Pure.
+ * @param message subject, an empty line, and the body with the reason
+ * @returns one sentence for each fault; empty: none
+ */
+export function commitFaults(message: string): string[] {
+  const [subject = '', second = '', ...body] = message.trimEnd().split('\n');
+  const faults: string[] = [];
+  if (!FORM.test(subject)) faults.push('the subject is not `area: imperative` in lower case');
+  if (subject.length > LONGEST_SUBJECT)
+    faults.push(`the subject has ${subject.length} characters, more than ${LONGEST_SUBJECT}`);
+  if (second !== '') faults.push('the second line is not empty');
+  if (body.join('').trim() === '') faults.push('the body does not give the reason');
+  return faults;
+}

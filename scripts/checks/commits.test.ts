@@ -1,0 +1,31 @@
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { commitFaults } from './commit-form.ts';
+
+/** Older commits were made before the form was agreed. A clone may have fewer, or no history at all. */
+const NEWEST = 40;
+
+test.each([
+  ['media: skip the path timer\n\nIt fired while frames were sent.', []],
+  ['control-plane, web: name the host\n\nTwo names confused people.', []],
+  ['Skip the path timer\n\nIt fired.', ['the subject is not `area: imperative` in lower case']],
+  ['media: Skip the path timer\n\nIt fired.', ['the subject is not `area: imperative` in lower case']],
+  [`media: ${'a'.repeat(66)}\n\nIt fired.`, ['the subject has 73 characters, more than 72']],
+  ['media: skip it\nIt fired.\nAgain.', ['the second line is not empty']],
+  ['media: skip it', ['the body does not give the reason']],
+  ['media: skip it\n\n \n', ['the body does not give the reason']],
+])('the faults of the message %j', (message, faults) => {
+  expect(commitFaults(message)).toEqual(faults);
+});
+
+test(`the newest ${NEWEST} commits have the form of CONTRIBUTING.md`, () => {
+  const { stdout } = spawnSync('git', ['log', `-${NEWEST}`, '--no-merges', '--format=%h %B%x00'], {
+    cwd: new URL('.', import.meta.url),
+    encoding: 'utf8',
+  });
+  const wrong = stdout.split('\0').flatMap((entry) => {
+    const [hash = '', ...words] = entry.trim().split(' ');
+    return hash === '' ? [] : commitFaults(words.join(' ')).map((fault) => `${hash}: ${fault}`);
+  });
+  expect(wrong).toEqual([]);
+});

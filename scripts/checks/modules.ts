@@ -1,0 +1,58 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Text of a file of the repository. */
+export const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
+
+/** Every file below a folder of the repository, without installed packages and built programs. */
+export function below(folder: string): string[] {
+  return readdirSync(path.join(root, folder), { withFileTypes: true })
+    .filter(({ name }) => name !== 'node_modules' && name !== 'dist')
+    .flatMap((entry) => {
+      const file = path.join(folder, entry.name);
+      return entry.isDirectory() ? below(file) : [file];
+    });
+}
+
+/** A source module with its path in the repository. */
+export interface Module {
+  path: string;
+  text: string;
+  imports: Import[];
+}
+
+export interface Import {
+  /** Path in the repository, or the name of a package. */
+  from: string;
+  /** Imported names; empty for a module as a whole. */
+  names: string[];
+  /** Erased by the compiler. */
+  isType: boolean;
+}
+
+const IMPORT =
+  /^(?:import|export)\s+(type\s+)?(?:([\w*${}\s,]+?)\s+from\s+)?'([^']+)'|\bimport\('([^']+)'\)/gm;
+
+export function moduleOf(file: string, text: string): Module {
+  const imports = [...text.matchAll(IMPORT)].map(([, type, names = '', from = '', lazy = '']) => {
+    const specifiers = names.replace(/[{}]/g, ',').split(',');
+    const given = specifiers.map((name) => name.trim()).filter((name) => name !== '');
+    const target = from || lazy;
+    return {
+      from: target.startsWith('.') ? path.join(path.dirname(file), target) : target,
+      names: given.map((name) => name.replace(/^type |\s+as\s+.*$/g, '')),
+      isType: type !== undefined || (given.length > 0 && given.every((name) => name.startsWith('type '))),
+    };
+  });
+  return { path: file, text, imports };
+}
+
+/** The product's modules below a folder, without tests. */
+export function modulesBelow(folder: string): Module[] {
+  return below(folder)
+    .filter((file) => /\.tsx?$/.test(file) && !/\.(test|gen)\.tsx?$/.test(file))
+    .map((file) => moduleOf(file, read(file)));
+}

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import { type Module, moduleOf, modulesBelow } from './modules.ts';
+
+/**
+ * A module with a docstring that says "pure" computes and has no effects: it imports no database, no routes, no clock
+ * and no other I/O, neither itself nor through other modules. The chain of imports ends at a feature's index.ts, which
+ * belongs to another feature, and at types, which the compiler erases.
+ *
+ * A module that exports a decision must make this claim: the names `decide…`, `judge…`, `admit…` and `plan…` are for
+ * rules.
+ */
+const CLAIM = /\bpure\b/i;
+const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*/g;
+const DOCSTRING = /\/\*\*[\s\S]*?\*\//g;
+const RULE = /^export (?:async )?(?:function|const) ((?:decide|judge|admit|plan)(?![a-z])\w*)/gm;
+
+/** Modules with a rule's name and an effect, each with its reason. */
+const EXEMPT = new Map([
+  ['test-harness/bench/rounds.ts', 'judges the rounds of a bench that it has run, and prints the verdict'],
+]);
+
+/** Packages and parts of Node that only compute. */
+const HARMLESS =
+  /^(node:(buffer|crypto|net|path|string_decoder|url|util|zlib)|zod|ipaddr\.js|fast-xml-parser|@footlight\/(platform|protocol(\/[\w-]+)?))$/;
+/** Their names that read clock, randomness or files. */
+const EFFECTS =
+  /^(systemClock|systemRandom|delay|within|createLogger|random[A-Z]\w*|createServer|connect|Socket)$/;
+const GLOBALS =
+  /\b(?:Date\.now\(|new Date\(\)|performance\.now\(|Math\.random\(|setTimeout\(|setInterval\(|fetch\(|process\.)/g;
+
+/** Effects of one module, without those of the modules that it imports. */
+function effectsOf(module: Module, isLocal: (path: string) => boolean): string[] {
+  const imported = module.imports
+    .filter(({ from, isType }) => !isType && !isLocal(from))
+    .flatMap(({ from, names }) =>
+      HARMLESS.test(from) ? names.filter((name) => EFFECTS.test(name)) : [from],
+    );
+  return [...imported, ...(module.text.replace(COMMENT, '').match(GLOBALS) ?? [])];
+}
+
+const claims = ({ text }: Module) => text.match(DOCSTRING)?.some((comment) => CLAIM.test(comment)) ?? false;
+
+/** @returns lines such as "a.ts says pure, but b.ts has node:fs" */
+function broken(modules: readonly Module[]): string[] {
+  const byPath = new Map(modules.map((module) => [module.path, module]));
+  return modules.filter(claims).flatMap((rule) => {
+    const reached = new Set([rule]);
+    for (const { imports } of reached) {
+      for (const { from, isType } of imports) {
+        const next = isType || from.endsWith('/index.ts') ? undefined : byPath.get(from);
+        if (next !== undefined) reached.add(next);
+      }
+    }
+    return [...reached].flatMap((module) =>
+      effectsOf(module, (path) => byPath.has(path)).map(
+        (effect) => `${rule.path} says pure, but ${module === rule ? 'it' : module.path} has ${effect}`,
+      ),
+    );
+  });
+}
+
+/** @returns lines such as "a.ts exports decideLaunch without saying that it is pure" */
+function silent(modules: readonly Module[], exempt: ReadonlySet<string>): string[] {
+  return modules
+    .filter((module) => !claims(module) && !exempt.has(module.path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(RULE)].map(([, name]) => `${path} exports ${name} without saying that it is pure`),
+    );
+}
+
+const modules = ['protocol', 'control-plane', 'node-agent', 'packages', 'test-harness'].flatMap(modulesBelow);
+
+test('a module that says pure has no effects', () => {
+  expect(broken(modules)).toEqual([]);
+});
+
+test('a module that exports a decision says that it is pure', () => {
+  expect(silent(modules, new Set(EXEMPT.keys()))).toEqual([]);
+  const paths = new Set(modules.map(({ path }) => path));
+  expect([...EXEMPT.keys()].filter((path) => !paths.has(path))).toEqual([]);
+});
+
+describe('an effect in a module that says pure is found', () => {
+  const rule = (text: string) => moduleOf('sessions/rule.ts', `/** Decides. Pure. */\n${text}`);
+  const store = moduleOf('sessions/store.ts', `import { sql } from 'kysely';`);
+
+  test.each([
+    ['a database', `import { sql } from 'kysely';`, 'it has kysely'],
+    ['files', `import { readFileSync } from 'node:fs';`, 'it has node:fs'],
+    ['the clock', `import { systemClock } from '@footlight/platform';`, 'it has systemClock'],
+    ['a global clock', 'const nowMs = Date.now();', 'it has Date.now('],
+    ['randomness', `import { randomUUID } from 'node:crypto';`, 'it has randomUUID'],
+    ['a store', `import { load } from './store.ts';`, 'sessions/store.ts has kysely'],
+  ])('%s', (_, text, effect) => {
+    expect(broken([rule(text), store])).toEqual([`sessions/rule.ts says pure, but ${effect}`]);
+  });
+
+  test.each([
+    ['in the head', `/** Everything here is pure. */\nimport { sql } from 'kysely';`, 1],
+    ['in a plural', `/** Checks, as pure functions. */\nimport { sql } from 'kysely';`, 1],
+    ['in a remark', `// The caller has pure rules.\nimport { sql } from 'kysely';`, 0],
+    ['in another word', `/** A purely technical name. */\nimport { sql } from 'kysely';`, 0],
+  ])('a claim %s counts', (_, text, found) => {
+    expect(broken([moduleOf('sessions/rule.ts', text)])).toHaveLength(found);
+  });
+
+  test.each([
+    ['types of a store', `import type { Row } from './store.ts';`],
+    ['time constants', `import { type Clock, SECOND_MS } from '@footlight/platform';`],
+    ['comments about effects', '// Date.now() is read by the caller.'],
+  ])('%s are allowed', (_, text) => {
+    expect(broken([rule(text), store])).toEqual([]);
+  });
+});
+
+describe('a decision without the claim is found', () => {
+  const at = (text: string) => silent([moduleOf('sessions/rule.ts', text)], new Set());
+
+  test.each([
+    'export function decideLaunch(): Step {',
+    'export const judgeRung = (rung: Rung): Verdict => {',
+    'export function admit(facts: Facts): Refusal | null {',
+    'export async function planCapacity(report: Capacity): Promise<Plan> {',
+  ])('%s', (line) => {
+    const [, name] = /(?:function|const) (\w+)/.exec(line) ?? [];
+    expect(at(line)).toEqual([`sessions/rule.ts exports ${name} without saying that it is pure`]);
+    expect(at(`/** Decides. Pure: facts in, a decision out. */\n${line}`)).toEqual([]);
+    expect(silent([moduleOf('sessions/rule.ts', line)], new Set(['sessions/rule.ts']))).toEqual([]);
+  });
+
+  test.each(['export function admitted(): Launch {', 'export function planted() {', 'function decide() {'])(
+    '%s is none',
+    (line) => {
+      expect(at(line)).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,234 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Sources of the programs and packages, without tests and generated files. */
+const packages = readdirSync(path.join(root, 'packages')).map((name) => `packages/${name}`);
+const sources = ['protocol', 'control-plane', 'node-agent', 'test-harness', ...packages]
+  .map((folder) => `${folder}/src`)
+  .flatMap((folder) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map(
+      (file) => `${folder}/${file}`,
+    ),
+  )
+  .filter((file) => /(?<!\.test|\.gen)\.tsx?$/.test(file));
+
+/** A test that stops the product's clock must not stop its transactions. */
+const WAITS_OF_DATABASE = 'waits of the database';
+
+/** Files that read the system's time or chance, or set bare timers, by the reason. Each line names one at least. */
+const EXEMPT_FROM_CLOCK: readonly (readonly [files: RegExp, reason: string])[] = [
+  [/^control-plane\/src\/(app|main)\.ts$/, 'the program hands the system clock to the rest'],
+  [/^node-agent\/src\/(cli|doctor|diagnostics-app\/main)\.ts$/, 'programs hand the system clock to the rest'],
+  [/^node-agent\/src\/media\/session\/media-clock\.ts$/, 'the clock of media workers'],
+  [/^control-plane\/src\/platform\/database\//, WAITS_OF_DATABASE],
+  [/^control-plane\/src\/platform\/batch-queue\.ts$/, WAITS_OF_DATABASE],
+  [/^control-plane\/src\/fleet\/reports\/write-batch\.ts$/, WAITS_OF_DATABASE],
+  [/^packages\/platform\/src\/(clock|random)\.ts$/, 'clock and chance of both programs'],
+  [/^packages\/web\/src\/(clock|api\/retry-delay)\.ts$/, 'clock and chance of the page'],
+  [/^packages\/stream-client\/src\/environment\.ts$/, 'clock and chance of the player'],
+  [/^packages\/gst\/src\/app-sink\.ts$/, 'the limit of one wait for the native library'],
+  [/^test-harness\/src\/browser\/(sign-in|sound)\.ts$/, 'code that runs in the page of a real browser'],
+];
+/** Exports the system's clock. */
+const PLATFORM_INDEX = 'packages/platform/src/index.ts';
+const isExempt = (file: string) => EXEMPT_FROM_CLOCK.some(([files]) => files.test(file));
+
+/** A method such as `clock.setTimeout` or `socket.setTimeout` is not the global; neither is the declaration of one. */
+const BARE_TIME =
+  /(?<![.\w])set(?:Timeout|Interval)\((?!\w+(?:\??: |, \w+\) \{))|\bperformance\.now\(|\bDate\.now\(|\bnew Date\(\)|\bMath\.random\b/;
+const SYSTEM_CLOCK = /\bsystemClock\b/;
+
+/** Files whose real time is on purpose, below the reason. Tests wait for events, and pass time on a manual clock. */
+const REAL_TIME: Record<string, readonly string[]> = {
+  'they poll other processes and sockets, or limit a wait for them': [
+    'control-plane/src/sessions/testing/world.ts',
+    'control-plane/src/signaling/testing/page.ts',
+    'control-plane/src/testing/debian-postgres.ts',
+    'control-plane/src/testing/own-process.ts',
+    'node-agent/src/media/testing/display.ts',
+    'node-agent/src/media/testing/native-viewer.ts',
+    'node-agent/src/media/testing/test-host.ts',
+    'node-agent/src/testing/run-apps.ts',
+    'test-harness/src/browser/sound.ts',
+    'test-harness/src/stack/other-machine.ts',
+    'test-harness/src/stack/program.ts',
+  ],
+  'they are peers with a pace, or lines with a delay': [
+    'control-plane/src/artwork/fetch/guarded-fetch.int.test.ts',
+    'control-plane/src/platform/database/engine/sqlite.int.test.ts',
+    'control-plane/src/platform/http/connection/slow-clients.int.test.ts',
+    'control-plane/src/sessions/reconcile/fleet-return.int.test.ts',
+    'node-agent/src/media/input/session-input.int.test.ts',
+    'node-agent/src/media/session/rate-control.int.test.ts',
+    'node-agent/src/media/testing/udp-relay.ts',
+    'node-agent/src/media/worker/hostile-worker.int.test.ts',
+    'node-agent/src/sessions/home/planted-files.int.test.ts',
+    'packages/web/test/fixture-server.ts',
+    'test-harness/src/by-hand/viewer.ts',
+    'test-harness/src/fake-agent/inbox.ts',
+    'test-harness/src/fake-viewer/fake-viewer.ts',
+    'test-harness/src/tcp-relay.ts',
+  ],
+  'real time is what they are about': [
+    'control-plane/src/integration/own-process.int.test.ts',
+    'control-plane/src/testing/fast-time.mjs',
+    'node-agent/src/media/viewer/hostile-viewer.int.test.ts',
+    'node-agent/src/media/viewer/path-faults.int.test.ts',
+    'packages/platform/src/clock.test.ts',
+    'packages/platform/src/testing/fast-clock.ts',
+    'scripts/checks/source.test.ts',
+    'test-harness/e2e/control-killed.e2e.ts',
+    'test-harness/e2e/faults.e2e.ts',
+    'test-harness/e2e/host-faults.e2e.ts',
+    'test-harness/e2e/hostile-apps.e2e.ts',
+    'test-harness/e2e/services.e2e.ts',
+  ],
+};
+
+/** Tests, what they share, and the harness. */
+const tests = [
+  ...['protocol', 'control-plane', 'node-agent', 'scripts', ...packages],
+  ...['test-harness/src', 'test-harness/e2e'],
+]
+  .flatMap((folder) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map(
+      (file) => `${folder}/${file}`,
+    ),
+  )
+  .filter((file) => !/\/(node_modules|dist)\//.test(file))
+  .filter((file) => /\.(test|e2e)\.tsx?$|\/(testing|test)\/.*\.(ts|mjs)$|^test-harness\/.*\.ts$/.test(file));
+
+/** A pause, in one of its spellings. */
+const BARE_TIMER =
+  /(?<![.\w])set(?:Timeout|Interval)\((?!\w+:)|\bsystemClock\.set\w+\(|\bdelay\(systemClock|\bwaitForTimeout\(|\btimers\/promises/;
+
+/** Lines of a test that let real time pass. */
+function realPauses(text: string): string[] {
+  return withoutComments(text)
+    .split('\n')
+    .flatMap((line, index) => (BARE_TIMER.test(line) ? [`${index + 1}: ${line.trim()}`] : []));
+}
+
+/** Lines that read the system's time or set a timer past a clock. */
+const bareTimes = (text: string) => linesWith(text, BARE_TIME);
+/** These lines, and those that take the system's clock. */
+const ownTimes = (text: string) => linesWith(text, new RegExp(`${BARE_TIME.source}|${SYSTEM_CLOCK.source}`));
+
+function linesWith(text: string, pattern: RegExp): string[] {
+  return withoutComments(text)
+    .split('\n')
+    .flatMap((line, index) => {
+      const [found] = pattern.exec(line) ?? [];
+      return found === undefined ? [] : [`${index + 1}: ${found.replace('(', '')}`];
+    });
+}
+
+/** Line numbers of docstrings that document nothing: a blank line follows. One at the head of a file is about it. */
+function looseDocstrings(text: string): number[] {
+  return [...text.matchAll(/^ *\/\*\*(?:(?!\*\/)[\s\S])*\*\/ *\n *\n/gm)]
+    .map(({ index }) => text.slice(0, index))
+    .filter((before) => before.replace(/^#!.*/, '').trim() !== '')
+    .map((before) => before.split('\n').length);
+}
+
+/** Comments become empty lines, so that line numbers stay. A `//` behind a colon belongs to an address. */
+function withoutComments(text: string): string {
+  return text
+    .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ''))
+    .replace(/(?<!:)\/\/[^\n]*/g, '');
+}
+
+const findings = (files: readonly string[], find: (text: string) => readonly (string | number)[]) =>
+  files.flatMap((file) => {
+    const text = readFileSync(path.join(root, file), 'utf8');
+    return find(text).map((finding) => `${file}:${finding}`);
+  });
+
+describe('code gets its time from a clock', () => {
+  test('a bare timer and a read of the system time or of chance are found with their lines', () => {
+    const planted = [
+      'setTimeout(() => this.#look(), 5);',
+      '// Date.now() jumps.',
+      'const at = Date.now();',
+      'this.#clock.setTimeout(look, 5);',
+      "const url = 'https://host'; const from = performance.now();",
+      'await delay(systemClock, 5);',
+      'const timer = setInterval(tick, TICK_MS);',
+      '  setTimeout(run: () => void, delayMs: number): Timer;',
+      '  setInterval(run, everyMs) {',
+      'const [openedMs] = useState(() => Date.now());',
+      'const jitterMs = Math.random() * 500;',
+    ].join('\n');
+    const bare = ['1: setTimeout', '3: Date.now', '5: performance.now', '7: setInterval'];
+    bare.push('10: Date.now', '11: Math.random');
+    expect(bareTimes(planted)).toEqual(bare);
+    expect(ownTimes(planted)).toEqual([...bare.slice(0, 3), '6: systemClock', ...bare.slice(3)]);
+  });
+
+  test('the programs and packages take one, and read nothing past it', () => {
+    const product = sources.filter(
+      (file) => !/^test-harness\/|\/testing\//.test(file) && !isExempt(file) && file !== PLATFORM_INDEX,
+    );
+    expect(product.length).toBeGreaterThan(600);
+    expect(findings(product, ownTimes)).toEqual([]);
+  });
+
+  test('the fakes and helpers of tests read nothing past one', () => {
+    const helpers = sources.filter((file) => /^test-harness\//.test(file) && !isExempt(file));
+    expect(helpers.length).toBeGreaterThan(40);
+    expect(findings(helpers, bareTimes)).toEqual([]);
+  });
+
+  test.each(EXEMPT_FROM_CLOCK)('the exemption %s (%s) names a file that needs it', (files) => {
+    const named = sources.filter((file) => files.test(file));
+    expect(findings(named, ownTimes)).not.toEqual([]);
+  });
+});
+
+describe('tests wait for events, not for time', () => {
+  test('a pause is found in each of its spellings, and timers of another clock are not', () => {
+    const planted = [
+      'await new Promise((resolve) => setTimeout(resolve, 200));',
+      'await page.waitForTimeout(500);',
+      '// setTimeout(resolve, 200)',
+      'clock.setTimeout(look, 5);',
+      "import { setTimeout as delay } from 'node:timers/promises';",
+      'await delay(systemClock, 20);',
+      'const poll = setInterval(look, 50);',
+      'return systemClock.setTimeout(run, 0);',
+      'setTimeout(run: () => void, delayMs: number): Timer {',
+    ].join('\n');
+    expect(realPauses(planted).map((line) => line[0])).toEqual(['1', '2', '5', '6', '7', '8']);
+  });
+
+  test('none has one, except the files with a reason', () => {
+    expect(tests.length).toBeGreaterThan(450);
+    const named = Object.values(REAL_TIME).flat();
+    const others = tests.filter((file) => !named.includes(file));
+    expect(findings(others, realPauses)).toEqual([]);
+  });
+
+  test('each file with a reason still needs it', () => {
+    const idle = Object.values(REAL_TIME)
+      .flat()
+      .filter((file) => findings([file], realPauses).length === 0);
+    expect(idle).toEqual([]);
+  });
+});
+
+describe('a docstring stands at what it documents', () => {
+  test('one above a blank line is found, unless it is about the whole file', () => {
+    const loose = "import a from 'a';\n\n/**\n * The duty of a class.\n */\n\ninterface Options {}\n";
+    expect(looseDocstrings(loose)).toEqual([3]);
+    expect(looseDocstrings('/** About the file. */\n\nconst a = 1;\n')).toEqual([]);
+    expect(looseDocstrings('const a = 1;\n\n/** A class. */\nclass A {}\n')).toEqual([]);
+  });
+
+  test('none is loose', () => {
+    expect(findings(sources, looseDocstrings)).toEqual([]);
+  });
+});
