@@ -103,6 +103,15 @@ def is_mine(pid):
     return not shared or mark in open(f"/proc/{pid}/environ").read()
 
 
+def traces(pid):
+    """In a child that leaves at once: a traced process stops at its next signal for as long as its tracer lives."""
+    child = os.fork()
+    if child == 0:
+        # PTRACE_SEIZE
+        os._exit(0 if libc.ptrace(0x4206, pid, None, None) == 0 else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
 def processes_of_others():
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -114,8 +123,7 @@ def processes_of_others():
         refused("descriptors of " + pid, lambda: os.listdir(f"/proc/{pid}/fd"))
         refused("memory of " + pid, lambda: open(f"/proc/{pid}/mem", "rb"))
         refused("signal to " + pid, lambda: os.kill(int(pid), 0) is None)
-        # PTRACE_SEIZE
-        refused("ptrace of " + pid, lambda: libc.ptrace(0x4206, int(pid), None, None) == 0)
+        refused("ptrace of " + pid, lambda: traces(int(pid)))
 
 
 def plant():

@@ -60,6 +60,13 @@ export class PictureDecoder {
     this.#input.write(CODECS[this.#codec].delimiter);
   }
 
+  /** For the message of a test that waited for a picture in vain. */
+  describe(): string {
+    const { exitCode, signalCode } = this.#child;
+    const state = exitCode === null && signalCode === null ? 'runs' : `ended with ${signalCode ?? exitCode}`;
+    return `decoder ${state}: ${this.#count} pictures, ${this.#input.writableLength} bytes unread`;
+  }
+
   async close(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = new Promise<void>((resolve) => this.#child.once('exit', () => resolve()));

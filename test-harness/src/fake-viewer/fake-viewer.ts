@@ -216,7 +216,7 @@ export class FakeViewer extends EventEmitter<{
   /** Next decoded picture that `wants` accepts. Needs `decode`. */
   async picture(wants?: (picture: Picture) => boolean, timeoutMs = 20_000): Promise<Picture> {
     if (!this.options.decode) throw new Error('this viewer does not decode');
-    return within(timeoutMs, () => 'no such picture', this.video.nextPicture(wants));
+    return within(timeoutMs, () => `no such picture: ${this.#received()}`, this.video.nextPicture(wants));
   }
 
   /** Breaks the signaling socket without a close frame; media continues. */
@@ -236,6 +236,15 @@ export class FakeViewer extends EventEmitter<{
     this.#next = null;
     this.#current = null;
     await this.video.close();
+  }
+
+  /** What a failed wait says, so that one run tells where pictures stopped. */
+  #received(): string {
+    const { counters } = this.video;
+    const video = `${counters.frames} frames, ${counters.keyframes} keyframes, ${counters.lost} packets lost, ${counters.damaged} damaged`;
+    const connection = `connection ${this.#current?.state ?? 'none'}, socket ${this.closeCode ?? 'open'}`;
+    const last = this.messages.at(-1)?.type ?? 'none';
+    return `${video}; ${this.video.decoded()}; last second ${this.video.perSecond.slice(-5).join()}; ${connection}, last message ${last}`;
   }
 
   #receive(frame: string): void {

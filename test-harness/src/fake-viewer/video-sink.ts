@@ -70,6 +70,11 @@ export class VideoSink {
     return new Promise((resolve) => this.#awaited.push({ frames, resolve }));
   }
 
+  /** Pictures that came out of the decoder, and how it is. */
+  decoded(): string {
+    return this.#decoder === null ? 'no decoder' : this.#decoder.describe();
+  }
+
   push(bytes: Buffer): void {
     const packet = parseRtp(bytes);
     if (packet === null || packet.payloadType !== this.#payloadType) return;
