@@ -2,12 +2,12 @@
 import { benchAdmission } from './api/admission.ts';
 import { benchApi } from './api/api.ts';
 import { benchLogin } from './api/login.ts';
-import { benchDensity } from './density.ts';
 import { benchFanin, benchReconnect, benchStorm } from './fleet/fleet.ts';
-import { benchLoss } from './loss.ts';
-import { benchLaunch, benchMedia } from './media.ts';
+import { benchDensity } from './media/density.ts';
+import { benchLoss } from './media/loss.ts';
+import { benchLaunch, benchMedia } from './media/media.ts';
+import { benchStep } from './media/step.ts';
 import { benchRelay } from './relay/relay.ts';
-import { benchStep } from './step.ts';
 
 const ROUNDS = 5;
 const STEPS = 10;

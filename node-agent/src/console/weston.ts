@@ -7,7 +7,7 @@ import type { HelperDeps, HelperOptions } from '../display/helper.ts';
 import { type Display, startXServer } from '../display/xvfb.ts';
 import { isAllowed } from '../linux/access.ts';
 import { type Child, type ChildExit, startChild } from '../runtime/child.ts';
-import { asSessionUser, baseEnvironment } from '../runtime/command-line.ts';
+import { asSessionUser, baseEnvironment } from '../runtime/confinement/command-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
 import { SESSION_VARIABLE } from '../runtime/proc-table.ts';
 import type { ConsoleScreens } from './host-console.ts';

@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { delay } from '@footlight/platform';
 import { type ChildExit, startChild } from '../runtime/child.ts';
-import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/command-line.ts';
+import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 

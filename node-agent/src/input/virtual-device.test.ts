@@ -15,7 +15,7 @@ const BUTTON_SOUTH = 0x130;
 
 /** What the kernel answers a process behind that filter, on a file that is no device: ENOTTY when it may ask. */
 function answers(filter: Buffer, requests: readonly (readonly [request: number, value: number])[]): number[] {
-  const script = `${readFileSync(new URL('../runtime/confine.pl', import.meta.url), 'utf8')}
+  const script = `${readFileSync(new URL('../runtime/confinement/confine.pl', import.meta.url), 'utf8')}
     confine(shift @ARGV);
     while (my ($request, $value) = splice @ARGV, 0, 2) { syscall(16, 0, $request + 0, $value + 0); print $! + 0, " "; }`;
   const words = ['--no-new-privs', 'perl', '-e', script, '--', filter.toString('hex')];

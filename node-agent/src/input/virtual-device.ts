@@ -1,4 +1,4 @@
-import { ioctlFilter } from '../runtime/seccomp.ts';
+import { ioctlFilter } from '../runtime/confinement/seccomp.ts';
 import type { DeviceFile } from './device-file.ts';
 import {
   type AxisRange,

@@ -12,9 +12,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@footlight/platform';
 import { withLoopWatched } from '@footlight/platform/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ownedIds, removeOwnedFiles, removeTree } from './owned-files.ts';
+import { ownedIds, removeOwnedFiles, removeTree, saysOnlyThatFilesVanished } from './owned-files.ts';
 
 const UID = 71_060;
 const LIMIT_SECS = 10;
@@ -103,7 +104,7 @@ describe.runIf(root)('what a session leaves outside its directories', () => {
     spawnSync('setpriv', [...asUser, 'ipcmk', '-M', '4096', '-S', '1', '-Q']);
     try {
       expect(objectsOf(UID)).toBe(3);
-      await removeOwnedFiles(UID, [home], [], LIMIT_SECS);
+      await removeOwnedFiles(UID, [home], [], LIMIT_SECS, systemClock);
       expect(left.filter((path) => existsSync(path))).toEqual([]);
       expect(objectsOf(UID)).toBe(0);
       expect(existsSync(join(home, 'deep'))).toBe(true);
@@ -114,12 +115,23 @@ describe.runIf(root)('what a session leaves outside its directories', () => {
   });
 });
 
+test.each([
+  ["find: '/tmp/a/b': No such file or directory\n", true],
+  ["find: '/tmp/a': No such file or directory\nrm: cannot remove './b': No such file or directory\n", true],
+  ["find: '/tmp/a': Permission denied\nfind: '/tmp/b': No such file or directory\n", false],
+  ["find: '/tmp/\\nfind: x: No such file or directory': Input/output error\n", false],
+  ["rm: cannot remove './b': Operation not permitted\n", false],
+  ['', false],
+])('a search that complains %j is complete: %s', (complaints, complete) => {
+  expect(saysOnlyThatFilesVanished(complaints)).toBe(complete);
+});
+
 test('a search is complete while directories of others come and go', async () => {
   const churn = spawn('python3', ['-c', CHURN, join(dir, 'busy')], { stdio: 'ignore' });
   try {
     const complete: boolean[] = [];
     for (let search = 0; search < SEARCHES; search++)
-      complete.push(await removeOwnedFiles(UID, [], [], LIMIT_SECS));
+      complete.push(await removeOwnedFiles(UID, [], [], LIMIT_SECS, systemClock));
     expect(complete).toEqual(Array(SEARCHES).fill(true));
   } finally {
     const ended = once(churn, 'exit');
@@ -138,7 +150,7 @@ describe.runIf(root)('an app that leaves many files', () => {
     execFileSync('python3', ['-c', MANY, place, String(FILES), String(UID)]);
     try {
       const { result, longestStallMs } = await withLoopWatched(() =>
-        removeOwnedFiles(UID, [], [], LIMIT_SECS),
+        removeOwnedFiles(UID, [], [], LIMIT_SECS, systemClock),
       );
       expect(result).toBe(true);
       expect(longestStallMs).toBeLessThan(SILENCE_MS);
@@ -169,7 +181,7 @@ describe.runIf(root)('what a session leaves in open directories of others', () =
         writeFileSync(join(inside(place), 'not its own'), '');
       }
       make(join(home, 'files'), UID);
-      const isClean = await removeOwnedFiles(UID, [home], [scratch], LIMIT_SECS);
+      const isClean = await removeOwnedFiles(UID, [home], [scratch], LIMIT_SECS, systemClock);
       for (const place of [open, scratch]) expect(readdirSync(inside(place))).toEqual(['not its own']);
       expect(readdirSync(home)).toEqual(['files']);
       expect(isClean).toBe(true);

@@ -1,6 +1,7 @@
 import { lstatSync, readFileSync } from 'node:fs';
+import type { Clock } from '@footlight/platform';
 import { startChild } from './child.ts';
-import { baseEnvironment } from './command-line.ts';
+import { baseEnvironment } from './confinement/command-line.ts';
 
 /** World-writable directories of a Linux host. */
 const OPEN_TO_ALL = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp', '/run/lock'];
@@ -9,11 +10,8 @@ const OPEN_TO_ALL = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp', '/run/lock']
  * some attempts, not all.
  */
 const REMOVAL_ATTEMPTS = 25;
-/**
- * find(1) fails for a directory that vanishes during its work, with -ignore_readdir_race too: one search of ten beside
- * a program that makes and removes 360 directories at a time.
- */
-const SEARCH_ATTEMPTS = 5;
+/** A second of searching beside a program that makes and removes 360 directories at a time gives about 3 KB. */
+const MAX_COMPLAINTS_BYTES = 1024 * 1024;
 
 /**
  * System V objects outlive their processes if the session has no IPC namespace: table of /proc/sysvipc, its id
@@ -34,7 +32,8 @@ const SYSTEM_V = [
  * of files block those programs, not this process.
  * @param keep paths that are kept: the session's homes
  * @param others directories of other sessions
- * @param limitSecs time limit of each attempt
+ * @param limitSecs time limit of the search
+ * @param clock paces the reading of its output
  * @returns whether the search was complete; otherwise the uid must not be reused
  */
 export async function removeOwnedFiles(
@@ -42,6 +41,7 @@ export async function removeOwnedFiles(
   keep: readonly string[],
   others: readonly string[],
   limitSecs: number,
+  clock: Pick<Clock, 'setTimeout'>,
 ): Promise<boolean> {
   const ids = SYSTEM_V.flatMap(({ table, idColumn, option }) =>
     ownedIds(uid, readFileSync(`/proc/sysvipc/${table}`, 'utf8'), idColumn).flatMap((id) => [option, id]),
@@ -56,9 +56,31 @@ export async function removeOwnedFiles(
     ...['find', ...there, '-ignore_readdir_race', '-xdev', ...kept, '-uid', String(uid), '-prune'],
     ...['-execdir', 'rm', '-rf', '--one-file-system', '--', '{}', '+'],
   ];
-  let code: number | null = 1;
-  for (let attempt = 0; attempt < SEARCH_ATTEMPTS && code === 1; attempt++) code = await run(search);
-  return code === 0;
+  let complaints = '';
+  const child = await startChild(search, {
+    // In this locale a complaint is one line, whatever a file's name is.
+    env: { ...baseEnvironment(process.env), LC_ALL: 'C' },
+    cwd: '/',
+    clock,
+    onOutput: (chunk) => {
+      if (complaints.length < MAX_COMPLAINTS_BYTES) complaints += chunk.toString('latin1');
+    },
+  });
+  const { code } = await child.exited;
+  await child.drained;
+  return code === 0 || (code === 1 && saysOnlyThatFilesVanished(complaints));
+}
+
+/**
+ * find(1) complains about a directory that vanishes during its work, with -ignore_readdir_race too, ends with status 1,
+ * and has searched everything else.
+ */
+export function saysOnlyThatFilesVanished(complaints: string): boolean {
+  if (complaints === '' || complaints.length >= MAX_COMPLAINTS_BYTES) return false;
+  return complaints
+    .trimEnd()
+    .split('\n')
+    .every((line) => /^(find|rm): .*: No such file or directory$/.test(line));
 }
 
 /** Escapes a path as a literal pattern of find(1). */

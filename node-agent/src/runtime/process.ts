@@ -15,7 +15,7 @@ import {
   hostProgram,
   launchEnvironment,
   userOptions,
-} from './command-line.ts';
+} from './confinement/command-line.ts';
 import { LogRing } from './log-ring.ts';
 import { type AppNetwork, endNamespace, openClosedNetwork } from './network/app-network.ts';
 import type { NetworkPool } from './network/network-pool.ts';

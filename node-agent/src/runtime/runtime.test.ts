@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { xauthorityFile } from '../display/cookie.ts';
-import { asSessionUser } from './command-line.ts';
+import { asSessionUser } from './confinement/command-line.ts';
 import { LOG_RING_BYTES, LogRing } from './log-ring.ts';
 import { ownedIds } from './owned-files.ts';
 import { appEnvironment, keptBelowTmp } from './process.ts';

@@ -11,7 +11,7 @@ import { fetch } from 'undici';
 import { softwareCapacity } from '../../src/fake-agent/index.ts';
 import type { Fleet } from '../fleet/fleet-instance.ts';
 import { clientFrame, RawSocket } from '../fleet/raw-socket.ts';
-import { MESSAGES_EACH, makeNegotiation } from '../negotiation.ts';
+import { MESSAGES_EACH, makeNegotiation } from '../media/negotiation.ts';
 import type { RelayFigures, RelayJob, RelaySide } from './relay.ts';
 
 /** Pairs that open beside one another; one address may have ten handshakes of viewers under way. */

@@ -14,7 +14,7 @@ import { openDeviceFiles } from '../../input/device-file.ts';
 import { describeTouchScreen } from '../../input/touch-screen.ts';
 import { deviceFilter } from '../../input/virtual-device.ts';
 import { describePad } from '../../input/virtual-pad.ts';
-import { appFilter } from '../../runtime/seccomp.ts';
+import { appFilter } from '../../runtime/confinement/seccomp.ts';
 import { warmUp } from '../encode/warm-up.ts';
 import { systemMediaClock } from '../session/media-clock.ts';
 import { MediaFailure } from '../session/media-reports.ts';

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Clock, errorText, within } from '@footlight/platform';
 import { enterCgroup } from '../cgroups.ts';
 import { type Child, type ChildExit, killUntilGone, sendSignal, startChild } from '../child.ts';
-import { hostProgram, PATH, withPrivatePorts } from '../command-line.ts';
+import { hostProgram, PATH, withPrivatePorts } from '../confinement/command-line.ts';
 import { HeldNamespace } from '../held-namespace.ts';
 import { listProcesses, SESSION_VARIABLE } from '../proc-table.ts';
 import { appResolvConf, networkSetup, RESOLVER4, RESOLVER6, udpTranslation } from './network-rules.ts';

@@ -2,7 +2,7 @@ import { chmod, chown, lstat, mkdir, readdir, realpath } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path';
 import { type Clock, within } from '@footlight/platform';
 import { startChild } from '../../runtime/child.ts';
-import { baseEnvironment } from '../../runtime/command-line.ts';
+import { baseEnvironment } from '../../runtime/confinement/command-line.ts';
 import type { SessionUser } from '../../runtime/runtime.ts';
 import { isBelow } from './home-path.ts';
 

@@ -4,9 +4,9 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { repositoryRoot } from '../src/stack/program.ts';
+import { repositoryRoot } from '../../src/stack/program.ts';
+import { median, percentile, printLine, printVerdict, round2 } from '../rounds.ts';
 import { type Curve, drawCurves } from './curve.ts';
-import { median, percentile, printLine, printVerdict, round2 } from './rounds.ts';
 import { openNamespacePath, openRelayPath, type SlowPath } from './slow-path.ts';
 import { openWorkerViewer, type PageRecord, type WorkerViewer } from './worker-viewer.ts';
 

@@ -16,13 +16,13 @@ import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { ViewerConnection } from '../src/fake-viewer/connection.ts';
-import { repositoryRoot } from '../src/stack/program.ts';
-import { CORES, cpuMs } from './api/load.ts';
-import { startBareDisplay } from './display.ts';
-import { ended, START_LIMIT_MS, startAgentWorker } from './fleet/agent-worker.ts';
+import { ViewerConnection } from '../../src/fake-viewer/connection.ts';
+import { repositoryRoot } from '../../src/stack/program.ts';
+import { CORES, cpuMs } from '../api/load.ts';
+import { startBareDisplay } from '../display.ts';
+import { ended, START_LIMIT_MS, startAgentWorker } from '../fleet/agent-worker.ts';
+import { exitStatus, judge, printLine, printVerdict, type Round, round2 } from '../rounds.ts';
 import { startMovingPicture } from './moving-picture.ts';
-import { exitStatus, judge, printLine, printVerdict, type Round, round2 } from './rounds.ts';
 
 const STREAM = {
   width: 1280,
@@ -155,7 +155,7 @@ function coreTicks(core: number): { idle: number; all: number } {
 
 async function startBareEncoder(display: string): Promise<Encoding> {
   const { width, height, fps, bitrate_kbps } = STREAM;
-  const script = path.join(repositoryRoot, 'test-harness', 'bench', 'bare-encoder.py');
+  const script = path.join(repositoryRoot, 'test-harness', 'bench', 'media', 'bare-encoder.py');
   const child = spawn(
     'taskset',
     [

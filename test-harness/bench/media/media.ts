@@ -3,13 +3,13 @@
  * Footlight and once through GStreamer's webrtcbin, in alternating rounds.
  */
 import type { Page } from 'playwright-core';
-import { type Browser, startBrowser } from '../src/browser/chromium.ts';
-import { eventually } from '../src/stack/program.ts';
-import { type Stack, startStack } from '../src/stack/stack.ts';
-import { displayOfApp, firstDrawMs, openInjector, startBareDisplay, startDiagnostics } from './display.ts';
-import { firstPicture, launch, launchByClick, signedInPage } from './footlight.ts';
-import { responseTimes } from './page-probe.ts';
-import { alternate, exitStatus, judge, median, printLine, printVerdict, round2 } from './rounds.ts';
+import { type Browser, startBrowser } from '../../src/browser/chromium.ts';
+import { eventually } from '../../src/stack/program.ts';
+import { type Stack, startStack } from '../../src/stack/stack.ts';
+import { displayOfApp, firstDrawMs, openInjector, startBareDisplay, startDiagnostics } from '../display.ts';
+import { firstPicture, launch, launchByClick, signedInPage } from '../footlight.ts';
+import { responseTimes } from '../page-probe.ts';
+import { alternate, exitStatus, judge, median, printLine, printVerdict, round2 } from '../rounds.ts';
 import { startWebrtcbin } from './webrtcbin.ts';
 
 const STREAM = { width: 1280, height: 720, fps: 60, bitrate_kbps: 6000 };

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AppRun } from '../testing/run-apps.ts';
+import type { AppRun } from '../../testing/run-apps.ts';
 
 const UID = 71_100;
 
@@ -68,7 +68,7 @@ for name, numbers in calls.items():
 let stateDir: string;
 
 async function run(apps: AppRun['apps']): Promise<string> {
-  const program = join(import.meta.dirname, '..', 'testing', 'run-apps.ts');
+  const program = join(import.meta.dirname, '..', '..', 'testing', 'run-apps.ts');
   const { stdout } = await execa(
     process.execPath,
     ['--import', 'tsx', program, stateDir, JSON.stringify({ apps } satisfies AppRun)],

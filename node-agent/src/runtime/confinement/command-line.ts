@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { APP_VARIABLE, SESSION_VARIABLE } from './proc-table.ts';
-import type { AppContext, SessionDirs, SessionUser } from './runtime.ts';
+import { APP_VARIABLE, SESSION_VARIABLE } from '../proc-table.ts';
+import type { AppContext, SessionDirs, SessionUser } from '../runtime.ts';
 import { appFilter, sharedPortsFilter } from './seccomp.ts';
 
 /**

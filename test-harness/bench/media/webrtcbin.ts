@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Page } from 'playwright-core';
-import type { Browser } from '../src/browser/chromium.ts';
-import { repositoryRoot } from '../src/stack/program.ts';
-import { installProbe } from './page-probe.ts';
+import type { Browser } from '../../src/browser/chromium.ts';
+import { repositoryRoot } from '../../src/stack/program.ts';
+import { installProbe } from '../page-probe.ts';
 
 export interface Peer {
   readonly page: Page;
@@ -29,7 +29,7 @@ export async function startWebrtcbin(
   const child = spawn(
     '/usr/bin/python3',
     [
-      path.join(repositoryRoot, 'test-harness', 'bench', 'webrtcbin-peer.py'),
+      path.join(repositoryRoot, 'test-harness', 'bench', 'media', 'webrtcbin-peer.py'),
       display,
       String(stream.fps),
       String(stream.bitrate_kbps),

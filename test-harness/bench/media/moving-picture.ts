@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { repositoryRoot } from '../src/stack/program.ts';
-import { ended, START_LIMIT_MS } from './fleet/agent-worker.ts';
+import { repositoryRoot } from '../../src/stack/program.ts';
+import { ended, START_LIMIT_MS } from '../fleet/agent-worker.ts';
 
 /**
  * Animated picture on a display that uses an encoder's full bitrate at any size. Resolves after the first drawing.
@@ -14,7 +14,7 @@ export async function startMovingPicture(
   const child = spawn(
     '/usr/bin/python3',
     [
-      path.join(repositoryRoot, 'test-harness', 'bench', 'moving-picture.py'),
+      path.join(repositoryRoot, 'test-harness', 'bench', 'media', 'moving-picture.py'),
       display,
       ...[width, height, fps].map(String),
     ],
