@@ -117,8 +117,10 @@ describe('sound reaches a viewer', () => {
       await session.start({ audio: true }, { pulse_server: `unix:${socket}` });
       const alice = await session.watch();
       await alice.until('a second of sound', () => alice.audio.length >= 100);
-      const [first, second] = alice.audio.slice(-2);
-      expect(((second?.timestamp ?? 0) - (first?.timestamp ?? 0)) >>> 0).toBe(480);
+      const stamps = alice.audio.map(({ timestamp }) => timestamp);
+      const steps = stamps.slice(1).map((stamp, index) => (stamp - (stamps[index] ?? 0)) >>> 0);
+      // 480 samples of 48 kHz. A busy machine leaves packets out, and the capture's clock settles in its first second.
+      expect(steps.filter((step) => step === 480).length).toBeGreaterThan(steps.length * 0.8);
       expect(session.told('audio.degraded')).toEqual([]);
     } finally {
       server.kill('SIGKILL');
