@@ -15,6 +15,7 @@ import { type AgentConfig, ConfigError, readConfig } from './config/environment.
 import { doctor } from './doctor.ts';
 import { enroll } from './enroll.ts';
 import { install } from './install/install.ts';
+import { forbidCoreFiles } from './runtime/core-files.ts';
 import { AGENT_VERSION } from './version.ts';
 
 const USAGE = `footlight node agent ${AGENT_VERSION}
@@ -73,6 +74,8 @@ async function run(
 ): Promise<number> {
   for (const warning of config.warnings) deps.logger.warn({ warning }, 'config.warning');
   const notify = await connectServiceManager(process.env);
+  // Before anything is started, because programs inherit it.
+  await forbidCoreFiles();
   const agent = await Agent.start(config, deps);
   const status = () => statusOf(agent);
   // Ready without a control plane too: an agent that waits for it is at work.

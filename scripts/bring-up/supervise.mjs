@@ -104,8 +104,9 @@ export function supervise(program, say, clock = systemClock) {
   const start = () => {
     const startedAt = performance.now();
     // Should this script be killed outright, the kernel tells the program to stop as well. No core files: they hold
-    // secrets and what people typed, and a handler of cores may let the next session's user read them.
-    const prefix = ['--pdeathsig', 'TERM', '--', 'prlimit', '--core=0', '--'];
+    // secrets and what people typed, and a handler of cores may let the next session's user read them. The kernel starts
+    // a handler where the limit is 0, and none where it is 1 (fs/coredump.c).
+    const prefix = ['--pdeathsig', 'TERM', '--', 'prlimit', '--core=1', '--'];
     child = spawn('setpriv', [...prefix, ...program.command], {
       env: program.env,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -54,8 +54,9 @@ UMask=0077
 
 # What is closed.
 NoNewPrivileges=yes
-# A core file would hold keys and tokens.
-LimitCORE=0
+# A core file would hold keys and tokens. With 1 byte instead of 0 the kernel starts no handler of cores either
+# (fs/coredump.c).
+LimitCORE=1
 CapabilityBoundingSet=${unit.lowPort ? 'CAP_NET_BIND_SERVICE' : ''}
 AmbientCapabilities=${unit.lowPort ? 'CAP_NET_BIND_SERVICE' : ''}
 ProtectSystem=strict

@@ -62,8 +62,9 @@ Environment=XDG_CACHE_HOME=%C/footlight-agent
 
 # What is closed.
 NoNewPrivileges=yes
-# A core file would hold the host's secret and what people typed; apps write none either.
-LimitCORE=0
+# A core file would hold the host's secret and what people typed; apps write none either. With 1 byte instead of 0 the
+# kernel starts no handler of cores either (fs/coredump.c).
+LimitCORE=1
 ProtectSystem=full
 ProtectHome=${unit.homePaths.length > 0 ? 'tmpfs' : 'yes'}
 ${unit.homePaths.map((path) => `BindPaths=${quoted(path)}\n`).join('')}ProtectProc=invisible
