@@ -65,6 +65,36 @@ for name, numbers in calls.items():
     print(name, os.strerror(ctypes.get_errno()))
 `;
 
+/** Each way to a setuid file, and what an honest app does with the same calls. */
+const SETUID = `
+import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+os.chdir(os.environ["HOME"])
+HERE, CREATE, TEMPORARY = -100, os.O_CREAT | os.O_RDWR, os.O_TMPFILE | os.O_RDWR
+def call(name, *numbers):
+    ctypes.set_errno(0)
+    libc.syscall(*(ctypes.c_long(number) if isinstance(number, int) else number for number in numbers))
+    print(name, os.strerror(ctypes.get_errno()))
+for mode in (0o4755, 0o755):
+    print(oct(mode))
+    file = os.open(f"file{mode}", CREATE, 0o755)
+    own = f"file{mode}".encode()
+    call("chmod", 90, own, mode)
+    call("fchmod", 91, file, mode)
+    call("fchmodat", 268, HERE, own, mode)
+    call("fchmodat2", 452, HERE, own, mode, 0)
+    call("open", 2, b"open%d" % mode, CREATE, mode)
+    call("open without a name", 2, b".", TEMPORARY, mode)
+    call("openat", 257, HERE, b"openat%d" % mode, CREATE, mode)
+    call("openat of a file that is there", 257, HERE, own, os.O_RDWR, 0o4755)
+    call("creat", 85, b"creat%d" % mode, mode)
+    call("mknod", 133, b"mknod%d" % mode, 0o100000 | mode, 0)
+    call("mknodat", 259, HERE, b"mknodat%d" % mode, 0o100000 | mode, 0)
+    how = struct.pack("QQQ", CREATE, mode, 0)
+    call("openat2", 437, HERE, b"openat2%d" % mode, how, len(how))
+print([name for name in os.listdir(".") if os.stat(name).st_mode & 0o4000])
+`;
+
 let stateDir: string;
 
 async function run(apps: AppRun['apps']): Promise<string> {
@@ -133,6 +163,24 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
         expect(lines).toHaveLength(9);
       },
     );
+
+    // Whoever runs such a file on the host, or keeps it open, is the user of all later sessions with this uid.
+    test.each([{}, { systempaths_unconfined: true }])('it makes no setuid file: %j', async (extra) => {
+      const spec = { network: 'none' as const, ...extra };
+      const lines = (await run([{ args: ['python3', '-c', SETUID], uid: UID, spec }])).split('\n');
+      const honest = lines.indexOf('0o755');
+      const outcome = (line: string) => line.replace(/^.*? (?=Operation|Success|Function)/, '');
+      const refused = lines.slice(1, honest).map(outcome);
+      expect(refused).toEqual([
+        ...Array(7).fill('Operation not permitted'),
+        'Success',
+        ...Array(3).fill('Operation not permitted'),
+        'Function not implemented',
+      ]);
+      const made = lines.slice(honest + 1, -1).map(outcome);
+      expect(made).toEqual([...Array(11).fill('Success'), 'Function not implemented']);
+      expect(lines.at(-1)).toBe('[]');
+    });
 
     test('what a session keeps in the kernel does not pass to the next holder of its uid, nor to others', async () => {
       const app = (what: string, uid: number) => ({

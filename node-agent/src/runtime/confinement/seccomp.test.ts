@@ -84,6 +84,32 @@ describe('the filter against user namespaces', () => {
   });
 });
 
+describe('the filter against setuid files', () => {
+  const CREATE = 0o102;
+  test.each([
+    [X64, 90, [0, 0o4755], 'EPERM', 'chmod'],
+    [X64, 90, [0, 0o2755], 'allow', 'chmod with setgid, as of a shared directory'],
+    [X64, 0x4000_0000 + 268, [0, 0, 0o4755], 'EPERM', 'fchmodat of the x32 ABI'],
+    [X64, 2, [0, CREATE, 0o4755], 'EPERM', 'open'],
+    [X64, 2, [0, 0, 0o4755], 'allow', 'open of a file that is there'],
+    [X64, 257, [0, 0, 0o20_200_000, 0o4755], 'EPERM', 'openat without a name'],
+    [X64, 437, [], 'errno 38', 'openat2, whose mode lies in memory'],
+    [I386, 15, [0, 0o4755], 'EPERM', 'chmod of a 32-bit program'],
+    [I386, 94, [0, 0o4755], 'EPERM', 'fchmod of a 32-bit program'],
+    [I386, 306, [0, 0, 0o4755], 'EPERM', 'fchmodat of a 32-bit program'],
+    [I386, 452, [0, 0, 0o4755], 'EPERM', 'fchmodat2 of a 32-bit program'],
+    [I386, 8, [0, 0o4755], 'EPERM', 'creat of a 32-bit program'],
+    [I386, 14, [0, 0o104755], 'EPERM', 'mknod of a 32-bit program'],
+    [I386, 297, [0, 0, 0o104755], 'EPERM', 'mknodat of a 32-bit program'],
+    [I386, 5, [0, CREATE, 0o4755], 'EPERM', 'open of a 32-bit program'],
+    [I386, 295, [0, 0, CREATE, 0o4755], 'EPERM', 'openat of a 32-bit program'],
+    [I386, 295, [0, 0, CREATE, 0o755], 'allow', 'openat of an ordinary file'],
+  ] as const)('call %#: %s', (arch, nr, args, expected, words) => {
+    const verdicts = [true, false].map((namespaces) => verdict(appFilter(namespaces), arch, nr, [...args]));
+    expect({ words, verdicts }).toEqual({ words, verdicts: [expected, expected] });
+  });
+});
+
 describe('a filter of the values of ioctls', () => {
   const filter = ioctlFilter(
     new Map([

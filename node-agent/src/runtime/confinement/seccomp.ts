@@ -16,8 +16,19 @@ const REFUSE = 0x00050000;
 const EPERM = 1;
 const ENOSYS = 38;
 const CLONE_NEWUSER = 0x1000_0000;
+const S_ISUID = 0o4000;
+/** O_CREAT and the own bit of O_TMPFILE: only then does open(2) read its mode. */
+const MAKES_FILE = 0o20_000_100;
 /** Marks a call of the x32 ABI, which has the numbers of x86-64 for these calls. */
 const X32_BIT = 0x4000_0000;
+
+/** A call that gives a file its mode. */
+interface ModeCall {
+  number: number;
+  /** Indexes of arguments. flags: of a call that reads its mode only where it makes a file. */
+  mode: number;
+  flags?: number;
+}
 
 interface Abi {
   /** AUDIT_ARCH_* of linux/audit.h. */
@@ -29,21 +40,39 @@ interface Abi {
   setns: number;
   /** Numbers of the call; the second one is that of x32. */
   ioctl: readonly number[];
+  /** chmod, fchmod, fchmodat, fchmodat2; creat, mknod, mknodat; open, openat. */
+  modes: readonly ModeCall[];
 }
 
 /** ABIs of an x86-64 machine. */
 const X86_64: Abi = {
   ...{ audit: 0xc000_003e, unshare: 272, clone: 56, setns: 308, ioctl: [16, 514] },
   unneeded: [248, 249, 250, 321, 298, 323, 206],
+  modes: [
+    ...[90, 91, 85, 133].map((number) => ({ number, mode: 1 })),
+    ...[268, 452, 259].map((number) => ({ number, mode: 2 })),
+    ...[
+      { number: 2, mode: 2, flags: 1 },
+      { number: 257, mode: 3, flags: 2 },
+    ],
+  ],
 };
 const I386: Abi = {
   ...{ audit: 0x4000_0003, unshare: 310, clone: 120, setns: 346, ioctl: [54] },
   unneeded: [286, 287, 288, 357, 336, 374, 245],
+  modes: [
+    ...[15, 94, 8, 14].map((number) => ({ number, mode: 1 })),
+    ...[306, 452, 297].map((number) => ({ number, mode: 2 })),
+    ...[
+      { number: 5, mode: 2, flags: 1 },
+      { number: 295, mode: 3, flags: 2 },
+    ],
+  ],
 };
 /** Equal in both ABIs. */
 const CLONE3 = 435;
-/** io_uring_setup, io_uring_enter, io_uring_register and pidfd_getfd; equal in both ABIs. */
-const UNNEEDED = [425, 426, 427, 438];
+/** io_uring_setup, io_uring_enter, io_uring_register, pidfd_getfd and openat2; equal in both ABIs. */
+const UNNEEDED = [425, 426, 427, 438, 437];
 
 /**
  * A seccomp filter for apps on x86-64.
@@ -51,7 +80,11 @@ const UNNEEDED = [425, 426, 427, 438];
  * ENOSYS, as on a kernel without them, for calls that apps do not need: keyrings, whose keys would pass to the next
  * session with the uid and to those with the agent's session keyring; old asynchronous I/O, because one program can
  * use up the host's contexts (fs.aio-max-nr); the descriptors of other processes, because a socket names the helper at
- * its other end (SO_PEERPIDFD), whose pipes to the agent an app could then take; and the kernel parts where attacks most often start.
+ * its other end (SO_PEERPIDFD), whose pipes to the agent an app could then take; openat2, whose mode a filter cannot
+ * read (the C library does not use it); and the kernel parts where attacks most often start.
+ *
+ * EPERM for setuid files: another user of the host who runs one, or keeps a descriptor of it, would be the user of all
+ * later sessions with this uid. As RestrictSUIDSGID= of systemd, but for setgid, which directories use as well.
  *
  * @param userNamespaces false: refuses user namespaces, which would give a process every capability: unshare and
  *   clone with CLONE_NEWUSER (EPERM), setns that may enter one (EPERM), and clone3, whose flags a filter cannot read
@@ -137,9 +170,28 @@ function abiSection(abi: Abi, userNamespaces: boolean): Buffer[] {
     ...numbers.map((number, index) => jump(JUMP_IF_EQUAL, number, numbers.length - index, 0)),
     jump(ALWAYS, 1, 0, 0),
     statement(RETURN, REFUSE | ENOSYS),
+    ...abi.modes.flatMap(refuseSetuid),
     ...(userNamespaces ? [statement(RETURN, ALLOW)] : namespaceSection(abi)),
   ];
   return forAbi(audit, body);
+}
+
+/** The call's number is loaded, and still is behind this for any other call. */
+function refuseSetuid({ number, mode, flags }: ModeCall): Buffer[] {
+  const check = [
+    ...(flags === undefined
+      ? []
+      : [
+          statement(LOAD_WORD, ARGUMENT(flags)),
+          jump(JUMP_IF_ANY_BIT, MAKES_FILE, 1, 0),
+          statement(RETURN, ALLOW),
+        ]),
+    statement(LOAD_WORD, ARGUMENT(mode)),
+    jump(JUMP_IF_ANY_BIT, S_ISUID, 0, 1),
+    statement(RETURN, REFUSE | EPERM),
+    statement(RETURN, ALLOW),
+  ];
+  return [jump(JUMP_IF_EQUAL, number, 0, check.length), ...check];
 }
 
 /** The call's number is loaded. */
