@@ -23,11 +23,16 @@ import type { Platform } from './platform/platform.ts';
 import { loadCertificate } from './platform/tls.ts';
 import { createProfiles, registerProfilesRoutes } from './profiles/index.ts';
 import { registerReference } from './reference/index.ts';
-import { createSessions, registerSessionsRoutes, type Sessions } from './sessions/index.ts';
+import {
+  createSessions,
+  registerSessionsRoutes,
+  registerViewerReportRoutes,
+  type Sessions,
+} from './sessions/index.ts';
 import { createSecrets, createSettings, registerSettingsRoutes } from './settings/index.ts';
 import { createSignaling, createSignalingTokens, registerSignalingRoutes } from './signaling/index.ts';
 import { registerStorageRoutes } from './storage/index.ts';
-import { createTelemetry } from './telemetry/index.ts';
+import { createTelemetry, type Telemetry } from './telemetry/index.ts';
 
 /** Replacements of tests for the machine's dependencies, and raised limits. */
 export interface Overrides {
@@ -49,6 +54,7 @@ export interface ControlPlane {
   readonly artwork: Artwork;
   readonly fleet: FleetService;
   readonly sessions: Sessions;
+  readonly telemetry: Telemetry;
   /** @throws with a sentence when an address cannot be bound */
   listen(): Promise<Addresses>;
   /** Injects a request without the network. */
@@ -123,7 +129,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     });
     opened.push(() => fleet.close());
     const tokens = createSignalingTokens(platform);
-    const telemetry = createTelemetry(platform);
+    const telemetry = createTelemetry(platform, { write: (rows, work) => fleet.links.write(rows, work) });
+    opened.push(() => telemetry.close());
     const sessions = createSessions(platform, { fleet, settings, telemetry, tokens });
     opened.push(() => sessions.close());
     const consoles = fleet.startConsoles(sessions.consoles);
@@ -145,6 +152,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       clock,
       authenticate: accounts.authenticate,
     });
+    registerViewerReportRoutes(server, sessions, { telemetry, clock });
     registerSignalingRoutes(server, signaling);
     registerStorageRoutes(server, platform);
     await registerReference(server);
@@ -170,6 +178,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       artwork,
       fleet,
       sessions,
+      telemetry,
       async listen() {
         const addresses = await server.listeners.listen();
         leader.start();

@@ -1,8 +1,9 @@
 import type { SessionEndReason } from '@footlight/protocol';
 import type { Entitlement } from '@footlight/protocol/rest';
+import type { BucketShape } from '../platform/buckets/bucket-rules.ts';
 import type { Tx } from '../platform/database/index.ts';
 import type { Settings } from '../settings/index.ts';
-import type { BucketShape, ClaimLimits } from './sign-in/limit-rules.ts';
+import type { ClaimLimits } from './sign-in/limit-rules.ts';
 import type { HashCost, HashQueueShape } from './sign-in/password-hasher.ts';
 
 /** Certificate of the TLS listener. */

@@ -1,7 +1,7 @@
+import type { TokenBuckets } from '../platform/buckets/token-buckets.ts';
 import type { EarlyRequest } from '../platform/http/message/contract.ts';
 import type { Server } from '../platform/http/server.ts';
 import type { Accounts } from './service.ts';
-import type { TokenBuckets } from './sign-in/rate-limits.ts';
 
 /** Registers the routes of the caller's own data. */
 export function registerMeRoutes(server: Server, accounts: Accounts): void {

@@ -1,3 +1,4 @@
+import { createTokenBuckets, type TokenBuckets } from '../platform/buckets/token-buckets.ts';
 import type { Authenticate } from '../platform/http/message/contract.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { AccountsDeps } from './deps.ts';
@@ -17,11 +18,9 @@ import {
   type ClaimLimiter,
   createClaimLimiter,
   createLoginAttempts,
-  createTokenBuckets,
   FAILED_LOGIN_BUCKET,
   PER_USER_BUCKET,
   SIGN_IN_BUCKET,
-  type TokenBuckets,
 } from './sign-in/rate-limits.ts';
 import { createSignIn } from './sign-in/sign-in.ts';
 import { type BearerTokens, createBearerTokens } from './tokens/bearer-tokens.ts';

@@ -1,3 +1,4 @@
 export { createLauncher } from './launch/launch.ts';
 export { registerSessionsRoutes } from './routes.ts';
 export { createSessions, type Sessions } from './service.ts';
+export { registerViewerReportRoutes } from './viewer-reports.ts';

@@ -7,6 +7,7 @@ import type { Selectable } from 'kysely';
 import { bool, fromJson, instant, instantOrNull } from '../platform/database/codec.ts';
 import type { SessionsTable } from '../platform/database/tables/sessions.ts';
 import type { SessionChange } from '../signaling/index.ts';
+import type { ViewerReport } from '../telemetry/index.ts';
 import { displayRecord, type ObservedDisplay } from './display/display.ts';
 import type { NetworkHealth } from './health/network-health.ts';
 import { UNSUSTAINABLE } from './life/state.ts';
@@ -25,6 +26,8 @@ export interface Observed {
   idle_ends_at?: number | null;
   /** Newest sample of the agent. */
   metrics?: Pick<SessionMetrics, 'ts' | 'metrics'>;
+  /** Newest sample of the viewer. */
+  viewer?: NonNullable<ViewerReport['sample']>;
 }
 
 /** @param observed undefined: no observation since this process started */
@@ -108,13 +111,14 @@ export function adminSessionRecord(
   row: SessionRow & AdminNames,
   observed: Observed | undefined,
 ): AdminSession {
-  const metrics = observed?.metrics;
+  const { metrics, viewer } = observed ?? {};
   return {
     ...sessionRecord(row, observed),
     latest_metrics: {
       ...(metrics !== undefined && {
         agent: { source: 'agent', ts_unix_ms: metrics.ts, metrics: numbersOf(metrics.metrics) },
       }),
+      ...(viewer !== undefined && { browser: { ...viewer, metrics: numbersOf(viewer.metrics) } }),
     },
     ...(row.username !== null && { username: row.username }),
     ...(row.app_name !== null && { app_name: row.app_name }),
@@ -123,7 +127,7 @@ export function adminSessionRecord(
 }
 
 /** Numeric metrics: booleans become 0 and 1, texts are omitted. */
-function numbersOf(metrics: SessionMetrics['metrics']): Record<string, number> {
+function numbersOf(metrics: Readonly<Record<string, number | boolean | string>>): Record<string, number> {
   const numbers: Record<string, number> = {};
   for (const [key, value] of Object.entries(metrics)) {
     if (typeof value === 'number') numbers[key] = value;

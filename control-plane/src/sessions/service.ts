@@ -13,8 +13,13 @@ import { pageOf, readCursor } from '../platform/page-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createTally } from '../platform/tally.ts';
 import type { Settings } from '../settings/index.ts';
-import type { SessionDirectory, SignalingToken, SignalingTokens } from '../signaling/index.ts';
-import type { Telemetry } from '../telemetry/index.ts';
+import {
+  type SessionDirectory,
+  type SignalingToken,
+  type SignalingTokens,
+  sessionSubjects,
+} from '../signaling/index.ts';
+import type { Telemetry, ViewerReport } from '../telemetry/index.ts';
 import { judgeJoin, judgeRead, UNKNOWN_SESSION } from './access/join-rules.ts';
 import { createConsoleSessions } from './console.ts';
 import { asksForPicture, type DisplayChange, judgeDisplayChange, pictureAfter } from './display/display.ts';
@@ -25,7 +30,9 @@ import { refusalError } from './launch/refusal.ts';
 import type { BookedLaunch, LaunchBody } from './launch/stages.ts';
 import { createDriver } from './life/driver.ts';
 import { createHandlers } from './life/handlers.ts';
+import { setNegotiatedCodec } from './life/life-store.ts';
 import { LiveSessions } from './life/live.ts';
+import { firstCodec } from './life/negotiated-codec.ts';
 import { createTransitions, type Transitions } from './life/transitions.ts';
 import { listAllSessions, listOwnSessions } from './list-store.ts';
 import { adminSessionRecord, type SessionRow, sessionRecord } from './record.ts';
@@ -79,6 +86,8 @@ export interface Sessions extends SessionDirectory {
   stopAll(ids: readonly string[], reason: SessionEndReason): Promise<void>;
   /** Signaling token for the owner only. @throws ApiError 403, 404, 409 */
   mintToken(caller: Caller, id: string): Promise<SignalingToken>;
+  /** Shows what a viewer reported in the record of a session that has not ended. Never rejects. */
+  viewerReported(session: SessionRow, report: ViewerReport): Promise<void>;
   /** The row without a check of rights; undefined when it was deleted. */
   find(id: string): Promise<SessionRow | undefined>;
 }
@@ -91,7 +100,7 @@ const ADMIN_FILTERS = new Map<string, readonly SessionStateName[] | null>([
 ]);
 
 export function createSessions(platform: Platform, deps: SessionsDeps): Sessions {
-  const { activity, clock, config, database, logger } = platform;
+  const { activity, bus, clock, config, database, logger } = platform;
   const { settings, telemetry, tokens } = deps;
   const { agents, links } = deps.fleet;
   const bootAtMs = clock.monotonicMs();
@@ -255,6 +264,20 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
         } catch (error) {
           logger.warn({ session_id: id, reason, err: error }, 'session.stop_failed');
         }
+      }
+    },
+
+    async viewerReported({ id, state, negotiated_codec }, { sample, codecs }) {
+      const session = live.get(id);
+      if (session !== undefined && sample !== null)
+        session.observed = { ...session.observed, viewer: sample };
+      const codec = firstCodec(codecs);
+      if (codec === null || codec === negotiated_codec || isTerminal(state)) return;
+      try {
+        if (await setNegotiatedCodec(database.db, id, null, codec, clock.nowMs()))
+          bus.publish(sessionSubjects.changed, id, {});
+      } catch (error) {
+        logger.error({ session_id: id, err: error }, 'session.codec_failed');
       }
     },
 

@@ -1,2 +1,3 @@
+export type { ViewerReport } from './ingest/ingest.ts';
+export type { ReliableEvent } from './reliable-event.ts';
 export { createTelemetry, type Telemetry } from './service.ts';
-export type { ReliableEvent } from './store.ts';

@@ -1,108 +1,62 @@
-import { LRUCache } from 'lru-cache';
-import type { Tx } from '../platform/database/index.ts';
+import type { RowsToLock, Tx } from '../platform/database/index.ts';
+import { flag, toJson } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
-import {
-  deleteExpired,
-  deleteOldest,
-  type EventSource,
-  insertEvents,
-  isCapture,
-  type ReliableEvent,
-  trimHost,
-  trimSession,
-} from './store.ts';
+import { TelemetryBuffer } from './ingest/buffer.ts';
+import { createIngest, type Ingest } from './ingest/ingest.ts';
+import { insertEvents } from './ingest/ingest-store.ts';
+import { isCapture, type ReliableEvent } from './reliable-event.ts';
+import { createRetention } from './retention/retention.ts';
 
-/** Kept events of a session: the length of a trace, and the captures of a bundle. */
-const KEPT_EVENTS = 1_000;
-const KEPT_CAPTURES = 200;
-/** Kept events of all sessions: about 60 MB at the usual 300 bytes. */
-const KEPT_IN_ALL = 200_000;
-/** Kept bytes of one host. The longest event has 512 KiB, so the counts alone would let one host fill the disk. */
-const KEPT_BYTES_OF_HOST = 256 * 1024 * 1024;
-/** New events of a session after which it is trimmed. */
-const TRIM_EVERY = 64;
-/** Part of the kept bytes after which a host is trimmed. */
-const TRIM_HOST_PARTS = 16;
-/** One transaction then holds SQLite's only writer for a few milliseconds. */
-const DELETED_AT_ONCE = 5_000;
-const RETAIN = 'telemetry.retain';
-/** Sessions and hosts that are counted in memory; an evicted one is counted from the database again. */
-const COUNTED_SESSIONS = 4_096;
-const COUNTED_HOSTS = 4_096;
+export interface TelemetryDeps {
+  /** Writes together with what hosts report. */
+  write(rows: RowsToLock, work: (tx: Tx) => Promise<void>): Promise<void>;
+  /** Kept bytes of one host; tests lower it. */
+  keptBytesOfHost?: number;
+}
 
-/** Events that hosts observed of sessions, with the configured retention. */
+/** What hosts and viewers report of sessions, with the configured retention. */
 export interface Telemetry {
+  readonly ingest: Ingest;
   /**
    * Stores events of this host's sessions in a transaction that may be retried. Repeats change nothing.
    * @param events at least one
    */
-  storeEvents(tx: Tx, source: EventSource, events: readonly ReliableEvent[]): Promise<void>;
+  storeEvents(
+    tx: Tx,
+    source: { hostId: string; bootId: string },
+    events: readonly ReliableEvent[],
+  ): Promise<void>;
+  /** Writes what waits in memory, for a caller that reads it now. Never rejects. */
+  flush(): Promise<void>;
+  /** Writes what waits in memory. */
+  close(): Promise<void>;
 }
 
-/** @param keptBytesOfHost payload bytes; tests lower it */
-export function createTelemetry(
-  { clock, config, database, leader, logger }: Platform,
-  keptBytesOfHost = KEPT_BYTES_OF_HOST,
-): Telemetry {
-  const { rollingMs, postmortemMs, retainEveryMs } = config.telemetry;
-  /** Session and kind → events since the last trim. */
-  const untrimmed = new LRUCache<string, number>({ max: COUNTED_SESSIONS });
-  /** Host → bytes since the last trim. */
-  const untrimmedBytes = new LRUCache<string, number>({ max: COUNTED_HOSTS });
-  const trimHostEvery = keptBytesOfHost / TRIM_HOST_PARTS;
-
-  if (retainEveryMs !== null) {
-    leader.register({
-      id: RETAIN,
-      everyMs: retainEveryMs,
-      async run(fence) {
-        const nowMs = clock.nowMs();
-        const retention = { liveSince: nowMs - rollingMs, endedSince: nowMs - postmortemMs };
-        const steps = [
-          (tx: Tx) => deleteExpired(tx, retention, DELETED_AT_ONCE),
-          (tx: Tx) => deleteOldest(tx, KEPT_IN_ALL, DELETED_AT_ONCE),
-        ];
-        let events = 0;
-        for (const step of steps) {
-          for (let deleted = DELETED_AT_ONCE; deleted === DELETED_AT_ONCE; events += deleted) {
-            deleted = await database.transaction(async (tx) => {
-              await fence.check(tx);
-              return step(tx);
-            });
-          }
-        }
-        if (events > 0) logger.info({ deleted_events: events }, 'telemetry.retained');
-      },
-    });
-  }
+export function createTelemetry(platform: Platform, deps: TelemetryDeps): Telemetry {
+  const { clock, database, logger } = platform;
+  const retention = createRetention(platform, deps.keptBytesOfHost);
+  const buffer = new TelemetryBuffer({ clock, logger, database, retention, write: deps.write });
 
   return {
-    async storeEvents(tx, source, events) {
-      const stored = await insertEvents(tx, source, events, clock.nowMs());
-      for (const [sessionId, captures, count] of countBySession(events)) {
-        const key = `${sessionId} ${captures}`;
-        const since = (untrimmed.get(key) ?? TRIM_EVERY) + count;
-        untrimmed.set(key, since % TRIM_EVERY);
-        if (since >= TRIM_EVERY)
-          await trimSession(tx, sessionId, captures, captures ? KEPT_CAPTURES : KEPT_EVENTS);
-      }
-      const bytes = (untrimmedBytes.get(source.hostId) ?? trimHostEvery) + stored;
-      untrimmedBytes.set(source.hostId, bytes % trimHostEvery);
-      if (bytes >= trimHostEvery) await trimHost(tx, source.hostId, keptBytesOfHost);
+    ingest: createIngest(platform, buffer),
+    async storeEvents(tx, { hostId, bootId }, events) {
+      const nowMs = clock.nowMs();
+      const rows = events.map((event) => ({
+        host_id: hostId,
+        boot_id: bootId,
+        seq: event.seq,
+        session_id: event.session_id,
+        source: 'agent' as const,
+        ts_unix_ms: event.ts,
+        type: event.event,
+        payload: toJson(event.payload),
+        is_capture: flag(isCapture(event.event)),
+        received_at: nowMs,
+      }));
+      await insertEvents(tx, rows);
+      await retention.trim(tx, { events: rows, samples: [] });
     },
+    flush: () => buffer.flush(),
+    close: () => buffer.close(),
   };
-}
-
-function countBySession(
-  events: readonly ReliableEvent[],
-): (readonly [sessionId: string, captures: boolean, count: number])[] {
-  const counts = new Map<string, [string, boolean, number]>();
-  for (const event of events) {
-    const captures = isCapture(event);
-    const key = `${event.session_id} ${captures}`;
-    const entry = counts.get(key) ?? [event.session_id, captures, 0];
-    entry[2] += 1;
-    counts.set(key, entry);
-  }
-  return [...counts.values()];
 }

@@ -67,6 +67,7 @@ describeDatabases('events of the reliable lane', (databases) => {
       ts_unix_ms: 1_750_000_000_000,
       type: 'session.effective_media',
       payload: '{"mic":"off"}',
+      source: 'agent',
       is_capture: 0,
       received_at: world.clock.nowMs(),
     });
@@ -150,7 +151,10 @@ describeDatabases('events of the reliable lane', (databases) => {
     const { platform } = world.plane;
     const keptBytes = 64 * 1024;
     const alone = { ...platform, leader: { ...platform.leader, register: () => undefined } };
-    const telemetry = createTelemetry(alone, keptBytes);
+    const telemetry = createTelemetry(alone, {
+      write: (_rows, work) => platform.database.transaction(work),
+      keptBytesOfHost: keptBytes,
+    });
     const payload = { text: 'x'.repeat(4_000) };
     for (let seq = 1; seq <= 100; seq += 1) {
       await world.clock.pass(1);

@@ -18,6 +18,7 @@ import { secretOperations } from './secrets.ts';
 import { serviceOperations } from './service.ts';
 import { sessionOperations } from './sessions.ts';
 import { settingsOperations } from './settings.ts';
+import { telemetryOperations } from './telemetry.ts';
 
 /**
  * Version of the contract. Additions raise the minor version; removals are marked deprecated for at least two minor
@@ -77,6 +78,11 @@ export const areas = [
     name: 'Sessions',
     summary: 'Launching apps, following and ending what runs, and the socket of the viewer.',
     operations: { ...sessionOperations, ...placementOperations },
+  },
+  {
+    name: 'Telemetry',
+    summary: 'What hosts and viewers measured of a session, and saw happen.',
+    operations: telemetryOperations,
   },
   {
     name: 'Fleet',

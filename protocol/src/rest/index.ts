@@ -65,3 +65,4 @@ export * from './secrets.ts';
 export * from './service.ts';
 export * from './sessions.ts';
 export * from './settings.ts';
+export * from './telemetry.ts';

@@ -148,6 +148,8 @@ export const LOG_EVENTS = [
   'swap.home_not_given_back',
   'swap.refused',
   'swap.rolled_back',
+  'telemetry.dropped',
+  'telemetry.not_written',
   'telemetry.retained',
   'tls.certificate',
   'tls.expired',

@@ -1,13 +1,13 @@
 import type { Clock } from '@footlight/platform';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { createTokenBuckets } from '../../platform/buckets/token-buckets.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { LimiterKeys } from '../../platform/limits.ts';
 import {
   CLAIM_LIMITS,
   createClaimLimiter,
   createLoginAttempts,
-  createTokenBuckets,
   FAILED_LOGIN_BUCKET,
   SIGN_IN_BUCKET,
 } from './rate-limits.ts';

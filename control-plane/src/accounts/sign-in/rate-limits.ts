@@ -1,15 +1,9 @@
 import type { Clock } from '@footlight/platform';
-import { type Limiter, LimiterKeys, rateLimited } from '../../platform/limits.ts';
+import type { BucketShape } from '../../platform/buckets/bucket-rules.ts';
+import { createTokenBuckets } from '../../platform/buckets/token-buckets.ts';
+import { LimiterKeys, rateLimited } from '../../platform/limits.ts';
 import { createTally } from '../../platform/tally.ts';
-import {
-  type BucketShape,
-  bucketWaitMs,
-  type ClaimLimits,
-  claimPauseMs,
-  judgeClaim,
-  judgeRequest,
-  type Rejected,
-} from './limit-rules.ts';
+import { type ClaimLimits, claimPauseMs, judgeClaim, type Rejected } from './limit-rules.ts';
 
 /** Register and login share one bucket per client address. */
 export const SIGN_IN_BUCKET: BucketShape = { capacity: 10, refillEveryMs: 5_000 };
@@ -22,39 +16,6 @@ export const FAILED_LOGIN_BUCKET: BucketShape = { capacity: 20, refillEveryMs: 6
 
 /** Log lines per address about failed claims: one a minute. */
 export const CLAIM_LOG_BUCKET: BucketShape = { capacity: 1, refillEveryMs: 60_000 };
-
-export interface TokenBuckets extends Limiter {
-  /** Takes one request. @returns 0: taken; otherwise nothing was taken and this many milliseconds remain */
-  tryTake(key: string): number;
-  /** Returns a taken request that shall not count. */
-  giveBack(key: string): void;
-}
-
-/** Exact token buckets; an evicted key has a full bucket. */
-export function createTokenBuckets(shape: BucketShape, clock: Pick<Clock, 'monotonicMs'>): TokenBuckets {
-  const fullAt = new LimiterKeys<number>((fullAtMs, nowMs) => bucketWaitMs(shape, fullAtMs, nowMs) > 0);
-
-  function tryTake(key: string): number {
-    const nowMs = clock.monotonicMs();
-    const verdict = judgeRequest(shape, fullAt.get(key, nowMs), nowMs);
-    if ('waitMs' in verdict) return verdict.waitMs;
-    fullAt.set(key, verdict.next, nowMs);
-    return 0;
-  }
-
-  return {
-    tryTake,
-    take(key) {
-      const refusedForMs = tryTake(key);
-      if (refusedForMs > 0) throw rateLimited(refusedForMs);
-    },
-    giveBack(key) {
-      const nowMs = clock.monotonicMs();
-      const fullAtMs = fullAt.get(key, nowMs);
-      if (fullAtMs !== undefined) fullAt.set(key, fullAtMs - shape.refillEveryMs, nowMs);
-    },
-  };
-}
 
 /** One login before its password is compared. */
 interface LoginAttempt {

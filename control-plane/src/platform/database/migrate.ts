@@ -17,6 +17,7 @@ import { sessionTopologyMigration } from './migrations/0014-session-topology.ts'
 import { sessionFloorMigration } from './migrations/0015-session-floor.ts';
 import { sessionTraceMigration } from './migrations/0016-session-trace.ts';
 import { usernamesMigration } from './migrations/0017-usernames.ts';
+import { telemetryMigration } from './migrations/0018-telemetry.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
 
@@ -38,6 +39,7 @@ const STEPS: readonly SchemaStep[] = [
   sessionFloorMigration,
   sessionTraceMigration,
   usernamesMigration,
+  telemetryMigration,
 ];
 
 /**

@@ -112,8 +112,16 @@ export interface ServerOptions {
   limits?: Partial<ListenerLimits>;
 }
 
-/** Operations that also run while the disk is full, because they free resources. */
-const ESSENTIAL = new Set<OperationId>(['sessions.delete', 'auth.login', 'auth.logout', 'hosts.drain']);
+/** Operations that also run while the disk is full, because they free resources or promise no write. */
+const ESSENTIAL = new Set<OperationId>([
+  'sessions.delete',
+  'sessions.stats',
+  'sessions.traceEvents',
+  'sessions.traceClock',
+  'auth.login',
+  'auth.logout',
+  'hosts.drain',
+]);
 
 /** Creates the server; it does not listen yet. */
 export async function createServer(options: ServerOptions): Promise<Server> {

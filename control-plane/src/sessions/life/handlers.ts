@@ -193,6 +193,9 @@ export function createHandlers(
         const session = live.get(event.session_id);
         if (session?.hostId === hostId) live.viewerChanged(session, event.payload, clock.monotonicMs());
       }
+      // Those of the reliable lane are stored before they are confirmed.
+      if (event.seq === undefined)
+        telemetry.ingest.hostEvent(hostId, event, live.get(event.session_id)?.hostId === hostId);
       const codec = event.event === 'sdp.answer_applied' ? answeredCodec(event.payload) : null;
       if (codec !== null) inBackground('session.codec_failed', storeCodec(hostId, event.session_id, codec));
     },
@@ -223,6 +226,7 @@ export function createHandlers(
       const session = live.get(metrics.session_id);
       if (session === undefined || session.hostId !== hostId) return;
       if (session.state !== 'running' && session.state !== 'stopping') return;
+      telemetry.ingest.hostSample(hostId, metrics);
       if (metrics.late === true) return;
       if (live.observe(session, metrics, clock.monotonicMs(), clock.nowMs()))
         bus.publish(sessionSubjects.changed, session.id, { observed: observedRecord(session.observed) });

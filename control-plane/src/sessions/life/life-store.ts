@@ -156,20 +156,22 @@ export async function setDetails(
 
 /**
  * Stores the codec that a live session's viewer receives, if it changed.
+ * @param hostId the host that reports it; null: the viewer itself
  * @returns whether it changed
  */
 export async function setNegotiatedCodec(
   db: Executor,
   id: string,
-  hostId: string,
+  hostId: string | null,
   codec: string,
   nowMs: number,
 ): Promise<boolean> {
-  const result = await db
+  let update = db
     .updateTable('sessions')
     .set({ negotiated_codec: codec, updated_at: nowMs })
-    .where('id', '=', id)
-    .where('host_id', '=', hostId)
+    .where('id', '=', id);
+  if (hostId !== null) update = update.where('host_id', '=', hostId);
+  const result = await update
     .where('state', 'in', nonterminalStates)
     .where((eb) => eb.or([eb('negotiated_codec', 'is', null), eb('negotiated_codec', '!=', codec)]))
     .executeTakeFirst();

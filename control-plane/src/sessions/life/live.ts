@@ -127,6 +127,7 @@ export class LiveSessions {
       network,
       ...(sample.idle_ends_in_s !== undefined && { idle_ends_at: idleEndsAt(sample.idle_ends_in_s, nowMs) }),
       ...(launchState !== undefined && { app_launch_state: launchState }),
+      ...(before.viewer !== undefined && { viewer: before.viewer }),
     };
     return (
       launchState !== before.app_launch_state || network.state !== (before.network ?? NOTHING_KNOWN).state

@@ -20,6 +20,15 @@ export function codecOfMimeType(mimeType: string): string | null {
   return /^[a-z0-9._-]{1,16}$/.test(codec) ? codec : null;
 }
 
+/** The first usable name; null: none. */
+export function firstCodec(mimeTypes: readonly string[]): string | null {
+  for (const mimeType of mimeTypes) {
+    const codec = codecOfMimeType(mimeType);
+    if (codec !== null) return codec;
+  }
+  return null;
+}
+
 const answerApplied = z.object({
   m_lines: z.array(z.looseObject({ mid: z.string(), codec: z.string(), rejected: z.boolean() })).max(16),
 });

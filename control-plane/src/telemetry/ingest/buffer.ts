@@ -1,0 +1,148 @@
+import { type Clock, type Logger, SECOND_MS, type Timer } from '@footlight/platform';
+import type { RowsToLock, Tx } from '../../platform/database/index.ts';
+import type {
+  SessionClocksTable,
+  SessionRejectedTimesTable,
+  SessionSamplesTable,
+  SessionTraceEventsTable,
+} from '../../platform/database/tables/telemetry.ts';
+import type { Retained } from '../retention/retention.ts';
+import { addRejectedTimes, hostsOfSessions, insertEvents, insertSamples, putClocks } from './ingest-store.ts';
+
+/** Waiting reports and their bytes. Chosen, not measured: 30 s of 500 sessions at a report a second. */
+const MAX_WAITING = 16_384;
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+
+interface Waiting {
+  samples: SessionSamplesTable[];
+  events: { row: SessionTraceEventsTable; isFromHost: boolean }[];
+  /** By session. */
+  clocks: Map<string, SessionClocksTable>;
+  /** By session and cause. */
+  rejected: Map<string, SessionRejectedTimesTable>;
+  count: number;
+  bytes: number;
+}
+
+const nothing = (): Waiting => ({
+  samples: [],
+  events: [],
+  clocks: new Map(),
+  rejected: new Map(),
+  count: 0,
+  bytes: 0,
+});
+
+export interface BufferDeps {
+  clock: Clock;
+  logger: Logger;
+  database: { readonly full: boolean };
+  retention: Retained;
+  /** Writes together with what hosts report. */
+  write(rows: RowsToLock, work: (tx: Tx) => Promise<void>): Promise<void>;
+}
+
+/**
+ * Collects reports in memory and writes them once a second: a write for each would cost more than all other work of
+ * the service. Reports are lost when the process ends by force, when they cannot be written, and beyond the bounds.
+ *
+ * Owner: the telemetry service, which closes it before the links and the database.
+ */
+export class TelemetryBuffer {
+  readonly #deps: BufferDeps;
+  #waiting = nothing();
+  #timer: Timer | null = null;
+  #writing: Promise<void> | null = null;
+  #dropped = 0;
+  #isClosed = false;
+
+  constructor(deps: BufferDeps) {
+    this.#deps = deps;
+  }
+
+  sample(row: SessionSamplesTable): void {
+    if (this.#take(row.metrics.length)) this.#waiting.samples.push(row);
+  }
+
+  /** @param isFromHost the host is not known to run the session; the write asks */
+  event(row: SessionTraceEventsTable, isFromHost: boolean): void {
+    if (this.#take(row.payload.length)) this.#waiting.events.push({ row, isFromHost });
+  }
+
+  /** Replaces the session's earlier one. */
+  clock(row: SessionClocksTable): void {
+    const { clocks } = this.#waiting;
+    if (clocks.has(row.session_id) || this.#take(0)) clocks.set(row.session_id, row);
+  }
+
+  /** Adds to the count of the session and cause. */
+  rejected(row: SessionRejectedTimesTable): void {
+    const { rejected } = this.#waiting;
+    const key = `${row.session_id} ${row.cause}`;
+    const known = rejected.get(key);
+    if (known === undefined && !this.#take(0)) return;
+    rejected.set(key, { ...row, count: row.count + (known?.count ?? 0) });
+  }
+
+  /** Writes what waits. Never rejects. */
+  async flush(): Promise<void> {
+    await this.#writing;
+    const waiting = this.#waiting;
+    const dropped = this.#dropped;
+    if (waiting.count === 0 && dropped === 0) return;
+    this.#waiting = nothing();
+    this.#dropped = 0;
+    const { database, logger, write } = this.#deps;
+    if (dropped > 0) logger.warn({ reports: dropped }, 'telemetry.dropped');
+    // Keep the remaining disk space for the rows that end sessions.
+    if (database.full || waiting.count === 0) return;
+    this.#writing = write({}, (tx) => this.#store(tx, waiting))
+      .catch((error: unknown) => logger.warn({ err: error, reports: waiting.count }, 'telemetry.not_written'))
+      .finally(() => {
+        this.#writing = null;
+      });
+    await this.#writing;
+  }
+
+  /** Writes what waits; later reports are dropped. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#timer = null;
+    await this.flush();
+  }
+
+  async #store(tx: Tx, { samples, events, clocks, rejected }: Waiting): Promise<void> {
+    const asked = [...new Set(events.flatMap(({ row, isFromHost }) => (isFromHost ? row.session_id : [])))];
+    const hosts = asked.length === 0 ? new Map<string, string>() : await hostsOfSessions(tx, asked);
+    const own = events
+      .filter(({ row, isFromHost }) => !isFromHost || hosts.get(row.session_id) === row.host_id)
+      .map(({ row }) => row);
+    await insertSamples(tx, samples);
+    await insertEvents(tx, own);
+    await putClocks(tx, sorted(clocks));
+    await addRejectedTimes(tx, sorted(rejected));
+    await this.#deps.retention.trim(tx, { events: own, samples });
+  }
+
+  /** @returns false: there is no room, and the report counts as dropped */
+  #take(bytes: number): boolean {
+    const waiting = this.#waiting;
+    if (this.#isClosed) return false;
+    this.#timer ??= this.#deps.clock.setTimeout(() => {
+      this.#timer = null;
+      void this.flush();
+    }, SECOND_MS);
+    if (waiting.count >= MAX_WAITING || waiting.bytes + bytes > MAX_WAITING_BYTES) {
+      this.#dropped += 1;
+      return false;
+    }
+    waiting.count += 1;
+    waiting.bytes += bytes;
+    return true;
+  }
+}
+
+/** Rows by key: two services that write the same rows in different orders would deadlock. */
+const sorted = <Row>(rows: ReadonlyMap<string, Row>): Row[] =>
+  [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);

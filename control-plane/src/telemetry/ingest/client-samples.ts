@@ -1,0 +1,55 @@
+/** What of a viewer's post is stored. Pure. Source: docs/sessions.md, "Telemetry". */
+import type { JsonObject } from '@footlight/protocol';
+import type { ClientSample } from '@footlight/protocol/rest';
+import { CLIENT_METRIC_KEYS, type ClientMetrics } from '@footlight/protocol/telemetry';
+import { judgeTime, type RejectedTime } from './timestamps.ts';
+
+/** Larger figures are no measurement, and sums of them would not be numbers. */
+const MAX_FIGURE = Number.MAX_SAFE_INTEGER;
+
+/** Items whose time is taken, and the others with the guess at their times. */
+export interface Sorted<Item> {
+  taken: Item[];
+  rejected: { ts: number; cause: RejectedTime }[];
+}
+
+export function sortByTime<Item extends { ts_unix_ms: number }>(
+  items: readonly Item[],
+  nowMs: number,
+): Sorted<Item> {
+  const sorted: Sorted<Item> = { taken: [], rejected: [] };
+  for (const item of items) {
+    const cause = judgeTime(item.ts_unix_ms, nowMs);
+    if (cause === null) sorted.taken.push(item);
+    else sorted.rejected.push({ ts: item.ts_unix_ms, cause });
+  }
+  return sorted;
+}
+
+/** The figures that are stored; null: none. */
+export function allowedMetrics(metrics: JsonObject): ClientMetrics | null {
+  const allowed: ClientMetrics = {};
+  let found = false;
+  for (const key of CLIENT_METRIC_KEYS) {
+    if (!Object.hasOwn(metrics, key)) continue;
+    const value = metrics[key];
+    // JSON writes a number that is too large for a double as Infinity.
+    const isFigure = typeof value === 'number' && Math.abs(value) <= MAX_FIGURE;
+    if (!isFigure && typeof value !== 'boolean') continue;
+    allowed[key] = value;
+    found = true;
+  }
+  return found ? allowed : null;
+}
+
+/** Codec names of the samples, the newest first. */
+export function codecsNewestFirst(
+  samples: readonly Pick<ClientSample, 'ts_unix_ms' | 'codec_mime_type'>[],
+): string[] {
+  return samples
+    .flatMap(({ ts_unix_ms, codec_mime_type }) =>
+      codec_mime_type === undefined ? [] : [{ ts_unix_ms, codec_mime_type }],
+    )
+    .sort((a, b) => b.ts_unix_ms - a.ts_unix_ms)
+    .map(({ codec_mime_type }) => codec_mime_type);
+}

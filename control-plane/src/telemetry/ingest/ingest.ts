@@ -1,0 +1,154 @@
+import type { SessionMetrics, SessionTraceEvent } from '@footlight/protocol/agent';
+import type { Body } from '@footlight/protocol/rest';
+import { type ClientMetrics, isBrowserEvent } from '@footlight/protocol/telemetry';
+import { createTokenBuckets } from '../../platform/buckets/token-buckets.ts';
+import { flag, toJson } from '../../platform/database/index.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { isCapture } from '../reliable-event.ts';
+import type { TelemetryBuffer } from './buffer.ts';
+import { allowedMetrics, codecsNewestFirst, sortByTime } from './client-samples.ts';
+import type { RejectedTime } from './timestamps.ts';
+
+/**
+ * Samples of a session from its host: one in a heartbeat interval, one a second in a bench, and after a reconnect the
+ * newest 24 at once.
+ */
+const HOST_SAMPLES = { capacity: 32, refillEveryMs: 500 };
+/** Lossy events of a session from its host: a media worker may pass on 10 a second, and 256 wait for a reconnect. */
+const HOST_EVENTS = { capacity: 512, refillEveryMs: 100 };
+/** The same for a host's sessions that are not known to run there, together. */
+const UNKNOWN_EVENTS = { capacity: 64, refillEveryMs: 100 };
+/** Longest stored sample of a host, bytes of JSON: the known keys take 1,600. Larger ones are dropped. */
+const MAX_HOST_SAMPLE_BYTES = 4_096;
+
+/** The session of a post. */
+export interface ReportedSession {
+  readonly id: string;
+  readonly host_id: string | null;
+}
+
+/** What a post tells about its session now. */
+export interface ViewerReport {
+  /** The newest stored sample; null: none. */
+  sample: { source: 'browser' | 'native'; ts_unix_ms: number; metrics: ClientMetrics } | null;
+  /** MIME types of the codecs that it decodes, the newest first. */
+  codecs: readonly string[];
+}
+
+/** Takes reports into the buffer. */
+export interface Ingest {
+  stats(session: ReportedSession, body: Body<'sessions.stats'>): ViewerReport;
+  events(session: ReportedSession, body: Body<'sessions.traceEvents'>): void;
+  clock(session: ReportedSession, body: Body<'sessions.traceClock'>): void;
+  /** @param metrics of a session that this host runs */
+  hostSample(hostId: string, metrics: SessionMetrics): void;
+  /**
+   * An event of the lossy lane.
+   * @param isOwn whether the host is known to run the session; otherwise the database is asked
+   */
+  hostEvent(hostId: string, event: SessionTraceEvent, isOwn: boolean): void;
+}
+
+export function createIngest({ clock, random }: Platform, buffer: TelemetryBuffer): Ingest {
+  const samplesOfHosts = createTokenBuckets(HOST_SAMPLES, clock);
+  const eventsOfHosts = createTokenBuckets(HOST_EVENTS, clock);
+  const unknownEvents = createTokenBuckets(UNKNOWN_EVENTS, clock);
+  /** Identifies events without a number of an agent. */
+  const processId = random.uuid();
+  let seq = 0;
+
+  function addEvent(
+    event: {
+      session_id: string;
+      host_id: string;
+      source: 'agent' | 'browser';
+      ts: number;
+      type: string;
+      payload: object;
+    },
+    isFromHost: boolean,
+  ): void {
+    seq += 1;
+    buffer.event(
+      {
+        host_id: event.host_id,
+        boot_id: processId,
+        seq,
+        session_id: event.session_id,
+        source: event.source,
+        ts_unix_ms: event.ts,
+        type: event.type,
+        payload: toJson(event.payload),
+        is_capture: flag(isCapture(event.type)),
+        received_at: clock.nowMs(),
+      },
+      isFromHost,
+    );
+  }
+
+  function reject(sessionId: string, rejected: readonly { ts: number; cause: RejectedTime }[]): void {
+    for (const { ts, cause } of rejected)
+      buffer.rejected({ session_id: sessionId, cause, count: 1, last_ts: ts, last_at: clock.nowMs() });
+  }
+
+  return {
+    stats(session, { client, samples }) {
+      const nowMs = clock.nowMs();
+      const { taken, rejected } = sortByTime(samples, nowMs);
+      reject(session.id, rejected);
+      let newest: ViewerReport['sample'] = null;
+      for (const { ts_unix_ms, metrics: sent } of taken) {
+        const metrics = allowedMetrics(sent);
+        if (metrics === null) continue;
+        if (newest === null || ts_unix_ms >= newest.ts_unix_ms)
+          newest = { source: client, ts_unix_ms, metrics };
+        buffer.sample({
+          session_id: session.id,
+          source: client,
+          ts_unix_ms,
+          host_id: session.host_id ?? '',
+          metrics: toJson(metrics),
+          received_at: nowMs,
+        });
+      }
+      return { sample: newest, codecs: codecsNewestFirst(taken) };
+    },
+
+    events(session, { events }) {
+      const { taken, rejected } = sortByTime(events, clock.nowMs());
+      reject(session.id, rejected);
+      for (const { ts_unix_ms, type, payload } of taken) {
+        if (!isBrowserEvent(type)) continue;
+        const host_id = session.host_id ?? '';
+        addEvent(
+          { session_id: session.id, host_id, source: 'browser', ts: ts_unix_ms, type, payload },
+          false,
+        );
+      }
+    },
+
+    clock(session, { client_offset_ms, uncertainty_ms }) {
+      buffer.clock({ session_id: session.id, client_offset_ms, uncertainty_ms, measured_at: clock.nowMs() });
+    },
+
+    hostSample(hostId, { session_id, ts, metrics }) {
+      if (samplesOfHosts.tryTake(session_id) > 0) return;
+      const text = toJson(metrics);
+      if (Buffer.byteLength(text) > MAX_HOST_SAMPLE_BYTES) return;
+      buffer.sample({
+        session_id,
+        source: 'agent',
+        ts_unix_ms: ts,
+        host_id: hostId,
+        metrics: text,
+        received_at: clock.nowMs(),
+      });
+    },
+
+    hostEvent(hostId, { session_id, ts, event: type, payload }, isOwn) {
+      const wait = isOwn ? eventsOfHosts.tryTake(session_id) : unknownEvents.tryTake(hostId);
+      if (wait > 0) return;
+      addEvent({ session_id, host_id: hostId, source: 'agent', ts, type, payload }, !isOwn);
+    },
+  };
+}

@@ -1,0 +1,143 @@
+import { nonterminalStates } from '@footlight/protocol';
+import { PostgresAdapter, type RawBuilder, sql } from 'kysely';
+import { type Executor, flag, type Tx } from '../../platform/database/index.ts';
+
+/** A table of reports, each with `session_id`, `host_id`, `source` and `received_at`. */
+export interface ReportTable {
+  readonly name: 'session_trace_events' | 'session_samples';
+  readonly key: readonly string[];
+  /** Its long text. */
+  readonly text: 'payload' | 'metrics';
+}
+
+export const EVENTS: ReportTable = {
+  name: 'session_trace_events',
+  key: ['host_id', 'boot_id', 'seq'],
+  text: 'payload',
+};
+export const SAMPLES: ReportTable = {
+  name: 'session_samples',
+  key: ['session_id', 'source', 'ts_unix_ms'],
+  text: 'metrics',
+};
+
+/** Tables with one row, or a few, for a session. */
+const FACTS = ['session_clocks', 'session_rejected_times'] as const;
+
+/** The reports that one bound of a session counts. */
+export interface SessionPart {
+  sessionId: string;
+  source: string;
+  /** Only events: whether these are captures, which have a bound of their own. */
+  captures?: boolean;
+}
+
+/** Deletes the oldest reports beyond `keep`; those with the same time as the last kept one stay. */
+export async function trimSession(
+  tx: Tx,
+  { name }: ReportTable,
+  part: SessionPart,
+  keep: number,
+): Promise<void> {
+  const table = sql.table(name);
+  const captures = part.captures === undefined ? sql`` : sql` and is_capture = ${flag(part.captures)}`;
+  const inPart = sql`session_id = ${part.sessionId} and source = ${part.source}${captures}`;
+  await sql`delete from ${table} where ${inPart} and received_at <
+    (select received_at from ${table} where ${inPart} order by received_at desc limit 1 offset ${keep - 1})`.execute(
+    tx,
+  );
+}
+
+/** Deletes a host's oldest reports beyond a number of bytes; those with the same time as the last kept one stay. */
+export async function trimHost(
+  tx: Tx,
+  { name, text }: ReportTable,
+  { hostId, source }: { hostId: string; source: string },
+  keepBytes: number,
+): Promise<void> {
+  const table = sql.table(name);
+  const ofHost = sql`host_id = ${hostId} and source = ${source}`;
+  // octet_length reads the length without the text.
+  await sql`delete from ${table} where ${ofHost} and received_at < (select received_at from
+    (select received_at, sum(octet_length(${sql.ref(text)})) over (order by received_at desc) as bytes
+      from ${table} where ${ofHost}) as summed
+    where bytes > ${keepBytes} order by received_at desc limit 1)`.execute(tx);
+}
+
+export interface Retention {
+  /** Reports of a live session before this time are deleted. */
+  liveSince: number;
+  /** Reports of a session that ended before this time are deleted, except captures. */
+  endedSince: number;
+}
+
+/**
+ * Deletes expired reports (see Retention) and reports of deleted sessions.
+ * @param limit most rows
+ * @returns deleted rows (count)
+ */
+export function deleteExpired(
+  tx: Tx,
+  table: ReportTable,
+  retention: Retention,
+  limit: number,
+): Promise<number> {
+  const kept = table === EVENTS ? sql`reports.is_capture = 0 and ` : sql``;
+  const expired = sql`sessions.id is null
+    or ${kept}reports.received_at < ${retention.liveSince}
+      and (sessions.state in (${sql.join(nonterminalStates)}) or sessions.ended_at < ${retention.endedSince})`;
+  return deleteFound(
+    tx,
+    table,
+    sql`select ${keyOf(table)} from ${sql.table(table.name)} as reports
+      left join sessions on sessions.id = reports.session_id where ${expired} limit ${limit}`,
+  );
+}
+
+/** Time of the oldest report that is kept of `keep`; null: there are fewer. */
+export async function oldestKept(db: Executor, { name }: ReportTable, keep: number): Promise<number | null> {
+  const { rows } = await sql<{ received_at: number }>`select received_at from ${sql.table(name)}
+    order by received_at desc limit 1 offset ${keep - 1}`.execute(db);
+  return rows[0]?.received_at ?? null;
+}
+
+/** Deletes reports before a time, `limit` at most. @returns deleted rows (count) */
+export function deleteBefore(tx: Tx, table: ReportTable, timeMs: number, limit: number): Promise<number> {
+  return deleteFound(
+    tx,
+    table,
+    sql`select ${keyOf(table)} from ${sql.table(table.name)} as reports
+      where reports.received_at < ${timeMs} limit ${limit}`,
+  );
+}
+
+/**
+ * Deletes clocks and counts of sessions whose reports are gone.
+ * @param endedSince they go with sessions that ended before
+ * @param limit most rows of each
+ * @returns deleted rows of the table with the most (count)
+ */
+export async function deleteFacts(tx: Tx, endedSince: number, limit: number): Promise<number> {
+  let most = 0;
+  for (const name of FACTS) {
+    const table = sql.table(name);
+    const result = await sql`delete from ${table} where session_id in
+      (select facts.session_id from ${table} as facts left join sessions on sessions.id = facts.session_id
+        where sessions.id is null or sessions.ended_at < ${endedSince} limit ${limit})`.execute(tx);
+    most = Math.max(most, Number(result.numAffectedRows ?? 0n));
+  }
+  return most;
+}
+
+const keyOf = ({ key }: ReportTable) => sql.join(key.map((column) => sql.ref(`reports.${column}`)));
+
+/** Skips rows that another transaction is deleting: deletes in different orders would deadlock. */
+async function deleteFound(tx: Tx, table: ReportTable, found: RawBuilder<unknown>): Promise<number> {
+  const isPostgres = tx.getExecutor().adapter instanceof PostgresAdapter;
+  const free = isPostgres ? sql` for update of reports skip locked` : sql``;
+  const key = sql.join(table.key.map((column) => sql.ref(column)));
+  const result = await sql`delete from ${sql.table(table.name)} where (${key}) in (${found}${free})`.execute(
+    tx,
+  );
+  return Number(result.numAffectedRows ?? 0n);
+}
