@@ -1,3 +1,4 @@
+import type { LogLevel } from '@footlight/platform';
 import type { SessionEndReason } from '@footlight/protocol';
 import type {
   HeldSession,
@@ -6,6 +7,7 @@ import type {
   SessionState,
   SessionTraceEvent,
 } from '@footlight/protocol/agent';
+import type { LogEvent } from '@footlight/protocol/telemetry';
 import type { Tx } from '../platform/database/database.ts';
 import type { RowsToLock } from '../platform/database/index.ts';
 import type { ReliableEvent } from '../telemetry/index.ts';
@@ -95,6 +97,8 @@ export interface Links {
    * @param work awaits only the database; may be retried after a rollback
    */
   write<T>(rows: RowsToLock, work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Logs a line that a host can cause at will, as often as `HostLog` allows for each host; its id becomes `host_id`. */
+  log(level: LogLevel, hostId: string, fields: object, event: LogEvent): void;
   /** Time of the host's last frame on the monotonic clock; null: none since this process started. */
   lastSeenMonotonicMs(hostId: string): number | null;
   /** The host-loss sweep pauses when the fault is probably on this side. */

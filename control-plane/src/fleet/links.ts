@@ -1,4 +1,4 @@
-import { SECOND_MS } from '@footlight/platform';
+import { type LogLevel, SECOND_MS } from '@footlight/platform';
 import {
   AGENT_CLOSE,
   type ControlCommand,
@@ -7,6 +7,7 @@ import {
   type RelayedSignal,
   type SessionState,
 } from '@footlight/protocol/agent';
+import type { LogEvent } from '@footlight/protocol/telemetry';
 import type { WebSocket } from 'ws';
 import type { Subscription } from '../platform/bus/bus.ts';
 import type { RowsToLock, Tx } from '../platform/database/index.ts';
@@ -375,6 +376,10 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
     void this.#markOffline(hostId, link);
     this.#runHandler('linkLost', hostId, () => this.handlers.linkLost(hostId));
     this.#publish(hostId, { what: 'lost' });
+  }
+
+  log(level: LogLevel, hostId: string, fields: object, event: LogEvent): void {
+    this.#hostLog.line(level, hostId, { ...fields, host_id: hostId }, event);
   }
 
   lastSeenMonotonicMs(hostId: string): number | null {

@@ -244,7 +244,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
       const done = displayChanges.begin(id);
       const result = await driver.display(row.host_id as string, id, change).finally(done);
       if (result.kind !== 'ok') {
-        logger.info({ session_id: id, host_id: row.host_id, result }, 'session.display_failed');
+        links.log('info', row.host_id as string, { session_id: id, result }, 'session.display_failed');
         throw new ApiError('display_update_rejected');
       }
       // Update the live session now: a reader before the agent's next metrics sees the new size.

@@ -98,7 +98,7 @@ export function createDriver(
   ): Promise<CommandResult> {
     const result = await agents.command(hostId, { type: 'session_stop', session_id: sessionId, reason });
     if (result.kind !== 'ok')
-      logger.warn({ session_id: sessionId, host_id: hostId, result }, 'session.stop_unconfirmed');
+      links.log('warn', hostId, { session_id: sessionId, result }, 'session.stop_unconfirmed');
     return result;
   }
 

@@ -1,11 +1,13 @@
 /** Handlers of agent messages about sessions, and answers to questions of the fleet feature. */
 
-import { within } from '@footlight/platform';
+import { WindowCounter, within } from '@footlight/platform';
 import { isTerminal, nonterminalStates, reservingStates } from '@footlight/protocol';
+import { MAX_HOST_SESSIONS } from '@footlight/protocol/agent';
 import type { LogEvent } from '@footlight/protocol/telemetry';
 import pLimit from 'p-limit';
 import type { AgentHandlers, Agents, Links } from '../../fleet/index.ts';
 import { unavailable } from '../../platform/errors.ts';
+import { LimiterKeys } from '../../platform/limits.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { sessionSubjects } from '../../signaling/index.ts';
 import { orphanHomes } from '../../storage/index.ts';
@@ -53,6 +55,8 @@ export function createHandlers(
   const { bus, clock, database, logger } = platform;
   const { agents, links, live, telemetry, transitions, driver, bootAtMs } = deps;
   const stopsSent = new Map<string, number>();
+  /** A host holds no more sessions; one that names more invents them. */
+  const stopsOfHost = new LimiterKeys<WindowCounter>((stops, nowMs) => stops.isFull(nowMs));
   /** Hosts with a pending look-up of unknown sessions: one per host, at any heartbeat rate. */
   const lookingUp = new Set<string>();
 
@@ -61,13 +65,16 @@ export function createHandlers(
     const now = clock.monotonicMs();
     const key = `${hostId} ${sessionId}`;
     if (now - (stopsSent.get(key) ?? Number.NEGATIVE_INFINITY) < DRIFT_STOP_EVERY_MS) return;
+    const stops = stopsOfHost.get(hostId, now) ?? new WindowCounter(MAX_HOST_SESSIONS, DRIFT_STOP_EVERY_MS);
+    if (!stops.take(now)) return;
+    stopsOfHost.set(hostId, stops, now);
     stopsSent.delete(key);
     stopsSent.set(key, now);
     for (const oldest of stopsSent.keys()) {
       if (stopsSent.size <= MAX_REMEMBERED_STOPS) break;
       stopsSent.delete(oldest);
     }
-    logger.info({ session_id: sessionId, host_id: hostId }, 'session.stop_unknown');
+    links.log('info', hostId, { session_id: sessionId }, 'session.stop_unknown');
     void driver.stop(hostId, sessionId, 'unknown_session');
   }
 
@@ -150,10 +157,8 @@ export function createHandlers(
           }
           // An unchanged host needs no log line.
           if (plan.every(isNoChange)) return;
-          logger.info(
-            { host_id: host.hostId, same_boot: host.sameBoot, ...countKinds(plan) },
-            'sessions.reconciled',
-          );
+          const counts = { same_boot: host.sameBoot, ...countKinds(plan) };
+          links.log('info', host.hostId, counts, 'sessions.reconciled');
         },
       };
     },

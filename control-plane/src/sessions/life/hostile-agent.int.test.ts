@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { MAX_HOST_SESSIONS } from '@footlight/protocol/agent';
 import { softwareCapacity } from '@footlight/test-harness';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { LOG_LINES_PER_MINUTE } from '../../platform/limits.ts';
 import { describeDatabases } from '../../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
@@ -82,6 +84,24 @@ describeDatabases('an agent that lies', (databases) => {
     await expect.poll(() => liar.unseen).toBe(0);
     const lines = world.log.slice(before).filter((line) => !line.includes('"level":"debug"'));
     expect(lines.length).toBeLessThan(20);
+  });
+
+  test('gets neither a log line nor a stop for each session that it invents', async () => {
+    const liar = await world.host('hosta');
+    const before = world.log.length;
+    for (let count = 0; count < 5; count += 1) {
+      const invented = Array.from({ length: 1_000 }, () => randomUUID());
+      await liar.heard({ running_sessions: invented });
+      const told = () =>
+        liar.commands.length + world.log.filter((line) => line.includes('lines_left_out')).length;
+      await expect.poll(told).toBeGreaterThan(0);
+      await liar.drop();
+      await liar.connect();
+    }
+    const lines = world.log.slice(before).filter((line) => !line.includes('"level":"debug"'));
+    // A budget under the name of the host, and one under its id.
+    expect(lines.length).toBeLessThan(3 * LOG_LINES_PER_MINUTE);
+    expect(liar.commands.length).toBeLessThanOrEqual(MAX_HOST_SESSIONS);
   });
 
   test('names an encoder that is none, and its host is used as one that names none', async () => {
