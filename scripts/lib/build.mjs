@@ -55,6 +55,7 @@ const bundles = [
     copies: [
       'runtime/enter-session.sh',
       'runtime/guard-session.sh',
+      'runtime/remove-owned.pl',
       'runtime/network/hold-network.sh',
       'runtime/confinement/confine.pl',
       'runtime/confinement/run-app.pl',

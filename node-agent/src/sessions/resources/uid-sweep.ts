@@ -82,6 +82,6 @@ export class UidSweep {
 
   /** Never throws: a failed search counts as incomplete. */
   #search(uid: number, { keep, others }: SweepPlaces, limitSecs: number): Promise<boolean> {
-    return this.#remove(uid, keep, others, limitSecs, this.#clock).catch(() => false);
+    return this.#remove(uid, keep, others, limitSecs).catch(() => false);
   }
 }

@@ -1,0 +1,84 @@
+# Removes a user's files in directories of others, as root. Other users may change these directories meanwhile.
+#
+# usage: perl remove-owned.pl UID KEEP... -- PLACE...
+#
+# It ends with 0 when it has seen everything below the places and has removed what belongs to the user, but for what is
+# named to be kept and other file systems. It follows no link.
+#
+# Every directory on the way down stays open, and names are looked up in the open directory. Programs that walk up by
+# `..`, such as find(1) and rm(1), lose their way when a directory is moved below their feet, give up, and an app could
+# keep the files of others from being found. A directory of the user is first taken from everybody (root, mode 0700),
+# so that nobody can add to it or move things out of it.
+use strict;
+use Fcntl qw(:DEFAULT :mode);
+
+# Open directories at once; what lies deeper is left to rm(1), or is not searched: no honest program leaves files there.
+use constant DEEPEST => 200;
+
+my $uid = shift @ARGV;
+my (%keep, $incomplete);
+while (defined(my $path = shift @ARGV)) {
+  last if $path eq '--';
+  my ($dev, $ino) = lstat $path or next;
+  $keep{"$dev $ino"} = 1;
+}
+
+# What is gone, or something else by now, belongs to nobody any more.
+sub complain { $incomplete = 1 unless $!{ENOENT} || $!{ENOTDIR} || $!{ELOOP}; return }
+
+sub open_directory {
+  sysopen my $directory, shift, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK or return complain;
+  return $directory;
+}
+
+# Removes an entry of the current directory.
+sub remove {
+  my ($name, $device, $depth) = @_;
+  my @info = lstat $name or return complain;
+  if (!S_ISDIR($info[2])) {
+    unlink $name or complain;
+    return;
+  }
+  return if $info[0] != $device || $keep{"$info[0] $info[1]"};
+  if ($depth >= DEEPEST) {
+    system { 'rm' } 'rm', '-rf', '--one-file-system', '--', "./$name";
+    return;
+  }
+  my $directory = open_directory($name) or return;
+  return if (stat $directory)[0] != $device;
+  chown 0, 0, $directory;
+  chmod 0700, $directory;
+  descend($directory, sub { remove($_[0], $device, $depth + 1) });
+  rmdir $name or complain;
+}
+
+# Looks at an entry of the current directory.
+sub search {
+  my ($name, $device, $depth) = @_;
+  my @info = lstat $name or return complain;
+  return remove($name, $device, $depth) if $info[4] == $uid;
+  return if !S_ISDIR($info[2]) || $info[0] != $device || $depth >= DEEPEST || $keep{"$info[0] $info[1]"};
+  my $directory = open_directory($name) or return;
+  return if (stat $directory)[0] != $device;
+  descend($directory, sub { search($_[0], $device, $depth + 1) });
+}
+
+# Calls back for each entry of an open directory, inside it, and comes back.
+sub descend {
+  my ($directory, $visit) = @_;
+  my $back = open_directory('.') or return $incomplete = 1;
+  opendir my $list, '/proc/self/fd/' . fileno $directory or return $incomplete = 1;
+  chdir $directory or return $incomplete = 1;
+  while ($! = 0, defined(my $name = readdir $list)) {
+    $visit->($name) unless $name eq '.' || $name eq '..';
+  }
+  $incomplete = 1 if $! != 0;
+  chdir $back or die "chdir: $!\n";
+}
+
+for my $place (@ARGV) {
+  my $directory = open_directory($place) or next;
+  my ($device, $inode) = stat $directory;
+  descend($directory, sub { search($_[0], $device, 0) }) unless $keep{"$device $inode"};
+}
+exit($incomplete ? 1 : 0);
