@@ -5,9 +5,11 @@ import {
   createFrameParser,
   cutUtf8,
   fitsUtf8,
+  hasTooManyValues,
   humanText,
   isShallow,
   jsonObject,
+  MAX_JSON_VALUES,
   stringMap,
   stripControls,
   text,
@@ -17,6 +19,40 @@ import {
 } from './common.ts';
 
 const ID = '0b90b6a0-1111-4222-8333-444444444444';
+
+describe('the values of a JSON text are counted before it is parsed', () => {
+  const MAX = MAX_JSON_VALUES;
+  const valuesOf = (value: unknown): number =>
+    typeof value === 'object' && value !== null
+      ? Object.values(value).reduce((sum: number, item) => sum + valuesOf(item), 1)
+      : 1;
+
+  test.each([
+    ['lists in a list', JSON.stringify(Array(MAX).fill([])), true],
+    ['a list of half as many lists', JSON.stringify(Array(MAX / 2 - 1).fill([])), false],
+    ['levels', `${'['.repeat(MAX)}${']'.repeat(MAX)}`, true],
+    ['numbers', JSON.stringify(Array(MAX + 1).fill(1)), true],
+    ['keys', JSON.stringify(Object.fromEntries(Array.from({ length: MAX + 1 }, (_, n) => [n, 0]))), true],
+    ['a long text of commas and brackets', JSON.stringify({ text: ',[{'.repeat(MAX) }), false],
+    ['a text of quotation marks and backslashes', JSON.stringify(['\\"\\\\,"'.repeat(MAX), '\\']), false],
+    ['a text that never ends', `["${','.repeat(2 * MAX)}`, false],
+  ])('%s', (_name, json, isOver) => {
+    expect(hasTooManyValues(json)).toBe(isOver);
+  });
+
+  test('none with more values passes, none with a third of them is refused', () => {
+    const padding = ' '.repeat(MAX);
+    fc.assert(
+      fc.property(fc.json(), fc.nat(MAX), (json, count) => {
+        const list = `[${padding}${Array(count).fill(json).join(',')}]`;
+        const values = valuesOf(JSON.parse(list));
+        if (values > 2 * MAX) expect(hasTooManyValues(list)).toBe(true);
+        if (3 * values < MAX) expect(hasTooManyValues(list)).toBe(false);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
 
 describe('text is bounded in UTF-8 bytes', () => {
   test.each([

@@ -116,6 +116,15 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
     await bystander.waitFor('heartbeat_ack');
   });
 
+  test('of a mebibyte of needless values are dropped before they are parsed', async () => {
+    const agent = fresh();
+    await agent.connect();
+    agent.sendRaw(`{"type":"heartbeat","ts":1,"running_sessions":[],"more":[${'[],'.repeat(300_000)}[]]}`);
+    agent.heartbeat({ ts: 4_712 });
+    await agent.waitFor('heartbeat_ack', ({ echo }) => echo === 4_712);
+    expect(agent.frames.filter((frame) => frame.includes('"echo":1,'))).toEqual([]);
+  });
+
   test('never reach a record with what is out of bounds', async () => {
     const agent = fresh();
     const { host_id } = await agent.connect();

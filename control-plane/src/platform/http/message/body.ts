@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { hasTooManyValues, MAX_JSON_VALUES } from '@footlight/protocol';
 import {
   type BodyDeclaration,
   DEFAULT_BODY_BYTES,
@@ -17,7 +18,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 /**
  * Reads one JSON value, regardless of its content type; UTF-8.
  * @returns the value of JSON.parse (`__proto__` is an ordinary key); {} for an empty optional body
- * @throws ApiError 400 for an empty, oversized, truncated or malformed body
+ * @throws ApiError 400 for an empty, oversized, truncated or malformed body, and for one of too many values
  */
 export async function readBody(
   request: IncomingMessage,
@@ -29,12 +30,21 @@ export async function readBody(
     if (declared.optional) return {};
     throw invalid('A JSON body is required.');
   }
+  let text: string;
   try {
-    return JSON.parse(decoder.decode(bytes)) as unknown;
+    text = decoder.decode(bytes);
   } catch {
-    throw invalid('The body is not one JSON value.');
+    throw notJson();
+  }
+  if (hasTooManyValues(text)) throw invalid(`The body has more than ${MAX_JSON_VALUES} values.`);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw notJson();
   }
 }
+
+const notJson = (): ApiError => invalid('The body is not one JSON value.');
 
 /** A body of one file. */
 export interface Upload {
