@@ -48,6 +48,11 @@ mount -t tmpfs -o "size=$tmp_bytes,mode=1777,nosuid,nodev" footlight-shm /dev/sh
 [ ! -d /dev/mqueue ] || mount -t mqueue -o nosuid,nodev,noexec footlight-mqueue /dev/mqueue
 # Terminals of its own: the host has a few thousand for all its users.
 [ ! -d /dev/pts ] || mount -t devpts -o newinstance,nosuid,noexec,gid=5,mode=620,ptmxmode=666,max=256 footlight-pts /dev/pts
+# What the host stores by user id, and shows to that id: journals and cores (access lists of systemd), reports of
+# crashes (owned by it). A former session, of another person, had the same id.
+for dir in /var/log/journal /run/log/journal /var/lib/systemd/coredump /var/crash; do
+  [ ! -d "$dir" ] || mount -t tmpfs -o ro,mode=755,nr_inodes=1,nosuid,nodev,noexec footlight-empty "$dir"
+done
 # Last, because what was named above may lie below /tmp.
 mount --move "$staging" /tmp
 

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -180,6 +180,30 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
       const made = lines.slice(honest + 1, -1).map(outcome);
       expect(made).toEqual([...Array(11).fill('Success'), 'Function not implemented']);
       expect(lines.at(-1)).toBe('[]');
+    });
+
+    // Journals and cores have access lists for the uid of who wrote them, and reports of crashes belong to it.
+    test('it sees nothing of what the host stores by uid: a former session had the same', async ({
+      onTestFinished,
+    }) => {
+      const places = ['/var/log/journal', '/run/log/journal', '/var/lib/systemd/coredump', '/var/crash'];
+      const files = places.map((place) => {
+        const first = mkdirSync(place, { recursive: true });
+        const file = join(place, `footlight-test-${process.pid}`);
+        onTestFinished(() => rmSync(first ?? file, { recursive: true }));
+        writeFileSync(file, 'what a former session wrote', { mode: 0o644 });
+        return file;
+      });
+      const args = [
+        'sh',
+        '-c',
+        'cat "$@" 2>/dev/null; for file; do touch "$file" 2>/dev/null; done; echo "end"',
+      ];
+      const spec = { network: 'none' as const };
+      expect(await run([{ args: [...args, 'sh', ...files], uid: UID, spec }])).toBe('end');
+      expect(files.map((file) => readFileSync(file, 'utf8'))).toEqual(
+        files.map(() => 'what a former session wrote'),
+      );
     });
 
     test('what a session keeps in the kernel does not pass to the next holder of its uid, nor to others', async () => {
