@@ -6,6 +6,7 @@ export { type Random, systemRandom } from './random.ts';
 export { isSystemdRunning, readStoredEnvironment, startService, writeWhole } from './service-install.ts';
 export { connectServiceManager, ServicePulse, watchdogMs } from './service-manager.ts';
 export { SilenceWatch } from './silence-watch.ts';
+export { percentile } from './statistics/percentile.ts';
 export type { Clock, Timer } from './timer.ts';
 export { TokenBucket } from './token-bucket.ts';
 export { type Environment, lookUpVariable } from './variables.ts';

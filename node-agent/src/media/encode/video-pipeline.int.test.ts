@@ -1,7 +1,7 @@
+import { percentile } from '@footlight/platform';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemMediaClock } from '../session/media-clock.ts';
 import { readMediaSettings } from '../session/media-settings.ts';
-import { percentile } from '../session/percentile.ts';
 import { startTestDisplay, type TestDisplay } from '../testing/display.ts';
 import { type EncoderRow, encoderRow } from './encoders.ts';
 import { type CapturedFrame, type EncodedFrame, VideoPipeline } from './video-pipeline.ts';

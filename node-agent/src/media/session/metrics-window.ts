@@ -1,5 +1,5 @@
+import { percentile } from '@footlight/platform';
 import type { AgentMetrics } from '@footlight/protocol/telemetry';
-import { percentile } from './percentile.ts';
 
 export interface MetricsWindow {
   window_ms: number;

@@ -1,4 +1,4 @@
-import type { Timer } from '@footlight/platform';
+import { percentile, type Timer } from '@footlight/platform';
 import { launchFloorKbps, type StreamSpec } from '@footlight/protocol/agent';
 import type { AdaptationState, AgentEventType, AgentMetrics } from '@footlight/protocol/telemetry';
 import type { PathView } from '../rate/estimate.ts';
@@ -7,7 +7,6 @@ import { type RateAction, RateControl, type RetargetReason } from '../rate/rate-
 import type { PathListener } from '../viewer/viewer-path.ts';
 import type { MediaClock } from './media-clock.ts';
 import type { MediaSettings } from './media-settings.ts';
-import { percentile } from './percentile.ts';
 
 export interface SessionRateOptions {
   settings: MediaSettings;

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { DropWatch, EncoderWatch } from '../encode/encoder-watch.ts';
 import { readMediaSettings } from '../session/media-settings.ts';
 import { MetricsCollector } from '../session/metrics-window.ts';
-import { percentile } from '../session/percentile.ts';
 import { nativeIceServers } from '../webrtc/ice-servers.ts';
 import { FrameTiming } from './frame-timing.ts';
 
@@ -76,13 +75,6 @@ describe('watching the encoder', () => {
     expect(drops.tick(532)).toBe(0);
     expect(drops.tick(533)).toBe(1);
   });
-});
-
-test('percentiles interpolate between raw values', () => {
-  expect(percentile([], 0.5)).toBeNull();
-  expect(percentile([4], 0.95)).toBe(4);
-  expect(percentile([1, 2, 3, 4], 0.5)).toBe(2.5);
-  expect(percentile([0, 10], 0.95)).toBeCloseTo(9.5);
 });
 
 test('a window holds what was measured and leaves out what was not', () => {
