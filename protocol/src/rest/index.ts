@@ -66,3 +66,4 @@ export * from './service.ts';
 export * from './sessions.ts';
 export * from './settings.ts';
 export * from './telemetry.ts';
+export * from './verdict.ts';

@@ -1,0 +1,134 @@
+/**
+ * The conditions of each verdict, as data: those that its rule tests, and those that are only shown. Pure.
+ * Source: docs/verdicts.md, "Conditions".
+ */
+import type { Estimator, Falsifier, VerdictName } from '@footlight/protocol/rest';
+import { estimate } from './estimators.ts';
+import type { Evidence, SeriesName } from './evidence.ts';
+import type { Thresholds } from './thresholds.ts';
+
+/** A verdict that a rule gives. */
+export type RuledVerdict = Exclude<VerdictName, 'unknown'>;
+
+/** A value that conditions compare. */
+interface Measure {
+  name: SeriesName;
+  estimator: Estimator;
+  unit: Falsifier['unit'];
+}
+export interface Condition extends Measure {
+  op: Falsifier['op'];
+  threshold: number;
+  /** The rule tests it; the others are shown with their values. */
+  decides: boolean;
+  note?: string;
+}
+
+const LOST = { name: 'transport.packets_lost', estimator: 'delta', unit: 'count' } as const;
+const RTT = { name: 'transport.rtt_ms', estimator: 'p95', unit: 'ms' } as const;
+const ENCODE = { name: 'encoder.encode_ms_p95', estimator: 'p95', unit: 'ms' } as const;
+const HOST_FPS = { name: 'encoder.fps', estimator: 'p10', unit: 'fps' } as const;
+const SIGMA = { name: 'client.present_interval_sd_ms', estimator: 'max', unit: 'ms' } as const;
+const HITCHES = {
+  name: 'client.present_interval_sd_ms',
+  estimator: 'count_ge_threshold',
+  unit: 'count',
+} as const;
+const HIDDEN = { name: 'client.is_hidden', estimator: 'any', unit: 'bool' } as const;
+const LONG_FRAMES = { name: 'client.present_long_frames', estimator: 'max', unit: 'count' } as const;
+const BEATS = { name: 'client.present_beat_fraction', estimator: 'max', unit: 'fraction' } as const;
+
+/** A page that is hidden presents nothing, so its figures say nothing about the path. Never holds. */
+const NOT_ASSESSABLE = 'not assessable while hidden';
+const NO_SAMPLES = 'no samples';
+
+/** The conditions of every verdict with a rule, each list in the order in which it is shown. */
+export function conditionsOf(limits: Thresholds): Record<RuledVerdict, readonly Condition[]> {
+  const tests = (measure: Measure, op: Condition['op'], threshold: number): Condition => {
+    return { ...measure, op, threshold, decides: true };
+  };
+  const shows = (measure: Measure, op: Condition['op'], threshold: number, note?: string): Condition => {
+    return { ...measure, op, threshold, decides: false, ...(note !== undefined && { note }) };
+  };
+  const calmNetwork = [shows(LOST, '<=', limits.lostPackets), shows(RTT, '<=', limits.rttMs)];
+  const evenFrames = [shows(LONG_FRAMES, '==', 0), shows(BEATS, '<=', 1)];
+  return {
+    likely_network_congestion: [
+      tests(LOST, '>', limits.lostPackets),
+      tests(RTT, '>', limits.rttMs),
+      shows(ENCODE, '<', limits.encodeCeilingMs),
+      shows(HIDDEN, '==', 0),
+    ],
+    likely_encoder_saturation: [
+      tests(ENCODE, '>=', limits.encodeCeilingMs),
+      tests(HOST_FPS, '<', limits.steadyFps),
+      ...calmNetwork,
+    ],
+    likely_client_presentation_limit: [
+      tests(SIGMA, '>=', limits.hitchMs),
+      tests(HITCHES, '>=', limits.hitches),
+      tests(HOST_FPS, '>=', limits.steadyFps),
+      ...calmNetwork,
+      tests(HIDDEN, '==', 0),
+      ...evenFrames,
+    ],
+    indeterminate_client_hidden: [
+      tests(HIDDEN, '==', 1),
+      shows(SIGMA, '<', limits.hitchMs, NOT_ASSESSABLE),
+      shows(HOST_FPS, '>=', limits.steadyFps),
+      ...calmNetwork,
+    ],
+    nominal: [
+      shows(HOST_FPS, '>=', limits.steadyFps),
+      shows(ENCODE, '<', limits.encodeCeilingMs),
+      ...calmNetwork,
+      shows(HITCHES, '<', limits.hitches),
+      shows(SIGMA, '>=', 0, 'informative'),
+      shows(HIDDEN, '==', 0),
+      ...evenFrames,
+    ],
+  };
+}
+
+const HOLDS: Record<Condition['op'], (value: number, threshold: number) => boolean> = {
+  '>=': (value, threshold) => value >= threshold,
+  '<=': (value, threshold) => value <= threshold,
+  '>': (value, threshold) => value > threshold,
+  '<': (value, threshold) => value < threshold,
+  '==': (value, threshold) => value === threshold,
+};
+
+/** A condition with the measured value. Without one it does not hold, so a rule with a missing input does not match. */
+export function falsifierOf(condition: Condition, evidence: Evidence, limits: Thresholds): Falsifier {
+  const { name, estimator, op, threshold, unit, note } = condition;
+  const values = valuesOf(name, evidence);
+  const value = estimate(estimator, values, limits.hitchMs);
+  const shown = note === NOT_ASSESSABLE || value !== null ? note : NO_SAMPLES;
+  return {
+    name,
+    estimator,
+    value,
+    op,
+    threshold,
+    unit,
+    n: value === null ? 0 : values.length,
+    holds: value !== null && note !== NOT_ASSESSABLE && HOLDS[op](value, threshold),
+    ...(shown !== undefined && { note: shown }),
+  };
+}
+
+/** A page that says that it was hidden counts as one more sample of it. */
+function valuesOf(name: SeriesName, evidence: Evidence): number[] {
+  const values = evidence.points(name).map(({ v }) => v);
+  if (name === HIDDEN.name) for (const _ of hidingEvents(evidence)) values.push(1);
+  return values;
+}
+
+/**
+ * Events of a page that became hidden. That a page became visible is no sample of a visible one: it was hidden before.
+ */
+export const hidingEvents = ({ events }: Evidence) =>
+  events.filter(
+    ({ source, type, payload }) =>
+      source === 'browser' && type === 'client.visibility_changed' && payload.hidden === true,
+  );

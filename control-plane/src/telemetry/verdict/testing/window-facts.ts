@@ -1,0 +1,56 @@
+import type { Point, SeriesName, TraceEventFacts, VerdictFacts } from '../evidence.ts';
+
+/** Start of the window that tests judge; it lasts five minutes, and the session began a minute before it. */
+export const FROM_MS = 1_795_168_800_000;
+const TO_MS = FROM_MS + 300_000;
+
+/** The same value from the start on. */
+export const constant = (v: number, count = 20): number[] => Array.from({ length: count }, () => v);
+
+/** WindowValues of tests by series: every 5 s from hosts, every 1 s from viewers. */
+export type WindowValues = Partial<Record<SeriesName, readonly number[]>>;
+
+/** A quiet session at 60 fps. */
+const QUIET: WindowValues = {
+  'encoder.fps': constant(60),
+  'encoder.encode_ms_p95': constant(4),
+  'transport.rtt_ms': constant(20),
+  'transport.packets_lost': constant(0),
+  'client.present_interval_sd_ms': constant(2),
+  'client.is_hidden': constant(0),
+  'client.present_long_frames': constant(0),
+  'client.present_beat_fraction': constant(0.1),
+};
+
+/** Points at the pace of their source. */
+export function pointsOf(name: SeriesName, values: readonly number[], fromMs = FROM_MS): Point[] {
+  const everyMs = name.startsWith('encoder.') ? 5_000 : 1_000;
+  return values.map((v, n) => ({ ts_unix_ms: fromMs + n * everyMs, v }));
+}
+
+/** A quiet session with some series in other values; [] takes a series away. */
+export function factsWith(values: WindowValues, over: Partial<VerdictFacts> = {}): VerdictFacts {
+  const series = Object.entries({ ...QUIET, ...values }).map(([name, list]) => [
+    name,
+    pointsOf(name as SeriesName, list),
+  ]);
+  return {
+    window: { from_ms: FROM_MS, to_ms: TO_MS },
+    startedAtMs: FROM_MS - 60_000,
+    fps: 60,
+    clock: { offsetMs: -35, uncertaintyMs: 4, measuredAtMs: FROM_MS },
+    series: Object.fromEntries(series),
+    events: [],
+    ...over,
+  };
+}
+
+/** An event a second after the start of the window. */
+export function traceEvent(
+  source: TraceEventFacts['source'],
+  type: string,
+  payload: TraceEventFacts['payload'],
+  ts_unix_ms = FROM_MS + 1_000,
+): TraceEventFacts {
+  return { source, type, payload, ts_unix_ms };
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { openCode } from '../common.ts';
+
+/** What limited a session in a window of time. */
+export type VerdictName =
+  | 'likely_encoder_saturation'
+  | 'likely_network_congestion'
+  | 'likely_client_presentation_limit'
+  | 'indeterminate_client_hidden'
+  | 'nominal'
+  | 'unknown';
+
+const estimator = z.enum(['p10', 'p95', 'max', 'delta', 'mean', 'any', 'count_ge_threshold']);
+/** How the points of a series become one value. */
+export type Estimator = z.output<typeof estimator>;
+
+/** One condition with what it was compared with. A verdict is wrong where a condition that it rests on fails. */
+export const falsifier = z
+  .object({
+    name: z.string().describe('Series that was judged, such as `encoder.fps`.'),
+    estimator: estimator.describe(
+      'How its points became one value: percentiles by linear interpolation; `delta`: the sum of the steps upwards, of at least two points; `any`: 1 where a point is not 0; `count_ge_threshold`: the points at or over the limit of the condition `max` of the same series.',
+    ),
+    value: z.number().nullable().describe('The value, in `unit`; null: nothing was measured.'),
+    op: z.enum(['>=', '<=', '>', '<', '==']).describe('How the value is compared with the threshold.'),
+    threshold: z
+      .number()
+      .describe('The threshold, in `unit`, where it depends on the frame rate for that of the session.'),
+    unit: z
+      .enum(['fps', 'ms', 'count', 'bool', 'fraction'])
+      .describe('Unit of value and threshold; `bool` is 0 or 1.'),
+    n: z.int().describe('Points behind the value; 0: none.'),
+    holds: z.boolean().describe('The condition holds; false without a value.'),
+    note: z.string().optional().describe('What to know of it, such as `no samples`; left out: nothing.'),
+  })
+  .meta({ id: 'Falsifier', description: 'A condition of a verdict, with the measured value.' });
+export type Falsifier = z.output<typeof falsifier>;
+
+/** What limited a session in a window of time, with what speaks for and against it. */
+export const sessionVerdict = z
+  .object({
+    verdict: openCode<VerdictName>().describe(
+      'What limited the session: `likely_encoder_saturation`, `likely_network_congestion`, `likely_client_presentation_limit`, `indeterminate_client_hidden`, `nominal` or `unknown`. May grow.',
+    ),
+    reason: z.string().describe('One sentence for people. Not for programs.'),
+    evidence: z
+      .array(z.string())
+      .describe('Series that decided, in the order in which they were read, then types of events.'),
+    window: z
+      .object({
+        from_ms: z.int().describe('Its begin, in milliseconds since 1970.'),
+        to_ms: z.int().describe('Its end, in milliseconds since 1970.'),
+        n_host: z.int().describe('Samples of the host with `encoder.fps` that count.'),
+        n_client: z.int().describe('Samples of the viewer that count.'),
+        warmup_excluded_ms: z
+          .int()
+          .describe('Part of the window within the first 20 s of the session, in milliseconds.'),
+      })
+      .describe('The time that was judged.'),
+    clock: z
+      .object({
+        quality: z.enum(['measured', 'unmeasured']).describe('Whether the clocks were compared.'),
+        offset_ms: z
+          .number()
+          .optional()
+          .describe('Clock of the host minus that of the viewer, in milliseconds; left out: not measured.'),
+        uncertainty_ms: z
+          .number()
+          .optional()
+          .describe('How far the offset may be off, in milliseconds; left out: not measured.'),
+        applied: z.boolean().describe('Times of the viewer were moved to the clock of the host.'),
+        age_ms: z
+          .int()
+          .optional()
+          .describe('Time from the measurement to the end of the window, in milliseconds; left out: none.'),
+      })
+      .describe('How the clocks of host and viewer relate.'),
+    evidence_tier: z
+      .enum(['full', 'host_only', 'client_only', 'insufficient'])
+      .describe(
+        'How far the verdict can be trusted. `full`: three samples of host and viewer each, on one clock; `host_only`: the same without a common clock, or of the host alone; `client_only`: of the viewer alone; `insufficient`: of neither, and the verdict is `unknown`.',
+      ),
+    falsifiers: z.array(falsifier).describe('Conditions for and against the verdict; empty for `unknown`.'),
+    thresholds_version: z.string().describe('Changes with every threshold.'),
+  })
+  .meta({ id: 'Verdict', description: 'What limited a session in a window of time.' });
+export type SessionVerdict = z.output<typeof sessionVerdict>;
