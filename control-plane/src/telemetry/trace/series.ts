@@ -1,0 +1,47 @@
+/** Stored samples as series of points, by the names of the contract. Pure. Source: docs/verdicts.md. */
+import type { JsonObject } from '@footlight/protocol';
+import {
+  AGENT_SERIES,
+  CLIENT_SERIES,
+  type ClientSeriesName,
+  NEEDS_CAPTURE_TIME,
+} from '@footlight/protocol/telemetry';
+import type { Point, SeriesName } from '../verdict/evidence.ts';
+
+export interface Sample {
+  source: 'agent' | 'browser' | 'native';
+  /** The clock of the source. */
+  ts_unix_ms: number;
+  metrics: JsonObject;
+}
+
+/**
+ * @param samples oldest first on the clock of the host
+ * @param shiftMs added to the times of viewers
+ * @returns series with points only, oldest first; booleans as 1 and 0, texts left out
+ */
+export function seriesOf(
+  samples: readonly Sample[],
+  shiftMs: number,
+): Partial<Record<SeriesName, readonly Point[]>> {
+  const series: Partial<Record<SeriesName, Point[]>> = {};
+  for (const { source, ts_unix_ms, metrics } of samples) {
+    const isAgent = source === 'agent';
+    const hasCaptureTime = numberOf(metrics.rvfc_capture_time_available) === 1;
+    for (const [name, key] of isAgent ? AGENT_KEYS : CLIENT_KEYS) {
+      const v = numberOf(metrics[key]);
+      if (v === null || (!hasCaptureTime && NEEDS_CAPTURE_TIME.has(name as ClientSeriesName))) continue;
+      series[name] ??= [];
+      series[name].push({ ts_unix_ms: ts_unix_ms + (isAgent ? 0 : shiftMs), v });
+    }
+  }
+  return series;
+}
+
+const AGENT_KEYS = Object.entries(AGENT_SERIES) as [SeriesName, string][];
+const CLIENT_KEYS = Object.entries(CLIENT_SERIES) as [SeriesName, string][];
+
+function numberOf(value: unknown): number | null {
+  if (typeof value === 'boolean') return Number(value);
+  return typeof value === 'number' ? value : null;
+}

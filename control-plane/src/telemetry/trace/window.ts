@@ -1,0 +1,27 @@
+/** The window of time that a read of a session's telemetry covers. Pure. Source: docs/verdicts.md, "What is judged". */
+import { MINUTE_MS } from '@footlight/platform';
+
+const DEFAULT_MS = 5 * MINUTE_MS;
+const SHORTEST_MS = 2 * MINUTE_MS;
+const LONGEST_MS = 10 * MINUTE_MS;
+
+/** Milliseconds since 1970; both ends belong to it. */
+export interface TraceWindow {
+  from_ms: number;
+  to_ms: number;
+}
+
+/**
+ * @param asked ends that the caller named, ms; undefined: missing or malformed
+ * @param endedAtMs end of the session; null: it goes on
+ */
+export function windowOf(
+  asked: { from?: number | undefined; to?: number | undefined },
+  endedAtMs: number | null,
+  nowMs: number,
+): TraceWindow {
+  const to_ms = asked.to ?? endedAtMs ?? nowMs;
+  const from = asked.from === undefined || asked.from >= to_ms ? to_ms - DEFAULT_MS : asked.from;
+  const lengthMs = Math.min(Math.max(to_ms - from, SHORTEST_MS), LONGEST_MS);
+  return { from_ms: to_ms - lengthMs, to_ms };
+}
