@@ -26,6 +26,7 @@ import { registerReference } from './reference/index.ts';
 import {
   createSessions,
   registerSessionsRoutes,
+  registerVerdictRoutes,
   registerViewerReportRoutes,
   type Sessions,
 } from './sessions/index.ts';
@@ -153,6 +154,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       authenticate: accounts.authenticate,
     });
     registerViewerReportRoutes(server, sessions, { telemetry, clock });
+    registerVerdictRoutes(server, sessions, { telemetry, clock });
     registerSignalingRoutes(server, signaling);
     registerStorageRoutes(server, platform);
     await registerReference(server);

@@ -1,3 +1,4 @@
+export { registerVerdictRoutes } from './health/verdict-routes.ts';
 export { createLauncher } from './launch/launch.ts';
 export { registerSessionsRoutes } from './routes.ts';
 export { createSessions, type Sessions } from './service.ts';

@@ -1,3 +1,4 @@
+import type { SessionVerdict } from '@footlight/protocol/rest';
 import type { RowsToLock, Tx } from '../platform/database/index.ts';
 import { flag, toJson } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -6,6 +7,9 @@ import { createIngest, type Ingest } from './ingest/ingest.ts';
 import { insertEvents } from './ingest/ingest-store.ts';
 import { isCapture, type ReliableEvent } from './reliable-event.ts';
 import { createRetention } from './retention/retention.ts';
+import { type JudgedSession, loadFacts } from './trace/facts-store.ts';
+import { type WindowEnds, windowOf } from './trace/window.ts';
+import { decideVerdict } from './verdict/verdict.ts';
 
 export interface TelemetryDeps {
   /** Writes together with what hosts report. */
@@ -26,6 +30,8 @@ export interface Telemetry {
     source: { hostId: string; bootId: string },
     events: readonly ReliableEvent[],
   ): Promise<void>;
+  /** What limited a session. @param asked ends of the window, ms; undefined: missing or malformed */
+  verdict(session: JudgedSession, asked: WindowEnds): Promise<SessionVerdict>;
   /** Writes what waits in memory, for a caller that reads it now. Never rejects. */
   flush(): Promise<void>;
   /** Writes what waits in memory. */
@@ -55,6 +61,12 @@ export function createTelemetry(platform: Platform, deps: TelemetryDeps): Teleme
       }));
       await insertEvents(tx, rows);
       await retention.trim(tx, { events: rows, samples: [] });
+    },
+    async verdict(session, asked) {
+      // Also judge the newest second, which waits in memory.
+      await buffer.flush();
+      const window = windowOf(asked, session.ended_at, clock.nowMs());
+      return decideVerdict(await loadFacts(database.db, session, window));
     },
     flush: () => buffer.flush(),
     close: () => buffer.close(),

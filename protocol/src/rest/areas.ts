@@ -19,6 +19,7 @@ import { serviceOperations } from './service.ts';
 import { sessionOperations } from './sessions.ts';
 import { settingsOperations } from './settings.ts';
 import { telemetryOperations } from './telemetry.ts';
+import { verdictOperations } from './verdict.ts';
 
 /**
  * Version of the contract. Additions raise the minor version; removals are marked deprecated for at least two minor
@@ -82,7 +83,7 @@ export const areas = [
   {
     name: 'Telemetry',
     summary: 'What hosts and viewers measured of a session, and saw happen.',
-    operations: telemetryOperations,
+    operations: { ...telemetryOperations, ...verdictOperations },
   },
   {
     name: 'Fleet',

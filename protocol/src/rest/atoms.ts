@@ -41,6 +41,27 @@ export const zonedDateTime = z
     return z.NEVER;
   });
 
+/** RFC 3339 or whole milliseconds since 1970; what is neither counts as missing. */
+const windowEnd = z
+  .unknown()
+  .optional()
+  .transform((raw): number | undefined => {
+    if (typeof raw !== 'string') return undefined;
+    // 15 digits reach beyond the last time of answers, and are exact.
+    return /^[0-9]{1,15}$/.test(raw) ? Number(raw) : zonedDateTime.safeParse(raw).data;
+  })
+  .meta({ type: 'string' });
+
+/** Query of a read over a window of time, in epoch milliseconds. The reader sets defaults and bounds. */
+export const windowQuery = z.object({
+  from: windowEnd.describe(
+    'Begin, in RFC 3339 or milliseconds since 1970; missing, malformed or not before `to`: five minutes before it. The window has two to ten minutes, and `to` stays.',
+  ),
+  to: windowEnd.describe(
+    'End, in RFC 3339 or milliseconds since 1970; missing or malformed: now, or the end of a session that ended.',
+  ),
+});
+
 /**
  * Text in a request. NUL is refused, because no column can store it on every database. Bounds count Unicode code
  * points, not UTF-16 units.

@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import { openCode } from '../common.ts';
+import { idParams, windowQuery } from './atoms.ts';
+import { exampleIds } from './example-ids.ts';
+import { operation } from './operation.ts';
 
 /** What limited a session in a window of time. */
 export type VerdictName =
@@ -85,3 +88,100 @@ export const sessionVerdict = z
   })
   .meta({ id: 'Verdict', description: 'What limited a session in a window of time.' });
 export type SessionVerdict = z.output<typeof sessionVerdict>;
+
+const DESCRIPTION =
+  'The first rule that matches decides. The same samples give the same answer. Meanings and remedies: docs/verdicts.md.';
+const example = {
+  params: { id: exampleIds.session },
+  query: { to: '2026-11-20T10:05:00.000Z' },
+  response: {
+    verdict: 'likely_network_congestion',
+    reason: 'The network lost 41 packets while the round trip took up to 84.2 ms.',
+    evidence: ['transport.packets_lost', 'transport.rtt_ms'],
+    window: {
+      from_ms: 1795168800000,
+      to_ms: 1795169100000,
+      n_host: 56,
+      n_client: 296,
+      warmup_excluded_ms: 20000,
+    },
+    clock: { quality: 'measured', offset_ms: -35.2, uncertainty_ms: 4, applied: true, age_ms: 21400 },
+    evidence_tier: 'full',
+    falsifiers: [
+      {
+        name: 'transport.packets_lost',
+        estimator: 'delta',
+        value: 41,
+        op: '>',
+        threshold: 5,
+        unit: 'count',
+        n: 296,
+        holds: true,
+      },
+      {
+        name: 'transport.rtt_ms',
+        estimator: 'p95',
+        value: 84.2,
+        op: '>',
+        threshold: 50,
+        unit: 'ms',
+        n: 296,
+        holds: true,
+      },
+      {
+        name: 'encoder.encode_ms_p95',
+        estimator: 'p95',
+        value: 7.5,
+        op: '<',
+        threshold: 16,
+        unit: 'ms',
+        n: 60,
+        holds: true,
+      },
+      {
+        name: 'client.is_hidden',
+        estimator: 'any',
+        value: 0,
+        op: '==',
+        threshold: 0,
+        unit: 'bool',
+        n: 296,
+        holds: true,
+      },
+    ],
+    thresholds_version: '1',
+  },
+};
+
+export const verdictOperations = {
+  'sessions.verdict': operation({
+    id: 'sessions.verdict',
+    method: 'GET',
+    path: '/v1/sessions/{id}/verdict',
+    auth: 'user',
+    summary: 'What limited a session, to its owner and to administrators',
+    description: DESCRIPTION,
+    params: idParams,
+    query: windowQuery,
+    responses: { 200: sessionVerdict },
+    refusals: {
+      forbidden: 'There is no such session among those of the caller. Administrators reach all.',
+      not_found: 'The caller is an administrator, and there is no such session.',
+      rate_limited: 'Ten verdicts of this session were asked for at once, or more than one in two seconds.',
+    },
+    example,
+  }),
+  'admin.sessions.verdict': operation({
+    id: 'admin.sessions.verdict',
+    method: 'GET',
+    path: '/v1/admin/sessions/{id}/verdict',
+    auth: 'admin',
+    summary: 'What limited a session',
+    description: DESCRIPTION,
+    params: idParams,
+    query: windowQuery,
+    responses: { 200: sessionVerdict },
+    refusals: { not_found: 'There is no such session.' },
+    example,
+  }),
+} as const;

@@ -11,15 +11,16 @@ export interface TraceWindow {
   to_ms: number;
 }
 
+/** Ends that a caller asked for, ms; undefined: missing or malformed. */
+export interface WindowEnds {
+  from?: number | undefined;
+  to?: number | undefined;
+}
+
 /**
- * @param asked ends that the caller named, ms; undefined: missing or malformed
  * @param endedAtMs end of the session; null: it goes on
  */
-export function windowOf(
-  asked: { from?: number | undefined; to?: number | undefined },
-  endedAtMs: number | null,
-  nowMs: number,
-): TraceWindow {
+export function windowOf(asked: WindowEnds, endedAtMs: number | null, nowMs: number): TraceWindow {
   const to_ms = asked.to ?? endedAtMs ?? nowMs;
   const from = asked.from === undefined || asked.from >= to_ms ? to_ms - DEFAULT_MS : asked.from;
   const lengthMs = Math.min(Math.max(to_ms - from, SHORTEST_MS), LONGEST_MS);

@@ -5,6 +5,7 @@
 import type { Estimator, Falsifier, VerdictName } from '@footlight/protocol/rest';
 import { estimate } from './estimators.ts';
 import type { Evidence, SeriesName } from './evidence.ts';
+import { HIDES } from './judged-events.ts';
 import type { Thresholds } from './thresholds.ts';
 
 /** A verdict that a rule gives. */
@@ -129,6 +130,5 @@ function valuesOf(name: SeriesName, evidence: Evidence): number[] {
  */
 export const hidingEvents = ({ events }: Evidence) =>
   events.filter(
-    ({ source, type, payload }) =>
-      source === 'browser' && type === 'client.visibility_changed' && payload.hidden === true,
+    ({ source, type, payload }) => source === 'browser' && type === HIDES && payload.hidden === true,
   );

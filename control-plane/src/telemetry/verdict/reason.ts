@@ -1,6 +1,7 @@
 /** The sentence of a verdict, with a clause for each kind of fault that the window has. Pure. */
 import type { Estimator, Falsifier, VerdictName } from '@footlight/protocol/rest';
 import type { Evidence, SeriesName, TraceEventFacts } from './evidence.ts';
+import { ANSWER, GPU_FAULT, STALL, XID } from './judged-events.ts';
 
 /** A fault that hosts report, and what the sentence says of it. */
 const FAULTS: readonly {
@@ -9,17 +10,17 @@ const FAULTS: readonly {
   says: string;
 }[] = [
   {
-    type: 'encoder.stall',
+    type: STALL,
     counts: ({ phase }) => phase !== 'recovered',
     says: 'the encoder stalled',
   },
   {
-    type: 'sdp.answer_applied',
+    type: ANSWER,
     counts: ({ rejected_count }) => typeof rejected_count === 'number' && rejected_count > 0,
     says: 'the viewer rejected a part of the offer',
   },
-  { type: 'host.xid', says: 'the GPU driver reported an Xid error' },
-  { type: 'host.gpu_fault', says: 'the GPU reported a fault' },
+  { type: XID, says: 'the GPU driver reported an Xid error' },
+  { type: GPU_FAULT, says: 'the GPU reported a fault' },
 ];
 
 /** Events of one kind that the sentence mentions. */

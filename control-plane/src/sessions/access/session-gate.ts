@@ -1,0 +1,27 @@
+import type { Clock } from '@footlight/platform';
+import { createTokenBuckets } from '../../platform/buckets/token-buckets.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { Caller } from '../../platform/http/message/contract.ts';
+import type { SessionRow } from '../record.ts';
+import type { Sessions } from '../service.ts';
+
+/** Requests of one session to one endpoint: ten at once, then one in two seconds. */
+const REQUESTS = { capacity: 10, refillEveryMs: 2_000 };
+const RETRY_AFTER_SECS = 2;
+
+/** Admits one request. @throws ApiError 403, 404, 429 */
+export type SessionGate = (caller: Caller, id: string) => Promise<SessionRow>;
+
+/**
+ * The gate of one endpoint about a session, for its owner and administrators. It checks the rights before the rate, so
+ * that strangers use up nobody's.
+ */
+export function createSessionGate(sessions: Pick<Sessions, 'read'>, clock: Clock): SessionGate {
+  const requests = createTokenBuckets(REQUESTS, clock);
+  return async (caller, id) => {
+    const session = await sessions.read(caller, id);
+    if (requests.tryTake(session.id) > 0)
+      throw new ApiError('rate_limited', { retryAfterSecs: RETRY_AFTER_SECS });
+    return session;
+  };
+}
