@@ -33,7 +33,7 @@ import {
 import { createSecrets, createSettings, registerSettingsRoutes } from './settings/index.ts';
 import { createSignaling, createSignalingTokens, registerSignalingRoutes } from './signaling/index.ts';
 import { registerStorageRoutes } from './storage/index.ts';
-import { createTelemetry, type Telemetry } from './telemetry/index.ts';
+import { createTelemetry, registerTelemetryRoutes, type Telemetry } from './telemetry/index.ts';
 
 /** Replacements of tests for the machine's dependencies, and raised limits. */
 export interface Overrides {
@@ -153,6 +153,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       clock,
       authenticate: accounts.authenticate,
     });
+    registerTelemetryRoutes(server, telemetry);
     registerViewerReportRoutes(server, sessions, { telemetry, clock });
     registerVerdictRoutes(server, sessions, { telemetry, clock });
     registerSignalingRoutes(server, signaling);

@@ -23,6 +23,8 @@ import { modulesBelow } from './modules.ts';
 
 const AGENT = source('node-agent/src');
 const CONTROL_PLANE = source('control-plane/src');
+/** What administrators note counts as an event of an agent. */
+const TRACES = source('control-plane/src/telemetry/trace');
 const PLAYER = source('packages/stream-client/src');
 
 /** The program's own code, without comments, tests, and comparisons with values that it received. */
@@ -47,7 +49,7 @@ describe('each declared code is produced, unless it is reserved', () => {
     ['refusals of commands', REFUSAL_CODES, AGENT + CONTROL_PLANE, RESERVED.refusals],
     ['errors of signaling', SIGNAL_ERROR_CODES, AGENT + CONTROL_PLANE, RESERVED.signalErrors],
     ['errors of the control channel', CONTROL_ERROR_CODES, AGENT, RESERVED.controlErrors],
-    ['trace events of agents', AGENT_EVENT_TYPES, AGENT, RESERVED.agentEvents],
+    ['trace events of agents and operators', AGENT_EVENT_TYPES, AGENT + TRACES, RESERVED.agentEvents],
     ['trace events of viewers', BROWSER_EVENT_TYPES, PLAYER, RESERVED.browserEvents],
     ['actions of the activity log', Object.keys(ACTIVITY_ACTIONS), CONTROL_PLANE, []],
     ['log events', LOG_EVENTS, AGENT + CONTROL_PLANE, []],

@@ -1,6 +1,7 @@
 import type { SessionVerdict } from '@footlight/protocol/rest';
 import type { RowsToLock, Tx } from '../platform/database/index.ts';
 import { flag, toJson } from '../platform/database/index.ts';
+import type { SessionTraceEventsTable } from '../platform/database/tables/telemetry.ts';
 import type { Platform } from '../platform/platform.ts';
 import { TelemetryBuffer } from './ingest/buffer.ts';
 import { createIngest, type Ingest } from './ingest/ingest.ts';
@@ -8,6 +9,7 @@ import { insertEvents } from './ingest/ingest-store.ts';
 import { isCapture, type ReliableEvent } from './reliable-event.ts';
 import { createRetention } from './retention/retention.ts';
 import { type JudgedSession, loadFacts } from './trace/facts-store.ts';
+import { createTraceReads, type TraceReads } from './trace/reads.ts';
 import { type WindowEnds, windowOf } from './trace/window.ts';
 import { decideVerdict } from './verdict/verdict.ts';
 
@@ -21,6 +23,7 @@ export interface TelemetryDeps {
 /** What hosts and viewers report of sessions, with the configured retention. */
 export interface Telemetry {
   readonly ingest: Ingest;
+  readonly reads: TraceReads;
   /**
    * Stores events of this host's sessions in a transaction that may be retried. Repeats change nothing.
    * @param events at least one
@@ -43,8 +46,14 @@ export function createTelemetry(platform: Platform, deps: TelemetryDeps): Teleme
   const retention = createRetention(platform, deps.keptBytesOfHost);
   const buffer = new TelemetryBuffer({ clock, logger, database, retention, write: deps.write });
 
+  async function store(tx: Tx, events: readonly SessionTraceEventsTable[]): Promise<void> {
+    await insertEvents(tx, events);
+    await retention.trim(tx, { events, samples: [] });
+  }
+
   return {
     ingest: createIngest(platform, buffer),
+    reads: createTraceReads(platform, { flush: () => buffer.flush(), store }),
     async storeEvents(tx, { hostId, bootId }, events) {
       const nowMs = clock.nowMs();
       const rows = events.map((event) => ({
@@ -59,8 +68,7 @@ export function createTelemetry(platform: Platform, deps: TelemetryDeps): Teleme
         is_capture: flag(isCapture(event.event)),
         received_at: nowMs,
       }));
-      await insertEvents(tx, rows);
-      await retention.trim(tx, { events: rows, samples: [] });
+      await store(tx, rows);
     },
     async verdict(session, asked) {
       // Also judge the newest second, which waits in memory.

@@ -43,7 +43,6 @@ export const RESERVED = {
     'diag.log_tail',
     'session.recording',
     'agent.link_restored',
-    'operator.annotation',
   ],
   browserEvents: ['bench.window'],
 } as const satisfies {

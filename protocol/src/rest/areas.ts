@@ -19,6 +19,7 @@ import { serviceOperations } from './service.ts';
 import { sessionOperations } from './sessions.ts';
 import { settingsOperations } from './settings.ts';
 import { telemetryOperations } from './telemetry.ts';
+import { traceOperations } from './trace.ts';
 import { verdictOperations } from './verdict.ts';
 
 /**
@@ -83,7 +84,7 @@ export const areas = [
   {
     name: 'Telemetry',
     summary: 'What hosts and viewers measured of a session, and saw happen.',
-    operations: { ...telemetryOperations, ...verdictOperations },
+    operations: { ...telemetryOperations, ...traceOperations, ...verdictOperations },
   },
   {
     name: 'Fleet',

@@ -66,4 +66,5 @@ export * from './service.ts';
 export * from './sessions.ts';
 export * from './settings.ts';
 export * from './telemetry.ts';
+export * from './trace.ts';
 export * from './verdict.ts';

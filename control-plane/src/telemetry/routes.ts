@@ -1,0 +1,35 @@
+import type { Server } from '../platform/http/server.ts';
+import type { Telemetry } from './service.ts';
+
+/** Registers the routes by which administrators read the telemetry of a session. */
+export function registerTelemetryRoutes(server: Server, { reads }: Telemetry): void {
+  server.handle('admin.sessions.metrics', async ({ params, query }) => ({
+    status: 200,
+    body: await reads.metrics(params.id, query),
+  }));
+
+  server.handle('admin.sessions.trace', async ({ params, query }) => ({
+    status: 200,
+    body: await reads.trace(params.id, query),
+  }));
+
+  server.handle('admin.sessions.traceWindow', async ({ params, query }) => ({
+    status: 200,
+    body: await reads.trace(params.id, query),
+  }));
+
+  server.handle('admin.sessions.traceMetrics', async ({ params, query }) => ({
+    status: 200,
+    body: await reads.series(params.id, query),
+  }));
+
+  server.handle('admin.sessions.traceEvents', async ({ params, query }) => ({
+    status: 200,
+    body: await reads.events(params.id, query),
+  }));
+
+  server.handle('admin.sessions.annotate', async ({ params, body }) => ({
+    status: 201,
+    body: { id: await reads.annotate(params.id, body) },
+  }));
+}

@@ -1,0 +1,159 @@
+import type { JsonObject } from '@footlight/protocol';
+import { sql } from 'kysely';
+import { type Executor, fromJson } from '../../platform/database/index.ts';
+import { fittingRows } from '../../platform/page-cursor.ts';
+import type { SampleKey } from './sample-cursor.ts';
+import type { Sample } from './series.ts';
+import type { TraceWindow } from './window.ts';
+
+/** Samples of a source and events that are read, the newest ones. */
+const READ_AT_MOST = 1_000;
+/** A viewer may say any finite number; beyond this no time of its samples is in any window. */
+const MAX_SHIFT_MS = 8.64e15;
+
+/** What reads of telemetry need of a session. */
+export interface TracedSession {
+  readonly id: string;
+  readonly host_id: string | null;
+  readonly ended_at: number | null;
+}
+
+export const findTracedSession = (db: Executor, id: string): Promise<TracedSession | undefined> =>
+  db.selectFrom('sessions').select(['id', 'host_id', 'ended_at']).where('id', '=', id).executeTakeFirst();
+
+/** Comparison of a viewer's clock with that of the host. */
+export interface MeasuredClock {
+  client_offset_ms: number;
+  uncertainty_ms: number;
+  /** Epoch ms. */
+  measured_at: number;
+}
+
+/** @returns null: not measured */
+export async function loadClock(db: Executor, sessionId: string): Promise<MeasuredClock | null> {
+  const row = await db
+    .selectFrom('session_clocks')
+    .select(['client_offset_ms', 'uncertainty_ms', 'measured_at'])
+    .where('session_id', '=', sessionId)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** What is added to the times of viewers (ms). */
+export function shiftOf(clock: MeasuredClock | null): number {
+  const offsetMs = Math.round(clock?.client_offset_ms ?? 0);
+  return Math.max(-MAX_SHIFT_MS, Math.min(offsetMs, MAX_SHIFT_MS));
+}
+
+/** The newest samples of each source in a window of the host's clock; those of viewers together. Oldest first. */
+export async function loadSamples(
+  db: Executor,
+  sessionId: string,
+  window: TraceWindow,
+  shiftMs: number,
+): Promise<Sample[]> {
+  const [agent, browser, native] = await Promise.all([
+    loadSource(db, sessionId, 'agent', window, 0),
+    loadSource(db, sessionId, 'browser', window, shiftMs),
+    loadSource(db, sessionId, 'native', window, shiftMs),
+  ]);
+  const viewers = native.length === 0 ? browser : [...browser, ...native].sort(byTime);
+  return [...agent, ...viewers];
+}
+
+const byTime = (a: Sample, b: Sample) => a.ts_unix_ms - b.ts_unix_ms;
+
+async function loadSource(
+  db: Executor,
+  sessionId: string,
+  source: Sample['source'],
+  { from_ms, to_ms }: TraceWindow,
+  shiftMs: number,
+): Promise<Sample[]> {
+  const rows = await db
+    .selectFrom('session_samples')
+    .select(['ts_unix_ms', 'metrics'])
+    .where('session_id', '=', sessionId)
+    .where('source', '=', source)
+    .where('ts_unix_ms', '>=', from_ms - shiftMs)
+    .where('ts_unix_ms', '<=', to_ms - shiftMs)
+    .orderBy('ts_unix_ms', 'desc')
+    .limit(READ_AT_MOST)
+    .execute();
+  return rows
+    .reverse()
+    .map(({ ts_unix_ms, metrics }) => ({ source, ts_unix_ms, metrics: fromJson<JsonObject>(metrics) }));
+}
+
+/** An event on the clock of the host. */
+interface StoredEvent {
+  source: 'agent' | 'browser';
+  ts_unix_ms: number;
+  type: string;
+  payload: JsonObject;
+}
+
+/**
+ * The newest events of a window of the host's clock, as many as have short enough payloads together. Oldest first.
+ * The databases know the length of a payload without reading it.
+ * @param types missing: all
+ * @param maxPayloadBytes longer ones are left out; missing: none
+ */
+export async function loadEvents(
+  db: Executor,
+  sessionId: string,
+  { from_ms, to_ms }: TraceWindow,
+  shiftMs: number,
+  { types, maxPayloadBytes }: { types?: readonly string[] | undefined; maxPayloadBytes?: number } = {},
+): Promise<StoredEvent[]> {
+  const time = sql<number>`ts_unix_ms + case when source = 'browser' then cast(${shiftMs} as bigint) else 0 end`;
+  let found = db
+    .selectFrom('session_trace_events')
+    .where('session_id', '=', sessionId)
+    .where(time, '>=', from_ms)
+    .where(time, '<=', to_ms)
+    .orderBy(time, 'desc')
+    .orderBy('received_at', 'desc')
+    .orderBy('seq', 'desc');
+  if (types !== undefined) found = found.where('type', 'in', types);
+  if (maxPayloadBytes !== undefined)
+    found = found.where(sql<boolean>`octet_length(payload) <= ${maxPayloadBytes}`);
+  const bytes = await found
+    .select(sql<number>`octet_length(payload)`.as('bytes'))
+    .limit(READ_AT_MOST)
+    .execute();
+  if (bytes.length === 0) return [];
+  const rows = await found
+    .select(['source', 'type', 'payload', time.as('ts_unix_ms')])
+    .limit(fittingRows(bytes.length, bytes))
+    .execute();
+  return rows
+    .reverse()
+    .map(({ payload, ...event }) => ({ ...event, payload: fromJson<JsonObject>(payload) }));
+}
+
+/** One page of raw samples, newest first. One extra row beyond the limit shows that another page exists. */
+export async function listSamples(
+  db: Executor,
+  sessionId: string,
+  { source, after }: { source: Sample['source'] | undefined; after: SampleKey | null },
+  requested: number,
+): Promise<{ rows: Sample[]; limit: number }> {
+  let found = db
+    .selectFrom('session_samples')
+    .where('session_id', '=', sessionId)
+    .orderBy('ts_unix_ms', 'desc')
+    .orderBy('source', 'desc');
+  if (source !== undefined) found = found.where('source', '=', source);
+  if (after !== null)
+    found = found.where(
+      sql<boolean>`(ts_unix_ms, source) < (cast(${after.ts_unix_ms} as bigint), ${after.source})`,
+    );
+  const bytes = await found.select(sql<number>`octet_length(metrics)`.as('bytes')).limit(requested).execute();
+  const limit = fittingRows(requested, bytes);
+  const rows = await found
+    .select(['source', 'ts_unix_ms', 'metrics'])
+    .limit(limit + 1)
+    .execute();
+  return { rows: rows.map((row) => ({ ...row, metrics: fromJson<JsonObject>(row.metrics) })), limit };
+}
