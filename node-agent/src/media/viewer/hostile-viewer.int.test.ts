@@ -8,6 +8,8 @@ import { hostCandidate, lanAddress, listenUdp, UdpRelay } from '../testing/udp-r
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const GARBAGE = LONG ? 200_000 : 3_000;
+/** Twice what made the agent end a worker for its log. */
+const BROKEN_CHECKS = 20_000;
 const DAMAGED_ANSWERS = LONG ? 500 : 15;
 
 let host: TestHost;
@@ -284,6 +286,40 @@ describe('a hostile viewer', () => {
     expect(session.heard('failure')).toEqual([]);
     expect(session.heard('log').map(({ event }) => event)).not.toContain('media.signal_failed');
   });
+});
+
+test('a stranger who sends broken STUN without end, without a ticket: the picture goes on', async () => {
+  const session = await host.startSession();
+  let port = 0;
+  const alice = session.viewer(ALICE);
+  alice.editCandidate = (candidate, to) => {
+    if (to === 'viewer' && candidate.includes(lanAddress())) port = Number(candidate.split(' ')[5]);
+    return candidate;
+  };
+  alice.attach();
+  await alice.untilPlaying();
+  let ended = false;
+  void session.worker.exited.then(() => {
+    ended = true;
+  });
+  const stranger = await listenUdp(lanAddress());
+  closers.push(() => stranger.close());
+  // A binding request (RFC 8489) with one attribute that says it is longer than the datagram.
+  const broken = Buffer.alloc(28);
+  broken.writeUInt16BE(1, 0);
+  broken.writeUInt16BE(8, 2);
+  broken.writeUInt32BE(0x2112a442, 4);
+  broken.writeUInt32BE(0x0006_ffff, 20);
+  for (let count = 0; count < BROKEN_CHECKS && !ended; count++) {
+    stranger.send(broken, port, lanAddress());
+    if (count % 20 === 0) await turn();
+  }
+  const shown = alice.markers;
+  await alice.until('the picture goes on', () => ended || alice.markers > shown + 30);
+  expect(ended).toBe(false);
+  expect(session.heard('failure')).toEqual([]);
+  const complaints = session.heard('log').filter(({ event }) => event === 'media.webrtc');
+  expect(complaints.length).toBeGreaterThan(0);
 });
 
 describe('an attacker on the path', () => {

@@ -7,7 +7,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { confineProcess, dieWithParent, exitNow, initialise } from '@footlight/gst';
-import { errorText } from '@footlight/platform';
+import { errorText, TokenBucket } from '@footlight/platform';
 import { MAX_PADS } from '@footlight/protocol/input';
 import * as datachannel from 'node-datachannel';
 import { openDeviceFiles } from '../../input/device-file.ts';
@@ -32,6 +32,12 @@ import {
 const LAST_WORDS_MS = 100;
 /** As for a stop (STOP_MS of the agent). */
 const LEAVE_MS = 1_500;
+/**
+ * The library writes a line for each datagram that it cannot read, and any stranger can send those. The agent ends a
+ * worker that says too much (MESSAGES_PER_SECOND). Chosen, not measured.
+ */
+const WEBRTC_LINES_PER_SECOND = 1;
+const WEBRTC_LINES_AT_ONCE = 20;
 /** About 50 packets an allocation instead of six (Node's default is 8 KiB). */
 const POOL_BYTES = 64 * 1024;
 const ENGINE_FLAGS = ['--max-inlined-bytecode-size=80', '--max-inlined-bytecode-size-cumulative=150'];
@@ -178,7 +184,13 @@ for (const flag of ENGINE_FLAGS) setFlagsFromString(flag);
 Buffer.poolSize = POOL_BYTES;
 followParent();
 initialise();
+const webrtcLines = new TokenBucket(
+  WEBRTC_LINES_PER_SECOND,
+  WEBRTC_LINES_AT_ONCE,
+  systemMediaClock.monotonicMs(),
+);
 datachannel.initLogger('Error', (_level, message) => {
+  if (!webrtcLines.take(systemMediaClock.monotonicMs())) return;
   send({ type: 'log', level: 'warn', event: 'media.webrtc', fields: { message } });
 });
 datachannel.preload();
