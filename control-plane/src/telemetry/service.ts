@@ -7,7 +7,7 @@ import { TelemetryBuffer } from './ingest/buffer.ts';
 import { createIngest, type Ingest } from './ingest/ingest.ts';
 import { insertEvents } from './ingest/ingest-store.ts';
 import { isCapture, type ReliableEvent } from './reliable-event.ts';
-import { createRetention } from './retention/retention.ts';
+import { createRetention, type KeptLimits } from './retention/retention.ts';
 import { type JudgedSession, loadFacts } from './trace/facts-store.ts';
 import { createTraceReads, type TraceReads } from './trace/reads.ts';
 import { type WindowEnds, windowOf } from './trace/window.ts';
@@ -16,8 +16,8 @@ import { decideVerdict } from './verdict/verdict.ts';
 export interface TelemetryDeps {
   /** Writes together with what hosts report. */
   write(rows: RowsToLock, work: (tx: Tx) => Promise<void>): Promise<void>;
-  /** Kept bytes of one host; tests lower it. */
-  keptBytesOfHost?: number;
+  /** Bounds of what is kept; tests lower them. */
+  kept?: Partial<KeptLimits>;
 }
 
 /** What hosts and viewers report of sessions, with the configured retention. */
@@ -43,7 +43,7 @@ export interface Telemetry {
 
 export function createTelemetry(platform: Platform, deps: TelemetryDeps): Telemetry {
   const { clock, database, logger } = platform;
-  const retention = createRetention(platform, deps.keptBytesOfHost);
+  const retention = createRetention(platform, deps.kept);
   const buffer = new TelemetryBuffer({ clock, logger, database, retention, write: deps.write });
 
   async function store(tx: Tx, events: readonly SessionTraceEventsTable[]): Promise<void> {

@@ -153,7 +153,7 @@ describeDatabases('events of the reliable lane', (databases) => {
     const alone = { ...platform, leader: { ...platform.leader, register: () => undefined } };
     const telemetry = createTelemetry(alone, {
       write: (_rows, work) => platform.database.transaction(work),
-      keptBytesOfHost: keptBytes,
+      kept: { bytesOfHost: keptBytes },
     });
     const payload = { text: 'x'.repeat(4_000) };
     for (let seq = 1; seq <= 100; seq += 1) {

@@ -86,7 +86,8 @@ export class TelemetryBuffer {
 
   /** Writes what waits. Never rejects. */
   async flush(): Promise<void> {
-    await this.#writing;
+    // Another caller may have begun the next write meanwhile.
+    while (this.#writing !== null) await this.#writing;
     const waiting = this.#waiting;
     const dropped = this.#dropped;
     if (waiting.count === 0 && dropped === 0) return;

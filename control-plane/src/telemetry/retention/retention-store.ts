@@ -1,24 +1,20 @@
-import { nonterminalStates } from '@footlight/protocol';
 import { PostgresAdapter, type RawBuilder, sql } from 'kysely';
 import { type Executor, flag, type Tx } from '../../platform/database/index.ts';
+import type { Expired, ReportingSession, Retention } from './expiry.ts';
 
 /** A table of reports, each with `session_id`, `host_id`, `source` and `received_at`. */
 export interface ReportTable {
   readonly name: 'session_trace_events' | 'session_samples';
   readonly key: readonly string[];
-  /** Its long text. */
-  readonly text: 'payload' | 'metrics';
 }
 
 export const EVENTS: ReportTable = {
   name: 'session_trace_events',
   key: ['host_id', 'boot_id', 'seq'],
-  text: 'payload',
 };
 export const SAMPLES: ReportTable = {
   name: 'session_samples',
   key: ['session_id', 'source', 'ts_unix_ms'],
-  text: 'metrics',
 };
 
 /** Tables with one row, or a few, for a session. */
@@ -48,49 +44,60 @@ export async function trimSession(
   );
 }
 
-/** Deletes a host's oldest reports beyond a number of bytes; those with the same time as the last kept one stay. */
-export async function trimHost(
+/** Deletes a host's oldest events beyond a number of bytes; those with the same time as the last kept one stay. */
+export async function trimHostEvents(
   tx: Tx,
-  { name, text }: ReportTable,
   { hostId, source }: { hostId: string; source: string },
   keepBytes: number,
 ): Promise<void> {
-  const table = sql.table(name);
   const ofHost = sql`host_id = ${hostId} and source = ${source}`;
-  // octet_length reads the length without the text.
-  await sql`delete from ${table} where ${ofHost} and received_at < (select received_at from
-    (select received_at, sum(octet_length(${sql.ref(text)})) over (order by received_at desc) as bytes
-      from ${table} where ${ofHost}) as summed
+  // octet_length reads the length without the payload.
+  await sql`delete from session_trace_events where ${ofHost} and received_at < (select received_at from
+    (select received_at, sum(octet_length(payload)) over (order by received_at desc) as bytes
+      from session_trace_events where ${ofHost}) as summed
     where bytes > ${keepBytes} order by received_at desc limit 1)`.execute(tx);
 }
 
-export interface Retention {
-  /** Reports of a live session before this time are deleted. */
-  liveSince: number;
-  /** Reports of a session that ended before this time are deleted, except captures. */
-  endedSince: number;
+/** Deletes a host's oldest samples beyond `keep`; those with the same time as the last kept one stay. */
+export async function trimHostSamples(tx: Tx, hostId: string, keep: number): Promise<void> {
+  await sql`delete from session_samples where host_id = ${hostId} and received_at <
+    (select received_at from session_samples where host_id = ${hostId}
+      order by received_at desc limit 1 offset ${keep - 1})`.execute(tx);
+}
+
+/** Sessions that have reports. Steps from one id to the next through an index, so it reads a row for each session. */
+export async function listReporting(db: Executor, { name }: ReportTable): Promise<ReportingSession[]> {
+  const table = sql.table(name);
+  const { rows } = await sql<ReportingSession>`with recursive ids(id) as (
+      select min(session_id) from ${table}
+      union all select (select min(session_id) from ${table} where session_id > ids.id) from ids where ids.id is not null)
+    select ids.id, sessions.state, sessions.ended_at from ids left join sessions on sessions.id = ids.id
+    where ids.id is not null`.execute(db);
+  return rows;
 }
 
 /**
- * Deletes expired reports (see Retention) and reports of deleted sessions.
+ * Deletes reports of sessions.
+ * @param ids at least one
+ * @param expired see expiry.ts
  * @param limit most rows
  * @returns deleted rows (count)
  */
 export function deleteExpired(
   tx: Tx,
   table: ReportTable,
-  retention: Retention,
+  ids: readonly string[],
+  expired: Exclude<Expired, 'none'>,
+  { liveSince }: Retention,
   limit: number,
 ): Promise<number> {
-  const kept = table === EVENTS ? sql`reports.is_capture = 0 and ` : sql``;
-  const expired = sql`sessions.id is null
-    or ${kept}reports.received_at < ${retention.liveSince}
-      and (sessions.state in (${sql.join(nonterminalStates)}) or sessions.ended_at < ${retention.endedSince})`;
+  const old = expired === 'rolled' ? sql` and reports.received_at < ${liveSince}` : sql``;
+  const captures = expired !== 'all' && table === EVENTS ? sql` and reports.is_capture = 0` : sql``;
   return deleteFound(
     tx,
     table,
     sql`select ${keyOf(table)} from ${sql.table(table.name)} as reports
-      left join sessions on sessions.id = reports.session_id where ${expired} limit ${limit}`,
+      where reports.session_id in (${sql.join(ids)})${captures}${old} limit ${limit}`,
   );
 }
 

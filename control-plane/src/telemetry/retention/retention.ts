@@ -5,16 +5,19 @@ import type {
   SessionTraceEventsTable,
 } from '../../platform/database/tables/telemetry.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { decideExpiry, type Expired } from './expiry.ts';
 import {
   deleteBefore,
   deleteExpired,
   deleteFacts,
   EVENTS,
+  listReporting,
   oldestKept,
   type ReportTable,
   SAMPLES,
   type SessionPart,
-  trimHost,
+  trimHostEvents,
+  trimHostSamples,
   trimSession,
 } from './retention-store.ts';
 
@@ -28,14 +31,18 @@ const KEPT_EVENTS_IN_ALL = 200_000;
 /** Kept samples of all sessions: about 600 MB at the usual 600 bytes. */
 const KEPT_SAMPLES_IN_ALL = 1_000_000;
 /**
- * Kept bytes of one host, for each table and source, so that viewers cannot displace what hosts report. The longest
+ * Kept bytes of one host's events, for each source, so that viewers cannot displace what hosts report. The longest
  * event has 512 KiB, so the counts alone would let one host fill the disk.
  */
 const KEPT_BYTES_OF_HOST = 256 * 1024 * 1024;
+/** Kept samples of one host: an hour of 60 sessions. A sample has 4 KiB at most, so this bounds the bytes as well. */
+const KEPT_SAMPLES_OF_HOST = 262_144;
 /** Part of the kept reports of a session after which it is trimmed. */
 const TRIM_SESSION_PARTS = 16;
-/** Part of the kept bytes after which a host is trimmed. */
+/** Part of the kept bytes or samples after which a host is trimmed. */
 const TRIM_HOST_PARTS = 16;
+/** Sessions of one delete. Chosen, not measured. */
+const SESSIONS_AT_ONCE = 200;
 /** One transaction then holds SQLite's only writer for a few milliseconds. */
 const DELETED_AT_ONCE = 5_000;
 const RETAIN = 'telemetry.retain';
@@ -54,16 +61,31 @@ export interface StoredReports {
   samples: readonly SessionSamplesTable[];
 }
 
-/** @param keptBytesOfHost tests lower it */
+/** Bounds that tests lower. */
+export interface KeptLimits {
+  bytesOfHost: number;
+  samplesOfHost: number;
+  eventsInAll: number;
+  samplesInAll: number;
+}
+
+const KEPT: KeptLimits = {
+  bytesOfHost: KEPT_BYTES_OF_HOST,
+  samplesOfHost: KEPT_SAMPLES_OF_HOST,
+  eventsInAll: KEPT_EVENTS_IN_ALL,
+  samplesInAll: KEPT_SAMPLES_IN_ALL,
+};
+
 export function createRetention(
   { clock, config, database, leader, logger }: Platform,
-  keptBytesOfHost = KEPT_BYTES_OF_HOST,
+  limits: Partial<KeptLimits> = {},
 ): Retained {
+  const kept = { ...KEPT, ...limits };
   const { rollingMs, postmortemMs, retainEveryMs } = config.telemetry;
   /** Table, session and part → reports since the last trim. */
   const untrimmed = new LRUCache<string, number>({ max: COUNTED_SESSIONS });
-  /** Table, host and source → bytes since the last trim. */
-  const untrimmedBytes = new LRUCache<string, number>({ max: COUNTED_HOSTS });
+  /** Host, with the source of its events: bytes of events, or samples, since the last trim. */
+  const untrimmedOfHosts = new LRUCache<string, number>({ max: COUNTED_HOSTS });
 
   if (retainEveryMs !== null) {
     leader.register({
@@ -83,13 +105,24 @@ export function createRetention(
           return total;
         };
         const sweep = async (table: ReportTable, keep: number): Promise<number> => {
-          const expired = await inBatches((tx) => deleteExpired(tx, table, retention, DELETED_AT_ONCE));
+          let deleted = 0;
+          const expired: Record<Expired, string[]> = { all: [], rolled: [], reports: [], none: [] };
+          for (const session of await listReporting(database.db, table))
+            expired[decideExpiry(session, retention)].push(session.id);
+          for (const kind of ['all', 'rolled', 'reports'] as const) {
+            for (let from = 0; from < expired[kind].length; from += SESSIONS_AT_ONCE) {
+              const ids = expired[kind].slice(from, from + SESSIONS_AT_ONCE);
+              deleted += await inBatches((tx) =>
+                deleteExpired(tx, table, ids, kind, retention, DELETED_AT_ONCE),
+              );
+            }
+          }
           const oldest = await oldestKept(database.db, table, keep);
-          if (oldest === null) return expired;
-          return expired + (await inBatches((tx) => deleteBefore(tx, table, oldest, DELETED_AT_ONCE)));
+          if (oldest === null) return deleted;
+          return deleted + (await inBatches((tx) => deleteBefore(tx, table, oldest, DELETED_AT_ONCE)));
         };
-        const events = await sweep(EVENTS, KEPT_EVENTS_IN_ALL);
-        const samples = await sweep(SAMPLES, KEPT_SAMPLES_IN_ALL);
+        const events = await sweep(EVENTS, kept.eventsInAll);
+        const samples = await sweep(SAMPLES, kept.samplesInAll);
         await inBatches((tx) => deleteFacts(tx, retention.endedSince, DELETED_AT_ONCE));
         if (events + samples > 0)
           logger.info({ deleted_events: events, deleted_samples: samples }, 'telemetry.retained');
@@ -104,56 +137,68 @@ export function createRetention(
     return since >= limit;
   }
 
-  async function trimTable(
+  /** Trims the parts of sessions that are due. */
+  async function trimSessions(
     tx: Tx,
     table: ReportTable,
-    reports: readonly { part: SessionPart; keep: number; hostId: string; bytes: number }[],
+    reports: readonly { part: SessionPart; keep: number }[],
   ): Promise<void> {
-    const sessions = new Map<string, { part: SessionPart; keep: number; count: number }>();
-    const hosts = new Map<string, { hostId: string; source: string; bytes: number }>();
-    for (const { part, keep, hostId, bytes } of reports) {
-      const { sessionId, source, captures } = part;
-      const sessionKey = `${table.name} ${sessionId} ${source} ${captures}`;
-      const session = sessions.get(sessionKey) ?? { part, keep, count: 0 };
-      session.count += 1;
-      sessions.set(sessionKey, session);
-      const hostKey = `${table.name} ${hostId} ${source}`;
-      const host = hosts.get(hostKey) ?? { hostId, source, bytes: 0 };
-      host.bytes += bytes;
-      hosts.set(hostKey, host);
+    const counts = new Map<string, { part: SessionPart; keep: number; count: number }>();
+    for (const { part, keep } of reports) {
+      const key = `${table.name} ${part.sessionId} ${part.source} ${part.captures}`;
+      const entry = counts.get(key) ?? { part, keep, count: 0 };
+      entry.count += 1;
+      counts.set(key, entry);
     }
-    for (const [key, { part, keep, count }] of sessions) {
+    for (const [key, { part, keep, count }] of counts) {
       if (isDue(untrimmed, key, count, Math.ceil(keep / TRIM_SESSION_PARTS)))
         await trimSession(tx, table, part, keep);
     }
+  }
+
+  async function trimEventsOfHosts(tx: Tx, events: readonly SessionTraceEventsTable[]): Promise<void> {
+    const hosts = new Map<string, { hostId: string; source: string; bytes: number }>();
+    for (const { host_id, source, payload } of events) {
+      const key = `${host_id} ${source}`;
+      const host = hosts.get(key) ?? { hostId: host_id, source, bytes: 0 };
+      host.bytes += Buffer.byteLength(payload);
+      hosts.set(key, host);
+    }
     for (const [key, { bytes, ...host }] of hosts) {
-      if (isDue(untrimmedBytes, key, bytes, keptBytesOfHost / TRIM_HOST_PARTS))
-        await trimHost(tx, table, host, keptBytesOfHost);
+      if (isDue(untrimmedOfHosts, key, bytes, kept.bytesOfHost / TRIM_HOST_PARTS))
+        await trimHostEvents(tx, host, kept.bytesOfHost);
+    }
+  }
+
+  async function trimSamplesOfHosts(tx: Tx, samples: readonly SessionSamplesTable[]): Promise<void> {
+    const hosts = new Map<string, number>();
+    for (const { host_id } of samples) hosts.set(host_id, (hosts.get(host_id) ?? 0) + 1);
+    for (const [hostId, count] of hosts) {
+      if (isDue(untrimmedOfHosts, hostId, count, Math.ceil(kept.samplesOfHost / TRIM_HOST_PARTS)))
+        await trimHostSamples(tx, hostId, kept.samplesOfHost);
     }
   }
 
   return {
     async trim(tx, { events, samples }) {
-      await trimTable(
+      await trimSessions(
         tx,
         EVENTS,
-        events.map(({ session_id, source, host_id, is_capture, payload }) => ({
+        events.map(({ session_id, source, is_capture }) => ({
           part: { sessionId: session_id, source, captures: is_capture === 1 },
           keep: is_capture === 1 ? KEPT_CAPTURES : KEPT_EVENTS,
-          hostId: host_id,
-          bytes: Buffer.byteLength(payload),
         })),
       );
-      await trimTable(
+      await trimEventsOfHosts(tx, events);
+      await trimSessions(
         tx,
         SAMPLES,
-        samples.map(({ session_id, source, host_id, metrics }) => ({
+        samples.map(({ session_id, source }) => ({
           part: { sessionId: session_id, source },
           keep: KEPT_SAMPLES,
-          hostId: host_id,
-          bytes: Buffer.byteLength(metrics),
         })),
       );
+      await trimSamplesOfHosts(tx, samples);
     },
   };
 }

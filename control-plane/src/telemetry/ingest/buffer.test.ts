@@ -1,0 +1,108 @@
+import type { Logger } from '@footlight/platform';
+import { ManualClock } from '@footlight/platform/testing';
+import { describe, expect, test } from 'vitest';
+import { TelemetryBuffer } from './buffer.ts';
+
+const sample = (n: number, metrics = '{}') => ({
+  session_id: 's',
+  source: 'agent' as const,
+  ts_unix_ms: n,
+  host_id: 'h',
+  metrics,
+  received_at: 0,
+});
+
+/** A buffer whose writes wait for the test, and fail as it says. */
+function opened(more: { full?: boolean } = {}) {
+  const clock = new ManualClock();
+  const writes: { resolve: () => void; reject: (error: Error) => void }[] = [];
+  const dropped: number[] = [];
+  const buffer = new TelemetryBuffer({
+    clock,
+    logger: {
+      warn: (fields: { reports: number }) => void dropped.push(fields.reports),
+    } as unknown as Logger,
+    database: { full: more.full ?? false },
+    retention: { trim: async () => undefined },
+    write: () => new Promise<void>((resolve, reject) => writes.push({ resolve, reject })),
+  });
+  return { buffer, clock, writes, dropped };
+}
+
+describe('reports in memory', () => {
+  test('are written once a second, however many they are', async () => {
+    const { buffer, clock, writes } = opened();
+    for (let n = 0; n < 100; n += 1) buffer.sample(sample(n));
+    expect(writes).toHaveLength(0);
+    await clock.pass(1_000);
+    expect(writes).toHaveLength(1);
+    await clock.pass(5_000);
+    expect(writes).toHaveLength(1);
+  });
+
+  test('are at most 16,384, and those that are dropped are counted', async () => {
+    const { buffer, clock, dropped, writes } = opened();
+    for (let n = 0; n < 100_000; n += 1) buffer.sample(sample(n));
+    await clock.pass(1_000);
+    expect(dropped).toEqual([100_000 - 16_384]);
+    expect(writes).toHaveLength(1);
+  });
+
+  test('take at most 32 MiB', async () => {
+    const { buffer, clock, dropped } = opened();
+    const metrics = 'x'.repeat(1024 * 1024);
+    for (let n = 0; n < 40; n += 1) buffer.sample(sample(n, metrics));
+    await clock.pass(1_000);
+    expect(dropped).toEqual([8]);
+  });
+
+  test('wait while a write takes long, within the same bounds', async () => {
+    const { buffer, clock, dropped, writes } = opened();
+    buffer.sample(sample(0));
+    await clock.pass(1_000);
+    for (let n = 0; n < 20_000; n += 1) buffer.sample(sample(n));
+    await clock.pass(60_000);
+    expect(writes).toHaveLength(1);
+    const readers = [buffer.flush(), buffer.flush()];
+    let isRead = false;
+    const read = Promise.all(readers).then(() => {
+      isRead = true;
+    });
+    writes[0]?.resolve();
+    await expect.poll(() => writes.length).toBe(2);
+    expect(isRead).toBe(false);
+    writes[1]?.resolve();
+    await read;
+    expect(dropped).toEqual([20_000 - 16_384]);
+  });
+
+  test('are lost when they cannot be written; the next ones are written', async () => {
+    const { buffer, clock, dropped, writes } = opened();
+    buffer.sample(sample(0));
+    await clock.pass(1_000);
+    writes[0]?.reject(new Error('the database is down'));
+    await expect.poll(() => dropped).toEqual([1]);
+    buffer.sample(sample(1));
+    await clock.pass(1_000);
+    await expect.poll(() => writes.length).toBe(2);
+  });
+
+  test('are not written while the disk is full', async () => {
+    const { buffer, clock, writes } = opened({ full: true });
+    buffer.sample(sample(0));
+    await clock.pass(1_000);
+    expect(writes).toHaveLength(0);
+  });
+
+  test('are written at the end, and later ones are dropped', async () => {
+    const { buffer, clock, writes } = opened();
+    buffer.sample(sample(0));
+    const closed = buffer.close();
+    await expect.poll(() => writes.length).toBe(1);
+    writes[0]?.resolve();
+    await closed;
+    buffer.sample(sample(1));
+    await clock.pass(5_000);
+    expect(writes).toHaveLength(1);
+  });
+});

@@ -1,0 +1,34 @@
+/** Which reports of a session have expired. Pure. Source: docs/sessions.md, "Telemetry". */
+import { isTerminal, type SessionStateName } from '@footlight/protocol';
+
+/** A session that has reports. */
+export interface ReportingSession {
+  id: string;
+  /** null: the session was deleted. */
+  state: SessionStateName | null;
+  /** Epoch ms; null: not ended. */
+  ended_at: number | null;
+}
+
+/** Epoch ms. */
+export interface Retention {
+  /** Reports of a live session before this time are deleted. */
+  liveSince: number;
+  /** Reports of a session that ended before this time are deleted, except captures. */
+  endedSince: number;
+}
+
+/**
+ * - all: also captures
+ * - rolled: what came before the rolling window
+ * - reports: everything but captures
+ * - none: the session has ended, and what was left then is kept
+ */
+export type Expired = 'all' | 'rolled' | 'reports' | 'none';
+
+export function decideExpiry({ state, ended_at }: ReportingSession, { endedSince }: Retention): Expired {
+  if (state === null) return 'all';
+  if (!isTerminal(state)) return 'rolled';
+  // A session without the time of its end would be kept for ever.
+  return ended_at === null || ended_at < endedSince ? 'reports' : 'none';
+}
