@@ -99,7 +99,11 @@ function makeUnified(name: string, limits: CgroupLimits, dirs: string[]): void {
   const dir = join(parent, name);
   mkdirSync(dir);
   dirs.push(dir);
-  if (limits.memoryBytes > 0) writeFileSync(join(dir, 'memory.max'), String(limits.memoryBytes));
+  if (limits.memoryBytes > 0) {
+    writeFileSync(join(dir, 'memory.max'), String(limits.memoryBytes));
+    // Otherwise a group at its limit goes on in the host's swap, to the last byte of it.
+    whereAvailable(() => writeFileSync(join(dir, 'memory.swap.max'), '0'));
+  }
   if (limits.cpus > 0) writeFileSync(join(dir, 'cpu.max'), `${cpuQuotaUs(limits.cpus)} ${CPU_PERIOD_US}`);
   const { pids } = limits;
   if (pids === undefined) return;
@@ -123,7 +127,10 @@ function makeLegacy(name: string, limits: CgroupLimits, dirs: string[]): void {
     return dir;
   };
   if (limits.memoryBytes > 0) {
-    writeFileSync(join(make('memory'), 'memory.limit_in_bytes'), String(limits.memoryBytes));
+    const dir = make('memory');
+    writeFileSync(join(dir, 'memory.limit_in_bytes'), String(limits.memoryBytes));
+    // Memory and swap together; it may not be less than the limit of memory, which is why that comes first.
+    whereAvailable(() => writeFileSync(join(dir, 'memory.memsw.limit_in_bytes'), String(limits.memoryBytes)));
   }
   const { pids } = limits;
   if (pids !== undefined) whereAvailable(() => writeFileSync(join(make('pids'), 'pids.max'), String(pids)));

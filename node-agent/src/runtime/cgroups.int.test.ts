@@ -1,0 +1,27 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeCgroup, removeCgroupDirs } from './cgroups.ts';
+
+const LIMIT_BYTES = 64 * 1024 * 1024;
+
+/** Contents of the files of this name in a group's directories. */
+function contents(dirs: readonly string[], name: string): string[] {
+  const files = dirs.map((dir) => join(dir, name)).filter((file) => existsSync(file));
+  return files.map((file) => readFileSync(file, 'utf8').trim());
+}
+
+test('a limit of memory holds for swap as well', ({ onTestFinished, skip }) => {
+  const group = makeCgroup(`swap-${process.pid}`, { memoryBytes: LIMIT_BYTES, cpus: 0 });
+  if (group === null) return skip('control groups cannot be written here');
+  onTestFinished(() => {
+    expect(removeCgroupDirs(group.dirs)).toEqual([]);
+  });
+  // v2 counts swap by itself, v1 together with memory. A kernel without accounting of swap has neither file.
+  const limits = [
+    ...contents(group.dirs, 'memory.swap.max'),
+    ...contents(group.dirs, 'memory.memsw.limit_in_bytes'),
+  ];
+  if (limits.length === 0) return skip('this kernel does not count swap');
+  expect(['0', String(LIMIT_BYTES)]).toEqual(expect.arrayContaining(limits));
+});
