@@ -1,7 +1,7 @@
 import { type Plugin, runnerImport } from 'vite';
 
 /** Modules that read facts from the schemas. */
-const READERS = /\/src\/(api\/operation-table|admin\/frame\/body-bounds)\.ts$/;
+const READERS = /\/src\/(api\/operation-table|admin\/frame\/(admin-operation-table|body-bounds))\.ts$/;
 
 /**
  * Replaces modules that read the schemas by their results: the browser needs only method and path of an operation and

@@ -12,6 +12,8 @@ import {
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { saveLogin } from '../../api/auth-store.ts';
+import { addOperations } from '../../api/client.ts';
+import { adminOperationTable } from '../frame/admin-operation-table.ts';
 import { NewAppPage } from './new-app-page.tsx';
 
 const ME = '00000000-0000-4000-8000-000000000001';
@@ -20,6 +22,7 @@ let writes: { url: string; body: { entitle?: string } }[];
 let grantStatus: number;
 
 beforeEach(() => {
+  addOperations(adminOperationTable);
   localStorage.clear();
   saveLogin({ access_token: 't', user: { id: ME, email: 'a@b', username: 'alice', role: 'admin' } });
   writes = [];

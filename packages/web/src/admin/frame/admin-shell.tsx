@@ -15,11 +15,12 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-import { call } from '../../api/client.ts';
+import { addOperations, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Brand } from '../../components/brand.tsx';
 import { PersonMenu } from '../../shell/person-menu.tsx';
 import shell from '../../shell/shell.module.css';
+import { adminOperationTable } from './admin-operation-table.ts';
 import '@mantine/core/styles/Paper.css';
 import '@mantine/core/styles/Notification.css';
 import '@mantine/core/styles/InlineInput.css';
@@ -29,6 +30,9 @@ import '@mantine/core/styles/Switch.css';
 import '@mantine/core/styles/NumberInput.css';
 import '@mantine/notifications/styles.css';
 import styles from './admin-layout.module.css';
+
+// Every page of the administration stands in this shell.
+addOperations(adminOperationTable);
 
 /** Frame of the administrators' area. */
 export function AdminShell() {

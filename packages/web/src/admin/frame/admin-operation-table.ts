@@ -1,0 +1,4 @@
+import { addressesOf } from '../../api/operation-address.ts';
+
+/** Operations of the administration, which most people never load. The build replaces this module by its result. */
+export const adminOperationTable = addressesOf('administration');
