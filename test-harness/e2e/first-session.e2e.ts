@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import type { Trace } from '@footlight/protocol/rest';
 import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, startBrowser } from '../src/browser/chromium.ts';
@@ -122,15 +123,26 @@ describe.each(['SQLite', 'Postgres'] as const)('a person’s first session, on %
   });
 
   testOnce('what its host measures says that the connection is healthy', async () => {
-    const url = `/v1/sessions/${page.url().split('/').at(-1)}`;
+    const path = `/v1/sessions/${page.url().split('/').at(-1)}`;
     // The host measures every five seconds.
-    await eventually('the session is healthy', 20_000, () =>
-      page.evaluate(async (url) => {
-        const authorization = `Bearer ${localStorage.getItem('service.auth.token')}`;
-        const answer = await fetch(url, { headers: { authorization } });
-        return (await answer.json()).session.health_state === 'healthy' || null;
-      }, url),
-    );
+    await eventually('the session is healthy', 20_000, async () => {
+      const { session } = (await readAs(page, path)) as { session: { health_state: string } };
+      return session.health_state === 'healthy' || null;
+    });
+  });
+
+  testOnce('the page posts what it measures, and the trace joins it to what the host measures', async () => {
+    const path = `/v1/admin/sessions/${page.url().split('/').at(-1)}/trace`;
+    const trace = await eventually('both sides are in the trace', 20_000, async () => {
+      const { clock, series, events } = (await readAs(page, path)) as Trace;
+      const types = events.map(({ type }) => type);
+      const isWhole =
+        'client.fps' in series && 'encoder.fps' in series && types.includes('client.first_frame');
+      return isWhole && !('unmeasured' in clock) ? { clock, fps: series['client.fps'] ?? [] } : null;
+    });
+    // One machine: both clocks are the same.
+    expect(Math.abs(trace.clock.client_offset_ms ?? Number.NaN)).toBeLessThan(1_000);
+    expect(trace.fps.some(({ v }) => v > 0)).toBe(true);
   });
 
   test('a key pressed in the page changes what the app shows', async () => {
@@ -259,4 +271,12 @@ async function fieldBecomes(
     const [seen] = await coloursAt(page, [point]);
     return isNear(seen, FIELDS[index] ?? [0, 0, 0]) || null;
   });
+}
+
+/** An answer of the API to the person who is signed in on this page. */
+function readAs(page: Page, path: string): Promise<unknown> {
+  return page.evaluate(async (url) => {
+    const authorization = `Bearer ${localStorage.getItem('service.auth.token')}`;
+    return (await fetch(url, { headers: { authorization } })).json();
+  }, path);
 }

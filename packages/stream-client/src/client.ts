@@ -18,6 +18,7 @@ import { SignalingSocket } from './media/socket.ts';
 import { Sound } from './media/sound.ts';
 import { ClockOffset } from './stats/clock-offset.ts';
 import { Meter } from './stats/meter.ts';
+import { TelemetryPosts } from './stats/telemetry-posts.ts';
 import type {
   AudioStatus,
   Environment,
@@ -121,6 +122,10 @@ export class BrowserStreamClient implements StreamClient {
       this.#meter.forgetInterval();
       if (this.#driver.model.active) this.#trace('client.visibility_changed', { hidden: document.hidden });
     });
+    if (options.sendTelemetry !== undefined) {
+      const posts = new TelemetryPosts(this, options.sendTelemetry, environment);
+      this.#cleanup.add(() => posts.close());
+    }
     this.#cleanup.listen(window, 'online', () => this.#driver.dispatch({ type: 'online' }));
     // A page that is left says bye, instead of holding the session's viewer until a time-out.
     this.#cleanup.listen(window, 'pagehide', (event) => {

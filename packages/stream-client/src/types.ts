@@ -88,6 +88,27 @@ export interface TraceEvent {
   payload: Record<string, unknown>;
 }
 
+/** One call of a telemetry operation. */
+export type TelemetryPost =
+  | { operation: 'sessions.stats'; body: { samples: TelemetrySample[] } }
+  | { operation: 'sessions.traceEvents'; body: { events: TraceEvent[] } }
+  | { operation: 'sessions.traceClock'; body: ClockRecord };
+
+/** A second of a stream in the form of the stats route. */
+export interface TelemetrySample {
+  ts_unix_ms: number;
+  metrics: StreamStats['metrics'];
+  client_health: StreamStats['client_health'];
+  client_health_reason?: string;
+  codec_mime_type?: string;
+}
+
+/**
+ * Sends one post. It rejects with the HTTP status as `status` where it was refused.
+ * @param last the page goes away: the request must outlive it (fetch with keepalive)
+ */
+export type SendTelemetry = (post: TelemetryPost, last: boolean) => Promise<unknown>;
+
 /** Input status for the page's controls. */
 export interface InputStatus {
   /** events reach the session (see setInputEnabled) */
@@ -164,6 +185,8 @@ export interface StreamClientOptions {
   connectSignaling: () => Promise<SignalingAccess>;
   /** codecs this browser can decode, h264 is implied; absent: asked from RTCRtpReceiver.getCapabilities */
   codecs?: Codec[];
+  /** posts what the player measured (see TelemetryPost); absent: nothing is posted */
+  sendTelemetry?: SendTelemetry;
   /** for since_launch_ms of the first frame: the session's created_at in Unix ms */
   session_created_at_ms?: number;
   /** name and version for the service's log */

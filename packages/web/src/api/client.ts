@@ -10,6 +10,7 @@ import type {
   Success,
 } from '@footlight/protocol/rest';
 import { forgetLogin, readToken } from './auth-store.ts';
+import type { OperationTable } from './operation-address.ts';
 import { operationTable } from './operation-table.ts';
 
 type Nothing = Record<never, never>;
@@ -27,6 +28,8 @@ export type CallInput<Id extends OperationId> = Part<'params', Params<Id>> &
     query?: { [Name in keyof Query<Id>]?: string | number | boolean | undefined };
     headers?: Record<string, string>;
     signal?: AbortSignal;
+    /** The request outlives its page. */
+    keepalive?: boolean;
   };
 
 /** Code of a refusal; `network` and `unreadable` are the page's own. */
@@ -54,6 +57,13 @@ export class ApiFailure extends Error {
   }
 }
 
+const addresses: OperationTable = { ...operationTable };
+
+/** Makes operations of another area callable; the pages that call them load their table. */
+export function addOperations(table: OperationTable): void {
+  Object.assign(addresses, table);
+}
+
 let whenSignedOut: () => void = () => {};
 
 /** Sets the action for a refused token: the page opens the login. */
@@ -79,20 +89,22 @@ export async function call<Id extends OperationId>(id: Id, input: CallInput<Id>)
 
 /** Like `call`, but returns the response, for streams. Throws for every refusal. */
 export async function send<Id extends OperationId>(id: Id, input: CallInput<Id>): Promise<Response> {
-  const operation = operationTable[id];
+  const address = addresses[id];
+  if (address === undefined) throw new Error(`${id} is not loaded`);
+  const { path, method = 'GET', open = false } = address;
   const token = readToken();
   const headers: Record<string, string> = { Accept: 'application/json, text/event-stream', ...input.headers };
-  const bearer = operation.auth === 'user' || operation.auth === 'admin';
-  if (bearer && token !== null) headers.Authorization = `Bearer ${token}`;
+  if (!open && token !== null) headers.Authorization = `Bearer ${token}`;
   if (input.body !== undefined) headers['Content-Type'] = 'application/json';
   if (input.file !== undefined) headers['Content-Type'] = input.file.type;
   let response: Response;
   try {
-    response = await fetch(addressOf(operation.path, input.params as object | undefined, input.query), {
-      method: operation.method,
+    response = await fetch(addressOf(path, input.params as object | undefined, input.query), {
+      method,
       headers,
       body: input.file ?? (input.body === undefined ? null : JSON.stringify(input.body)),
       signal: input.signal ?? null,
+      keepalive: input.keepalive ?? false,
       credentials: 'same-origin',
       cache: 'no-store',
     });
@@ -102,7 +114,7 @@ export async function send<Id extends OperationId>(id: Id, input: CallInput<Id>)
   }
   if (response.ok) return response;
   const failure = await failureOf(response);
-  if (bearer && failure.status === 401 && failure.code === 'unauthorized' && token === readToken()) {
+  if (!open && failure.status === 401 && failure.code === 'unauthorized' && token === readToken()) {
     forgetLogin();
     whenSignedOut();
   }

@@ -8,7 +8,7 @@ import type {
   StreamStats,
 } from '@footlight/stream-client';
 import { type RefObject, useEffect, useRef, useState } from 'react';
-import { ApiFailure, call } from '../api/client.ts';
+import { ApiFailure, type CallInput, call } from '../api/client.ts';
 import { clock } from '../clock.ts';
 import { takeSocket } from '../launch/early-socket.ts';
 import { takeTicket } from '../launch/first-ticket.ts';
@@ -77,6 +77,8 @@ export function useStream(
           ...(created.current === undefined ? {} : { session_created_at_ms: Date.parse(created.current) }),
           client: { name: 'web', version: '1' },
           connectSignaling: () => ticketFor(id, player),
+          sendTelemetry: ({ operation, body }, keepalive) =>
+            call(operation, { params: { id }, body, keepalive } as CallInput<typeof operation>),
           environment: { createWebSocket: takeSocket },
           onState: (state) => set({ state }),
           onStats: (stats) =>

@@ -145,14 +145,9 @@ function faultOf(file: string): string | null {
         .prepare("select 1 from sqlite_master where type = 'table' and name = 'schema_steps'")
         .get();
       if (!steps) return 'it holds no Footlight database';
-      // Footlight makes tables and indexes alone; a trigger would go on to change accounts with every sign-in. SQLite
-      // runs the text of a row whatever its type says, and makes the indexes of keys without a text.
+      // Footlight makes neither; a trigger would go on to change accounts with every sign-in.
       const foreign = database
-        .prepare(
-          `select lower(type) as type, name from sqlite_master where sql is not null and not (
-            (type = 'table' and sql like 'create table %')
-            or (type = 'index' and (sql like 'create index %' or sql like 'create unique index %')))`,
-        )
+        .prepare("select type, name from sqlite_master where type in ('trigger', 'view')")
         .get() as { type: string; name: string } | undefined;
       return foreign ? `it holds the ${foreign.type} ${foreign.name}, which Footlight did not make` : null;
     } finally {

@@ -1,0 +1,161 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { StreamEventName, StreamListener, StreamStats, TelemetryPost } from '../types.ts';
+import { MAX_KEPT, MAX_POSTED, POST_PERIOD_MS, TelemetryPosts } from './telemetry-posts.ts';
+
+/** The next five seconds. */
+let tick: () => void;
+/** What the service was sent, and what it answers. */
+let posts: { post: TelemetryPost; last: boolean; taken(): void; refused(error: unknown): void }[];
+let listeners: Map<StreamEventName, (event: never) => void>;
+let upload: TelemetryPosts;
+
+const second = (ts_unix_ms: number): StreamStats => ({
+  ts_unix_ms,
+  metrics: { fps: 60 },
+  client_health: 'smooth',
+  client_health_reason: '',
+  codec_mime_type: null,
+  width: 1280,
+  height: 720,
+  loss: 0,
+  quality: { word: 'excellent', reason: '' },
+  clock: null,
+});
+
+function says<Name extends StreamEventName>(name: Name, event: Parameters<StreamListener<Name>>[0]): void {
+  listeners.get(name)?.(event as never);
+}
+
+/** Sample times of each stats post, in order. */
+const sampled = () =>
+  posts.flatMap(({ post }) =>
+    post.operation === 'sessions.stats' ? [post.body.samples.map(({ ts_unix_ms }) => ts_unix_ms)] : [],
+  );
+
+/** Answers a post; what follows from it has happened then. */
+async function answered(index: number, status: number): Promise<void> {
+  const post = posts[index];
+  if (status < 400) post?.taken();
+  else post?.refused({ status });
+  await new Promise((resolve) => setTimeout(resolve));
+}
+
+beforeEach(() => {
+  posts = [];
+  listeners = new Map();
+  const client = {
+    on<Name extends StreamEventName>(name: Name, listener: StreamListener<Name>) {
+      listeners.set(name, listener as (event: never) => void);
+      return () => listeners.delete(name);
+    },
+  };
+  upload = new TelemetryPosts(
+    client,
+    (post, last) =>
+      new Promise((taken, refused) => posts.push({ post, last, taken: () => taken(undefined), refused })),
+    {
+      setInterval(run, everyMs) {
+        expect(everyMs).toBe(POST_PERIOD_MS);
+        tick = run;
+        return {
+          cancel: () => {
+            tick = () => {};
+          },
+        };
+      },
+    },
+  );
+});
+
+afterEach(() => upload.close());
+
+describe('what a player measured', () => {
+  test('is posted every five seconds, each kind by its operation', async () => {
+    says('stats', second(1_000));
+    says('stats', { ...second(2_000), client_health_reason: 'late', codec_mime_type: 'video/H264' });
+    says('trace', { ts_unix_ms: 1_500, type: 'client.visibility_changed', payload: { hidden: true } });
+    says('clock', { client_offset_ms: 12, uncertainty_ms: 3 });
+    expect(posts).toEqual([]);
+    tick();
+    expect(posts.map(({ post }) => post)).toEqual([
+      {
+        operation: 'sessions.stats',
+        body: {
+          samples: [
+            { ts_unix_ms: 1_000, metrics: { fps: 60 }, client_health: 'smooth' },
+            {
+              ts_unix_ms: 2_000,
+              metrics: { fps: 60 },
+              client_health: 'smooth',
+              client_health_reason: 'late',
+              codec_mime_type: 'video/H264',
+            },
+          ],
+        },
+      },
+      {
+        operation: 'sessions.traceEvents',
+        body: {
+          events: [{ ts_unix_ms: 1_500, type: 'client.visibility_changed', payload: { hidden: true } }],
+        },
+      },
+      { operation: 'sessions.traceClock', body: { client_offset_ms: 12, uncertainty_ms: 3 } },
+    ]);
+    expect(posts.map(({ last }) => last)).toEqual([false, false, false]);
+    for (const index of posts.keys()) await answered(index, 202);
+    tick();
+    tick();
+    expect(posts).toHaveLength(3);
+  });
+
+  test('waits while the post before it is under way, and comes in its order after a failure', async () => {
+    says('stats', second(1));
+    tick();
+    says('stats', second(2));
+    tick();
+    expect(sampled()).toEqual([[1]]);
+    await answered(0, 503);
+    tick();
+    expect(sampled()).toEqual([[1], [1, 2]]);
+  });
+
+  test('is dropped when the service refuses it', async () => {
+    says('stats', second(1));
+    tick();
+    await answered(0, 403);
+    says('stats', second(2));
+    tick();
+    expect(sampled()).toEqual([[1], [2]]);
+  });
+
+  test('is bounded: the newest two minutes are kept, and a post has 30 samples at most', async () => {
+    says('stats', second(0));
+    tick();
+    for (let index = 1; index <= 300; index += 1) says('stats', second(index));
+    await answered(0, 503);
+    tick();
+    const [, next = []] = sampled();
+    expect(next).toHaveLength(MAX_POSTED);
+    expect(next[0]).toBe(300 - MAX_KEPT + 1);
+  });
+
+  test('is posted when the page goes away, also beside a post under way', async () => {
+    says('stats', second(1));
+    tick();
+    says('stats', second(2));
+    window.dispatchEvent(new Event('pagehide'));
+    expect(sampled()).toEqual([[1], [2]]);
+    expect(posts.at(-1)?.last).toBe(true);
+  });
+
+  test('close() posts the rest, and stops', async () => {
+    says('stats', second(1));
+    upload.close();
+    expect(sampled()).toEqual([[1]]);
+    expect(listeners.size).toBe(0);
+    tick();
+    tick();
+    expect(posts).toHaveLength(1);
+  });
+});

@@ -1,0 +1,120 @@
+import type { Timer } from '@footlight/platform/timer';
+import { Cleanup } from '../environment.ts';
+import type {
+  ClockRecord,
+  Environment,
+  SendTelemetry,
+  StreamClient,
+  StreamStats,
+  TelemetryPost,
+  TelemetrySample,
+  TraceEvent,
+} from '../types.ts';
+
+/** Half of what the service takes of one operation in that time (one post in 2 s), and late enough for no launch to wait. */
+export const POST_PERIOD_MS = 5_000;
+/** The service takes 64 items and 32 KiB a post; a sample with every figure has 1 KB. */
+export const MAX_POSTED = 30;
+/** Two minutes of samples without an answer; the oldest go first. */
+export const MAX_KEPT = 120;
+
+/**
+ * Posts what a player measured: samples, events and its clock, every five seconds, one request of an operation at a time.
+ *
+ * Runs from its construction to close(), which posts the rest. Owner: the player. Nothing that happens here reaches it: a refused post is dropped, a failed one is repeated, and both queues are bounded.
+ */
+export class TelemetryPosts {
+  readonly #send: SendTelemetry;
+  readonly #cleanup = new Cleanup();
+  readonly #inFlight = new Set<TelemetryPost['operation']>();
+  #samples: TelemetrySample[] = [];
+  #events: TraceEvent[] = [];
+  #clock: ClockRecord | null = null;
+
+  constructor(
+    client: Pick<StreamClient, 'on'>,
+    send: SendTelemetry,
+    time: { setInterval: Environment['setInterval'] },
+  ) {
+    this.#send = send;
+    this.#cleanup.add(client.on('stats', (stats) => keep(this.#samples, [sampleOf(stats)])));
+    this.#cleanup.add(client.on('trace', (event) => keep(this.#events, [event])));
+    this.#cleanup.add(
+      client.on('clock', (record) => {
+        this.#clock = record;
+      }),
+    );
+    const timer: Timer = time.setInterval(() => this.#post(false), POST_PERIOD_MS);
+    this.#cleanup.timer(timer);
+    // A page that comes back from the cache goes on.
+    this.#cleanup.listen(window, 'pagehide', () => this.#post(true));
+  }
+
+  /** Posts what is left and stops. */
+  close(): void {
+    this.#cleanup.run();
+    this.#post(true);
+  }
+
+  #post(last: boolean): void {
+    const samples = this.#take('sessions.stats', this.#samples, last);
+    if (samples.length > 0)
+      this.#sendOne({ operation: 'sessions.stats', body: { samples } }, last, () =>
+        keep(this.#samples, samples, true),
+      );
+    const events = this.#take('sessions.traceEvents', this.#events, last);
+    if (events.length > 0)
+      this.#sendOne({ operation: 'sessions.traceEvents', body: { events } }, last, () =>
+        keep(this.#events, events, true),
+      );
+    const clock = this.#clock;
+    if (clock === null || (this.#inFlight.has('sessions.traceClock') && !last)) return;
+    this.#clock = null;
+    this.#sendOne({ operation: 'sessions.traceClock', body: clock }, last, () => {
+      this.#clock ??= clock;
+    });
+  }
+
+  /** The oldest of a queue, unless a post of that operation is under way. */
+  #take<T>(operation: TelemetryPost['operation'], queue: T[], last: boolean): T[] {
+    return this.#inFlight.has(operation) && !last ? [] : queue.splice(0, MAX_POSTED);
+  }
+
+  #sendOne(post: TelemetryPost, last: boolean, putBack: () => void): void {
+    this.#inFlight.add(post.operation);
+    void this.#send(post, last)
+      .catch((error: unknown) => {
+        if (!isFinal(error)) putBack();
+      })
+      .finally(() => this.#inFlight.delete(post.operation));
+  }
+}
+
+/** A refusal that a repeat would meet again; 429 passes. */
+function isFinal(error: unknown): boolean {
+  const { status } = error as { status?: unknown };
+  return typeof status === 'number' && status >= 400 && status < 500 && status !== 429;
+}
+
+/** @param first they are older than those of the queue */
+function keep<T>(queue: T[], items: readonly T[], first = false): void {
+  if (first) queue.unshift(...items);
+  else queue.push(...items);
+  queue.splice(0, queue.length - MAX_KEPT);
+}
+
+function sampleOf({
+  ts_unix_ms,
+  metrics,
+  client_health,
+  client_health_reason: reason,
+  codec_mime_type: codec,
+}: StreamStats): TelemetrySample {
+  return {
+    ts_unix_ms: Math.round(ts_unix_ms),
+    metrics,
+    client_health,
+    ...(reason === '' ? {} : { client_health_reason: reason }),
+    ...(codec === null ? {} : { codec_mime_type: codec }),
+  };
+}
