@@ -15,7 +15,7 @@ import { type AgentConfig, ConfigError, readConfig } from './config/environment.
 import { doctor } from './doctor.ts';
 import { enroll } from './enroll.ts';
 import { install } from './install/install.ts';
-import { forbidCoreFiles } from './runtime/core-files.ts';
+import { forbidCoreFiles } from './runtime/confinement/core-files.ts';
 import { AGENT_VERSION } from './version.ts';
 
 const USAGE = `footlight node agent ${AGENT_VERSION}

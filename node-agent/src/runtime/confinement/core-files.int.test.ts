@@ -3,9 +3,9 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assignment, FakeControl } from '@footlight/test-harness/fake-control';
 import { expect, test } from 'vitest';
-import { exitOf, firstHeartbeat, startAgentProcess } from '../testing/agent-process.ts';
-import { processesOf } from '../testing/traces.ts';
-import { listProcesses } from './proc-table.ts';
+import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
+import { processesOf } from '../../testing/traces.ts';
+import { listProcesses } from '../proc-table.ts';
 
 const UIDS: [number, number] = [71_330, 71_339];
 
