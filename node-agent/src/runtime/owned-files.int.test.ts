@@ -201,6 +201,50 @@ describe.runIf(root)('beside an app that moves directories away from the search'
   });
 });
 
+/**
+ * A file system of an ordinary user, as AppImages mount one below /tmp: it refuses root, or everybody when its program
+ * does not answer or has ended.
+ */
+const USER_MOUNT = `
+import ctypes, os, sys, time
+device = os.open("/dev/fuse", os.O_RDWR)
+options = f"fd={device},rootmode=40000,user_id={sys.argv[2]},group_id={sys.argv[2]}{sys.argv[3]}"
+if ctypes.CDLL(None).mount(b"footlight", sys.argv[1].encode(), b"fuse", 6, options.encode()) != 0: sys.exit(1)
+print("mounted", flush=True)
+if sys.argv[4] == "dead": sys.exit(0)
+time.sleep(60)
+`;
+
+describe.runIf(root && existsSync('/dev/fuse'))(
+  'a file system of a user of the machine in an open directory',
+  () => {
+    test.each([
+      ['refuses root', '', 'alive'],
+      ['does not answer', ',allow_other', 'alive'],
+      ['is dead', ',allow_other', 'dead'],
+    ])('that %s: the search goes around it', async (_what, options, life) => {
+      const place = mkdtempSync('/var/tmp/footlight-mounted-');
+      const left = `/var/tmp/footlight-left-${process.pid}`;
+      const program = spawn('python3', ['-c', USER_MOUNT, place, String(UID + 1), options, life], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      try {
+        await once(program.stdout, 'data');
+        if (life === 'dead') await once(program, 'exit');
+        writeFileSync(left, '');
+        chownSync(left, UID, UID);
+        expect(await removeOwnedFiles(UID, [], [], 3)).toBe(true);
+        expect(existsSync(left)).toBe(false);
+      } finally {
+        spawnSync('umount', ['-l', place]);
+        await ended(program);
+        rmSync(place, { recursive: true });
+        rmSync(left, { force: true });
+      }
+    });
+  },
+);
+
 describe.runIf(root)('an app that leaves many files', () => {
   const FILES = 20_000;
   /** Of the agent's own health answer. */

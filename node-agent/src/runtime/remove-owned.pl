@@ -16,7 +16,17 @@ use Fcntl qw(:DEFAULT :mode);
 use constant DEEPEST => 200;
 
 my $uid = shift @ARGV;
-my (%keep, $incomplete);
+my (%keep, %mounted, $incomplete);
+
+# Not even looked at: a file system of a user (FUSE) may refuse root, not answer, or be dead. Its path is the fifth field.
+open my $mounts, '<', '/proc/self/mountinfo' or die "mountinfo: $!\n";
+while (<$mounts>) {
+  my $path = (split / /)[4];
+  $path =~ s/\\(\d{3})/chr oct $1/ge;
+  $mounted{$path} = 1;
+}
+close $mounts;
+
 while (defined(my $path = shift @ARGV)) {
   last if $path eq '--';
   my ($dev, $ino) = lstat $path or next;
@@ -67,10 +77,12 @@ sub search {
 sub descend {
   my ($directory, $visit) = @_;
   my $back = open_directory('.') or return $incomplete = 1;
-  opendir my $list, '/proc/self/fd/' . fileno $directory or return $incomplete = 1;
+  my $own = '/proc/self/fd/' . fileno $directory;
+  my $path = readlink $own;
+  opendir my $list, $own or return $incomplete = 1;
   chdir $directory or return $incomplete = 1;
   while ($! = 0, defined(my $name = readdir $list)) {
-    $visit->($name) unless $name eq '.' || $name eq '..';
+    $visit->($name) unless $name eq '.' || $name eq '..' || $mounted{"$path/$name"};
   }
   $incomplete = 1 if $! != 0;
   chdir $back or die "chdir: $!\n";
