@@ -415,6 +415,15 @@ describe('bounds of the agent socket', () => {
     expect(kindOf(event('diag.log_tail', 600_000))).toBe('malformed');
   });
 
+  test('an event of a host is no note of an administrator', () => {
+    const event = { session_id: B, ts: 1, payload: { label: 'seen by the operator' } };
+    const read = (fields: object) =>
+      parseAgentFrame(frame('session_trace_event', { ...event, ...fields })).kind;
+    expect(read({ event: 'encoder.stall' })).toBe('message');
+    expect(read({ event: 'operator.annotation' })).toBe('malformed');
+    expect(read({ event: 'operator.annotation', seq: 1 })).toBe('malformed');
+  });
+
   test('a relayed message of a new type is unknown, a wrong one malformed', () => {
     const relay = (msg: unknown) => frame('signaling', { session_id: B, conn: 1, msg });
     expect(parseAgentFrame(relay({ type: 'later' }))).toEqual({ kind: 'unknown', type: 'signaling later' });

@@ -27,7 +27,7 @@ import {
   serviceByeSchema,
   signalErrorSchema,
 } from '../signal/messages.ts';
-import type { AgentEventType } from '../telemetry/events.ts';
+import { type AgentEventType, OPERATOR_EVENT } from '../telemetry/events.ts';
 import type { AgentMetrics } from '../telemetry/metrics.ts';
 import { capacitySchema } from './capacity.ts';
 import { MAX_DIAG_PAYLOAD_BYTES, MAX_EVENT_PAYLOAD_BYTES, MAX_HOST_SESSIONS } from './limits.ts';
@@ -182,6 +182,7 @@ export const sessionTraceEventSchema = z
     /** on the reliable lane only */
     seq: seq.optional(),
   })
+  .refine(({ event }) => event !== OPERATOR_EVENT, { error: 'not an event of agents', path: ['event'] })
   .refine((value) => utf8Length(JSON.stringify(value.payload)) <= maxEventPayloadBytes(value.event), {
     error: 'payload too large',
     path: ['payload'],

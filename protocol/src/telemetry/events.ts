@@ -1,5 +1,8 @@
 /** Names of trace events. The agent's list is open, the browser's is closed. */
 
+/** A note of an administrator, which the service alone writes: a host must not put words into their mouths. */
+export const OPERATOR_EVENT = 'operator.annotation';
+
 export const AGENT_EVENT_TYPES = [
   'session.effective_media',
   'caps.negotiated',
@@ -24,7 +27,7 @@ export const AGENT_EVENT_TYPES = [
   'audio.degraded',
   'agent.link_restored',
   'agent.event_oversize',
-  'operator.annotation',
+  OPERATOR_EVENT,
   'playout.changed',
 ] as const;
 export type AgentEventType = (typeof AGENT_EVENT_TYPES)[number];
