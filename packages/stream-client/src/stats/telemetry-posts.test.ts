@@ -38,7 +38,7 @@ async function answered(index: number, status: number): Promise<void> {
   const post = posts[index];
   if (status < 400) post?.taken();
   else post?.refused({ status });
-  await new Promise((resolve) => setTimeout(resolve));
+  await new Promise((resolve) => globalThis.requestAnimationFrame(resolve));
 }
 
 beforeEach(() => {
@@ -55,7 +55,7 @@ beforeEach(() => {
     (post, last) =>
       new Promise((taken, refused) => posts.push({ post, last, taken: () => taken(undefined), refused })),
     {
-      setInterval(run, everyMs) {
+      setInterval: (run, everyMs) => {
         expect(everyMs).toBe(POST_PERIOD_MS);
         tick = run;
         return {
