@@ -28,6 +28,12 @@ describe('blocks of UDP ports for apps', () => {
     expect(freeBlock({ ephemeral: [1_024, 65_535], bound: new Set() }, [])).toBe(65_024);
   });
 
+  test('where a user of the machine has a socket in every block, the one with the fewest', () => {
+    const bound = new Set(Array.from({ length: 256 }, (_, index) => (index * BLOCK_PORTS) / 2));
+    bound.delete(20_480 + BLOCK_PORTS / 2);
+    expect(freeBlock({ ...quiet, bound }, [])).toBe(20_480);
+  });
+
   test('when none is free, the app gets none', async () => {
     const all = new Set(Array.from({ length: 65_536 }, (_, port) => port));
     await expect(ports(null, { ...quiet, bound: all }).take()).rejects.toThrow('no block of 512 UDP ports');

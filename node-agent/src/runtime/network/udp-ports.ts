@@ -52,18 +52,26 @@ function blockAt(low: number): PortRange {
 }
 
 /**
- * First port of a block without a socket, outside the avoided ranges; null = none. The highest is preferred, and one
- * inside the ephemeral range is the last choice.
+ * First port of the block with the fewest sockets, outside the avoided ranges; null = all their ports are taken. The
+ * highest is preferred, and of blocks with as many sockets one outside the ephemeral range.
+ *
+ * A block with sockets still serves: pasta gets no port that another socket has, and its datagrams are lost. Any user of
+ * the machine can put a socket into every block.
  */
 export function freeBlock({ ephemeral, bound }: HostUdpPorts, avoided: readonly PortRange[]): number | null {
-  const used = new Set([...bound].map((port) => port - (port % BLOCK_PORTS)));
-  let lastChoice: number | null = null;
-  for (let low = LAST_PORT + 1 - BLOCK_PORTS; low >= FIRST_PORT; low -= BLOCK_PORTS) {
-    if (used.has(low) || avoided.some((range) => overlap(blockAt(low), range))) continue;
-    if (!overlap(blockAt(low), ephemeral)) return low;
-    lastChoice ??= low;
+  const sockets = new Map<number, number>();
+  for (const port of bound) {
+    const low = port - (port % BLOCK_PORTS);
+    sockets.set(low, (sockets.get(low) ?? 0) + 1);
   }
-  return lastChoice;
+  let best: { low: number; cost: number } | null = null;
+  for (let low = LAST_PORT + 1 - BLOCK_PORTS; low >= FIRST_PORT; low -= BLOCK_PORTS) {
+    const count = sockets.get(low) ?? 0;
+    if (count === BLOCK_PORTS || avoided.some((range) => overlap(blockAt(low), range))) continue;
+    const cost = 2 * count + (overlap(blockAt(low), ephemeral) ? 1 : 0);
+    if (best === null || cost < best.cost) best = { low, cost };
+  }
+  return best?.low ?? null;
 }
 
 function overlap([low, high]: PortRange, [otherLow, otherHigh]: PortRange): boolean {
