@@ -1,5 +1,5 @@
 import type { Body, Query, Success, Trace } from '@footlight/protocol/rest';
-import { AGENT_SERIES, CLIENT_SERIES, OPERATOR_EVENT } from '@footlight/protocol/telemetry';
+import { AGENT_SERIES, CLIENT_SERIES, type OPERATOR_EVENT } from '@footlight/protocol/telemetry';
 import { instant, type Tx, toJson } from '../../platform/database/index.ts';
 import type { SessionTraceEventsTable } from '../../platform/database/tables/telemetry.ts';
 import { ApiError, invalid } from '../../platform/errors.ts';
@@ -125,7 +125,7 @@ export function createTraceReads(
             session_id: id,
             source: 'agent',
             ts_unix_ms: ts_unix_ms ?? nowMs,
-            type: OPERATOR_EVENT,
+            type: 'operator.annotation' satisfies typeof OPERATOR_EVENT,
             payload: toJson({ label, tags }),
             is_capture: 0,
             received_at: nowMs,
