@@ -1,5 +1,6 @@
 import { type FakeAgent, honest } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { LOG_LINES_PER_MINUTE } from '../../platform/limits.ts';
 import { describeSqlite } from '../../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld, slots } from '../testing/world.ts';
 
@@ -48,6 +49,22 @@ describeSqlite('one person cannot use up the commands that may wait for a host',
     await world.pass(10_000, agent);
     await Promise.all(answers);
     expect(statuses).toContain(429);
+  });
+
+  test('and cannot fill the log with changes of app that the host refuses', async () => {
+    agent.behaviour.answer = ({ type }) => (type === 'session_swap_app' ? { code: 'unsupported' } : 'ok');
+    const refusals = () =>
+      world.log.filter((line) => line.includes('"level":"info"') && line.includes('session.swap_failed'))
+        .length;
+    for (let count = 0; count <= LOG_LINES_PER_MINUTE; count += 1) {
+      await world.call(world.people.alice, 'POST', `/v1/sessions/${sessionId}/swap`, {
+        body: { app_id: appId },
+      });
+      await expect
+        .poll(async () => (await world.session(sessionId)).state_detail, { interval: 5 })
+        .toBe('swap rejected');
+    }
+    expect(refusals()).toBeLessThanOrEqual(LOG_LINES_PER_MINUTE);
   });
 
   test('with stops of a session whose host says nothing', async () => {

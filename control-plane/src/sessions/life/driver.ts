@@ -150,7 +150,8 @@ export function createDriver(
       await markSwapTaken(database.db, sessionId, app_id);
       return;
     }
-    logger.info({ session_id: sessionId, host_id: hostId, result }, 'session.swap_failed');
+    // A person can ask again at once.
+    links.log('info', hostId, { session_id: sessionId, result }, 'session.swap_failed');
     // After a broken link the result is open. The app in the agent's next registration decides it.
     if (!isVerdict(result)) return;
     await transitions.rejectSwap(sessionId, app_id, result.kind === 'timeout');
