@@ -93,6 +93,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const leader = createLeader({ database, clock, random, logger });
     opened.push(() => leader.close());
     const activity = createActivity({ database, clock, logger });
+    opened.push(() => activity.settled());
     const platform: Platform = { config, database, clock, random, logger, bus, leader, activity };
     const server = await createServer({
       config,

@@ -48,4 +48,12 @@ describeDatabases('the activity log', (databases) => {
     ).resolves.toBe('went on');
     expect(log.join()).toContain('activity.not_recorded');
   });
+
+  test('is complete when the control plane closes: entries under way are waited for', async () => {
+    const activity = createActivity({ database, clock, logger });
+    const before = (await rows()).length;
+    for (let count = 0; count < 20; count += 1) void activity.record(...entry);
+    await activity.settled();
+    expect(await rows()).toHaveLength(before + 20);
+  });
 });

@@ -8,7 +8,10 @@ import { type ActivityRow, insertEntry, listEntries } from './store.ts';
 /** Longest serialized details of one row, UTF-8 bytes. */
 const MAX_DETAILS_BYTES = 4096;
 
-/** The activity log: features write, administrators read. */
+/**
+ * The activity log: features write, administrators read. Owner: the control plane, which awaits settled() before it
+ * closes the database; an entry is written after the answer to its operation.
+ */
 export interface ActivityLog extends Activity {
   /** A page of the log, newest first; next_cursor is the number of the last entry, null on the last page. */
   list(query: ActivityQuery): Promise<{ items: ActivityEntry[]; next_cursor: number | null }>;
@@ -16,21 +19,34 @@ export interface ActivityLog extends Activity {
 
 export function createActivity(deps: { database: Database; clock: Clock; logger: Logger }): ActivityLog {
   const { database, clock, logger } = deps;
+  /** As many as operations that the database is asked for at once. */
+  const underWay = new Set<Promise<void>>();
+
+  async function write(...[actorUserId, action, targetId, details = {}]: Parameters<Activity['record']>) {
+    const rendered = toJson(details);
+    try {
+      await insertEntry(database.db, {
+        actor_user_id: actorUserId,
+        action,
+        target_type: ACTIVITY_ACTIONS[action],
+        target_id: targetId,
+        details: Buffer.byteLength(rendered) > MAX_DETAILS_BYTES ? toJson({ truncated: true }) : rendered,
+        created_at: clock.nowMs(),
+      });
+    } catch (error) {
+      logger.error({ action, targetId, err: error }, 'activity.not_recorded');
+    }
+  }
+
   return {
-    async record(actorUserId, action, targetId, details = {}) {
-      const rendered = toJson(details);
-      try {
-        await insertEntry(database.db, {
-          actor_user_id: actorUserId,
-          action,
-          target_type: ACTIVITY_ACTIONS[action],
-          target_id: targetId,
-          details: Buffer.byteLength(rendered) > MAX_DETAILS_BYTES ? toJson({ truncated: true }) : rendered,
-          created_at: clock.nowMs(),
-        });
-      } catch (error) {
-        logger.error({ action, targetId, err: error }, 'activity.not_recorded');
-      }
+    record(...entry) {
+      const written = write(...entry).finally(() => underWay.delete(written));
+      underWay.add(written);
+      return written;
+    },
+
+    async settled() {
+      await Promise.all(underWay);
     },
 
     async list(query) {

@@ -19,6 +19,8 @@ export interface Activity {
     targetId: string | null,
     details?: Record<string, unknown>,
   ): Promise<void>;
+  /** Waits for the entries that are being written. */
+  settled(): Promise<void>;
 }
 
 /** Dependencies of every feature. */

@@ -16,6 +16,8 @@ export async function loggedActivity(
   app: TestApp,
   where: { action?: string; target_type?: string; target_id?: string } = {},
 ): Promise<LoggedEntry[]> {
+  // An entry is written after the answer to its operation.
+  await app.plane.platform.activity.settled();
   let query = app.plane.platform.database.db.selectFrom('activity').selectAll();
   if (where.action !== undefined) query = query.where('action', '=', where.action);
   if (where.target_type !== undefined) query = query.where('target_type', '=', where.target_type);

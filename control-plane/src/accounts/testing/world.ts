@@ -58,7 +58,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: Account
   const database = await openDatabase(target, { logger, clock });
   const bus = createInProcessBus({ clock, logger });
   const leader = createLeader({ database, clock, random: systemRandom, logger });
-  const activity = { record: async () => {} };
+  const activity = { record: async () => {}, settled: async () => {} };
   const platform: Platform = { config, database, clock, random: systemRandom, logger, bus, leader, activity };
   const settings = createSettings(platform);
   const granted: string[] = [];

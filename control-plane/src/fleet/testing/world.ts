@@ -169,6 +169,7 @@ export async function openFleetWorld(
       async record(actorUserId, action, targetId, details) {
         audit.push({ actorUserId, action, targetType: ACTIVITY_ACTIONS[action], targetId, details });
       },
+      async settled() {},
     },
   };
   const server = await createServer({

@@ -134,19 +134,21 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     expect(changes.at(-1)).toEqual({ state: 'failed', state_detail: why });
     await eventually(() => (stops().length > 0 ? true : undefined), 'session_stop was sent');
     expect(stops()).toEqual(['unsustainable']);
-    expect(await world.audit('session.failed')).toMatchObject([
-      {
-        target_id: session.id,
-        actor_user_id: null,
-        details: {
-          reason_source: 'control_plane',
-          host_id: agent.hostId,
-          state_detail: why,
-          failure_code: 'unsustainable',
-          reason: why,
+    await expect
+      .poll(() => world.audit('session.failed'))
+      .toMatchObject([
+        {
+          target_id: session.id,
+          actor_user_id: null,
+          details: {
+            reason_source: 'control_plane',
+            host_id: agent.hostId,
+            state_detail: why,
+            failure_code: 'unsustainable',
+            reason: why,
+          },
         },
-      },
-    ]);
+      ]);
     // Samples that were under way, and what the host reports of the stop: its log alone is taken.
     await measured(10);
     agent.reportState(session.id, 'failed', {
@@ -157,7 +159,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     await expect.poll(() => agent.unseen).toBe(0);
     expect(await world.session(session.id)).toEqual({ ...failed, app_log_tail: 'last words' });
     expect(await world.slotsUsed(agent)).toBe(0);
-    expect(await world.audit('session.failed')).toHaveLength(1);
+    await expect.poll(() => world.audit('session.failed')).toHaveLength(1);
     expect(stops().filter((reason) => reason === 'unsustainable')).toHaveLength(1);
   });
 

@@ -64,9 +64,11 @@ describeDatabases('what a host reports of a state', (databases) => {
       async () => ((await world.audit('session.failed')).length > 0 ? true : undefined),
       'audited',
     );
-    expect(await world.audit('session.failed')).toMatchObject([
-      { details: { reason_source: 'agent', failure_code: 'app_crashed', reason: 'segfault' } },
-    ]);
+    await expect
+      .poll(() => world.audit('session.failed'))
+      .toMatchObject([
+        { details: { reason_source: 'agent', failure_code: 'app_crashed', reason: 'segfault' } },
+      ]);
   });
 });
 

@@ -34,18 +34,20 @@ describeDatabases('a command to a host', (databases) => {
         end_reason,
       });
       expect(await world.slotsUsed(agent)).toBe(0);
-      expect(await world.audit('session.failed')).toMatchObject([
-        {
-          actor_user_id: null,
-          target_id: session.id,
-          details: {
-            reason_source: 'control_plane',
-            host_id: agent.hostId,
-            failure_code: 'encoder_unavailable',
-            reason: 'no such encoder',
+      await expect
+        .poll(() => world.audit('session.failed'))
+        .toMatchObject([
+          {
+            actor_user_id: null,
+            target_id: session.id,
+            details: {
+              reason_source: 'control_plane',
+              host_id: agent.hostId,
+              failure_code: 'encoder_unavailable',
+              reason: 'no such encoder',
+            },
           },
-        },
-      ]);
+        ]);
     });
 
     test('session_stop: the session stays stopping until the sweep ends it', async () => {
