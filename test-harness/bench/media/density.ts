@@ -20,8 +20,8 @@ import { ViewerConnection } from '../../src/fake-viewer/connection.ts';
 import { repositoryRoot } from '../../src/stack/program.ts';
 import { CORES, cpuMs } from '../api/load.ts';
 import { startBareDisplay } from '../display.ts';
-import { ended, START_LIMIT_MS, startAgentWorker } from '../fleet/agent-worker.ts';
 import { exitStatus, judge, printLine, printVerdict, type Round, round2 } from '../rounds.ts';
+import { ended, START_LIMIT_MS, startAgentWorker } from './agent-worker.ts';
 import { startMovingPicture } from './moving-picture.ts';
 
 const STREAM = {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { repositoryRoot } from '../../src/stack/program.ts';
-import { ended, START_LIMIT_MS } from '../fleet/agent-worker.ts';
+import { ended, START_LIMIT_MS } from './agent-worker.ts';
 
 /**
  * Animated picture on a display that uses an encoder's full bitrate at any size. Resolves after the first drawing.

@@ -1,6 +1,6 @@
 import { startBrowser } from '../../src/browser/chromium.ts';
 import { startBareDisplay } from '../display.ts';
-import { START_LIMIT_MS, startAgentWorker, type WorkerSession } from '../fleet/agent-worker.ts';
+import { START_LIMIT_MS, startAgentWorker, type WorkerSession } from './agent-worker.ts';
 import { startMovingPicture } from './moving-picture.ts';
 import type { SlowPath } from './slow-path.ts';
 

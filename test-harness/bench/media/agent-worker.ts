@@ -1,7 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { CHANNEL_FD, MessageChannel } from '../../../node-agent/src/media/worker/message-channel.ts';
 import { repositoryRoot } from '../../src/stack/program.ts';
 
 /** A media worker of the agent, which a bench drives by the messages that the agent would send. */
@@ -35,32 +38,44 @@ export const START_LIMIT_MS = 20_000;
 /** @param core it and its threads run there; null: on any */
 export function startAgentWorker(core: number | null): AgentWorker {
   const scratch = mkdtempSync(path.join(tmpdir(), 'footlight-worker-'));
-  const child = fork(path.join(repositoryRoot, 'node-agent', 'dist', 'worker-main.js'), [], {
+  const pinned = core === null ? [] : ['taskset', '-c', String(core)];
+  const [program = '', ...words] = [
+    ...pinned,
+    process.execPath,
+    path.join(repositoryRoot, 'node-agent', 'dist', 'worker-main.js'),
+  ];
+  const child: ChildProcess = spawn(program, words, {
     env: { ...process.env, FOOTLIGHT_PARENT_PID: String(process.pid) },
-    ...(core === null
-      ? { execArgv: [] }
-      : { execPath: 'taskset', execArgv: ['-c', String(core), process.execPath] }),
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+  });
+  const socket = child.stdio[CHANNEL_FD];
+  if (!(socket instanceof Socket)) throw new Error('The worker did not start');
+  // biome-ignore lint/suspicious/noExplicitAny: as onMessage.
+  const messages = new EventEmitter<{ message: [any] }>();
+  const channel = new MessageChannel(socket, {
+    onMessage: (raw) => messages.emit('message', raw),
+    onBroken: (why) => process.stderr.write(`The worker ${child.pid}: ${why}\n`),
+    onClosed: () => undefined,
   });
   const said = (type: string) =>
     new Promise<void>((resolve, reject) => {
       const settle = (error?: Error) => {
         clearTimeout(limit);
-        child.off('message', hear);
+        messages.off('message', hear);
         if (error) reject(error);
         else resolve();
       };
       const hear = (message: { type: string }) => message.type === type && settle();
       const limit = setTimeout(() => settle(new Error(`The worker never said ${type}`)), START_LIMIT_MS);
-      child.on('message', hear);
+      messages.on('message', hear);
     });
-  const send = (message: object) => void child.send(message);
+  const send = (message: object) => channel.send(message);
   // It may be warm before anybody waits for it; one that never is shows at the await.
   const warm = said('warm');
   warm.catch(() => undefined);
   return {
     pid: child.pid ?? 0,
-    onMessage: (listener) => void child.on('message', listener),
+    onMessage: (listener) => void messages.on('message', listener),
     onExit: (listener) => void child.on('exit', (code, signal) => listener(signal ?? `exit status ${code}`)),
     send,
     said,
