@@ -54,3 +54,23 @@ export function traceEvent(
 ): TraceEventFacts {
   return { source, type, payload, ts_unix_ms };
 }
+
+export const NETWORK = 'likely_network_congestion';
+export const ENCODER = 'likely_encoder_saturation';
+export const CLIENT = 'likely_client_presentation_limit';
+export const HIDDEN = 'indeterminate_client_hidden';
+
+export const LOST = 'transport.packets_lost';
+export const RTT = 'transport.rtt_ms';
+export const ENCODE = 'encoder.encode_ms_p95';
+export const FPS = 'encoder.fps';
+export const SIGMA = 'client.present_interval_sd_ms';
+export const IS_HIDDEN = 'client.is_hidden';
+export const LONG = 'client.present_long_frames';
+export const BEAT = 'client.present_beat_fraction';
+
+/** Each brings about its verdict by itself. */
+export const congested: WindowValues = { [LOST]: [0, 6], [RTT]: constant(51) };
+export const saturated: WindowValues = { [ENCODE]: constant(16), [FPS]: constant(49) };
+export const uneven: WindowValues = { [SIGMA]: constant(18, 2) };
+export const hidden: WindowValues = { [IS_HIDDEN]: [0, 0, 1] };
