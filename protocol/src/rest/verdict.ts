@@ -39,6 +39,33 @@ export const falsifier = z
   .meta({ id: 'Falsifier', description: 'A condition of a verdict, with the measured value.' });
 export type Falsifier = z.output<typeof falsifier>;
 
+/** How a session was for its owner, in a window of time. */
+const sessionReport = z
+  .object({
+    played_ms: z
+      .int()
+      .nullable()
+      .describe(
+        'From the first time it ran to its end, or to the end of the window while it goes on, in milliseconds; null: it never ran.',
+      ),
+    seconds: z
+      .int()
+      .describe('Seconds of the window in which the page was visible, without the warm-up; 0: not measured.'),
+    smooth_fraction: z
+      .number()
+      .nullable()
+      .describe('Share of these seconds without a hitch, 0 to 1; null: not measured.'),
+    clicks: z.int().describe('Clicks and keys of the window whose answer in the picture was measured.'),
+    click_to_photon_ms: z
+      .number()
+      .nullable()
+      .describe('Median time from one of these to the picture that shows it, in milliseconds; null: none.'),
+    limit: z.string().describe('What limited it, or that nothing did, in one sentence for its owner.'),
+    remedy: z.string().nullable().describe('What the owner can do about it, in one sentence; null: nothing.'),
+  })
+  .meta({ id: 'SessionReport', description: 'How a session was for its owner, made from the verdict.' });
+export type SessionReport = z.output<typeof sessionReport>;
+
 /** What limited a session in a window of time, with what speaks for and against it. */
 export const sessionVerdict = z
   .object({
@@ -85,6 +112,9 @@ export const sessionVerdict = z
       ),
     falsifiers: z.array(falsifier).describe('Conditions for and against the verdict; empty for `unknown`.'),
     thresholds_version: z.string().describe('Changes with every threshold.'),
+    report: sessionReport
+      .optional()
+      .describe('How it was for its owner; left out: the viewer received no picture in the window.'),
   })
   .meta({ id: 'Verdict', description: 'What limited a session in a window of time.' });
 export type SessionVerdict = z.output<typeof sessionVerdict>;
@@ -150,6 +180,16 @@ const example = {
       },
     ],
     thresholds_version: '1',
+    report: {
+      played_ms: 1843000,
+      seconds: 296,
+      smooth_fraction: 0.91,
+      clicks: 212,
+      click_to_photon_ms: 74.5,
+      limit: 'The connection to this device lost data and answered slowly.',
+      remedy:
+        'Use a cable or move closer to the Wi-Fi, pause other downloads, or choose a quality with a lower bitrate.',
+    },
   },
 };
 

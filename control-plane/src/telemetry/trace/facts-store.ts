@@ -37,6 +37,7 @@ export async function loadFacts(
   return {
     window,
     startedAtMs: session.started_at,
+    endedAtMs: session.ended_at,
     fps: session.stream_fps,
     clock:
       clock === null

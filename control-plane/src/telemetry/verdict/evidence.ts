@@ -26,6 +26,8 @@ export interface VerdictFacts {
   window: { from_ms: number; to_ms: number };
   /** When the session first ran; null: it never did, and there is no warm-up. */
   startedAtMs: number | null;
+  /** When it ended; null: it goes on. */
+  endedAtMs: number | null;
   /** Frame rate of the stream. */
   fps: number;
   /** null: not measured. offsetMs: host minus viewer. */
@@ -47,6 +49,8 @@ export interface Evidence {
   events: readonly TraceEventFacts[];
   window: SessionVerdict['window'];
   clock: SessionVerdict['clock'];
+  /** End of the warm-up; the start of the window where there is none. */
+  warmUntilMs: number;
   tier: SessionVerdict['evidence_tier'];
   /** Largest distance of two samples at the same time, one of the host and one of the viewer; null: unknown clocks. */
   toleranceMs: number | null;
@@ -94,6 +98,7 @@ export function evidenceOf({ window, startedAtMs, clock, series, events }: Verdi
             applied: true,
             age_ms: Math.max(0, to_ms - clock.measuredAtMs),
           },
+    warmUntilMs,
     tier: tierOf(nHost >= ENOUGH_SAMPLES, nClient >= ENOUGH_SAMPLES, clock !== null),
     toleranceMs: clock === null ? null : Math.max(clock.uncertaintyMs, MIN_TOLERANCE_MS),
   };

@@ -290,6 +290,7 @@ describe('any series and events', () => {
       }),
       fps: fc.constantFrom(24, 30, 60, 60, 60, 120, 144),
       startedAtMs: fc.option(fc.integer({ min: FROM_MS - 60_000, max: FROM_MS + SPAN_MS })),
+      endedAtMs: fc.option(fc.integer({ min: FROM_MS - 60_000, max: FROM_MS + SPAN_MS })),
       clock: fc.option(
         fc.record({
           offsetMs: fc.double({ min: -1e4, max: 1e4, noNaN: true }),

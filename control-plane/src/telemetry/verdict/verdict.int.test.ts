@@ -99,7 +99,7 @@ describeDatabases('the verdict of a session', (databases) => {
 
   test('is the same on both routes, byte for byte', async () => {
     await host({});
-    await viewer((n) => ({ rtt_ms: 51.25, packets_lost: n }));
+    await viewer((n) => ({ rtt_ms: 51.25, packets_lost: n, fps: 60, present_n: 59 }));
     await post('trace/clock', { client_offset_ms: 0.5, uncertainty_ms: 1.25 });
     const own = await ask(firstMinutes());
     const admins = await ask(firstMinutes(), world.people.admin, '/v1/admin/sessions');
@@ -114,6 +114,27 @@ describeDatabases('the verdict of a session', (databases) => {
       age_ms: 2 * MINUTE_MS,
     });
     expect(own.body.evidence_tier).toBe('full');
+    expect(own.body.report).toMatchObject({ played_ms: 2 * MINUTE_MS, seconds: 30, smooth_fraction: 1 });
+  });
+
+  test('has a report for the owner of the whole time played, once the viewer received a picture', async () => {
+    await host({});
+    await viewer(() => ({}));
+    expect(await judged()).not.toHaveProperty('report');
+    // Other samples than the first ones, which are kept.
+    await viewer((n) => ({ fps: 60, present_n: 59, ...(n < 3 && { click_to_photon_ms: 50 + n }) }), 500);
+    const { db } = world.plane.platform.database;
+    const endedAt = startMs + HOUR_MS;
+    await db.updateTable('sessions').set({ ended_at: endedAt }).where('id', '=', id).execute();
+    expect((await judged()).report).toEqual({
+      played_ms: HOUR_MS,
+      seconds: 30,
+      smooth_fraction: 1,
+      clicks: 3,
+      click_to_photon_ms: 51,
+      limit: 'Nothing limited it.',
+      remedy: null,
+    });
   });
 
   describe('with a viewer whose clock is an hour fast', () => {

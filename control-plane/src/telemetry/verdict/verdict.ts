@@ -6,6 +6,7 @@ import type { SessionVerdict, VerdictName } from '@footlight/protocol/rest';
 import { type Condition, conditionsOf, falsifierOf, hidingEvents, type RuledVerdict } from './conditions.ts';
 import { type Evidence, evidenceOf, type VerdictFacts } from './evidence.ts';
 import { reasonOf, remarksOn } from './reason.ts';
+import { reportOf } from './report.ts';
 import { THRESHOLDS_VERSION, type Thresholds, thresholdsOf } from './thresholds.ts';
 
 /** The rules in order; the first match decides, and the last one always matches. */
@@ -35,6 +36,7 @@ export function decideVerdict(facts: VerdictFacts): SessionVerdict {
       ? []
       : conditions[verdict].map((condition) => falsifierOf(condition, evidence, limits));
   const remarks = remarksOn(evidence.events);
+  const report = reportOf(verdict, facts, evidence, limits);
   return {
     verdict,
     reason: reasonOf(verdict, falsifiers, evidence, remarks),
@@ -50,6 +52,7 @@ export function decideVerdict(facts: VerdictFacts): SessionVerdict {
     evidence_tier: evidence.tier,
     falsifiers,
     thresholds_version: THRESHOLDS_VERSION,
+    ...(report !== undefined && { report }),
   };
 }
 

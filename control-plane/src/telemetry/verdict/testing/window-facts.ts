@@ -37,6 +37,7 @@ export function factsWith(values: WindowValues, over: Partial<VerdictFacts> = {}
   return {
     window: { from_ms: FROM_MS, to_ms: TO_MS },
     startedAtMs: FROM_MS - 60_000,
+    endedAtMs: null,
     fps: 60,
     clock: { offsetMs: -35, uncertaintyMs: 4, measuredAtMs: FROM_MS },
     series: Object.fromEntries(series),

@@ -1,0 +1,128 @@
+/**
+ * How a session was for the person who used it, from the facts and the verdict of a window. Pure.
+ * Source: docs/verdicts.md, "The report of a session".
+ */
+import { SECOND_MS } from '@footlight/platform';
+import type { SessionReport, VerdictName } from '@footlight/protocol/rest';
+import type { Evidence, Point, VerdictFacts } from './evidence.ts';
+import type { Thresholds } from './thresholds.ts';
+
+/** Below this share of smooth seconds a person has seen it, also where no rule matched. Chosen, not measured. */
+const MOSTLY_SMOOTH = 0.9;
+/** A session that ran shorter is told that it was too short; a longer one, that too little is known. Chosen, not measured. */
+const SHORT_MS = 30 * SECOND_MS;
+
+/** A viewer may say any number; nobody clicks more often in a second. Chosen, not measured. */
+const MOST_CLICKS = 100;
+
+/** What limited a session and what its owner can do about it, without terms of administrators. */
+type Words = Pick<SessionReport, 'limit' | 'remedy'>;
+
+const WORDS: Record<Exclude<VerdictName, 'nominal' | 'unknown'>, Words> = {
+  likely_network_congestion: {
+    limit: 'The connection to this device lost data and answered slowly.',
+    remedy:
+      'Use a cable or move closer to the Wi-Fi, pause other downloads, or choose a quality with a lower bitrate.',
+  },
+  likely_encoder_saturation: {
+    limit: 'The machine that ran the app could not make the picture fast enough.',
+    remedy: 'Choose a lower quality. If it happens again, tell an administrator.',
+  },
+  likely_client_presentation_limit: {
+    limit: 'The picture arrived in time, but this device showed it unevenly.',
+    remedy:
+      'Close other programs and tabs, turn on hardware acceleration in the browser, or choose another quality.',
+  },
+  indeterminate_client_hidden: {
+    limit: 'The page was hidden for a part of the time, so its picture cannot be judged.',
+    remedy: null,
+  },
+};
+
+/**
+ * @param verdict the one of the same facts
+ * @returns undefined where the window has no picture that the viewer received
+ */
+export function reportOf(
+  verdict: VerdictName,
+  facts: VerdictFacts,
+  evidence: Evidence,
+  limits: Thresholds,
+): SessionReport | undefined {
+  const received = (point: Point) => point.v > 0;
+  if (!evidence.points('client.fps').some(received) && !evidence.points('client.present_n').some(received))
+    return undefined;
+  const playedMs = playedMsOf(facts);
+  const { seconds, smooth } = countSeconds(evidence, limits);
+  const { clicks, medianMs } = clickToPhoton(evidence);
+  const share = seconds === 0 ? null : smooth / seconds;
+  return {
+    played_ms: playedMs,
+    seconds,
+    smooth_fraction: share,
+    clicks,
+    click_to_photon_ms: medianMs,
+    ...wordsOf(verdict, share, playedMs),
+  };
+}
+
+/** From the first time that the session ran to its end; while it goes on, to the end of the window. */
+function playedMsOf({ startedAtMs, endedAtMs, window }: VerdictFacts): number | null {
+  return startedAtMs === null ? null : Math.max(0, (endedAtMs ?? window.to_ms) - startedAtMs);
+}
+
+/**
+ * Seconds of a visible page after the warm-up, and those without a hitch. A second with too few frames for a deviation
+ * was not smooth: hosts send frames at a constant rate.
+ */
+function countSeconds(evidence: Evidence, limits: Thresholds): { seconds: number; smooth: number } {
+  const hidden = valuesByTime(evidence.points('client.is_hidden'));
+  const deviation = valuesByTime(evidence.points('client.present_interval_sd_ms'));
+  const judged = evidence
+    .points('client.present_n')
+    .filter(({ ts_unix_ms }) => ts_unix_ms >= evidence.warmUntilMs && (hidden.get(ts_unix_ms) ?? 0) === 0);
+  const smooth = judged.filter(({ ts_unix_ms }) => {
+    const sigma = deviation.get(ts_unix_ms);
+    return sigma !== undefined && sigma < limits.hitchMs;
+  });
+  return { seconds: judged.length, smooth: smooth.length };
+}
+
+/** The median over all clicks and keys, each with the median of its second. */
+function clickToPhoton(evidence: Evidence): { clicks: number; medianMs: number | null } {
+  const counts = valuesByTime(evidence.points('client.click_to_photon_n'));
+  const times = evidence
+    .points('client.click_to_photon_ms')
+    .map(({ ts_unix_ms, v }) => ({ v, n: clicksOf(counts.get(ts_unix_ms)) }))
+    .sort((a, b) => a.v - b.v);
+  const clicks = times.reduce((sum, { n }) => sum + n, 0);
+  let passed = 0;
+  for (const { v, n } of times) {
+    passed += n;
+    if (passed * 2 >= clicks) return { clicks, medianMs: v };
+  }
+  return { clicks, medianMs: null };
+}
+
+const clicksOf = (count = 1): number => Math.min(MOST_CLICKS, Math.max(1, Math.trunc(count)));
+
+const valuesByTime = (points: readonly Point[]): ReadonlyMap<number, number> =>
+  new Map(points.map(({ ts_unix_ms, v }) => [ts_unix_ms, v]));
+
+function wordsOf(verdict: VerdictName, share: number | null, playedMs: number | null): Words {
+  if (verdict === 'unknown')
+    return {
+      limit:
+        playedMs !== null && playedMs >= SHORT_MS
+          ? 'Too little was measured to say what limited it.'
+          : 'It was too short to say what limited it.',
+      remedy: null,
+    };
+  if (verdict !== 'nominal') return WORDS[verdict];
+  if (share !== null && share < MOSTLY_SMOOTH)
+    return {
+      limit: 'Not all of it was smooth, and no single cause was found.',
+      remedy: 'Tell an administrator when it happened: what was measured is kept for a while.',
+    };
+  return { limit: 'Nothing limited it.', remedy: null };
+}
