@@ -105,6 +105,15 @@ describe('behind a text that the display takes its time with', () => {
     ]);
   });
 
+  test('a press counts as injected only when the display gets it', () => {
+    const told: string[] = [];
+    input.key(30, true, () => told.push('key'));
+    input.button(0, true, () => told.push('button'));
+    expect(told).toEqual([]);
+    input.dropText();
+    expect(told).toEqual(['key', 'button']);
+  });
+
   test('moves that became one are no longer than the display takes', () => {
     for (let count = 0; count < 10; count++) input.moveBy(8_000, -8_000);
     input.dropText();

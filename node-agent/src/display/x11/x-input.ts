@@ -117,19 +117,30 @@ export class XInput {
     this.#locks = (modifiers & LOCK_MASK ? 1 : 0) | (modifiers & NUM_LOCK_MASK ? 2 : 0) | (this.#locks & 4);
   }
 
-  /** @param code evdev code */
-  key(code: number, down: boolean): void {
+  /**
+   * @param code evdev code
+   * @param onInjected called once the display was sent the press, which waits for a text that is typed
+   */
+  key(code: number, down: boolean, onInjected: (() => void) | null = null): void {
     this.#act(() => {
       const lock = LOCK_KEYS.find((entry) => entry.code === code);
       if (lock && down) this.#locks ^= lock.bit;
       this.#fakeKey(code + EVDEV_OFFSET, down);
+      onInjected?.();
     });
   }
 
-  /** @param button 0 left, 1 middle, 2 right, 3 back, 4 forward */
-  button(button: number, down: boolean): void {
+  /**
+   * @param button 0 left, 1 middle, 2 right, 3 back, 4 forward
+   * @param onInjected as of key()
+   */
+  button(button: number, down: boolean, onInjected: (() => void) | null = null): void {
     const number = X_BUTTON[button];
-    if (number !== undefined) this.#act(() => this.#fakeButton(number, down));
+    if (number === undefined) return;
+    this.#act(() => {
+      this.#fakeButton(number, down);
+      onInjected?.();
+    });
   }
 
   /** Moves the pointer, in pixels of the display. */

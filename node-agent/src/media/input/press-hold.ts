@@ -18,8 +18,14 @@ export function holdMsFor(fps: number): number {
   return Math.min(Math.ceil((HELD_FRAMES * 1_000) / fps), MAX_HOLD_MS);
 }
 
-interface Waiting {
+/** An action whose time has come. */
+export interface DueAction {
   action: DisplayAction;
+  /** Call once it has reached the display. A later move of the pointer that merges with this one replaces it. */
+  onApplied: (() => void) | null;
+}
+
+interface Waiting extends DueAction {
   sinceMs: number;
 }
 
@@ -57,24 +63,24 @@ export class PressHold {
   }
 
   /** @returns actions to apply now, in order */
-  add(action: DisplayAction, nowMs: number): DisplayAction[] {
+  add(action: DisplayAction, nowMs: number, onApplied: DueAction['onApplied'] = null): DueAction[] {
     const done = this.due(nowMs);
     if (isMove(action) && !this.#waiting.some(({ action: { do: what } }) => what === 'button'))
-      return [...done, action];
-    if (!this.#merge(action)) this.#waiting.push({ action, sinceMs: nowMs });
+      return [...done, { action, onApplied }];
+    if (!this.#merge(action, onApplied)) this.#waiting.push({ action, sinceMs: nowMs, onApplied });
     return [...done, ...this.due(nowMs)];
   }
 
   /** @returns actions to apply now, in order */
-  due(nowMs: number): DisplayAction[] {
-    const done: DisplayAction[] = [];
+  due(nowMs: number): DueAction[] {
+    const done: DueAction[] = [];
     const [oldest] = this.#waiting;
     const isLate = this.#waiting.length > MAX_WAITING || (oldest && nowMs - oldest.sinceMs >= MAX_WAIT_MS);
     while (this.#waiting[0] && (isLate || this.#earliestMs(this.#waiting[0].action) <= nowMs)) {
-      const [{ action }] = this.#waiting.splice(0, 1) as [Waiting];
+      const [{ action, onApplied }] = this.#waiting.splice(0, 1) as [Waiting];
       const name = pressName(action);
       if (name !== null) this.#changedAtMs.set(name, nowMs);
-      done.push(action);
+      done.push({ action, onApplied });
     }
     return done;
   }
@@ -91,17 +97,14 @@ export class PressHold {
   }
 
   /** Merges consecutive pointer moves. */
-  #merge(action: DisplayAction): boolean {
+  #merge(action: DisplayAction, onApplied: DueAction['onApplied']): boolean {
     const last = this.#waiting.at(-1);
-    if (action.do === 'move_to' && last?.action.do === 'move_to') {
-      last.action = action;
-      return true;
-    }
-    if (action.do === 'move_by' && last?.action.do === 'move_by') {
+    if (action.do === 'move_to' && last?.action.do === 'move_to') last.action = action;
+    else if (action.do === 'move_by' && last?.action.do === 'move_by')
       last.action = { do: 'move_by', dx: last.action.dx + action.dx, dy: last.action.dy + action.dy };
-      return true;
-    }
-    return false;
+    else return false;
+    last.onApplied = onApplied;
+    return true;
   }
 }
 

@@ -3,7 +3,7 @@ import type { XInput } from '../../display/x11/x-input.ts';
 import type { Gamepads } from '../../input/gamepads.ts';
 import type { TouchScreen } from '../../input/touch-screen.ts';
 import type { InputAction } from './input-state.ts';
-import { type DisplayAction, PressHold } from './press-hold.ts';
+import { type DisplayAction, type DueAction, PressHold } from './press-hold.ts';
 
 /** Targets of a session's input: its display, once open, gamepads, and touch screen. */
 export class SessionInput {
@@ -61,21 +61,29 @@ export class SessionInput {
     this.#timer?.cancel();
   }
 
-  perform(actions: readonly InputAction[]): void {
-    for (const action of actions) {
+  /**
+   * Performs the actions of one message, in order. A press may wait: behind a shorter one, or behind text that is typed.
+   * @param onApplied called when the last of them has been injected; never, when it is dropped
+   */
+  perform(actions: readonly InputAction[], onApplied: (() => void) | null = null): void {
+    if (actions.length === 0) onApplied?.();
+    for (const [index, action] of actions.entries()) {
+      const onDone = index === actions.length - 1 ? onApplied : null;
+      if (isOnDisplay(action)) {
+        if (this.#device)
+          this.#performAll(this.#device, this.#presses.add(action, this.#clock.monotonicMs(), onDone));
+        continue;
+      }
       if (action.do === 'pad_on') this.#gamepads?.on(action.index);
       else if (action.do === 'pad_off') this.#gamepads?.off(action.index);
       else if (action.do === 'pad') this.#gamepads?.apply(action.index, action.snapshot);
-      else if (action.do === 'contact') {
-        this.#touchScreen?.contact(action.contact, action.at && this.toDisplay(action.at.x, action.at.y));
-      } else if (this.#device) {
-        this.#performAll(this.#device, this.#presses.add(action, this.#clock.monotonicMs()));
-      }
+      else this.#touchScreen?.contact(action.contact, action.at && this.toDisplay(action.at.x, action.at.y));
+      onDone?.();
     }
   }
 
-  #performAll(device: XInput, actions: readonly DisplayAction[]): void {
-    for (const action of actions) this.#performOnDisplay(device, action);
+  #performAll(device: XInput, due: readonly DueAction[]): void {
+    for (const { action, onApplied } of due) this.#performOnDisplay(device, action, onApplied);
     this.#timer?.cancel();
     const atMs = this.#presses.nextAtMs;
     const act = () => this.#performAll(device, this.#presses.due(this.#clock.monotonicMs()));
@@ -83,14 +91,14 @@ export class SessionInput {
       atMs === null ? null : this.#clock.setTimeout(act, Math.ceil(atMs - this.#clock.monotonicMs()));
   }
 
-  #performOnDisplay(device: XInput, action: DisplayAction): void {
+  #performOnDisplay(device: XInput, action: DisplayAction, onApplied: (() => void) | null): void {
     switch (action.do) {
       case 'key':
-        device.key(action.code, action.down);
-        break;
+        device.key(action.code, action.down, onApplied);
+        return;
       case 'button':
-        device.button(action.button, action.down);
-        break;
+        device.button(action.button, action.down, onApplied);
+        return;
       case 'move_to': {
         const { x, y } = this.toDisplay(action.x, action.y);
         device.moveTo(x, y);
@@ -106,5 +114,11 @@ export class SessionInput {
         device.text(action.text);
         break;
     }
+    // Moves, wheel and text wait for a text that is typed; no latency is measured from them.
+    onApplied?.();
   }
+}
+
+function isOnDisplay(action: InputAction): action is DisplayAction {
+  return action.do !== 'pad_on' && action.do !== 'pad_off' && action.do !== 'pad' && action.do !== 'contact';
 }

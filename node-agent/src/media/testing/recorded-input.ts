@@ -48,10 +48,16 @@ export class RecordedInput {
       (name: string) =>
       (...values: unknown[]) =>
         this.performed.push([name, ...values]);
+    const press =
+      (name: string): XInput['key'] =>
+      (code, down, onInjected) => {
+        this.performed.push([name, code, down]);
+        onInjected?.();
+      };
     this.display = {
       locks: 0,
-      key: record('key'),
-      button: record('button'),
+      key: press('key'),
+      button: press('button'),
       moveTo: record('moveTo'),
       moveBy: record('moveBy'),
       wheel: record('wheel'),

@@ -12,9 +12,12 @@ export interface FrameFacts {
 const MAX_WAITING = 256;
 
 /**
- * Finds the first frame that contains an input: captured after the input was applied. Pure. With frame timing on,
- * every frame is reported; otherwise the first one after an applied input (at most 60 a second) and four a second
- * besides.
+ * Finds the first frame that contains an input: captured after the input was injected. Pure. With frame timing on,
+ * every frame is reported; otherwise the first one after an applied input (at most 60 a second: at higher frame rates
+ * the next one that may be reported names it) and four a second besides.
+ *
+ * The capture time is the start of the frame's slot, shortly before its pixels are read, so that no frame is named
+ * that was read before the input.
  */
 export class FrameTiming {
   /** Whether the viewer requested every frame. */
@@ -22,10 +25,12 @@ export class FrameTiming {
   #waiting: { seq: number; atMs: number }[] = [];
   #motionWaiting: { seq: number; atMs: number }[] = [];
   #input = { seq: 0, rtpTimestamp: 0 };
+  /** An input whose first frame no report has named yet. */
+  #isUntold = false;
   #motionSeq = 0;
   #lastToldMs = Number.NEGATIVE_INFINITY;
 
-  /** An input message was applied. */
+  /** An input message was injected. @param nowMs monotonic */
   applied(lane: 'input' | 'motion', seq: number, nowMs: number): void {
     const waiting = lane === 'input' ? this.#waiting : this.#motionWaiting;
     waiting.push({ seq, atMs: nowMs });
@@ -35,13 +40,17 @@ export class FrameTiming {
   /** @returns the report of this frame without seq and t; null: no report */
   frame(facts: FrameFacts): Omit<Frame, 'kind' | 'seq' | 't'> | null {
     const input = takeThrough(this.#waiting, facts.capturedAtMs);
-    if (input !== null) this.#input = { seq: input, rtpTimestamp: facts.rtpTimestamp };
+    if (input !== null) {
+      this.#input = { seq: input, rtpTimestamp: facts.rtpTimestamp };
+      this.#isUntold = true;
+    }
     this.#motionSeq = takeThrough(this.#motionWaiting, facts.capturedAtMs) ?? this.#motionSeq;
     const sinceMs = facts.capturedAtMs - this.#lastToldMs;
-    const dueMs = 1000 / (input === null ? FRAME_IDLE_PER_SECOND : FRAME_INPUT_PER_SECOND);
+    const dueMs = 1000 / (this.#isUntold ? FRAME_INPUT_PER_SECOND : FRAME_IDLE_PER_SECOND);
     // Half a millisecond of tolerance, because frame times at 60 fps are not integers.
     if (!this.everyFrame && sinceMs < dueMs - 0.5) return null;
     this.#lastToldMs = facts.capturedAtMs;
+    this.#isUntold = false;
     return {
       rtp_timestamp: facts.rtpTimestamp,
       encode_ms: facts.encodeMs ?? 0,

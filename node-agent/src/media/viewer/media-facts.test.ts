@@ -3,50 +3,6 @@ import { DropWatch, EncoderWatch } from '../encode/encoder-watch.ts';
 import { readMediaSettings } from '../session/media-settings.ts';
 import { MetricsCollector } from '../session/metrics-window.ts';
 import { nativeIceServers } from '../webrtc/ice-servers.ts';
-import { FrameTiming } from './frame-timing.ts';
-
-describe('which frame contained an input', () => {
-  const frame = (timing: FrameTiming, capturedAtMs: number) =>
-    timing.frame({
-      rtpTimestamp: capturedAtMs * 90,
-      capturedAtMs,
-      captureWallMs: 1e12 + capturedAtMs,
-      encodeMs: 4.2,
-    });
-
-  test('the first one captured after it was applied, whichever came later', () => {
-    const timing = new FrameTiming();
-    frame(timing, 0);
-    timing.applied('input', 9, 20);
-    expect(frame(timing, 16)).toBeNull();
-    expect(frame(timing, 33)).toMatchObject({
-      input_seq: 9,
-      input_rtp_timestamp: 33 * 90,
-      rtp_timestamp: 33 * 90,
-    });
-    timing.applied('motion', 41, 34);
-    expect(frame(timing, 300)).toMatchObject({ input_seq: 9, input_rtp_timestamp: 33 * 90, motion_seq: 41 });
-  });
-
-  test('four a second without input, every frame when asked for', () => {
-    const timing = new FrameTiming();
-    const told = () =>
-      Array.from({ length: 61 }, (_, index) => frame(timing, index * 16.667 + 1000)).filter(Boolean);
-    expect(told().length).toBeLessThanOrEqual(5);
-    timing.everyFrame = true;
-    expect(told()).toHaveLength(61);
-  });
-
-  test('at most 60 a second for inputs', () => {
-    const timing = new FrameTiming();
-    let told = 0;
-    for (let index = 0; index < 240; index++) {
-      timing.applied('input', index, index * 4);
-      if (frame(timing, index * 4)) told++;
-    }
-    expect(told).toBeLessThanOrEqual(61);
-  });
-});
 
 describe('watching the encoder', () => {
   test('stalls after a second, recovers, dies after five', () => {

@@ -218,8 +218,8 @@ export class ViewerChannels {
     if (message.kind === 'release_all') this.#options.input.dropText();
     const actions = this.#state.apply(message, this.#options.input.locks);
     if (actions === null) return;
-    this.#options.input.perform(actions);
-    this.#timing.applied(lane, message.seq, this.#options.clock.monotonicMs());
+    const { clock, input } = this.#options;
+    input.perform(actions, () => this.#timing.applied(lane, message.seq, clock.monotonicMs()));
   }
 
   #pong(pingSeq: number, clientMs: number): void {
