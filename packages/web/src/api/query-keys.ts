@@ -13,6 +13,7 @@ export const keys = {
   app: (id: string) => ['app', id] as const,
   sessions: ['sessions'] as const,
   session: (id: string) => ['session', id] as const,
+  sessionVerdict: (id: string) => ['session', id, 'verdict'] as const,
   accessCheck: ['access-check'] as const,
   hosts: ['hosts'] as const,
   host: (id: string) => ['hosts', id] as const,

@@ -1,5 +1,6 @@
 import type { AppListItem, Session } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
+import { lazy, Suspense } from 'react';
 import { AppPicture } from '../components/app-picture.tsx';
 import { Brand } from '../components/brand.tsx';
 import { durationWords, RelativeTime } from '../components/relative-time.tsx';
@@ -8,7 +9,15 @@ import styles from './session.module.css';
 
 const SECOND_MS = 1_000;
 
-/** The page after the end: reason, next actions, technical reason, and the app's log. */
+/** Loaded after the end: the page of a running session has no room for it. Without its file the page has no card. */
+const SessionReport = lazy(() =>
+  import('./session-report.tsx').then(
+    ({ SessionReport: loaded }) => ({ default: loaded }),
+    () => ({ default: () => null }),
+  ),
+);
+
+/** The page after the end: reason, next actions, how it was, technical reason, and the app's log. */
 export function EndedPage(props: {
   session: Session;
   app: Pick<AppListItem, 'id' | 'name'> & Partial<AppListItem>;
@@ -44,6 +53,9 @@ export function EndedPage(props: {
           </Button>
           <Button onClick={props.onLibrary}>Back to the library</Button>
         </div>
+        <Suspense fallback={null}>
+          <SessionReport session={session} />
+        </Suspense>
         {(facts.length > 0 || session.app_log_tail) && (
           <details className={styles.reason}>
             <summary>Technical reason{session.app_log_tail ? ' and log' : ''}</summary>

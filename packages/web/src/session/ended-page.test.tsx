@@ -1,0 +1,89 @@
+// @vitest-environment happy-dom
+import type { Session, SessionVerdict } from '@footlight/protocol/rest';
+import { MantineProvider } from '@mantine/core';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { cleanup, render, screen, waitFor } from '@testing-library/react';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ago, app, session } from '../../test/fixtures.ts';
+import { EndedPage } from './ended-page.tsx';
+
+const MINUTE_MS = 60_000;
+type Report = NonNullable<SessionVerdict['report']>;
+
+const REPORT: Report = {
+  played_ms: 7 * MINUTE_MS + 4_000,
+  seconds: 400,
+  smooth_fraction: 0.9975,
+  clicks: 12,
+  click_to_photon_ms: 47.6,
+  limit: 'Nothing limited it.',
+  remedy: null,
+};
+
+let asked: string[];
+let report: Partial<Report> | undefined;
+beforeEach(() => {
+  asked = [];
+  report = {};
+  vi.stubGlobal('fetch', async (url: string) => {
+    asked.push(url);
+    return Response.json(report === undefined ? {} : { report: { ...REPORT, ...report } });
+  });
+});
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+
+const STARTED = ago(10 * MINUTE_MS);
+function open(part: Partial<Session> = {}) {
+  const ended = session(0, { state: 'stopped', started_at: STARTED, ended_at: ago(MINUTE_MS), ...part });
+  render(
+    <MantineProvider>
+      <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
+        <EndedPage session={ended} app={app(0)} launching={false} onLaunch={vi.fn()} onLibrary={vi.fn()} />
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+}
+const card = () => screen.findByRole('region', { name: 'How it was' });
+
+describe('how it was, after the end', () => {
+  test('time played, smooth seconds, click to picture and what limited it, of the whole session', async () => {
+    report = { limit: 'The machine was slow.', remedy: 'Choose a lower quality.' };
+    open();
+    const { textContent } = await card();
+    expect(textContent).toContain('Time played7:04');
+    expect(textContent).toContain('Smooth99 %');
+    expect(textContent).toContain('Click to picture48 ms');
+    expect(screen.getByRole('heading', { name: 'The machine was slow.' })).toBeDefined();
+    expect(textContent).toContain('Choose a lower quality.');
+    expect(textContent).not.toContain('last 10 minutes');
+    expect(asked[0]).toContain(`from=${encodeURIComponent(STARTED)}`);
+  });
+
+  test('figures that were not measured are left out', async () => {
+    report = { smooth_fraction: null, click_to_photon_ms: null };
+    open();
+    expect((await card()).textContent).toBe('Time played7:04Nothing limited it.');
+  });
+
+  test('a session of more than ten minutes says which part the figures are of', async () => {
+    report = { played_ms: 11 * MINUTE_MS };
+    open();
+    expect((await card()).textContent).toContain('All but the time played is of the last 10 minutes.');
+  });
+
+  test('nothing is shown without a picture', async () => {
+    report = undefined;
+    open();
+    await waitFor(() => expect(asked).toHaveLength(1));
+    expect(screen.queryByRole('region', { name: 'How it was' })).toBeNull();
+  });
+
+  test('nothing is asked about a session that never ran', async () => {
+    open({ started_at: null });
+    expect(await screen.findByRole('button', { name: 'Launch again' })).toBeDefined();
+    expect(asked).toEqual([]);
+  });
+});

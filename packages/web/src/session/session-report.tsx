@@ -1,0 +1,67 @@
+import type { Session } from '@footlight/protocol/rest';
+import { useQuery } from '@tanstack/react-query';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { durationWords } from '../components/relative-time.tsx';
+import styles from './session-report.module.css';
+
+/** The service judges at most the last ten minutes; a shorter session is judged from its start. */
+const JUDGED_MINUTES = 10;
+const JUDGED_MS = JUDGED_MINUTES * 60_000;
+
+/**
+ * How an ended session was: time played, smoothness, click to picture, what limited it and what helps. Empty for a
+ * session without a picture, or once its samples were deleted.
+ */
+export function SessionReport({ session }: { session: Session }) {
+  const { id, started_at } = session;
+  const { data } = useQuery({
+    queryKey: keys.sessionVerdict(id),
+    queryFn: ({ signal }) =>
+      call('sessions.verdict', { params: { id }, query: { from: started_at ?? undefined }, signal }),
+    enabled: started_at !== null,
+    // An ended session is judged from the same samples every time.
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const report = data?.report;
+  if (report === undefined) return null;
+  const played = report.played_ms;
+  const figures: [name: string, value: string | null][] = [
+    ['Time played', played === null ? null : durationWords(played)],
+    ['Smooth', report.smooth_fraction === null ? null : percentWords(report.smooth_fraction)],
+    ['Click to picture', report.click_to_photon_ms === null ? null : delayWords(report.click_to_photon_ms)],
+  ];
+  return (
+    <section className={styles.report} aria-label="How it was">
+      <dl className={styles.figures}>
+        {figures.map(
+          ([name, value]) =>
+            value !== null && (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ),
+        )}
+      </dl>
+      <div className={styles.words}>
+        <h2>{report.limit}</h2>
+        {report.remedy !== null && <p>{report.remedy}</p>}
+        {played !== null && played > JUDGED_MS && (
+          <p className={styles.note}>
+            {report.smooth_fraction === null && report.click_to_photon_ms === null
+              ? `Judged by the last ${JUDGED_MINUTES} minutes.`
+              : `All but the time played is of the last ${JUDGED_MINUTES} minutes.`}
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** "97 %"; only a session without any hitch has 100. */
+function percentWords(share: number): string {
+  return `${Math.floor(share * 100)} %`;
+}
+
+const delayWords = (ms: number): string => `${Math.round(ms)} ms`;
