@@ -8,3 +8,4 @@ export { dieWithParent } from './parent-death.ts';
 export { Element, Pipeline, type PipelineState } from './pipeline.ts';
 export { hasElement, hasPlugin, listElements } from './registry.ts';
 export { confineProcess } from './seccomp.ts';
+export { SteeredClock } from './steered-clock.ts';

@@ -57,6 +57,9 @@ function bind() {
     g_object_class_find_property: gobject.func(
       'void *g_object_class_find_property(void *klass, const char *name)',
     ) as (klass: Pointer, name: string) => Pointer | null,
+    g_object_new_with_properties: gobject.func(
+      'void *g_object_new_with_properties(size_t type, uint count, void *names, void *values)',
+    ) as (type: number | bigint, count: 0, names: null, values: null) => Pointer,
     g_object_get_property: gobject.func(
       'void g_object_get_property(void *object, const char *name, void *value)',
     ) as (object: Pointer, name: string, value: Buffer) => void,
@@ -140,6 +143,19 @@ function bind() {
       clock: Pointer,
     ) => void,
     gst_system_clock_obtain: gst.func('void *gst_system_clock_obtain()') as () => Pointer,
+    gst_system_clock_get_type: gst.func('size_t gst_system_clock_get_type()') as () => number | bigint,
+    gst_clock_get_internal_time: gst.func('uint64_t gst_clock_get_internal_time(void *clock)') as (
+      clock: Pointer,
+    ) => number | bigint,
+    gst_clock_set_calibration: gst.func(
+      'void gst_clock_set_calibration(void *clock, uint64_t internal, uint64_t external, uint64_t rate_num, uint64_t rate_denom)',
+    ) as (
+      clock: Pointer,
+      internal: bigint,
+      external: bigint,
+      rateNumerator: number,
+      rateDenominator: number,
+    ) => void,
 
     gst_util_set_object_arg: gst.func(
       'void gst_util_set_object_arg(void *object, const char *name, const char *value)',

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
-import { hasElement, listElements, Pipeline, version } from './index.ts';
+import { hasElement, listElements, Pipeline, SteeredClock, version } from './index.ts';
 
 const CYCLES = process.env.FOOTLIGHT_LONG ? 1000 : 20;
 const ENCODE =
@@ -73,6 +73,31 @@ describe('a pipeline', () => {
       .toContainEqual({ kind: 'eos' });
     expect(pipeline.element('encoder').padCaps('src')).toContain('video/x-h264');
     expect(pipeline.dot()).toContain('GstOpenh264Enc');
+  });
+
+  test('waits by a steered clock, whose times can be converted', async () => {
+    const clock = new SteeredClock();
+    clock.setRate(2);
+    pipeline = Pipeline.launch(
+      'videotestsrc is-live=true num-buffers=30 ! video/x-raw,width=16,height=16,framerate=30/1 ! appsink name=sink sync=false',
+    );
+    pipeline.useClock(clock);
+    const sink = pipeline.appSink('sink');
+    await pipeline.setState('playing');
+    const seen: { nominalMs: number; atMs: number }[] = [];
+    for (let sample = await sink.pull(2000); sample; sample = await sink.pull(2000)) {
+      const ownMs = pipeline.baseTimeMs + (sample.ptsMs ?? Number.NaN);
+      expect(clock.fromMonotonicMs(clock.toMonotonicMs(ownMs))).toBeCloseTo(ownMs, 3);
+      seen.push({ nominalMs: clock.toMonotonicMs(ownMs), atMs: Number(process.hrtime.bigint()) / 1e6 });
+      sample.release();
+    }
+    expect(seen).toHaveLength(30);
+    // A frame never comes before its time, and 29 frames last half as long as by the system's clock.
+    for (const { nominalMs, atMs } of seen) expect(atMs).toBeGreaterThan(nominalMs - 1);
+    const lastedMs = (seen.at(-1)?.nominalMs ?? 0) - (seen[0]?.nominalMs ?? 0);
+    expect(lastedMs).toBeCloseTo((29 * 1000) / 30 / 2, 0);
+    await pipeline.dispose();
+    clock.release();
   });
 
   test('properties are set and read by name; an unknown one is an error, not a log line', async () => {

@@ -4,6 +4,7 @@ import { Bus } from './bus.ts';
 import { initialise } from './init.ts';
 import { CLOCK_TIME_NONE, native, type Pointer, takeError, takeString } from './native.ts';
 import { GstObject } from './object.ts';
+import type { SteeredClock } from './steered-clock.ts';
 
 export type PipelineState = 'null' | 'ready' | 'paused' | 'playing';
 
@@ -148,6 +149,11 @@ export class Pipeline {
     const clock = native().gst_system_clock_obtain();
     native().gst_pipeline_use_clock(this.#object.pointer, clock);
     native().gst_object_unref(clock);
+  }
+
+  /** Uses a clock of the caller's, which must live longer than the pipeline. */
+  useClock(clock: SteeredClock): void {
+    native().gst_pipeline_use_clock(this.#object.pointer, clock.pointer);
   }
 
   /**

@@ -1,10 +1,18 @@
-import { percentile } from '@footlight/platform';
+import { delay, percentile, type Timer } from '@footlight/platform';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { XConnection } from '../../display/x11/x-connection.ts';
+import { XDrawing } from '../../display/x11/x-drawing.ts';
 import { systemMediaClock } from '../session/media-clock.ts';
 import { readMediaSettings } from '../session/media-settings.ts';
 import { startTestDisplay, type TestDisplay } from '../testing/display.ts';
 import { type EncoderRow, encoderRow } from './encoders.ts';
-import { type CapturedFrame, type EncodedFrame, VideoPipeline } from './video-pipeline.ts';
+import {
+  type CapturedFrame,
+  type EncodedFrame,
+  VideoPipeline,
+  type VideoPipelineEvents,
+  type VideoPipelineOptions,
+} from './video-pipeline.ts';
 
 const SIZE = { width: 320, height: 240 };
 const FPS = 30;
@@ -29,32 +37,39 @@ afterAll(() => display?.close());
 
 const ascending = (a: number, b: number) => a - b;
 
+/** A picture of the test's display. @param events those not given do nothing */
+function options(row: EncoderRow, fps: number, events: Partial<VideoPipelineEvents>): VideoPipelineOptions {
+  return {
+    display: display.name,
+    row,
+    target: {
+      ...SIZE,
+      fps,
+      bitrateKbps: 500,
+      h264Profile: 'constrained-baseline',
+      renderNode: null,
+      settings: readMediaSettings({}),
+    },
+    clock: systemMediaClock,
+    events: { onCaptured: () => undefined, onFrame: () => undefined, onError: () => undefined, ...events },
+  };
+}
+
 /** Runs until `FRAMES` have come out. @returns what was told by then, in the order in which it was told */
 async function run(row: EncoderRow): Promise<({ in: CapturedFrame } | { out: EncodedFrame })[]> {
   const told: ({ in: CapturedFrame } | { out: EncodedFrame })[] = [];
   await new Promise<void>((resolve, reject) => {
     let left = FRAMES;
-    pipeline = new VideoPipeline({
-      display: display.name,
-      row,
-      target: {
-        ...SIZE,
-        fps: FPS,
-        bitrateKbps: 500,
-        h264Profile: 'constrained-baseline',
-        renderNode: null,
-        settings: readMediaSettings({}),
-      },
-      clock: systemMediaClock,
-      events: {
+    pipeline = new VideoPipeline(
+      options(row, FPS, {
         onCaptured: (frame) => told.push({ in: frame }),
         onFrame: (frame) => {
           told.push({ out: frame });
           if (--left === 0) resolve();
         },
         onError: (source, message) => reject(new Error(`${source}: ${message}`)),
-      },
-    });
+      }),
+    );
     pipeline.start().catch(reject);
   });
   return told;
@@ -95,4 +110,54 @@ describe('frames are told of', () => {
     const encodeMs = told.flatMap((one) => ('out' in one ? [one.out.encodeMs ?? 0] : []));
     expect(percentile(encodeMs.sort(ascending), 0.5)).toBeGreaterThan(SLOW_MS);
   });
+});
+
+test('capture moves to just after the moments at which an app draws, and keeps its rate', async () => {
+  const frameMs = 25;
+  const x = await XConnection.open(display.name, systemMediaClock, () => undefined);
+  const drawing = await XDrawing.open(x);
+  const gc = x.client.AllocID();
+  x.client.CreateGC(gc, x.root, {});
+  const frames: EncodedFrame[] = [];
+  const drawnAtMs: number[] = [];
+  const app: { next: Timer | null } = { next: null };
+  function draw() {
+    const nowMs = systemMediaClock.monotonicMs();
+    drawnAtMs.push(nowMs);
+    x.client.PolyFillRectangle(x.root, gc, [0, 0, 200, 200]);
+    // By the first capture, because an interval would be later each time; a draw 1 ms after one waits the longest.
+    const firstMs = (frames[0]?.capturedAtMs ?? 0) + 1;
+    const nextMs = firstMs + frameMs * Math.ceil((nowMs + frameMs / 4 - firstMs) / frameMs);
+    app.next = systemMediaClock.setTimeout(draw, nextMs - nowMs);
+  }
+  const row = encoderRow('openh264', 'h264');
+  if (!row) throw new Error('the table has no H.264 in software');
+  const failures: string[] = [];
+  const following = new VideoPipeline(
+    options(row, 1000 / frameMs, {
+      onFrame: (frame) => {
+        frames.push(frame);
+        if (frames.length === 1) draw();
+      },
+      onError: (source, message) => failures.push(`${source}: ${message}`),
+    }),
+  );
+  pipeline = following;
+  await following.start();
+  await expect.poll(() => frames.length).toBeGreaterThan(0);
+  for (let second = 0; second < 3; second++) {
+    following.followDrawing(await drawing.watch(400), 1000);
+    await delay(systemMediaClock, 600);
+  }
+  app.next?.cancel();
+  x.close();
+  expect(failures).toEqual([]);
+  const last = frames.slice(-30);
+  const waitsMs = last.map(
+    ({ capturedAtMs }) => capturedAtMs - (drawnAtMs.findLast((atMs) => atMs < capturedAtMs) ?? Number.NaN),
+  );
+  expect(percentile(waitsMs.sort(ascending), 0.5)).toBeLessThan(frameMs / 2);
+  for (const [i, { ptsMs }] of last.slice(1).entries()) {
+    expect((ptsMs ?? Number.NaN) - (last[i]?.ptsMs ?? Number.NaN)).toBeCloseTo(frameMs, 0);
+  }
 });

@@ -1,7 +1,8 @@
-import { type BusMessage, type MediaBuffer, Pipeline } from '@footlight/gst';
+import { type BusMessage, type MediaBuffer, Pipeline, SteeredClock } from '@footlight/gst';
 import { delay } from '@footlight/platform';
 import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import type { MediaClock } from '../session/media-clock.ts';
+import { captureShiftMs, pictureEnds } from './capture-phase.ts';
 import { effortProperties } from './encoder-effort.ts';
 import {
   type ChosenElement,
@@ -85,6 +86,9 @@ const MAX_PENDING = 240;
  */
 export class VideoPipeline {
   readonly #pipeline: Pipeline;
+  /** Its rate moves the times of capture. */
+  readonly #clock = new SteeredClock();
+  #fps: number;
   readonly #encoder: ChosenElement;
   readonly #toPackets: (buffer: MediaBuffer) => Buffer[];
   readonly #options: VideoPipelineOptions;
@@ -105,12 +109,13 @@ export class VideoPipeline {
   constructor(options: VideoPipelineOptions) {
     this.#options = options;
     const { row, target } = options;
+    this.#fps = target.fps;
     const encoder = chooseElement(row, target);
     if (!encoder) throw new Error(`GStreamer has no element for ${row.family} ${row.codec}`);
     this.#encoder = encoder;
     this.#toPackets = packetMaker(row.codec);
     this.#pipeline = Pipeline.launch(describe(options.display, row, encoder, target));
-    this.#pipeline.useSystemClock();
+    this.#pipeline.useClock(this.#clock);
     configureEncoder(this.#pipeline, encoder, target);
     this.#sinceArrival = this.#pipeline.element('arrival').sinceSignal('handoff');
     this.#queueLevel = this.#pipeline.element('interpipe').counter('current-level-buffers');
@@ -161,6 +166,7 @@ export class VideoPipeline {
 
   #usePicture(picture: EncodedPicture): void {
     const { row, target } = this.#options;
+    this.#fps = picture.fps;
     this.#pipeline.element('rate').setProperty('caps', rateCaps(picture.fps));
     this.#pipeline.element('size').setProperty('caps', sizeCaps(row, picture));
     const encoder = this.#pipeline.element('encoder');
@@ -218,6 +224,22 @@ export class VideoPipeline {
     }
   }
 
+  /**
+   * Moves the times of capture so that they follow the app's drawing closely, until the next call.
+   * @param drawnAtMs what was drawn lately, monotonic
+   * @param overMs time until the next call; capture has moved by then
+   */
+  followDrawing(drawnAtMs: readonly number[], overMs: number): void {
+    const frameMs = 1000 / this.#fps;
+    const baseMs = this.#pipeline.baseTimeMs;
+    // ximagesrc captures at whole frame times after the base time.
+    const positionsMs = pictureEnds(drawnAtMs).map(
+      (atMs) => (this.#clock.fromMonotonicMs(atMs) - baseMs) % frameMs,
+    );
+    const laterMs = captureShiftMs(positionsMs, frameMs) ?? 0;
+    this.#clock.setRate(1 - laterMs / overMs);
+  }
+
   /** Whether the picture contains the pointer, for a viewer that does not draw it. */
   setPointerShown(shown: boolean): void {
     this.#pipeline.element('source').setProperty('show-pointer', shown);
@@ -248,6 +270,7 @@ export class VideoPipeline {
     await this.#pipeline.setState('null').catch(() => undefined);
     await this.#loop.catch(() => undefined);
     await this.#pipeline.dispose();
+    this.#clock.release();
   }
 
   async #pullPackets(): Promise<void> {
@@ -305,7 +328,7 @@ export class VideoPipeline {
       packets,
       rtpTimestamp: header.timestamp,
       ptsMs,
-      capturedAtMs: ptsMs === null ? arrivedAtMs : baseMs + ptsMs,
+      capturedAtMs: ptsMs === null ? arrivedAtMs : this.#clock.toMonotonicMs(baseMs + ptsMs),
       encodeMs: enteredAtMs === undefined ? null : Math.max(0, arrivedAtMs - enteredAtMs),
       bytes: packets.reduce((sum, { length }) => sum + length, 0),
     });

@@ -1,5 +1,6 @@
 import { type Clock, errorText } from '@footlight/platform';
 import { XConnection } from '../../display/x11/x-connection.ts';
+import { XDrawing } from '../../display/x11/x-drawing.ts';
 import { XInput } from '../../display/x11/x-input.ts';
 import { type ScreenSize, XScreenSize } from '../../display/x11/x-screen.ts';
 import type { DeviceFile } from '../../input/device-file.ts';
@@ -41,6 +42,7 @@ export class SessionScreen {
   readonly #sizes: SessionDisplay;
   #connection: XConnection | null = null;
   #screen: XScreenSize | null = null;
+  #drawing: XDrawing | null = null;
   #touchScreen: TouchScreen | null = null;
   #desktop: SessionDesktop | null = null;
   /** null: the display keeps its size (console). */
@@ -73,6 +75,7 @@ export class SessionScreen {
       );
       const device = await XInput.open(this.#connection);
       this.#screen = await XScreenSize.open(this.#connection);
+      this.#drawing = await XDrawing.open(this.#connection);
       const size = await this.#screen.size();
       this.#sizes.found(size);
       this.#touchScreen = this.#buildTouchScreen(size);
@@ -99,6 +102,11 @@ export class SessionScreen {
 
   metrics(): Record<string, number | string | boolean> {
     return this.#sizes.metrics();
+  }
+
+  /** Times of the draws on the display during this long, monotonic milliseconds; none while it is closed. */
+  async drawn(durationMs: number): Promise<number[]> {
+    return (await this.#drawing?.watch(durationMs)) ?? [];
   }
 
   /** Sends the current state to a new viewer. */

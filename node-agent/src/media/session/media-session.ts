@@ -46,6 +46,9 @@ const METRICS_MS = 5_000;
  * docs/measuring.md).
  */
 const POLL_MS = 250;
+/** Interval in which capture is moved to the app's drawing, and the time in which the drawing is watched for it. */
+const FOLLOW_MS = 1_000;
+const WATCH_MS = 400;
 /** Time limit for disposing the pipelines; a hanging encoder never ends, so the process exits without it. */
 const DISPOSE_LIMIT_MS = 1_500;
 
@@ -204,6 +207,7 @@ export class MediaSession {
     if (this.#video.isBuilt && !prepare.reads_devices) this.#screen.followWindows();
     this.#timers.push(clock.setInterval(() => this.#reportMetrics(), METRICS_MS));
     this.#timers.push(clock.setInterval(() => this.#poll(), POLL_MS));
+    this.#timers.push(clock.setInterval(() => void this.#followDrawing(), FOLLOW_MS));
     this.#sound?.start();
   }
 
@@ -312,6 +316,12 @@ export class MediaSession {
     this.#video.poll(POLL_MS);
     this.#sound?.poll();
     this.#peers.tick();
+  }
+
+  async #followDrawing(): Promise<void> {
+    if (this.#peers.active === null) return;
+    const drawnAtMs = await this.#screen.drawn(WATCH_MS);
+    if (!this.#stopped) this.#video.followDrawing(drawnAtMs, FOLLOW_MS);
   }
 
   #reportMetrics(): void {

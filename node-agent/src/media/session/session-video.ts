@@ -132,6 +132,11 @@ export class SessionVideo {
     await this.#pipeline?.withoutCapture(work);
   }
 
+  /** Lets capture follow the app's drawing; see VideoPipeline.followDrawing. */
+  followDrawing(drawnAtMs: readonly number[], overMs: number): void {
+    if (this.#encoding && !this.#disposed) this.#pipeline?.followDrawing(drawnAtMs, overMs);
+  }
+
   /** Orders a keyframe now, or when the limit allows. */
   forceKeyframe(): void {
     if (this.#keyframeTimer || this.#disposed) return;
