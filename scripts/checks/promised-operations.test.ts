@@ -165,11 +165,6 @@ const NOT_SERVED: Record<string, string> = {
 /v1/admin/hosts/{id}/encoder-certification/runs/{run_id} GET
 /v1/admin/hosts/{id}/encoder-certification/runs/{run_id}/complete POST
 `,
-  'Captures and the diagnostic bundle are being built.': `
-/v1/admin/sessions/{id}/capture POST
-/v1/admin/sessions/{id}/captures/{capture_id} GET
-/v1/admin/sessions/{id}/diagnostic-bundle GET
-`,
   'The flight recorder is being built.': `
 /v1/admin/sessions/{id}/recordings GET POST
 /v1/admin/sessions/{id}/recordings/{recording_id} GET

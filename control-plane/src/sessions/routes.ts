@@ -102,6 +102,11 @@ export function registerSessionsRoutes(
     body: await sessions.listAll({ state: query.state, q: query.q }, query.limit, query.cursor),
   }));
 
+  server.handle('admin.sessions.capture', async ({ caller, params, body }) => ({
+    status: 202,
+    body: await sessions.capture(caller.userId, params.id, body),
+  }));
+
   server.handle('admin.sessions.placement', async ({ params }) => ({
     status: 200,
     body: await sessions.placement(params.id),

@@ -21,6 +21,7 @@ import {
 } from '../signaling/index.ts';
 import type { Telemetry, ViewerReport } from '../telemetry/index.ts';
 import { judgeJoin, judgeRead, UNKNOWN_SESSION } from './access/join-rules.ts';
+import { type Capture, createCaptures } from './captures/captures.ts';
 import { createConsoleSessions } from './console.ts';
 import { asksForPicture, type DisplayChange, judgeDisplayChange, pictureAfter } from './display/display.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
@@ -82,6 +83,8 @@ export interface Sessions extends SessionDirectory {
   updateDisplay(caller: Caller, id: string, change: DisplayChange): Promise<Session>;
   /** Starts a swap. @throws ApiError with the first refusal */
   swap(caller: Caller, id: string, appId: string): Promise<Session>;
+  /** Orders a capture from the host of a running session. */
+  capture: Capture;
   /** Stops several sessions with a stored reason. Never rejects: failures are logged. */
   stopAll(ids: readonly string[], reason: SessionEndReason): Promise<void>;
   /** Signaling token for the owner only. @throws ApiError 403, 404, 409 */
@@ -150,6 +153,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     consoles: createConsoleSessions(platform, { launcher, begin, requestStop }),
     record,
     read,
+    capture: createCaptures(platform, deps.fleet),
     find: (id) => loadSession(database.db, id),
 
     async view(id) {

@@ -1,8 +1,9 @@
+import { Readable } from 'node:stream';
 import type { Server } from '../platform/http/server.ts';
 import type { Telemetry } from './service.ts';
 
 /** Registers the routes by which administrators read the telemetry of a session. */
-export function registerTelemetryRoutes(server: Server, { reads }: Telemetry): void {
+export function registerTelemetryRoutes(server: Server, { reads, capture, bundle }: Telemetry): void {
   server.handle('admin.sessions.metrics', async ({ params, query }) => ({
     status: 200,
     body: await reads.metrics(params.id, query),
@@ -31,5 +32,19 @@ export function registerTelemetryRoutes(server: Server, { reads }: Telemetry): v
   server.handle('admin.sessions.annotate', async ({ params, body }) => ({
     status: 201,
     body: { id: await reads.annotate(params.id, body) },
+  }));
+
+  server.handle('admin.sessions.captureResult', async ({ params }) => ({
+    status: 200,
+    body: await capture(params.id, params.capture_id),
+  }));
+
+  server.handle('admin.sessions.diagnosticBundle', async ({ params, query }) => ({
+    status: 200,
+    raw: Readable.from(await bundle(params.id, query), { objectMode: false }),
+    headers: {
+      'content-disposition': `attachment; filename="session-${params.id}-bundle.json"`,
+      'cache-control': 'no-store',
+    },
   }));
 }

@@ -1,8 +1,12 @@
-import type { SessionVerdict } from '@footlight/protocol/rest';
+import type { Capture, SessionVerdict } from '@footlight/protocol/rest';
 import type { RowsToLock, Tx } from '../platform/database/index.ts';
 import { flag, toJson } from '../platform/database/index.ts';
 import type { SessionTraceEventsTable } from '../platform/database/tables/telemetry.ts';
+import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createBundles } from './bundle/bundle.ts';
+import { captureRecord, storedCapture } from './captures/capture-payload.ts';
+import { findCapture } from './captures/capture-store.ts';
 import { TelemetryBuffer } from './ingest/buffer.ts';
 import { createIngest, type Ingest } from './ingest/ingest.ts';
 import { insertEvents } from './ingest/ingest-store.ts';
@@ -35,6 +39,10 @@ export interface Telemetry {
   ): Promise<void>;
   /** What limited a session. @param asked ends of the window, ms; undefined: missing or malformed */
   verdict(session: JudgedSession, asked: WindowEnds): Promise<SessionVerdict>;
+  /** Result of a capture. @throws ApiError 404: unknown, of another session, or not there yet */
+  capture(sessionId: string, captureId: string): Promise<Capture>;
+  /** The diagnostic bundle of a window as a JSON document in parts. @throws ApiError 404 */
+  bundle(sessionId: string, asked: WindowEnds): Promise<AsyncIterable<string>>;
   /** Writes what waits in memory, for a caller that reads it now. Never rejects. */
   flush(): Promise<void>;
   /** Writes what waits in memory. */
@@ -64,7 +72,7 @@ export function createTelemetry(platform: Platform, deps: TelemetryDeps): Teleme
         source: 'agent' as const,
         ts_unix_ms: event.ts,
         type: event.event,
-        payload: toJson(event.payload),
+        payload: storedCapture(event.event, event.payload) ?? toJson(event.payload),
         is_capture: flag(isCapture(event.event)),
         received_at: nowMs,
       }));
@@ -76,6 +84,15 @@ export function createTelemetry(platform: Platform, deps: TelemetryDeps): Teleme
       const window = windowOf(asked, session.ended_at, clock.nowMs());
       return decideVerdict(await loadFacts(database.db, session, window));
     },
+    async capture(sessionId, captureId) {
+      const stored = await findCapture(database.db, sessionId, captureId);
+      const capture = stored === undefined ? null : captureRecord(stored);
+      if (capture !== null) return capture;
+      throw new ApiError('not_found', {
+        message: 'This session has no such capture, or its result has not arrived yet.',
+      });
+    },
+    bundle: createBundles(platform, () => buffer.flush()),
     flush: () => buffer.flush(),
     close: () => buffer.close(),
   };

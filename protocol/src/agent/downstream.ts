@@ -132,6 +132,7 @@ export const sessionCaptureSchema = z.object({
   budget: z.object({ max_bytes: count, max_ms: count }),
   params: jsonObject,
 });
+export type SessionCapture = z.infer<typeof sessionCaptureSchema>;
 
 export const sessionRecordingSchema = z.object({
   type: z.literal('session_recording'),

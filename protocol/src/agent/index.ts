@@ -20,6 +20,7 @@ import {
 } from './upstream.ts';
 
 export * from './capacity.ts';
+export * from './captures.ts';
 export * from './downstream.ts';
 export * from './host-settings.ts';
 export * from './launch-floor.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { jobReportSchema, scanReportSchema } from '../reserved/agent-calls.ts';
-import { CAPTURE_MAX_MS, clampCaptureParams } from '../reserved/captures.ts';
+import { CAPTURE_MAX_MS, clampCapture, clampCaptureBudget } from './captures.ts';
 import {
   type AgentMessage,
   type ControlMessage,
@@ -475,7 +475,15 @@ describe('captures are clamped', () => {
     ['burst_stats', { windows: 0, window_ms: 10 }, { windows: 1, window_ms: 100 }],
     ['pipeline_dot', { lines: 3 }, {}],
   ] as const)('%s %j', (kind, params, expected) => {
-    expect(clampCaptureParams(kind, params, 10_000)).toEqual(expected);
+    expect(clampCapture(kind, params, 10_000)).toEqual({ kind, ...expected });
+  });
+
+  test('a budget within the bounds of agents', () => {
+    expect(clampCaptureBudget({ max_bytes: 1e9, max_ms: 1e9 })).toEqual({
+      max_bytes: 262_144,
+      max_ms: 30_000,
+    });
+    expect(clampCaptureBudget({ max_bytes: 1_000, max_ms: 10 })).toEqual({ max_bytes: 1_000, max_ms: 10 });
   });
 
   test('always at least one window, within the budget otherwise', () => {
@@ -485,8 +493,8 @@ describe('captures are clamped', () => {
         fc.integer(),
         fc.integer({ min: 0, max: 60_000 }),
         (windows, window_ms, maxMs) => {
-          const params = clampCaptureParams('burst_stats', { windows, window_ms }, maxMs);
-          if (!('windows' in params)) throw new Error('burst_stats has windows');
+          const params = clampCapture('burst_stats', { windows, window_ms }, maxMs);
+          if (params.kind !== 'burst_stats') throw new Error('burst_stats has windows');
           const total = params.windows * params.window_ms;
           expect(params.windows === 1 || total <= Math.min(maxMs, CAPTURE_MAX_MS)).toBe(true);
         },

@@ -41,6 +41,7 @@ export const ACTIVITY_ACTIONS = {
   'runtime_preset.create': 'runtime_preset',
   'runtime_preset.delete': 'runtime_preset',
   'runtime_preset.update': 'runtime_preset',
+  'session.capture': 'session',
   'session.failed': 'session',
   'session.launched': 'session',
   'session.stop': 'session',

@@ -5,6 +5,7 @@ import { meOperations } from './accounts/me.ts';
 import { setupOperations } from './accounts/setup.ts';
 import { userOperations } from './accounts/users.ts';
 import { activityOperations } from './activity.ts';
+import { captureOperations } from './captures.ts';
 import { artworkOperations } from './catalog/artwork.ts';
 import { catalogOperations } from './catalog/catalog.ts';
 import { presetOperations } from './catalog/presets.ts';
@@ -84,7 +85,12 @@ export const areas = [
   {
     name: 'Telemetry',
     summary: 'What hosts and viewers measured of a session, and saw happen.',
-    operations: { ...telemetryOperations, ...traceOperations, ...verdictOperations },
+    operations: {
+      ...telemetryOperations,
+      ...traceOperations,
+      ...verdictOperations,
+      ...captureOperations,
+    },
   },
   {
     name: 'Fleet',

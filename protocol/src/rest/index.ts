@@ -44,6 +44,7 @@ export * from './activity.ts';
 export * from './areas.ts';
 export { DEFAULT_BODY_BYTES, hasCodePoints } from './atoms.ts';
 export { type Bounds, boundsOfBody } from './body-bounds.ts';
+export * from './captures.ts';
 export * from './catalog/artwork.ts';
 export * from './catalog/catalog.ts';
 export * from './catalog/presets.ts';

@@ -17,7 +17,7 @@ const storedSample = z
   })
   .meta({ id: 'StoredSample', description: 'One set of figures of a session, as it was reported.' });
 
-const seriesMap = z
+export const traceSeries = z
   .record(
     z.string(),
     z.array(
@@ -31,7 +31,7 @@ const seriesMap = z
   )
   .describe('Points by the name of their series, oldest first.');
 
-const events = z
+export const traceEvents = z
   .array(
     z
       .object({
@@ -46,14 +46,14 @@ const events = z
   )
   .describe('What happened, oldest first: the newest 1,000 events, and at most 2 MiB of them.');
 
-const traceWindow = z
+export const traceWindow = z
   .object({
     from_ms: z.int().describe('Begin, in milliseconds since 1970.'),
     to_ms: z.int().describe('End, in milliseconds since 1970.'),
   })
   .describe('What was read; both ends belong to it.');
 
-const traceClock = z
+export const traceClock = z
   .union([
     z.object({
       client_offset_ms: z
@@ -73,8 +73,8 @@ const trace = z
     session_id: madeId.describe('Id of the session.'),
     window: traceWindow,
     clock: traceClock,
-    series: seriesMap,
-    events,
+    series: traceSeries,
+    events: traceEvents,
   })
   .meta({ id: 'Trace', description: 'What was measured of a session, and happened in it.' });
 export type Trace = z.output<typeof trace>;
@@ -182,7 +182,7 @@ export const traceOperations = {
         'Names of series, separated by commas; left out: none. Unknown ones are left out.',
       ),
     }),
-    responses: { 200: z.object({ window: traceWindow, series: seriesMap }) },
+    responses: { 200: z.object({ window: traceWindow, series: traceSeries }) },
     refusals,
     example: {
       params,
@@ -200,7 +200,7 @@ export const traceOperations = {
     query: windowQuery.extend({
       types: nameList.describe('Names of events, separated by commas; left out: all.'),
     }),
-    responses: { 200: z.object({ window: traceWindow, events }) },
+    responses: { 200: z.object({ window: traceWindow, events: traceEvents }) },
     refusals,
     example: {
       params,

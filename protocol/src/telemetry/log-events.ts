@@ -103,6 +103,7 @@ export const LOG_EVENTS = [
   'service.starting',
   'service.stopping',
   'session.assign_failed',
+  'session.capture_refused',
   'session.codec_failed',
   'session.contended',
   'session.display_failed',

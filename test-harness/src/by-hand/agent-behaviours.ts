@@ -24,24 +24,27 @@ export const BEHAVIOURS: Readonly<Record<string, AgentBehaviour>> = {
   silent: {
     does: 'acknowledges no command',
     excludes: {
-      words: ['refuses', 'slow', 'stuck', 'fails', 'no-swap'],
+      words: ['refuses', 'slow', 'stuck', 'fails', 'no-swap', 'no-capture'],
       because: 'a silent host carries no command out',
     },
     apply: (behaviour) => ({ ...behaviour, answer: () => 'silence' }),
   },
   refuses: {
     does: 'refuses each command as busy',
-    excludes: { words: ['stuck', 'fails', 'no-swap'], because: 'a host that refuses launches nothing' },
+    excludes: {
+      words: ['stuck', 'fails', 'no-swap', 'no-capture'],
+      because: 'a host that refuses launches nothing',
+    },
     apply: (behaviour) => ({ ...behaviour, answer: () => ({ code: 'busy', error: 'refused by hand' }) }),
   },
   stuck: {
     does: 'starts apps that never draw',
-    excludes: { words: ['fails', 'no-swap'], because: 'a stuck launch neither fails nor runs' },
+    excludes: { words: ['fails', 'no-swap', 'no-capture'], because: 'a stuck launch neither fails nor runs' },
     apply: (behaviour) => ({ ...behaviour, launch: undrawn(behaviour.launch).slice(0, -1) }),
   },
   fails: {
     does: 'fails each launch after its app has started',
-    excludes: { words: ['no-swap'], because: 'no app runs that could be changed' },
+    excludes: { words: ['no-swap', 'no-capture'], because: 'no session runs that could be changed' },
     apply: (behaviour) => ({
       ...behaviour,
       launch: [
@@ -62,7 +65,18 @@ export const BEHAVIOURS: Readonly<Record<string, AgentBehaviour>> = {
   frozen: {
     does: 'keeps its socket open and says nothing',
     excludes: {
-      words: ['silent', 'refuses', 'slow', 'stuck', 'fails', 'duplicate', 'reorder', 'swallow', 'no-swap'],
+      words: [
+        'silent',
+        'refuses',
+        'slow',
+        'stuck',
+        'fails',
+        'duplicate',
+        'reorder',
+        'swallow',
+        'no-swap',
+        'no-capture',
+      ],
       because: 'a frozen host sends nothing at all',
     },
     apply: (behaviour) => ({ ...behaviour, frozen: true }),
@@ -78,7 +92,7 @@ export const BEHAVIOURS: Readonly<Record<string, AgentBehaviour>> = {
   swallow: {
     does: 'sends no report',
     excludes: {
-      words: ['stuck', 'fails', 'duplicate', 'reorder', 'no-swap'],
+      words: ['stuck', 'fails', 'duplicate', 'reorder', 'no-swap', 'no-capture'],
       because: 'the reports that show it are not sent',
     },
     apply: (behaviour) => ({ ...behaviour, swallow: true }),
@@ -86,6 +100,10 @@ export const BEHAVIOURS: Readonly<Record<string, AgentBehaviour>> = {
   'no-swap': {
     does: 'rolls each change of app back',
     apply: (behaviour) => ({ ...behaviour, swap: { rolled_back: 'refused by hand' } }),
+  },
+  'no-capture': {
+    does: 'fails each capture',
+    apply: (behaviour) => ({ ...behaviour, capture: { error: 'failed by hand' } }),
   },
   drops: {
     does: 'breaks its link 10 s after each registration and comes back',

@@ -28,6 +28,7 @@ const AGENT_SHOWS: Record<string, (behaviour: Behaviour) => boolean> = {
   reorder: ({ reorder }) => reorder,
   swallow: ({ swallow }) => swallow,
   'no-swap': ({ swap }) => swap !== 'complete',
+  'no-capture': ({ capture }) => capture !== 'result',
   drops: ({ leaves }) => leaves?.how === 'drop',
   restarts: ({ leaves }) => leaves?.how === 'crash',
   forgets: ({ claim }) => claim([HELD]).length === 0,

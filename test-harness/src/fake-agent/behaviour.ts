@@ -24,6 +24,8 @@ export interface Behaviour {
   launch: readonly LaunchStep[];
   /** Result of a change of app; null: no report. */
   swap: 'complete' | { rolled_back: string } | null;
+  /** What comes of an accepted capture; null: no result. */
+  capture: 'result' | { error: string } | null;
   /** Sends every report twice. */
   duplicate: boolean;
   /** Delays each report until the next one and sends both in reverse order. */
@@ -49,6 +51,7 @@ export const honest: Behaviour = {
     { state: 'running', detail: 'app presented' },
   ],
   swap: 'complete',
+  capture: 'result',
   duplicate: false,
   reorder: false,
   swallow: false,

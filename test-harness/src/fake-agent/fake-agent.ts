@@ -18,11 +18,14 @@ import {
   RETRY_AFTER_MAX_MS,
   type Register,
   type Registered,
+  type SessionCapture,
   type SessionState,
   STORED_ACKS,
 } from '@footlight/protocol/agent';
+import type { AgentEventType } from '@footlight/protocol/telemetry';
 import type { WebSocket } from 'ws';
 import { type Behaviour, honest, softwareCapacity } from './behaviour.ts';
+import { fakeCapture } from './captures.ts';
 import { dialAgentSocket, UpgradeRefused } from './dial.ts';
 import { type Closed, Inbox } from './inbox.ts';
 import { type Report, UnseenReports } from './reports.ts';
@@ -300,6 +303,21 @@ export class FakeAgent {
     });
   }
 
+  /** Reports the result of a capture. */
+  endCapture(
+    command: Pick<SessionCapture, 'session_id' | 'capture_id' | 'kind'>,
+    outcome = this.behaviour.capture,
+  ): void {
+    if (outcome === null) return;
+    this.report({
+      type: 'session_trace_event',
+      session_id: command.session_id,
+      ts: this.#clock.nowMs(),
+      event: `diag.${command.kind}` as AgentEventType,
+      payload: fakeCapture(command, outcome === 'result' ? null : outcome.error),
+    });
+  }
+
   /** Adds a session as if it had been launched on this host. */
   hold(session: Partial<HeldSession> & { session_id: string; app_id: string }): void {
     this.sessions.set(session.session_id, {
@@ -404,6 +422,8 @@ export class FakeAgent {
       case 'session_swap_app':
         this.endSwap(command.session_id, command.app_id);
         return;
+      case 'session_capture':
+        return this.endCapture(command);
       case 'session_stop':
         if (this.sessions.has(command.session_id)) this.reportState(command.session_id, 'stopping');
         this.reportState(command.session_id, 'stopped', { reason: command.reason });

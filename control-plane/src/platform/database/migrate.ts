@@ -18,6 +18,7 @@ import { sessionFloorMigration } from './migrations/0015-session-floor.ts';
 import { sessionTraceMigration } from './migrations/0016-session-trace.ts';
 import { usernamesMigration } from './migrations/0017-usernames.ts';
 import { telemetryMigration } from './migrations/0018-telemetry.ts';
+import { capturesMigration } from './migrations/0022-captures.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
 
@@ -40,6 +41,7 @@ const STEPS: readonly SchemaStep[] = [
   sessionTraceMigration,
   usernamesMigration,
   telemetryMigration,
+  capturesMigration,
 ];
 
 /**

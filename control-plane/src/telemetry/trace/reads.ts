@@ -1,12 +1,13 @@
 import type { Body, Query, Success, Trace } from '@footlight/protocol/rest';
 import { AGENT_SERIES, CLIENT_SERIES, type OPERATOR_EVENT } from '@footlight/protocol/telemetry';
-import { instant, type Tx, toJson } from '../../platform/database/index.ts';
+import { type Tx, toJson } from '../../platform/database/index.ts';
 import type { SessionTraceEventsTable } from '../../platform/database/tables/telemetry.ts';
 import { ApiError, invalid } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { parseSampleCursor, writeSampleCursor } from './sample-cursor.ts';
 import { seriesOf } from './series.ts';
 import {
+  clockRecord,
   findTracedSession,
   listSamples,
   loadClock,
@@ -89,10 +90,7 @@ export function createTraceReads(
       return {
         session_id: id,
         window,
-        clock:
-          measured === null
-            ? { unmeasured: true }
-            : { ...measured, measured_at: instant(measured.measured_at) },
+        clock: clockRecord(measured),
         series: seriesOf(samples, shiftMs) as Trace['series'],
         events,
       };

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@footlight/protocol';
+import type { Trace } from '@footlight/protocol/rest';
 import { sql } from 'kysely';
-import { type Executor, fromJson } from '../../platform/database/index.ts';
+import { type Executor, fromJson, instant } from '../../platform/database/index.ts';
 import { fittingRows } from '../../platform/page-cursor.ts';
 import type { SampleKey } from './sample-cursor.ts';
 import type { Sample } from './series.ts';
@@ -44,6 +45,10 @@ export function shiftOf(clock: MeasuredClock | null): number {
   const offsetMs = Math.round(clock?.client_offset_ms ?? 0);
   return Math.max(-MAX_SHIFT_MS, Math.min(offsetMs, MAX_SHIFT_MS));
 }
+
+/** How reads show it. */
+export const clockRecord = (clock: MeasuredClock | null): Trace['clock'] =>
+  clock === null ? { unmeasured: true } : { ...clock, measured_at: instant(clock.measured_at) };
 
 /** The newest samples of each source in a window of the host's clock; those of viewers together. Oldest first. */
 export async function loadSamples(

@@ -40,6 +40,7 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'host.delete': 'Deleted a host',
   'session.launched': 'Launched an app',
   'session.stop': 'Stopped a session',
+  'session.capture': 'Captured from a session',
   'session.failed': 'A session failed',
   'enrollment_token.create': 'Made an enrollment token',
   'enrollment_token.delete': 'Deleted an enrollment token',

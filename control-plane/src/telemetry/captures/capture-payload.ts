@@ -1,0 +1,52 @@
+/** Results of captures as hosts report them and as administrators read them. Pure. Source: docs/captures.md. */
+import { maskJson, maskSecrets } from '@footlight/platform';
+import type { JsonObject } from '@footlight/protocol';
+import { type CaptureResult, captureResultSchema } from '@footlight/protocol/agent';
+import type { Capture } from '@footlight/protocol/rest';
+import { fromJson, toJson } from '../../platform/database/index.ts';
+
+/**
+ * The stored payload of a diag.<kind> event: with the id as its first key, by which it is found.
+ * @returns null: not the result of a capture of this kind; such an event is stored like any other
+ */
+export function storedCapture(event: string, payload: JsonObject): string | null {
+  const parsed = captureResultSchema.safeParse(payload);
+  return parsed.success && event === `diag.${parsed.data.kind}` ? toJson(parsed.data) : null;
+}
+
+/** Begin of the stored payload of a capture. @param captureId a lower-case uuid */
+export const beginOfCapture = (captureId: string): string => `{"capture_id":"${captureId}"`;
+
+/**
+ * A stored capture as administrators read it. An agent masks its texts; those of a broken one are masked again where
+ * they can be read, which the compressed ones cannot.
+ * @returns null: not a capture
+ */
+export function captureRecord({
+  payload,
+  ts_unix_ms,
+}: {
+  payload: string;
+  ts_unix_ms: number;
+}): Capture | null {
+  const parsed = captureResultSchema.safeParse(fromJson(payload));
+  if (!parsed.success) return null;
+  const { capture_id, kind, json, error, ...rest }: CaptureResult = parsed.data;
+  return {
+    capture_id,
+    kind,
+    ts_unix_ms,
+    ...rest,
+    ...(json !== undefined && { json: maskJson(json) as JsonObject }),
+    ...(error !== undefined && { error: maskSecrets(error) }),
+  };
+}
+
+/** A capture of a bundle that would be too long with it. */
+export function withoutResult({
+  data: _data,
+  json: _json,
+  ...capture
+}: Capture): Capture & { omitted: true } {
+  return { ...capture, omitted: true };
+}

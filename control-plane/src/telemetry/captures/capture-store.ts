@@ -1,0 +1,63 @@
+import { sql } from 'kysely';
+import type { Executor } from '../../platform/database/index.ts';
+import { beginOfCapture } from './capture-payload.ts';
+
+/** Captures of a bundle (count). */
+const LISTED_AT_MOST = 200;
+
+/** Both databases use a partial index only for a condition that repeats its text. */
+const IS_CAPTURE = sql<boolean>`is_capture = 1`;
+
+export interface StoredCapture {
+  ts_unix_ms: number;
+  payload: string;
+}
+
+/** @returns undefined: the session has no such capture, or its result has not arrived yet */
+export function findCapture(
+  db: Executor,
+  sessionId: string,
+  captureId: string,
+): Promise<StoredCapture | undefined> {
+  return db
+    .selectFrom('session_trace_events')
+    .select(['ts_unix_ms', 'payload'])
+    .where('session_id', '=', sessionId)
+    .where(IS_CAPTURE)
+    .where(sql<boolean>`substr(payload, 1, 52) = ${beginOfCapture(captureId)}`)
+    .orderBy('received_at')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Key of a stored capture with the bytes of its payload, which the databases know without reading it. */
+export interface CaptureKey {
+  host_id: string;
+  boot_id: string;
+  seq: number;
+  bytes: number;
+}
+
+/** The newest captures of a session, newest first. */
+export function listCaptures(db: Executor, sessionId: string): Promise<CaptureKey[]> {
+  return db
+    .selectFrom('session_trace_events')
+    .select(['host_id', 'boot_id', 'seq', sql<number>`octet_length(payload)`.as('bytes')])
+    .where('session_id', '=', sessionId)
+    .where(IS_CAPTURE)
+    .orderBy('received_at', 'desc')
+    .orderBy('seq', 'desc')
+    .limit(LISTED_AT_MOST)
+    .execute();
+}
+
+/** @returns undefined: it was deleted meanwhile */
+export function loadCapture(db: Executor, key: CaptureKey): Promise<StoredCapture | undefined> {
+  return db
+    .selectFrom('session_trace_events')
+    .select(['ts_unix_ms', 'payload'])
+    .where('host_id', '=', key.host_id)
+    .where('boot_id', '=', key.boot_id)
+    .where('seq', '=', key.seq)
+    .executeTakeFirst();
+}
