@@ -14,13 +14,16 @@ export { registerProfilesRoutes } from './routes.ts';
 export { chooseRung, floorOf } from './rungs/chain.ts';
 export { toCatalogCodec, toSessionCodec } from './rungs/codec-spelling.ts';
 export { createProfiles } from './service.ts';
-// Reads of admission's transaction.
+// Reads of admission's transaction, and what sessions prove of devices.
 export {
+  type DecodeKey,
   findLaunchProfile,
+  forgetClientFailure,
   listLaunchProfiles,
   loadClientFailures,
   loadPolicy,
   loadPreferences,
   lockRungsShared,
   type Policy,
+  storeClientFailure,
 } from './store.ts';

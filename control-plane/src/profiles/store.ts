@@ -2,11 +2,12 @@ import type { AppListItem, StreamProfile } from '@footlight/protocol/rest';
 import type { Insertable, Updateable } from 'kysely';
 import { bool, type Database, type Executor, statement, type Tx } from '../platform/database/index.ts';
 import type {
+  ClientFailuresTable,
   LaunchProfilesTable,
   ProfilePolicyTable,
   StreamProfilesTable,
 } from '../platform/database/tables/profiles.ts';
-import type { ClientFailure } from './offer/eligibility.ts';
+import { type ClientFailure, FAILURE_COUNTS_MS } from './offer/eligibility.ts';
 import { byId, type LaunchProfileRow, type ProfileWithRungs, toRung } from './record.ts';
 
 const POLICY_ROW = 1;
@@ -366,4 +367,40 @@ export async function loadClientFailures(
     else failures.set(row.device_id, [failure]);
   }
   return failures;
+}
+
+/** What a recorded failure is about, in the catalog's spelling. */
+export type DecodeKey = Pick<
+  ClientFailuresTable,
+  'device_id' | 'launch_profile_id' | 'stream_profile_id' | 'codec'
+>;
+
+/** Records that the device cannot decode the rung, and deletes its failures that no longer count. */
+export async function storeClientFailure(db: Executor, key: DecodeKey, nowMs: number): Promise<void> {
+  await db
+    .insertInto('client_failures')
+    .values({ ...key, outcome: 'fail', recorded_at: nowMs })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['device_id', 'launch_profile_id', 'stream_profile_id', 'codec'])
+        .doUpdateSet({ recorded_at: nowMs }),
+    )
+    .execute();
+  await db
+    .deleteFrom('client_failures')
+    .where('device_id', '=', key.device_id)
+    .where('recorded_at', '<', nowMs - FAILURE_COUNTS_MS)
+    .execute();
+}
+
+/** Deletes a failure that was recorded before then. */
+export async function forgetClientFailure(db: Executor, key: DecodeKey, beforeMs: number): Promise<void> {
+  await db
+    .deleteFrom('client_failures')
+    .where('device_id', '=', key.device_id)
+    .where('launch_profile_id', '=', key.launch_profile_id)
+    .where('stream_profile_id', '=', key.stream_profile_id)
+    .where('codec', '=', key.codec)
+    .where('recorded_at', '<', beforeMs)
+    .execute();
 }

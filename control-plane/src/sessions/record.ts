@@ -9,19 +9,17 @@ import type { SessionsTable } from '../platform/database/tables/sessions.ts';
 import type { SessionChange } from '../signaling/index.ts';
 import type { ViewerReport } from '../telemetry/index.ts';
 import { displayRecord, type ObservedDisplay } from './display/display.ts';
-import type { NetworkHealth } from './health/network-health.ts';
+import { type KnownHealth, shownHealth } from './health/shown-health.ts';
 import { UNSUSTAINABLE } from './life/state.ts';
 import { rungsOf } from './stream/stream.ts';
 
 export type SessionRow = Selectable<SessionsTable>;
 
 /** In-memory observations of a running session. */
-export interface Observed {
+export interface Observed extends KnownHealth {
   app_launch_state?: AppLaunchState;
   /** Newest reported size of the picture. */
   display?: ObservedDisplay;
-  /** Verdict on the network path, from the agent's samples. */
-  network?: NetworkHealth;
   /** When the host ends the session without a viewer, epoch ms; null: no idle timer runs; missing: unknown. */
   idle_ends_at?: number | null;
   /** Newest sample of the agent. */
@@ -61,7 +59,7 @@ export function sessionRecord(row: SessionRow, observed: Observed | undefined): 
     },
     codec_decision: row.codec_decision === null ? null : fromJson(row.codec_decision),
     negotiated_codec: row.negotiated_codec,
-    ...healthRecord(row, observed?.network),
+    ...healthRecord(row, observed),
     ...(launchState !== undefined && { app_launch_state: launchState }),
     ...(row.state === 'running' &&
       observed?.idle_ends_at !== undefined && { idle_ends_at: instantOrNull(observed.idle_ends_at) }),
@@ -75,29 +73,20 @@ export function sessionRecord(row: SessionRow, observed: Observed | undefined): 
 /** health_state and health_reason; neither without a verdict or after a stop. */
 function healthRecord(
   { state, failure_code, error_message }: SessionRow,
-  network: NetworkHealth | undefined,
+  observed: Observed | undefined,
 ): Pick<Session, 'health_state' | 'health_reason'> {
   if (state === 'failed')
     return {
       health_state: failure_code === UNSUSTAINABLE ? UNSUSTAINABLE : 'failed',
       ...(error_message !== null && { health_reason: error_message }),
     };
-  return networkRecord(network);
-}
-
-function networkRecord(network: NetworkHealth | undefined): Pick<Session, 'health_state' | 'health_reason'> {
-  if (network === undefined || network.state === null) return {};
-  const { state: health_state, reason } = network;
-  return { health_state, ...(reason !== null && { health_reason: reason }) };
+  return shownHealth(observed ?? {});
 }
 
 /** Record members of a live session that come from observations. */
-export const observedRecord = ({
-  app_launch_state,
-  network,
-}: Observed): NonNullable<SessionChange['observed']> => ({
-  ...networkRecord(network),
-  ...(app_launch_state !== undefined && { app_launch_state }),
+export const observedRecord = (observed: Observed): NonNullable<SessionChange['observed']> => ({
+  ...shownHealth(observed),
+  ...(observed.app_launch_state !== undefined && { app_launch_state: observed.app_launch_state }),
 });
 
 /** Names of the rows that a session refers to; null for deleted rows. */

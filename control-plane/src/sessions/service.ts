@@ -25,6 +25,7 @@ import { type Capture, createCaptures } from './captures/captures.ts';
 import { createConsoleSessions } from './console.ts';
 import { asksForPicture, type DisplayChange, judgeDisplayChange, pictureAfter } from './display/display.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
+import { createViewerWatch } from './health/viewer-watch.ts';
 import { createLauncher } from './launch/launch.ts';
 import { findLaunchUser } from './launch/launch-store.ts';
 import { refusalError } from './launch/refusal.ts';
@@ -90,7 +91,7 @@ export interface Sessions extends SessionDirectory {
   /** Signaling token for the owner only. @throws ApiError 403, 404, 409 */
   mintToken(caller: Caller, id: string): Promise<SignalingToken>;
   /** Shows what a viewer reported in the record of a session that has not ended. Never rejects. */
-  viewerReported(session: SessionRow, report: ViewerReport): Promise<void>;
+  viewerReported(caller: Caller, session: SessionRow, report: ViewerReport): Promise<void>;
   /** The row without a check of rights; undefined when it was deleted. */
   find(id: string): Promise<SessionRow | undefined>;
 }
@@ -110,6 +111,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   const live = new LiveSessions();
   const transitions = createTransitions(platform, live, (rows, work) => links.write(rows, work));
   const driver = createDriver(platform, { agents, links, live, transitions, bootAtMs });
+  const watchViewer = createViewerWatch(platform, live);
   const launcher = createLauncher(platform, { settings, tokens });
   const streams = createEventStreams(platform);
   const displayChanges = createTally();
@@ -271,10 +273,14 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
       }
     },
 
-    async viewerReported({ id, state, negotiated_codec }, { sample, codecs }) {
+    async viewerReported(caller, row, { sample, codecs, seconds }) {
+      const { id, state, negotiated_codec } = row;
       const session = live.get(id);
       if (session !== undefined && sample !== null)
         session.observed = { ...session.observed, viewer: sample };
+      await watchViewer(caller, row, seconds).catch((error: unknown) =>
+        logger.error({ session_id: id, err: error }, 'session.decode_history_failed'),
+      );
       const codec = firstCodec(codecs);
       if (codec === null || codec === negotiated_codec || isTerminal(state)) return;
       try {

@@ -16,7 +16,7 @@ export function registerViewerReportRoutes(
 
   server.handle('sessions.stats', async ({ caller, params, body }) => {
     const session = await admitStats(caller, params.id);
-    await sessions.viewerReported(session, ingest.stats(session, body));
+    await sessions.viewerReported(caller, session, ingest.stats(session, body));
     return { status: 202 };
   });
 

@@ -1,3 +1,4 @@
+export type { ViewerSecond } from './ingest/client-samples.ts';
 export type { ViewerReport } from './ingest/ingest.ts';
 export type { ReliableEvent } from './reliable-event.ts';
 export { registerTelemetryRoutes } from './routes.ts';

@@ -128,7 +128,7 @@ export const session = z
       .enum(HEALTH_STATES)
       .optional()
       .describe(
-        'How the stream fares. `network_degrading`, `abr_at_floor` and `unsustainable`: it has been at its lowest rate for 30, 90 and 180 s; the last of these ends the session. Left out while nothing is known, and once it was stopped.',
+        'How the stream fares. `network_degrading`, `abr_at_floor` and `unsustainable`: it has been at its lowest rate for 30, 90 and 180 s; the last of these ends the session. `client_decode_degrading` and `client_presentation_degrading`: the device of its viewer has decoded too slowly or shown frames unevenly for 20 s, while the network is not the limit. Left out while nothing is known, and once it was stopped.',
       ),
     health_reason: z
       .string()

@@ -106,6 +106,7 @@ export const LOG_EVENTS = [
   'session.capture_refused',
   'session.codec_failed',
   'session.contended',
+  'session.decode_history_failed',
   'session.display_failed',
   'session.display_name_taken',
   'session.drain_failed',

@@ -141,6 +141,10 @@ export const CLIENT_HEALTH = [
 ] as const;
 export type ClientHealth = (typeof CLIENT_HEALTH)[number];
 
+export function isClientHealth(value: string): value is ClientHealth {
+  return (CLIENT_HEALTH as readonly string[]).includes(value);
+}
+
 /** Health of a session as the API shows it. */
 export const HEALTH_STATES = [
   'healthy',

@@ -154,6 +154,12 @@ export async function isSignedInDevice(db: Executor, email: string, deviceKey: s
   return row !== undefined;
 }
 
+/** The key of a device; null: it was deleted. */
+export async function findDeviceKey(db: Executor, id: string): Promise<string | null> {
+  const row = await db.selectFrom('devices').select('device_key').where('id', '=', id).executeTakeFirst();
+  return row?.device_key ?? null;
+}
+
 const devicesOf = (db: Executor, userId: string) =>
   db
     .selectFrom('devices')

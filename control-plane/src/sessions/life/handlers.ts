@@ -196,7 +196,8 @@ export function createHandlers(
       logger.debug({ host_id: hostId, session_id: event.session_id, type: event.event }, 'session.trace');
       if (event.event === 'webrtc.state_changed') {
         const session = live.get(event.session_id);
-        if (session?.hostId === hostId) live.viewerChanged(session, event.payload, clock.monotonicMs());
+        if (session?.hostId === hostId && live.viewerChanged(session, event.payload, clock.monotonicMs()))
+          bus.publish(sessionSubjects.changed, session.id, { observed: observedRecord(session.observed) });
       }
       // Those of the reliable lane are stored before they are confirmed.
       if (event.seq === undefined)

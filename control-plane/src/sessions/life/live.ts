@@ -8,8 +8,17 @@ import type { AppLaunchState, JsonObject } from '@footlight/protocol';
 import { isTerminal } from '@footlight/protocol';
 import type { SessionMetrics } from '@footlight/protocol/agent';
 import type { AgentMetrics } from '@footlight/protocol/telemetry';
+import type { ViewerSecond } from '../../telemetry/index.ts';
 import { displayOf } from '../display/display.ts';
+import {
+  countSecond,
+  type DecodeCount,
+  type DecodeOutcome,
+  NOTHING_COUNTED,
+} from '../health/decode-history.ts';
 import { judgeSample, NOTHING_KNOWN, type RateSample } from '../health/network-health.ts';
+import { overridesViewer, shownHealth } from '../health/shown-health.ts';
+import { judgeSecond, MAX_VIEWER_GAP_MS, UNWATCHED, withoutViewer } from '../health/viewer-health.ts';
 import type { Observed, SessionRow } from '../record.ts';
 import { isStarting, type SessionTimes } from '../sweeps/timeouts.ts';
 
@@ -24,7 +33,19 @@ export interface LiveSession extends SessionTimes {
   rates: { launchKbps: number; floorKbps: number | null } | null;
   /** The viewer's peer connection; null: not connected. */
   viewer: Viewer | null;
+  decode: DecodeRecord;
   observed: Observed;
+}
+
+/** What the session's own device proved, since this process started. */
+interface DecodeRecord {
+  count: DecodeCount;
+  /** What was stored of it; null: nothing. */
+  stored: DecodeOutcome | null;
+  /** Last report of a viewer's second, monotonic ms; null: none. */
+  heardAtMs: number | null;
+  /** Key of the device with this id; null: not read yet. */
+  device: { id: string; key: string | null } | null;
 }
 
 interface Viewer {
@@ -96,6 +117,7 @@ export class LiveSessions {
       startWatch: null,
       rates: ratesOf(row),
       viewer: null,
+      decode: known?.decode ?? { count: NOTHING_COUNTED, stored: null, heardAtMs: null, device: null },
       observed: known?.observed ?? {},
     };
     this.#remove(row.id);
@@ -121,29 +143,64 @@ export class LiveSessions {
       rateSample(session, sample.metrics),
       monotonicMs,
     );
+    const { viewing } = before;
     session.observed = {
       display: displayOf(sample.metrics),
       metrics: { ts: sample.ts, metrics: sample.metrics },
       network,
+      ...(viewing !== undefined && {
+        viewing: isSilent(session, monotonicMs) ? withoutViewer(viewing) : viewing,
+      }),
       ...(sample.idle_ends_in_s !== undefined && { idle_ends_at: idleEndsAt(sample.idle_ends_in_s, nowMs) }),
       ...(launchState !== undefined && { app_launch_state: launchState }),
       ...(before.viewer !== undefined && { viewer: before.viewer }),
     };
-    return (
-      launchState !== before.app_launch_state || network.state !== (before.network ?? NOTHING_KNOWN).state
-    );
+    return launchState !== before.app_launch_state || !showsAs(before, session.observed);
+  }
+
+  /**
+   * Adds seconds of the session's viewer.
+   * @param seconds of one post, the oldest first
+   * @param isOwn whether the session's own device measured a second
+   * @returns whether a value changed that followers of the session are shown
+   */
+  viewed(
+    session: LiveSession,
+    seconds: readonly ViewerSecond[],
+    isOwn: (second: ViewerSecond) => boolean,
+    monotonicMs: number,
+  ): boolean {
+    const before = session.observed;
+    let viewing = before.viewing ?? UNWATCHED;
+    session.decode.heardAtMs = monotonicMs;
+    for (const second of seconds) {
+      const judged = judgeSecond(viewing, second);
+      viewing = judged.health;
+      if (isOwn(second))
+        session.decode.count = countSecond(session.decode.count, second, judged, overridesViewer(before));
+    }
+    session.observed = { ...before, viewing };
+    return !showsAs(before, session.observed);
   }
 
   /** A registration says whether a viewer is connected, but not since when; the time starts now. */
   viewerHeld(session: LiveSession, isConnected: boolean, monotonicMs: number): void {
     session.viewer = isConnected ? { pc: session.viewer?.pc ?? null, sinceMs: monotonicMs } : null;
+    if (!isConnected) this.#viewerGone(session);
   }
 
   /**
    * Applies a state change of a peer connection. The connection that came up last counts as the viewer's.
    * @param payload of the agent's event webrtc.state_changed
+   * @returns whether a value changed that followers of the session are shown
    */
-  viewerChanged(session: LiveSession, payload: JsonObject, monotonicMs: number): void {
+  viewerChanged(session: LiveSession, payload: JsonObject, monotonicMs: number): boolean {
+    const before = session.observed;
+    this.#applyConnection(session, payload, monotonicMs);
+    return !showsAs(before, session.observed);
+  }
+
+  #applyConnection(session: LiveSession, payload: JsonObject, monotonicMs: number): void {
     const { kind, to, pc } = payload;
     if (kind !== 'connection' || typeof to !== 'string') return;
     const pcName = typeof pc === 'string' && pc.length <= MAX_PC_CHARS ? pc : null;
@@ -155,8 +212,16 @@ export class LiveSessions {
         session.observed = { ...session.observed, idle_ends_at: null };
     }
     // The late close of an older connection does not remove a newer one.
-    else if (viewer !== null && (viewer.pc === null || pcName === null || viewer.pc === pcName))
+    else if (viewer !== null && (viewer.pc === null || pcName === null || viewer.pc === pcName)) {
       session.viewer = null;
+      this.#viewerGone(session);
+    }
+  }
+
+  /** The next viewer has another page, and perhaps another device. */
+  #viewerGone(session: LiveSession): void {
+    const { viewing } = session.observed;
+    if (viewing !== undefined) session.observed = { ...session.observed, viewing: withoutViewer(viewing) };
   }
 
   #endStartWatch(session: LiveSession): void {
@@ -175,6 +240,14 @@ export class LiveSessions {
     if (ids?.size === 0) this.#byHost.delete(known.hostId);
   }
 }
+
+/** Whether two observations are shown with the same health. */
+const showsAs = (a: Observed, b: Observed): boolean =>
+  shownHealth(a).health_state === shownHealth(b).health_state;
+
+/** Whether a visible viewer has reported nothing for longer than a gap. A hidden page may be silent. */
+const isSilent = ({ decode: { heardAtMs }, observed }: LiveSession, monotonicMs: number): boolean =>
+  heardAtMs !== null && observed.viewing?.isHidden !== true && monotonicMs - heardAtMs > MAX_VIEWER_GAP_MS;
 
 /** Epoch ms; null: the host runs no idle timer. */
 function idleEndsAt(inSeconds: number | null, nowMs: number): number | null {

@@ -1,7 +1,7 @@
 import { CLIENT_METRIC_KEYS } from '@footlight/protocol/telemetry';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { allowedMetrics, codecsNewestFirst, sortByTime } from './client-samples.ts';
+import { allowedMetrics, codecsNewestFirst, sortByTime, viewerSeconds } from './client-samples.ts';
 
 describe('the figures of a viewer', () => {
   test.each<[string, string, object | null]>([
@@ -52,4 +52,31 @@ test('the codec of the newest sample comes first, whatever their order', () => {
     { ts_unix_ms: 1, codec_mime_type: 'video/H265' },
   ];
   expect(codecsNewestFirst(samples)).toEqual(['video/AV1', 'video/H264', 'video/H265']);
+});
+
+describe('the seconds of a viewer', () => {
+  test('have a known health, and come the oldest first', () => {
+    const samples = [
+      { ts_unix_ms: 3, metrics: {}, client_health: 'smooth', device_key: 'laptop' },
+      { ts_unix_ms: 1, metrics: {}, client_health: 'decode_degrading', client_health_reason: 'slow' },
+      { ts_unix_ms: 2, metrics: {}, client_health: 'constructor' },
+      { ts_unix_ms: 4, metrics: {} },
+    ];
+    expect(viewerSeconds(samples)).toEqual([
+      { tsMs: 1, health: 'decode_degrading', reason: 'slow', deviceKey: null },
+      { tsMs: 3, health: 'smooth', reason: null, deviceKey: 'laptop' },
+    ]);
+  });
+
+  test.each([
+    ['', null],
+    [' \n\t ', null],
+    ['\u0000\u0007\u202e', null],
+    [' two\n lines\u0000 ', 'two lines'],
+    ['x'.repeat(32_000), 'x'.repeat(120)],
+    ['é'.repeat(100), 'é'.repeat(60)],
+  ])('the reason %j is shown as %j', (client_health_reason, reason) => {
+    const sample = { ts_unix_ms: 1, metrics: {}, client_health: 'smooth', client_health_reason };
+    expect(viewerSeconds([sample])[0]?.reason).toBe(reason);
+  });
 });

@@ -1,11 +1,30 @@
 /** What of a viewer's post is stored. Pure. Source: docs/sessions.md, "Telemetry". */
-import type { JsonObject } from '@footlight/protocol';
+import { cutUtf8, type JsonObject, stripControls } from '@footlight/protocol';
 import type { ClientSample } from '@footlight/protocol/rest';
-import { CLIENT_METRIC_KEYS, type ClientMetrics } from '@footlight/protocol/telemetry';
+import {
+  CLIENT_METRIC_KEYS,
+  type ClientHealth,
+  type ClientMetrics,
+  isClientHealth,
+} from '@footlight/protocol/telemetry';
 import { judgeTime, type RejectedTime } from './timestamps.ts';
 
 /** Larger figures are no measurement, and sums of them would not be numbers. */
 const MAX_FIGURE = Number.MAX_SAFE_INTEGER;
+
+/** Longest reason that is shown, bytes; players say it in a few words. */
+const MAX_REASON_BYTES = 120;
+
+/** How a viewer says that it coped in one second, which ends at its time. */
+export interface ViewerSecond {
+  /** Milliseconds of the viewer's clock. */
+  tsMs: number;
+  health: ClientHealth;
+  /** One line in the viewer's words; null: none. */
+  reason: string | null;
+  /** Device that claims to have measured; null: none is named. */
+  deviceKey: string | null;
+}
 
 /** Items whose time is taken, and the others with the guess at their times. */
 export interface Sorted<Item> {
@@ -52,4 +71,28 @@ export function codecsNewestFirst(
     )
     .sort((a, b) => b.ts_unix_ms - a.ts_unix_ms)
     .map(({ codec_mime_type }) => codec_mime_type);
+}
+
+/** The seconds of the samples that name a known health, the oldest first. */
+export function viewerSeconds(samples: readonly ClientSample[]): ViewerSecond[] {
+  return samples
+    .flatMap(({ ts_unix_ms, client_health, client_health_reason, device_key }) =>
+      client_health === undefined || !isClientHealth(client_health)
+        ? []
+        : [
+            {
+              tsMs: ts_unix_ms,
+              health: client_health,
+              reason: lineOf(client_health_reason ?? ''),
+              deviceKey: device_key ?? null,
+            },
+          ],
+    )
+    .sort((a, b) => a.tsMs - b.tsMs);
+}
+
+function lineOf(text: string): string | null {
+  // Cut first: a post may have 32 KiB of it.
+  const line = stripControls(cutUtf8(text, MAX_REASON_BYTES)).replace(/\s+/g, ' ').trim();
+  return line === '' ? null : line;
 }

@@ -6,7 +6,13 @@ import { flag, toJson } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { isCapture } from '../reliable-event.ts';
 import type { TelemetryBuffer } from './buffer.ts';
-import { allowedMetrics, codecsNewestFirst, sortByTime } from './client-samples.ts';
+import {
+  allowedMetrics,
+  codecsNewestFirst,
+  sortByTime,
+  type ViewerSecond,
+  viewerSeconds,
+} from './client-samples.ts';
 import type { RejectedTime } from './timestamps.ts';
 
 /**
@@ -33,6 +39,8 @@ export interface ViewerReport {
   sample: { source: 'browser' | 'native'; ts_unix_ms: number; metrics: ClientMetrics } | null;
   /** MIME types of the codecs that it decodes, the newest first. */
   codecs: readonly string[];
+  /** How it coped, the oldest second first. */
+  seconds: readonly ViewerSecond[];
 }
 
 /** Takes reports into the buffer. */
@@ -111,7 +119,7 @@ export function createIngest({ clock, random }: Platform, buffer: TelemetryBuffe
           received_at: nowMs,
         });
       }
-      return { sample: newest, codecs: codecsNewestFirst(taken) };
+      return { sample: newest, codecs: codecsNewestFirst(taken), seconds: viewerSeconds(taken) };
     },
 
     events(session, { events }) {
