@@ -76,13 +76,14 @@ export class InputSender {
       this.#onPress(this.#inputSeq, nowMs);
   }
 
-  /** Sends lossy messages at once: pad states and pings. */
-  sendMotion(message: Outgoing): void {
+  /** Sends lossy messages at once: pad states and pings. @returns false without an open channel, or when it is full */
+  sendMotion(message: Outgoing): boolean {
     const channel = this.#motion;
-    if (channel?.readyState !== 'open' || channel.bufferedAmount > MOTION_BUFFER_BYTES) return;
+    if (channel?.readyState !== 'open' || channel.bufferedAmount > MOTION_BUFFER_BYTES) return false;
     this.#motionSeq = (this.#motionSeq + 1) >>> 0;
     const t = Math.floor(this.#environment.monotonicMs()) >>> 0;
     channel.send(encodeInput({ ...message, seq: this.#motionSeq, t } as ViewerMessage));
+    return true;
   }
 
   /** Absolute pointer position, 0–65535. */

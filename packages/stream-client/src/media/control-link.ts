@@ -79,10 +79,13 @@ export class ControlLink {
     this.attach(null);
   }
 
+  /** @param fast pings of the burst that are left (count) */
   #pingAfter(fast: number, ms: number): void {
     this.#ping = this.#environment.setTimeout(() => {
-      this.#sender.sendMotion({ kind: 'ping', client_ms: this.#environment.nowUnixMs() });
-      if (fast > 1) this.#pingAfter(fast - 1, PING_BURST_INTERVAL_MS);
+      const sent = this.#sender.sendMotion({ kind: 'ping', client_ms: this.#environment.nowUnixMs() });
+      // The channel opens after the connection: a ping that was not sent is none of the burst.
+      const left = sent ? fast - 1 : fast;
+      if (left > 0) this.#pingAfter(left, PING_BURST_INTERVAL_MS);
       else this.#pingAfter(0, PING_INTERVAL_MS);
     }, ms);
   }

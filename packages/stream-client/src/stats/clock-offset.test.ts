@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ClockOffset } from './clock-offset.ts';
 
@@ -7,45 +8,92 @@ describe('the clock offset', () => {
     answer: { client_ms: sentMs, receive_ms: sentMs + ahead + there, send_ms: sentMs + ahead + there + 1 },
     receivedMs: sentMs + there + 1 + back,
   });
+  /** Adds a pong that was sent at `atMs`. */
+  const add = (clock: ClockOffset, atMs: number, ahead: number, there: number, back = there) => {
+    const { answer, receivedMs } = pong(atMs, ahead, there, back);
+    return clock.add(answer, receivedMs, atMs);
+  };
 
-  test('the smallest round trip of eight decides', () => {
+  test('the smallest round trip of eight decides, and before them nothing is measured', () => {
     const clock = new ClockOffset();
     const told = [];
     for (const [index, way] of [20, 9, 4, 12, 30, 8, 15, 10].entries()) {
-      const { answer, receivedMs } = pong(index * 200, 500, way, way);
-      told.push(clock.add(answer, receivedMs, index * 200));
+      expect(clock.record).toBeNull();
+      told.push(add(clock, index * 200, 500, way));
     }
     expect(told.slice(0, 7)).toEqual(Array(7).fill(null));
     expect(told[7]).toEqual({ client_offset_ms: 500, uncertainty_ms: 4 });
+    expect(clock.record).toEqual(told[7]);
   });
 
-  test('an uneven way is wrong by at most the uncertainty', () => {
-    const clock = new ClockOffset();
-    const { answer, receivedMs } = pong(0, 1000, 10, 2);
-    clock.add(answer, receivedMs, 0);
-    const record = clock.record;
-    expect(Math.abs((record?.client_offset_ms ?? 0) - 1000)).toBeLessThanOrEqual(record?.uncertainty_ms ?? 0);
+  test('for any ways there and back, the error is at most the uncertainty, half of the smallest round trip', () => {
+    const way = fc.double({ min: 0, max: 2_000, noNaN: true });
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(way, way), { minLength: 8, maxLength: 200 }),
+        fc.double({ min: -1e9, max: 1e9, noNaN: true }),
+        (ways, ahead) => {
+          const clock = new ClockOffset();
+          for (const [index, [there, back]] of ways.entries()) add(clock, index * 1_000, ahead, there, back);
+          const record = clock.record;
+          const smallest = Math.min(...ways.slice(-64).map(([there, back]) => there + back));
+          expect(record?.uncertainty_ms).toBeCloseTo(smallest / 2, 3);
+          expect(Math.abs((record?.client_offset_ms ?? Number.NaN) - ahead)).toBeLessThanOrEqual(
+            smallest / 2 + 1e-3,
+          );
+        },
+      ),
+    );
   });
 
-  test('impossible round trips are left out', () => {
+  test.each([
+    ['below zero', 50, false],
+    ['of zero', 100, true],
+    ['of five seconds', 5_100, true],
+    ['above five seconds', 5_100.5, false],
+  ])('a round trip %s', (_name, receivedMs, counts) => {
     const clock = new ClockOffset();
-    expect(clock.add({ client_ms: 100, receive_ms: 0, send_ms: 0 }, 50, 0)).toBeNull();
-    expect(clock.add({ client_ms: 0, receive_ms: 0, send_ms: 0 }, 5_001, 0)).toBeNull();
-    expect(clock.record).toBeNull();
+    for (let index = 0; index < 8; index += 1)
+      clock.add({ client_ms: 100, receive_ms: 0, send_ms: 0 }, receivedMs, 0);
+    expect(clock.record !== null).toBe(counts);
   });
 
-  test('the offset is told again after a minute, or when it moved by 10 ms', () => {
+  test('a result counts among the last 64 only', () => {
     const clock = new ClockOffset();
-    const add = (atMs: number, ahead: number, way: number) => {
-      const { answer, receivedMs } = pong(atMs, ahead, way, way);
-      return clock.add(answer, receivedMs, atMs);
-    };
-    for (let index = 0; index < 8; index += 1) add(index, 500, 5);
-    expect(add(1_000, 500, 5)).toBeNull();
-    expect(add(2_000, 510, 1)).toMatchObject({ client_offset_ms: 510 });
-    expect(add(3_000, 510, 1)).toBeNull();
-    expect(add(62_500, 510, 1)).not.toBeNull();
+    add(clock, 0, 700, 1);
+    for (let index = 1; index <= 63; index += 1) add(clock, index * 1_000, 500, 20);
+    expect(clock.record).toEqual({ client_offset_ms: 700, uncertainty_ms: 1 });
+    add(clock, 64_000, 500, 20);
+    expect(clock.record).toEqual({ client_offset_ms: 500, uncertainty_ms: 20 });
+  });
+
+  test('it is told again after a minute', () => {
+    const clock = new ClockOffset();
+    for (let index = 0; index < 8; index += 1) add(clock, index, 500, 5);
+    expect(add(clock, 60_006, 500, 5)).toBeNull();
+    expect(add(clock, 60_007, 500, 5)).not.toBeNull();
+    expect(add(clock, 60_008, 500, 5)).toBeNull();
+  });
+
+  test.each([
+    [5, 502, 4, null, 'less than the uncertainty'],
+    [5, 504.5, 4, { client_offset_ms: 504.5, uncertainty_ms: 4 }, 'more than the uncertainty'],
+    [1, 502, 0.5, null, 'two milliseconds, however certain'],
+    [1, 502.5, 0.5, { client_offset_ms: 502.5, uncertainty_ms: 0.5 }, 'more than two milliseconds'],
+  ])('or when it moved: first way %s, then %s with a way of %s: %j, %s', (first, ahead, way, told, _why) => {
+    const clock = new ClockOffset();
+    for (let index = 0; index < 8; index += 1) add(clock, index, 500, first);
+    expect(add(clock, 1_000, ahead, way)).toEqual(told);
+    expect(add(clock, 2_000, ahead, way)).toBeNull();
+  });
+
+  test('a new connection starts over', () => {
+    const clock = new ClockOffset();
+    for (let index = 0; index < 8; index += 1) add(clock, index, 500, 5);
     clock.reset();
     expect(clock.record).toBeNull();
+    const told = Array.from({ length: 8 }, (_, index) => add(clock, 10_000 + index, 500, 5));
+    expect(told.slice(0, 7)).toEqual(Array(7).fill(null));
+    expect(told[7]).not.toBeNull();
   });
 });

@@ -42,14 +42,14 @@ export class ClockOffset {
     this.#samples.push({ offset: (receive_ms - client_ms + (send_ms - receivedUnixMs)) / 2, rtt });
     if (this.#samples.length > KEPT_RESULTS) this.#samples.shift();
     const record = this.record;
-    if (record === null || this.#samples.length < FIRST_AFTER || !this.#isWorthReporting(record, nowMs))
-      return null;
+    if (record === null || !this.#isWorthReporting(record, nowMs)) return null;
     this.#reported = { record, atMs: nowMs };
     return record;
   }
 
-  /** The best of the last 64: the smallest round trip bounds the error best. null: none. */
+  /** The best of the last 64: the smallest round trip bounds the error best. null: fewer than eight, so not measured. */
   get record(): ClockRecord | null {
+    if (this.#samples.length < FIRST_AFTER) return null;
     let best: { offset: number; rtt: number } | null = null;
     for (const sample of this.#samples) if (best === null || sample.rtt < best.rtt) best = sample;
     return best === null ? null : { client_offset_ms: best.offset, uncertainty_ms: best.rtt / 2 };

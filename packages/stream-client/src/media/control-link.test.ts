@@ -1,0 +1,76 @@
+import { decodeInput } from '@footlight/protocol/input';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { browserEnvironment } from '../environment.ts';
+import { InputSender } from '../input/sender.ts';
+import { ControlLink } from './control-link.ts';
+import type { Peer } from './peer.ts';
+
+let sender: InputSender;
+let link: ControlLink;
+/** Times of the pings that were sent, ms after the connection. */
+let pings: number[];
+
+interface FakeChannel {
+  readyState: string;
+  bufferedAmount: number;
+  send(data: Uint8Array): void;
+}
+
+/** A connection that comes up now. */
+function connect(readyState: string): { peer: Peer; motion: FakeChannel } {
+  const startMs = performance.now();
+  const motion: FakeChannel = {
+    readyState,
+    bufferedAmount: 0,
+    send: (data) => {
+      const decoded = decodeInput(data, 'motion', 'agent');
+      if (decoded.kind === 'message' && decoded.message.kind === 'ping')
+        pings.push(performance.now() - startMs);
+    },
+  };
+  const channels = { motion, input: motion, control: motion };
+  sender.attach(channels as unknown as Peer['channels']);
+  const peer = { channels } as unknown as Peer;
+  link.attach(peer);
+  return { peer, motion };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  pings = [];
+  const environment = browserEnvironment();
+  sender = new InputSender(environment, () => undefined);
+  link = new ControlLink(environment, sender);
+});
+afterEach(() => vi.useRealTimers());
+
+const BURST = [200, 400, 600, 800, 1_000, 1_200, 1_400, 1_600];
+
+describe('pings', () => {
+  test('are eight, 200 ms apart, then one a second', () => {
+    connect('open');
+    vi.advanceTimersByTime(4_000);
+    expect(pings).toEqual([...BURST, 2_600, 3_600]);
+  });
+
+  test('are eight also when the channel opens after the connection', () => {
+    const { motion } = connect('connecting');
+    vi.advanceTimersByTime(500);
+    motion.readyState = 'open';
+    vi.advanceTimersByTime(3_000);
+    expect(pings).toEqual([...BURST.map((ms) => ms + 400), 3_000]);
+  });
+
+  test('start over with another connection, and end without one', () => {
+    connect('open');
+    vi.advanceTimersByTime(5_000);
+    pings = [];
+    connect('open');
+    vi.advanceTimersByTime(1_600);
+    expect(pings).toEqual(BURST);
+    link.attach(null);
+    vi.advanceTimersByTime(5_000);
+    expect(pings).toHaveLength(8);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
