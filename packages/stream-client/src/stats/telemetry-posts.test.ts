@@ -1,4 +1,5 @@
 // @vitest-environment happy-dom
+import { CLIENT_METRIC_KEYS } from '@footlight/protocol/telemetry';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { StreamEventName, StreamListener, StreamStats, TelemetryPost } from '../types.ts';
 import { MAX_KEPT, MAX_POSTED, POST_PERIOD_MS, TelemetryPosts } from './telemetry-posts.ts';
@@ -129,7 +130,7 @@ describe('what a player measured', () => {
     expect(sampled()).toEqual([[1], [2]]);
   });
 
-  test('is bounded: the newest two minutes are kept, and a post has 30 samples at most', async () => {
+  test('is bounded: the newest two minutes are kept, and a post has 25 samples at most', async () => {
     says('stats', second(0));
     tick();
     for (let index = 1; index <= 300; index += 1) says('stats', second(index));
@@ -138,6 +139,20 @@ describe('what a player measured', () => {
     const [, next = []] = sampled();
     expect(next).toHaveLength(MAX_POSTED);
     expect(next[0]).toBe(300 - MAX_KEPT + 1);
+  });
+
+  test('fits the 32 KiB that the service takes, with every figure and after an outage', async () => {
+    const metrics = Object.fromEntries(CLIENT_METRIC_KEYS.map((key) => [key, 1_234_567.891]));
+    const full: StreamStats = {
+      ...second(1_795_168_860_000),
+      metrics,
+      client_health: 'backgrounded_or_hidden',
+      client_health_reason: 'decoding takes 1234.5 ms a frame',
+      codec_mime_type: 'video/H264',
+    };
+    for (let index = 0; index < MAX_KEPT; index += 1) says('stats', full);
+    tick();
+    expect(JSON.stringify(posts[0]?.post.body).length).toBeLessThan(32 * 1024);
   });
 
   test('is posted when the page goes away, also beside a post under way', async () => {

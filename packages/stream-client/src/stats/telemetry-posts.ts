@@ -13,8 +13,8 @@ import type {
 
 /** Half of what the service takes of one operation in that time (one post in 2 s), and late enough for no launch to wait. */
 export const POST_PERIOD_MS = 5_000;
-/** The service takes 64 items and 32 KiB a post; a sample with every figure has 1 KB. */
-export const MAX_POSTED = 30;
+/** The service takes 64 items and 32 KiB a post; a sample with every figure has up to 1.2 KB. */
+export const MAX_POSTED = 25;
 /** Two minutes of samples without an answer; the oldest go first. */
 export const MAX_KEPT = 120;
 
