@@ -119,7 +119,7 @@ export class BrowserStreamClient implements StreamClient {
       onPlayoutChange: (from_ms, to_ms) => this.#trace('playout.changed', { from_ms, to_ms }),
     });
     this.#cleanup.listen(document, 'visibilitychange', () => {
-      this.#meter.forgetInterval();
+      this.#meter.interrupt();
       if (this.#driver.model.active) this.#trace('client.visibility_changed', { hidden: document.hidden });
     });
     if (options.sendTelemetry !== undefined) {

@@ -1,21 +1,25 @@
 import { isNewerSeq } from '@footlight/protocol/input';
 import { median } from './numbers.ts';
 
-/** Half a second of fast clicks and frames of a fast display, with room; older ones are given up. */
+/** Half a second of fast clicks, with room; older ones are given up. */
 const MAX_PENDING = 64;
-const MAX_FRAMES = 128;
+/** Two seconds at 240 fps: the host repeats a lost timing message after a quarter of a second. */
+const MAX_FRAMES = 512;
 
 /**
  * Time from a press to the frame with its effect, ms on this page's clock. Pure except for its own state.
  *
  * A press is sent → named (the host's frame timing has the RTP timestamp of the first frame that contains it) → shown (the
- * callback of that frame, or of the next one, gives the display time). Holds nothing to free; reset() with a connection.
+ * callback of that frame, or of the next one, gives the display time). A press that no timing message names, or whose
+ * frame left the record before the message came, is not counted. Holds nothing to free; reset() with a connection, and
+ * when the page is hidden, which shows no frames.
  */
 export class ClickToPhoton {
   /** seq → monotonic ms when it was sent */
   #sent = new Map<number, number>();
   /** presses whose frame is known but not shown yet */
   #named: { sentMs: number; rtp: number }[] = [];
+  /** oldest first, at most MAX_FRAMES */
   #shown: { rtp: number; displayMs: number }[] = [];
   #results: number[] = [];
 
@@ -33,6 +37,9 @@ export class ClickToPhoton {
     const sentMs = this.#sent.get(seq);
     if (sentMs === undefined) return;
     this.#sent.delete(seq);
+    const [oldest] = this.#shown;
+    // That frame, or one before the oldest, may have been shown and forgotten.
+    if (this.#shown.length === MAX_FRAMES && oldest && isNewerSeq(oldest.rtp, rtp)) return;
     const shown = this.#shown.find((frame) => !isNewerSeq(rtp, frame.rtp));
     if (shown !== undefined) this.#finish(sentMs, shown.displayMs);
     else if (this.#named.length < MAX_PENDING) this.#named.push({ sentMs, rtp });
@@ -42,6 +49,7 @@ export class ClickToPhoton {
   frame(rtp: number, displayMs: number): void {
     this.#shown.push({ rtp, displayMs });
     if (this.#shown.length > MAX_FRAMES) this.#shown.shift();
+    if (this.#named.length === 0) return;
     this.#named = this.#named.filter((press) => {
       if (isNewerSeq(press.rtp, rtp)) return true;
       this.#finish(press.sentMs, displayMs);
@@ -57,7 +65,7 @@ export class ClickToPhoton {
     return middle === null ? null : { click_to_photon_ms: middle, click_to_photon_n: n };
   }
 
-  /** Another connection restarts the frame numbers. */
+  /** Gives up what is pending; completed presses stay for the next take(). */
   reset(): void {
     this.#sent.clear();
     this.#named = [];

@@ -62,29 +62,30 @@ export class Meter {
     this.#before = null;
     this.#encodeMs = null;
     this.#stuck.reset();
-    this.clicks.reset();
-    this.forgetInterval();
+    this.#presentation.reset();
+    this.interrupt();
   }
 
-  /** The page was hidden, so the time to the next frame does not count. */
-  forgetInterval(): void {
+  /** The page is hidden or shown again: no time across it counts, neither between frames nor from a press to its frame. */
+  interrupt(): void {
     this.#presentation.forget();
     this.#freezes.reset();
+    this.clicks.reset();
   }
 
   frame(frame: ShownFrame): void {
-    if (frame.rtpTimestamp !== null) this.clicks.frame(frame.rtpTimestamp, frame.displayMs);
     if (document.hidden) {
-      this.forgetInterval();
+      this.interrupt();
       return;
     }
+    if (frame.rtpTimestamp !== null) this.clicks.frame(frame.rtpTimestamp, frame.displayMs);
     const interval = this.#presentation.add(frame);
     if (interval !== null && this.#freezes.add(interval)) this.#hooks.onFreeze(interval);
   }
 
-  /** The host's encode time of a frame. */
+  /** The host's encode time of a frame; 0: the host did not see it. */
   encoded(ms: number): void {
-    this.#encodeMs = ms;
+    if (ms > 0) this.#encodeMs = ms;
   }
 
   dispose(): void {
@@ -105,7 +106,9 @@ export class Meter {
       );
       const before = this.#before;
       this.#before = now;
-      if (before !== null) this.#report(measured, now, compare(before, now));
+      // Taken in each second, so that the first report has no more than one.
+      const shown = { ...this.#presentation.take(), ...this.clicks.take() };
+      if (before !== null) this.#report(measured, now, compare(before, now), shown);
     } catch {
       // A connection that closes during the query gives no result.
     } finally {
@@ -113,20 +116,20 @@ export class Meter {
     }
   }
 
-  #report(measured: Measured, now: RawSample, second: Comparison): void {
+  #report(measured: Measured, now: RawSample, second: Comparison, shown: ClientMetrics): void {
     const { hidden } = document;
     if ((second.decoded ?? 0) > 0) this.#hooks.onDecoded();
     if (this.#stuck.add(second, now.atMs, hidden)) this.#hooks.onStuck();
-    const metrics: ClientMetrics = {
+    const all: ClientMetrics = {
       ...second.metrics,
-      ...this.#presentation.take(),
-      ...this.clicks.take(),
+      ...shown,
       is_hidden: hidden,
       abs_capture_time_negotiated: measured.captureTimeNegotiated,
     };
-    if (this.#refresh.hz !== null) metrics.display_refresh_hz = this.#refresh.hz;
-    if (this.#encodeMs !== null) metrics.encode_ms = this.#encodeMs;
-    derive(metrics);
+    if (this.#refresh.hz !== null) all.display_refresh_hz = this.#refresh.hz;
+    if (this.#encodeMs !== null) all.encode_ms = this.#encodeMs;
+    this.#encodeMs = null;
+    const metrics = rounded(derive(all));
     this.#watchPlayout(metrics.playout_target_ms);
     const facts: SecondFacts = {
       targetFps: this.#hooks.targetFps(),
@@ -160,10 +163,20 @@ export class Meter {
 }
 
 /** Splits capture-to-display into network and the rest. */
-function derive(metrics: ClientMetrics): void {
+function derive(metrics: ClientMetrics): ClientMetrics {
   const { rtt_ms: rtt, jitter_buffer_ms: buffer, rvfc_capture_to_display_ms: total } = metrics;
-  if (typeof rtt === 'number') metrics.network_pacing_ms = rtt / 2;
-  if (typeof rtt === 'number' && typeof buffer === 'number' && typeof total === 'number') {
-    metrics.decode_display_ms = total - rtt / 2 - buffer;
-  }
+  if (typeof rtt !== 'number') return metrics;
+  const network_pacing_ms = rtt / 2;
+  if (typeof buffer !== 'number' || typeof total !== 'number') return { ...metrics, network_pacing_ms };
+  return { ...metrics, network_pacing_ms, decode_display_ms: total - network_pacing_ms - buffer };
+}
+
+/** Three decimals, 1 µs: all digits of every figure would make a post of MAX_POSTED samples too long. */
+function rounded(metrics: ClientMetrics): ClientMetrics {
+  return Object.fromEntries(
+    Object.entries(metrics).map(([key, value]) => [
+      key,
+      typeof value === 'number' ? Number(value.toFixed(3)) : value,
+    ]),
+  );
 }

@@ -15,9 +15,14 @@ const MIN_INTERVALS = 5;
 /** Two seconds at 240 fps; a report comes each second. */
 const MAX_FRAMES = 512;
 
-/** Regularity of shown frames, from video frame callbacks (ms). Pure except for its own state, a window up to take(). */
+/**
+ * Regularity of shown frames, from video frame callbacks (ms). Pure except for its own state, a window up to take().
+ * reset() with a connection.
+ */
 export class Presentation {
   #last: PresentedFrame | null = null;
+  /** the newest frame has a capture time */
+  #hasCaptureTime = false;
   #intervals: number[] = [];
   #captureToDisplay: number[] = [];
 
@@ -26,6 +31,7 @@ export class Presentation {
     const last = this.#last;
     if (last !== null && frame.mediaTime === last.mediaTime) return null;
     this.#last = frame;
+    this.#hasCaptureTime = frame.captureToDisplayMs !== null;
     if (frame.captureToDisplayMs !== null && this.#captureToDisplay.length < MAX_FRAMES) {
       this.#captureToDisplay.push(frame.captureToDisplayMs);
     }
@@ -40,6 +46,13 @@ export class Presentation {
     this.#last = null;
   }
 
+  /** Restarts for another connection. */
+  reset(): void {
+    this.forget();
+    this.#hasCaptureTime = false;
+    this.take();
+  }
+
   /** Results of the current window; starts a new one. */
   take(): ClientMetrics {
     const intervals = this.#intervals;
@@ -48,7 +61,7 @@ export class Presentation {
     this.#captureToDisplay = [];
     const metrics: ClientMetrics = {
       present_n: intervals.length,
-      rvfc_capture_time_available: captured !== null,
+      rvfc_capture_time_available: this.#hasCaptureTime,
     };
     if (captured !== null) {
       metrics.rvfc_capture_to_display_ms = captured;
@@ -81,12 +94,12 @@ export class FreezeDetector {
 
   /**
    * @param intervalMs interval between two frames
-   * @returns whether it is a visible freeze: three times the average, and at least 150 ms above
-   * Source: WebRTC statistics, freezeCount.
+   * @returns whether it is a visible freeze: at least three times the average, and at least 150 ms above it
+   * Source: W3C, Identifiers for WebRTC's Statistics API, freezeCount.
    */
   add(intervalMs: number): boolean {
     const usual = this.#recent.reduce((sum, value) => sum + value, 0) / (this.#recent.length || 1);
-    const frozen = this.#recent.length >= MIN_INTERVALS && intervalMs > Math.max(3 * usual, usual + 150);
+    const frozen = this.#recent.length >= MIN_INTERVALS && intervalMs >= Math.max(3 * usual, usual + 150);
     if (frozen) return true;
     this.#recent.push(intervalMs);
     if (this.#recent.length > FREEZE_WINDOW) this.#recent.shift();

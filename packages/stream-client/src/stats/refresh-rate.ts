@@ -15,12 +15,10 @@ const EVERY_MS = 10_000;
 export class RefreshRate {
   /** null before the first burst ended */
   hz: number | null = null;
-  #environment: Environment;
   #timer: Timer;
   #frame: number | null = null;
 
-  constructor(environment: Environment) {
-    this.#environment = environment;
+  constructor(environment: Pick<Environment, 'setInterval'>) {
     this.#timer = environment.setInterval(() => this.#burst(), EVERY_MS);
     this.#burst();
   }
@@ -34,8 +32,9 @@ export class RefreshRate {
   #burst(): void {
     if (this.#frame !== null || typeof requestAnimationFrame !== 'function') return;
     const times: number[] = [];
-    const step = () => {
-      times.push(this.#environment.monotonicMs());
+    // The time of the frame, not of the call: a busy page runs late.
+    const step = (frameMs: number) => {
+      times.push(frameMs);
       if (times.length <= BURST_FRAMES) {
         this.#frame = requestAnimationFrame(step);
         return;

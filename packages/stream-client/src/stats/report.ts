@@ -74,8 +74,6 @@ function growth(before: number | undefined, after: number | undefined): number |
 const ratio = (part: number | undefined, whole: number | undefined) =>
   part === undefined || whole === undefined || whole <= 0 ? undefined : part / whole;
 
-const rounded = (value: number, digits = 2) => Number(value.toFixed(digits));
-
 /** Differences between two samples of one connection. */
 export interface Comparison {
   metrics: ClientMetrics;
@@ -98,7 +96,7 @@ export function compare(before: RawSample, after: RawSample): Comparison {
   const decodeTime = ratio(growth(before.totalDecodeTime, after.totalDecodeTime), decoded);
   const metrics: ClientMetrics = {};
   const put = (key: keyof ClientMetrics, value: number | undefined) => {
-    if (value !== undefined) metrics[key] = rounded(value);
+    if (value !== undefined) metrics[key] = value;
   };
   if (seconds > 0) {
     put('fps', decoded === undefined ? undefined : decoded / seconds);

@@ -1,0 +1,254 @@
+// @vitest-environment happy-dom
+import { CLIENT_METRIC_KEYS, type ClientMetrics } from '@footlight/protocol/telemetry';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ShownFrame } from '../media/picture.ts';
+import type { Environment, StreamStats } from '../types.ts';
+import { Meter } from './meter.ts';
+
+/** Counters of the connection at the next second. */
+let counters: Record<string, number>;
+let nowMs: number;
+let tick: () => void;
+let animate: ((frameMs: number) => void)[];
+let told: StreamStats[];
+let freezes: number[];
+let playout: [number, number][];
+let isHidden: boolean;
+let meter: Meter;
+
+const COUNTERS = {
+  framesDecoded: 60,
+  bytesReceived: 500_000,
+  packetsReceived: 500,
+  packetsLost: 3,
+  framesDropped: 2,
+  freezeCount: 1,
+  totalDecodeTime: 0.18,
+  jitterBufferDelay: 0.6,
+  jitterBufferTargetDelay: 1.2,
+  jitterBufferEmittedCount: 60,
+};
+
+/** Everything that a browser reports, after `seconds` of the same. */
+const after = (seconds: number) =>
+  Object.fromEntries(Object.entries(COUNTERS).map(([key, value]) => [key, value * seconds]));
+
+function report(): Map<string, object> {
+  return new Map(
+    [
+      { id: 'v', type: 'inbound-rtp', kind: 'video', codecId: 'c', jitter: 0.004, ...counters },
+      { id: 'c', type: 'codec', mimeType: 'video/H264' },
+      { id: 'other', type: 'candidate-pair', nominated: true, currentRoundTripTime: 9 },
+      { id: 'p', type: 'candidate-pair', nominated: true, currentRoundTripTime: 0.012 },
+      { id: 't', type: 'transport', selectedCandidatePairId: 'p' },
+    ].map((entry) => [entry.id, entry]),
+  );
+}
+
+const connection = { getStats: async () => report() } as unknown as RTCPeerConnection;
+
+/** The next second passes. */
+async function second(): Promise<ClientMetrics | undefined> {
+  const before = told.length;
+  nowMs += 1_000;
+  tick();
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  return told[before]?.metrics;
+}
+
+/** Frames at these intervals from the last one. */
+let shownMs: number;
+function frames(intervals: readonly number[], frame: Partial<ShownFrame> = {}): void {
+  for (const interval of intervals) {
+    shownMs += interval;
+    meter.frame({
+      mediaTime: shownMs,
+      displayMs: shownMs,
+      captureToDisplayMs: 40,
+      rtpTimestamp: (shownMs * 90) >>> 0,
+      width: 1280,
+      height: 720,
+      ...frame,
+    });
+  }
+}
+
+beforeEach(() => {
+  counters = after(0);
+  [nowMs, shownMs, isHidden] = [1_000, 1_000, false];
+  [animate, told, freezes, playout] = [[], [], [], []];
+  Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden });
+  globalThis.requestAnimationFrame = (callback) => animate.push(callback);
+  globalThis.cancelAnimationFrame = () => undefined;
+  const environment = {
+    nowUnixMs: () => 1_795_168_860_000 + nowMs,
+    monotonicMs: () => nowMs,
+    setInterval: (run: () => void, everyMs: number) => {
+      if (everyMs === 1_000) tick = run;
+      return { cancel: () => undefined };
+    },
+  } as unknown as Environment;
+  meter = new Meter(environment, {
+    measured: () => ({ connection, captureTimeNegotiated: true }),
+    targetFps: () => 60,
+    clock: () => null,
+    onStats: (stats) => told.push(stats),
+    onDecoded: () => undefined,
+    onStuck: () => undefined,
+    onFreeze: (gapMs) => freezes.push(gapMs),
+    onPlayoutChange: (fromMs, toMs) => playout.push([fromMs, toMs]),
+  });
+});
+
+afterEach(() => meter.dispose());
+
+describe('a second of the stream', () => {
+  test('has every key, in its unit and by its estimator', async () => {
+    // The display: 24 frames at 50 Hz, one of them late.
+    for (let frame = 0; frame <= 24; frame += 1) animate.shift()?.(frame * 20 + (frame === 10 ? 15 : 0));
+    await second();
+    counters = after(1);
+    meter.clicks.press(1, shownMs);
+    frames([0]);
+    frames(Array(8).fill(20));
+    frames([40, 60]);
+    meter.clicks.contained(1, ((shownMs - 60) * 90) >>> 0);
+    meter.encoded(7);
+    meter.encoded(4.2);
+    expect(await second()).toEqual({
+      fps: 60,
+      bitrate_kbps: 4_000,
+      rtt_ms: 12,
+      jitter_ms: 4,
+      jitter_buffer_ms: 10,
+      decode_ms: 3,
+      packets_lost: 3,
+      frames_dropped: 2,
+      freeze_count: 1,
+      present_n: 10,
+      present_fps: 38.462,
+      present_fps_median: 50,
+      present_interval_median_ms: 20,
+      // Of 20 eight times, 40 and 60: the mean is 26, the squares 36 × 8 + 196 + 1,156.
+      present_interval_sd_ms: Number(Math.sqrt((36 * 8 + 196 + 1_156) / 10).toFixed(3)),
+      present_interval_p95_ms: 51,
+      present_interval_max_ms: 60,
+      present_beat_fraction: 0.1,
+      present_long_frames: 1,
+      display_refresh_hz: 50,
+      playout_target_ms: 20,
+      is_hidden: false,
+      rvfc_capture_time_available: true,
+      abs_capture_time_negotiated: true,
+      rvfc_capture_to_display_ms: 40,
+      glass_to_glass_ms: 40,
+      network_pacing_ms: 6,
+      decode_display_ms: 24,
+      click_to_photon_ms: 200,
+      click_to_photon_n: 1,
+      encode_ms: 4.2,
+    });
+    expect(Object.keys(told[0]?.metrics ?? {}).sort()).toEqual([...CLIENT_METRIC_KEYS].sort());
+  });
+
+  test('leaves out what it did not measure; totals stay', async () => {
+    counters = after(1);
+    await second();
+    expect(await second()).toEqual({
+      fps: 0,
+      bitrate_kbps: 0,
+      rtt_ms: 12,
+      jitter_ms: 4,
+      packets_lost: 3,
+      frames_dropped: 2,
+      freeze_count: 1,
+      present_n: 0,
+      is_hidden: false,
+      rvfc_capture_time_available: false,
+      abs_capture_time_negotiated: true,
+      network_pacing_ms: 6,
+    });
+  });
+
+  test('has no frame and no press of the seconds before it', async () => {
+    frames(Array(9).fill(20));
+    meter.encoded(4);
+    await second();
+    frames(Array(6).fill(10));
+    expect(await second()).toMatchObject({ present_n: 6, present_interval_max_ms: 10 });
+    expect(await second()).not.toHaveProperty('encode_ms');
+  });
+
+  test('knows of the newest frame whether it has a capture time, also while none comes', async () => {
+    await second();
+    frames([20]);
+    expect(await second()).toMatchObject({ rvfc_capture_time_available: true });
+    expect(await second()).toMatchObject({ rvfc_capture_time_available: true });
+    frames([20], { captureToDisplayMs: null });
+    expect(await second()).toMatchObject({ rvfc_capture_time_available: false });
+  });
+
+  test('of a browser without RTP time stamps has no click to photon', async () => {
+    await second();
+    meter.clicks.press(1, shownMs);
+    meter.clicks.contained(1, 0);
+    frames([20, 20], { rtpTimestamp: null });
+    const metrics = await second();
+    expect(metrics).not.toHaveProperty('click_to_photon_ms');
+    expect(metrics).not.toHaveProperty('click_to_photon_n');
+  });
+
+  test('of a hidden page counts no frame, no freeze and no press across it', async () => {
+    await second();
+    frames(Array(10).fill(20));
+    meter.clicks.press(1, shownMs);
+    meter.clicks.contained(1, ((shownMs + 20) * 90) >>> 0);
+    isHidden = true;
+    meter.interrupt();
+    expect(await second()).toMatchObject({ is_hidden: true, present_n: 9 });
+    isHidden = false;
+    meter.interrupt();
+    frames([600_000, 20]);
+    expect(await second()).toMatchObject({ is_hidden: false, present_n: 1 });
+    expect(told.some(({ metrics }) => 'click_to_photon_n' in metrics)).toBe(false);
+    expect(freezes).toEqual([]);
+  });
+
+  test('of another connection starts without the frames of the former', async () => {
+    await second();
+    frames(Array(10).fill(20));
+    meter.reset();
+    await second();
+    frames([500, 20]);
+    expect(await second()).toMatchObject({ present_n: 1 });
+  });
+});
+
+describe('events of the stream', () => {
+  test('a gap between frames is a freeze from three times the usual one and 150 ms more', async () => {
+    frames(Array(10).fill(20));
+    frames([169]);
+    expect(freezes).toEqual([]);
+    frames(Array(30).fill(20));
+    frames([170]);
+    expect(freezes).toEqual([170]);
+  });
+
+  test('another playout delay is told from 10 ms of change on, against the last that was told', async () => {
+    const target = async (ms: number) => {
+      const { jitterBufferTargetDelay = 0, jitterBufferEmittedCount = 0 } = counters;
+      counters = {
+        jitterBufferTargetDelay: jitterBufferTargetDelay + ms * 0.06,
+        jitterBufferEmittedCount: jitterBufferEmittedCount + 60,
+      };
+      await second();
+    };
+    counters = { jitterBufferTargetDelay: 0, jitterBufferEmittedCount: 0 };
+    await second();
+    for (const ms of [20, 29, 31, 30, 50]) await target(ms);
+    expect(playout.map(([from, to]) => [Math.round(from), Math.round(to)])).toEqual([
+      [20, 31],
+      [31, 50],
+    ]);
+  });
+});
