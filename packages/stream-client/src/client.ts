@@ -107,7 +107,13 @@ export class BrowserStreamClient implements StreamClient {
       onMenu: (source) => this.#emitter.emit('menu', { source }),
       onChange: (input) => this.#emitter.emit('input', input),
     });
-    this.#firstFrame = new FirstFrameReport(environment, (event) => this.#emitter.emit('trace', event));
+    this.#firstFrame = new FirstFrameReport({
+      environment,
+      createdAtMs: options.session_created_at_ms ?? null,
+      isFlat: () => this.#picture.isFlat(),
+      clock: () => this.#clock.record,
+      onTrace: (event) => this.#emitter.emit('trace', event),
+    });
     this.#meter = new Meter(environment, {
       measured: () => this.#current,
       targetFps: () => this.#ready?.stream.fps ?? DEFAULT_FPS,
@@ -122,15 +128,16 @@ export class BrowserStreamClient implements StreamClient {
       this.#meter.interrupt();
       if (this.#driver.model.active) this.#trace('client.visibility_changed', { hidden: document.hidden });
     });
-    if (options.sendTelemetry !== undefined) {
-      const posts = new TelemetryPosts(this, options.sendTelemetry, environment);
-      this.#cleanup.add(() => posts.close());
-    }
     this.#cleanup.listen(window, 'online', () => this.#driver.dispatch({ type: 'online' }));
     // A page that is left says bye, instead of holding the session's viewer until a time-out.
     this.#cleanup.listen(window, 'pagehide', (event) => {
       if (!(event as PageTransitionEvent).persisted) this.disconnect();
     });
+    // After that listener, so that the last post has the events of the end.
+    if (options.sendTelemetry !== undefined) {
+      const posts = new TelemetryPosts(this, options.sendTelemetry, environment);
+      this.#cleanup.add(() => posts.close());
+    }
   }
 
   get state(): StreamState {
@@ -231,13 +238,13 @@ export class BrowserStreamClient implements StreamClient {
 
   dispose(): void {
     if (this.#driver.isDisposed) return;
+    this.#firstFrame.flush();
     this.#emitter.clear();
     this.#driver.dispatch({ type: 'disconnect' });
     this.#driver.dispose();
     this.#controls.dispose();
     this.#meter.dispose();
     this.#control.dispose();
-    this.#firstFrame.dispose();
     this.#sound.dispose();
     this.#picture.dispose();
     this.#cursor.reset();
@@ -252,7 +259,10 @@ export class BrowserStreamClient implements StreamClient {
       this.#controls.releaseAll();
       this.#controls.pads.stopRumble();
     }
-    if (state.kind === 'ended') this.#sound.closeMicrophone();
+    if (state.kind === 'ended') {
+      this.#sound.closeMicrophone();
+      this.#firstFrame.flush();
+    }
     this.#emitter.emit('state', state);
   }
 
@@ -412,27 +422,18 @@ export class BrowserStreamClient implements StreamClient {
 
   #seen(): void {
     const current = this.#current;
-    if (current === null || (this.#driver.model.picture && this.#driver.model.current?.lost === false))
-      return;
-    const isFirst = !this.#driver.model.had_picture;
-    this.#driver.dispatch({ type: 'frame', pc_id: current.pcId });
-    if (!isFirst || !this.#driver.model.had_picture) return;
+    if (current === null) return;
+    const { picture, had_picture: hadPicture, current: path } = this.#driver.model;
+    if (!picture || path?.lost !== false) this.#driver.dispatch({ type: 'frame', pc_id: current.pcId });
     const { width, height } = this.#size ?? { width: 0, height: 0 };
-    this.#emitter.emit('first_frame', { width, height });
-    if (document.activeElement === document.body || document.activeElement === null) this.focus();
-    const facts = {
-      width,
-      height,
-      atUnixMs: this.#environment.nowUnixMs(),
-      atMs: this.#environment.monotonicMs(),
-      offeredAtMs: current.offeredAtMs,
-      createdAtMs: this.#options.session_created_at_ms ?? null,
-    };
-    void this.#picture.isFlat().then((flat) => {
-      // The report waits on a timer, which dispose() has freed by then.
-      if (!this.#driver.isDisposed)
-        this.#firstFrame.shown({ ...facts, flat: flat ?? false }, this.#clock.record);
-    });
+    if (!hadPicture && this.#driver.model.had_picture) {
+      this.#emitter.emit('first_frame', { width, height });
+      if (document.activeElement === document.body || document.activeElement === null) this.focus();
+      this.#firstFrame.begin();
+    }
+    if (!this.#firstFrame.isLooking) return;
+    const [atUnixMs, atMs] = [this.#environment.nowUnixMs(), this.#environment.monotonicMs()];
+    this.#firstFrame.frame({ width, height, atUnixMs, atMs, offeredAtMs: current.offeredAtMs });
   }
 
   #onStats(stats: StreamStats): void {

@@ -3,50 +3,122 @@ import type { ClockRecord, Environment, TraceEvent } from './types.ts';
 
 /** Wait for the clock's eight pings; without an answer the launch time is omitted. */
 const CLOCK_WAIT_MS = 3_000;
+/**
+ * After it a picture of one colour is reported as well: longer than an app takes to draw on a slow machine (LBreakoutHD
+ * 3 s). Chosen, not measured.
+ */
+const DARK_MS = 10_000;
+/** Of this page's time for reading pictures: a read of 1 ms is repeated after 20 ms. Chosen, not measured. */
+const READING_SHARE = 0.05;
+/** By which the time of the picture may be late on a slow page; and after DARK_MS, when no launch waits any more. */
+const MAX_READ_GAP_MS = 100;
+const DARK_READ_GAP_MS = 1_000;
 
-export interface FirstFrameFacts {
+/** A decoded frame, when the page got it. */
+export interface DecodedFrame {
   width: number;
   height: number;
-  flat: boolean;
-  /** when the frame was shown, in Unix ms and monotonic ms of this browser */
+  /** in Unix ms and monotonic ms of this browser */
   atUnixMs: number;
   atMs: number;
   /** arrival of the offer, monotonic ms */
   offeredAtMs: number;
+}
+
+export interface FirstFrameOptions {
+  environment: Environment;
   /** session's created_at in Unix ms of the service; null = unknown */
   createdAtMs: number | null;
+  /** Whether the shown picture has one colour only; null = it cannot be read. */
+  isFlat(): Promise<boolean | null>;
+  /** The clock of now; null = not measured yet. */
+  clock(): ClockRecord | null;
+  onTrace(event: TraceEvent): void;
+}
+
+interface Search {
+  /** a read of the picture is under way */
+  reading: boolean;
+  nextReadMs: number;
+  /** the first frame, if it had one colour */
+  dark: DecodedFrame | null;
+  isDarkTold: boolean;
 }
 
 /**
- * Reports the time to the first picture once per connect(), when the host's clock is known or unavailable.
+ * Reports the time to the first picture once per connect(): the first decoded frame that is not of one colour, or, of a
+ * session that runs but stays dark for DARK_MS or until its end, the first decoded frame, marked as flat. Its picture is
+ * then reported too, when it comes.
  *
- * idle → (shown) → waiting for the clock → (measured, or CLOCK_WAIT_MS) → reported, which is idle. Owns one timer while it
- * waits; dispose() frees it and reports nothing. Times are milliseconds on the clocks that FirstFrameFacts names.
+ * idle → (begin) → looking (each frame, a read of the picture at a time) → (not flat) → idle. A report waits for the
+ * clock, CLOCK_WAIT_MS at most. Owns one timer while it waits; flush() reports what is known and ends both.
+ * Times are milliseconds on the clocks that DecodedFrame names.
  */
 export class FirstFrameReport {
-  #environment: Environment;
-  #onTrace: (event: TraceEvent) => void;
-  #waiting: { facts: FirstFrameFacts; timer: Timer } | null = null;
+  readonly #options: FirstFrameOptions;
+  #search: Search | null = null;
+  #waiting: { frame: DecodedFrame; flat: boolean; timer: Timer } | null = null;
 
-  constructor(environment: Environment, onTrace: (event: TraceEvent) => void) {
-    this.#environment = environment;
-    this.#onTrace = onTrace;
+  constructor(options: FirstFrameOptions) {
+    this.#options = options;
   }
 
-  shown(facts: FirstFrameFacts, clock: ClockRecord | null): void {
-    this.#waiting?.timer.cancel();
-    const timer = this.#environment.setTimeout(() => this.#report(null), CLOCK_WAIT_MS);
-    this.#waiting = { facts, timer };
-    if (clock !== null || facts.createdAtMs === null) this.#report(clock);
+  /** Whether frame() has a use. */
+  get isLooking(): boolean {
+    return this.#search !== null;
   }
 
+  /** The first frame of a new connect() follows. */
+  begin(): void {
+    this.flush();
+    this.#search = { reading: false, nextReadMs: Number.NEGATIVE_INFINITY, dark: null, isDarkTold: false };
+  }
+
+  frame(frame: DecodedFrame): void {
+    const search = this.#search;
+    if (search === null || search.reading || frame.atMs < search.nextReadMs) return;
+    search.reading = true;
+    void this.#options.isFlat().then((flat) => {
+      const nowMs = this.#options.environment.monotonicMs();
+      search.reading = false;
+      const gapMs = Math.min((nowMs - frame.atMs) / READING_SHARE, MAX_READ_GAP_MS);
+      search.nextReadMs = nowMs + (search.isDarkTold ? DARK_READ_GAP_MS : gapMs);
+      if (this.#search !== search) return;
+      if (flat !== true) {
+        this.#search = null;
+        this.#tell(frame, false);
+        return;
+      }
+      search.dark ??= frame;
+      if (nowMs - search.dark.atMs >= DARK_MS) this.#tellDark(search);
+    });
+  }
+
+  /** The host's clock was measured. */
   measured(clock: ClockRecord): void {
     this.#report(clock);
   }
 
-  dispose(): void {
-    this.#waiting?.timer.cancel();
-    this.#waiting = null;
+  /** The stream is left: reports what is known so far. */
+  flush(): void {
+    if (this.#search !== null) this.#tellDark(this.#search);
+    this.#search = null;
+    this.#report(this.#options.clock());
+  }
+
+  #tellDark(search: Search): void {
+    if (search.dark === null || search.isDarkTold) return;
+    search.isDarkTold = true;
+    this.#tell(search.dark, true);
+  }
+
+  #tell(frame: DecodedFrame, flat: boolean): void {
+    const { environment, createdAtMs, clock } = this.#options;
+    this.#report(clock());
+    const timer = environment.setTimeout(() => this.#report(null), CLOCK_WAIT_MS);
+    this.#waiting = { frame, flat, timer };
+    const measured = clock();
+    if (measured !== null || createdAtMs === null) this.#report(measured);
   }
 
   #report(clock: ClockRecord | null): void {
@@ -54,18 +126,17 @@ export class FirstFrameReport {
     if (waiting === null) return;
     waiting.timer.cancel();
     this.#waiting = null;
-    const { facts } = waiting;
-    const { atUnixMs, atMs } = facts;
+    const { frame, flat } = waiting;
+    const { createdAtMs, onTrace } = this.#options;
     const payload: TraceEvent['payload'] = {
-      since_load_ms: Math.round(atMs),
-      since_offer_ms: Math.round(atMs - facts.offeredAtMs),
-      width: facts.width,
-      height: facts.height,
-      flat: facts.flat,
+      since_load_ms: Math.round(frame.atMs),
+      since_offer_ms: Math.round(frame.atMs - frame.offeredAtMs),
+      width: frame.width,
+      height: frame.height,
+      flat,
     };
-    if (clock !== null && facts.createdAtMs !== null) {
-      payload.since_launch_ms = Math.round(atUnixMs + clock.client_offset_ms - facts.createdAtMs);
-    }
-    this.#onTrace({ ts_unix_ms: Math.round(atUnixMs), type: 'client.first_frame', payload });
+    if (clock !== null && createdAtMs !== null)
+      payload.since_launch_ms = Math.round(frame.atUnixMs + clock.client_offset_ms - createdAtMs);
+    onTrace({ ts_unix_ms: Math.round(frame.atUnixMs), type: 'client.first_frame', payload });
   }
 }

@@ -94,7 +94,11 @@ describe('the player in Chromium', () => {
     expect(stats?.metrics.fps).toBeGreaterThan(10);
     expect(stats?.quality.word).not.toBe('');
     await expect.poll(() => page.evaluate(() => window.client.stats?.clock?.uncertainty_ms)).toBeLessThan(50);
-    // One colour: an app that runs and has drawn nothing yet looks like this.
+    // One colour: an app that runs and has drawn nothing yet looks like this, and its picture is waited for.
+    expect(await page.evaluate(() => window.traces.map(({ type }) => type))).not.toContain(
+      'client.first_frame',
+    );
+    await page.evaluate(() => window.client.disconnect());
     expect(await page.evaluate(() => window.traces)).toContainEqual(
       expect.objectContaining({
         type: 'client.first_frame',
