@@ -29,7 +29,8 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
     if (ADMIN_SHELL.test(id)) return 'admin-shared';
     const needed = [...startsThatNeed(id, graph, known)];
     const forUsers = needed.filter((start) => !isAdminModule(start));
-    if (forUsers.length === 0) return needed.length > 1 ? 'admin-shared' : null;
+    // A style file is named after its chunk, and only this name puts it behind the gate.
+    if (forUsers.length === 0) return needed.length > 1 || STYLE.test(id) ? 'admin-shared' : null;
     if (forUsers.every((start) => FORM_PAGE.test(start))) return needed.length > 1 ? 'forms' : null;
     if (!forUsers.some((start) => ENTRY.test(start) || IN_LIBRARY.test(start)))
       return needed.length > 1 ? 'beside' : null;

@@ -20,7 +20,6 @@ import { Route as AdminActivityRouteImport } from './routes/admin/activity';
 import { Route as AdminInvitesRouteImport } from './routes/admin/invites';
 import { Route as AdminNewProfileRouteImport } from './routes/admin/new-profile';
 import { Route as AdminPlacementRouteImport } from './routes/admin/placement';
-import { Route as AdminSessionsRouteImport } from './routes/admin/sessions';
 import { Route as AdminSettingsRouteImport } from './routes/admin/settings';
 import { Route as AdminSetupRouteImport } from './routes/admin/setup';
 import { Route as AppShellRouteImport } from './routes/app/_shell';
@@ -34,6 +33,8 @@ import { Route as AdminPresetsIdRouteImport } from './routes/admin/presets/$id';
 import { Route as AdminPresetsNewRouteImport } from './routes/admin/presets/new';
 import { Route as AdminProfilesIndexRouteImport } from './routes/admin/profiles.index';
 import { Route as AdminProfilesIdRouteImport } from './routes/admin/profiles.$id';
+import { Route as AdminSessionsIndexRouteImport } from './routes/admin/sessions.index';
+import { Route as AdminSessionsIdRouteImport } from './routes/admin/sessions.$id';
 import { Route as AdminUsersIndexRouteImport } from './routes/admin/users.index';
 import { Route as AdminUsersIdRouteImport } from './routes/admin/users.$id';
 import { Route as AppShellIndexRouteImport } from './routes/app/_shell.index';
@@ -93,11 +94,6 @@ const AdminNewProfileRoute = AdminNewProfileRouteImport.update({
 const AdminPlacementRoute = AdminPlacementRouteImport.update({
   id: '/placement',
   path: '/placement',
-  getParentRoute: () => AdminRoute,
-} as any);
-const AdminSessionsRoute = AdminSessionsRouteImport.update({
-  id: '/sessions',
-  path: '/sessions',
   getParentRoute: () => AdminRoute,
 } as any);
 const AdminSettingsRoute = AdminSettingsRouteImport.update({
@@ -164,6 +160,16 @@ const AdminProfilesIdRoute = AdminProfilesIdRouteImport.update({
   path: '/profiles/$id',
   getParentRoute: () => AdminRoute,
 } as any);
+const AdminSessionsIndexRoute = AdminSessionsIndexRouteImport.update({
+  id: '/sessions/',
+  path: '/sessions/',
+  getParentRoute: () => AdminRoute,
+} as any);
+const AdminSessionsIdRoute = AdminSessionsIdRouteImport.update({
+  id: '/sessions/$id',
+  path: '/sessions/$id',
+  getParentRoute: () => AdminRoute,
+} as any);
 const AdminUsersIndexRoute = AdminUsersIndexRouteImport.update({
   id: '/users/',
   path: '/users/',
@@ -201,7 +207,6 @@ export interface FileRoutesByFullPath {
   '/admin/invites': typeof AdminInvitesRoute;
   '/admin/new-profile': typeof AdminNewProfileRoute;
   '/admin/placement': typeof AdminPlacementRoute;
-  '/admin/sessions': typeof AdminSessionsRoute;
   '/admin/settings': typeof AdminSettingsRoute;
   '/admin/setup': typeof AdminSetupRoute;
   '/admin/': typeof AdminIndexRoute;
@@ -211,6 +216,7 @@ export interface FileRoutesByFullPath {
   '/admin/presets/$id': typeof AdminPresetsIdRoute;
   '/admin/presets/new': typeof AdminPresetsNewRoute;
   '/admin/profiles/$id': typeof AdminProfilesIdRoute;
+  '/admin/sessions/$id': typeof AdminSessionsIdRoute;
   '/admin/users/$id': typeof AdminUsersIdRoute;
   '/app/account': typeof AppShellAccountRoute;
   '/app/session/$id': typeof AppSessionIdRoute;
@@ -218,6 +224,7 @@ export interface FileRoutesByFullPath {
   '/admin/hosts/': typeof AdminHostsIndexRoute;
   '/admin/presets/': typeof AdminPresetsIndexRoute;
   '/admin/profiles/': typeof AdminProfilesIndexRoute;
+  '/admin/sessions/': typeof AdminSessionsIndexRoute;
   '/admin/users/': typeof AdminUsersIndexRoute;
   '/app/': typeof AppShellIndexRoute;
 }
@@ -231,7 +238,6 @@ export interface FileRoutesByTo {
   '/admin/invites': typeof AdminInvitesRoute;
   '/admin/new-profile': typeof AdminNewProfileRoute;
   '/admin/placement': typeof AdminPlacementRoute;
-  '/admin/sessions': typeof AdminSessionsRoute;
   '/admin/settings': typeof AdminSettingsRoute;
   '/admin/setup': typeof AdminSetupRoute;
   '/admin': typeof AdminIndexRoute;
@@ -241,6 +247,7 @@ export interface FileRoutesByTo {
   '/admin/presets/$id': typeof AdminPresetsIdRoute;
   '/admin/presets/new': typeof AdminPresetsNewRoute;
   '/admin/profiles/$id': typeof AdminProfilesIdRoute;
+  '/admin/sessions/$id': typeof AdminSessionsIdRoute;
   '/admin/users/$id': typeof AdminUsersIdRoute;
   '/app/account': typeof AppShellAccountRoute;
   '/app/session/$id': typeof AppSessionIdRoute;
@@ -248,6 +255,7 @@ export interface FileRoutesByTo {
   '/admin/hosts': typeof AdminHostsIndexRoute;
   '/admin/presets': typeof AdminPresetsIndexRoute;
   '/admin/profiles': typeof AdminProfilesIndexRoute;
+  '/admin/sessions': typeof AdminSessionsIndexRoute;
   '/admin/users': typeof AdminUsersIndexRoute;
 }
 export interface FileRoutesById {
@@ -262,7 +270,6 @@ export interface FileRoutesById {
   '/admin/invites': typeof AdminInvitesRoute;
   '/admin/new-profile': typeof AdminNewProfileRoute;
   '/admin/placement': typeof AdminPlacementRoute;
-  '/admin/sessions': typeof AdminSessionsRoute;
   '/admin/settings': typeof AdminSettingsRoute;
   '/admin/setup': typeof AdminSetupRoute;
   '/app/_shell': typeof AppShellRouteWithChildren;
@@ -273,6 +280,7 @@ export interface FileRoutesById {
   '/admin/presets/$id': typeof AdminPresetsIdRoute;
   '/admin/presets/new': typeof AdminPresetsNewRoute;
   '/admin/profiles/$id': typeof AdminProfilesIdRoute;
+  '/admin/sessions/$id': typeof AdminSessionsIdRoute;
   '/admin/users/$id': typeof AdminUsersIdRoute;
   '/app/_shell/account': typeof AppShellAccountRoute;
   '/app/session/$id': typeof AppSessionIdRoute;
@@ -280,6 +288,7 @@ export interface FileRoutesById {
   '/admin/hosts/': typeof AdminHostsIndexRoute;
   '/admin/presets/': typeof AdminPresetsIndexRoute;
   '/admin/profiles/': typeof AdminProfilesIndexRoute;
+  '/admin/sessions/': typeof AdminSessionsIndexRoute;
   '/admin/users/': typeof AdminUsersIndexRoute;
   '/app/_shell/': typeof AppShellIndexRoute;
 }
@@ -296,7 +305,6 @@ export interface FileRouteTypes {
     | '/admin/invites'
     | '/admin/new-profile'
     | '/admin/placement'
-    | '/admin/sessions'
     | '/admin/settings'
     | '/admin/setup'
     | '/admin/'
@@ -306,6 +314,7 @@ export interface FileRouteTypes {
     | '/admin/presets/$id'
     | '/admin/presets/new'
     | '/admin/profiles/$id'
+    | '/admin/sessions/$id'
     | '/admin/users/$id'
     | '/app/account'
     | '/app/session/$id'
@@ -313,6 +322,7 @@ export interface FileRouteTypes {
     | '/admin/hosts/'
     | '/admin/presets/'
     | '/admin/profiles/'
+    | '/admin/sessions/'
     | '/admin/users/'
     | '/app/';
   fileRoutesByTo: FileRoutesByTo;
@@ -326,7 +336,6 @@ export interface FileRouteTypes {
     | '/admin/invites'
     | '/admin/new-profile'
     | '/admin/placement'
-    | '/admin/sessions'
     | '/admin/settings'
     | '/admin/setup'
     | '/admin'
@@ -336,6 +345,7 @@ export interface FileRouteTypes {
     | '/admin/presets/$id'
     | '/admin/presets/new'
     | '/admin/profiles/$id'
+    | '/admin/sessions/$id'
     | '/admin/users/$id'
     | '/app/account'
     | '/app/session/$id'
@@ -343,6 +353,7 @@ export interface FileRouteTypes {
     | '/admin/hosts'
     | '/admin/presets'
     | '/admin/profiles'
+    | '/admin/sessions'
     | '/admin/users';
   id:
     | '__root__'
@@ -356,7 +367,6 @@ export interface FileRouteTypes {
     | '/admin/invites'
     | '/admin/new-profile'
     | '/admin/placement'
-    | '/admin/sessions'
     | '/admin/settings'
     | '/admin/setup'
     | '/app/_shell'
@@ -367,6 +377,7 @@ export interface FileRouteTypes {
     | '/admin/presets/$id'
     | '/admin/presets/new'
     | '/admin/profiles/$id'
+    | '/admin/sessions/$id'
     | '/admin/users/$id'
     | '/app/_shell/account'
     | '/app/session/$id'
@@ -374,6 +385,7 @@ export interface FileRouteTypes {
     | '/admin/hosts/'
     | '/admin/presets/'
     | '/admin/profiles/'
+    | '/admin/sessions/'
     | '/admin/users/'
     | '/app/_shell/';
   fileRoutesById: FileRoutesById;
@@ -464,13 +476,6 @@ declare module '@tanstack/react-router' {
       path: '/placement';
       fullPath: '/admin/placement';
       preLoaderRoute: typeof AdminPlacementRouteImport;
-      parentRoute: typeof AdminRoute;
-    };
-    '/admin/sessions': {
-      id: '/admin/sessions';
-      path: '/sessions';
-      fullPath: '/admin/sessions';
-      preLoaderRoute: typeof AdminSessionsRouteImport;
       parentRoute: typeof AdminRoute;
     };
     '/admin/settings': {
@@ -564,6 +569,20 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AdminProfilesIdRouteImport;
       parentRoute: typeof AdminRoute;
     };
+    '/admin/sessions/': {
+      id: '/admin/sessions/';
+      path: '/sessions';
+      fullPath: '/admin/sessions/';
+      preLoaderRoute: typeof AdminSessionsIndexRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
+    '/admin/sessions/$id': {
+      id: '/admin/sessions/$id';
+      path: '/sessions/$id';
+      fullPath: '/admin/sessions/$id';
+      preLoaderRoute: typeof AdminSessionsIdRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
     '/admin/users/': {
       id: '/admin/users/';
       path: '/users';
@@ -607,7 +626,6 @@ interface AdminRouteChildren {
   AdminInvitesRoute: typeof AdminInvitesRoute;
   AdminNewProfileRoute: typeof AdminNewProfileRoute;
   AdminPlacementRoute: typeof AdminPlacementRoute;
-  AdminSessionsRoute: typeof AdminSessionsRoute;
   AdminSettingsRoute: typeof AdminSettingsRoute;
   AdminSetupRoute: typeof AdminSetupRoute;
   AdminIndexRoute: typeof AdminIndexRoute;
@@ -617,11 +635,13 @@ interface AdminRouteChildren {
   AdminPresetsIdRoute: typeof AdminPresetsIdRoute;
   AdminPresetsNewRoute: typeof AdminPresetsNewRoute;
   AdminProfilesIdRoute: typeof AdminProfilesIdRoute;
+  AdminSessionsIdRoute: typeof AdminSessionsIdRoute;
   AdminUsersIdRoute: typeof AdminUsersIdRoute;
   AdminAppsIndexRoute: typeof AdminAppsIndexRoute;
   AdminHostsIndexRoute: typeof AdminHostsIndexRoute;
   AdminPresetsIndexRoute: typeof AdminPresetsIndexRoute;
   AdminProfilesIndexRoute: typeof AdminProfilesIndexRoute;
+  AdminSessionsIndexRoute: typeof AdminSessionsIndexRoute;
   AdminUsersIndexRoute: typeof AdminUsersIndexRoute;
 }
 
@@ -630,7 +650,6 @@ const AdminRouteChildren: AdminRouteChildren = {
   AdminInvitesRoute: AdminInvitesRoute,
   AdminNewProfileRoute: AdminNewProfileRoute,
   AdminPlacementRoute: AdminPlacementRoute,
-  AdminSessionsRoute: AdminSessionsRoute,
   AdminSettingsRoute: AdminSettingsRoute,
   AdminSetupRoute: AdminSetupRoute,
   AdminIndexRoute: AdminIndexRoute,
@@ -640,11 +659,13 @@ const AdminRouteChildren: AdminRouteChildren = {
   AdminPresetsIdRoute: AdminPresetsIdRoute,
   AdminPresetsNewRoute: AdminPresetsNewRoute,
   AdminProfilesIdRoute: AdminProfilesIdRoute,
+  AdminSessionsIdRoute: AdminSessionsIdRoute,
   AdminUsersIdRoute: AdminUsersIdRoute,
   AdminAppsIndexRoute: AdminAppsIndexRoute,
   AdminHostsIndexRoute: AdminHostsIndexRoute,
   AdminPresetsIndexRoute: AdminPresetsIndexRoute,
   AdminProfilesIndexRoute: AdminProfilesIndexRoute,
+  AdminSessionsIndexRoute: AdminSessionsIndexRoute,
   AdminUsersIndexRoute: AdminUsersIndexRoute,
 };
 

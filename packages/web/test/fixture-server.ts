@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import { extname, join, resolve } from 'node:path';
 import { type OperationId, operations, type Session, type Success } from '@footlight/protocol/rest';
+import { diagnosis } from './diagnosis-fixtures.ts';
 import * as made from './fixtures.ts';
 
 const CSP =
@@ -29,6 +30,8 @@ const launched: Session = made.session(0, {
   created_at: made.ago(0),
   started_at: null,
 });
+/** An ended session with a report: made.session(6). */
+const ended = made.session(6, { state: 'stopped', end_reason: 'user_requested', ended_at: made.ago(60_000) });
 const STEPS = ['preparing home', 'starting display', 'starting app'];
 
 type Answers = { [Id in OperationId]?: (at: { id: string; query: URLSearchParams }) => Success<Id> };
@@ -96,8 +99,22 @@ const answers: Answers = {
         ? made.failedSession
         : id === launched.id
           ? launched
-          : made.session(0, { id }),
+          : made.session(0, { id, ...(id === ended.id ? ended : {}) }),
   }),
+  'sessions.verdict': () => diagnosis.verdict,
+  'users.update': () => ({
+    user: {
+      ...user,
+      disabled: false,
+      max_concurrent_sessions: 3,
+      created_at: made.ago(9e9),
+      last_seen_at: made.ago(0),
+      active_session_count: 1,
+    },
+  }),
+  'admin.sessions.verdict': () => diagnosis.verdict,
+  'admin.sessions.traceMetrics': () => ({ window: diagnosis.window, series: diagnosis.series }),
+  'admin.sessions.traceEvents': () => ({ window: diagnosis.window, events: diagnosis.events }),
   'admin.sessions.list': ({ query }) => ({
     items: Array.from({ length: query.get('state') === 'failed' ? 1 : 7 }, (_none, n) =>
       query.get('state') === 'failed'

@@ -26,6 +26,9 @@ export const keys = {
   adminOverviewSessions: ['admin-sessions', 'overview'] as const,
   adminSessionList: (filter: AdminSessionFilter, q: string) => ['admin-sessions', 'list', filter, q] as const,
   placementPreview: (question: object | null) => ['placement-preview', question] as const,
+  sessionDiagnoses: (id: string) => ['session-diagnosis', id] as const,
+  sessionDiagnosis: (id: string, search: object, endedMs: number | null) =>
+    ['session-diagnosis', id, search, endedMs] as const,
   sessionPlacement: (id: string) => ['session-placement', id] as const,
   adminApps: ['admin-apps'] as const,
   adminAppsFirst: ['admin-apps', 'first'] as const,

@@ -1,5 +1,6 @@
 import type { AdminSession } from '@footlight/protocol/rest';
 import { isTerminal } from '@footlight/protocol/session-states';
+import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -65,7 +66,9 @@ export function SessionTable(props: {
               <td>
                 <SessionChip session={session} />
               </td>
-              <td>{session.username ?? <span className={styles.dim}>deleted account</span>}</td>
+              <td className={styles.shortCell} title={session.username}>
+                {session.username ?? <span className={styles.dim}>deleted account</span>}
+              </td>
               <td>
                 {session.host_id !== null && session.host_name !== undefined ? (
                   <Link to="/admin/hosts/$id" params={{ id: session.host_id }} className={styles.nameLink}>
@@ -82,6 +85,16 @@ export function SessionTable(props: {
                 {session.stream.width} × {session.stream.height}
               </td>
               <td className={styles.act}>
+                <Button
+                  size="compact-sm"
+                  variant="subtle"
+                  aria-label={`Diagnose ${nameOf(session)} of ${session.username ?? 'a deleted account'}`}
+                  renderRoot={(root) => (
+                    <Link to="/admin/sessions/$id" params={{ id: session.id }} {...root} />
+                  )}
+                >
+                  Diagnose
+                </Button>
                 {!isTerminal(session.state) && (
                   <EndButton
                     label={`Stop ${nameOf(session)} of ${session.username ?? 'a deleted account'}`}

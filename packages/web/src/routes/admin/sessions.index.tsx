@@ -2,7 +2,7 @@ import { createFileRoute } from '@tanstack/react-router';
 import { SessionsPage } from '../../admin/sessions/sessions-page.tsx';
 import { parseSessionSearch } from '../../search/session-search.ts';
 
-export const Route = createFileRoute('/admin/sessions')({
+export const Route = createFileRoute('/admin/sessions/')({
   validateSearch: parseSessionSearch,
   component: function SessionsRoute() {
     const search = Route.useSearch();

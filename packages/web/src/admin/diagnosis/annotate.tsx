@@ -1,0 +1,49 @@
+import { Button, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { Problem } from '../../components/problem.tsx';
+import styles from './diagnosis.module.css';
+import { timeWords } from './time-words.ts';
+
+/** Adds a note at an instant of a session, which becomes one of its events. @param props.atMs the cursor */
+export function Annotate({ sessionId, atMs }: { sessionId: string; atMs: number }) {
+  const [label, setLabel] = useState('');
+  const queryClient = useQueryClient();
+  const add = useMutation({
+    mutationFn: (text: string) =>
+      call('admin.sessions.annotate', {
+        params: { id: sessionId },
+        body: { ts_unix_ms: Math.round(atMs), label: text },
+      }),
+    onSuccess: () => {
+      setLabel('');
+      return queryClient.invalidateQueries({ queryKey: keys.sessionDiagnoses(sessionId) });
+    },
+  });
+  const text = label.trim();
+  return (
+    <>
+      <form
+        className={styles.annotate}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (text !== '') add.mutate(text);
+        }}
+      >
+        <TextInput
+          label={`Note at ${timeWords(atMs)}`}
+          placeholder="What you saw or were told"
+          value={label}
+          maxLength={500}
+          onChange={(event) => setLabel(event.currentTarget.value)}
+        />
+        <Button type="submit" disabled={text === ''} loading={add.isPending}>
+          Add note
+        </Button>
+      </form>
+      {add.isError && <Problem error={add.error} />}
+    </>
+  );
+}

@@ -1,0 +1,217 @@
+/** Series of a session as lines of charts on one time axis. Pure. */
+
+/** Milliseconds since 1970; both ends belong to it. */
+export interface Span {
+  from_ms: number;
+  to_ms: number;
+}
+export interface Point {
+  ts_unix_ms: number;
+  v: number;
+}
+export type SeriesByName = Readonly<Record<string, readonly Point[]>>;
+
+export interface Line {
+  /** Name of the series. */
+  name: string;
+  words: string;
+  /** A running total: each point shows what was added since the one before. */
+  counts?: true;
+  /** Its points stand alone. */
+  dots?: true;
+}
+export interface Chart {
+  words: string;
+  unit: string;
+  lines: readonly Line[];
+  /** Series of the falsifier whose threshold is drawn. */
+  bound?: { name: string; estimator: string };
+  /** Digits after the point. */
+  digits: 0 | 1;
+}
+
+/** What one looks at to find out what was bad, from the host to the person. */
+export const CHARTS: readonly Chart[] = [
+  {
+    words: 'Frames',
+    unit: 'fps',
+    digits: 0,
+    lines: [
+      { name: 'encoder.fps', words: 'encoder' },
+      { name: 'client.fps', words: 'viewer' },
+    ],
+    bound: { name: 'encoder.fps', estimator: 'p10' },
+  },
+  {
+    words: 'Encoding, 95th percentile',
+    unit: 'ms',
+    digits: 1,
+    lines: [{ name: 'encoder.encode_ms_p95', words: 'encoder' }],
+    bound: { name: 'encoder.encode_ms_p95', estimator: 'p95' },
+  },
+  {
+    words: 'Bitrate',
+    unit: 'Mbit/s',
+    digits: 1,
+    lines: [
+      { name: 'encoder.bitrate_kbps', words: 'encoder' },
+      { name: 'abr.setpoint_kbps', words: 'target' },
+    ],
+  },
+  {
+    words: 'Round trip',
+    unit: 'ms',
+    digits: 0,
+    lines: [{ name: 'transport.rtt_ms', words: 'network' }],
+    bound: { name: 'transport.rtt_ms', estimator: 'p95' },
+  },
+  {
+    words: 'Lost packets',
+    unit: 'a second',
+    digits: 0,
+    lines: [{ name: 'transport.packets_lost', words: 'network', counts: true }],
+  },
+  {
+    words: 'Unevenness of frames',
+    unit: 'ms',
+    digits: 1,
+    lines: [{ name: 'client.present_interval_sd_ms', words: 'viewer' }],
+    bound: { name: 'client.present_interval_sd_ms', estimator: 'max' },
+  },
+  {
+    words: 'Click to photon',
+    unit: 'ms',
+    digits: 0,
+    // Clicks are rare.
+    lines: [{ name: 'client.click_to_photon_ms', words: 'viewer', dots: true }],
+  },
+];
+
+/** Shades the time in which the page was hidden. */
+export const HIDDEN_SERIES = 'client.is_hidden';
+
+/** Every series that the page draws. */
+export const SERIES_NAMES: readonly string[] = [
+  ...CHARTS.flatMap(({ lines }) => lines.map(({ name }) => name)),
+  HIDDEN_SERIES,
+];
+
+/** An agent reports every 5 s, a viewer every second; two missing samples are a gap. */
+const GAP_MS = { agent: 12_500, viewer: 3_500 } as const;
+const KBIT = 1_000;
+
+/** Longest distance of two points with a line between them. */
+function gapOf({ name, dots }: Line): number {
+  if (dots) return 0;
+  return name.startsWith('client.') || (name.startsWith('transport.') && !name.includes('gcc'))
+    ? GAP_MS.viewer
+    : GAP_MS.agent;
+}
+
+/** Points of a line in the unit of its chart. */
+export function pointsOf(line: Line, series: SeriesByName): readonly Point[] {
+  const points = series[line.name] ?? [];
+  if (line.counts)
+    return points.slice(1).map(({ ts_unix_ms, v }, n) => ({
+      ts_unix_ms,
+      // A counter that begins again after a reconnect lost nothing by its fall.
+      v: Math.max(0, v - (points[n]?.v ?? v)),
+    }));
+  return line.name.endsWith('_kbps')
+    ? points.map(({ ts_unix_ms, v }) => ({ ts_unix_ms, v: v / KBIT }))
+    : points;
+}
+
+const STEPS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
+
+/** The end of an axis from 0: the least round number that is not below any value. */
+export function topOf(values: readonly number[]): number {
+  const most = Math.max(0, ...values.filter(Number.isFinite));
+  if (most === 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(most));
+  const step = STEPS.find((each) => each * power >= most) ?? 10;
+  // Without the error of the product, as in 3 × 0.1.
+  return Number((step * power).toPrecision(2));
+}
+
+/** Where an instant is on the axis, 0 to 1. */
+export const placeOf = (ms: number, { from_ms, to_ms }: Span): number =>
+  Math.min(1, Math.max(0, (ms - from_ms) / (to_ms - from_ms)));
+
+/**
+ * SVG path of a line; a gap lifts the pen, and a point by itself is a dot where line ends are round.
+ * @param size of the drawing
+ */
+export function pathOf(
+  line: Line,
+  points: readonly Point[],
+  span: Span,
+  top: number,
+  size: { width: number; height: number },
+): string {
+  const gap = gapOf(line);
+  let path = '';
+  let before: Point | undefined;
+  for (const point of points) {
+    const x = (placeOf(point.ts_unix_ms, span) * size.width).toFixed(1);
+    const y = (size.height - (Math.min(Math.max(0, point.v), top) / top) * size.height).toFixed(1);
+    const joined = before !== undefined && point.ts_unix_ms - before.ts_unix_ms <= gap;
+    path += joined ? `L${x} ${y}` : `M${x} ${y}h0`;
+    before = point;
+  }
+  return path;
+}
+
+/** The point at an instant, or the nearest one close enough to be joined to it. */
+export function valueAt(line: Line, points: readonly Point[], ms: number): number | undefined {
+  let nearest: Point | undefined;
+  for (const point of points) {
+    if (nearest !== undefined && Math.abs(point.ts_unix_ms - ms) > Math.abs(nearest.ts_unix_ms - ms)) break;
+    nearest = point;
+  }
+  if (nearest === undefined) return undefined;
+  return Math.abs(nearest.ts_unix_ms - ms) <= Math.max(gapOf(line), GAP_MS.viewer) ? nearest.v : undefined;
+}
+
+/** Parts of the window in which a series of 0 and 1 was 1. */
+export function trueSpans(points: readonly Point[]): Span[] {
+  const spans: Span[] = [];
+  let open = false;
+  for (const { ts_unix_ms, v } of points) {
+    const last = spans.at(-1);
+    if (v === 0) open = false;
+    else if (open && last !== undefined && ts_unix_ms - last.to_ms <= GAP_MS.viewer) last.to_ms = ts_unix_ms;
+    else {
+      spans.push({ from_ms: ts_unix_ms, to_ms: ts_unix_ms });
+      open = true;
+    }
+  }
+  return spans;
+}
+
+/** Rows of a table with the mean of every line in equal parts of the window. */
+export function tableOf(
+  lines: readonly Line[],
+  series: SeriesByName,
+  span: Span,
+  rows: number,
+): { from_ms: number; means: (number | undefined)[] }[] {
+  const partMs = (span.to_ms - span.from_ms) / rows;
+  const sums = lines.map((line) => {
+    const parts = Array.from({ length: rows }, () => ({ sum: 0, n: 0 }));
+    for (const { ts_unix_ms, v } of pointsOf(line, series)) {
+      const part = parts[Math.min(rows - 1, Math.floor((ts_unix_ms - span.from_ms) / partMs))];
+      if (part === undefined) continue;
+      part.sum += v;
+      part.n += 1;
+    }
+    return parts;
+  });
+  return Array.from({ length: rows }, (_, row) => ({
+    from_ms: span.from_ms + row * partMs,
+    means: sums.map((parts) => {
+      const part = parts[row];
+      return part === undefined || part.n === 0 ? undefined : part.sum / part.n;
+    }),
+  }));
+}

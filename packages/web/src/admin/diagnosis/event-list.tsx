@@ -1,0 +1,83 @@
+import { Button } from '@mantine/core';
+import { IconHistory } from '@tabler/icons-react';
+import { useState } from 'react';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import pages from '../frame/admin-pages.module.css';
+import { type Column, DataTable } from '../frame/data-table.tsx';
+import styles from './diagnosis.module.css';
+import { detailWords, eventWords, type TraceEvent, toneOf } from './event-words.ts';
+import { exactTimeWords, timeWords } from './time-words.ts';
+
+/** Rows before "Show more"; the service reads at most 1,000 events. */
+const FIRST_ROWS = 50;
+const COLUMNS: readonly Column[] = [
+  { words: 'Time' },
+  { words: 'Event' },
+  { words: 'Detail' },
+  { words: 'Seen by' },
+];
+
+/** What happened in a window, newest first; a time moves the cursor of the charts there. */
+export function EventList(props: { events: readonly TraceEvent[]; onCursor: (ms: number) => void }) {
+  const { events, onCursor } = props;
+  const [rows, setRows] = useState(FIRST_ROWS);
+  if (events.length === 0) {
+    return (
+      <EmptyState icon={IconHistory} title="Nothing happened in this window">
+        Changes of the connection, freezes, stalls and notes stand here.
+      </EmptyState>
+    );
+  }
+  return (
+    <>
+      <DataTable label="Events" columns={COLUMNS}>
+        {keyed(events)
+          .reverse()
+          .slice(0, rows)
+          .map(({ key, event }) => (
+            <tr key={key}>
+              <td className="tabular">
+                <button
+                  type="button"
+                  className={pages.nameLink}
+                  title={exactTimeWords(event.ts_unix_ms)}
+                  aria-label={`Show the values at ${timeWords(event.ts_unix_ms)}`}
+                  onClick={() => onCursor(event.ts_unix_ms)}
+                >
+                  {timeWords(event.ts_unix_ms)}
+                </button>
+              </td>
+              <td>
+                <StateChip tone={toneOf(event)}>{eventWords(event)}</StateChip>
+              </td>
+              <td className={`${pages.wrapCell} ${styles.detail}`}>{detailWords(event)}</td>
+              <td className={pages.dim}>
+                {event.type === 'operator.annotation'
+                  ? 'administrator'
+                  : event.source === 'agent'
+                    ? 'host'
+                    : 'viewer'}
+              </td>
+            </tr>
+          ))}
+      </DataTable>
+      {rows < events.length && (
+        <Button className={pages.more ?? ''} onClick={() => setRows(rows + FIRST_ROWS)}>
+          Show more
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** Several events may have the same time and type; their order tells them apart. */
+export function keyed(events: readonly TraceEvent[]): { key: string; event: TraceEvent }[] {
+  const seen = new Map<string, number>();
+  return events.map((event) => {
+    const name = `${event.source} ${event.ts_unix_ms} ${event.type}`;
+    const nth = (seen.get(name) ?? 0) + 1;
+    seen.set(name, nth);
+    return { key: `${name} ${nth}`, event };
+  });
+}

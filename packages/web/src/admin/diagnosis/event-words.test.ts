@@ -1,0 +1,66 @@
+import { AGENT_EVENT_TYPES, BROWSER_EVENT_TYPES } from '@footlight/protocol/telemetry';
+import { expect, test } from 'vitest';
+import { detailWords, eventWords, type TraceEvent, toneOf } from './event-words.ts';
+
+const event = (type: string, payload: TraceEvent['payload'] = {}): TraceEvent => ({
+  source: 'agent',
+  ts_unix_ms: 0,
+  type,
+  payload,
+});
+
+test.each([...AGENT_EVENT_TYPES, ...BROWSER_EVENT_TYPES])('%s has words', (type) => {
+  expect(eventWords(event(type))).toMatch(/^[A-Z]/);
+});
+
+test.each(['host.newer', 'constructor'])('%s, which this page does not know, is shown unchanged', (type) => {
+  expect([eventWords(event(type)), toneOf(event(type)), detailWords(event(type, { a_b: 1 }))]).toEqual([
+    type,
+    'neutral',
+    'a b 1',
+  ]);
+});
+
+test.each<[string, TraceEvent['payload'], string]>([
+  ['operator.annotation', { label: 'Ada called', tags: ['slow', 'call'] }, 'Ada called · slow, call'],
+  ['operator.annotation', { label: 'Ada called' }, 'Ada called'],
+  [
+    'abr.retarget',
+    { from_kbps: 8000, to_kbps: 5000, reason: 'network_down' },
+    '8000 → 5000 kbit/s, network down',
+  ],
+  ['client.freeze_detected', { gap_ms: 412.4 }, 'for 412 ms'],
+  ['webrtc.state_changed', { kind: 'ice', from: 'checking', to: 'connected' }, 'ice: checking → connected'],
+  [
+    'encoder.stall',
+    { phase: 'detected', reason: 'no_output', since_ms: 1200 },
+    'no output, for 1200 ms already',
+  ],
+  ['encoder.stall', { phase: 'recovered', reason: 'no_output', stalled_ms: 90 }, 'no output, after 90 ms'],
+  ['app.launch_state', { state: 'game_running', more: {} }, 'state game_running'],
+  ['diag.log_tail', { data: 'x'.repeat(1_000) }, ''],
+  ['diag.log_tail', { error: 'timed out' }, 'timed out'],
+])('%s %j: "%s"', (type, payload, words) => {
+  expect(detailWords(event(type, payload))).toBe(words);
+});
+
+test.each([
+  ['client.visibility_changed', { hidden: true }, 'Page hidden'],
+  ['client.visibility_changed', { hidden: false }, 'Page shown'],
+  ['encoder.stall', { phase: 'recovered' }, 'Encoder recovered'],
+])('%s %j is "%s"', (type, payload, words) => {
+  expect(eventWords(event(type, payload))).toBe(words);
+});
+
+test('a long payload is cut', () => {
+  expect(detailWords(event('host.xid', { text: 'x'.repeat(1_000) }))).toHaveLength(161);
+});
+
+test.each([
+  ['encoder.stall', { phase: 'detected' }, 'danger'],
+  ['encoder.stall', { phase: 'recovered' }, 'neutral'],
+  ['abr.retarget', { from_kbps: 8, to_kbps: 5 }, 'warning'],
+  ['abr.retarget', { from_kbps: 5, to_kbps: 8 }, 'neutral'],
+])('%s %j is %s', (type, payload, tone) => {
+  expect(toneOf(event(type, payload))).toBe(tone);
+});

@@ -1,0 +1,104 @@
+/** Events of a session for administrators. Pure. */
+import type { Trace } from '@footlight/protocol/rest';
+import type { AgentEventType, BrowserEventType } from '@footlight/protocol/telemetry';
+import type { Tone } from '../../components/state-chip.tsx';
+
+export type TraceEvent = Trace['events'][number];
+type Payload = TraceEvent['payload'];
+
+const WORDS: Readonly<Record<AgentEventType | BrowserEventType, string>> = {
+  'session.effective_media': 'Settings of the stream',
+  'caps.negotiated': 'Format of the picture agreed',
+  'sdp.answer_applied': 'Answer of the viewer applied',
+  'encoder.stall': 'Encoder stalled',
+  'host.xid': 'Xid error of the GPU driver',
+  'host.gpu_fault': 'Fault of the GPU',
+  'diag.pipeline_dot': 'Capture: pipeline',
+  'diag.encoder_props': 'Capture: encoder',
+  'diag.burst_stats': 'Capture: frame by frame',
+  'diag.log_tail': 'Capture: log',
+  'session.recording': 'Recording',
+  'webrtc.state_changed': 'Connection',
+  'webrtc.remote_description_failed': 'Answer of the viewer failed',
+  'transport.peer_disconnected': 'Viewer disconnected',
+  'abr.retarget': 'Bitrate changed',
+  'encoder.drop_detected': 'Encoder dropped frames',
+  'pipeline.source_swapped': 'Another app',
+  'app.launch_state': 'State of the app',
+  'app.exited': 'App exited',
+  'display.name_taken': 'App reached for the displays of others',
+  'audio.degraded': 'Sound degraded',
+  'agent.link_restored': 'Host reconnected',
+  'agent.event_oversize': 'Event was too large',
+  'operator.annotation': 'Note',
+  'playout.changed': 'Playout delay changed',
+  'client.freeze_detected': 'Picture froze',
+  'client.visibility_changed': 'Page hidden or shown',
+  'client.first_frame': 'First picture',
+  'bench.window': 'Bench',
+};
+
+const TONES: Readonly<Record<string, Tone>> = {
+  'encoder.stall': 'danger',
+  'host.xid': 'danger',
+  'host.gpu_fault': 'danger',
+  'webrtc.remote_description_failed': 'danger',
+  'transport.peer_disconnected': 'warning',
+  'encoder.drop_detected': 'warning',
+  'audio.degraded': 'warning',
+  'client.freeze_detected': 'warning',
+  'abr.retarget': 'warning',
+  'client.first_frame': 'success',
+  'operator.annotation': 'info',
+};
+
+/** Longest detail of a row, in characters; payloads of captures have hundreds of kilobytes. */
+const MAX_DETAIL = 160;
+
+/** A newer agent may report types without words here; they are shown unchanged. */
+export const eventWords = ({ type, payload }: TraceEvent): string => {
+  if (type === 'encoder.stall' && payload.phase === 'recovered') return 'Encoder recovered';
+  if (type === 'client.visibility_changed' && typeof payload.hidden === 'boolean')
+    return payload.hidden ? 'Page hidden' : 'Page shown';
+  return Object.hasOwn(WORDS, type) ? WORDS[type as AgentEventType] : type;
+};
+
+/** How alarming an event is. */
+export function toneOf({ type, payload }: TraceEvent): Tone {
+  if (type === 'encoder.stall' && payload.phase === 'recovered') return 'neutral';
+  if (type === 'abr.retarget' && Number(payload.to_kbps) >= Number(payload.from_kbps)) return 'neutral';
+  return Object.hasOwn(TONES, type) ? (TONES[type] ?? 'neutral') : 'neutral';
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : String(value ?? ''));
+const tagsOf = ({ tags }: Payload): string => (Array.isArray(tags) ? tags.map(text).join(', ') : '');
+
+const DETAILS: Readonly<Record<string, (payload: Payload) => string>> = {
+  'operator.annotation': (payload) =>
+    [text(payload.label), tagsOf(payload)].filter((each) => each !== '').join(' · '),
+  'abr.retarget': ({ from_kbps, to_kbps, reason }) =>
+    `${text(from_kbps)} → ${text(to_kbps)} kbit/s, ${text(reason).replaceAll('_', ' ')}`,
+  'playout.changed': ({ from_ms, to_ms }) => `${text(from_ms)} → ${text(to_ms)} ms`,
+  'client.freeze_detected': ({ gap_ms }) =>
+    typeof gap_ms === 'number' ? `for ${Math.round(gap_ms)} ms` : '',
+  'client.visibility_changed': () => '',
+  'encoder.stall': ({ phase, reason, since_ms, stalled_ms }) =>
+    [
+      text(reason).replaceAll('_', ' '),
+      phase === 'recovered' ? `after ${text(stalled_ms)} ms` : `for ${text(since_ms)} ms already`,
+    ].join(', '),
+  'webrtc.state_changed': ({ kind, from, to }) => `${text(kind)}: ${text(from)} → ${text(to)}`,
+};
+
+/** What belongs to an event, in one line. */
+export function detailWords({ type, payload }: TraceEvent): string {
+  if (type.startsWith('diag.')) return typeof payload.error === 'string' ? payload.error : '';
+  const known = Object.hasOwn(DETAILS, type) ? DETAILS[type] : undefined;
+  const words =
+    known?.(payload) ??
+    Object.entries(payload)
+      .filter(([, value]) => value !== null && typeof value !== 'object')
+      .map(([key, value]) => `${key.replaceAll('_', ' ')} ${text(value)}`)
+      .join(', ');
+  return words.length > MAX_DETAIL ? `${words.slice(0, MAX_DETAIL)}…` : words;
+}

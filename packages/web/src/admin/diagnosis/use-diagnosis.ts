@@ -1,0 +1,74 @@
+import type { Session, SessionVerdict } from '@footlight/protocol/rest';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { clock } from '../../clock.ts';
+import type { DiagnosisSearch } from '../../search/diagnosis-search.ts';
+import { readAccount } from '../people/user-lookup.ts';
+import { SERIES_NAMES, type SeriesByName } from './chart-model.ts';
+import type { TraceEvent } from './event-words.ts';
+import { windowOf } from './window-choice.ts';
+
+/** Agents report every 5 s; three requests each time, and none while the page is hidden. */
+const REFRESH_MS = 5_000;
+
+/** One window of a session: what was measured, what happened, and what limited it. */
+export interface Diagnosis {
+  verdict: SessionVerdict;
+  window: { from_ms: number; to_ms: number };
+  series: SeriesByName;
+  events: readonly TraceEvent[];
+}
+
+/** The chosen window, refreshed while new samples may come into it. */
+export function useDiagnosis(session: Pick<Session, 'id' | 'ended_at'>, search: DiagnosisSearch) {
+  const { id } = session;
+  const endedMs = session.ended_at === null ? null : Date.parse(session.ended_at);
+  return useQuery({
+    queryKey: keys.sessionDiagnosis(id, search, endedMs),
+    queryFn: async ({ signal }): Promise<Diagnosis> => {
+      const { from, to } = windowOf(search, endedMs, clock.nowMs());
+      // The service tells the window in force, because its clock may be another one than that of this browser.
+      const verdict = await call('admin.sessions.verdict', { params: { id }, query: { from, to }, signal });
+      const { from_ms, to_ms } = verdict.window;
+      const query = { from: from_ms, to: to_ms };
+      const [{ series }, { events }] = await Promise.all([
+        call('admin.sessions.traceMetrics', {
+          params: { id },
+          query: { ...query, names: SERIES_NAMES.join(',') },
+          signal,
+        }),
+        call('admin.sessions.traceEvents', { params: { id }, query, signal }),
+      ]);
+      return { verdict, window: { from_ms, to_ms }, series, events };
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: () => (windowOf(search, endedMs, clock.nowMs()).grows ? REFRESH_MS : false),
+  });
+}
+
+/** Names of what a session belongs to; undefined while loading, null where the record was deleted. */
+export function useNames(session: Pick<Session, 'app_id' | 'user_id' | 'host_id'>) {
+  const hostId = session.host_id;
+  const app = useQuery({
+    queryKey: keys.app(session.app_id),
+    queryFn: ({ signal }) => call('apps.read', { params: { id: session.app_id }, signal }),
+    retry: false,
+  });
+  const user = useQuery({
+    queryKey: keys.user(session.user_id),
+    queryFn: ({ signal }) => readAccount(session.user_id, signal),
+    retry: false,
+  });
+  const host = useQuery({
+    queryKey: keys.host(hostId ?? ''),
+    queryFn: ({ signal }) => call('hosts.read', { params: { id: hostId ?? '' }, signal }),
+    enabled: hostId !== null,
+    retry: false,
+  });
+  return {
+    app: app.isError ? null : app.data?.app.name,
+    user: user.isError ? null : user.data?.username,
+    host: hostId === null || host.isError ? null : host.data?.node_name,
+  };
+}

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { type DiagnosisSearch, parseDiagnosisSearch } from '../../search/diagnosis-search.ts';
+import { fieldOf, instantOf, momentBeside, windowOf } from './window-choice.ts';
+
+const NOW = 1_795_168_800_000;
+const MINUTE = 60_000;
+
+describe('the window of a diagnosis', () => {
+  test.each<[string, DiagnosisSearch, number | null, from: number, to: number | undefined, grows: boolean]>([
+    ['live: up to now', {}, null, -5, undefined, true],
+    ['live, ten minutes', { minutes: 10 }, null, -10, undefined, true],
+    ['ended: up to the end', {}, NOW - 60 * MINUTE, -65, -60, false],
+    ['a moment is in the middle', { at: NOW - 30 * MINUTE }, null, -32.5, -27.5, false],
+    ['a moment a minute ago', { at: NOW - MINUTE, minutes: 10 }, null, -6, 4, true],
+    ['never past the end', { at: NOW - 60 * MINUTE }, NOW - 59 * MINUTE, -64, -59, false],
+  ])('%s', (_what, search, endedAt, from, to, grows) => {
+    expect(windowOf(search, endedAt, NOW)).toEqual({
+      from: NOW + from * MINUTE,
+      ...(to !== undefined && { to: NOW + to * MINUTE }),
+      grows,
+    });
+  });
+
+  test('the one beside it begins where it ends', () => {
+    const shown = { from_ms: NOW, to_ms: NOW + 2 * MINUTE };
+    expect(windowOf({ at: momentBeside(shown, 1), minutes: 2 }, null, NOW + 10 * MINUTE).from).toBe(
+      shown.to_ms,
+    );
+    expect(windowOf({ at: momentBeside(shown, -1), minutes: 2 }, null, NOW + 10 * MINUTE).to).toBe(
+      shown.from_ms,
+    );
+  });
+});
+
+test('a field of date and time gives back its instant, to the second', () => {
+  expect(instantOf(fieldOf(NOW))).toBe(NOW);
+  expect(instantOf('')).toBeUndefined();
+  expect(instantOf('14:03')).toBeUndefined();
+});
+
+test.each([
+  [
+    { at: NOW, minutes: 2 },
+    { at: NOW, minutes: 2 },
+  ],
+  [{ at: NOW + 0.4, minutes: 5 }, { at: NOW }],
+  [{ at: '14:03', minutes: 3, x: 1 }, {}],
+  [{ at: -1 }, {}],
+  [{ at: 1e300 }, {}],
+])('the address %j is %j', (search, parsed) => {
+  expect(parseDiagnosisSearch(search)).toEqual(parsed);
+});

@@ -1,0 +1,24 @@
+/** Lengths of the window that the service reads, in minutes. */
+export const WINDOW_MINUTES = [2, 5, 10] as const;
+export type WindowMinutes = (typeof WINDOW_MINUTES)[number];
+
+/** The last day that a date can name, ms since 1970 (ECMA-262, "Time Values and Time Range"). */
+const LAST_MS = 8.64e15;
+
+/** State in the URL of a session's diagnosis. */
+export interface DiagnosisSearch {
+  /** The moment in question, in ms since 1970; missing: the newest, or the end of the session. */
+  at?: number;
+  /** Length of the window; missing: five minutes. */
+  minutes?: WindowMinutes;
+}
+
+/** Parses the URL's search part; unknown keys are dropped. */
+export function parseDiagnosisSearch(search: Record<string, unknown>): DiagnosisSearch {
+  const { at } = search;
+  const minutes = WINDOW_MINUTES.find((each) => each === search.minutes);
+  return {
+    ...(typeof at === 'number' && at > 0 && at <= LAST_MS ? { at: Math.round(at) } : {}),
+    ...(minutes === undefined || minutes === 5 ? {} : { minutes }),
+  };
+}
