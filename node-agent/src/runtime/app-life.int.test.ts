@@ -1,6 +1,6 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startRuntimeApp } from '../testing/runtime-app.ts';
+import { makeStateDir, startRuntimeApp } from '../testing/runtime-app.ts';
 
 const USER = { uid: 70_251, gid: 70_251, groups: [] };
 const isRoot = process.getuid?.() === 0;
@@ -22,8 +22,7 @@ describe.each([
   const user = isolated ? USER : null;
 
   beforeAll(() => {
-    stateDir = mkdtempSync('/var/tmp/footlight-agent-');
-    chmodSync(stateDir, 0o711);
+    stateDir = makeStateDir();
   });
   afterAll(() => rmSync(stateDir, { recursive: true, force: true }));
 

@@ -4,9 +4,13 @@
 # usage: enter-session.sh STAGING TMP_BYTES PASSWD GROUP [--join CGROUP_PROCS]... [--keep PATH]...
 #                         [--resolver RESOLV_CONF] -- COMMAND...
 #
-# It gives the session a /tmp and a /dev/shm of its own, keeps the paths that the session needs although they lie
-# below /tmp, and lets the session's user have a name. The command gets its arguments as they are: no word of it
-# is read by this shell. When the command ends, so does this process, and with it everything in the namespace.
+# It gives the session a /tmp, /var/tmp, /run/lock and /dev/shm of its own, keeps the paths that the session needs
+# although they lie below /tmp or /var/tmp, and lets the session's user have a name. The command gets its arguments as
+# they are: no word of it is read by this shell. When the command ends, so does this process, and with it everything in
+# the namespace.
+#
+# Where two sessions could both write they could also meet: a socket there would carry descriptors from one to the
+# other, and what these hold (memory, counts of the kernel for a user id) would outlive the session that made it.
 set -eu
 
 # When the host runs out of memory, the kernel ends an app before the agent and the sessions of others.
@@ -15,7 +19,12 @@ echo 500 >/proc/self/oom_score_adj
 staging=$1 tmp_bytes=$2 passwd=$3 group=$4
 shift 4
 
-mount -t tmpfs -o "size=$tmp_bytes,mode=1777,nosuid,nodev" footlight-tmp "$staging"
+own_tmp=$staging/tmp
+own_var_tmp=$staging/var/tmp
+mkdir -p "$own_tmp" "$own_var_tmp"
+for dir in "$own_tmp" "$own_var_tmp"; do
+  mount -t tmpfs -o "size=$tmp_bytes,mode=1777,nosuid,nodev" footlight-tmp "$dir"
+done
 
 while [ "$1" != -- ]; do
   case $1 in
@@ -23,7 +32,7 @@ while [ "$1" != -- ]; do
       echo 0 >"$2"
       ;;
     --keep)
-      below=$staging/${2#/tmp/}
+      below=$staging$2
       if [ -d "$2" ]; then
         mkdir -p "$below"
       else
@@ -53,8 +62,22 @@ mount -t tmpfs -o "size=$tmp_bytes,mode=1777,nosuid,nodev" footlight-shm /dev/sh
 for dir in /var/log/journal /run/log/journal /var/lib/systemd/coredump /var/crash; do
   [ ! -d "$dir" ] || mount -t tmpfs -o ro,mode=755,nr_inodes=1,nosuid,nodev,noexec footlight-empty "$dir"
 done
-# Last, because what was named above may lie below /tmp.
-mount --move "$staging" /tmp
+[ ! -d /run/lock ] || mount -t tmpfs -o size=1m,mode=1777,nosuid,nodev,noexec footlight-lock /run/lock
+# Last, because what was named above may lie below these two. The one that hides the staging directory comes second.
+move_var_tmp() {
+  # A link leads to a directory that the session has anyway, such as /tmp.
+  if [ -d /var/tmp ] && [ ! -L /var/tmp ]; then mount --move "$own_var_tmp" /var/tmp; fi
+}
+case $staging in
+  /var/tmp/*)
+    mount --move "$own_tmp" /tmp
+    move_var_tmp
+    ;;
+  *)
+    move_var_tmp
+    mount --move "$own_tmp" /tmp
+    ;;
+esac
 
 # Not exec: a process 1 without handlers ignores SIGTERM, and somebody has to reap what daemons leave behind.
 "$@"

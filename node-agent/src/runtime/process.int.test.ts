@@ -1,7 +1,6 @@
 import {
   chmodSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,13 +10,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RUNTIME_SESSION, startRuntimeApp } from '../testing/runtime-app.ts';
+import { makeStateDir, RUNTIME_SESSION, startRuntimeApp } from '../testing/runtime-app.ts';
 import { commandOf } from '../testing/traces.ts';
 import { makeCgroup, removeCgroupDirs } from './cgroups.ts';
 import { listProcesses } from './proc-table.ts';
 import { APP_TMP_BYTES, canIsolate } from './process.ts';
 
 const USER = { uid: 70_250, gid: 70_250, groups: [] };
+const OTHER_SESSION = '7c1f6a64-5d0e-4b7d-9a53-0f6a7a1c2d3e';
 const isRoot = process.getuid?.() === 0;
 const WHO_AM_I = [
   'id -u; id -g; id -G; grep "Max processes" /proc/self/limits; grep -E "NoNewPrivs|Cap|Seccomp" /proc/self/status',
@@ -34,6 +34,34 @@ try:
 except OSError: pass
 print(count, "terminals", flush=True)
 time.sleep(60)
+`;
+/** Offers a socket in every directory that it can write to, also in its own, which it opens. */
+const OFFERS = `
+import os, socket, time
+sockets = []
+for place in os.environ["PLACES"].split() + [os.environ["HOME"], os.environ["XDG_RUNTIME_DIR"]]:
+  path = place + "/meet"
+  try:
+    for own in (place, os.path.dirname(place)):
+      if os.stat(own).st_uid == os.getuid(): os.chmod(own, 0o777)
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(path)
+    server.listen()
+    os.chmod(path, 0o777)
+    sockets.append(server)
+    print("offers", path, flush=True)
+  except OSError: pass
+print("ready", flush=True)
+time.sleep(60)
+`;
+const COMES = `
+import os, socket
+for path in os.environ["OFFERED"].split():
+  try:
+    socket.socket(socket.AF_UNIX).connect(path)
+    print("met", path)
+  except OSError: pass
+print("done")
 `;
 /** Every program that is run on the way to an app, or could be. */
 const ON_THE_WAY = [
@@ -63,8 +91,7 @@ describe.each([
   let stateDir: string;
 
   beforeAll(() => {
-    stateDir = mkdtempSync('/var/tmp/footlight-agent-');
-    chmodSync(stateDir, 0o711);
+    stateDir = makeStateDir();
   });
   afterAll(() => rmSync(stateDir, { recursive: true, force: true }));
 
@@ -124,6 +151,26 @@ describe.each([
       if (canLimit()) expect(lines).toContain('got 0');
     },
   );
+
+  // Descriptors that one session gives to another would keep memory, and counts of the kernel for its user id.
+  test.skipIf(!isRoot || !isolated)('that meets no app of another session in any directory', async () => {
+    const PLACES = '/tmp /var/tmp /run/lock /dev/shm /dev/mqueue';
+    const { app: first } = await start(['python3', '-c', OFFERS], { PLACES });
+    await expect.poll(() => first.logTail()).toContain('ready');
+    const offered = first.logTail().match(/(?<=^offers ).*/gm) ?? [];
+    const { app: second } = await startRuntimeApp({
+      stateDir,
+      user: { uid: 70_251, gid: 70_251, groups: [] },
+      sessionId: OTHER_SESSION,
+      args: ['python3', '-c', COMES],
+      env: { OFFERED: offered.join(' ') },
+    });
+    await second.exited;
+    const found = second.logTail();
+    await Promise.all([first, second].map((app) => app.stop(0)));
+    expect(offered.length).toBeGreaterThan(4);
+    expect(found).toBe('done');
+  });
 
   test.skipIf(!isRoot || !isolated)('with terminals of its own, whose number has a bound', async () => {
     const before = readdirSync('/dev/pts');

@@ -27,7 +27,7 @@ import type { AppContext, AppExit, RunningApp, Runtime, SessionUser } from './ru
  * ended app wrote is in the pipe already, so any short wait works.
  */
 const DRAIN_LIMIT_MS = 200;
-/** The app's own /tmp, which is memory. Chosen with room, not measured. */
+/** The app's own /tmp and /var/tmp, each of this size, which is memory. Chosen with room, not measured. */
 export const APP_TMP_BYTES = 2 * 1024 * 1024 * 1024;
 
 export interface ProcessRuntimeOptions {
@@ -119,7 +119,7 @@ export class ProcessRuntime implements Runtime {
     command: readonly string[],
   ): Promise<string[]> {
     const { dirs, user, instance, enter, network } = context;
-    const staging = join(dirs.mounts, 'tmp');
+    const staging = join(dirs.mounts, 'own');
     // A former app may still have its own file mounted.
     const passwd = join(dirs.mounts, `passwd-${instance}`);
     const group = join(dirs.mounts, `group-${instance}`);
@@ -131,7 +131,7 @@ export class ProcessRuntime implements Runtime {
       writeFile(group, withSessionUser('/etc/group', user?.gid ?? 0, '')),
       resolvConf === null ? null : writeFile(resolver, resolvConf),
     ]);
-    const keep = keptBelowTmp([context.displaySocket, dirs.scratch, context.home, PRODUCT_ROOT]);
+    const keep = keptPaths([context.displaySocket, dirs.scratch, context.home, PRODUCT_ROOT]);
     return [
       ...(network?.enter ?? []),
       ...enter,
@@ -178,9 +178,11 @@ function scriptPath(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));
 }
 
-/** Paths below /tmp that must stay reachable; nested ones are omitted. */
-export function keptBelowTmp(paths: readonly string[]): string[] {
-  const below = [...new Set(paths)].filter((path) => path.startsWith('/tmp/'));
+/** Paths below /tmp and /var/tmp that must stay reachable; nested ones are omitted. */
+export function keptPaths(paths: readonly string[]): string[] {
+  const below = [...new Set(paths)].filter(
+    (path) => path.startsWith('/tmp/') || path.startsWith('/var/tmp/'),
+  );
   return below.filter((path) => !below.some((other) => other !== path && path.startsWith(`${other}/`)));
 }
 

@@ -6,7 +6,7 @@ import { xauthorityFile } from '../display/cookie.ts';
 import { asSessionUser } from './confinement/command-line.ts';
 import { LOG_RING_BYTES, LogRing } from './log-ring.ts';
 import { ownedIds } from './owned-files.ts';
-import { appEnvironment, keptBelowTmp } from './process.ts';
+import { appEnvironment, keptPaths } from './process.ts';
 import type { AppContext } from './runtime.ts';
 
 describe('the log ring', () => {
@@ -120,10 +120,10 @@ test('the parent-death signal is set by the setpriv that changes the user, since
   );
 });
 
-test('only what lies below /tmp has to be kept, and nothing twice', () => {
+test('only what lies below /tmp and /var/tmp has to be kept, and nothing twice', () => {
   expect(
-    keptBelowTmp(['/tmp/.X11-unix/X1', '/var/lib/x', '/tmp/a', '/tmp/a/b', '/tmp/a', '/tmpfoo']),
-  ).toEqual(['/tmp/.X11-unix/X1', '/tmp/a']);
+    keptPaths(['/tmp/.X11-unix/X1', '/var/lib/x', '/tmp/a', '/tmp/a/b', '/tmp/a', '/tmpfoo', '/var/tmp/s']),
+  ).toEqual(['/tmp/.X11-unix/X1', '/tmp/a', '/var/tmp/s']);
 });
 
 test('an Xauthority entry for every display', () => {

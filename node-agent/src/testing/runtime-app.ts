@@ -1,4 +1,6 @@
-import { rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { systemClock } from '@footlight/platform';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { NetworkPool } from '../runtime/network/network-pool.ts';
@@ -7,6 +9,16 @@ import type { RunningApp, SessionUser } from '../runtime/runtime.ts';
 import { makeSessionDirs, sessionDirs } from '../sessions/resources/record.ts';
 
 export const RUNTIME_SESSION = '0b253cc2-059b-4b22-b34d-5ad7a7949052';
+
+/**
+ * A folder for the directories of sessions, which their users may pass. Not below /tmp or /var/tmp, of which every
+ * session of a root agent has its own; without root, apps see the machine's. Owner: the caller, who removes it.
+ */
+export function makeStateDir(): string {
+  const stateDir = mkdtempSync(join(process.getuid?.() === 0 ? '/srv' : tmpdir(), 'footlight-agent-'));
+  chmodSync(stateDir, 0o711);
+  return stateDir;
+}
 
 export interface RuntimeApp {
   /** Folder for the session's directories; the session's user needs access. */

@@ -48,6 +48,8 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
+/** Parent of the directories of stacks. An ordinary user can only write to the second, and its apps see the host's. */
+const STACKS = process.getuid?.() === 0 ? '/srv' : '/var/tmp';
 const ADMIN = { email: 'ada@example.org', username: 'ada', password: 'a-long-enough-pass-phrase' };
 
 /** App body of the Diagnostics pattern at a size other than the seeded 1280×720. */
@@ -81,8 +83,8 @@ function agentProgram(preload?: string): { command: string; words: string[]; env
 
 /** Starts control plane and agent and waits until the agent is connected. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
-  // Not below /tmp: each session has a private /tmp, which would hide the directory.
-  const directory = mkdtempSync('/var/tmp/footlight-stack-');
+  // Not below /tmp or /var/tmp: each session of a root agent has its own, which would hide the apps' files.
+  const directory = mkdtempSync(path.join(STACKS, 'footlight-stack-'));
   // Session users need to traverse the directory to reach their homes.
   chmodSync(directory, 0o711);
   const apps = path.join(directory, 'apps');

@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AppRun } from '../../testing/run-apps.ts';
+import { makeStateDir } from '../../testing/runtime-app.ts';
 
 const UID = 71_100;
 
@@ -119,8 +120,7 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
   'what an app of a root agent may do',
   () => {
     beforeAll(() => {
-      stateDir = mkdtempSync('/var/tmp/footlight-confinement-');
-      chmodSync(stateDir, 0o711);
+      stateDir = makeStateDir();
     });
     afterAll(() => rmSync(stateDir, { recursive: true, force: true }));
 

@@ -1,10 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AppRun } from '../../testing/run-apps.ts';
+import { makeStateDir } from '../../testing/runtime-app.ts';
 
 /** 203.0.113.0/24, 198.51.100.0/24 and 2001:db8::/32 are for examples, so no machine of anybody has one of them. */
 const HOST = { eth: '203.0.113.2', eth6: '2001:db8:1::2', second: '198.51.100.1', second6: '2001:db8:2::1' };
@@ -171,8 +172,7 @@ async function found(
 
 describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent', () => {
   beforeAll(async () => {
-    stateDir = mkdtempSync('/var/tmp/footlight-network-');
-    chmodSync(stateDir, 0o711);
+    stateDir = makeStateDir();
     const hold = ['unshare', '--net', 'sh', '-c', 'echo up; exec sleep infinity'];
     host = await up(hold);
     const outside = await up(hold);

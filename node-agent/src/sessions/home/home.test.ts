@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -47,6 +47,35 @@ describe('homes', () => {
     expect(lstatSync(ref).mode & 0o777).toBe(0o700);
     expect(lstatSync(join(root, 'homes/alice-1')).mode & 0o777).toBe(0o711);
     await openHome(join(root, 'homes'), ref, null);
+  });
+
+  test.runIf(process.getuid?.() === 0)(
+    'one that its app opens to everybody can be reached by that app alone',
+    async () => {
+      const ref = join(root, 'homes/alice-1/game-2');
+      const user = { uid: 71_320, gid: 71_320, groups: [] };
+      chmodSync(root, 0o711);
+      // Also where an earlier version has made the way.
+      mkdirSync(join(root, 'homes/alice-1'), { recursive: true });
+      for (const way of ['homes', 'homes/alice-1']) chmodSync(join(root, way), 0o711);
+      const groups = await openHome(join(root, 'homes'), ref, user);
+      expect(await openHome(join(root, 'homes'), ref, user)).toEqual(groups);
+      chmodSync(ref, 0o777);
+      const lists = (uid: number, more: number[]) =>
+        spawnSync('setpriv', [
+          ...['--reuid', String(uid), '--regid', String(uid)],
+          ...(more.length > 0 ? ['--groups', more.join(',')] : ['--clear-groups']),
+          ...['ls', ref],
+        ]).status === 0;
+      expect([lists(71_320, groups), lists(71_321, [])]).toEqual([true, false]);
+    },
+  );
+
+  test('a way that somebody else made stays as it is', async () => {
+    mkdirSync(join(root, 'homes/people'), { recursive: true });
+    chmodSync(join(root, 'homes/people'), 0o755);
+    await openHome(join(root, 'homes'), join(root, 'homes/people/game'), null);
+    expect(lstatSync(join(root, 'homes/people')).mode & 0o777).toBe(0o755);
   });
 
   test.each(['link to a directory elsewhere', 'link as the home itself', 'file on the way'])(

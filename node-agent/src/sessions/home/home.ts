@@ -29,6 +29,17 @@ const OF_THE_HOST = [
   ],
 ];
 
+/** Of a new directory on the way to a home, and after it has its group. */
+const WAY_MODE = 0o711;
+const CLOSED_WAY_MODE = 0o710;
+/**
+ * Groups of these directories: one for each inode number, so that none has to be remembered. Two that share a group
+ * lose nothing but this protection from one another. No system uses these ids.
+ * Source: systemd, "Users, Groups, UIDs and GIDs on systemd Systems", 1879048192 to 2147483646.
+ */
+const FIRST_WAY_GROUP = 1_879_048_192;
+const WAY_GROUPS = 2 ** 28 - 1;
+
 function refuseHostFolder(path: string, stateDir: string): void {
   const tree = [...OF_THE_HOST, stateDir].find((own) => path === own || path.startsWith(`${own}/`));
   if (tree !== undefined) throw new HomeError(`${path} lies in ${tree}, which is the host's own`);
@@ -46,9 +57,11 @@ export interface ForeignHomes {
  * Opens a home: creates missing directories below the root and gives the home to the session's user, mode 0700.
  *
  * Every directory on the path must be real. Only the agent can write above the home, so a link there is an attack or
- * a mistake and is refused. Parents have mode 0711: a session's user can pass but not list them.
+ * a mistake and is refused. Parents that the agent made have mode 0710 and a group of their own: a session with that
+ * group can pass but not list them, and a home that its app opens to everybody stays closed to other people's sessions.
  * @param foreign set if the control plane chose the root: directories of the host and directories that are no homes
  *   are then not given away; null: this host chose it
+ * @returns groups that the home's processes need to pass the parents
  * @throws HomeError for a path outside the root, or no directory
  */
 export async function openHome(
@@ -56,7 +69,7 @@ export async function openHome(
   ref: string,
   user: SessionUser | null,
   foreign: ForeignHomes | null = null,
-): Promise<void> {
+): Promise<number[]> {
   if (!isBelow(root, ref)) throw new HomeError(`${ref} is not below the home root ${root}`);
   // An agent without root gives nothing away.
   const limits = user === null ? null : foreign;
@@ -65,19 +78,42 @@ export async function openHome(
   const realRoot = await realpath(root);
   if (limits) refuseHostFolder(join(realRoot, relative(root, ref)), await realpath(limits.stateDir));
   const parts = relative(root, ref).split(sep);
+  const groups: number[] = [];
   let path = realRoot;
   for (const [index, part] of parts.entries()) {
     path = join(path, part);
     const isHome = index === parts.length - 1;
-    await makeDirectory(path, isHome ? 0o700 : 0o711);
-    if (user && !isHome && (await lstat(path)).uid !== process.getuid?.())
-      throw new HomeError(`${path} on the way to a home belongs to another user`);
+    await makeDirectory(path, isHome ? 0o700 : WAY_MODE);
+    if (user && !isHome) groups.push(...(await closeWay(path)));
   }
   if ((await realpath(path)) !== path) throw new HomeError(`${ref} leads out of the home root`);
   if (limits && !limits.isSessionsGroup((await lstat(path)).gid) && (await readdir(path)).length > 0)
     throw new HomeError(`${ref} is there already, and no home of a session`);
   if (user) await giveHome(path, user);
   else await chmod(path, 0o700);
+  return groups;
+}
+
+/**
+ * Closes a directory on the way to a home to all but the holders of its group. One that somebody else made stays as it
+ * is.
+ * @returns its group; empty when it stays open
+ * @throws HomeError when another user owns it
+ */
+async function closeWay(path: string): Promise<number[]> {
+  const { uid, gid, ino, mode } = await lstat(path);
+  if (uid !== process.getuid?.()) throw new HomeError(`${path} on the way to a home belongs to another user`);
+  const group = FIRST_WAY_GROUP + (ino % WAY_GROUPS);
+  if (gid === group) return [group];
+  if ((mode & 0o7777) !== WAY_MODE || gid !== process.getgid?.()) return [];
+  try {
+    await chown(path, uid, group);
+  } catch {
+    // In a user namespace without this id. It stays as it is.
+    return [];
+  }
+  await chmod(path, CLOSED_WAY_MODE);
+  return [group];
 }
 
 /**

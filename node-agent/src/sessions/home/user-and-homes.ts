@@ -36,6 +36,8 @@ interface HeldHome {
   release: () => void;
   /** The session's user owns it. */
   open: boolean;
+  /** Needed to reach it. */
+  groups: readonly number[];
 }
 
 /**
@@ -61,8 +63,11 @@ export class UserAndHomes {
     return this.#uid;
   }
 
+  /** Its groups lead to the homes that are open now. */
   get user(): SessionUser | null {
-    return this.#uid === null ? null : { uid: this.#uid, gid: this.#uid, groups: this.#options.groups };
+    if (this.#uid === null) return null;
+    const ways = [this.#current, this.#next].flatMap((held) => held?.groups ?? []);
+    return { uid: this.#uid, gid: this.#uid, groups: [...new Set([...this.#options.groups, ...ways])] };
   }
 
   /** The app's home; null = one in the scratch directory. */
@@ -87,12 +92,12 @@ export class UserAndHomes {
     this.#refuseNested(ref);
     const free = this.#homes.tryTake(ref);
     if (free) {
-      this.#current = { ref, release: free, open: false };
+      this.#current = { ref, release: free, open: false, groups: [] };
       return true;
     }
     onBusy();
     const release = await this.#homes.take(ref, HOME_WAIT_MS, ended);
-    if (release) this.#current = { ref, release, open: false };
+    if (release) this.#current = { ref, release, open: false, groups: [] };
     if (ended.aborted) return false;
     if (!release) throw new HomeError('the previous session did not release its home within 30 s');
     await this.#takeOwnersUid(ref);
@@ -113,7 +118,7 @@ export class UserAndHomes {
     this.#refuseNested(ref);
     const release = await this.#homes.take(ref, SWAP_HOME_WAIT_MS, ended);
     if (!release) throw new HomeError('another session did not release the home of the app within 10 s');
-    this.#next = { ref, release, open: false };
+    this.#next = { ref, release, open: false, groups: [] };
     await opening();
     await this.#open(this.#next);
   }
@@ -165,7 +170,8 @@ export class UserAndHomes {
   async #open(home: HeldHome): Promise<void> {
     const { homeRoot, ownsHomeRoot, stateDir } = this.#options;
     const isSessionsGroup = (gid: number) => this.#uids?.contains(gid) ?? false;
-    await openHome(homeRoot, home.ref, this.user, ownsHomeRoot ? null : { isSessionsGroup, stateDir });
+    const foreign = ownsHomeRoot ? null : { isSessionsGroup, stateDir };
+    home.groups = await openHome(homeRoot, home.ref, this.user, foreign);
     home.open = true;
   }
 

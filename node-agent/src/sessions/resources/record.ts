@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { chown, mkdir, open, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, open, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { removeTree } from '../../runtime/owned-files.ts';
@@ -72,9 +72,16 @@ export function sessionDirs(stateDir: string, sessionId: string): SessionDirs {
   };
 }
 
-/** Creates a session's directories: its user may pass the outer ones and owns the inner ones. */
+/**
+ * Creates a session's directories: its user may pass the outer ones and owns the inner ones. No other session may pass
+ * them, also where this one opens its own.
+ */
 export async function makeSessionDirs(dirs: SessionDirs, user: SessionUser | null): Promise<void> {
   await mkdir(dirs.root, { recursive: true, mode: 0o711 });
+  if (user) {
+    await chown(dirs.root, process.getuid?.() ?? 0, user.gid);
+    await chmod(dirs.root, 0o710);
+  }
   await Promise.all([mkdir(dirs.mounts, { mode: 0o755 }), mkdir(dirs.scratch, { mode: 0o700 })]);
   const inner = [dirs.home, dirs.tmp, dirs.run];
   await Promise.all(inner.map((dir) => mkdir(dir, { mode: 0o700 })));

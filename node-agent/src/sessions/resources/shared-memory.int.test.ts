@@ -76,8 +76,8 @@ describe.runIf(process.getuid?.() === 0)('shared memory of sessions with users o
   let agent: ChildProcess;
 
   beforeAll(async () => {
-    // Not below /tmp, which sessions of root do not see.
-    directory = await mkdtemp('/var/tmp/footlight-shared-');
+    // Not below /tmp or /var/tmp, of which every session of root has its own.
+    directory = await mkdtemp('/srv/footlight-shared-');
     await chmod(directory, 0o711);
     const stateDir = join(directory, 'state');
     await mkdir(stateDir, { mode: 0o711 });
