@@ -25,3 +25,14 @@ test('a limit of memory holds for swap as well', ({ onTestFinished, skip }) => {
   if (limits.length === 0) return skip('this kernel does not count swap');
   expect(['0', String(LIMIT_BYTES)]).toEqual(expect.arrayContaining(limits));
 });
+
+test('what waits in sockets is limited as well', ({ onTestFinished, skip }) => {
+  const group = makeCgroup(`sockets-${process.pid}`, { memoryBytes: 4 * 1024 ** 3, cpus: 0 });
+  if (group === null) return skip('control groups cannot be written here');
+  onTestFinished(() => {
+    expect(removeCgroupDirs(group.dirs)).toEqual([]);
+  });
+  const limits = contents(group.dirs, 'memory.kmem.tcp.limit_in_bytes');
+  if (limits.length === 0) return skip('this kernel counts it with all other memory, or not at all');
+  expect(limits).toEqual([String(128 * 1024 * 1024)]);
+});

@@ -25,6 +25,12 @@ const CPU_PERIOD_US = 100_000;
 /** Shares of a process of the host, which the kernel divides by cores, and the most of a group (v1). */
 const PROCESS_SHARES = 1_024;
 const MAX_SHARES = 262_144;
+/**
+ * Of a group on v1, which counts what waits in TCP and UDP sockets apart from other memory, and v2 with it. All
+ * programs of a host share a tenth of its memory for it (tcp_mem): one app that reads none of its own connections
+ * could take that. Chosen, not measured: 20 connections with the largest default buffers.
+ */
+const SOCKET_BYTES = 128 * 1024 * 1024;
 /** The agent's own group below its service's group, because a group with controllers below it may hold no process. */
 const AGENT_GROUP = 'footlight-agent';
 
@@ -131,6 +137,8 @@ function makeLegacy(name: string, limits: CgroupLimits, dirs: string[]): void {
     writeFileSync(join(dir, 'memory.limit_in_bytes'), String(limits.memoryBytes));
     // Memory and swap together; it may not be less than the limit of memory, which is why that comes first.
     whereAvailable(() => writeFileSync(join(dir, 'memory.memsw.limit_in_bytes'), String(limits.memoryBytes)));
+    const socketBytes = String(Math.min(limits.memoryBytes, SOCKET_BYTES));
+    whereAvailable(() => writeFileSync(join(dir, 'memory.kmem.tcp.limit_in_bytes'), socketBytes));
   }
   const { pids } = limits;
   if (pids !== undefined) whereAvailable(() => writeFileSync(join(make('pids'), 'pids.max'), String(pids)));
