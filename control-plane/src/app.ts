@@ -10,6 +10,7 @@ import { type AccountsDeps, createAccounts, registerAccountsRoutes } from './acc
 import { createActivity, registerActivityRoutes } from './activity/index.ts';
 import { type Artwork, type ArtworkDeps, createArtwork, registerArtworkRoutes } from './artwork/index.ts';
 import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/index.ts';
+import { createCertification, registerCertificationRoutes } from './certification/index.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
 import { createInProcessBus } from './platform/bus/in-process.ts';
 import type { Config } from './platform/config/config.ts';
@@ -137,6 +138,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     opened.push(() => sessions.close());
     const consoles = fleet.startConsoles(sessions.consoles);
     opened.push(() => consoles.close());
+    const certification = createCertification(platform, { fleet, sessions, telemetry });
+    opened.push(() => certification.close());
     const signaling = createSignaling(platform, { agents: fleet.agents, sessions, settings, tokens });
     opened.push(() => signaling.close());
 
@@ -157,6 +160,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerTelemetryRoutes(server, telemetry);
     registerViewerReportRoutes(server, sessions, { telemetry, clock });
     registerVerdictRoutes(server, sessions, { telemetry, clock });
+    registerCertificationRoutes(server, certification, config);
     registerSignalingRoutes(server, signaling);
     registerStorageRoutes(server, platform);
     await registerReference(server);

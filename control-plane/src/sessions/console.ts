@@ -28,7 +28,12 @@ export function createConsoleSessions(
     async launch({ hostId, userId, appId, topology }) {
       const person = await findLaunchUser(database.db, userId);
       if (person === null) throw new ApiError('not_found', { message: 'There is no such account.' });
-      const terms: LaunchTerms = { topology, pin: { host_id: hostId, gpu_index: null }, skipVramVeto: true };
+      const terms: LaunchTerms = {
+        topology,
+        pin: { host_id: hostId, gpu_index: null },
+        skipVramVeto: true,
+        bench: null,
+      };
       const booked = await deps.launcher.launch(person, { app_id: appId, mic: false }, terms);
       await deps.begin(booked, null);
       return booked.row.id;

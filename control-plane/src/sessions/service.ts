@@ -21,6 +21,7 @@ import {
 } from '../signaling/index.ts';
 import type { Telemetry, ViewerReport } from '../telemetry/index.ts';
 import { judgeJoin, judgeRead, UNKNOWN_SESSION } from './access/join-rules.ts';
+import { type BenchLaunch, createBenchLauncher } from './bench/bench-launcher.ts';
 import { type Capture, createCaptures } from './captures/captures.ts';
 import { createConsoleSessions } from './console.ts';
 import { asksForPicture, type DisplayChange, judgeDisplayChange, pictureAfter } from './display/display.ts';
@@ -60,6 +61,8 @@ export interface Sessions extends SessionDirectory {
   readonly iceServers: IceServer[];
   /** Launches for consoles. */
   readonly consoles: ConsoleSessions;
+  /** Launches a measurement. @throws ApiError 409 with the reason */
+  launchBench(request: BenchLaunch, actorUserId: string): Promise<{ sessionId: string; token: string }>;
   /** Loads the live sessions. Call after the migrations and before agents connect. */
   start(): Promise<void>;
   /** Ends event streams and timers. Sessions go on. */
@@ -153,6 +156,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     streams,
     iceServers: config.sessions.iceServers.map((server) => ({ ...server, urls: [...server.urls] })),
     consoles: createConsoleSessions(platform, { launcher, begin, requestStop }),
+    launchBench: createBenchLauncher(platform, { launcher, begin }),
     record,
     read,
     capture: createCaptures(platform, deps.fleet),

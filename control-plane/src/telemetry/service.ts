@@ -14,6 +14,8 @@ import { isCapture, type ReliableEvent } from './reliable-event.ts';
 import { createRetention, type KeptLimits } from './retention/retention.ts';
 import { type JudgedSession, loadFacts } from './trace/facts-store.ts';
 import { createTraceReads, type TraceReads } from './trace/reads.ts';
+import type { Sample } from './trace/series.ts';
+import { loadHostSamples } from './trace/trace-store.ts';
 import { type WindowEnds, windowOf } from './trace/window.ts';
 import { decideVerdict } from './verdict/verdict.ts';
 
@@ -37,6 +39,8 @@ export interface Telemetry {
     source: { hostId: string; bootId: string },
     events: readonly ReliableEvent[],
   ): Promise<void>;
+  /** What the host measured of a session, oldest first: at most the newest 1,000. */
+  hostSamples(sessionId: string): Promise<Sample[]>;
   /** What limited a session. @param asked ends of the window, ms; undefined: missing or malformed */
   verdict(session: JudgedSession, asked: WindowEnds): Promise<SessionVerdict>;
   /** Result of a capture. @throws ApiError 404: unknown, of another session, or not there yet */
@@ -77,6 +81,11 @@ export function createTelemetry(platform: Platform, deps: TelemetryDeps): Teleme
         received_at: nowMs,
       }));
       await store(tx, rows);
+    },
+    async hostSamples(sessionId) {
+      // Also read the newest second, which waits in memory.
+      await buffer.flush();
+      return loadHostSamples(database.db, sessionId);
     },
     async verdict(session, asked) {
       // Also judge the newest second, which waits in memory.

@@ -26,7 +26,7 @@ export const RESERVED = {
     'provider_enabled',
   ],
   failures: ['image_pull_timeout', 'container_failed'],
-  endReasons: ['cert bench complete', 'cert bench timeout', 'peer_gone'],
+  endReasons: ['peer_gone'],
   refusals: ['no_such_recording', 'unknown_kind'],
   signalErrors: [],
   controlErrors: ['keyboard_layout_unknown'],

@@ -20,6 +20,7 @@ export const ACTIVITY_ACTIONS = {
   'app.entitlement.revoke': 'app',
   'app.entitlement.set_mode': 'app',
   'app.update': 'app',
+  'certification.run': 'host',
   'console.config.update': 'host',
   'enrollment_token.create': 'enrollment_token',
   'enrollment_token.delete': 'enrollment_token',

@@ -10,6 +10,7 @@ import { artworkOperations } from './catalog/artwork.ts';
 import { catalogOperations } from './catalog/catalog.ts';
 import { presetOperations } from './catalog/presets.ts';
 import { profileOperations } from './catalog/profiles.ts';
+import { certificationOperations } from './fleet/certification.ts';
 import { fleetOperations } from './fleet/fleet.ts';
 import { hostConsoleOperations } from './fleet/host-console.ts';
 import { hostSettingsOperations } from './fleet/host-settings.ts';
@@ -101,6 +102,11 @@ export const areas = [
     name: 'Host settings',
     summary: 'What administrators set for one host, its restart, and the display that stands beside it.',
     operations: { ...hostSettingsOperations, ...hostConsoleOperations },
+  },
+  {
+    name: 'Certification',
+    summary: 'What the encoders of a host can sustain, measured before anybody launches.',
+    operations: certificationOperations,
   },
   { name: 'Settings', summary: 'Settings of the whole instance.', operations: settingsOperations },
   {

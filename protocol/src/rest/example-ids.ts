@@ -3,6 +3,8 @@ export const exampleIds = {
   admin: '0c2f5b0e-7a55-4b0e-9a3e-5d3c1f0a7b21',
   alice: '7f9c24e8-3b0a-4d1f-9c5e-2a6b8d40e713',
   app: '5a4f3c52-9d0e-4c11-8a53-0d6c8f5f2a10',
+  certification: '6b1f0d2e-84c7-4f3a-9e15-7a2d9c40b8f6',
+  certificationRun: 'c81d5f3a-2e94-4b06-8d7f-15a0e6b3f942',
   device: '3f2b7c52-9d2e-4b57-8a3e-0c1d5e6f7a80',
   enrollmentToken: '9a4f0c83-27de-4b15-86fa-c1d95e7b3082',
   entitlement: '9c9d0c1c-5c3a-4a8e-b3f4-0b8f7f1d2e43',

@@ -51,6 +51,7 @@ export * from './catalog/presets.ts';
 export * from './catalog/profiles.ts';
 export * from './catalog/runtime-spec.ts';
 export * from './errors.ts';
+export * from './fleet/certification.ts';
 export * from './fleet/fleet.ts';
 export * from './fleet/host-console.ts';
 export * from './fleet/host-settings.ts';

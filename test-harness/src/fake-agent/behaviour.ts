@@ -1,5 +1,12 @@
 import type { FailureCode, Open, RefusalCode } from '@footlight/protocol';
-import type { Capacity, ControlCommand, HeldSession, SessionState } from '@footlight/protocol/agent';
+import type {
+  Capacity,
+  ControlCommand,
+  HeldSession,
+  SessionAssign,
+  SessionMetrics,
+  SessionState,
+} from '@footlight/protocol/agent';
 
 /** Agent's answer to a command: accepted, refused with a code, or no answer. */
 export type Answer = 'ok' | 'silence' | { code: Open<RefusalCode>; error?: string };
@@ -26,6 +33,8 @@ export interface Behaviour {
   swap: 'complete' | { rolled_back: string } | null;
   /** What comes of an accepted capture; null: no result. */
   capture: 'result' | { error: string } | null;
+  /** Sample of a measurement for each second that its session runs; null: none. Default: `modelEncoder(400)`. */
+  bench: BenchSamples;
   /** Sends every report twice. */
   duplicate: boolean;
   /** Delays each report until the next one and sends both in reverse order. */
@@ -40,6 +49,46 @@ export interface Behaviour {
   claim: (truth: readonly HeldSession[]) => HeldSession[];
 }
 
+/**
+ * @param second from 1, after the session runs
+ * @param atOnce measurements that this host runs now
+ */
+export type BenchSamples = (
+  cell: SessionAssign,
+  second: number,
+  atOnce: number,
+) => SessionMetrics['metrics'] | null;
+
+/** The first second after the bitrate of a measurement was written. */
+const FIRST_WRITE_S = 10;
+/** Bitrate that doubles the time to encode, kbit/s. */
+const DOUBLES_AT_KBPS = 40_000;
+
+/**
+ * An encoder that divides its speed among its sessions and is slower at higher bitrates. It drops the frames that are
+ * late, so the frame rate falls with the time to encode.
+ * @param mpixelS megapixels a second at a low bitrate
+ */
+export function modelEncoder(mpixelS: number): BenchSamples {
+  return ({ stream }, second, atOnce) => {
+    const { width, height, bitrate_kbps } = stream;
+    const ms = ((width * height) / 1e3 / mpixelS) * atOnce * (1 + bitrate_kbps / DOUBLES_AT_KBPS);
+    const fps = Math.min(stream.fps, 1000 / ms);
+    return {
+      encode_ms: ms,
+      encode_ms_p50: ms,
+      encode_ms_p95: ms * 1.1,
+      encode_ms_max: ms * 1.2,
+      fps,
+      frames_encoded: Math.round(fps),
+      frames_dropped: 0,
+      bitrate_kbps,
+      abr_mode: 'off',
+      ...(second >= FIRST_WRITE_S && { live_write_stable: true }),
+    };
+  };
+}
+
 export const honest: Behaviour = {
   answer: () => 'ok',
   ackDelayMs: 0,
@@ -52,6 +101,7 @@ export const honest: Behaviour = {
   ],
   swap: 'complete',
   capture: 'result',
+  bench: modelEncoder(400),
   duplicate: false,
   reorder: false,
   swallow: false,

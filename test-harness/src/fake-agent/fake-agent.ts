@@ -18,6 +18,7 @@ import {
   RETRY_AFTER_MAX_MS,
   type Register,
   type Registered,
+  type SessionAssign,
   type SessionCapture,
   type SessionState,
   STORED_ACKS,
@@ -94,6 +95,8 @@ export class FakeAgent {
   readonly #random: Random;
   #heartbeat: Timer | null = null;
   #leaving: Timer | null = null;
+  /** Measurements that this host holds, each with its timer while its session runs and the link is up. */
+  readonly #benches = new Map<string, { assign: SessionAssign; seconds: number; timer: Timer | null }>();
   /** Heartbeat numbers of heard(). The start value avoids the numbers and times that tests use. */
   #heard = 1_000_000_000;
   #closed: Promise<Closed> = Promise.resolve({ code: 0, reason: '' });
@@ -178,6 +181,7 @@ export class FakeAgent {
       this.send(this.capacity);
       for (const report of this.#reports.unseen) this.#transmit(encodeAgentFrame(report));
       this.#startHeartbeat(this.options.heartbeatMs ?? registered.heartbeat_interval_ms);
+      for (const id of this.#benches.keys()) this.#startBench(id);
     }
     const { leaves } = this.behaviour;
     if (leaves !== null)
@@ -247,6 +251,7 @@ export class FakeAgent {
   async crash(): Promise<void> {
     await this.drop();
     this.sessions.clear();
+    this.#benches.clear();
     this.#reports = new UnseenReports();
     this.#acks.clear();
     this.seen = 0;
@@ -283,7 +288,11 @@ export class FakeAgent {
       if (state === 'running') session.started_at ??= this.#clock.nowMs();
     }
     this.report({ type: 'session_state', session_id: sessionId, ts: this.#clock.nowMs(), state, ...extras });
-    if (isTerminal(state)) this.sessions.delete(sessionId);
+    if (state === 'running') this.#startBench(sessionId);
+    if (!isTerminal(state)) return;
+    this.sessions.delete(sessionId);
+    this.#benches.get(sessionId)?.timer?.cancel();
+    this.#benches.delete(sessionId);
   }
 
   /** Reports the result of a change of app and records the running app. */
@@ -416,6 +425,8 @@ export class FakeAgent {
           state: 'assigned',
           started_at: null,
         });
+        if (command.bench !== undefined)
+          this.#benches.set(command.session_id, { assign: command, seconds: 0, timer: null });
         return;
       case 'session_start':
         return this.#launch(command.session_id);
@@ -436,6 +447,25 @@ export class FakeAgent {
         return;
       default:
     }
+  }
+
+  /** Sends a sample of a measurement each second while its session runs. */
+  #startBench(sessionId: string): void {
+    const bench = this.#benches.get(sessionId);
+    if (bench === undefined || bench.timer !== null || this.sessions.get(sessionId)?.state !== 'running')
+      return;
+    bench.timer = this.#clock.setInterval(() => {
+      bench.seconds += 1;
+      const metrics = this.behaviour.bench(bench.assign, bench.seconds, this.#benches.size);
+      if (metrics === null) return;
+      this.send({
+        type: 'session_metrics',
+        session_id: sessionId,
+        ts: this.#clock.nowMs(),
+        window_ms: 1_000,
+        metrics,
+      });
+    }, 1_000);
   }
 
   async #launch(sessionId: string): Promise<void> {
@@ -473,6 +503,10 @@ export class FakeAgent {
   #stopTimers(): void {
     this.#heartbeat?.cancel();
     this.#leaving?.cancel();
+    for (const bench of this.#benches.values()) {
+      bench.timer?.cancel();
+      bench.timer = null;
+    }
     this.#heartbeat = null;
     this.#leaving = null;
   }

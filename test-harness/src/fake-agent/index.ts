@@ -1,10 +1,12 @@
 export {
   type Answer,
   type Behaviour,
+  type BenchSamples,
   displayCapacity,
   gpuCapacity,
   honest,
   type LaunchStep,
+  modelEncoder,
   softwareCapacity,
 } from './behaviour.ts';
 export { dialAgentSocket, UpgradeRefused } from './dial.ts';

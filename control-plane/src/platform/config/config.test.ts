@@ -277,11 +277,10 @@ describe('configuration from the environment', () => {
     const { warnings } = readConfig({
       SERVICE_METRICS_ADDR: '127.0.0.1:9',
       SERVICE_METRICS_TOKEN_FILE: file,
-      SERVICE_BENCH_APP: 'hunter2',
       SERVICE_JOBS: '',
     });
     expect(warnings).toEqual([
-      'set, and without effect in this version: SERVICE_METRICS_ADDR (no metrics are served), SERVICE_METRICS_TOKEN (no metrics are served), SERVICE_BENCH_APP (encoders are not certified)',
+      'set, and without effect in this version: SERVICE_METRICS_ADDR (no metrics are served), SERVICE_METRICS_TOKEN (no metrics are served)',
     ]);
     expect(readConfig({}).warnings).toEqual([]);
   });

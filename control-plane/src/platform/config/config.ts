@@ -76,6 +76,10 @@ export interface Config {
     graceSecs: number;
     iceServers: readonly IceServer[];
   };
+  certification: {
+    /** Name of the app that a measurement runs. */
+    benchApp: string;
+  };
   telemetry: {
     /** Retention of a live session's events (ms). */
     rollingMs: number;
@@ -355,6 +359,7 @@ function assemble(values: Values): Config {
       graceSecs: values.SERVICE_SESSION_GRACE_SECS ?? 600,
       iceServers: values.SERVICE_ICE_SERVERS ?? [],
     },
+    certification: { benchApp: values.SERVICE_BENCH_APP || 'Diagnostics' },
     telemetry: telemetryOf(values),
     switchedOn: new Set(isDevAgentAuthOn(values) ? ['SERVICE_DEV_AGENT_AUTH'] : []),
     webDir: values.SERVICE_WEB_DIR ?? BUILT_WEB_APP,

@@ -1,15 +1,15 @@
 import { type Kysely, type Migration, type MigrationResultSet, Migrator } from 'kysely';
 import type { Dialect } from './database.ts';
-import { platformMigration } from './migrations/0000-platform.ts';
-import { accountsMigration } from './migrations/0001-accounts.ts';
-import { catalogMigration } from './migrations/0002-catalog.ts';
-import { fleetMigration } from './migrations/0003-fleet.ts';
-import { sessionsMigration } from './migrations/0004-sessions.ts';
-import { preferencesMigration } from './migrations/0005-preferences.ts';
-import { profilesMigration } from './migrations/0006-profiles.ts';
-import { secretsMigration } from './migrations/0007-secrets.ts';
-import { artworkMigration } from './migrations/0008-artwork.ts';
-import { indexesMigration } from './migrations/0009-indexes.ts';
+import { platformMigration } from './migrations/0000-0009/0000-platform.ts';
+import { accountsMigration } from './migrations/0000-0009/0001-accounts.ts';
+import { catalogMigration } from './migrations/0000-0009/0002-catalog.ts';
+import { fleetMigration } from './migrations/0000-0009/0003-fleet.ts';
+import { sessionsMigration } from './migrations/0000-0009/0004-sessions.ts';
+import { preferencesMigration } from './migrations/0000-0009/0005-preferences.ts';
+import { profilesMigration } from './migrations/0000-0009/0006-profiles.ts';
+import { secretsMigration } from './migrations/0000-0009/0007-secrets.ts';
+import { artworkMigration } from './migrations/0000-0009/0008-artwork.ts';
+import { indexesMigration } from './migrations/0000-0009/0009-indexes.ts';
 import { catalogChangesMigration } from './migrations/0010-catalog-changes.ts';
 import { admissionMigration } from './migrations/0011-admission.ts';
 import { sessionLifeMigration } from './migrations/0013-session-life.ts';
@@ -18,6 +18,7 @@ import { sessionFloorMigration } from './migrations/0015-session-floor.ts';
 import { sessionTraceMigration } from './migrations/0016-session-trace.ts';
 import { usernamesMigration } from './migrations/0017-usernames.ts';
 import { telemetryMigration } from './migrations/0018-telemetry.ts';
+import { certificationMigration } from './migrations/0021-certification.ts';
 import { capturesMigration } from './migrations/0022-captures.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
@@ -41,6 +42,7 @@ const STEPS: readonly SchemaStep[] = [
   sessionTraceMigration,
   usernamesMigration,
   telemetryMigration,
+  certificationMigration,
   capturesMigration,
 ];
 

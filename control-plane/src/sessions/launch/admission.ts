@@ -10,7 +10,7 @@ import type { Viewer } from '../stream/stream.ts';
 import type { LaunchApp } from './app-store.ts';
 import type { QuotaSession } from './quota-store.ts';
 import type { Refusal, Refused } from './refusal.ts';
-import type { AdmittedLaunch, LaunchRequest } from './stages.ts';
+import type { AdmittedLaunch, BenchTerms, LaunchRequest } from './stages.ts';
 
 /** Facts that a launch reads before its transaction. */
 export interface LaunchFacts {
@@ -88,12 +88,16 @@ export function admit(facts: LaunchFacts, request: LaunchRequest): AdmittedLaunc
   const found = admitApp(facts.app, facts.parent);
   if ('refusal' in found) return found;
   const { app, owner } = found;
-  if (!facts.entitled) return { refusal: NOT_ENTITLED };
-  const chosen = chooseProfile({ ...choice, app }, body);
+  const { bench } = terms;
+  // A measurement needs no entitlement, and its rung is given.
+  if (bench === null && !facts.entitled) return { refusal: NOT_ENTITLED };
+  const chosen = bench === null ? chooseProfile({ ...choice, app }, body) : { profile: null };
   if ('refusal' in chosen) return chosen;
 
-  const runnable = admitRuntime(found);
-  if ('refusal' in runnable) return runnable;
+  const admitted = admitRuntime(found);
+  if ('refusal' in admitted) return admitted;
+  const runnable =
+    bench === null ? admitted : { ...admitted, runtime: benchRuntime(admitted.runtime, bench) };
   const { runtime } = runnable;
   let { pin } = terms;
   if (app !== owner && runtime.managed_home) {
@@ -110,20 +114,37 @@ export function admit(facts: LaunchFacts, request: LaunchRequest): AdmittedLaunc
     ...runnable,
     homeProvider,
     demand: {
-      encode_slots: terms.topology === 'local_only' ? 0 : owner.default_encode_slots,
+      encode_slots: terms.topology === 'local_only' ? 0 : bench === null ? owner.default_encode_slots : 1,
       runtime: runtime.runtime,
       needs_home_root: runtime.managed_home && homeProvider === 'local',
       pin,
       prefer_host_id: facts.prefersHomeHost ? facts.homeHostId : null,
       image_version: null,
       skip_vram_veto: terms.skipVramVeto,
+      encoder: bench?.encoder ?? null,
     },
     profile: chosen.profile,
     profiles: choice.profiles,
     client: choice.client,
     viewer: { ...facts.viewer, isNative: body.client_type === 'native' },
     mic: body.mic && facts.settings.micCaptureEnabled,
-    recorder: facts.settings.flightRecorderEnabled,
+    recorder: bench === null && facts.settings.flightRecorderEnabled,
+  };
+}
+
+/** The app of a measurement: no home, and a picture that moves all over at the rung's frame rate. */
+function benchRuntime(runtime: MergedRuntime, { rung }: BenchTerms): MergedRuntime {
+  return {
+    ...runtime,
+    managed_home: false,
+    app: {
+      ...runtime.app,
+      env: {
+        ...runtime.app.env,
+        FOOTLIGHT_DIAGNOSTICS_FPS: String(rung.fps),
+        FOOTLIGHT_DIAGNOSTICS_MOTION: 'full',
+      },
+    },
   };
 }
 
@@ -145,7 +166,8 @@ export interface LockedFacts {
 
 /** The checks with the user's row locked: account, entitlement, quota, home. @returns null: all passed */
 export function admitLocked(launch: AdmittedLaunch, facts: LockedFacts): Refusal | null {
-  if (facts.maxConcurrentSessions === null || !facts.entitled) return NOT_ENTITLED;
+  const isEntitled = facts.entitled || launch.terms.bench !== null;
+  if (facts.maxConcurrentSessions === null || !isEntitled) return NOT_ENTITLED;
   // The account was disabled after admission; its sessions were stopped without this one.
   if (facts.disabled) return { code: 'forbidden', message: 'The account is disabled.' };
   // The sign-in was revoked with its device after admission.

@@ -44,6 +44,23 @@ export async function loadLaunchApps(db: Executor, ids: readonly string[]): Prom
   return new Map(rows.map((app) => [app.id, toLaunchApp(app, presets)]));
 }
 
+/** Enabled apps of this name, the oldest first. */
+export async function loadEnabledAppsNamed(db: Executor, name: string): Promise<LaunchApp[]> {
+  const rows = await db
+    .selectFrom('apps')
+    .select('id')
+    .where('name', '=', name)
+    .where('enabled', '=', 1)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  const apps = await loadLaunchApps(
+    db,
+    rows.map(({ id }) => id),
+  );
+  return rows.flatMap(({ id }) => apps.get(id) ?? []);
+}
+
 function toLaunchApp(app: Selectable<AppsTable>, presets: ReadonlyMap<string, PresetFacts>): LaunchApp {
   return {
     id: app.id,

@@ -25,8 +25,9 @@ export function sessionRow(
   { launch, gpu, serving, served: { stream, profileId, rung } }: PlacedLaunch,
   nowMs: number,
 ): SessionRow {
-  const { topology } = launch.terms;
-  const encoder: EncoderFamily = encoderFamily.safeParse(serving.encoder).data ?? 'openh264';
+  const { bench, topology } = launch.terms;
+  const encoder: EncoderFamily =
+    bench?.encoder ?? encoderFamily.safeParse(serving.encoder).data ?? 'openh264';
   const offered = serving.encoders?.find(
     (row) => row.family === encoder && row.gpu_index === gpu.gpu_index && row.codec === 'h264',
   );
@@ -85,6 +86,7 @@ export function assignmentOf(
   { launch, serving: { settings } }: PlacedLaunch,
   home: Pick<HomeSpec, 'provider' | 'ref'> | null,
 ): Assignment {
+  const { bench } = launch.terms;
   return {
     session_id: row.id,
     user_id: row.user_id,
@@ -107,9 +109,15 @@ export function assignmentOf(
     },
     resources: { encode_slots: row.encode_slots, vram_mb: 0 },
     video_topology: row.video_topology,
-    // A local session has no viewer, so no idle timer applies.
+    ...(bench !== null && {
+      encoder: bench.encoder,
+      bench: { budget_ms: 1000 / row.stream_fps, live_write_probe: true },
+    }),
+    // A local session and a measurement have no viewer, so no idle timer applies.
     idle_timeout_secs:
-      row.video_topology === 'stream_only' ? Number(inForce(settings, 'idle_timeout_secs')) : NEVER,
+      row.video_topology === 'stream_only' && bench === null
+        ? Number(inForce(settings, 'idle_timeout_secs'))
+        : NEVER,
     app_boot_timeout_secs: Number(inForce(settings, 'app_boot_timeout_secs')),
   };
 }

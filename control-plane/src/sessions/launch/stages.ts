@@ -1,5 +1,6 @@
 /** The stages of a launch: request → admitted → placed → booked. */
-import type { Body, Placement } from '@footlight/protocol/rest';
+import type { EncoderFamily } from '@footlight/protocol';
+import type { Body, Placement, StreamProfile } from '@footlight/protocol/rest';
 import type { ClientFacts, ProfileWithRungs } from '../../profiles/index.ts';
 import type { SignalingToken } from '../../signaling/index.ts';
 import type { Assignment, MergedRuntime } from '../app-spec.ts';
@@ -18,6 +19,15 @@ export interface LaunchUser {
   deviceId: string | null;
 }
 
+/** What a session measures. It holds this stream, and its encoder need not be the host's own. */
+export interface BenchTerms {
+  encoder: EncoderFamily;
+  /** The launch profile that the rung is measured for. */
+  profileId: string;
+  rung: StreamProfile;
+  bitrateKbps: number;
+}
+
 /** Terms of a launch that a person cannot choose. */
 export interface LaunchTerms {
   /** local_only: neither encoded nor streamed. */
@@ -25,10 +35,17 @@ export interface LaunchTerms {
   /** null = any host. */
   pin: Pin | null;
   skipVramVeto: boolean;
+  /** null: not a measurement. */
+  bench: BenchTerms | null;
 }
 
 /** Terms of a launch by a person. */
-export const PERSONAL_TERMS: LaunchTerms = { topology: 'stream_only', pin: null, skipVramVeto: false };
+export const PERSONAL_TERMS: LaunchTerms = {
+  topology: 'stream_only',
+  pin: null,
+  skipVramVeto: false,
+  bench: null,
+};
 
 export type LaunchBody = Body<'sessions.launch'>;
 

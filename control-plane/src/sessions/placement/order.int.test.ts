@@ -49,6 +49,7 @@ describeDatabases('the order of placement', (databases) => {
           pin: null,
           prefer_host_id: hostIds[preferred] ?? null,
           image_version: null,
+          encoder: null,
           skip_vram_veto: false,
         };
         const sorted = await loadGpus(db, demand, settings, nowMs, 100);

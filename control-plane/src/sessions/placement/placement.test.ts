@@ -53,6 +53,7 @@ const demand = (more: Partial<Demand> = {}): Demand => ({
   pin: null,
   prefer_host_id: null,
   image_version: null,
+  encoder: null,
   skip_vram_veto: false,
   ...more,
 });

@@ -5,6 +5,7 @@
  */
 
 import { SECOND_MS } from '@footlight/platform';
+import type { EncoderFamily } from '@footlight/protocol';
 import type { PlacementRefusal } from '@footlight/protocol/rest';
 import type { Refusal } from '../launch/refusal.ts';
 
@@ -65,6 +66,8 @@ export interface Demand {
   image_version: string | null;
   /** Skips the live-VRAM veto: a console starts regardless of other sessions. */
   skip_vram_veto: boolean;
+  /** Encoder family of a measurement; null = the one in effect on the host. */
+  encoder: EncoderFamily | null;
 }
 
 export interface Pin {
@@ -92,7 +95,7 @@ export interface PlacementDecision<Gpu extends GpuFacts = GpuFacts> {
 }
 
 /** Agent feature that each runtime needs. */
-const FEATURE_OF: Readonly<Record<Demand['runtime'], string>> = {
+export const FEATURE_OF: Readonly<Record<Demand['runtime'], string>> = {
   process: 'process_runtime',
   container: 'images',
 };
@@ -112,7 +115,11 @@ function refusesForGood(gpu: GpuFacts, demand: Demand): Broken | null {
     return { rule: 'capacity_detection', have: 'no home root reported', need: 'home_root' };
   const feature = FEATURE_OF[demand.runtime];
   if (!host.features.includes(feature)) return { rule: 'runtime', have: `no ${feature}`, need: feature };
-  return refusesEncoder(gpu) ?? refusesPin(gpu, demand.pin) ?? refusesImage(host.image, demand.image_version);
+  return (
+    refusesEncoder(gpu, demand.encoder) ??
+    refusesPin(gpu, demand.pin) ??
+    refusesImage(host.image, demand.image_version)
+  );
 }
 
 function refusesHost(host: Pick<HostFacts, 'status' | 'capacity_detection'>): Broken | null {
@@ -122,9 +129,10 @@ function refusesHost(host: Pick<HostFacts, 'status' | 'capacity_detection'>): Br
   return null;
 }
 
-/** Rule `encoder_binding`: whether the host's encoder can use this GPU. */
-function refusesEncoder(gpu: GpuFacts): Broken | null {
-  const { encoder, render_node } = gpu.host;
+/** Rule `encoder_binding`: whether the encoder can use this GPU. @param wanted null: the one in effect on the host */
+function refusesEncoder(gpu: GpuFacts, wanted: EncoderFamily | null): Broken | null {
+  const { render_node } = gpu.host;
+  const encoder = wanted ?? gpu.host.encoder;
   if (encoder === 'va' && gpu.vendor !== 'amd' && gpu.vendor !== 'intel')
     return { rule: 'encoder_binding', have: gpu.vendor, need: 'va: amd or intel' };
   if (encoder === 'nvenc' && gpu.vendor !== 'nvidia')

@@ -1,7 +1,7 @@
 /** The stream of a placed launch: its rung, codec and step down, by the encoder of the GPU and the viewer. Pure. */
-import type { ProfileWithRungs } from '../../profiles/index.ts';
+import { type ProfileWithRungs, toSessionCodec } from '../../profiles/index.ts';
 import type { Refusal, Refused } from '../launch/refusal.ts';
-import type { AdmittedLaunch } from '../launch/stages.ts';
+import type { AdmittedLaunch, BenchTerms } from '../launch/stages.ts';
 import { type Certification, isOverCertified, nextLowerProfile } from '../placement/certification-cap.ts';
 import { encodes, type HostAbilities, rungOfCodec, type ServedRung, walkRungs } from './rung-walk.ts';
 import { resolveRungStream, resolveTierStream, type StreamPlan } from './stream.ts';
@@ -23,6 +23,8 @@ export interface ServedStream {
 /** The checks on the requested codec, and the final stream. */
 export function serve(launch: AdmittedLaunch, gpu: ServingGpu, nowMs: number): ServedStream | Refused {
   const { app, profile, body, viewer } = launch;
+  const { bench } = launch.terms;
+  if (bench !== null) return benchStream(bench);
   const override = body.stream;
   if (profile === null) {
     const defaults = {
@@ -45,6 +47,24 @@ export function serve(launch: AdmittedLaunch, gpu: ServingGpu, nowMs: number): S
     rung,
   };
   return stepDown(launch, served, gpu, nowMs) ?? served;
+}
+
+/** The stream of a measurement: that of its rung at the asked bitrate, whatever host and viewer are. */
+function benchStream({ profileId, rung, bitrateKbps }: BenchTerms): ServedStream {
+  return {
+    stream: {
+      width: rung.width,
+      height: rung.height,
+      fps: rung.fps,
+      bitrate_kbps: bitrateKbps,
+      abr_floor_kbps: 0,
+      codec: toSessionCodec(rung.codec),
+      h264_profile: 'constrained-baseline',
+      playout0_ms: rung.playout0_ms,
+    },
+    profileId,
+    rung: rungOfCodec([rung], toSessionCodec(rung.codec)),
+  };
 }
 
 /** The rung of a profile for this launch and GPU; null: no rung has the requested codec. */
@@ -88,7 +108,8 @@ const oneBelow = ({ profiles }: AdmittedLaunch, profileId: string): ProfileWithR
 
 /** The rungs that `serve` may choose from. */
 export function rungsInReach(launch: AdmittedLaunch): string[] {
-  const { profile } = launch;
+  const { profile, terms } = launch;
+  if (terms.bench !== null) return [terms.bench.rung.id];
   if (profile === null) return [];
   const chains = [profile, oneBelow(launch, profile.profile.id)];
   return chains.flatMap((chain) => chain?.rungs.map(({ id }) => id) ?? []);

@@ -66,6 +66,10 @@ export async function loadSamples(
   return [...agent, ...viewers];
 }
 
+/** The newest samples of a session's host, whatever their times are. Oldest first. */
+export const loadHostSamples = (db: Executor, sessionId: string): Promise<Sample[]> =>
+  loadSource(db, sessionId, 'agent', { from_ms: -MAX_SHIFT_MS, to_ms: MAX_SHIFT_MS }, 0);
+
 const byTime = (a: Sample, b: Sample) => a.ts_unix_ms - b.ts_unix_ms;
 
 async function loadSource(

@@ -1,9 +1,13 @@
-import type { EncoderFamily } from '@footlight/protocol';
+import type { Codec, EncoderFamily } from '@footlight/protocol';
+import type { Generated } from 'kysely';
 import type { Flag } from '../codec.ts';
 
 /** Measured encoders. */
 export interface CertificationTables {
   encoder_certifications: EncoderCertificationsTable;
+  certification_runs: CertificationRunsTable;
+  certification_cells: CertificationCellsTable;
+  encoder_concurrency: EncoderConcurrencyTable;
 }
 
 /** The newest measurement of one rung at one bitrate on one encoder of one GPU. */
@@ -32,5 +36,57 @@ export interface EncoderCertificationsTable {
   sample_window_ms: number;
   sample_count: number;
   agent_version: string;
+  measured_at: number;
+}
+
+/** A plan of measurements. A host has one running run at most. */
+export interface CertificationRunsTable {
+  id: string;
+  host_id: string;
+  status: 'running' | 'completed' | 'failed';
+  gpu_index: number;
+  encoder: EncoderFamily;
+  /** Planned cells. */
+  total_pts: number;
+  /** Cells with a verdict, and these by verdict. */
+  completed_pts: Generated<number>;
+  summary_ok: Generated<number>;
+  summary_capped: Generated<number>;
+  summary_unsafe: Generated<number>;
+  /** Set when it failed. */
+  error_message: string | null;
+  started_at: number;
+  ended_at: number | null;
+}
+
+/** A measurement that waits for its verdict. The row goes with the verdict, or without one after ten minutes. */
+export interface CertificationCellsTable {
+  id: string;
+  host_id: string;
+  /** null: its launch is under way. */
+  session_id: string | null;
+  gpu_index: number;
+  encoder: EncoderFamily;
+  profile_id: string;
+  stream_profile_id: string;
+  codec: Codec;
+  width: number;
+  height: number;
+  fps: number;
+  bitrate_kbps: number;
+  created_at: number;
+}
+
+/** Sessions at once of one rung and bitrate on one encoder of one GPU. */
+export interface EncoderConcurrencyTable {
+  host_id: string;
+  gpu_index: number;
+  encoder: EncoderFamily;
+  stream_profile_id: string;
+  bitrate_kbps: number;
+  /** The most at once that passed. */
+  sessions: number;
+  /** JSON array of {n, encode_ms_p95, output_fps}, n ascending. */
+  curve: string;
   measured_at: number;
 }

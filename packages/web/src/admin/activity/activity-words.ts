@@ -35,6 +35,7 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'host.restart': 'Restarted an agent',
   'host.settings.update': 'Changed settings of a host',
   'console.config.update': 'Changed a console',
+  'certification.run': 'Began to certify encoders of a host',
   'host.drain': 'Drained a host',
   'host.uncordon': 'Returned a host to service',
   'host.delete': 'Deleted a host',

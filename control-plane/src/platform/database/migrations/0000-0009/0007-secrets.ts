@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
-import type { Dialect } from '../database.ts';
-import type { Schema } from '../schema.ts';
-import type { SchemaStep } from '../schema-step.ts';
+import type { Dialect } from '../../database.ts';
+import type { Schema } from '../../schema.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** Secrets at rest, and indexes for the filters of the activity log. */
 export const secretsMigration: SchemaStep = {

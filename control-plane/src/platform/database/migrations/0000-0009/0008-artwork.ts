@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** Artwork records: one for each app with looked-up or chosen pictures. */
 export const artworkMigration: SchemaStep = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** Hosts, GPUs and enrollment tokens. */
 export const fleetMigration: SchemaStep = {

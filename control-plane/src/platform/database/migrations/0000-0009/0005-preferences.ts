@@ -1,4 +1,4 @@
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** Preferences of people, and the device of a session's launch. */
 export const preferencesMigration: SchemaStep = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** People, devices, tokens, invites and the instance's settings. */
 export const accountsMigration: SchemaStep = {

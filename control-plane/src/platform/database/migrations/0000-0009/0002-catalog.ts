@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** Apps, entitlements, favourites, and records that apps refer to. */
 export const catalogMigration: SchemaStep = {

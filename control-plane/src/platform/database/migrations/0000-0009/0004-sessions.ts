@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** Sessions, signaling tokens and storage homes. */
 export const sessionsMigration: SchemaStep = {

@@ -1,9 +1,9 @@
 import { createLogger } from '@footlight/platform';
 import { type Kysely, sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { describeDatabases } from '../../../testing/index.ts';
-import { openDatabase } from '../engine/open.ts';
-import type { Schema } from '../schema.ts';
+import { describeDatabases } from '../../../../testing/index.ts';
+import { openDatabase } from '../../engine/open.ts';
+import type { Schema } from '../../schema.ts';
 
 const logger = createLogger('silent');
 

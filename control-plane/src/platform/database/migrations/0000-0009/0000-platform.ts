@@ -1,4 +1,4 @@
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** Leases of leader tasks, and the activity log. */
 export const platformMigration: SchemaStep = {

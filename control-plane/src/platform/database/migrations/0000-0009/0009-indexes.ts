@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** Indexes for queries that grow with the instance: references to a deleted row, and due rows. */
 export const indexesMigration: SchemaStep = {

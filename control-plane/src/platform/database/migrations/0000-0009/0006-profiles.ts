@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** Stream profiles, launch profiles and their policy. */
 export const profilesMigration: SchemaStep = {

@@ -1,0 +1,577 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@footlight/platform';
+import type { Session } from '@footlight/protocol/rest';
+import { type FakeAgent, gpuCapacity, softwareCapacity } from '@footlight/test-harness';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { BENCH_USER_ID } from '../platform/database/migrations/0021-certification.ts';
+import { eventually, openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
+import { describeDatabases, UNKNOWN_ID } from '../testing/index.ts';
+import { CERTIFICATION_SWEEP } from './service.ts';
+
+const CELL = { gpu_index: 0, encoder: 'openh264', bitrate_kbps: 6_000, stream_profile_id: '720p60-h264' };
+
+describeDatabases('encoder certification', (databases) => {
+  let world: SessionsWorld;
+  let host: FakeAgent;
+  let base: string;
+  let app: string;
+  beforeAll(async () => {
+    world = await openSessionsWorld(await databases.fresh());
+    host = await world.host('bench-host', { capacity: softwareCapacity({}, { encode_slots_total: 8 }) });
+    base = `/v1/admin/hosts/${host.hostId}/encoder-certification`;
+    // As scripts/up seeds it: nobody is entitled to it.
+    app = await world.app({ name: 'Diagnostics', entitle: 'none', default_encode_slots: 2 });
+  });
+  afterAll(() => world.close());
+  afterEach(async () => {
+    for (const { id } of await liveCells()) {
+      await ask('DELETE', `/v1/sessions/${id}`);
+      await world.until(id, 'stopped');
+    }
+    const { db } = world.plane.platform.database;
+    await db.deleteFrom('certification_cells').execute();
+    await db.deleteFrom('certification_runs').execute();
+    await db.deleteFrom('encoder_certifications').execute();
+  });
+
+  const liveCells = async () =>
+    (await world.list('?state=active')).filter(({ user_id }) => user_id === BENCH_USER_ID);
+  const ask = (method: string, url: string, body?: object) =>
+    world.call(world.people.admin, method, url, body === undefined ? {} : { body });
+  const startCell = (more: object = {}, at = base) => ask('POST', `${at}/cells`, { ...CELL, ...more });
+  const finalize = (id: string, at = base) => ask('POST', `${at}/cells/${id}/finalize`);
+  const sweep = () => world.plane.platform.leader.runNow(CERTIFICATION_SWEEP);
+  /** Lets the host measure. */
+  async function dwell(seconds = 25, agent = host): Promise<void> {
+    for (let s = 0; s < seconds; s += 1) await world.clock.pass(SECOND_MS);
+    await agent.heard();
+  }
+  /** Moves what is stored of a run into the past. */
+  const age = (run_id: string, ms: number) =>
+    world.plane.platform.database.db
+      .updateTable('certification_runs')
+      .set({ started_at: world.clock.nowMs() - ms })
+      .where('id', '=', run_id)
+      .execute();
+  async function refusal(answer: Promise<{ status: number; body: { error?: { code: string } } }>) {
+    const { status, body } = await answer;
+    return [status, body.error?.code];
+  }
+
+  test('a cell holds its rung and bitrate on its GPU, and its app draws all over at the frame rate', async () => {
+    const { status, body } = await startCell({ encoder: 'openh264', bitrate_kbps: 4_321 });
+    expect([status, body]).toEqual([
+      201,
+      {
+        session_id: expect.any(String),
+        host_id: host.hostId,
+        profile_id: expect.any(String),
+        stream_profile_id: '720p60-h264',
+        codec: 'h264',
+        bitrate_kbps: 4_321,
+        width: 1280,
+        height: 720,
+        fps: 60,
+        budget_ms: 1000 / 60,
+        signaling_url: expect.stringMatching(/^ws:\/\/.*\/v1\/signal$/),
+        signaling_token: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
+    ]);
+    const assigned = host.commands.find(
+      (command) => command.type === 'session_assign' && command.session_id === body.session_id,
+    );
+    expect(assigned).toMatchObject({
+      user_id: BENCH_USER_ID,
+      gpu_index: 0,
+      encoder: 'openh264',
+      bench: { budget_ms: 1000 / 60, live_write_probe: true },
+      idle_timeout_secs: 0,
+      video_topology: 'stream_only',
+      resources: { encode_slots: 1 },
+      app: { env: { FOOTLIGHT_DIAGNOSTICS_FPS: '60', FOOTLIGHT_DIAGNOSTICS_MOTION: 'full' } },
+      stream: {
+        width: 1280,
+        height: 720,
+        fps: 60,
+        bitrate_kbps: 4_321,
+        codec: 'h264',
+        h264_profile: 'constrained-baseline',
+      },
+    });
+    const session = (await world.session(body.session_id)) as Session;
+    expect(session).toMatchObject({ state: 'running', stream_profile_id: '720p60-h264' });
+  });
+
+  test('a finalized cell is a row, counts in the run, and is stopped', async () => {
+    const run = await ask('POST', `${base}/runs`, { profiles: ['720p60-h264'], bitrates_kbps: [6_000] });
+    expect([run.status, run.body]).toMatchObject([
+      201,
+      {
+        host_id: host.hostId,
+        status: 'running',
+        total_pts: 1,
+        encoder: 'openh264',
+        gpu_index: 0,
+        cells: [{ stream_profile_id: '720p60-h264', codec: 'h264', bitrate_kbps: 6_000 }],
+      },
+    ]);
+    const { session_id, profile_id } = (await startCell()).body;
+    await dwell();
+    const { status, body } = await finalize(session_id);
+    // The model encoder: 0.9216 megapixels at 400 a second, and 15 % more for the bitrate.
+    const ms = (0.9216 / 400) * 1_000 * 1.15;
+    expect([status, body]).toEqual([
+      200,
+      {
+        session_id,
+        profile_id,
+        stream_profile_id: '720p60-h264',
+        codec: 'h264',
+        bitrate_kbps: 6_000,
+        verdict: 'ok',
+        encode_ms_p50: expect.closeTo(ms, 6),
+        encode_ms_p95: expect.closeTo(ms, 6),
+        encode_ms_max: expect.closeTo(ms, 6),
+        output_fps: 60,
+        drop_rate: 0,
+        live_write_stable: true,
+        sample_count: 18,
+      },
+    ]);
+    const { body: listed } = await ask('GET', base);
+    const { session_id: _, codec: __, ...figures } = body;
+    expect(listed).toEqual({
+      host_id: host.hostId,
+      certifications: [
+        {
+          id: expect.any(String),
+          gpu_index: 0,
+          encoder: 'openh264',
+          width: 1280,
+          height: 720,
+          fps: 60,
+          ...figures,
+          sample_window_ms: 17_000,
+          agent_version: '0.0.0-fake',
+          measured_at: new Date(world.clock.nowMs()).toISOString(),
+        },
+      ],
+    });
+    expect(await world.until(session_id, 'stopped')).toMatchObject({ end_reason: 'cert bench complete' });
+    const read = await ask('GET', `${base}/runs/${run.body.run_id}`);
+    expect(read.body).toMatchObject({
+      status: 'running',
+      completed_pts: 1,
+      summary_ok: 1,
+      summary_unsafe: 0,
+    });
+    expect(await refusal(finalize(session_id))).toEqual([404, 'not_found']);
+  });
+
+  test('a newer verdict on the same rung and bitrate takes the place of the older, and keeps its id', async () => {
+    const rows = [];
+    for (const slower of [1, 40]) {
+      const { bench } = host.behaviour;
+      host.behaviour.bench = (cell, second, atOnce) => bench(cell, second, atOnce * slower);
+      const { session_id } = (await startCell()).body;
+      await dwell(10);
+      await finalize(session_id);
+      await world.until(session_id, 'stopped');
+      host.behaviour.bench = bench;
+      rows.push((await ask('GET', base)).body.certifications);
+    }
+    const [[before], [after, ...more]] = rows as [
+      { id: string; verdict: string }[],
+      { id: string; verdict: string }[],
+    ];
+    expect([before?.verdict, after?.verdict, more]).toEqual(['ok', 'unsafe', []]);
+    expect(after?.id).toBe(before?.id);
+  });
+
+  test('without usable samples nothing is stored, and the cell is over', async () => {
+    const { session_id } = (await startCell()).body;
+    await dwell(7);
+    const { status, body } = await finalize(session_id);
+    expect([status, body.error.code, body.error.message]).toEqual([
+      409,
+      'conflict',
+      expect.stringContaining('no usable samples'),
+    ]);
+    expect((await ask('GET', base)).body.certifications).toEqual([]);
+    expect(await world.until(session_id, 'stopped')).toMatchObject({ end_reason: 'cert bench complete' });
+    expect(await refusal(finalize(session_id))).toEqual([404, 'not_found']);
+  });
+
+  test('one cell at a time, unless it says that it may run with others', async () => {
+    const first = (await startCell()).body.session_id;
+    expect(await refusal(startCell())).toEqual([409, 'conflict']);
+    const second = (await startCell({ concurrent: true })).body.session_id;
+    expect((await liveCells()).map(({ id }) => id).sort()).toEqual([first, second].sort());
+    await dwell();
+    await finalize(first);
+    expect(await refusal(startCell())).toEqual([409, 'conflict']);
+    await finalize(second);
+    expect((await startCell()).status).toBe(201);
+  });
+
+  test('of ten cells that start at once, one runs', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => startCell()));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(9).fill(409)]);
+    expect(await liveCells()).toHaveLength(1);
+  });
+
+  test('a cell whose session ended by itself does not keep the next one away', async () => {
+    const { session_id } = (await startCell()).body;
+    host.reportState(session_id, 'failed', { failure_code: 'encoder_failed', error: 'by script' });
+    await world.until(session_id, 'failed');
+    expect((await startCell()).status).toBe(201);
+  });
+
+  test.each([
+    ['neither rung nor profile', { stream_profile_id: undefined }, 400, 'validation_failed'],
+    ['an unknown rung', { stream_profile_id: 'nothing' }, 400, 'validation_failed'],
+    ['an unknown profile', { stream_profile_id: undefined, profile_id: 'x' }, 400, 'validation_failed'],
+    ['an unknown encoder', { encoder: 'x264' }, 400, 'validation_failed'],
+    ['no bitrate', { bitrate_kbps: 0 }, 400, 'validation_failed'],
+    ['a negative GPU', { gpu_index: -1 }, 400, 'validation_failed'],
+    ['an unknown key', { more: 1 }, 400, 'validation_failed'],
+    ['a GPU that is not there', { gpu_index: 3 }, 409, 'conflict'],
+    ['an encoder that the host does not have', { encoder: 'nvenc' }, 409, 'conflict'],
+    ['a codec that it does not encode', { stream_profile_id: '1080p60-hevc' }, 409, 'conflict'],
+  ] as const)('%s', async (_what, more, status, code) => {
+    expect(await refusal(startCell(more))).toEqual([status, code]);
+    expect(await liveCells()).toEqual([]);
+  });
+
+  test('a profile alone stands for its first H.264 rung', async () => {
+    const { status, body } = await startCell({ stream_profile_id: undefined, profile_id: '1080p60' });
+    expect([status, body.profile_id, body.codec, body.height]).toEqual([201, '1080p60', 'h264', 1080]);
+  });
+
+  test('without an app for measurements nothing starts; a disabled one is none', async () => {
+    await ask('PATCH', `/v1/apps/${app}`, { enabled: false });
+    const { status, body } = await startCell();
+    await ask('PATCH', `/v1/apps/${app}`, { enabled: true });
+    expect([status, body.error.message]).toEqual([409, expect.stringContaining('named Diagnostics')]);
+    expect((await startCell()).status).toBe(201);
+  });
+
+  test('a cell that does not come to run is stopped and told', async () => {
+    const { launch } = host.behaviour;
+    host.behaviour.launch = [{ state: 'starting', detail: 'starting display' }];
+    const answer = startCell();
+    try {
+      await eventually(
+        async () => ((await liveCells())[0]?.state === 'starting' ? true : undefined),
+        'starts',
+      );
+      await world.pass(120 * SECOND_MS, host);
+      const { status, body } = await answer;
+      expect([status, body.error.code]).toEqual([409, 'conflict']);
+    } finally {
+      host.behaviour.launch = launch;
+    }
+    expect(await liveCells()).toEqual([]);
+    expect((await startCell()).status).toBe(201);
+  });
+
+  test('a cell that the agent refuses is told with its reason', async () => {
+    const { answer } = host.behaviour;
+    host.behaviour.answer = ({ type }) =>
+      type === 'session_assign' ? { code: 'encoder_unavailable', error: 'no encoder by script' } : 'ok';
+    const { status, body } = await startCell();
+    host.behaviour.answer = answer;
+    expect([status, body.error.code, body.error.message]).toEqual([
+      409,
+      'conflict',
+      expect.stringContaining('no encoder by script'),
+    ]);
+  });
+
+  test('a full host has no room', async () => {
+    const answers = [];
+    for (let i = 0; i < 9; i += 1) answers.push((await startCell({ concurrent: true })).status);
+    expect(answers).toEqual([...Array<number>(8).fill(201), 409]);
+  });
+
+  test('a cell that nobody finalizes is stopped after ten minutes', async () => {
+    const { session_id } = (await startCell()).body;
+    await world.pass(10 * MINUTE_MS - SECOND_MS, host);
+    await sweep();
+    expect((await world.session(session_id)).state).toBe('running');
+    await world.pass(SECOND_MS, host);
+    await sweep();
+    expect(await world.until(session_id, 'stopped')).toMatchObject({ end_reason: 'cert bench timeout' });
+    expect(await refusal(finalize(session_id))).toEqual([404, 'not_found']);
+  });
+
+  test('a session that no cell waits for is stopped', async () => {
+    const { session_id } = (await startCell()).body;
+    await world.plane.platform.database.db.deleteFrom('certification_cells').execute();
+    await sweep();
+    expect((await world.session(session_id)).state).toBe('running');
+    await world.pass(MINUTE_MS, host);
+    await sweep();
+    await world.until(session_id, 'stopped');
+  });
+
+  test('an offline or draining host is not measured', async () => {
+    const other = await world.host('drained-host');
+    const at = `/v1/admin/hosts/${other.hostId}/encoder-certification`;
+    await ask('POST', `/v1/hosts/${other.hostId}/drain`, {});
+    expect(await refusal(startCell({}, at))).toEqual([409, 'conflict']);
+    expect(await refusal(ask('POST', `${at}/runs`, {}))).toEqual([409, 'conflict']);
+    await other.drop();
+    await world.offline(other);
+    expect(await refusal(startCell({}, at))).toEqual([409, 'conflict']);
+  });
+
+  test('the cells of another host are not this one’s', async () => {
+    const other = await world.host('other-host');
+    const at = `/v1/admin/hosts/${other.hostId}/encoder-certification`;
+    const { session_id } = (await startCell()).body;
+    expect(await refusal(finalize(session_id, at))).toEqual([404, 'not_found']);
+    expect(await refusal(finalize(UNKNOWN_ID))).toEqual([404, 'not_found']);
+    expect((await world.session(session_id)).state).toBe('running');
+  });
+
+  test('every route of an unknown host is 404', async () => {
+    const at = `/v1/admin/hosts/${UNKNOWN_ID}/encoder-certification`;
+    const curve = [{ n: 1, encode_ms_p95: 1, output_fps: 60 }];
+    for (const answer of [
+      ask('GET', at),
+      ask('POST', `${at}/runs`),
+      ask('GET', `${at}/runs/${UNKNOWN_ID}`),
+      ask('POST', `${at}/runs/${UNKNOWN_ID}/complete`),
+      startCell({}, at),
+      finalize(UNKNOWN_ID, at),
+      ask('GET', `${at}/concurrency`),
+      ask('PUT', `${at}/concurrency`, { ...CELL, sessions: 1, curve }),
+    ])
+      expect(await refusal(answer)).toEqual([404, 'not_found']);
+  });
+
+  test('a run plans every rung of its profiles at every bitrate, and names the encoder of the host', async () => {
+    const { status, body } = await ask('POST', `${base}/runs`);
+    expect([status, body.encoder, body.gpu_index]).toEqual([201, 'openh264', 0]);
+    const rungs = [...new Set(body.cells.map(({ stream_profile_id }: typeof CELL) => stream_profile_id))];
+    expect(body.total_pts).toBe(rungs.length * 4);
+    expect(body.cells).toHaveLength(body.total_pts);
+    expect(body.cells.slice(0, 4).map(({ bitrate_kbps }: typeof CELL) => bitrate_kbps)).toEqual([
+      4_000, 6_000, 8_000, 12_000,
+    ]);
+    expect(await world.audit('certification.run')).toContainEqual({
+      target_id: host.hostId,
+      actor_user_id: world.people.admin.id,
+      details: { run_id: body.run_id, total_pts: body.total_pts },
+    });
+  });
+
+  test('one run of a host at a time; a completed one makes room, and stays completed', async () => {
+    const { run_id } = (await ask('POST', `${base}/runs`)).body;
+    const second = await ask('POST', `${base}/runs`);
+    expect([second.status, second.body.error.message]).toEqual([409, expect.stringContaining(run_id)]);
+    const completed = await ask('POST', `${base}/runs/${run_id}/complete`);
+    expect(completed.body).toMatchObject({ run_id, status: 'completed', error_message: null });
+    await world.clock.pass(SECOND_MS);
+    expect((await ask('POST', `${base}/runs/${run_id}/complete`)).body).toEqual(completed.body);
+    expect((await ask('POST', `${base}/runs`)).status).toBe(201);
+  });
+
+  test.each([
+    ['no cell', { profiles: ['nothing'] }],
+    ['no bitrate', { bitrates_kbps: [] }],
+    ['a bitrate of zero', { bitrates_kbps: [0] }],
+    ['an unknown encoder', { encoder: 'x264' }],
+  ])('a run with %s is refused', async (_what, body) => {
+    expect(await refusal(ask('POST', `${base}/runs`, body))).toEqual([400, 'validation_failed']);
+  });
+
+  test('a run fails after two hours, and stays failed', async () => {
+    const { run_id } = (await ask('POST', `${base}/runs`)).body;
+    await age(run_id, 2 * HOUR_MS - 1);
+    await sweep();
+    expect((await ask('GET', `${base}/runs/${run_id}`)).body.status).toBe('running');
+    await age(run_id, 2 * HOUR_MS);
+    await sweep();
+    const failed = { status: 'failed', error_message: 'bench run timed out' };
+    expect((await ask('GET', `${base}/runs/${run_id}`)).body).toMatchObject(failed);
+    expect((await ask('POST', `${base}/runs/${run_id}/complete`)).body).toMatchObject(failed);
+  });
+
+  test('a run fails when its host goes away', async () => {
+    const other = await world.host('leaving-host');
+    const at = `/v1/admin/hosts/${other.hostId}/encoder-certification`;
+    const { run_id } = (await ask('POST', `${at}/runs`)).body;
+    await other.drop();
+    await world.offline(other);
+    await world.clock.pass(SECOND_MS);
+    const run = await eventually(async () => {
+      const { body } = await ask('GET', `${at}/runs/${run_id}`);
+      return body.status === 'failed' ? body : undefined;
+    }, 'the run fails');
+    expect(run.error_message).toBe('host lost during bench');
+  });
+
+  test('a run is kept for thirty days', async () => {
+    const { run_id } = (await ask('POST', `${base}/runs`)).body;
+    await ask('POST', `${base}/runs/${run_id}/complete`);
+    await age(run_id, 30 * DAY_MS - MINUTE_MS);
+    await sweep();
+    expect((await ask('GET', `${base}/runs/${run_id}`)).status).toBe(200);
+    await age(run_id, 30 * DAY_MS + MINUTE_MS);
+    await sweep();
+    expect(await refusal(ask('GET', `${base}/runs/${run_id}`))).toEqual([404, 'not_found']);
+  });
+
+  test('the list is in order, and filters', async () => {
+    const { db } = world.plane.platform.database;
+    const row = (fields: object, n: number) => ({
+      id: `00000000-0000-4000-8000-0000000001${String(n).padStart(2, '0')}`,
+      host_id: host.hostId as string,
+      gpu_index: 0,
+      encoder: 'openh264' as const,
+      profile_id: '720p60',
+      stream_profile_id: '720p60-h264',
+      width: 1280,
+      height: 720,
+      fps: 60,
+      bitrate_kbps: 6_000,
+      verdict: 'ok' as const,
+      encode_ms_p50: 1,
+      encode_ms_p95: 1,
+      encode_ms_max: 1,
+      output_fps: 60,
+      drop_rate: 0,
+      live_write_stable: 1 as const,
+      sample_window_ms: 1,
+      sample_count: 1,
+      agent_version: '1',
+      measured_at: world.clock.nowMs(),
+      ...fields,
+    });
+    const rows = [
+      { profile_id: '720p60', encoder: 'va' as const, bitrate_kbps: 4_000 },
+      { profile_id: '720p60', gpu_index: 1 },
+      { profile_id: '720p60', bitrate_kbps: 8_000 },
+      { profile_id: '720p60', bitrate_kbps: 6_000 },
+      { profile_id: '1080p60', stream_profile_id: '1080p60-h264', measured_at: world.clock.nowMs() - 61_000 },
+    ];
+    await db.insertInto('encoder_certifications').values(rows.map(row)).execute();
+    const listed = async (query = '') =>
+      (await ask('GET', `${base}${query}`)).body.certifications.map(({ id }: { id: string }) =>
+        Number(id.slice(-2)),
+      );
+    expect(await listed()).toEqual([4, 3, 2, 0, 1]);
+    expect(await listed('?gpu_index=1')).toEqual([1]);
+    expect(await listed('?encoder=va')).toEqual([0]);
+    expect(await listed('?profile_id=1080p60')).toEqual([4]);
+    expect(await listed('?stream_profile_id=1080p60-h264')).toEqual([4]);
+    expect(await listed('?max_age_s=60')).toEqual([3, 2, 0, 1]);
+    for (const query of ['?gpu_index=x', '?gpu_index=-1', '?encoder=x264', '?max_age_s=1.5'])
+      expect(await refusal(ask('GET', `${base}${query}`))).toEqual([400, 'validation_failed']);
+  });
+
+  test('how many sessions at once: filed, replaced, read', async () => {
+    const point = (n: number, encode_ms_p95: number) => ({ n, encode_ms_p95, output_fps: 60 });
+    const { stream_profile_id, ...rest } = CELL;
+    const filed = {
+      ...rest,
+      stream_profile_id,
+      sessions: 2,
+      curve: [point(1, 5), point(2, 9), point(4, 21)],
+    };
+    expect((await ask('GET', `${base}/concurrency`)).body).toEqual({ host_id: host.hostId, items: [] });
+    await ask('PUT', `${base}/concurrency`, { ...filed, sessions: 7 });
+    const measured_at = new Date(world.clock.nowMs()).toISOString();
+    expect(await ask('PUT', `${base}/concurrency`, filed)).toMatchObject({
+      status: 200,
+      body: { ...filed, measured_at },
+    });
+    await ask('PUT', `${base}/concurrency`, { ...filed, bitrate_kbps: 4_000 });
+    expect((await ask('GET', `${base}/concurrency`)).body.items).toEqual([
+      { ...filed, bitrate_kbps: 4_000, measured_at },
+      { ...filed, measured_at },
+    ]);
+    for (const more of [
+      { curve: [] },
+      { curve: [point(2, 1), point(2, 1)] },
+      { curve: [point(0, 1)] },
+      { curve: Array.from({ length: 65 }, (_, i) => point(i + 1, 1)) },
+      { sessions: -1 },
+      { stream_profile_id: 'nothing' },
+      { encoder: 'x264' },
+    ])
+      expect(await refusal(ask('PUT', `${base}/concurrency`, { ...filed, ...more }))).toEqual([
+        400,
+        'validation_failed',
+      ]);
+  });
+
+  test('the account of the cells is hidden: it cannot log in, be changed or be deleted', async () => {
+    const { items } = (await ask('GET', '/v1/users?limit=1000')).body;
+    expect(items.map(({ id }: { id: string }) => id)).not.toContain(BENCH_USER_ID);
+    for (const [method, body] of [
+      ['PATCH', { disabled: true }],
+      ['DELETE', undefined],
+    ] as const)
+      expect(await refusal(ask(method, `/v1/users/${BENCH_USER_ID}`, body))).toEqual([404, 'not_found']);
+    for (const email of ['encoder-certification', 'encoder-certification@example.org']) {
+      const login = await world.call(null, 'POST', '/v1/auth/login', { body: { email, password: '' } });
+      expect([400, 401]).toContain(login.status);
+    }
+  });
+
+  test('launches follow the verdict: what is unsafe is served one profile lower', async () => {
+    const game = await world.app({ name: 'Game', default_width: 1920, default_height: 1080 });
+    const person = await world.addPerson('player');
+    const served = async () => {
+      const { id, profile_id } = await world.running(person, game, { profile_id: '1080p60' });
+      await ask('DELETE', `/v1/sessions/${id}`);
+      await world.until(id, 'stopped');
+      return profile_id;
+    };
+    expect(await served()).toBe('1080p60');
+    const { bench } = host.behaviour;
+    host.behaviour.bench = (cell, second, atOnce) => bench(cell, second, 5 * atOnce);
+    const { session_id } = (await startCell({ stream_profile_id: '1080p60-h264', bitrate_kbps: 8_000 })).body;
+    await dwell();
+    expect((await finalize(session_id)).body.verdict).toBe('unsafe');
+    host.behaviour.bench = bench;
+    expect(await served()).toBe('720p60');
+    const { db } = world.plane.platform.database;
+    const measured_at = world.clock.nowMs() - 7 * DAY_MS - MINUTE_MS;
+    await db.updateTable('encoder_certifications').set({ measured_at }).execute();
+    expect(await served()).toBe('1080p60');
+  });
+
+  test('a deleted host leaves nothing of it', async () => {
+    const gone = await world.host('deleted-host', { capacity: gpuCapacity(1) });
+    const at = `/v1/admin/hosts/${gone.hostId}/encoder-certification`;
+    const cell = { ...CELL, encoder: 'nvenc' };
+    const { run_id } = (await ask('POST', `${at}/runs`)).body;
+    const { session_id } = (await startCell({ encoder: 'nvenc' }, at)).body;
+    await dwell(10, gone);
+    expect((await finalize(session_id, at)).status).toBe(200);
+    await world.until(session_id, 'stopped');
+    const curve = [{ n: 1, encode_ms_p95: 1, output_fps: 60 }];
+    await ask('PUT', `${at}/concurrency`, { ...cell, sessions: 1, curve });
+    await ask('POST', `${at}/runs/${run_id}/complete`);
+    await gone.drop();
+    await world.offline(gone);
+    expect((await ask('DELETE', `/v1/hosts/${gone.hostId}`)).status).toBe(204);
+    const { db } = world.plane.platform.database;
+    for (const table of [
+      'encoder_certifications',
+      'certification_runs',
+      'certification_cells',
+      'encoder_concurrency',
+    ] as const) {
+      const rows = await db
+        .selectFrom(table)
+        .select('host_id')
+        .where('host_id', '=', gone.hostId as string)
+        .execute();
+      expect([table, rows]).toEqual([table, []]);
+    }
+  });
+});

@@ -1,0 +1,2 @@
+export { registerCertificationRoutes } from './routes.ts';
+export { createCertification } from './service.ts';

@@ -1,0 +1,163 @@
+/**
+ * Runs of encoder certification: a plan of cells, and the count of their verdicts. The caller drives the cells.
+ *
+ * running → completed (the caller), or → failed (two hours, or the host went away). Both are final.
+ */
+import { DAY_MS, HOUR_MS, SECOND_MS } from '@footlight/platform';
+import { encoderFamily } from '@footlight/protocol';
+import type { Body, CertificationRun, PlannedCertificationRun } from '@footlight/protocol/rest';
+import { type FleetService, hostSubjects } from '../fleet/index.ts';
+import { instant, instantOrNull, isUniqueViolation } from '../platform/database/index.ts';
+import { ApiError, invalid } from '../platform/errors.ts';
+import type { Fence } from '../platform/leader.ts';
+import type { Platform } from '../platform/platform.ts';
+import { listLaunchProfiles } from '../profiles/index.ts';
+import { requireHost, requireOnline } from './hosts.ts';
+import { planCells } from './plan.ts';
+import {
+  deleteRunsBefore,
+  endRun,
+  findRun,
+  findRunningRun,
+  insertRun,
+  listRunningRuns,
+  type RunRow,
+} from './store.ts';
+
+const RUN_LIMIT_MS = 2 * HOUR_MS;
+const RUNS_KEPT_MS = 30 * DAY_MS;
+/** Time for a lost host to be marked as offline, or to be back. Chosen, not measured. */
+const LOST_SETTLES_MS = SECOND_MS;
+
+export interface Runs {
+  /** @throws ApiError 404, 400, 409 */
+  start(
+    hostId: string,
+    body: Body<'certification.startRun'>,
+    actorUserId: string,
+  ): Promise<PlannedCertificationRun>;
+  /** @throws ApiError 404 */
+  read(hostId: string, id: string): Promise<CertificationRun>;
+  /** @throws ApiError 404 */
+  complete(hostId: string, id: string): Promise<CertificationRun>;
+  /** Ends runs that took too long or lost their host, and deletes old ones. */
+  sweep(fence: Fence): Promise<void>;
+  close(): void;
+}
+
+export function createRuns(platform: Platform, fleet: Pick<FleetService, 'links'>): Runs {
+  const { activity, bus, clock, config, database, logger, random } = platform;
+  const { db } = database;
+  const bootAtMs = clock.monotonicMs();
+  const graceMs = config.sessions.graceSecs * SECOND_MS;
+
+  const lost = bus.subscribe(hostSubjects.changed, null, ({ what }) => {
+    if (what !== 'lost') return;
+    clock.setTimeout(
+      () =>
+        void failLost().catch((error: unknown) => logger.error({ err: error }, 'certification.sweep_failed')),
+      LOST_SETTLES_MS,
+    );
+  });
+
+  /**
+   * Fails runs whose hosts went away. After a boot every host is offline until it is back, so one that this process
+   * has not seen yet gets the grace.
+   */
+  async function failLost(): Promise<void> {
+    for (const run of await listRunningRuns(db)) {
+      if (run.host_status !== 'offline') continue;
+      const isSeen = fleet.links.lastSeenMonotonicMs(run.host_id) !== null;
+      if (isSeen || clock.monotonicMs() - bootAtMs > graceMs) await fail(run.id, 'host lost during bench');
+    }
+  }
+
+  async function fail(id: string, why: string): Promise<void> {
+    if (await endRun(db, id, why, clock.nowMs()))
+      logger.warn({ run_id: id, reason: why }, 'certification.run_failed');
+  }
+
+  async function load(hostId: string, id: string): Promise<CertificationRun> {
+    await requireHost(db, hostId);
+    const row = await findRun(db, hostId, id);
+    if (row === undefined) throw new ApiError('not_found', { message: 'There is no such run of this host.' });
+    return toRun(row);
+  }
+
+  return {
+    async start(hostId, { gpu_index, encoder: wanted, profiles, bitrates_kbps }, actorUserId) {
+      const host = await requireHost(db, hostId);
+      const cells = planCells(await listLaunchProfiles(db), profiles, bitrates_kbps);
+      if (cells.length === 0)
+        throw invalid('profiles: no cell is left: name launch profiles or rungs that exist, and a bitrate');
+      requireOnline(host);
+      const encoder = wanted ?? encoderFamily.safeParse(host.encoder).data ?? 'openh264';
+      const run = {
+        id: random.uuid(),
+        host_id: hostId,
+        gpu_index,
+        encoder,
+        total_pts: cells.length,
+        started_at: clock.nowMs(),
+      };
+      try {
+        await database.transaction((tx) => insertRun(tx, run));
+      } catch (error) {
+        if (!isUniqueViolation(error)) throw error;
+        const running = await findRunningRun(db, hostId);
+        throw new ApiError('conflict', {
+          message: `Another run of ${host.node_name} is under way${running === undefined ? '' : `: ${running.id}`}.`,
+        });
+      }
+      await activity.record(actorUserId, 'certification.run', hostId, {
+        run_id: run.id,
+        total_pts: run.total_pts,
+      });
+      return {
+        run_id: run.id,
+        host_id: hostId,
+        status: 'running',
+        started_at: instant(run.started_at),
+        total_pts: run.total_pts,
+        encoder,
+        gpu_index,
+        cells,
+      };
+    },
+
+    read: load,
+
+    async complete(hostId, id) {
+      await load(hostId, id);
+      await endRun(db, id, null, clock.nowMs());
+      return load(hostId, id);
+    },
+
+    async sweep(fence) {
+      const nowMs = clock.nowMs();
+      for (const { id, started_at } of await listRunningRuns(db))
+        if (nowMs - started_at >= RUN_LIMIT_MS) await fail(id, 'bench run timed out');
+      await failLost();
+      await database.transaction(async (tx) => {
+        await fence.check(tx);
+        await deleteRunsBefore(tx, nowMs - RUNS_KEPT_MS);
+      });
+    },
+
+    close: () => lost.close(),
+  };
+}
+
+const toRun = (row: RunRow): CertificationRun => ({
+  run_id: row.id,
+  host_id: row.host_id,
+  status: row.status,
+  started_at: instant(row.started_at),
+  ended_at: instantOrNull(row.ended_at),
+  error_message: row.error_message,
+  completed_pts: row.completed_pts,
+  total_pts: row.total_pts,
+  summary_ok: row.summary_ok,
+  summary_capped: row.summary_capped,
+  summary_unsafe: row.summary_unsafe,
+});

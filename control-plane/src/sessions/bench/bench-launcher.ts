@@ -1,0 +1,70 @@
+/** Sessions that measure encoders. Source: docs/certification.md. */
+
+import { BENCH_USER_ID } from '../../platform/database/migrations/0021-certification.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { mergeRuntime } from '../app-spec.ts';
+import { type LaunchApp, loadEnabledAppsNamed } from '../launch/app-store.ts';
+import type { Launcher } from '../launch/launch.ts';
+import type { BenchTerms, BookedLaunch, LaunchTerms } from '../launch/stages.ts';
+import { FEATURE_OF } from '../placement/placement.ts';
+
+export interface BenchLaunch {
+  /** Name of the app that draws. */
+  appName: string;
+  host: { id: string; node_name: string; features: readonly string[] };
+  gpuIndex: number;
+  terms: BenchTerms;
+}
+
+/** Refusals of a launch that say the same to the caller of a measurement: not now, or not here. */
+const CONFLICTS: ReadonlySet<string> = new Set([
+  'no_host_available',
+  'capacity_exhausted',
+  'session_quota_exceeded',
+]);
+
+/** @returns launches a measurement on its host; it books one slot */
+export function createBenchLauncher(
+  { database }: Pick<Platform, 'database'>,
+  deps: {
+    launcher: Launcher;
+    /** Starts the commands of a launched session. */
+    begin(booked: BookedLaunch, actorUserId: string | null): Promise<unknown>;
+  },
+): (request: BenchLaunch, actorUserId: string) => Promise<{ sessionId: string; token: string }> {
+  return async ({ appName, host, gpuIndex, terms: bench }, actorUserId) => {
+    const app = appFor(await loadEnabledAppsNamed(database.db, appName), host);
+    if (app === undefined)
+      throw new ApiError('conflict', {
+        message: `There is no enabled app named ${appName} that ${host.node_name} can run.`,
+      });
+    const terms: LaunchTerms = {
+      topology: 'stream_only',
+      pin: { host_id: host.id, gpu_index: gpuIndex },
+      skipVramVeto: false,
+      bench,
+    };
+    const user = { userId: BENCH_USER_ID, role: 'user' as const, deviceId: null };
+    const booked = await deps.launcher
+      .launch(user, { app_id: app.id, mic: false }, terms)
+      .catch((error: unknown) => {
+        if (!(error instanceof ApiError) || !CONFLICTS.has(error.code)) throw error;
+        throw new ApiError('conflict', {
+          message: `${host.node_name} has no free encode slot on GPU ${gpuIndex}, or cannot encode there.`,
+        });
+      });
+    if (booked.token === null) throw new Error('a measurement is streamed');
+    await deps.begin(booked, actorUserId);
+    return { sessionId: booked.row.id, token: booked.token.token };
+  };
+}
+
+/** The first app with a runtime that the host has: a fleet may need one of each. */
+function appFor(apps: readonly LaunchApp[], { features }: BenchLaunch['host']): LaunchApp | undefined {
+  return apps.find((app) => {
+    if (app.parent_app_id !== null) return false;
+    const merged = mergeRuntime(app, app.preset, null, app.name);
+    return merged !== null && features.includes(FEATURE_OF[merged.runtime]);
+  });
+}
