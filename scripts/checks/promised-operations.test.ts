@@ -157,13 +157,6 @@ const NOT_SERVED: Record<string, string> = {
 /v1/agent/storage/gc-pending GET
 `,
   'Encoder certification is being built.': `
-/v1/admin/hosts/{id}/encoder-certification GET
-/v1/admin/hosts/{id}/encoder-certification/cells POST
-/v1/admin/hosts/{id}/encoder-certification/cells/{session_id}/finalize POST
-/v1/admin/hosts/{id}/encoder-certification/concurrency GET PUT
-/v1/admin/hosts/{id}/encoder-certification/runs POST
-/v1/admin/hosts/{id}/encoder-certification/runs/{run_id} GET
-/v1/admin/hosts/{id}/encoder-certification/runs/{run_id}/complete POST
 `,
   'The flight recorder is being built.': `
 /v1/admin/sessions/{id}/recordings GET POST

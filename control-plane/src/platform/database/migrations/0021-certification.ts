@@ -31,6 +31,12 @@ export const certificationMigration: SchemaStep = {
     // One run of a host at a time.
     await sql`create unique index certification_runs_running on certification_runs (host_id)
       where status = 'running'`.execute(db);
+    // For the deletion of a host.
+    await db.schema
+      .createIndex('certification_runs_by_host')
+      .on('certification_runs')
+      .column('host_id')
+      .execute();
     await db.schema
       .createIndex('certification_runs_by_age')
       .on('certification_runs')
