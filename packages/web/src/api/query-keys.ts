@@ -29,6 +29,7 @@ export const keys = {
   sessionDiagnoses: (id: string) => ['session-diagnosis', id] as const,
   sessionDiagnosis: (id: string, search: object, endedMs: number | null) =>
     ['session-diagnosis', id, search, endedMs] as const,
+  sessionCapture: (id: string, captureId: string) => ['session-capture', id, captureId] as const,
   sessionPlacement: (id: string) => ['session-placement', id] as const,
   adminApps: ['admin-apps'] as const,
   adminAppsFirst: ['admin-apps', 'first'] as const,

@@ -16,6 +16,8 @@ import { PageHead, Section } from '../frame/page-head.tsx';
 import { AbsentRecord } from '../frame/record-page.tsx';
 import { SessionPlacement } from '../sessions/session-placement.tsx';
 import { Annotate } from './annotate.tsx';
+import { BundleButton } from './bundle-button.tsx';
+import { Captures } from './captures.tsx';
 import { EventList } from './event-list.tsx';
 import { SeriesCharts } from './series-charts.tsx';
 import { useDiagnosis, useNames } from './use-diagnosis.ts';
@@ -85,6 +87,7 @@ function Diagnosed(props: {
             )}
           </>
         }
+        actions={<BundleButton sessionId={session.id} window={shown} />}
         back={BACK}
       />
       <WindowControls search={search} shown={shown} live={session.ended_at === null} onSearch={choose} />
@@ -117,6 +120,13 @@ function Diagnosed(props: {
           </Section>
         </>
       )}
+      <Section title="Captures from the host">
+        <Captures
+          sessionId={session.id}
+          running={session.state === 'running'}
+          events={diagnosis.data?.events ?? []}
+        />
+      </Section>
       <Section title="Where and how it ran">
         <div className={`${pages.sheet} ${pages.stack}`}>
           <dl className={pages.facts}>

@@ -1,0 +1,50 @@
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { burstRows, captureFileName, captureText, kindWords } from './capture-content.ts';
+
+const packed = (text: string) => gzipSync(text).toString('base64');
+
+test('a compressed result is unpacked, and JSON is indented', async () => {
+  expect(await captureText({ data: packed('digraph { ä }') })).toBe('digraph { ä }');
+  expect(await captureText({ data: packed('{"a":1}') })).toBe('{\n  "a": 1\n}');
+  expect(await captureText({ data: packed('{ half') })).toBe('{ half');
+  expect(await captureText({ json: { a: 1 } })).toBe('{\n  "a": 1\n}');
+  expect(await captureText({})).toBeNull();
+});
+
+test('data that is not compressed is an error', async () => {
+  await expect(captureText({ data: btoa('plain') })).rejects.toThrow();
+});
+
+test('a burst is a row for each window', () => {
+  const window = {
+    t_ms: 250,
+    encode_ms: { n: 15, p50: 4, p95: 6.5, max: 9, samples: [4, 9] },
+    fps: 60,
+    bitrate_kbps: 8_000,
+    frames_dropped: 0,
+  };
+  expect(burstRows(JSON.stringify({ window_ms: 250, windows: [window, {}, null] }))).toEqual([
+    { atMs: 250, fps: 60, encodeP50: 4, encodeP95: 6.5, encodeMax: 9, bitrateKbps: 8_000, dropped: 0 },
+    { atMs: 0 },
+    { atMs: 0 },
+  ]);
+});
+
+test('any other result has no rows', () => {
+  expect(burstRows('digraph {}')).toEqual([]);
+  fc.assert(
+    fc.property(fc.json(), (text) => {
+      expect(Array.isArray(burstRows(text))).toBe(true);
+    }),
+  );
+});
+
+test.each([
+  ['log_tail', 'Log', 'log_tail-1.txt'],
+  ['pipeline_dot', 'Pipeline', 'pipeline_dot-1.dot'],
+  ['newer', 'newer', 'newer-1.txt'],
+])('%s is "%s" and saved as %s', (kind, words, name) => {
+  expect([kindWords(kind), captureFileName({ kind, capture_id: '1' })]).toEqual([words, name]);
+});

@@ -1,0 +1,101 @@
+import type { Capture } from '@footlight/protocol/rest';
+
+/** Kinds of captures in the order in which they are offered, with what they tell. */
+export const CAPTURE_KINDS = [
+  {
+    kind: 'burst_stats',
+    words: 'Frame by frame',
+    tells: 'Whether single frames are late where samples of 5 s look well. Takes 5 s.',
+    extension: 'json',
+  },
+  {
+    kind: 'encoder_props',
+    words: 'Encoder',
+    tells: 'The settings that the encoder really has now.',
+    extension: 'json',
+  },
+  {
+    kind: 'pipeline_dot',
+    words: 'Pipeline',
+    tells: 'Which elements the picture passes, in which state and format.',
+    extension: 'dot',
+  },
+  { kind: 'log_tail', words: 'Log', tells: 'What app and agent said last.', extension: 'txt' },
+] as const;
+export type CaptureKind = (typeof CAPTURE_KINDS)[number]['kind'];
+
+/** A newer service may have kinds without words here; they are shown unchanged. */
+export const kindWords = (kind: string): string =>
+  CAPTURE_KINDS.find((each) => each.kind === kind)?.words ?? kind;
+
+/** Name for a capture's file. */
+export function captureFileName({ kind, capture_id }: Pick<Capture, 'kind' | 'capture_id'>): string {
+  const extension = CAPTURE_KINDS.find((each) => each.kind === kind)?.extension ?? 'txt';
+  return `${kind}-${capture_id}.${extension}`;
+}
+
+/**
+ * The result as text; JSON is indented.
+ * @returns null without a result
+ * @throws TypeError for data that is no gzip stream
+ */
+export async function captureText({ data, json }: Pick<Capture, 'data' | 'json'>): Promise<string | null> {
+  if (json !== undefined) return JSON.stringify(json, null, 2);
+  if (data === undefined) return null;
+  const packed = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+  const text = await new Response(
+    new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip')),
+  ).text();
+  return indented(text);
+}
+
+/** A long burst is compressed JSON. */
+function indented(text: string): string {
+  if (!text.startsWith('{')) return text;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+/** One window of a burst; undefined: not measured. */
+export interface BurstRow {
+  atMs: number;
+  fps: number | undefined;
+  encodeP50: number | undefined;
+  encodeP95: number | undefined;
+  encodeMax: number | undefined;
+  bitrateKbps: number | undefined;
+  dropped: number | undefined;
+}
+
+const numberOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+const partOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+
+/** Windows of a burst for a table. @param text result of a capture @returns [] for anything else */
+export function burstRows(text: string): BurstRow[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return [];
+  }
+  const { windows } = partOf(parsed);
+  if (!Array.isArray(windows)) return [];
+  return windows.map((each: unknown) => {
+    const window = partOf(each);
+    const encode = partOf(window.encode_ms);
+    return {
+      atMs: numberOf(window.t_ms) ?? 0,
+      fps: numberOf(window.fps),
+      encodeP50: numberOf(encode.p50),
+      encodeP95: numberOf(encode.p95),
+      encodeMax: numberOf(encode.max),
+      bitrateKbps: numberOf(window.bitrate_kbps),
+      dropped: numberOf(window.frames_dropped),
+    };
+  });
+}

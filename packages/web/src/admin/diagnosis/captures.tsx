@@ -1,0 +1,249 @@
+import type { Capture } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ApiFailure, call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { clock } from '../../clock.ts';
+import { Problem } from '../../components/problem.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import pages from '../frame/admin-pages.module.css';
+import { type Column, DataTable } from '../frame/data-table.tsx';
+import {
+  burstRows,
+  CAPTURE_KINDS,
+  type CaptureKind,
+  captureFileName,
+  captureText,
+  kindWords,
+} from './capture-content.ts';
+import styles from './diagnosis.module.css';
+import type { TraceEvent } from './event-words.ts';
+import { saveFile } from './save-file.ts';
+import { timeWords } from './time-words.ts';
+
+const POLL_MS = 1_000;
+/** The host ends a capture after 11 s; a result that is not there by then is lost with its host. */
+const LIMIT_MS = 30_000;
+
+/** A capture that was armed here, or whose result is among the events of the window. */
+interface Known {
+  id: string;
+  kind: string;
+  atMs: number;
+}
+
+/** Arms captures on a running session, and shows their results. @param props.events those of the shown window */
+export function Captures(props: { sessionId: string; running: boolean; events: readonly TraceEvent[] }) {
+  const { sessionId, running, events } = props;
+  const [armed, setArmed] = useState<readonly Known[]>([]);
+  const [shown, setShown] = useState<string>();
+  const arm = useMutation({
+    mutationFn: (kind: CaptureKind) =>
+      call('admin.sessions.capture', { params: { id: sessionId }, body: { kind } }),
+    onSuccess: ({ capture_id, kind }) => {
+      setArmed((before) => [{ id: capture_id, kind, atMs: clock.nowMs() }, ...before]);
+      setShown(capture_id);
+    },
+  });
+  const ids = new Set(armed.map(({ id }) => id));
+  const known = [...armed, ...capturesAmong(events).filter(({ id }) => !ids.has(id))];
+  return (
+    <>
+      <ul className={styles.kinds}>
+        {CAPTURE_KINDS.map(({ kind, words, tells }) => (
+          <li key={kind}>
+            <Button
+              disabled={!running || arm.isPending}
+              loading={arm.isPending && arm.variables === kind}
+              aria-describedby={`tells-${kind}`}
+              onClick={() => arm.mutate(kind)}
+            >
+              Capture {words.toLowerCase()}
+            </Button>
+            <p id={`tells-${kind}`}>{tells}</p>
+          </li>
+        ))}
+      </ul>
+      {!running && <p className={pages.dim}>Only a running session can be captured from.</p>}
+      {arm.isError && <Problem error={plainFailure(arm.error)} />}
+      {known.length > 0 && (
+        <DataTable label="Captures" columns={COLUMNS}>
+          {known.map((each) => (
+            <CaptureRow
+              key={each.id}
+              sessionId={sessionId}
+              known={each}
+              open={shown === each.id}
+              onToggle={() => setShown(shown === each.id ? undefined : each.id)}
+            />
+          ))}
+        </DataTable>
+      )}
+    </>
+  );
+}
+
+const COLUMNS: readonly Column[] = [
+  { words: 'Capture' },
+  { words: 'State' },
+  { words: 'Time' },
+  { words: 'Size', kind: 'number' },
+  { words: 'Act', kind: 'action' },
+];
+
+/** Captures whose results the events of a window have, newest first. */
+function capturesAmong(events: readonly TraceEvent[]): Known[] {
+  return events
+    .filter(({ type, payload }) => type.startsWith('diag.') && typeof payload.capture_id === 'string')
+    .map(({ type, ts_unix_ms, payload }) => ({
+      id: String(payload.capture_id),
+      kind: type.slice('diag.'.length),
+      atMs: ts_unix_ms,
+    }))
+    .reverse();
+}
+
+function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onToggle: () => void }) {
+  const { known, open } = props;
+  const result = useCaptureResult(props.sessionId, known);
+  const { capture, lost } = result;
+  const bodyId = `capture-${known.id}`;
+  return (
+    <>
+      <tr>
+        <td>
+          <button
+            type="button"
+            className={pages.nameLink}
+            aria-expanded={open}
+            aria-controls={bodyId}
+            disabled={capture === undefined}
+            onClick={props.onToggle}
+          >
+            {kindWords(known.kind)}
+          </button>
+        </td>
+        <td aria-live="polite">
+          {capture === undefined ? (
+            lost ? (
+              <StateChip tone="danger">Did not arrive</StateChip>
+            ) : (
+              <StateChip tone="info">Under way</StateChip>
+            )
+          ) : capture.error !== undefined ? (
+            <StateChip tone="danger">Failed</StateChip>
+          ) : (
+            <StateChip tone={capture.truncated ? 'warning' : 'success'}>
+              {capture.truncated ? 'Ready, shortened' : 'Ready'}
+            </StateChip>
+          )}
+        </td>
+        <td className="tabular">{timeWords(capture?.ts_unix_ms ?? known.atMs)}</td>
+        <td className={pages.number}>{capture === undefined ? '–' : bytesWords(capture.bytes)}</td>
+        <td className={pages.act}>
+          <Button
+            size="compact-sm"
+            variant="subtle"
+            disabled={result.text === undefined || result.text === null}
+            aria-label={`Download capture ${kindWords(known.kind)} of ${timeWords(known.atMs)}`}
+            onClick={() =>
+              saveFile(
+                new Blob([result.text ?? ''], { type: 'text/plain' }),
+                captureFileName({ kind: known.kind, capture_id: known.id }),
+              )
+            }
+          >
+            Download
+          </Button>
+        </td>
+      </tr>
+      {open && capture !== undefined && (
+        <tr id={bodyId}>
+          <td colSpan={COLUMNS.length} className={pages.wrapCell}>
+            <CaptureBody capture={capture} text={result.text} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+/** Polls for the result of a capture. `lost`: it will not come. `text`: undefined while it is unpacked. */
+function useCaptureResult(sessionId: string, known: Known) {
+  const query = useQuery({
+    queryKey: keys.sessionCapture(sessionId, known.id),
+    queryFn: async ({ signal }) => {
+      const params = { id: sessionId, capture_id: known.id };
+      try {
+        const capture = await call('admin.sessions.captureResult', { params, signal });
+        const text = await captureText(capture).catch(() => null);
+        return { capture, text, lost: false };
+      } catch (error) {
+        // Until the result has arrived there is no such capture.
+        if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
+        return { lost: clock.nowMs() - known.atMs > LIMIT_MS };
+      }
+    },
+    refetchInterval: ({ state }) =>
+      state.data === undefined || (state.data.capture === undefined && !state.data.lost) ? POLL_MS : false,
+    // A result never changes.
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return { capture: query.data?.capture, text: query.data?.text, lost: query.data?.lost ?? false };
+}
+
+function CaptureBody({ capture, text }: { capture: Capture; text: string | null | undefined }) {
+  if (capture.error !== undefined)
+    return <p>The host could not capture it: {capture.error.replaceAll('_', ' ')}.</p>;
+  if (text === undefined) return null;
+  if (text === null) return <p>The result cannot be read.</p>;
+  const rows = capture.kind === 'burst_stats' ? burstRows(text) : [];
+  return (
+    <div className={pages.stack}>
+      {rows.length > 0 ? (
+        <DataTable label="Frames of the capture" columns={BURST_COLUMNS}>
+          {rows.map((row) => (
+            <tr key={row.atMs}>
+              <td className={pages.number}>{Math.round(row.atMs)} ms</td>
+              <td className={pages.number}>{figure(row.fps, 0)}</td>
+              <td className={pages.number}>{figure(row.encodeP50, 1)}</td>
+              <td className={pages.number}>{figure(row.encodeP95, 1)}</td>
+              <td className={pages.number}>{figure(row.encodeMax, 1)}</td>
+              <td className={pages.number}>{figure(row.bitrateKbps, 0)}</td>
+              <td className={pages.number}>{figure(row.dropped, 0)}</td>
+            </tr>
+          ))}
+        </DataTable>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, which a keyboard must be able to do
+        <pre className={pages.log} tabIndex={0} role="log" aria-label={`Capture ${kindWords(capture.kind)}`}>
+          {text}
+        </pre>
+      )}
+      {capture.truncated && <p className={pages.dim}>A part was cut off, because it was too long.</p>}
+    </div>
+  );
+}
+
+const BURST_COLUMNS: readonly Column[] = [
+  { words: 'From', kind: 'number' },
+  { words: 'fps', kind: 'number' },
+  { words: 'Encoding, median ms', kind: 'number' },
+  { words: '95th percentile ms', kind: 'number' },
+  { words: 'Longest ms', kind: 'number' },
+  { words: 'kbit/s', kind: 'number' },
+  { words: 'Dropped', kind: 'number' },
+];
+
+const figure = (value: number | undefined, digits: number): string =>
+  value === undefined ? '–' : value.toFixed(digits);
+
+const bytesWords = (bytes: number): string =>
+  bytes < 1_024 ? `${bytes} B` : `${Math.round(bytes / 1_024)} kB`;
+
+/** An agent without captures answers 501, which is no problem of the server. */
+function plainFailure(error: unknown): unknown {
+  if (!(error instanceof ApiFailure) || error.code !== 'capture_unsupported') return error;
+  return new ApiFailure(409, error.code, 'The agent of this host is too old to capture; update it.');
+}
