@@ -4,6 +4,8 @@ import type { Page } from 'playwright-core';
 export interface Change {
   /** Unix milliseconds on the page's clock at which the frame had been read back. */
   readonly at: number;
+  /** Unix milliseconds on that clock at which the browser expected it on the screen. */
+  readonly displayedAt: number;
   readonly field: 'key' | 'button';
 }
 
@@ -87,8 +89,8 @@ export async function installProbe(page: Page): Promise<void> {
     };
     let last: { key: string; button: string } | null = null;
     // Three places: left field, right field, and one of the bars, which tells a picture from a dark screen.
-    const watch = async (video: HTMLVideoElement) => {
-      const next = () => video.requestVideoFrameCallback(() => void watch(video));
+    const watch = async (video: HTMLVideoElement, displayMs: number) => {
+      const next = () => watchNext(video);
       const frame = frameOf(video);
       if (frame === null) return next();
       const { width: w, height: h } = frame.visibleRect ?? { width: 0, height: 0 };
@@ -106,10 +108,15 @@ export async function installProbe(page: Page): Promise<void> {
         tellPictured();
       }
       const seen = { key: named(key), button: named(button) };
-      if (last !== null && seen.key !== last.key) probe.changes.push({ at, field: 'key' });
-      if (last !== null && seen.button !== last.button) probe.changes.push({ at, field: 'button' });
+      const displayedAt = performance.timeOrigin + displayMs;
+      if (last !== null && seen.key !== last.key) probe.changes.push({ at, displayedAt, field: 'key' });
+      if (last !== null && seen.button !== last.button)
+        probe.changes.push({ at, displayedAt, field: 'button' });
       last = seen;
       return next();
+    };
+    const watchNext = (video: HTMLVideoElement) => {
+      video.requestVideoFrameCallback((_, { expectedDisplayTime }) => void watch(video, expectedDisplayTime));
     };
     const watched = new WeakSet<HTMLVideoElement>();
     // Not by animation frames: each would make the page run a whole frame, on the cores that the launch needs.
@@ -117,20 +124,24 @@ export async function installProbe(page: Page): Promise<void> {
       for (const video of document.querySelectorAll('video')) {
         if (watched.has(video)) continue;
         watched.add(video);
-        video.requestVideoFrameCallback(() => void watch(video));
+        watchNext(video);
       }
     }).observe(document, { childList: true, subtree: true });
   });
 }
 
-/** Times from each press to the first change of that field after it; a press without a change within `limitMs` is missing. */
+/**
+ * Times from each press to the first change of that field after it; a press without a change within `limitMs` is missing.
+ * @param end of a change: its read-back, or its display
+ */
 export function responseTimes(
   presses: readonly number[],
   changes: readonly Change[],
   field: Change['field'],
   limitMs: number,
+  end: 'at' | 'displayedAt' = 'at',
 ): number[] {
-  const times = changes.filter((change) => change.field === field).map((change) => change.at);
+  const times = changes.filter((change) => change.field === field).map((change) => change[end]);
   return presses.flatMap((press) => {
     const seen = times.find((at) => at > press);
     return seen !== undefined && seen - press <= limitMs ? [seen - press] : [];
