@@ -32,7 +32,7 @@ function opened(more: { full?: boolean } = {}) {
 describe('reports in memory', () => {
   test('are written once a second, however many they are', async () => {
     const { buffer, clock, writes } = opened();
-    for (let n = 0; n < 100; n += 1) buffer.sample(sample(n));
+    for (let n = 0; n < 100; n += 1) buffer.sample(sample(n), null);
     expect(writes).toHaveLength(0);
     await clock.pass(1_000);
     expect(writes).toHaveLength(1);
@@ -42,7 +42,7 @@ describe('reports in memory', () => {
 
   test('are at most 16,384, and those that are dropped are counted', async () => {
     const { buffer, clock, dropped, writes } = opened();
-    for (let n = 0; n < 100_000; n += 1) buffer.sample(sample(n));
+    for (let n = 0; n < 100_000; n += 1) buffer.sample(sample(n), null);
     await clock.pass(1_000);
     expect(dropped).toEqual([100_000 - 16_384]);
     expect(writes).toHaveLength(1);
@@ -51,16 +51,32 @@ describe('reports in memory', () => {
   test('take at most 32 MiB', async () => {
     const { buffer, clock, dropped } = opened();
     const metrics = 'x'.repeat(1024 * 1024);
-    for (let n = 0; n < 40; n += 1) buffer.sample(sample(n, metrics));
+    for (let n = 0; n < 40; n += 1) buffer.sample(sample(n, metrics), null);
     await clock.pass(1_000);
     expect(dropped).toEqual([8]);
   });
 
+  test.each([
+    ['16,384', '{}', 2_048],
+    ['32 MiB', 'x'.repeat(1024 * 1024), 4],
+  ])(
+    'of one person are at most an eighth of the %s, and those of others are taken',
+    async (_, metrics, most) => {
+      const { buffer, clock, dropped } = opened();
+      for (let n = 0; n < 10_000; n += 1) buffer.sample(sample(n, metrics), 'mallory');
+      buffer.clock({ session_id: 's', client_offset_ms: 0, uncertainty_ms: 0, measured_at: 0 }, 'mallory');
+      buffer.sample(sample(1), 'alice');
+      buffer.sample(sample(2), null);
+      await clock.pass(1_000);
+      expect(dropped).toEqual([10_000 - most + (most === 2_048 ? 1 : 0)]);
+    },
+  );
+
   test('wait while a write takes long, within the same bounds', async () => {
     const { buffer, clock, dropped, writes } = opened();
-    buffer.sample(sample(0));
+    buffer.sample(sample(0), null);
     await clock.pass(1_000);
-    for (let n = 0; n < 20_000; n += 1) buffer.sample(sample(n));
+    for (let n = 0; n < 20_000; n += 1) buffer.sample(sample(n), null);
     await clock.pass(60_000);
     expect(writes).toHaveLength(1);
     const readers = [buffer.flush(), buffer.flush()];
@@ -78,30 +94,30 @@ describe('reports in memory', () => {
 
   test('are lost when they cannot be written; the next ones are written', async () => {
     const { buffer, clock, dropped, writes } = opened();
-    buffer.sample(sample(0));
+    buffer.sample(sample(0), null);
     await clock.pass(1_000);
     writes[0]?.reject(new Error('the database is down'));
     await expect.poll(() => dropped).toEqual([1]);
-    buffer.sample(sample(1));
+    buffer.sample(sample(1), null);
     await clock.pass(1_000);
     await expect.poll(() => writes.length).toBe(2);
   });
 
   test('are not written while the disk is full', async () => {
     const { buffer, clock, writes } = opened({ full: true });
-    buffer.sample(sample(0));
+    buffer.sample(sample(0), null);
     await clock.pass(1_000);
     expect(writes).toHaveLength(0);
   });
 
   test('are written at the end, and later ones are dropped', async () => {
     const { buffer, clock, writes } = opened();
-    buffer.sample(sample(0));
+    buffer.sample(sample(0), null);
     const closed = buffer.close();
     await expect.poll(() => writes.length).toBe(1);
     writes[0]?.resolve();
     await closed;
-    buffer.sample(sample(1));
+    buffer.sample(sample(1), null);
     await clock.pass(5_000);
     expect(writes).toHaveLength(1);
   });

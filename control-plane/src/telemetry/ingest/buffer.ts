@@ -12,6 +12,11 @@ import { addRejectedTimes, hostsOfSessions, insertEvents, insertSamples, putCloc
 /** Waiting reports and their bytes. Chosen, not measured: 30 s of 500 sessions at a report a second. */
 const MAX_WAITING = 16_384;
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+/**
+ * Part of these that the viewers of one person may fill, who may post for all her ended sessions at once: an eighth is
+ * the reports of a thousand viewers.
+ */
+const PERSON_PARTS = 8;
 
 interface Waiting {
   samples: SessionSamplesTable[];
@@ -20,6 +25,8 @@ interface Waiting {
   clocks: Map<string, SessionClocksTable>;
   /** By session and cause. */
   rejected: Map<string, SessionRejectedTimesTable>;
+  /** Of viewers, by the person whose sessions they are. */
+  people: Map<string, { count: number; bytes: number }>;
   count: number;
   bytes: number;
 }
@@ -29,6 +36,7 @@ const nothing = (): Waiting => ({
   events: [],
   clocks: new Map(),
   rejected: new Map(),
+  people: new Map(),
   count: 0,
   bytes: 0,
 });
@@ -60,27 +68,31 @@ export class TelemetryBuffer {
     this.#deps = deps;
   }
 
-  sample(row: SessionSamplesTable): void {
-    if (this.#take(row.metrics.length)) this.#waiting.samples.push(row);
+  /** @param personId whose session it is, of a viewer's report; null: a host's */
+  sample(row: SessionSamplesTable, personId: string | null): void {
+    if (this.#take(row.metrics.length, personId)) this.#waiting.samples.push(row);
   }
 
-  /** @param isFromHost the host is not known to run the session; the write asks */
-  event(row: SessionTraceEventsTable, isFromHost: boolean): void {
-    if (this.#take(row.payload.length)) this.#waiting.events.push({ row, isFromHost });
+  /**
+   * @param personId as above
+   * @param isFromHost the host is not known to run the session; the write asks
+   */
+  event(row: SessionTraceEventsTable, personId: string | null, isFromHost: boolean): void {
+    if (this.#take(row.payload.length, personId)) this.#waiting.events.push({ row, isFromHost });
   }
 
   /** Replaces the session's earlier one. */
-  clock(row: SessionClocksTable): void {
+  clock(row: SessionClocksTable, personId: string): void {
     const { clocks } = this.#waiting;
-    if (clocks.has(row.session_id) || this.#take(0)) clocks.set(row.session_id, row);
+    if (clocks.has(row.session_id) || this.#take(0, personId)) clocks.set(row.session_id, row);
   }
 
   /** Adds to the count of the session and cause. */
-  rejected(row: SessionRejectedTimesTable): void {
+  rejected(row: SessionRejectedTimesTable, personId: string): void {
     const { rejected } = this.#waiting;
     const key = `${row.session_id} ${row.cause}`;
     const known = rejected.get(key);
-    if (known === undefined && !this.#take(0)) return;
+    if (known === undefined && !this.#take(0, personId)) return;
     rejected.set(key, { ...row, count: row.count + (known?.count ?? 0) });
   }
 
@@ -127,16 +139,28 @@ export class TelemetryBuffer {
   }
 
   /** @returns false: there is no room, and the report counts as dropped */
-  #take(bytes: number): boolean {
+  #take(bytes: number, personId: string | null): boolean {
     const waiting = this.#waiting;
     if (this.#isClosed) return false;
     this.#timer ??= this.#deps.clock.setTimeout(() => {
       this.#timer = null;
       void this.flush();
     }, SECOND_MS);
-    if (waiting.count >= MAX_WAITING || waiting.bytes + bytes > MAX_WAITING_BYTES) {
+    const person = personId === null ? null : (waiting.people.get(personId) ?? { count: 0, bytes: 0 });
+    if (
+      waiting.count >= MAX_WAITING ||
+      waiting.bytes + bytes > MAX_WAITING_BYTES ||
+      (person !== null &&
+        (person.count >= MAX_WAITING / PERSON_PARTS ||
+          person.bytes + bytes > MAX_WAITING_BYTES / PERSON_PARTS))
+    ) {
       this.#dropped += 1;
       return false;
+    }
+    if (personId !== null && person !== null) {
+      person.count += 1;
+      person.bytes += bytes;
+      waiting.people.set(personId, person);
     }
     waiting.count += 1;
     waiting.bytes += bytes;

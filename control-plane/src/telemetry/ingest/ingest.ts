@@ -30,6 +30,7 @@ const MAX_HOST_SAMPLE_BYTES = 4_096;
 /** The session of a post. */
 export interface ReportedSession {
   readonly id: string;
+  readonly user_id: string;
   readonly host_id: string | null;
 }
 
@@ -74,6 +75,7 @@ export function createIngest({ clock, random }: Platform, buffer: TelemetryBuffe
       type: string;
       payload: object;
     },
+    personId: string | null,
     isFromHost: boolean,
   ): void {
     seq += 1;
@@ -90,73 +92,85 @@ export function createIngest({ clock, random }: Platform, buffer: TelemetryBuffe
         is_capture: flag(isCapture(event.type)),
         received_at: clock.nowMs(),
       },
+      personId,
       isFromHost,
     );
   }
 
-  function reject(sessionId: string, rejected: readonly { ts: number; cause: RejectedTime }[]): void {
+  function reject(
+    { id: session_id, user_id }: ReportedSession,
+    rejected: readonly { ts: number; cause: RejectedTime }[],
+  ): void {
+    const last_at = clock.nowMs();
     for (const { ts, cause } of rejected)
-      buffer.rejected({ session_id: sessionId, cause, count: 1, last_ts: ts, last_at: clock.nowMs() });
+      buffer.rejected({ session_id, cause, count: 1, last_ts: ts, last_at }, user_id);
   }
 
   return {
     stats(session, { client, samples }) {
       const nowMs = clock.nowMs();
       const { taken, rejected } = sortByTime(samples, nowMs);
-      reject(session.id, rejected);
+      reject(session, rejected);
       let newest: ViewerReport['sample'] = null;
       for (const { ts_unix_ms, metrics: sent } of taken) {
         const metrics = allowedMetrics(sent);
         if (metrics === null) continue;
         if (newest === null || ts_unix_ms >= newest.ts_unix_ms)
           newest = { source: client, ts_unix_ms, metrics };
-        buffer.sample({
+        const row = {
           session_id: session.id,
           source: client,
           ts_unix_ms,
           host_id: session.host_id ?? '',
           metrics: toJson(metrics),
           received_at: nowMs,
-        });
+        };
+        buffer.sample(row, session.user_id);
       }
       return { sample: newest, codecs: codecsNewestFirst(taken), seconds: viewerSeconds(taken) };
     },
 
     events(session, { events }) {
       const { taken, rejected } = sortByTime(events, clock.nowMs());
-      reject(session.id, rejected);
+      reject(session, rejected);
       for (const { ts_unix_ms, type, payload } of taken) {
         if (!isBrowserEvent(type)) continue;
         const host_id = session.host_id ?? '';
         addEvent(
           { session_id: session.id, host_id, source: 'browser', ts: ts_unix_ms, type, payload },
+          session.user_id,
           false,
         );
       }
     },
 
     clock(session, { client_offset_ms, uncertainty_ms }) {
-      buffer.clock({ session_id: session.id, client_offset_ms, uncertainty_ms, measured_at: clock.nowMs() });
+      const measured_at = clock.nowMs();
+      buffer.clock(
+        { session_id: session.id, client_offset_ms, uncertainty_ms, measured_at },
+        session.user_id,
+      );
     },
 
     hostSample(hostId, { session_id, ts, metrics }) {
       if (samplesOfHosts.tryTake(session_id) > 0) return;
       const text = toJson(metrics);
       if (Buffer.byteLength(text) > MAX_HOST_SAMPLE_BYTES) return;
-      buffer.sample({
+      const row = {
         session_id,
-        source: 'agent',
+        source: 'agent' as const,
         ts_unix_ms: ts,
         host_id: hostId,
         metrics: text,
         received_at: clock.nowMs(),
-      });
+      };
+      buffer.sample(row, null);
     },
 
     hostEvent(hostId, { session_id, ts, event: type, payload }, isOwn) {
       const wait = isOwn ? eventsOfHosts.tryTake(session_id) : unknownEvents.tryTake(hostId);
       if (wait > 0) return;
-      addEvent({ session_id, host_id: hostId, source: 'agent', ts, type, payload }, !isOwn);
+      addEvent({ session_id, host_id: hostId, source: 'agent', ts, type, payload }, null, !isOwn);
     },
   };
 }

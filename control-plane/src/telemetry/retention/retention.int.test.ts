@@ -158,7 +158,8 @@ describeDatabases('how long and how many samples are kept', (databases) => {
           ts_unix_ms: now() - 60_000 + n * 64 + k,
           metrics: { fps: n },
         }));
-        telemetry.ingest.stats({ id: sessionId, host_id: hostId }, { client, samples });
+        const session = { id: sessionId, user_id: app.people.alice.id, host_id: hostId };
+        telemetry.ingest.stats(session, { client, samples });
         if (n % 8 === 7) await telemetry.flush();
       }
       await telemetry.flush();
