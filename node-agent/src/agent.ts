@@ -275,6 +275,7 @@ export class Agent {
           'swap',
           'display',
           'stream_resize',
+          'capture',
           ...(this.#config.processRuntime ? ['process_runtime'] : []),
           ...(this.#console.need() === null ? ['console'] : []),
         ],

@@ -22,7 +22,7 @@ import {
 import type { Telemetry, ViewerReport } from '../telemetry/index.ts';
 import { judgeJoin, judgeRead, UNKNOWN_SESSION } from './access/join-rules.ts';
 import { type BenchLaunch, createBenchLauncher } from './bench/bench-launcher.ts';
-import { type Capture, createCaptures } from './captures/captures.ts';
+import { type Captures, createCaptures } from './captures/captures.ts';
 import { createConsoleSessions } from './console.ts';
 import { asksForPicture, type DisplayChange, judgeDisplayChange, pictureAfter } from './display/display.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
@@ -56,7 +56,7 @@ interface Page<Item> {
 }
 
 /** Sessions from launch to end. Methods with a caller check the caller's rights. */
-export interface Sessions extends SessionDirectory {
+export interface Sessions extends SessionDirectory, Captures {
   readonly streams: EventStreams;
   readonly iceServers: IceServer[];
   /** Launches for consoles. */
@@ -87,8 +87,6 @@ export interface Sessions extends SessionDirectory {
   updateDisplay(caller: Caller, id: string, change: DisplayChange): Promise<Session>;
   /** Starts a swap. @throws ApiError with the first refusal */
   swap(caller: Caller, id: string, appId: string): Promise<Session>;
-  /** Orders a capture from the host of a running session. */
-  capture: Capture;
   /** Stops several sessions with a stored reason. Never rejects: failures are logged. */
   stopAll(ids: readonly string[], reason: SessionEndReason): Promise<void>;
   /** Signaling token for the owner only. @throws ApiError 403, 404, 409 */
@@ -159,7 +157,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     launchBench: createBenchLauncher(platform, { launcher, begin }),
     record,
     read,
-    capture: createCaptures(platform, deps.fleet),
+    ...createCaptures(platform, deps.fleet),
     find: (id) => loadSession(database.db, id),
 
     async view(id) {

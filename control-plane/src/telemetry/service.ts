@@ -4,7 +4,7 @@ import { flag, toJson } from '../platform/database/index.ts';
 import type { SessionTraceEventsTable } from '../platform/database/tables/telemetry.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import { createBundles } from './bundle/bundle.ts';
+import { type Bundles, createBundles } from './bundle/bundle.ts';
 import { captureRecord, storedCapture } from './captures/capture-payload.ts';
 import { findCapture } from './captures/capture-store.ts';
 import { TelemetryBuffer } from './ingest/buffer.ts';
@@ -27,7 +27,7 @@ export interface TelemetryDeps {
 }
 
 /** What hosts and viewers report of sessions, with the configured retention. */
-export interface Telemetry {
+export interface Telemetry extends Bundles {
   readonly ingest: Ingest;
   readonly reads: TraceReads;
   /**
@@ -45,8 +45,6 @@ export interface Telemetry {
   verdict(session: JudgedSession, asked: WindowEnds): Promise<SessionVerdict>;
   /** Result of a capture. @throws ApiError 404: unknown, of another session, or not there yet */
   capture(sessionId: string, captureId: string): Promise<Capture>;
-  /** The diagnostic bundle of a window as a JSON document in parts. @throws ApiError 404 */
-  bundle(sessionId: string, asked: WindowEnds): Promise<AsyncIterable<string>>;
   /** Writes what waits in memory, for a caller that reads it now. Never rejects. */
   flush(): Promise<void>;
   /** Writes what waits in memory. */
@@ -101,7 +99,7 @@ export function createTelemetry(platform: Platform, deps: TelemetryDeps): Teleme
         message: 'This session has no such capture, or its result has not arrived yet.',
       });
     },
-    bundle: createBundles(platform, () => buffer.flush()),
+    ...createBundles(platform, () => buffer.flush()),
     flush: () => buffer.flush(),
     close: () => buffer.close(),
   };

@@ -18,13 +18,16 @@ export class LogRing {
   /** Grows to twice the kept size, so that the kept part is moved seldom. */
   #buffer = Buffer.alloc(0);
   #end = 0;
+  /** Whether older output is gone. */
+  #isCut = false;
 
   constructor(maxBytes = LOG_RING_BYTES) {
     this.#maxBytes = maxBytes;
   }
 
   add(chunk: Buffer): void {
-    const newest = chunk.length > this.#maxBytes ? chunk.subarray(-this.#maxBytes) : chunk;
+    const newest = chunk.subarray(-this.#maxBytes);
+    if (newest.length < chunk.length) this.#isCut = true;
     if (this.#end + newest.length > this.#buffer.length) this.#makeRoom(newest.length);
     newest.copy(this.#buffer, this.#end);
     this.#end += newest.length;
@@ -36,21 +39,20 @@ export class LogRing {
 
   /**
    * The last lines, oldest first, without control characters; "" without output. Carriage returns end a line too,
-   * because progress bars use only these.
+   * because progress bars use only these. A line whose begin is gone is left out unless it is the only one: a secret
+   * in it could not be recognized.
    */
   tail(lines = TAIL_LINES, maxBytes = TAIL_BYTES): string {
     // Enough for the answer, even with three bytes per character.
-    const raw = this.#buffer
-      .subarray(this.#end - Math.min(this.bytes, 4 * maxBytes), this.#end)
-      .toString('utf8');
-    const kept = plainText(raw.replace(/\r\n?/g, '\n'))
-      .split('\n')
+    const readBytes = Math.min(this.bytes, 4 * maxBytes);
+    const raw = this.#buffer.subarray(this.#end - readBytes, this.#end).toString('utf8');
+    const whole = plainText(raw.replace(/\r\n?/g, '\n')).split('\n');
+    if (whole.length > 1 && (this.#isCut || readBytes < this.#end)) whole.shift();
+    const kept = whole
       .map((line) => line.trimEnd())
       .filter((line) => line !== '')
       .slice(-lines);
-    // Drops the oldest lines when too long.
-    while (kept.length > 1 && Buffer.byteLength(kept.join('\n')) > maxBytes) kept.shift();
-    return cutUtf8(kept.join('\n'), maxBytes);
+    return cutUtf8(newestLines(kept, maxBytes).join('\n'), maxBytes);
   }
 
   #makeRoom(bytes: number): void {
@@ -59,6 +61,17 @@ export class LogRing {
     const larger = size > this.#buffer.length ? Buffer.alloc(size) : this.#buffer;
     this.#buffer.copy(larger, 0, this.#end - kept, this.#end);
     this.#buffer = larger;
+    if (kept < this.#end) this.#isCut = true;
     this.#end = kept;
   }
+}
+
+/** The newest lines that fit together, at least one. */
+function newestLines(lines: readonly string[], maxBytes: number): readonly string[] {
+  let bytes = 0;
+  const dropped = lines.findLastIndex((line) => {
+    bytes += Buffer.byteLength(line) + 1;
+    return bytes > maxBytes + 1;
+  });
+  return lines.slice(Math.min(dropped + 1, lines.length - 1));
 }

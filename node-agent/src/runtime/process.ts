@@ -258,8 +258,8 @@ abstract class ChildApp implements RunningApp {
     });
   }
 
-  logTail(): string {
-    return this.#log.tail();
+  logTail(lines?: number, maxBytes?: number): string {
+    return this.#log.tail(lines, maxBytes);
   }
 
   abstract stop(graceMs: number): Promise<void>;

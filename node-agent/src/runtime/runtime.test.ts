@@ -44,6 +44,25 @@ describe('the log ring', () => {
     expect(lines.at(-1)).toBe('line 150');
   });
 
+  test('a line whose begin is gone is left out', () => {
+    const ring = new LogRing(20);
+    ring.add(Buffer.from('password hunter2\nlater\n'));
+    expect(ring.tail()).toBe('later');
+    ring.add(Buffer.from('x'.repeat(40)));
+    expect(ring.tail()).toBe('x'.repeat(20));
+  });
+
+  test('the newest of many long lines, in a moment', () => {
+    const ring = new LogRing();
+    for (let line = 0; line < 1_000; line += 1)
+      ring.add(Buffer.from(`${line}`.padEnd(1_000, 'x').concat('\n')));
+    const startMs = performance.now();
+    const lines = ring.tail(1_000, 256 * 1024).split('\n');
+    expect(performance.now() - startMs).toBeLessThan(1_000);
+    expect(lines).toHaveLength(261);
+    expect(lines.at(-1)).toMatch(/^999x/);
+  });
+
   test('never holds more than its limit, for any input', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 400 }), { maxLength: 60 }), (chunks) => {

@@ -63,8 +63,11 @@ export interface RunningApp {
   readonly exited: Promise<AppExit>;
   /** Settles when the first process exited with status 0, even if others are left. */
   readonly handedOver: Promise<void>;
-  /** About the last hundred lines of its output, oldest first, without control characters. */
-  logTail(): string;
+  /**
+   * The last lines of its output, oldest first, without control characters.
+   * @param lines most lines (count); default: a hundred, of 64 KiB
+   */
+  logTail(lines?: number, maxBytes?: number): string;
   /**
    * SIGTERM to all its processes, SIGKILL after graceMs; returns when none is left. Repeatable.
    * @throws when a process is left

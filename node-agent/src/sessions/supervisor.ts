@@ -179,6 +179,7 @@ export class Supervisor {
     }
     if (command.type === 'session_display_update') return session.updateDisplay(command);
     if (command.type === 'session_swap_app') return this.#swap(session, command);
+    if (command.type === 'session_capture') return session.capture(command);
     if (command.type === 'session_start') session.start();
     else session.tune(command);
     return OK;
@@ -285,18 +286,24 @@ function heardAs(assign: SessionAssign, { audible }: ConsoleClaim): SessionAssig
 }
 
 /** Commands about a session that is held, besides its assignment and its stop. */
-function isKnown(
-  command: SessionCommand,
-): command is Extract<
+function isKnown(command: SessionCommand): command is Extract<
   SessionCommand,
-  { type: 'session_start' | 'session_tune' | 'session_swap_app' | 'session_display_update' }
+  {
+    type:
+      | 'session_start'
+      | 'session_tune'
+      | 'session_swap_app'
+      | 'session_display_update'
+      | 'session_capture';
+  }
 > {
   const { type } = command;
   return (
     type === 'session_start' ||
     type === 'session_tune' ||
     type === 'session_swap_app' ||
-    type === 'session_display_update'
+    type === 'session_display_update' ||
+    type === 'session_capture'
   );
 }
 

@@ -102,10 +102,9 @@ function bind() {
       bin: Pointer,
       name: string,
     ) => Pointer | null,
-    gst_debug_bin_to_dot_data: gst.func('void *gst_debug_bin_to_dot_data(void *bin, int details)') as (
-      bin: Pointer,
-      details: number,
-    ) => Pointer | null,
+    gst_debug_bin_to_dot_data: gst.func(
+      'void *gst_debug_bin_to_dot_data(void *bin, int details)',
+    ) as KoffiFunc<(bin: Pointer, details: number) => Pointer | null>,
     gst_element_set_state: gst.func('int gst_element_set_state(void *element, int state)') as KoffiFunc<
       (element: Pointer, state: number) => number
     >,

@@ -10,7 +10,8 @@ export type PipelineState = 'null' | 'ready' | 'paused' | 'playing';
 
 const STATE_NUMBER: Record<PipelineState, number> = { null: 1, ready: 2, paused: 3, playing: 4 };
 const STATE_CHANGE_FAILURE = 0;
-const DOT_DETAILS_ALL = 15;
+/** GST_DEBUG_GRAPH_SHOW_MEDIA_TYPE, _CAPS_DETAILS and _STATES; properties, which may be paths, have another bit. */
+const DOT_DETAILS = 1 | 2 | 8;
 const NS_PER_MS = 1e6;
 
 /** An element of a pipeline; an owned reference, released with the pipeline. */
@@ -183,9 +184,17 @@ export class Pipeline {
     return this.#bus.poll();
   }
 
-  /** The graph in Graphviz DOT with states, caps and properties. */
-  dot(): string {
-    return takeString(native().gst_debug_bin_to_dot_data(this.#object.pointer, DOT_DETAILS_ALL)) ?? '';
+  /** The graph in Graphviz DOT with states and caps. Made on a pool thread, because it takes milliseconds. */
+  dot(): Promise<string> {
+    // The thread's own reference: the pipeline may be released meanwhile.
+    const pipeline = native().gst_object_ref(this.#object.pointer);
+    return new Promise((resolve, reject) => {
+      native().gst_debug_bin_to_dot_data.async(pipeline, DOT_DETAILS, (error, text) => {
+        native().gst_object_unref(pipeline);
+        if (error) reject(error);
+        else resolve(takeString(text) ?? '');
+      });
+    });
   }
 
   dispose(): Promise<void> {

@@ -27,7 +27,7 @@ export const RESERVED = {
   ],
   failures: ['image_pull_timeout', 'container_failed'],
   endReasons: ['peer_gone'],
-  refusals: ['no_such_recording', 'unknown_kind'],
+  refusals: ['no_such_recording'],
   signalErrors: [],
   controlErrors: ['keyboard_layout_unknown'],
   agentEvents: ['host.xid', 'host.gpu_fault', 'session.recording', 'agent.link_restored'],

@@ -15,46 +15,50 @@ import {
   readOrder,
 } from './capture-rules.ts';
 
-/** @throws ApiError with the first refusal */
-export type Capture = (
-  actorUserId: string,
-  sessionId: string,
-  request: CaptureRequest,
-) => Promise<Success<'admin.sessions.capture'>>;
+export interface Captures {
+  /** Orders a capture from the host of a running session. @throws ApiError with the first refusal */
+  capture(
+    actorUserId: string,
+    sessionId: string,
+    request: CaptureRequest,
+  ): Promise<Success<'admin.sessions.capture'>>;
+}
 
 /** Orders captures from the hosts of running sessions. Their results arrive as events of the sessions. */
 export function createCaptures(
   { activity, clock, database, random }: Platform,
   { agents, links }: { agents: Agents; links: Links },
-): Capture {
-  return async (actorUserId, sessionId, request) => {
-    const row = await loadSession(database.db, sessionId);
-    if (row === undefined) throw refusalError(UNKNOWN_SESSION);
-    const read = readOrder(request);
-    if ('refusal' in read) throw refusalError(read.refusal);
-    const captured = judgeCaptured(row);
-    if ('refusal' in captured) throw refusalError(captured.refusal);
-    const { hostId } = captured;
-    const link = await agents.link(hostId);
-    const unable = judgeAgent(link === null ? null : link.features);
-    if (unable !== null) throw refusalError(unable);
-    const { kind, ...params } = read.order;
-    const capture_id = random.uuid();
-    const result = await agents.command(hostId, {
-      type: 'session_capture',
-      session_id: sessionId,
-      capture_id,
-      kind,
-      budget: CAPTURE_BUDGET,
-      params,
-    });
-    if (isUnderWay(result))
-      await activity.record(actorUserId, 'session.capture', sessionId, { kind, capture_id });
-    const refusal = judgeAnswer(result);
-    if (refusal !== null) {
-      links.log('info', hostId, { session_id: sessionId, kind, result }, 'session.capture_refused');
-      throw refusalError(refusal);
-    }
-    return { capture_id, kind, session_id: sessionId, accepted_at: instant(clock.nowMs()) };
+): Captures {
+  return {
+    async capture(actorUserId, sessionId, request) {
+      const row = await loadSession(database.db, sessionId);
+      if (row === undefined) throw refusalError(UNKNOWN_SESSION);
+      const read = readOrder(request);
+      if ('refusal' in read) throw refusalError(read.refusal);
+      const captured = judgeCaptured(row);
+      if ('refusal' in captured) throw refusalError(captured.refusal);
+      const { hostId } = captured;
+      const link = await agents.link(hostId);
+      const unable = judgeAgent(link === null ? null : link.features);
+      if (unable !== null) throw refusalError(unable);
+      const { kind, ...params } = read.order;
+      const capture_id = random.uuid();
+      const result = await agents.command(hostId, {
+        type: 'session_capture',
+        session_id: sessionId,
+        capture_id,
+        kind,
+        budget: CAPTURE_BUDGET,
+        params,
+      });
+      if (isUnderWay(result))
+        await activity.record(actorUserId, 'session.capture', sessionId, { kind, capture_id });
+      const refusal = judgeAnswer(result);
+      if (refusal !== null) {
+        links.log('info', hostId, { session_id: sessionId, kind, result }, 'session.capture_refused');
+        throw refusalError(refusal);
+      }
+      return { capture_id, kind, session_id: sessionId, accepted_at: instant(clock.nowMs()) };
+    },
   };
 }

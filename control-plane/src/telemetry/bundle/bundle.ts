@@ -29,15 +29,19 @@ const MAX_PAYLOAD_BYTES = 32 * 1024;
 /** A bundle without its captures, in the order of the document. */
 type Head = Omit<DiagnosticBundle, 'captures'>;
 
+export interface Bundles {
+  /** The diagnostic bundle of a session and a window as a JSON document in parts. @throws ApiError 404 */
+  bundle(sessionId: string, asked: WindowEnds): Promise<AsyncIterable<string>>;
+}
+
 /**
  * Makes diagnostic bundles. A bundle is made while it is sent, one capture after the other, because all of them
  * together may take 32 MiB.
- * @returns a function of a session and the asked window: the document in parts. @throws ApiError 404
  */
 export function createBundles(
   { clock, database }: Pick<Platform, 'clock' | 'database'>,
   flush: () => Promise<void>,
-): (id: string, asked: WindowEnds) => Promise<AsyncIterable<string>> {
+): Bundles {
   const { db } = database;
 
   async function headOf(session: BundledSession, asked: WindowEnds, nowMs: number): Promise<Head> {
@@ -91,11 +95,13 @@ export function createBundles(
     yield ']}';
   }
 
-  return async (id, asked) => {
-    const session = await findBundledSession(db, id);
-    if (session === undefined) throw new ApiError('not_found', { message: 'There is no such session.' });
-    await flush();
-    const head = await headOf(session, asked, clock.nowMs());
-    return parts(toJson(head), await listCaptures(db, id));
+  return {
+    async bundle(id, asked) {
+      const session = await findBundledSession(db, id);
+      if (session === undefined) throw new ApiError('not_found', { message: 'There is no such session.' });
+      await flush();
+      const head = await headOf(session, asked, clock.nowMs());
+      return parts(toJson(head), await listCaptures(db, id));
+    },
   };
 }

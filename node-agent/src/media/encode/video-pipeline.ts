@@ -2,6 +2,7 @@ import { type BusMessage, type MediaBuffer, Pipeline, SteeredClock } from '@foot
 import { delay } from '@footlight/platform';
 import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import type { MediaClock } from '../session/media-clock.ts';
+import type { EncoderProps } from '../worker/capture-messages.ts';
 import { captureShiftMs, pictureEnds } from './capture-phase.ts';
 import { effortProperties } from './encoder-effort.ts';
 import {
@@ -11,7 +12,7 @@ import {
   encodeBranch,
   writeRate,
 } from './encoder-elements.ts';
-import type { EncoderRow, EncodeTarget } from './encoders.ts';
+import { type EncoderRow, type EncodeTarget, rateProperties } from './encoders.ts';
 import { PAYLOADING, packetMaker } from './payloading.ts';
 
 /** One encoded frame from the payloader. */
@@ -69,6 +70,8 @@ const MAX_INSIDE = 4;
 const CAPTURE_AGAIN_LIMIT_MS = 500;
 /** Interval of the checks for that frame. */
 const CAPTURE_LOOK_MS = 5;
+/** Characters of a property's value in a capture. */
+const MAX_PROPERTY = 256;
 /** Frames inside the encoder that can be matched to their output (count). */
 const MAX_PENDING = 240;
 
@@ -259,8 +262,36 @@ export class VideoPipeline {
     };
   }
 
-  dot(): string {
+  /** The graph as Graphviz text, with states and caps. */
+  dot(): Promise<string> {
     return this.#pipeline.dot();
+  }
+
+  /**
+   * Element, properties and caps of the encoder as they are now. Only properties of the encoder table are read: others
+   * may be paths.
+   */
+  encoderProps(): EncoderProps {
+    const encoder = this.#pipeline.element('encoder');
+    const convert = this.#pipeline.element('convert');
+    const { element, name } = this.#encoder;
+    const { encoderSink, encoderSrc, payloaderSrc } = this.caps();
+    const names = [...Object.keys(element.properties), ...Object.keys(rateProperties(element, 1, 1))];
+    return {
+      encoder_factory: name,
+      codec: this.#options.row.codec,
+      properties: Object.fromEntries(
+        names
+          .filter((property) => encoder.hasProperty(property))
+          .map((property) => [property, typed(encoder.getProperty(property) ?? '')]),
+      ),
+      caps: { encoder_sink: encoderSink, encoder_src: encoderSrc, payloader_src: payloaderSrc },
+      scale_stage: {
+        element: 'videoconvertscale',
+        sink: convert.padCaps('sink'),
+        src: convert.padCaps('src'),
+      },
+    };
   }
 
   async dispose(): Promise<void> {
@@ -341,6 +372,12 @@ export class VideoPipeline {
       this.#pending.delete(key);
     }
   }
+}
+
+/** A property's text as the value that it stands for. */
+function typed(text: string): number | boolean | string {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return /^-?\d{1,15}(\.\d+)?$/.test(text) ? Number(text) : text.slice(0, MAX_PROPERTY);
 }
 
 /** Reason of the first error among bus messages; null: none. */

@@ -23,6 +23,7 @@ import type { MediaClock } from './media-clock.ts';
 import { effectiveMedia, MediaFailure, MediaReports } from './media-reports.ts';
 import { readMediaSettings } from './media-settings.ts';
 import { MetricsCollector } from './metrics-window.ts';
+import { SessionCaptures } from './session-captures.ts';
 import { SessionRate } from './session-rate.ts';
 import { SessionSound } from './session-sound.ts';
 import { SessionVideo } from './session-video.ts';
@@ -70,6 +71,7 @@ export class MediaSession {
   readonly #screen: SessionScreen;
   readonly #video: SessionVideo;
   readonly #rate: SessionRate;
+  readonly #captures: SessionCaptures;
   readonly #peers: Peers;
   /** null: not prepared yet, or a session without sound. */
   #sound: SessionSound | null = null;
@@ -132,6 +134,7 @@ export class MediaSession {
         this.#rate.encoded(frame.encodeMs);
       },
       onEncoding: () => send({ type: 'encoding' }),
+      burst: () => this.#captures.burst,
     });
     this.#rate = new SessionRate({
       settings,
@@ -146,6 +149,13 @@ export class MediaSession {
       forceKeyframe: () => this.#video.forceKeyframe(),
       path: { hold: () => this.#peers.hold(), probe: (kbps) => this.#peers.probe(kbps) },
       event,
+    });
+    this.#captures = new SessionCaptures({
+      clock,
+      graph: () => this.#video.graph(),
+      encoderProps: () => this.#video.encoderProps(),
+      rate: () => this.#rate.metrics(),
+      answer: (request, made) => send({ type: 'capture_done', request, made }),
     });
     this.#peers = new Peers({
       stream,
@@ -227,6 +237,9 @@ export class MediaSession {
         if (message.bitrate_kbps !== undefined) this.#rate.tune(message.bitrate_kbps);
         if (message.keyframe) this.#video.forceKeyframe();
         break;
+      case 'capture':
+        this.#captures.take(message.request, message.order);
+        break;
       case 'display':
         this.#screen.change(message);
         break;
@@ -249,6 +262,7 @@ export class MediaSession {
     for (const timer of this.#timers) timer.cancel();
     const byeReason = this.#reports.hasFailed ? 'error' : 'session_ended';
     this.#reports.close();
+    this.#captures.close();
     this.#screen.freeze();
     this.#video.stop();
     this.#rate.close();

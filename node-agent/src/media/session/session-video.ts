@@ -4,7 +4,9 @@ import type { EncoderRow } from '../encode/encoders.ts';
 import { type EncodedFrame, type EncodedPicture, VideoPipeline } from '../encode/video-pipeline.ts';
 import { isKeyframe } from '../rtp/keyframe.ts';
 import { KeyframeLimit } from '../rtp/keyframe-limit.ts';
+import type { EncoderProps } from '../worker/capture-messages.ts';
 import type { PrepareMessage } from '../worker/worker-messages.ts';
+import type { BurstStats } from './burst-stats.ts';
 import type { MediaClock } from './media-clock.ts';
 import { MediaFailure, type MediaReports } from './media-reports.ts';
 import type { MediaSettings } from './media-settings.ts';
@@ -25,6 +27,8 @@ export interface SessionVideoOptions {
   onFrame(frame: EncodedFrame): void;
   /** The first frame left the encoder. */
   onEncoding(): void;
+  /** A capture that hears of each frame; null: none runs. */
+  burst(): BurstStats | null;
 }
 
 /**
@@ -79,6 +83,7 @@ export class SessionVideo {
             this.#watch?.input(arrivedAtMs);
             this.#drops.input(ptsMs, arrivedAtMs);
             this.#options.metrics.captured(ptsMs, queueLevel);
+            this.#options.burst()?.captured(queueLevel);
           },
           onError: (source, message) => this.#onError(source, message),
         },
@@ -106,7 +111,10 @@ export class SessionVideo {
     const { clock, metrics, reports } = this.#options;
     const nowMs = clock.monotonicMs();
     const lost = this.#drops.tick(nowMs);
-    if (lost > 0) metrics.dropped(lost);
+    if (lost > 0) {
+      metrics.dropped(lost);
+      this.#options.burst()?.dropped(lost);
+    }
     if (lost >= DROPS_WORTH_TELLING) {
       reports.event('encoder.drop_detected', { frames_dropped: lost, window_ms: sinceMs });
     }
@@ -137,6 +145,16 @@ export class SessionVideo {
     if (this.#encoding && !this.#disposed) this.#pipeline?.followDrawing(drawnAtMs, overMs);
   }
 
+  /** The graph of the pipeline; null: there is none. */
+  graph(): Promise<string> | null {
+    return this.#pipeline?.dot() ?? null;
+  }
+
+  /** What the encoder is set to; null: there is none. */
+  encoderProps(): EncoderProps | null {
+    return this.#pipeline?.encoderProps() ?? null;
+  }
+
   /** Orders a keyframe now, or when the limit allows. */
   forceKeyframe(): void {
     if (this.#keyframeTimer || this.#disposed) return;
@@ -164,10 +182,13 @@ export class SessionVideo {
   }
 
   #onFrame(frame: EncodedFrame): void {
-    const { clock, metrics, onEncoding, onFrame, row } = this.#options;
+    const { burst, clock, metrics, onEncoding, onFrame, row } = this.#options;
     onFrame(frame);
     metrics.encoded(frame.bytes, frame.encodeMs);
-    if (frame.ptsMs !== null) metrics.queueDropped(this.#drops.output(frame.ptsMs));
+    const lost = frame.ptsMs === null ? 0 : this.#drops.output(frame.ptsMs);
+    metrics.queueDropped(lost);
+    burst()?.dropped(lost);
+    burst()?.encoded(clock.monotonicMs(), frame.bytes, frame.encodeMs);
     this.#onFinding(this.#watch?.output(clock.monotonicMs()) ?? null);
     const isAwaited = this.#keyframes.isBeingMade || this.#pictureChanged;
     const isStart = isAwaited && isKeyframe(row.codec, frame.packets);

@@ -20,6 +20,7 @@ import {
 } from '@footlight/protocol/signal';
 import { AGENT_EVENT_TYPES, AGENT_METRIC_KEYS, LOG_EVENTS } from '@footlight/protocol/telemetry';
 import { z } from 'zod';
+import { captureMade, captureRequest } from './capture-messages.ts';
 
 const port = z.number().int().min(1).max(65535);
 
@@ -132,6 +133,14 @@ const withdrawDisplay = z.object({
   request: z.number().int().nonnegative(),
 });
 
+/** Answered with `capture_done`; a newer request may replace a running one, which then gets no answer. */
+const capture = z.object({
+  type: z.literal('capture'),
+  /** Repeated in the answer. */
+  request: z.number().int().nonnegative(),
+  order: captureRequest,
+});
+
 const stop = z.object({
   type: z.literal('stop'),
   /** Session end reason; the viewer gets idle_timeout, or session_ended for all others. */
@@ -150,6 +159,7 @@ export const parentMessage = z.discriminatedUnion('type', [
   watchApp,
   displayUpdate,
   withdrawDisplay,
+  capture,
   stop,
 ]);
 
@@ -169,6 +179,11 @@ const displayDone = z.object({
   type: z.literal('display_done'),
   request: z.number().int().nonnegative(),
   error: z.string().max(256).nullable(),
+});
+const captureDone = z.object({
+  type: z.literal('capture_done'),
+  request: z.number().int().nonnegative(),
+  made: captureMade,
 });
 /** Shown app windows (count); sent on each change. */
 const windows = z.object({ type: z.literal('windows'), count: z.number().int().nonnegative() });
@@ -228,6 +243,7 @@ export const workerMessage = z.discriminatedUnion('type', [
   appPresented,
   watching,
   displayDone,
+  captureDone,
   windows,
   viewer,
   inputDevice,

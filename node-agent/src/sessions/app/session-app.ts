@@ -48,6 +48,7 @@ export class SessionApp {
   /** The running app, and its catalog id. */
   #spec: AppSpec;
   #appId: string;
+  readonly #environmentValues: Set<string>;
   /** HOME of a running app without its own home. */
   #scratchHome: string;
   #hasDrawn = false;
@@ -68,6 +69,7 @@ export class SessionApp {
     this.#deps = deps;
     this.#appId = appId;
     this.#spec = spec;
+    this.#environmentValues = new Set(Object.values(spec.env));
     this.#scratchHome = deps.resources.dirs.home;
     this.#daemonWatch = new DaemonWatch(deps.clock, () => {
       if (this.#swap === null) this.#exited(this.#running, 0);
@@ -118,7 +120,10 @@ export class SessionApp {
     if (this.#swap !== null && this.#swap.appId !== app_id)
       return { ok: false, code: 'busy', error: 'the app of the session is being changed' };
     if (this.#swap === null && app_id === this.#appId) this.#deps.reportSwap(app_id, null);
-    else this.#swap ??= { appId: app_id, over: this.#changeOrFail(app_id, app) };
+    else {
+      for (const value of Object.values(app.env)) this.#environmentValues.add(value);
+      this.#swap ??= { appId: app_id, over: this.#changeOrFail(app_id, app) };
+    }
     return { ok: true };
   }
 
@@ -133,9 +138,14 @@ export class SessionApp {
     await unused?.close();
   }
 
-  /** Last lines of the app's output; "" for none. */
-  logTail(): string {
-    return this.#running?.logTail() ?? '';
+  /** Last lines of the app's output, as of a running app; "" for none. */
+  logTail(lines?: number, maxBytes?: number): string {
+    return this.#running?.logTail(lines, maxBytes) ?? '';
+  }
+
+  /** Values of the environment of all apps that the session had. */
+  get environmentValues(): readonly string[] {
+    return [...this.#environmentValues];
   }
 
   /** The session's cleanup finds a process that does not end. */

@@ -1,8 +1,10 @@
 import { errorText, type Logger } from '@footlight/platform';
 import { cutUtf8, type FailureCode, type Open, type SessionEndReason } from '@footlight/protocol';
 import type {
+  CaptureOrder,
   ControlSignaling,
   HeldSession,
+  SessionCapture,
   SessionDisplayUpdate,
   SessionMetrics,
   SessionSwapApp,
@@ -13,6 +15,11 @@ import { type Display, makeCookie } from '../../display/xvfb.ts';
 import type { Verdict } from '../../link/ack-store.ts';
 import { LaunchProgress } from '../app/launch-progress.ts';
 import { SessionApp } from '../app/session-app.ts';
+import type { Captured } from '../captures/capture-result.ts';
+import { Captures } from '../captures/captures.ts';
+import { logText } from '../captures/log-tail.ts';
+import { SessionLog } from '../captures/session-log.ts';
+import { capturedByWorker } from '../captures/worker-captures.ts';
 import { besideHostProblem, displayProblem, sizesOf } from '../display/display-rules.ts';
 import { SessionReports } from '../reports/session-reports.ts';
 import { TraceEvents } from '../reports/trace-events.ts';
@@ -22,6 +29,9 @@ import { IdleTimer } from './idle-timer.ts';
 import { ScreenAndSound } from './screen-and-sound.ts';
 import type { SessionDeps, SessionPlan } from './session-plan.ts';
 import { type Effect, heldState, type Input, type Machine, newMachine, step } from './state.ts';
+
+/** Output of an app in a captured log; the budget of a capture is as much after compression. Chosen, not measured. */
+const LOG_TAIL_BYTES = 256 * 1024;
 
 /**
  * One session on this host: applies the state machine of state.ts.
@@ -36,6 +46,7 @@ export class Session {
   readonly ended: Promise<void>;
   readonly #plan: SessionPlan;
   readonly #deps: SessionDeps;
+  readonly #log: SessionLog;
   readonly #logger: Logger;
   readonly #reports: SessionReports;
   readonly #events: TraceEvents;
@@ -44,6 +55,7 @@ export class Session {
   readonly #app: SessionApp;
   readonly #progress: LaunchProgress;
   readonly #worker: SessionWorker;
+  readonly #captures: Captures;
   readonly #abort = new AbortController();
   #machine: Machine;
   #preparation: Promise<void> = Promise.resolve();
@@ -60,7 +72,8 @@ export class Session {
     this.#machine = newMachine(assign.video_topology !== 'local_only');
     this.#plan = plan;
     this.#deps = deps;
-    this.#logger = deps.logger.child({ session_id: this.id });
+    this.#log = new SessionLog(clock);
+    this.#logger = this.#log.keep(deps.logger.child({ session_id: this.id }));
     this.#reports = new SessionReports(this.id, link, clock, this.#logger);
     this.#events = new TraceEvents(this.id, link, clock);
     this.#idle = new IdleTimer(clock, assign.bench ? 0 : assign.idle_timeout_secs * 1000, () =>
@@ -104,6 +117,12 @@ export class Session {
       isPresented: () => this.#machine.presented,
       notifyViewers: (state) => this.#worker.send({ type: 'app_state', state }),
     });
+    this.#captures = new Captures({
+      ...shared,
+      has: (kind) =>
+        kind === 'log_tail' || (this.#machine.phase === 'running' && assign.video_topology !== 'local_only'),
+      capture: (order, limitMs) => this.#capture(order, limitMs),
+    });
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -144,6 +163,11 @@ export class Session {
       ...(bitrate_kbps === undefined ? {} : { bitrate_kbps }),
       ...(keyframe === undefined ? {} : { keyframe }),
     });
+  }
+
+  /** Starts a capture; its result follows as an event. */
+  capture(command: SessionCapture): Verdict {
+    return this.#captures.begin(command);
   }
 
   /** Starts a swap in a running session. A repeat of the same swap has no second effect. */
@@ -248,6 +272,17 @@ export class Session {
         this.#settleEnded();
         return;
     }
+  }
+
+  async #capture(order: CaptureOrder, limitMs: number): Promise<Captured> {
+    const scratchDir = this.#resources.dirs.scratch;
+    if (order.kind !== 'log_tail')
+      return capturedByWorker(await this.#worker.capture(order, limitMs), scratchDir);
+    const { lines } = order;
+    const ofApp = this.#app.logTail(lines, LOG_TAIL_BYTES);
+    const hidden = { values: this.#app.environmentValues, scratchDir };
+    const text = logText(this.#log.tail(lines), ofApp === '' ? [] : ofApp.split('\n'), lines, hidden);
+    return { text, contentType: 'text/plain', keeps: 'newest' };
   }
 
   #shownWithMetrics(): Pick<SessionMetrics, 'app_launch_state' | 'idle_ends_in_s'> {

@@ -2,9 +2,11 @@ import { type Clock, delay, errorText, type Logger, within } from '@footlight/pl
 import type { Open, SessionEndReason } from '@footlight/protocol';
 import type { ControlSignaling, SessionMetrics } from '@footlight/protocol/agent';
 import { GRANT_AGAIN_MS, grantDevice } from '../../input/device-access.ts';
+import type { CaptureMade, CaptureRequest } from '../../media/worker/capture-messages.ts';
 import type { DisplayUpdate, ParentMessage } from '../../media/worker/worker-messages.ts';
 import type { MediaWorker, MediaWorkerPool, WorkerExit } from '../../media/worker/worker-pool.ts';
 import type { HeldNamespace } from '../../runtime/held-namespace.ts';
+import { WorkerCaptures } from '../captures/worker-captures.ts';
 import { DisplayChanges } from '../display/display-changes.ts';
 import { aborted } from '../life/aborted.ts';
 import type { ScreenAndSound } from '../life/screen-and-sound.ts';
@@ -57,6 +59,7 @@ export class SessionWorker {
   /** null: not open yet, or the agent's namespace. */
   #ipc: HeldNamespace | null = null;
   #changes: DisplayChanges | null = null;
+  #captures: WorkerCaptures | null = null;
   #screenAndSound: ScreenAndSound | null = null;
   #displayAnswers = false;
   #hasViewer = false;
@@ -109,6 +112,12 @@ export class SessionWorker {
   /** Dropped while there is no worker. */
   send(message: ParentMessage): void {
     this.#worker?.send(message);
+  }
+
+  /** @throws when there is no worker, it fails the capture, or does not answer within the limit */
+  async capture(order: CaptureRequest, limitMs: number): Promise<Exclude<CaptureMade, { kind: 'failed' }>> {
+    if (this.#captures === null) throw new Error('the session has no media worker');
+    return this.#captures.make(order, limitMs);
   }
 
   deliver(frame: ControlSignaling): void {
@@ -164,6 +173,7 @@ export class SessionWorker {
     const { clock, ended, resources } = this.#options;
     resources.confine(worker.pid);
     this.#changes = new DisplayChanges(worker, clock, Promise.race([worker.exited, aborted(ended)]));
+    this.#captures = new WorkerCaptures(worker, clock);
     void worker.exited.then((exit) => this.#exited(exit));
     this.#follow(worker);
     this.#forward(worker);

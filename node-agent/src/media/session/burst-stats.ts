@@ -1,0 +1,92 @@
+import { percentile } from '@footlight/platform';
+import type { AgentMetrics } from '@footlight/protocol/telemetry';
+import { type BurstWindow, MAX_FRAMES } from '../worker/capture-messages.ts';
+
+/**
+ * Measurements of a session frame by frame, over short windows without gaps. Pure: facts and times in.
+ */
+export class BurstStats {
+  readonly #startedAtMs: number;
+  readonly #windows: BurstWindow[] = [];
+  #windowAtMs: number;
+  /** The frame before left the encoder; null: none did since the start. */
+  #lastOutMs: number | null = null;
+  #frames = 0;
+  #bytes = 0;
+  #encodeMs: number[] = [];
+  #dwellMs: number[] = [];
+  #dropped = 0;
+  #queueLevelMax = 0;
+
+  constructor(nowMs: number) {
+    this.#startedAtMs = nowMs;
+    this.#windowAtMs = nowMs;
+  }
+
+  /** A frame was captured. */
+  captured(queueLevel: number): void {
+    this.#queueLevelMax = Math.max(this.#queueLevelMax, queueLevel);
+  }
+
+  /**
+   * A frame left the encoder. It had waited in the queue while the encoder had the frame before.
+   * @param encodeMs since its arrival at the queue; null when that was not seen
+   */
+  encoded(nowMs: number, bytes: number, encodeMs: number | null): void {
+    this.#frames++;
+    this.#bytes += bytes;
+    if (encodeMs !== null) {
+      if (this.#lastOutMs !== null)
+        this.#dwellMs.push(Math.min(encodeMs, Math.max(0, this.#lastOutMs - (nowMs - encodeMs))));
+      this.#encodeMs.push(encodeMs);
+    }
+    this.#lastOutMs = nowMs;
+  }
+
+  /** Frames that the queue or the encoder dropped. */
+  dropped(count: number): void {
+    this.#dropped += count;
+  }
+
+  /** Ends a window and starts the next one. @param rate of rate control now */
+  endWindow(nowMs: number, rate: Pick<AgentMetrics, 'abr_setpoint_kbps' | 'gcc_estimate_kbps'>): void {
+    const windowMs = Math.max(1, nowMs - this.#windowAtMs);
+    const { abr_setpoint_kbps, gcc_estimate_kbps } = rate;
+    this.#windows.push({
+      t_ms: rounded(this.#windowAtMs - this.#startedAtMs),
+      encode_ms: { ...spreadOf(this.#encodeMs), samples: this.#encodeMs.slice(0, MAX_FRAMES).map(rounded) },
+      dwell_ms: spreadOf(this.#dwellMs),
+      fps: rounded((this.#frames * 1000) / windowMs),
+      bitrate_kbps: rounded((this.#bytes * 8) / windowMs),
+      frames_dropped: this.#dropped,
+      queue_level_max: this.#queueLevelMax,
+      ...(typeof abr_setpoint_kbps === 'number' && { abr_setpoint_kbps }),
+      ...(typeof gcc_estimate_kbps === 'number' && { gcc_estimate_kbps }),
+    });
+    this.#windowAtMs = nowMs;
+    this.#frames = 0;
+    this.#bytes = 0;
+    this.#encodeMs = [];
+    this.#dwellMs = [];
+    this.#dropped = 0;
+    this.#queueLevelMax = 0;
+  }
+
+  get windows(): readonly BurstWindow[] {
+    return this.#windows;
+  }
+}
+
+function spreadOf(values: readonly number[]) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const of = (value: number | null | undefined) =>
+    value === null || value === undefined ? null : rounded(value);
+  return {
+    n: sorted.length,
+    p50: of(percentile(sorted, 0.5)),
+    p95: of(percentile(sorted, 0.95)),
+    max: of(sorted.at(-1)),
+  };
+}
+
+const rounded = (value: number) => Math.round(value * 1000) / 1000;
