@@ -73,9 +73,9 @@ describe('every page', () => {
     const hostile = apps.body.items.find((app: { name: string }) => app.name.startsWith('Hostile'));
     const launched = await stack.call('POST', '/v1/sessions', { token, body: { app_id: hostile.id } });
     endedSession = launched.body.session.id;
-    await eventually('the session has failed', 30_000, async () => {
+    const endedAt = await eventually('the session has failed', 30_000, async () => {
       const { body } = await stack.call('GET', `/v1/sessions/${endedSession}`, { token });
-      return body.session.state === 'failed' || null;
+      return body.session.state === 'failed' ? Date.parse(body.session.ended_at) : null;
     });
     appId = hostile.id;
     const enrollment = await stack.call('POST', '/v1/admin/enrollment-tokens', {
@@ -88,6 +88,32 @@ describe('every page', () => {
       expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
       return answer.body;
     };
+    // As if it had been watched before, so that its pages have figures, charts and events.
+    await send('POST', `/v1/sessions/${endedSession}/stats`, {
+      samples: Array.from({ length: 60 }, (_, n) => ({
+        ts_unix_ms: endedAt - n * 1000,
+        metrics: {
+          fps: 30,
+          present_n: 29,
+          present_interval_sd_ms: n % 20,
+          rtt_ms: 20 + n,
+          packets_lost: 600 - n * 10,
+          is_hidden: n > 40,
+          click_to_photon_ms: 60,
+          click_to_photon_n: 1,
+        },
+      })),
+    });
+    await send('POST', `/v1/sessions/${endedSession}/trace/events`, {
+      events: [
+        { ts_unix_ms: endedAt - 9000, type: 'webrtc.state_changed', payload: { kind: PAYLOAD, to: PAYLOAD } },
+      ],
+    });
+    await send('POST', `/v1/admin/sessions/${endedSession}/trace/annotations`, {
+      ts_unix_ms: endedAt - 10_000,
+      label: PAYLOAD,
+      tags: [PAYLOAD],
+    });
     await send('PATCH', '/v1/admin/settings', { registration_mode: 'invite_only' });
     const { invite } = await send('POST', '/v1/admin/invites', { note: PAYLOAD, max_uses: 2 });
     const { user } = await send('POST', '/v1/auth/register', {
@@ -169,6 +195,7 @@ describe('every page', () => {
     ['a host that reports markup', () => `/admin/hosts/${mallory.hostId}`, PAYLOAD],
     ['sessions', () => '/admin/sessions'],
     ['sessions that failed', () => '/admin/sessions?state=failed', PAYLOAD],
+    ['the diagnosis of a session', () => `/admin/sessions/${endedSession}`, `${PAYLOAD} · ${PAYLOAD}`],
     ['a placement', () => `/admin/placement?app=${appId}&user=${userId}`, PAYLOAD],
     ['apps', () => '/admin/apps', PAYLOAD],
     ['an app', () => `/admin/apps/${appId}`, PAYLOAD],
