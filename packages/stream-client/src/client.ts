@@ -135,7 +135,7 @@ export class BrowserStreamClient implements StreamClient {
     });
     // After that listener, so that the last post has the events of the end.
     if (options.sendTelemetry !== undefined) {
-      const posts = new TelemetryPosts(this, options.sendTelemetry, environment);
+      const posts = new TelemetryPosts(this, options.sendTelemetry, environment, options.device_key);
       this.#cleanup.add(() => posts.close());
     }
   }

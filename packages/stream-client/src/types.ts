@@ -100,6 +100,7 @@ export interface TelemetrySample {
   metrics: StreamStats['metrics'];
   client_health: StreamStats['client_health'];
   client_health_reason?: string;
+  device_key?: string;
   codec_mime_type?: string;
 }
 
@@ -187,6 +188,8 @@ export interface StreamClientOptions {
   codecs?: Codec[];
   /** posts what the player measured (see TelemetryPost); absent: nothing is posted */
   sendTelemetry?: SendTelemetry;
+  /** names this device in what is posted, as it did at the login; absent: it is not named */
+  device_key?: string;
   /** for since_launch_ms of the first frame: the session's created_at in Unix ms */
   session_created_at_ms?: number;
   /** name and version for the service's log */

@@ -78,6 +78,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
         ts_unix_ms: world.clock.nowMs() - (length - 1 - n) * SECOND_MS,
         metrics: { fps: 30 },
         client_health,
+        client_health_reason: 'why',
         ...more,
       }));
       const body = { samples };
@@ -116,15 +117,12 @@ describeDatabases('health that follows from what viewers report', (databases) =>
       await watched(session, 1, 'decode_degrading', {
         client_health_reason: ' decoding takes\n 22.0 ms a frame \u202e',
       });
-      expect(await shown(session)).toEqual([
-        'client_decode_degrading',
-        'the viewer’s device decodes too slowly: decoding takes 22.0 ms a frame',
-      ]);
+      expect(await shown(session)).toEqual(['client_decode_degrading', 'decoding takes 22.0 ms a frame']);
       expect((await world.list()).find(({ id }) => id === session.id)).toMatchObject({
         health_state: 'client_decode_degrading',
       });
       await watched(session, 29, 'smooth');
-      expect(await shown(session)).toMatchObject(['client_decode_degrading', expect.any(String)]);
+      expect(await shown(session)).toMatchObject(['client_decode_degrading', 'why']);
       await watched(session, 1, 'smooth');
       expect(await shown(session)).toEqual([undefined, undefined]);
     });
@@ -133,7 +131,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
       const session = await launched();
       await watched(session, 20, 'presentation_degrading');
       await measured(session, { abr_setpoint_kbps: FLOOR + 1 });
-      expect(await shown(session)).toMatchObject(['client_presentation_degrading', expect.any(String)]);
+      expect(await shown(session)).toMatchObject(['client_presentation_degrading', 'why']);
       await measured(session, { abr_setpoint_kbps: FLOOR });
       for (let n = 0; n < 6; n += 1) {
         await watched(session, 5, 'presentation_degrading');
@@ -141,7 +139,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
       }
       expect(await shown(session)).toMatchObject(['network_degrading', expect.any(String)]);
       await measured(session, { abr_setpoint_kbps: FLOOR + 1 });
-      expect(await shown(session)).toMatchObject(['client_presentation_degrading', expect.any(String)]);
+      expect(await shown(session)).toMatchObject(['client_presentation_degrading', 'why']);
     });
 
     test('hidden and unknown values count neither way', async () => {
@@ -151,7 +149,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
       expect(await shown(session)).toEqual([undefined, undefined]);
       await watched(session, 20, 'decode_degrading');
       await watched(session, 60, 'backgrounded_or_hidden');
-      expect(await shown(session)).toMatchObject(['client_decode_degrading', expect.any(String)]);
+      expect(await shown(session)).toMatchObject(['client_decode_degrading', 'why']);
     });
 
     test('followers are told of each change once, and nothing is written', async () => {
@@ -177,7 +175,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
       await watched(session, 20, 'decode_degrading');
       await world.pass(3 * POST_MS, agent);
       await measured(session, { fps: 60 });
-      expect(await shown(session)).toMatchObject(['client_decode_degrading', expect.any(String)]);
+      expect(await shown(session)).toMatchObject(['client_decode_degrading', 'why']);
       await world.pass(SECOND_MS, agent);
       await measured(session, { fps: 60 });
       expect(await shown(session)).toEqual([undefined, undefined]);
@@ -300,7 +298,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
       const session = await launched();
       const as = token === 'laptop' ? alice : await signIn(world, alice.username, token ?? undefined);
       await watched(session, 80, 'decode_degrading', { as, ...(device_key && { device_key }) });
-      expect(await shown(session)).toMatchObject(['client_decode_degrading', expect.any(String)]);
+      expect(await shown(session)).toMatchObject(['client_decode_degrading', 'why']);
       expect(await failures()).toHaveLength(count);
     });
 

@@ -161,10 +161,10 @@ describe('seconds of one kind without a break', () => {
     const almost = after([['decode_degrading', 19]]);
     expect(almost.reason).toBeNull();
     const decided = next(almost, S, 'decode_degrading', 'decoding takes 22.0 ms a frame').health;
-    expect(decided.reason).toBe('the viewer’s device decodes too slowly: decoding takes 22.0 ms a frame');
+    expect(decided.reason).toBe('decoding takes 22.0 ms a frame');
     expect(next(decided, S, 'decode_degrading', 'worse').health.reason).toBe(decided.reason);
     expect(after([['smooth', 30]], decided)).toMatchObject({ state: null, reason: null });
-    expect(after([['presentation_degrading', 20]]).reason).toBe('the viewer’s device shows frames unevenly');
+    expect(after([['presentation_degrading', 20]]).reason).toBeNull();
   });
 });
 
@@ -274,7 +274,7 @@ describe('any seconds at any times', () => {
         for (const [forced, seconds] of parts)
           for (const { ms, health: drawn } of seconds) {
             at += ms;
-            const said = { tsMs: at, health: forced ?? drawn, reason: null };
+            const said = { tsMs: at, health: forced ?? drawn, reason: 'why' };
             const before = known;
             const newest = before.newestMs;
             const isRepeat = newest !== null && at <= newest && newest - at <= MAX_REPEATED_MS;

@@ -22,7 +22,7 @@ type Kind = 'decode' | 'presentation' | 'smooth';
 export interface ViewerHealth {
   /** null: no verdict. */
   readonly state: ViewerState | null;
-  /** A short phrase; null without a verdict. */
+  /** In the viewer's words; null: it gave none, or there is no verdict. */
   readonly reason: string | null;
   /** Visible time of one kind without a break; null: none. */
   readonly run: { readonly kind: Kind; readonly ms: number } | null;
@@ -54,9 +54,9 @@ const KINDS: Readonly<Record<Exclude<ClientHealth, 'backgrounded_or_hidden'>, Ki
   presentation_degrading: 'presentation',
 };
 
-const STATES: Readonly<Record<Exclude<Kind, 'smooth'>, { state: ViewerState; says: string }>> = {
-  decode: { state: 'client_decode_degrading', says: 'the viewer’s device decodes too slowly' },
-  presentation: { state: 'client_presentation_degrading', says: 'the viewer’s device shows frames unevenly' },
+const STATES: Readonly<Record<Exclude<Kind, 'smooth'>, ViewerState>> = {
+  decode: 'client_decode_degrading',
+  presentation: 'client_presentation_degrading',
 };
 
 export interface JudgedSecond {
@@ -104,9 +104,9 @@ function verdictOf(
     return run.ms >= CLEARED_AFTER_MS
       ? { state: null, reason: null }
       : { state: before.state, reason: before.reason };
-  const { state, says } = STATES[run.kind];
+  const state = STATES[run.kind];
   // The reason stays that of the first verdict: followers are told of changes, not of every second.
   if (run.ms < DEGRADED_AFTER_MS || before.state === state)
     return { state: before.state, reason: before.reason };
-  return { state, reason: reason === null ? says : `${says}: ${reason}` };
+  return { state, reason };
 }

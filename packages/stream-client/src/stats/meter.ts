@@ -3,8 +3,9 @@ import type { ClientMetrics } from '@footlight/protocol/telemetry';
 import type { ShownFrame } from '../media/picture.ts';
 import type { ClockRecord, Environment, StreamStats } from '../types.ts';
 import { ClickToPhoton } from './click-to-photon.ts';
+import { judgeDevice } from './device-health.ts';
 import { FreezeDetector, Presentation } from './presentation.ts';
-import { judgeHealth, judgeQuality, type SecondFacts } from './quality.ts';
+import { judgeQuality, type SecondFacts } from './quality.ts';
 import { RefreshRate } from './refresh-rate.ts';
 import { type Comparison, compare, type RawSample, readReport, StuckDetector } from './report.ts';
 
@@ -134,21 +135,23 @@ export class Meter {
     const facts: SecondFacts = {
       targetFps: this.#hooks.targetFps(),
       loss: second.loss,
+      received: second.received,
+      decoded: second.decoded,
       dropped: second.dropped,
       freezes: second.freezes,
       hidden,
     };
-    const health = judgeHealth(metrics, facts);
+    const { health, reason } = judgeDevice(metrics, facts);
     this.#hooks.onStats({
       ts_unix_ms: Math.round(this.#environment.nowUnixMs()),
       metrics,
-      client_health: health.health,
-      client_health_reason: health.reason,
+      client_health: health,
+      client_health_reason: reason,
       codec_mime_type: now.mimeType,
       width: now.width,
       height: now.height,
       loss: second.loss,
-      quality: judgeQuality(metrics, facts),
+      quality: judgeQuality(metrics, facts, health),
       clock: this.#hooks.clock(),
     });
   }

@@ -1,4 +1,4 @@
-/** Rates a second of measurements for people, and for the session's health. Pure. */
+/** Rates a second of measurements for people. Pure. */
 import type { ClientHealth, ClientMetrics } from '@footlight/protocol/telemetry';
 import type { Quality } from '../types.ts';
 
@@ -8,6 +8,10 @@ export interface SecondFacts {
   targetFps: number;
   /** share of packets lost in this second, 0–1; null without packets */
   loss: number | null;
+  /** frames that arrived whole in this second; undefined where the browser does not count them */
+  received: number | undefined;
+  /** frames decoded in this second; undefined before the second report */
+  decoded: number | undefined;
   /** frames dropped in this second */
   dropped: number;
   /** freezes in this second */
@@ -17,11 +21,18 @@ export interface SecondFacts {
 
 type Mark = [value: number | undefined, good: number, poor: number, say: (value: number) => string];
 
+/** Words about the device that need no measurement; a verdict on it comes first in the session's record too. */
+const DEVICE_WORDS: Partial<Record<ClientHealth, string>> = {
+  decode_degrading: 'this device decodes too slowly; a lower quality helps',
+  presentation_degrading: 'this device shows the picture unevenly; other programs may keep it busy',
+};
+
 /**
  * The stream's quality in one word. Above the threshold `good` it is good, above `poor` it is poor; the worst value
  * gives the reason.
+ * @param health of the device in the same second; where it copes badly, the quality is at most good
  */
-export function judgeQuality(metrics: ClientMetrics, facts: SecondFacts): Quality {
+export function judgeQuality(metrics: ClientMetrics, facts: SecondFacts, health: ClientHealth): Quality {
   const number = (value: number | boolean | undefined) => (typeof value === 'number' ? value : undefined);
   const fps = number(metrics.fps);
   const missing =
@@ -33,12 +44,7 @@ export function judgeQuality(metrics: ClientMetrics, facts: SecondFacts): Qualit
     [number(metrics.rtt_ms), 40, 120, (value) => `network delay ${Math.round(value)} ms`],
     [number(metrics.jitter_ms), 10, 40, (value) => `network jitter ${Math.round(value)} ms`],
     [number(metrics.jitter_buffer_ms), 60, 200, (value) => `pictures wait ${Math.round(value)} ms`],
-    [
-      number(metrics.decode_ms),
-      1000 / facts.targetFps,
-      2000 / facts.targetFps,
-      () => 'this device decodes slowly',
-    ],
+    [DEVICE_WORDS[health] === undefined ? 0 : 1, 0, 1, () => DEVICE_WORDS[health] ?? ''],
   ];
   let good: string | null = null;
   for (const [value, goodLimit, poorLimit, say] of marks) {
@@ -47,25 +53,4 @@ export function judgeQuality(metrics: ClientMetrics, facts: SecondFacts): Qualit
     good ??= say(value);
   }
   return good === null ? { word: 'excellent', reason: '' } : { word: 'good', reason: good };
-}
-
-/** Health of this device, apart from the network. */
-export function judgeHealth(
-  metrics: ClientMetrics,
-  facts: SecondFacts,
-): { health: ClientHealth; reason: string } {
-  if (facts.hidden) return { health: 'backgrounded_or_hidden', reason: 'page hidden' };
-  const frameMs = 1000 / Math.max(1, facts.targetFps);
-  const decode = metrics.decode_ms;
-  if (typeof decode === 'number' && decode > frameMs) {
-    return { health: 'decode_degrading', reason: `decoding takes ${decode.toFixed(1)} ms a frame` };
-  }
-  if (facts.dropped > facts.targetFps * 0.1) {
-    return { health: 'decode_degrading', reason: `${facts.dropped} frames dropped` };
-  }
-  const long = metrics.present_long_frames;
-  if (typeof long === 'number' && long > facts.targetFps * 0.1) {
-    return { health: 'presentation_degrading', reason: `${long} long frames` };
-  }
-  return { health: 'smooth', reason: '' };
 }

@@ -59,6 +59,13 @@ describe('one second of counters', () => {
     expect(second.loss).toBeCloseTo(0.05);
   });
 
+  test('whole frames that arrived count by themselves, decoded or not', () => {
+    const before = sample({ atMs: 0, framesReceived: 10, framesDecoded: 10 });
+    const after = sample({ atMs: 1000, framesReceived: 70, framesDecoded: 30 });
+    expect(compare(before, after)).toMatchObject({ received: 60, decoded: 20 });
+    expect(compare(after, before)).toMatchObject({ received: undefined, decoded: undefined });
+  });
+
   test('what the browser does not measure is absent, also over a restart of the counters', () => {
     expect(compare(sample({ atMs: 0 }), sample({ atMs: 1000 })).metrics).toEqual({});
     const restarted = compare(
@@ -70,7 +77,15 @@ describe('one second of counters', () => {
 
   test('a decoder counts as stuck once, after five seconds of packets without a picture', () => {
     const stuck = new StuckDetector();
-    const still = { metrics: {}, loss: null, dropped: 0, freezes: 0, decoded: 0, packets: 100 };
+    const still = {
+      metrics: {},
+      loss: null,
+      dropped: 0,
+      freezes: 0,
+      received: 60,
+      decoded: 0,
+      packets: 100,
+    };
     const verdicts = [1, 2, 3, 4, 5].map((second) => stuck.add(still, second * 1000, false));
     expect(verdicts).toEqual([false, false, false, false, true]);
     expect(stuck.add(still, 6000, false)).toBe(false);
@@ -78,7 +93,15 @@ describe('one second of counters', () => {
 
   test('silence, a hidden page and a moving picture are not stuck', () => {
     const stuck = new StuckDetector();
-    const still = { metrics: {}, loss: null, dropped: 0, freezes: 0, decoded: 0, packets: 100 };
+    const still = {
+      metrics: {},
+      loss: null,
+      dropped: 0,
+      freezes: 0,
+      received: 60,
+      decoded: 0,
+      packets: 100,
+    };
     for (let second = 1; second < 20; second += 1) {
       expect(stuck.add({ ...still, packets: 0 }, second * 1000, false)).toBe(false);
       expect(stuck.add(still, second * 1000, true)).toBe(false);

@@ -4,6 +4,7 @@ import type { ClientMetrics } from '@footlight/protocol/telemetry';
 /** Totals and current values of one report; undefined when not measured. */
 export interface RawSample {
   atMs: number;
+  framesReceived: number | undefined;
   framesDecoded: number | undefined;
   bytesReceived: number | undefined;
   packetsReceived: number | undefined;
@@ -47,6 +48,7 @@ export function readReport(report: Iterable<unknown>, atMs: number): RawSample {
   const codec = typeof video?.codecId === 'string' ? byId.get(video.codecId) : undefined;
   return {
     atMs,
+    framesReceived: number(video, 'framesReceived'),
     framesDecoded: number(video, 'framesDecoded'),
     bytesReceived: number(video, 'bytesReceived'),
     packetsReceived: number(video, 'packetsReceived'),
@@ -80,6 +82,7 @@ export interface Comparison {
   loss: number | null;
   dropped: number;
   freezes: number;
+  received: number | undefined;
   decoded: number | undefined;
   packets: number | undefined;
 }
@@ -115,6 +118,7 @@ export function compare(before: RawSample, after: RawSample): Comparison {
     loss: packets === undefined || packets + lost === 0 ? null : lost / (packets + lost),
     dropped: growth(before.framesDropped, after.framesDropped) ?? 0,
     freezes: growth(before.freezeCount, after.freezeCount) ?? 0,
+    received: growth(before.framesReceived, after.framesReceived),
     decoded,
     packets,
   };

@@ -10,6 +10,8 @@ let tick: () => void;
 let posts: { post: TelemetryPost; last: boolean; taken(): void; refused(error: unknown): void }[];
 let listeners: Map<StreamEventName, (event: never) => void>;
 let upload: TelemetryPosts;
+const NOW = 1_795_168_860_000.5;
+const KEY = 'f'.repeat(32);
 
 const second = (ts_unix_ms: number): StreamStats => ({
   ts_unix_ms,
@@ -65,7 +67,9 @@ beforeEach(() => {
           },
         };
       },
+      nowUnixMs: () => NOW,
     },
+    KEY,
   );
 });
 
@@ -84,13 +88,14 @@ describe('what a player measured', () => {
         operation: 'sessions.stats',
         body: {
           samples: [
-            { ts_unix_ms: 1_000, metrics: { fps: 60 }, client_health: 'smooth' },
+            { ts_unix_ms: 1_000, metrics: { fps: 60 }, client_health: 'smooth', device_key: KEY },
             {
               ts_unix_ms: 2_000,
               metrics: { fps: 60 },
               client_health: 'smooth',
               client_health_reason: 'late',
               codec_mime_type: 'video/H264',
+              device_key: KEY,
             },
           ],
         },
@@ -153,6 +158,28 @@ describe('what a player measured', () => {
     for (let index = 0; index < MAX_KEPT; index += 1) says('stats', full);
     tick();
     expect(JSON.stringify(posts[0]?.post.body).length).toBeLessThan(32 * 1024);
+  });
+
+  test('says that this browser cannot play the codec, once and without figures', () => {
+    says('state', { kind: 'ended', reason: 'taken_over', code: null, message: null });
+    says('state', { kind: 'ended', reason: 'codec_unsupported', code: '4415', message: null });
+    tick();
+    expect(posts.map(({ post }) => post)).toEqual([
+      {
+        operation: 'sessions.stats',
+        body: {
+          samples: [
+            {
+              ts_unix_ms: Math.round(NOW),
+              metrics: {},
+              client_health: 'client_unsupported',
+              client_health_reason: 'this browser cannot play the codec',
+              device_key: KEY,
+            },
+          ],
+        },
+      },
+    ]);
   });
 
   test('is posted when the page goes away, also beside a post under way', async () => {

@@ -34,10 +34,20 @@ export class TelemetryPosts {
   constructor(
     client: Pick<StreamClient, 'on'>,
     send: SendTelemetry,
-    time: { setInterval: Environment['setInterval'] },
+    time: Pick<Environment, 'setInterval' | 'nowUnixMs'>,
+    deviceKey: string | undefined,
   ) {
     this.#send = send;
-    this.#cleanup.add(client.on('stats', (stats) => keep(this.#samples, [sampleOf(stats)])));
+    const measuredBy = deviceKey === undefined ? {} : { device_key: deviceKey };
+    this.#cleanup.add(
+      client.on('stats', (stats) => keep(this.#samples, [{ ...sampleOf(stats), ...measuredBy }])),
+    );
+    this.#cleanup.add(
+      client.on('state', (state) => {
+        if (state.kind !== 'ended' || state.reason !== 'codec_unsupported') return;
+        keep(this.#samples, [{ ...unsupportedAt(time.nowUnixMs()), ...measuredBy }]);
+      }),
+    );
     this.#cleanup.add(client.on('trace', (event) => keep(this.#events, [event])));
     this.#cleanup.add(
       client.on('clock', (record) => {
@@ -116,5 +126,15 @@ function sampleOf({
     client_health,
     ...(reason === '' ? {} : { client_health_reason: reason }),
     ...(codec === null ? {} : { codec_mime_type: codec }),
+  };
+}
+
+/** A stream that ended before its first picture has no figures. */
+function unsupportedAt(nowUnixMs: number): TelemetrySample {
+  return {
+    ts_unix_ms: Math.round(nowUnixMs),
+    metrics: {},
+    client_health: 'client_unsupported',
+    client_health_reason: 'this browser cannot play the codec',
   };
 }

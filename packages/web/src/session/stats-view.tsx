@@ -41,6 +41,7 @@ export function StatsView({ history, level }: { history: readonly StreamStats[];
   if (level === 'line') {
     return (
       <div className={styles.corner} data-stream-overlay="">
+        {last.quality.reason && <p className={styles.strip}>{last.quality.reason}</p>}
         <dl className={styles.strip}>
           {MEASURES.map((measure) => (
             <div key={measure.key}>

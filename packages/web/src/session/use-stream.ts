@@ -8,6 +8,7 @@ import type {
   StreamStats,
 } from '@footlight/stream-client';
 import { type RefObject, useEffect, useRef, useState } from 'react';
+import { deviceKey } from '../api/auth-store.ts';
 import { ApiFailure, type CallInput, call } from '../api/client.ts';
 import { clock } from '../clock.ts';
 import { takeSocket } from '../launch/early-socket.ts';
@@ -76,6 +77,7 @@ export function useStream(
           surface,
           ...(created.current === undefined ? {} : { session_created_at_ms: Date.parse(created.current) }),
           client: { name: 'web', version: '1' },
+          device_key: deviceKey(),
           connectSignaling: () => ticketFor(id, player),
           sendTelemetry: ({ operation, body }, keepalive) =>
             call(operation, { params: { id }, body, keepalive } as CallInput<typeof operation>),

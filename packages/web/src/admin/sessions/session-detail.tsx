@@ -1,6 +1,7 @@
 import type { AdminSession } from '@footlight/protocol/rest';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { healthWords } from './health-words.ts';
 import { SessionPlacement } from './session-placement.tsx';
 
 /** All fields of a session's record. */
@@ -12,7 +13,7 @@ export function SessionDetail({ session }: { session: AdminSession }) {
     ['Failure', session.failure_code],
     ['Message', session.error_message],
     ['End reason', session.end_reason],
-    ['Health', healthWords(session)],
+    ['Health', session.health_state === 'healthy' ? 'Good' : healthWords(session)],
     ['App', session.app_launch_state?.replaceAll('_', ' ')],
     ['Codec', session.negotiated_codec],
     ['Profile', session.profile_id],
@@ -54,13 +55,6 @@ export function SessionDetail({ session }: { session: AdminSession }) {
       )}
     </div>
   );
-}
-
-/** The stream's health with its reason; a failed session shows its message instead. */
-function healthWords({ state, health_state, health_reason }: AdminSession): string | undefined {
-  if (state === 'failed') return undefined;
-  const words = health_state?.replaceAll('_', ' ');
-  return health_reason === undefined ? words : `${words}: ${health_reason}`;
 }
 
 /** Where the session is shown; undefined: in the page only. */

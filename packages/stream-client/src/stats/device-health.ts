@@ -1,0 +1,72 @@
+/** How this device copes with the stream in one second, apart from the network. Pure. */
+import type { ClientHealth, ClientMetrics } from '@footlight/protocol/telemetry';
+import type { SecondFacts } from './quality.ts';
+
+export interface DeviceHealth {
+  health: ClientHealth;
+  /** A few words; "" for smooth. */
+  reason: string;
+}
+
+/**
+ * A decoder keeps up with this many frames missing in a second: reports are not in step with frames, so one second
+ * counts up to two frames of the next. Chosen, not measured.
+ */
+const IN_FLIGHT = 2;
+/** Share of a second's frames that a device may miss: six at 60 fps. Chosen, not measured. */
+const MISSED_SHARE = 0.1;
+/** Fewer shown frames for each decoded one are uneven; a display of 50 Hz shows 0.83 of 60. Chosen, not measured. */
+const SHOWN_SHARE = 0.75;
+/** Above this share of lost packets the network explains missing and late frames; the quality calls it good at most. */
+const LOSS_EXPLAINS = 0.005;
+/** Deviation of the shown intervals, in frame times, from which on they are a hitch. Source: docs/verdicts.md, "Limits". */
+const HITCH = 1.08;
+/** Share of the frame rate from which on frames arrive steadily. Source: docs/verdicts.md, "Limits". */
+const STEADY = 5 / 6;
+
+/**
+ * Judges one second. A decoder is blamed for what arrived whole and was not decoded in time; the display for what was
+ * decoded and not shown evenly. A second with losses proves nothing against the device.
+ *
+ * A long decode time alone is no fault: decoders in hardware hold several frames at once and still decode each second's.
+ */
+export function judgeDevice(metrics: ClientMetrics, facts: SecondFacts): DeviceHealth {
+  if (facts.hidden) return { health: 'backgrounded_or_hidden', reason: 'page hidden' };
+  if ((facts.loss ?? 0) > LOSS_EXPLAINS) return { health: 'smooth', reason: '' };
+  const decoding = whyDecodeDegrades(metrics, facts);
+  if (decoding !== null) return { health: 'decode_degrading', reason: decoding };
+  const showing = whyPresentationDegrades(metrics, facts);
+  if (showing !== null) return { health: 'presentation_degrading', reason: showing };
+  return { health: 'smooth', reason: '' };
+}
+
+function whyDecodeDegrades(
+  { decode_ms }: ClientMetrics,
+  { targetFps, received, decoded, dropped }: SecondFacts,
+): string | null {
+  const undecoded = received === undefined || decoded === undefined ? undefined : received - decoded;
+  const missed = Math.max(dropped, undecoded ?? 0);
+  const keepsUp = undecoded !== undefined && missed <= IN_FLIGHT;
+  if (typeof decode_ms === 'number' && decode_ms > 1000 / targetFps && !keepsUp)
+    return `decoding takes ${decode_ms.toFixed(1)} ms a frame`;
+  if (missed <= Math.max(IN_FLIGHT, MISSED_SHARE * targetFps)) return null;
+  return dropped >= missed ? `${dropped} frames dropped` : `${missed} of ${received} frames not decoded`;
+}
+
+function whyPresentationDegrades(
+  metrics: ClientMetrics,
+  { targetFps, decoded = 0 }: SecondFacts,
+): string | null {
+  const shown = numberOf(metrics.present_n);
+  // Some browsers report no shown frames at all.
+  if (shown > 0 && decoded - shown > IN_FLIGHT && shown < SHOWN_SHARE * decoded)
+    return `${shown} of ${decoded} frames shown`;
+  // Frames that arrive unevenly cannot be shown evenly.
+  if (decoded < STEADY * targetFps) return null;
+  const deviationMs = numberOf(metrics.present_interval_sd_ms);
+  if (deviationMs >= (HITCH * 1000) / targetFps) return `frames ${Math.round(deviationMs)} ms uneven`;
+  const long = numberOf(metrics.present_long_frames);
+  return long > MISSED_SHARE * targetFps ? `${long} long frames` : null;
+}
+
+const numberOf = (value: number | boolean | undefined): number => (typeof value === 'number' ? value : 0);
