@@ -156,8 +156,6 @@ const NOT_SERVED: Record<string, string> = {
 /v1/agent/storage/gc-confirm POST
 /v1/agent/storage/gc-pending GET
 `,
-  'Encoder certification is being built.': `
-`,
   'The flight recorder is being built.': `
 /v1/admin/sessions/{id}/recordings GET POST
 /v1/admin/sessions/{id}/recordings/{recording_id} GET

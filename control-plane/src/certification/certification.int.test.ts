@@ -87,7 +87,13 @@ describeDatabases('encoder certification', (databases) => {
       idle_timeout_secs: 0,
       video_topology: 'stream_only',
       resources: { encode_slots: 1 },
-      app: { env: { FOOTLIGHT_DIAGNOSTICS_FPS: '60', FOOTLIGHT_DIAGNOSTICS_MOTION: 'full' } },
+      app: {
+        env: {
+          FOOTLIGHT_DIAGNOSTICS_FPS: '60',
+          FOOTLIGHT_DIAGNOSTICS_KBPS: '4321',
+          FOOTLIGHT_DIAGNOSTICS_MOTION: 'full',
+        },
+      },
       stream: {
         width: 1280,
         height: 720,

@@ -1,11 +1,16 @@
 /**
  * The Diagnostics app: a known moving picture, a 440 Hz tone, and two fields that react to keys and clicks at once.
  * An ordinary X11 client that needs only DISPLAY. FOOTLIGHT_DIAGNOSTICS_FPS sets the frame rate (1–240, default 60).
+ * FOOTLIGHT_DIAGNOSTICS_MOTION=full shows a picture that changes all over instead, without sound: the load of a
+ * measurement (docs/certification.md), with as much detail as FOOTLIGHT_DIAGNOSTICS_KBPS needs (default 6000).
  */
 import x11 from 'x11';
 import {
   barRectangles,
+  detailsOf,
   fieldRectangles,
+  fullMotion,
+  MOTION_COLOURS,
   movingRectangles,
   type PatternInput,
   type Rectangle,
@@ -23,6 +28,13 @@ function framesPerSecond(value: string | undefined): number {
   const fps = Number(value ?? 60);
   return Number.isFinite(fps) && fps >= 1 && fps <= 240 ? fps : 60;
 }
+
+function kbitPerSecond(value: string | undefined): number {
+  const kbps = Number(value ?? 6000);
+  return Number.isFinite(kbps) && kbps >= 1 && kbps <= 500_000 ? kbps : 6000;
+}
+
+const fps = framesPerSecond(process.env.FOOTLIGHT_DIAGNOSTICS_FPS);
 
 x11.createClient((error, display) => {
   if (error) {
@@ -72,8 +84,23 @@ x11.createClient((error, display) => {
     fill(fieldRectangles(pattern()));
     show(Math.round(height * 0.7), height);
   };
+  const drawFullMotion = () => {
+    const { dx, dy, rectangles } = fullMotion({ width, height, frame }, details);
+    X.CopyArea(canvas, canvas, graphics, 0, 0, dx, dy, width, height);
+    for (const [i, foreground] of MOTION_COLOURS.entries()) {
+      X.ChangeGC(graphics, { foreground });
+      X.PolyFillRectangle(canvas, graphics, [...(rectangles[i] ?? [])]);
+    }
+    show(0, height);
+  };
+  const details = detailsOf(kbitPerSecond(process.env.FOOTLIGHT_DIAGNOSTICS_KBPS), fps);
+  const isFullMotion = process.env.FOOTLIGHT_DIAGNOSTICS_MOTION === 'full';
   const drawFrame = () => {
     frame = (frame + 1) & 0xffff;
+    if (isFullMotion) {
+      drawFullMotion();
+      return;
+    }
     fill(movingRectangles(pattern()));
     show(Math.round(height * 0.3), Math.round(height * 0.7));
   };
@@ -105,7 +132,7 @@ x11.createClient((error, display) => {
   X.on('end', () => process.exit(0));
 
   drawAll();
-  const frameMs = 1000 / framesPerSecond(process.env.FOOTLIGHT_DIAGNOSTICS_FPS);
+  const frameMs = 1000 / fps;
   let due = performance.now();
   const tick = () => {
     drawFrame();
@@ -114,7 +141,7 @@ x11.createClient((error, display) => {
   };
   tick();
 
-  const silence = playTone();
+  const silence = isFullMotion ? () => undefined : playTone();
   process.once('SIGTERM', () => {
     silence();
     process.exit(0);

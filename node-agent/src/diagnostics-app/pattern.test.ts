@@ -2,8 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   barRectangles,
+  detailsOf,
   FIELD_COLOURS,
   fieldRectangles,
+  fullMotion,
+  MOTION_COLOURS,
   movingRectangles,
   type Rectangle,
 } from './pattern.ts';
@@ -56,5 +59,43 @@ describe('the Diagnostics picture', () => {
     const fields = fieldRectangles({ ...input, keyPresses: 1, buttonPresses: 2 });
     expect(colourAt(fields, 100, 650)).toBe(FIELD_COLOURS[1]);
     expect(colourAt(fields, 1200, 650)).toBe(FIELD_COLOURS[2]);
+  });
+});
+
+describe('full motion', () => {
+  test('has details within the picture at any size, the same for the same frame', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 16, max: 4096 }),
+        fc.integer({ min: 16, max: 4096 }),
+        fc.nat(65_535),
+        fc.integer({ min: 1, max: 500 }),
+        (width, height, frame, details) => {
+          const motion = fullMotion({ width, height, frame }, details);
+          expect(motion).toEqual(fullMotion({ width, height, frame }, details));
+          expect(motion.rectangles).toHaveLength(MOTION_COLOURS.length);
+          expect(motion.rectangles.flat()).toHaveLength(4 * details);
+          for (const row of motion.rectangles)
+            for (let i = 0; i < row.length; i += 4) {
+              const [x = -1, y = -1, w = 0, h = 0] = row.slice(i, i + 4);
+              expect(Math.min(x, y)).toBeGreaterThanOrEqual(0);
+              expect(Math.min(w, h)).toBeGreaterThan(0);
+              expect(x + w).toBeLessThanOrEqual(width);
+              expect(y + h).toBeLessThanOrEqual(height);
+            }
+        },
+      ),
+    );
+  });
+
+  test('changes with each frame', () => {
+    const size = { width: 1280, height: 720 };
+    expect(fullMotion({ ...size, frame: 1 }, 100)).not.toEqual(fullMotion({ ...size, frame: 2 }, 100));
+  });
+
+  test('has more details for a higher bitrate, and fewer in each of more frames', () => {
+    expect(detailsOf(12_000, 30)).toBe(3 * detailsOf(4_000, 30));
+    expect(detailsOf(8_000, 60)).toBe(detailsOf(4_000, 30));
+    expect(detailsOf(1, 240)).toBe(1);
   });
 });

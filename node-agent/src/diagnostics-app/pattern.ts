@@ -132,3 +132,54 @@ export function fieldRectangles({
   }
   return fields;
 }
+
+/** Colours of the full motion, each drawn with one request. */
+export const MOTION_COLOURS = [
+  0x203040, 0xd04030, 0x30a050, 0x3060d0, 0xe0c040, 0x9040a0, 0xf0f0e8, 0x50b0b0,
+] as const;
+/**
+ * Encoded size of one new rectangle at a middling quality, bytes. At its lowest quality openh264 needed 36, from 720p30
+ * to 1080p60; more rectangles than fit would make it miss its bitrate.
+ */
+const DETAIL_BYTES = 70;
+/** Least and further side of such a rectangle, pixels. */
+const MOTION_SIDE = [4, 28] as const;
+/** How far the whole picture moves with each frame, pixels. */
+const MOTION_STEP = [3, 2] as const;
+
+/** One frame of a picture that moves all over and shows new details everywhere. */
+export interface FullMotion {
+  /** The former picture moves by this, pixels. */
+  readonly dx: number;
+  readonly dy: number;
+  /** New details: x, y, width and height in a row, for each of MOTION_COLOURS. */
+  readonly rectangles: readonly (readonly number[])[];
+}
+
+/** How many new details a frame has, so that an encoder needs about this bitrate (kbit/s) at a middling quality. */
+export const detailsOf = (bitrateKbps: number, fps: number): number =>
+  Math.max(1, Math.round((bitrateKbps * 125) / fps / DETAIL_BYTES));
+
+/** The change from the frame before. The same number always gives the same change. */
+export function fullMotion(
+  { width, height, frame }: Pick<PatternInput, 'width' | 'height' | 'frame'>,
+  details: number,
+): FullMotion {
+  // A linear congruential generator (Numerical Recipes): noise for an encoder, repeatable for a test.
+  let state = (frame * 2_654_435_761 + 1) >>> 0;
+  const below = (limit: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * limit);
+  };
+  const rectangles: number[][] = MOTION_COLOURS.map(() => []);
+  for (let i = 0; i < details; i++) {
+    const [least, further] = MOTION_SIDE;
+    const w = Math.min(width, least + below(further));
+    const h = Math.min(height, least + below(further));
+    rectangles[i % MOTION_COLOURS.length]?.push(below(width - w + 1), below(height - h + 1), w, h);
+  }
+  // Back and forth, so that what moves out on one side comes from the other again.
+  const isForth = Math.floor(frame / 60) % 2 === 0;
+  const [dx, dy] = MOTION_STEP;
+  return isForth ? { dx, dy, rectangles } : { dx: -dx, dy: -dy, rectangles };
+}

@@ -132,8 +132,8 @@ export function admit(facts: LaunchFacts, request: LaunchRequest): AdmittedLaunc
   };
 }
 
-/** The app of a measurement: no home, and a picture that moves all over at the rung's frame rate. */
-function benchRuntime(runtime: MergedRuntime, { rung }: BenchTerms): MergedRuntime {
+/** The app of a measurement: no home, and a picture that moves all over and fills frame rate and bitrate. */
+function benchRuntime(runtime: MergedRuntime, { rung, bitrateKbps }: BenchTerms): MergedRuntime {
   return {
     ...runtime,
     managed_home: false,
@@ -142,6 +142,7 @@ function benchRuntime(runtime: MergedRuntime, { rung }: BenchTerms): MergedRunti
       env: {
         ...runtime.app.env,
         FOOTLIGHT_DIAGNOSTICS_FPS: String(rung.fps),
+        FOOTLIGHT_DIAGNOSTICS_KBPS: String(bitrateKbps),
         FOOTLIGHT_DIAGNOSTICS_MOTION: 'full',
       },
     },

@@ -151,10 +151,14 @@ export class VideoPipeline {
     return this.#encoder.name;
   }
 
-  /** Sets the encoder's target, kbit/s; applies to the next frame, if the encoder can change its bitrate. */
-  setBitrate(bitrateKbps: number): void {
+  /**
+   * Sets the encoder's target, kbit/s; applies to the next frame.
+   * @returns false: the encoder cannot change its bitrate while it runs
+   */
+  setBitrate(bitrateKbps: number): boolean {
     const { element } = this.#encoder;
     if (element.rate.live) writeRate(this.#pipeline, element, bitrateKbps, this.#options.target.fps);
+    return element.rate.live;
   }
 
   /**

@@ -8,6 +8,7 @@ import { encoderRow } from '../encode/encoders.ts';
 import type { EncodedPicture } from '../encode/video-pipeline.ts';
 import { holdMsFor } from '../input/press-hold.ts';
 import { SessionInput } from '../input/session-input.ts';
+import { LiveWrites } from '../rate/live-writes.ts';
 import { SessionScreen } from '../screen/session-screen.ts';
 import { Peers } from '../viewer/peers.ts';
 import type { ViewerChannels } from '../viewer/viewer-channels.ts';
@@ -19,9 +20,10 @@ import type {
   PrepareMessage,
   WorkerMessage,
 } from '../worker/worker-messages.ts';
+import { LiveWriteProbe } from './live-write-probe.ts';
 import type { MediaClock } from './media-clock.ts';
 import { effectiveMedia, MediaFailure, MediaReports } from './media-reports.ts';
-import { readMediaSettings } from './media-settings.ts';
+import { heldMediaSettings, readMediaSettings } from './media-settings.ts';
 import { MetricsCollector } from './metrics-window.ts';
 import { SessionCaptures } from './session-captures.ts';
 import { SessionRate } from './session-rate.ts';
@@ -42,6 +44,8 @@ export interface MediaSessionOptions {
 
 /** As the heartbeat of the agent: a page of the control plane shows nothing newer. */
 const METRICS_MS = 5_000;
+/** Interval of a measurement. Source: docs/certification.md. */
+const BENCH_METRICS_MS = 1_000;
 /**
  * Interval of the one timer for all polling: with a busy encoder the wake-up is the cost (50 to 100 µs,
  * docs/measuring.md).
@@ -73,6 +77,11 @@ export class MediaSession {
   readonly #rate: SessionRate;
   readonly #captures: SessionCaptures;
   readonly #peers: Peers;
+  readonly #liveWrites: LiveWrites;
+  /** null: not a measurement, or one without the probe. */
+  readonly #probe: LiveWriteProbe | null;
+  /** Target of the encoder, kbit/s. */
+  #targetKbps: number;
   /** null: not prepared yet, or a session without sound. */
   #sound: SessionSound | null = null;
   #timers: Timer[] = [];
@@ -92,7 +101,15 @@ export class MediaSession {
     const { stream, encoder } = prepare;
     const row = encoderRow(encoder.family, stream.codec);
     if (!row) throw new MediaFailure('encoder_unavailable', `${encoder.family} has no ${stream.codec}`);
-    const settings = readMediaSettings(prepare.settings);
+    const isBench = prepare.bench !== undefined;
+    const read = readMediaSettings(prepare.settings);
+    const settings = isBench ? heldMediaSettings(read) : read;
+    this.#targetKbps = stream.bitrate_kbps;
+    this.#liveWrites = new LiveWrites({ fillsItsBitrate: isBench });
+    this.#probe =
+      prepare.bench?.live_write_probe === true
+        ? new LiveWriteProbe(clock, stream.bitrate_kbps, (kbps) => this.#setBitrate(kbps))
+        : null;
     const reports = new MediaReports(send, clock);
     const forEachViewer = (visit: (channels: ViewerChannels) => void) => this.#peers.forEach(visit);
     const event: MediaReports['event'] = (name, payload) => reports.event(name, payload);
@@ -132,8 +149,12 @@ export class MediaSession {
       onFrame: (frame) => {
         this.#peers.sendFrame(frame);
         this.#rate.encoded(frame.encodeMs);
+        this.#liveWrites.frame(frame.bytes, clock.monotonicMs());
       },
-      onEncoding: () => send({ type: 'encoding' }),
+      onEncoding: () => {
+        send({ type: 'encoding' });
+        this.#probe?.start();
+      },
       burst: () => this.#captures.burst,
     });
     this.#rate = new SessionRate({
@@ -141,10 +162,7 @@ export class MediaSession {
       stream,
       effortSteps: effortSteps(row, settings),
       clock,
-      setBitrate: (kbps) => {
-        this.#video.setBitrate(kbps);
-        this.#peers.setRate(kbps);
-      },
+      setBitrate: (kbps) => this.#setBitrate(kbps),
       setPicture: () => this.#usePicture(),
       forceKeyframe: () => this.#video.forceKeyframe(),
       path: { hold: () => this.#peers.hold(), probe: (kbps) => this.#peers.probe(kbps) },
@@ -215,7 +233,8 @@ export class MediaSession {
     const { clock, prepare } = this.#options;
     if (!(await this.#video.start()) || this.#stopped) return;
     if (this.#video.isBuilt && !prepare.reads_devices) this.#screen.followWindows();
-    this.#timers.push(clock.setInterval(() => this.#reportMetrics(), METRICS_MS));
+    const metricsMs = prepare.bench === undefined ? METRICS_MS : BENCH_METRICS_MS;
+    this.#timers.push(clock.setInterval(() => this.#reportMetrics(), metricsMs));
     this.#timers.push(clock.setInterval(() => this.#poll(), POLL_MS));
     this.#timers.push(clock.setInterval(() => void this.#followDrawing(), FOLLOW_MS));
     this.#sound?.start();
@@ -266,6 +285,7 @@ export class MediaSession {
     this.#screen.freeze();
     this.#video.stop();
     this.#rate.close();
+    this.#probe?.close();
     await this.#peers.close(reason === 'idle_timeout' ? 'idle_timeout' : byeReason);
     this.#input.close();
     this.#gamepads.close();
@@ -320,6 +340,13 @@ export class MediaSession {
     return { ...this.#rate.picture, ...this.#screen.picture };
   }
 
+  #setBitrate(kbps: number): void {
+    const isTaken = this.#video.setBitrate(kbps);
+    this.#liveWrites.written(this.#targetKbps, kbps, isTaken, this.#options.clock.monotonicMs());
+    this.#targetKbps = kbps;
+    this.#peers.setRate(kbps);
+  }
+
   #usePicture(): void {
     this.#rate.pin(this.#screen.isPicturePinned);
     this.#video.usePicture();
@@ -328,6 +355,7 @@ export class MediaSession {
 
   #poll(): void {
     this.#video.poll(POLL_MS);
+    this.#liveWrites.tick(this.#options.clock.monotonicMs());
     this.#sound?.poll();
     this.#peers.tick();
   }
@@ -342,7 +370,7 @@ export class MediaSession {
     const { clock, send } = this.#options;
     for (const { frames, bytes } of this.#peers.takeCounts()) this.#metrics.sent(frames, bytes);
     const { window_ms, metrics } = this.#metrics.takeWindow(clock.monotonicMs());
-    Object.assign(metrics, this.#rate.metrics(), this.#screen.metrics());
+    Object.assign(metrics, this.#rate.metrics(), this.#screen.metrics(), this.#liveWrites.metrics());
     send({ type: 'metrics', ts: Math.round(clock.nowMs()), window_ms, metrics });
   }
 

@@ -23,3 +23,14 @@ export function readMediaSettings(settings: Record<string, unknown>): MediaSetti
   // The table has every key of the interface with its type, which media-facts.test.ts checks.
   return Object.fromEntries(values) as unknown as MediaSettings;
 }
+
+/** The settings of a measurement: neither bitrate, size, frame rate nor effort change by themselves. */
+export const heldMediaSettings = (settings: MediaSettings): MediaSettings => ({
+  ...settings,
+  abr_mode: 'off',
+  // session_tune may go as low as it likes.
+  abr_floor_kbps: 1,
+  abr_ladder: false,
+  abr_ladder_resolution: false,
+  abr_ladder_fps: false,
+});

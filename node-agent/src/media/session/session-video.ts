@@ -121,8 +121,9 @@ export class SessionVideo {
     this.#onFinding(this.#watch?.tick(nowMs) ?? null);
   }
 
-  setBitrate(kbps: number): void {
-    this.#pipeline?.setBitrate(kbps);
+  /** @returns false: the encoder cannot change its bitrate while it runs */
+  setBitrate(kbps: number): boolean {
+    return this.#pipeline?.setBitrate(kbps) ?? true;
   }
 
   /** Applies the wanted picture; its first keyframe is reported. */

@@ -48,6 +48,8 @@ const prepare = z.object({
   stream: streamSpecSchema,
   /** false: a local session; the worker only watches the app's windows. Default: true. */
   encodes: z.boolean().optional(),
+  /** Set for a measurement: the encoder holds the launch bitrate, and samples come once a second. */
+  bench: z.object({ live_write_probe: z.boolean() }).optional(),
   /** true: the display reads input devices, so touches can use a touch screen. Default: false. */
   reads_devices: z.boolean().optional(),
   encoder: encoderChoice,

@@ -234,6 +234,7 @@ export class SessionWorker {
       encoder,
       settings,
       media,
+      ...(assign.bench !== undefined && { bench: { live_write_probe: assign.bench.live_write_probe } }),
     });
     // Viewers get their offer while the worker prepares the rest.
     this.#relay.open();

@@ -1,0 +1,76 @@
+import type { AgentMetrics } from '@footlight/protocol/telemetry';
+
+/** A change of the bitrate from which on it is judged, as a share. */
+const JUDGED_CHANGE = 0.1;
+/** No frame may be missing for this long within this time after a write. */
+const SILENCE_MS = 500;
+const WATCHED_MS = 2_000;
+/** The mean bitrate of this time after a write may miss the target by this share. */
+const MEAN_FROM_MS = 2_000;
+const MEAN_TO_MS = 6_000;
+const MEAN_MISS = 0.4;
+
+interface Write {
+  atMs: number;
+  targetKbps: number;
+  lastFrameAtMs: number;
+  /** Of the frames that count for the mean. */
+  bytes: number;
+}
+
+/**
+ * Whether an encoder takes new bitrates while it runs: it accepts them, frames go on, and the bitrate follows. Pure.
+ * Source: docs/certification.md, "Verdicts".
+ */
+export class LiveWrites {
+  readonly #fillsItsBitrate: boolean;
+  #write: Write | null = null;
+  /** null: nothing was written yet. */
+  #isStable: boolean | null = null;
+
+  /**
+   * @param fillsItsBitrate whether the picture moves all over; otherwise a bitrate below the target says nothing,
+   *   because a still picture needs hardly any
+   */
+  constructor({ fillsItsBitrate }: { fillsItsBitrate: boolean }) {
+    this.#fillsItsBitrate = fillsItsBitrate;
+  }
+
+  /** The encoder got a new target, kbit/s. A small change is not judged. @param isTaken false: refused */
+  written(fromKbps: number, toKbps: number, isTaken: boolean, nowMs: number): void {
+    this.tick(nowMs);
+    // The mean of the write before would contain both bitrates.
+    this.#write = null;
+    if (Math.abs(toKbps - fromKbps) < JUDGED_CHANGE * fromKbps) return;
+    this.#isStable ??= true;
+    if (!isTaken) this.#isStable = false;
+    else this.#write = { atMs: nowMs, targetKbps: toKbps, lastFrameAtMs: nowMs, bytes: 0 };
+  }
+
+  /** A frame left the encoder. */
+  frame(bytes: number, nowMs: number): void {
+    this.tick(nowMs);
+    const write = this.#write;
+    if (write === null) return;
+    write.lastFrameAtMs = nowMs;
+    if (nowMs - write.atMs >= MEAN_FROM_MS) write.bytes += bytes;
+  }
+
+  /** Call a few times a second. */
+  tick(nowMs: number): void {
+    const write = this.#write;
+    if (write === null) return;
+    const silentMs = Math.min(nowMs, write.atMs + WATCHED_MS) - write.lastFrameAtMs;
+    if (silentMs > SILENCE_MS) this.#isStable = false;
+    if (nowMs - write.atMs < MEAN_TO_MS) return;
+    const meanKbps = (write.bytes * 8) / (MEAN_TO_MS - MEAN_FROM_MS);
+    const miss = (meanKbps - write.targetKbps) / write.targetKbps;
+    if (miss > MEAN_MISS || (this.#fillsItsBitrate && miss < -MEAN_MISS)) this.#isStable = false;
+    this.#write = null;
+  }
+
+  /** The metric of a sample; no key before the first judged write. */
+  metrics(): AgentMetrics {
+    return this.#isStable === null ? {} : { live_write_stable: this.#isStable };
+  }
+}
