@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { createDecoder } from './decoder.ts';
-import { claimingPng, GIF, HTML, JPEG, png, SVG, WEBP } from './testing/pictures.ts';
+import { claimingPng, GIF, HTML, JPEG, jpegOfScans, png, SVG, WEBP } from './testing/pictures.ts';
 
 const decoder = createDecoder();
 
 test.each([
   ['a JPEG', JPEG],
+  ['a progressive JPEG', jpegOfScans(200)],
   ['a PNG', png(4, 6)],
   ['a WebP', WEBP],
 ])('%s becomes a WebP', async (_, bytes) => {
@@ -34,6 +35,7 @@ test.each([
   ['a PNG that claims 400 million pixels', claimingPng(20_000, 20_000)],
   ['a PNG that has them', png(20_000, 20_000)],
   ['a PNG far taller than wide', png(1, 1_000)],
+  ['a JPEG with a scan for each bit', jpegOfScans(883)],
 ])('%s becomes nothing', async (_, bytes) => {
   expect(await decoder.toWebp(bytes, 30, 80)).toBeNull();
 });

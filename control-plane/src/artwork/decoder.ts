@@ -7,6 +7,11 @@ export const MAX_PIXELS = 8192 * 4608;
 const MAX_HEIGHT_PER_WIDTH = 4;
 /** Time limit for one picture. Ordinary ones take a tenth of a second. */
 const TIMEOUT_SECS = 10;
+/**
+ * Scans of a progressive JPEG (count). Ordinary ones have ten. The library walks the whole picture for each of them
+ * before it looks at its time: 32 ms for the most pixels (one core), and 254 kB may have 2,646 of them.
+ */
+const MAX_SCANS = 200;
 /** Concurrent pictures. Decoding shares its threads with password hashing and name look-ups. */
 const MAX_AT_ONCE = 2;
 
@@ -33,7 +38,7 @@ export interface Decoder {
   isTooLarge(bytes: Uint8Array): Promise<boolean>;
   /**
    * @returns a WebP of exactly this width (pixels), upright and without metadata; null when the bytes cannot be
-   * decoded, claim too many pixels, or are too tall
+   * decoded, claim too many pixels, have too many scans, or are too tall
    */
   toWebp(bytes: Uint8Array, width: number, quality: number): Promise<Buffer | null>;
 }
@@ -47,10 +52,22 @@ function pixelsOfPng(bytes: Uint8Array): number | null {
   return view.getUint32(16) * view.getUint32(20);
 }
 
+const SCAN = Buffer.from([0xff, 0xda]);
+
+/** Whether a JPEG has too many scans. Two bytes of its metadata may look like one, once in 65,536. */
+function hasTooManyScans(bytes: Uint8Array): boolean {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.length < 2 || view.readUInt16BE(0) !== 0xffd8) return false;
+  let scans = 0;
+  for (let at = view.indexOf(SCAN); at !== -1; at = view.indexOf(SCAN, at + SCAN.length)) scans += 1;
+  return scans > MAX_SCANS;
+}
+
 export function createDecoder(): Decoder {
   const limit = pLimit(MAX_AT_ONCE);
 
   async function toWebp(bytes: Uint8Array, width: number, quality: number): Promise<Buffer | null> {
+    if (hasTooManyScans(bytes)) return null;
     const sharp = await loadSharp();
     try {
       const picture = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', pages: 1 });

@@ -46,6 +46,36 @@ export const JPEG = Buffer.from(
   'base64',
 );
 
+/** A segment of a JPEG. Source: ITU-T T.81, annex B. */
+function segment(marker: number, ...data: number[]): Buffer {
+  return Buffer.from([0xff, marker, (data.length + 2) >> 8, (data.length + 2) & 0xff, ...data]);
+}
+
+/**
+ * A valid progressive JPEG of 1024×1024 grey pixels that comes in many scans: one for each bit of each coefficient.
+ * @param scans 1 to 883 (count)
+ */
+export function jpegOfScans(scans: number): Buffer {
+  const blocks = 128 * 128;
+  const parts = [
+    Buffer.from([0xff, 0xd8]),
+    segment(0xdb, 0, ...Array(64).fill(1)),
+    segment(0xc2, 8, 4, 0, 4, 0, 1, 1, 0x11, 0),
+    // One code of one bit in each table: no difference, and the end of band of 16,384 blocks.
+    segment(0xc4, 0x00, 1, ...Array(15).fill(0), 0),
+    segment(0xc4, 0x10, 1, ...Array(15).fill(0), 0xe0),
+    segment(0xda, 1, 1, 0, 0, 0, 0),
+    Buffer.alloc(blocks / 8),
+  ];
+  for (let scan = 0; scan < scans - 1; scan += 1) {
+    const low = 13 - Math.floor(scan / 63);
+    const coefficient = 1 + (scan % 63);
+    const high = low === 13 ? 0 : low + 1;
+    parts.push(segment(0xda, 1, 1, 0, coefficient, coefficient, (high << 4) | low), Buffer.from([0, 1]));
+  }
+  return Buffer.concat([...parts, Buffer.from([0xff, 0xd9])]);
+}
+
 /** A WebP of one pixel. */
 export const WEBP = Buffer.from('UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==', 'base64');
 
