@@ -17,6 +17,17 @@ test('data that is not compressed is an error', async () => {
   await expect(captureText({ data: btoa('plain') })).rejects.toThrow();
 });
 
+test('a bomb is not unpacked', async () => {
+  const longest = 4 * 1024 * 1024;
+  expect((await captureText({ data: packed('x'.repeat(longest)) }))?.length).toBe(longest);
+  await expect(captureText({ data: packed('x'.repeat(longest + 1)) })).rejects.toThrow('too long');
+  await expect(captureText({ data: packed('\0'.repeat(64 * 1024 * 1024)) })).rejects.toThrow('too long');
+});
+
+test('a burst has as many rows as a capture may have windows', () => {
+  expect(burstRows(JSON.stringify({ windows: Array(100_000).fill({}) }))).toHaveLength(40);
+});
+
 test('a burst is a row for each window', () => {
   const window = {
     t_ms: 250,

@@ -34,19 +34,32 @@ export function captureFileName({ kind, capture_id }: Pick<Capture, 'kind' | 'ca
   return `${kind}-${capture_id}.${extension}`;
 }
 
+/** Longest unpacked result in bytes: gzip makes a thousandth of a text, so a host could fill the memory of this page. */
+const MAX_UNPACKED_BYTES = 4 * 1024 * 1024;
+
 /**
  * The result as text; JSON is indented.
  * @returns null without a result
- * @throws TypeError for data that is no gzip stream
+ * @throws TypeError for data that is no gzip stream, RangeError for a longer one than is unpacked
  */
 export async function captureText({ data, json }: Pick<Capture, 'data' | 'json'>): Promise<string | null> {
   if (json !== undefined) return JSON.stringify(json, null, 2);
   if (data === undefined) return null;
   const packed = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
-  const text = await new Response(
-    new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip')),
-  ).text();
-  return indented(text);
+  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  for (const reader = unpacked.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    bytes += value.byteLength;
+    if (bytes > MAX_UNPACKED_BYTES) {
+      void reader.cancel();
+      throw new RangeError('The result is too long.');
+    }
+    parts.push(value);
+  }
+  return indented(await new Blob(parts).text());
 }
 
 /** A long burst is compressed JSON. */
@@ -70,12 +83,15 @@ export interface BurstRow {
   dropped: number | undefined;
 }
 
+/** Windows of a capture (count). */
+const MAX_WINDOWS = 40;
+
 const numberOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 const partOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
-/** Windows of a burst for a table. @param text result of a capture @returns [] for anything else */
+/** Windows of a burst for a table, as many as a capture may have. @param text its result @returns [] for anything else */
 export function burstRows(text: string): BurstRow[] {
   let parsed: unknown;
   try {
@@ -85,7 +101,7 @@ export function burstRows(text: string): BurstRow[] {
   }
   const { windows } = partOf(parsed);
   if (!Array.isArray(windows)) return [];
-  return windows.map((each: unknown) => {
+  return windows.slice(0, MAX_WINDOWS).map((each: unknown) => {
     const window = partOf(each);
     const encode = partOf(window.encode_ms);
     return {

@@ -93,7 +93,7 @@ describe('a capture', () => {
     expect(screen.getByText('Ready')).toBeDefined();
     expect(screen.getByText('2 kB')).toBeDefined();
     await press(/^Download capture Log/);
-    expect(saved).toEqual([{ name: `log_tail-${CAPTURE}.txt`, url: 'blob:1' }]);
+    await waitFor(() => expect(saved).toEqual([{ name: `log_tail-${CAPTURE}.txt`, url: 'blob:1' }]));
     expect(asked[0]).toBe(`POST /v1/admin/sessions/${SESSION}/capture`);
   });
 
@@ -110,6 +110,18 @@ describe('a capture', () => {
         .getAllByRole('cell')
         .map(({ textContent }) => textContent),
     ).toEqual(['0 ms', '60', '4.0', '6.0', '9.0', '–', '1']);
+  });
+
+  test('of the window is unpacked when it is opened, because a host may have sent 200 of them', async () => {
+    const unpacked = vi.spyOn(globalThis, 'atob');
+    results = [Response.json(result({ data: gzipSync('app hello').toString('base64') }))];
+    const payload = { capture_id: CAPTURE };
+    open({ events: [{ source: 'agent', ts_unix_ms: NOW, type: 'diag.log_tail', payload }] });
+    expect(await screen.findByText('Ready')).toBeDefined();
+    expect(unpacked).not.toHaveBeenCalled();
+    await press('Log');
+    expect(await screen.findByText('app hello', {}, WAIT)).toBeDefined();
+    expect(unpacked).toHaveBeenCalledOnce();
   });
 
   test('that failed says why', async () => {

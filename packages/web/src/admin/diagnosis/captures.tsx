@@ -145,14 +145,9 @@ function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onT
           <Button
             size="compact-sm"
             variant="subtle"
-            disabled={result.text === undefined || result.text === null}
+            disabled={capture?.data === undefined && capture?.json === undefined}
             aria-label={`Download capture ${kindWords(known.kind)} of ${timeWords(known.atMs)}`}
-            onClick={() =>
-              saveFile(
-                new Blob([result.text ?? ''], { type: 'text/plain' }),
-                captureFileName({ kind: known.kind, capture_id: known.id }),
-              )
-            }
+            onClick={() => void saveText(capture)}
           >
             Download
           </Button>
@@ -161,7 +156,7 @@ function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onT
       {open && capture !== undefined && (
         <tr id={bodyId}>
           <td colSpan={COLUMNS.length} className={pages.wrapCell}>
-            <CaptureBody capture={capture} text={result.text} />
+            <CaptureBody sessionId={props.sessionId} capture={capture} />
           </td>
         </tr>
       )}
@@ -169,7 +164,14 @@ function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onT
   );
 }
 
-/** Polls for the result of a capture. `lost`: it will not come. `text`: undefined while it is unpacked. */
+/** Unpacks a result for a file; one that cannot be read is not saved. */
+async function saveText(capture: Capture | undefined): Promise<void> {
+  if (capture === undefined) return;
+  const text = await captureText(capture).catch(() => null);
+  if (text !== null) saveFile(new Blob([text], { type: 'text/plain' }), captureFileName(capture));
+}
+
+/** Polls for the result of a capture. `lost`: it will not come. */
 function useCaptureResult(sessionId: string, known: Known) {
   const query = useQuery({
     queryKey: keys.sessionCapture(sessionId, known.id),
@@ -177,8 +179,7 @@ function useCaptureResult(sessionId: string, known: Known) {
       const params = { id: sessionId, capture_id: known.id };
       try {
         const capture = await call('admin.sessions.captureResult', { params, signal });
-        const text = await captureText(capture).catch(() => null);
-        return { capture, text, lost: false };
+        return { capture, lost: false };
       } catch (error) {
         // Until the result has arrived there is no such capture.
         if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
@@ -190,10 +191,17 @@ function useCaptureResult(sessionId: string, known: Known) {
     // A result never changes.
     staleTime: Number.POSITIVE_INFINITY,
   });
-  return { capture: query.data?.capture, text: query.data?.text, lost: query.data?.lost ?? false };
+  return { capture: query.data?.capture, lost: query.data?.lost ?? false };
 }
 
-function CaptureBody({ capture, text }: { capture: Capture; text: string | null | undefined }) {
+/** Unpacks the result while it is shown: a session may have 200 of them. */
+function CaptureBody({ sessionId, capture }: { sessionId: string; capture: Capture }) {
+  const { data: text } = useQuery({
+    queryKey: keys.captureText(sessionId, capture.capture_id),
+    queryFn: () => captureText(capture).catch(() => null),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
   if (capture.error !== undefined)
     return <p>The host could not capture it: {capture.error.replaceAll('_', ' ')}.</p>;
   if (text === undefined) return null;
