@@ -1,6 +1,7 @@
 import { AGENT_EVENT_TYPES, BROWSER_EVENT_TYPES } from '@footlight/protocol/telemetry';
 import { expect, test } from 'vitest';
 import { detailWords, eventWords, type TraceEvent, toneOf } from './event-words.ts';
+import { exactTimeWords, timeWords } from './time-words.ts';
 
 const event = (type: string, payload: TraceEvent['payload'] = {}): TraceEvent => ({
   source: 'agent',
@@ -63,4 +64,9 @@ test.each([
   ['abr.retarget', { from_kbps: 5, to_kbps: 8 }, 'neutral'],
 ])('%s %j is %s', (type, payload, tone) => {
   expect(toneOf(event(type, payload))).toBe(tone);
+});
+
+test.each([Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER])('%d ms of a host is no time', (ms) => {
+  expect([timeWords(ms), exactTimeWords(ms)]).toEqual(['no time', 'no time']);
+  expect(timeWords(new Date(2026, 10, 20, 14, 3, 5).getTime())).toBe('14:03:05');
 });

@@ -1,8 +1,12 @@
 const time = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** "14:03:05", in the zone of this browser. @param ms since 1970 */
-export const timeWords = (ms: number): string => time.format(ms);
+/** "14:03:05", in the zone of this browser. @param ms since 1970; hosts say any number */
+export const timeWords = (ms: number): string => wordsOf(time, ms);
 
 /** The same with its day. @param ms since 1970 */
-export const exactTimeWords = (ms: number): string => exact.format(ms);
+export const exactTimeWords = (ms: number): string => wordsOf(exact, ms);
+
+/** A number that is no time would be an exception, and take the page away. */
+const wordsOf = (format: Intl.DateTimeFormat, ms: number): string =>
+  Number.isNaN(new Date(ms).getTime()) ? 'no time' : format.format(ms);
