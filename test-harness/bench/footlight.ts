@@ -25,9 +25,19 @@ export async function signedInPage(browser: Browser, stack: Stack, token: string
   return page;
 }
 
-/** Launches an app by the API and opens its page, as a link to a running session does. */
-export async function launch(page: Page, stack: Stack, token: string, appId: string): Promise<LiveSession> {
-  const answer = await stack.call('POST', '/v1/sessions', { token, body: { app_id: appId } });
+/**
+ * Launches an app by the API and opens its page, as a link to a running session does.
+ * @param stream settings of the stream; absent: those of the policy
+ */
+export async function launch(
+  page: Page,
+  stack: Stack,
+  token: string,
+  appId: string,
+  stream?: object,
+): Promise<LiveSession> {
+  const body = { app_id: appId, ...(stream === undefined ? {} : { stream }) };
+  const answer = await stack.call('POST', '/v1/sessions', { token, body });
   if (answer.status !== 201)
     throw new Error(`The launch was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   const id = answer.body.session.id as string;

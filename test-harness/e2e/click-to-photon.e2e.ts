@@ -1,3 +1,5 @@
+import type { Trace } from '@footlight/protocol/rest';
+import { CLIENT_SERIES } from '@footlight/protocol/telemetry';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { firstPicture, launch, signedInPage } from '../bench/footlight.ts';
@@ -10,8 +12,8 @@ import { type Stack, startStack } from '../src/stack/stack.ts';
 
 const CLICKS = 100;
 /** A small picture, so that a busy machine keeps its rate. */
-const STREAM = { default_width: 640, default_height: 360, default_fps: 60 };
-const FRAME_MS = 1_000 / STREAM.default_fps;
+const STREAM = { width: 640, height: 360, fps: 60 };
+const FRAME_MS = 1_000 / STREAM.fps;
 /** A flash after this time belongs to no click. */
 const FLASH_LIMIT_MS = 1_000;
 
@@ -33,8 +35,8 @@ afterAll(async () => {
 });
 
 test('the reported time from a click to its picture is that of the flash in the shown picture', async () => {
-  const app = await new PersonSessions(stack, token).app('Flash', null, {}, STREAM);
-  const session = await launch(page, stack, token, app);
+  const app = await new PersonSessions(stack, token).app('Flash', null);
+  const session = await launch(page, stack, token, app, STREAM);
   await firstPicture(page);
   const clicksFromMs = Date.now();
   for (let click = 1; click <= CLICKS; click++) {
@@ -49,23 +51,20 @@ test('the reported time from a click to its picture is that of the flash in the 
   const flashes = responseTimes(presses, changes, 'button', FLASH_LIMIT_MS, 'displayedAt');
   expect(flashes).toHaveLength(CLICKS);
 
-  // A sample is posted with those before it, so one after the last click says that all are there.
-  const names = ['fps', 'click_to_photon_ms', 'click_to_photon_n'].map((name) => `client.${name}`);
-  const query = `names=${names}&from=${clicksFromMs - 2_000}&to=${clicksToMs + 30_000}`;
-  const reported = await eventually('every click is in the trace', 20_000, async () => {
-    const path = `/v1/admin/sessions/${session.id}/trace/metrics?${query}`;
-    const { series } = (await stack.call('GET', path, { token })).body as {
-      series: Record<string, { ts_unix_ms: number; v: number }[]>;
-    };
-    const newest = series['client.fps']?.at(-1)?.ts_unix_ms ?? 0;
-    if (newest < clicksToMs + 2_000) return null;
-    const numbers = series['client.click_to_photon_n'] ?? [];
-    // The median of a second counts once for each of its clicks.
-    return (series['client.click_to_photon_ms'] ?? []).flatMap(({ v }, second) =>
-      Array<number>(numbers[second]?.v ?? 0).fill(v),
-    );
+  const query = `from=${clicksFromMs - 60_000}&to=${clicksToMs + 30_000}`;
+  const { series, events, clock } = await eventually('every click is in the trace', 20_000, async () => {
+    const path = `/v1/admin/sessions/${session.id}/trace?${query}`;
+    const trace = (await stack.call('GET', path, { token })).body as Trace;
+    // A sample is posted with those before it, so one after the last click says that all are there.
+    const newest = trace.series['client.fps']?.at(-1)?.ts_unix_ms ?? 0;
+    return newest > clicksToMs + 2_000 ? trace : null;
   });
   await session.stop();
+  // The median of a second counts once for each of its clicks.
+  const numbers = series['client.click_to_photon_n'] ?? [];
+  const reported = (series['client.click_to_photon_ms'] ?? []).flatMap(({ v }, second) =>
+    Array<number>(numbers[second]?.v ?? 0).fill(v),
+  );
 
   process.stdout.write(
     `click to photon: ${median(reported).toFixed(1)} ms reported, ${median(flashes).toFixed(1)} ms to the flash, ${reported.length} of ${CLICKS} clicks\n`,
@@ -75,4 +74,19 @@ test('the reported time from a click to its picture is that of the flash in the 
   expect(reported.length).toBeGreaterThan(CLICKS / 2);
   expect(reported.length).toBeLessThanOrEqual(CLICKS);
   expect(Math.abs(median(reported) - median(flashes))).toBeLessThanOrEqual(FRAME_MS);
+
+  // The rest that a page reports of a session.
+  expect(Object.keys(CLIENT_SERIES).filter((name) => !(name in series))).toEqual([]);
+  expect(clock).toMatchObject({ uncertainty_ms: expect.any(Number) });
+  const first = events.filter(({ type }) => type === 'client.first_frame');
+  expect(first.map(({ payload }) => payload)).toEqual([
+    {
+      since_load_ms: expect.any(Number),
+      since_offer_ms: expect.any(Number),
+      since_launch_ms: expect.any(Number),
+      width: STREAM.width,
+      height: STREAM.height,
+      flat: false,
+    },
+  ]);
 });
