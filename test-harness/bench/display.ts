@@ -33,6 +33,8 @@ export function openInjector(display: string, xauthority: string | null): Inject
 
 export interface BareDisplay {
   readonly name: string;
+  /** of the display server */
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -56,7 +58,7 @@ export async function startBareDisplay(size: {
     channel.once('data', (bytes: Buffer) => resolve(bytes.toString().trim()));
     server.once('exit', () => reject(new Error('Xvfb ended')));
   });
-  return { name: `:${number}`, stop: () => end(server) };
+  return { name: `:${number}`, pid: server.pid ?? 0, stop: () => end(server) };
 }
 
 /** Starts the Diagnostics app on a display, for the reference of a bench. @returns function that stops the app */

@@ -7,6 +7,7 @@ import { benchDensity } from './media/density.ts';
 import { benchLoss } from './media/loss.ts';
 import { benchLaunch, benchMedia } from './media/media.ts';
 import { benchStep } from './media/step.ts';
+import { benchTiming } from './media/timing.ts';
 import { benchRelay } from './relay/relay.ts';
 
 const ROUNDS = 5;
@@ -36,6 +37,7 @@ const benches: Record<string, () => Promise<number>> = {
   'loss-2': () => benchLoss(ROUNDS, [0.02]),
   'loss-5': () => benchLoss(ROUNDS, [0.05]),
   density: () => benchDensity(ROUNDS),
+  timing: () => benchTiming(ROUNDS),
   media: () => benchMedia(['connect', 'g2g', 'click'], ROUNDS),
 };
 

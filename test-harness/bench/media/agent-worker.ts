@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CHANNEL_FD, MessageChannel } from '../../../node-agent/src/media/worker/message-channel.ts';
-import { repositoryRoot } from '../../src/stack/program.ts';
+import { fromSource, repositoryRoot } from '../../src/stack/program.ts';
 
 /** A media worker of the agent, which a bench drives by the messages that the agent would send. */
 export interface AgentWorker {
@@ -35,14 +35,22 @@ export interface WorkerSession {
 
 export const START_LIMIT_MS = 20_000;
 
-/** @param core it and its threads run there; null: on any */
-export function startAgentWorker(core: number | null): AgentWorker {
+/**
+ * @param core it and its threads run there; null: on any
+ * @param preload modules below the repository that a worker from source loads first; null: the built worker
+ */
+export function startAgentWorker(core: number | null, preload: readonly string[] | null = null): AgentWorker {
   const scratch = mkdtempSync(path.join(tmpdir(), 'footlight-worker-'));
   const pinned = core === null ? [] : ['taskset', '-c', String(core)];
   const [program = '', ...words] = [
     ...pinned,
     process.execPath,
-    path.join(repositoryRoot, 'node-agent', 'dist', 'worker-main.js'),
+    ...(preload === null
+      ? [path.join(repositoryRoot, 'node-agent', 'dist', 'worker-main.js')]
+      : [
+          ...fromSource(...preload),
+          path.join(repositoryRoot, 'node-agent', 'src', 'media', 'worker', 'worker-main.ts'),
+        ]),
   ];
   const child: ChildProcess = spawn(program, words, {
     env: { ...process.env, FOOTLIGHT_PARENT_PID: String(process.pid) },

@@ -16,13 +16,13 @@ import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { ViewerConnection } from '../../src/fake-viewer/connection.ts';
 import { repositoryRoot } from '../../src/stack/program.ts';
 import { CORES, cpuMs } from '../api/load.ts';
 import { startBareDisplay } from '../display.ts';
 import { exitStatus, judge, printLine, printVerdict, type Round, round2 } from '../rounds.ts';
-import { ended, START_LIMIT_MS, startAgentWorker } from './agent-worker.ts';
+import { ended } from './agent-worker.ts';
 import { startMovingPicture } from './moving-picture.ts';
+import { startWatchedWorker } from './watched-worker.ts';
 
 const STREAM = {
   width: 1280,
@@ -182,49 +182,8 @@ async function startBareEncoder(display: string): Promise<Encoding> {
 
 /** Media worker with a viewer. */
 async function startSession(display: string): Promise<Encoding> {
-  const worker = startAgentWorker(CORES.server);
-  let pictures = 0;
-  let viewer: ViewerConnection | null = null;
-  const signal = (msg: object) => worker.send({ type: 'signal', conn: 1, msg });
-  worker.onMessage(({ type, msg }) => {
-    if (type !== 'signal') return;
-    if (msg.type === 'candidate') viewer?.addCandidate(msg.candidate, msg.mid);
-    if (msg.type !== 'offer') return;
-    const { pc_id } = msg;
-    viewer = new ViewerConnection(
-      msg,
-      [],
-      {
-        onAnswer: (sdp) => signal({ type: 'answer', pc_id, sdp }),
-        onCandidate: (candidate, mid) => signal({ type: 'candidate', pc_id, candidate, mid }),
-        onState: () => undefined,
-        onOpen: () => undefined,
-        onMessage: () => undefined,
-        onRtp: (_, packet) => {
-          if (((packet[1] ?? 0) & 0x80) !== 0 && ((packet[1] ?? 0) & 0x7f) >= 96) pictures++;
-        },
-      },
-      (sdp) => sdp,
-    );
-  });
-  const close = async () => {
-    viewer?.close();
-    await worker.close();
-  };
-  try {
-    // The bare encoder has a fixed rate as well.
-    await worker.begin({ display, stream: STREAM, settings: { abr_mode: 'off' }, addresses: null });
-    worker.attach();
-    const limitMs = performance.now() + START_LIMIT_MS;
-    while (pictures === 0) {
-      if (performance.now() > limitMs) throw new Error('The viewer never saw a picture');
-      await pause(50);
-    }
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  return { pid: worker.pid, pictures: async () => pictures, close };
+  const worker = await startWatchedWorker({ display, core: CORES.server, stream: STREAM });
+  return { pid: worker.pid, pictures: async () => worker.pictures, close: () => worker.close() };
 }
 
 function pause(ms: number): Promise<void> {

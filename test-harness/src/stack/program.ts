@@ -1,12 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import net from 'node:net';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { delay, systemClock } from '@footlight/platform';
 
 /** Root of this checkout. */
 export const repositoryRoot = fileURLToPath(new URL('../../..', import.meta.url));
+
+/**
+ * Words for Node that run a program from source.
+ * @param preload modules below the repository that are loaded first
+ */
+export function fromSource(...preload: string[]): string[] {
+  const inRepository = (file: string) => pathToFileURL(path.join(repositoryRoot, file)).href;
+  const loader = pathToFileURL(createRequire(inRepository('package.json')).resolve('tsx')).href;
+  return [loader, ...preload.map(inRepository)].flatMap((module) => ['--import', module]);
+}
 
 /** A Footlight program, started by its script as an operator does and configured only by environment variables. */
 export interface Program {

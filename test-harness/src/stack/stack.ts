@@ -9,11 +9,9 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createRequire } from 'node:module';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { type ApiAnswer, type ApiCall, ApiClient } from './api-client.ts';
-import { eventually, freePort, type Program, repositoryRoot, startProgram } from './program.ts';
+import { eventually, freePort, fromSource, type Program, repositoryRoot, startProgram } from './program.ts';
 
 export interface StackOptions {
   /** postgres://…; absent: SQLite in the stack's directory. */
@@ -71,13 +69,11 @@ export function diagnosticsApp(
 /** Start command of the agent: the operator's script, or from source with a test's module. */
 function agentProgram(preload?: string): { command: string; words: string[]; env: Record<string, string> } {
   if (preload === undefined) return { command: 'node-agent', words: ['run'], env: {} };
-  const inRepository = (file: string) => pathToFileURL(path.join(repositoryRoot, file)).href;
-  const loader = pathToFileURL(createRequire(inRepository('package.json')).resolve('tsx')).href;
   return {
     command: process.execPath,
     words: [path.join(repositoryRoot, 'node-agent/src/main.ts'), 'run'],
     // Workers and probes of the agent inherit NODE_OPTIONS.
-    env: { NODE_OPTIONS: `--import ${loader} --import ${inRepository(preload)}` },
+    env: { NODE_OPTIONS: fromSource(preload).join(' ') },
   };
 }
 
