@@ -1,5 +1,6 @@
-import { DAY_MS, HOUR_MS } from '@footlight/platform';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@footlight/platform';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Config } from '../../platform/config/config.ts';
 import type { Tx } from '../../platform/database/index.ts';
 import type { LeaderTask } from '../../platform/leader.ts';
 import { addSession, createTestApp, describeDatabases, type TestApp } from '../../testing/index.ts';
@@ -95,13 +96,18 @@ describeDatabases('how long and how many samples are kept', (databases) => {
   describe('with a telemetry of its own', () => {
     /** Rows after each transaction of the sweep. */
     let counts: number[];
-    let task: LeaderTask;
+    let task: LeaderTask | null;
     let telemetry: Telemetry;
     const fence = { lease: 'telemetry.retain', number: 1, check: async () => undefined };
 
-    function open(kept: { samplesOfHost?: number; samplesInAll?: number } = {}): void {
+    function open(
+      kept: { samplesOfHost?: number; samplesInAll?: number } = {},
+      times: Partial<Config['telemetry']> = {},
+    ): void {
       const { platform } = app.plane;
+      const config = { ...platform.config, telemetry: { ...platform.config.telemetry, ...times } };
       counts = [];
+      task = null;
       const database = {
         ...platform.database,
         db: platform.database.db,
@@ -118,15 +124,24 @@ describeDatabases('how long and how many samples are kept', (databases) => {
         },
       };
       telemetry = createTelemetry(
-        { ...platform, database: database as typeof platform.database, leader },
+        { ...platform, config, database: database as typeof platform.database, leader },
         { write: (_rows, work) => platform.database.transaction(work), kept },
       );
     }
 
+    test.each([
+      ['the default', {}, 5 * MINUTE_MS],
+      ['SERVICE_TELEMETRY_RETAIN_INTERVAL', { retainEveryMs: MINUTE_MS }, MINUTE_MS],
+      ['0', { retainEveryMs: null }, undefined],
+    ])('are swept at the interval of %s', (_what, times, everyMs) => {
+      open({}, times);
+      expect(task?.everyMs).toBe(everyMs);
+    });
+
     test('12,000 expired samples leave in batches of 5,000', async () => {
       open();
       await addSamples(await live(), 12_000, 2 * HOUR_MS);
-      await task.run(fence);
+      await task?.run(fence);
       const steps = [12_000, ...counts].map((rows, n, all) => (all[n - 1] ?? rows) - rows);
       expect(Math.max(...steps)).toBe(5_000);
       expect(await count()).toBe(0);
@@ -137,11 +152,11 @@ describeDatabases('how long and how many samples are kept', (databases) => {
       const [older, newer] = [await live(), await live()];
       await addSamples(older, 90, 1_000);
       await addSamples(newer, 90, 10);
-      await task.run(fence);
+      await task?.run(fence);
       // Samples with the same time leave together, or not at all.
       expect([await count(older), await count(newer)]).toEqual([90, 90]);
       await addSamples(await live(), 90, 0);
-      await task.run(fence);
+      await task?.run(fence);
       expect([await count(older), await count(newer)]).toEqual([0, 90]);
     });
 
@@ -165,22 +180,30 @@ describeDatabases('how long and how many samples are kept', (databases) => {
       await telemetry.flush();
     }
 
-    test('the newest 4,096 of a session and source, or a few more; another source loses nothing', async () => {
-      open();
-      const id = await live();
-      await flood(id, null, 2, 'native');
-      await flood(id, null, 160, 'browser');
-      const rows = await db()
-        .selectFrom('session_samples')
-        .select(['source', 'ts_unix_ms'])
-        .where('session_id', '=', id)
-        .orderBy('received_at')
-        .execute();
-      const browser = rows.filter(({ source }) => source === 'browser');
-      expect(rows.length - browser.length).toBe(128);
-      expect(browser.length).toBeGreaterThanOrEqual(4_096);
-      expect(browser.length).toBeLessThanOrEqual(4_096 + 2 * 512);
-    });
+    test.each([
+      ['an hour', 1, 4_096],
+      ['half an hour', 0.5, 4_096],
+      ['two hours, which are 7,200 samples of a page', 2, 8_192],
+    ])(
+      'with a window of %s, the newest of a session and source, or a few more; another source loses nothing',
+      async (_what, hours, kept) => {
+        open({}, { rollingMs: hours * HOUR_MS });
+        const id = await live();
+        await flood(id, null, 2, 'native');
+        await flood(id, null, (kept / 64) * 2.5, 'browser');
+        const rows = await db()
+          .selectFrom('session_samples')
+          .select(['source', 'ts_unix_ms'])
+          .where('session_id', '=', id)
+          .orderBy('received_at')
+          .execute();
+        const browser = rows.filter(({ source }) => source === 'browser');
+        expect(rows.length - browser.length).toBe(128);
+        expect(browser.length).toBeGreaterThanOrEqual(kept);
+        // Trimmed after a sixteenth more, with a write of eight posts.
+        expect(browser.length).toBeLessThanOrEqual(kept + kept / 16 + 512);
+      },
+    );
 
     test('the newest so many of a host, however many sessions they are of', async () => {
       open({ samplesOfHost: 1_024 });

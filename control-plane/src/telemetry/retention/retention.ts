@@ -1,3 +1,4 @@
+import { HOUR_MS } from '@footlight/platform';
 import { LRUCache } from 'lru-cache';
 import type { Tx } from '../../platform/database/index.ts';
 import type {
@@ -24,7 +25,7 @@ import {
 /** Kept events of a session and source: the length of a trace; and the captures of a bundle. */
 const KEPT_EVENTS = 1_000;
 const KEPT_CAPTURES = 200;
-/** Kept samples of a session and source: an hour of one each second, and then some. */
+/** Kept samples of a session and source for each hour of the rolling window: one each second, and then some. */
 const KEPT_SAMPLES = 4_096;
 /** Kept events of all sessions: about 60 MB at the usual 300 bytes. */
 const KEPT_EVENTS_IN_ALL = 200_000;
@@ -35,7 +36,10 @@ const KEPT_SAMPLES_IN_ALL = 1_000_000;
  * event has 512 KiB, so the counts alone would let one host fill the disk.
  */
 const KEPT_BYTES_OF_HOST = 256 * 1024 * 1024;
-/** Kept samples of one host: an hour of 60 sessions. A sample has 4 KiB at most, so this bounds the bytes as well. */
+/**
+ * Kept samples of one host for each hour of the rolling window: those of 60 sessions. A sample has 4 KiB at most, so this
+ * bounds the bytes as well.
+ */
 const KEPT_SAMPLES_OF_HOST = 262_144;
 /** Part of the kept reports of a session after which it is trimmed. */
 const TRIM_SESSION_PARTS = 16;
@@ -80,8 +84,10 @@ export function createRetention(
   { clock, config, database, leader, logger }: Platform,
   limits: Partial<KeptLimits> = {},
 ): Retained {
-  const kept = { ...KEPT, ...limits };
   const { rollingMs, postmortemMs, retainEveryMs } = config.telemetry;
+  const rollingHours = Math.max(1, rollingMs / HOUR_MS);
+  const keptSamples = Math.ceil(KEPT_SAMPLES * rollingHours);
+  const kept = { ...KEPT, samplesOfHost: Math.ceil(KEPT_SAMPLES_OF_HOST * rollingHours), ...limits };
   /** Table, session and part → reports since the last trim. */
   const untrimmed = new LRUCache<string, number>({ max: COUNTED_SESSIONS });
   /** Host, with the source of its events: bytes of events, or samples, since the last trim. */
@@ -195,7 +201,7 @@ export function createRetention(
         SAMPLES,
         samples.map(({ session_id, source }) => ({
           part: { sessionId: session_id, source },
-          keep: KEPT_SAMPLES,
+          keep: keptSamples,
         })),
       );
       await trimSamplesOfHosts(tx, samples);
