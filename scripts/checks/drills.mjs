@@ -160,6 +160,13 @@ export const drills = [
     packages: realAppPackages,
   },
   {
+    name: 'verdicts',
+    file: 'test-harness/e2e/verdicts.e2e.ts',
+    whole:
+      'a session each for a blocked page, a stopped compositor, a hidden tab, a starved encoder and a lossy path',
+    short: 'all but the compositor one after the other, in one session of 15 fps',
+  },
+  {
     name: 'add-host',
     file: 'test-harness/e2e/add-host.e2e.ts',
     whole: 'the copied line on a bare Debian of its own, which fetches every package',

@@ -3,6 +3,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import path from 'node:path';
+import { systemClock } from '@footlight/platform';
 
 /**
  * A network between the media worker and the browser whose speed and losses a bench sets. Two kinds: a network
@@ -20,6 +21,19 @@ export interface SlowPath {
   /** @param kbps null = as fast as it goes */
   setRate(kbps: number | null): void;
   close(): void;
+}
+
+/** A path through a relay, whose losses and delay can change. */
+export interface RelayPath extends SlowPath {
+  /** Loses and delays packets from now on. */
+  spoil(faults: PathFaults): void;
+}
+
+export interface PathFaults {
+  /** 0–1 of the packets towards the viewer, at random; those of connecting are spared. */
+  loss: number;
+  /** Added in each direction, milliseconds. */
+  delayMs: number;
 }
 
 const BURST_BYTES = 8 * 1024;
@@ -77,8 +91,7 @@ export function openNamespacePath(): SlowPath | null {
   };
 }
 
-/** @param loss 0–1 of the packets towards the viewer, at random; those of connecting are spared */
-export async function openRelayPath(loss = 0): Promise<SlowPath> {
+export async function openRelayPath(loss = 0): Promise<RelayPath> {
   const own = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal);
@@ -89,6 +102,12 @@ export async function openRelayPath(loss = 0): Promise<SlowPath> {
   let workerPort = 0;
   let viewerPort = 0;
   let kbps: number | null = null;
+  let faults: PathFaults = { loss, delayMs: 0 };
+  let isClosed = false;
+  const later = (deliver: () => void) => {
+    if (faults.delayMs === 0) deliver();
+    else systemClock.setTimeout(() => isClosed || deliver(), faults.delayMs);
+  };
   const queue: Buffer[] = [];
   let queuedBytes = 0;
   let tokens = BURST_BYTES;
@@ -106,14 +125,16 @@ export async function openRelayPath(loss = 0): Promise<SlowPath> {
       queue.shift();
       tokens -= next.length;
       queuedBytes -= next.length;
-      if (viewerPort > 0) towardsViewer.send(next, viewerPort, address);
+      later(() => {
+        if (viewerPort > 0) towardsViewer.send(next, viewerPort, address);
+      });
     }
   };
   const timer = setInterval(drain, 1);
   towardsWorker.on('message', (data) => {
     // Media is told from DTLS and STUN by its first byte (RFC 7983).
     const isMedia = (data[0] ?? 0) >= 128 && (data[0] ?? 0) < 192;
-    if (isMedia && Math.random() < loss) return;
+    if (isMedia && Math.random() < faults.loss) return;
     if (queuedBytes + data.length > LIMIT_BYTES) return;
     queue.push(data);
     queuedBytes += data.length;
@@ -121,7 +142,9 @@ export async function openRelayPath(loss = 0): Promise<SlowPath> {
   });
   towardsViewer.on('message', (data, { port }) => {
     viewerPort = port;
-    if (workerPort > 0) towardsWorker.send(data, workerPort, address);
+    later(() => {
+      if (workerPort > 0) towardsWorker.send(data, workerPort, address);
+    });
   });
   return {
     kind: 'relay',
@@ -139,7 +162,11 @@ export async function openRelayPath(loss = 0): Promise<SlowPath> {
       kbps = next;
       tokens = Math.min(tokens, BURST_BYTES);
     },
+    spoil(next) {
+      faults = next;
+    },
     close() {
+      isClosed = true;
       clearInterval(timer);
       towardsWorker.close();
       towardsViewer.close();

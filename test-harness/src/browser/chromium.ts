@@ -3,8 +3,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 
-/** Debian's Chromium, headless, without background network traffic. */
-const FLAGS = [
+/** Debian's program. */
+export const CHROMIUM = '/usr/bin/chromium';
+
+/** Without background network traffic, a sandbox that root cannot have, and a GPU. */
+export const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -28,7 +31,7 @@ export async function startBrowser(
 ): Promise<Browser> {
   const profile = mkdtempSync(path.join(os.tmpdir(), 'footlight-browser-'));
   const context = await chromium.launchPersistentContext(profile, {
-    executablePath: options.program ?? '/usr/bin/chromium',
+    executablePath: options.program ?? CHROMIUM,
     headless: true,
     args: [...FLAGS, ...(options.flags ?? [])],
     ignoreHTTPSErrors: true,

@@ -1,0 +1,26 @@
+import type { Page } from 'playwright-core';
+
+declare global {
+  interface Window {
+    /** A candidate of the host as the page is to see it; null: not at all. */
+    footlightCandidate?: (candidate: string) => Promise<string | null>;
+  }
+}
+
+/**
+ * Lets a page reach its host only by the candidates that `toViewer` gives, and the host not find the page by itself.
+ * Call before the page opens the session.
+ */
+export async function relayPage(page: Page, toViewer: (candidate: string) => string | null): Promise<void> {
+  await page.exposeFunction('footlightCandidate', (candidate: string) => toViewer(candidate));
+  await page.addInitScript(() => {
+    const connection = RTCPeerConnection.prototype;
+    const add: (this: RTCPeerConnection, init: RTCIceCandidateInit) => Promise<void> =
+      connection.addIceCandidate;
+    connection.addIceCandidate = async function (this: RTCPeerConnection, init?: RTCIceCandidateInit | null) {
+      const candidate = (await window.footlightCandidate?.(init?.candidate ?? '')) ?? null;
+      if (candidate !== null) await add.call(this, { ...init, candidate });
+    };
+    Object.defineProperty(connection, 'onicecandidate', { set: () => undefined });
+  });
+}

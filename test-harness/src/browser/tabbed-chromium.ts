@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { chromium, type Page } from 'playwright-core';
+import { eventually } from '../stack/program.ts';
+import { CHROMIUM, FLAGS } from './chromium.ts';
+
+const START_LIMIT_MS = 20_000;
+
+/** A Chromium whose tabs hide each other, as those of a person do. */
+export interface TabbedBrowser {
+  newPage(): Promise<Page>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts Chromium with a new empty profile and one window. A browser that Playwright starts keeps every page visible
+ * and focused; this one is started here, and Playwright only attaches, without its defaults.
+ */
+export async function startTabbedBrowser(
+  size: { width: number; height: number },
+  flags: readonly string[] = [],
+): Promise<TabbedBrowser> {
+  const profile = mkdtempSync(path.join(os.tmpdir(), 'footlight-browser-'));
+  const words = [
+    ...[
+      '--headless=new',
+      '--remote-debugging-port=0',
+      '--ignore-certificate-errors',
+      `--user-data-dir=${profile}`,
+    ],
+    ...[`--window-size=${size.width},${size.height}`, ...FLAGS, ...flags, 'about:blank'],
+  ];
+  const program = spawn('setpriv', ['--pdeathsig', 'KILL', '--', CHROMIUM, ...words], {
+    env: { ...process.env, TMPDIR: profile },
+    stdio: 'ignore',
+  });
+  const gone = new Promise<void>((resolve) => program.once('exit', () => resolve()));
+  const remove = async () => {
+    program.kill('SIGTERM');
+    await gone;
+    rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  };
+  try {
+    const portFile = path.join(profile, 'DevToolsActivePort');
+    const port = await eventually('Chromium takes debuggers', START_LIMIT_MS, () =>
+      existsSync(portFile) ? readFileSync(portFile, 'utf8').split('\n')[0] : null,
+    );
+    const browser = await chromium.connectOverCDP(`http://127.0.0.1:${port}`, {
+      isLocal: true,
+      noDefaults: true,
+    });
+    const [context] = browser.contexts();
+    if (context === undefined) throw new Error('Chromium has no window');
+    return {
+      newPage: () => context.newPage(),
+      async close() {
+        await browser.close();
+        await remove();
+      },
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
