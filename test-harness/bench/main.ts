@@ -9,6 +9,8 @@ import { benchLaunch, benchMedia } from './media/media.ts';
 import { benchStep } from './media/step.ts';
 import { benchTiming } from './media/timing.ts';
 import { benchRelay } from './relay/relay.ts';
+import { benchTelemetry } from './telemetry/telemetry.ts';
+import { benchTrace } from './telemetry/trace.ts';
 
 const ROUNDS = 5;
 const STEPS = 10;
@@ -25,6 +27,12 @@ const benches: Record<string, () => Promise<number>> = {
   relay: () => benchRelay(ROUNDS),
   fanin: () => benchFanin(ROUNDS),
   storm: () => benchStorm(ROUNDS),
+  telemetry: () => benchTelemetry(ROUNDS, ['sqlite', 'postgres']),
+  'telemetry-sqlite': () => benchTelemetry(ROUNDS, ['sqlite']),
+  'telemetry-postgres': () => benchTelemetry(ROUNDS, ['postgres']),
+  trace: () => benchTrace(ROUNDS, ['sqlite', 'postgres']),
+  'trace-sqlite': () => benchTrace(ROUNDS, ['sqlite']),
+  'trace-postgres': () => benchTrace(ROUNDS, ['postgres']),
   reconnect: () => benchReconnect(RECONNECTS),
   launch: () => benchLaunch(20),
   connect: () => benchMedia(['connect'], ROUNDS),

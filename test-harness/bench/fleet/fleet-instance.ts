@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { fetch } from 'undici';
+import { type PostgresServer, startPostgres } from '../../src/postgres.ts';
 import { eventually, freePort, repositoryRoot, startProgram } from '../../src/stack/program.ts';
+import type { Dialect } from '../api/large-instance.ts';
 import { CORES, startWorker, type Worker } from '../api/load.ts';
 
 /** What is in the database, as large-fleet-main prints it. The secret of a host is its name, three times. */
@@ -33,6 +35,8 @@ export interface FleetInstance {
   readonly fleet: Fleet;
   /** The process that plays the agents, on the other core; it was given the fleet in a file. */
   readonly load: Worker;
+  /** Environment by which another program finds the database. */
+  readonly env: Record<string, string>;
   /**
    * @param extra what its environment has besides
    * @param at address of the one before, to start it there again
@@ -40,33 +44,42 @@ export interface FleetInstance {
   startControl(extra?: Record<string, string>, at?: string): Promise<ControlSide>;
 }
 
-/** Fills a database with hosts and sessions that run, starts the load generator, and takes all away afterwards. */
+/**
+ * Fills a database with hosts and sessions that run, starts the load generator, and takes all away afterwards.
+ * @param words those of the load generator after the file with the fleet
+ */
 export async function withFleet(
   size: { hosts: number; sessionsEach: number },
   loadProgram: string,
   work: (instance: FleetInstance) => Promise<number>,
+  { dialect = 'sqlite', words = [] }: { dialect?: Dialect; words?: string[] } = {},
 ): Promise<number> {
   const directory = mkdtempSync(path.join(tmpdir(), 'footlight-bench-'));
   let load: Worker | null = null;
+  let postgres: PostgresServer | null = null;
   try {
+    postgres = dialect === 'postgres' ? await startPostgres() : null;
     const dataDir = path.join(directory, 'control');
     mkdirSync(dataDir, { mode: 0o700 });
     const env = {
       SERVICE_TLS: 'off',
       SERVICE_DATA_DIR: dataDir,
       SERVICE_SETUP_TOKEN_PATH: path.join(dataDir, 'setup-token'),
+      ...(postgres && { DATABASE_URL: (await postgres.createDatabase()).url }),
     };
     const fleet = await fill(env, size);
     const file = path.join(directory, 'fleet.json');
     writeFileSync(file, JSON.stringify(fleet));
-    load = startWorker(CORES.load, loadProgram, [file]);
+    load = startWorker(CORES.load, loadProgram, [file, ...words]);
     return await work({
       fleet,
       load,
+      env,
       startControl: (extra, at) => startControl({ ...env, ...extra }, directory, at),
     });
   } finally {
     await load?.stop();
+    await postgres?.stop();
     rmSync(directory, { recursive: true, force: true });
   }
 }

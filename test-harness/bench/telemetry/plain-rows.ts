@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { descendants } from '../../src/stack/host-traces.ts';
+import type { Dialect } from '../api/large-instance.ts';
+import { CORES, cpuMs, startWorker, type Worker } from '../api/load.ts';
+import type { Fleet, FleetInstance } from '../fleet/fleet-instance.ts';
+import { samplesFile } from './samples.ts';
+
+/** Writes the samples of a bench into a file. @returns its path, and what removes it */
+export function keepSamples(): { file: string; remove(): void } {
+  const directory = mkdtempSync(path.join(tmpdir(), 'footlight-samples-'));
+  const file = path.join(directory, 'samples.json');
+  writeFileSync(file, JSON.stringify(samplesFile()));
+  return { file, remove: () => rmSync(directory, { recursive: true, force: true }) };
+}
+
+/** The program that does with plain SQL what the service does with samples. */
+export interface PlainRows {
+  readonly pid: number;
+  /** Of a bare route that answers the rows of a window: ?session=…&from=…&to=…, ms. */
+  readonly url: string;
+  /** Rows of one insert each, as they come, for so long. @returns rows (count) */
+  insert(seconds: number): Promise<number>;
+  /** The samples of every session in the hours before that time. @returns rows (count) */
+  fill(hours: number, untilMs: number): Promise<number>;
+  /** Stored samples with their indexes. */
+  size(): Promise<{ rows: number; bytes: number }>;
+  stop(): Promise<void>;
+}
+
+export async function startPlainRows({ env, fleet }: FleetInstance, samples: string): Promise<PlainRows> {
+  const worker = startWorker(
+    CORES.server,
+    'control-plane/src/testing/large/plain-telemetry-main.ts',
+    [samples],
+    env,
+  );
+  const url = await worker.line();
+  const sessions = sessionsOf(fleet);
+  const ask = (job: object) => askWorker(worker, job);
+  return {
+    pid: worker.pid,
+    url,
+    insert: async (seconds) => (await ask({ kind: 'insert', sessions, seconds })).rows,
+    fill: async (hours, untilMs) => (await ask({ kind: 'fill', sessions, hours, untilMs })).rows,
+    size: () => ask({ kind: 'size' }),
+    stop: () => worker.stop(),
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the answer to a job has the figures of its kind
+export async function askWorker(worker: Worker, job: object): Promise<any> {
+  worker.send(JSON.stringify(job));
+  return JSON.parse(await worker.line());
+}
+
+const sessionsOf = ({ hosts }: Fleet) =>
+  hosts.flatMap(({ id: hostId, sessions }) => sessions.map((id) => ({ id, hostId })));
+
+/** CPU of a program and, on Postgres, of the database's processes since their start (ms). */
+export function cpuWithDatabase(pid: number, dialect: Dialect): number {
+  const servers =
+    dialect === 'postgres'
+      ? descendants(process.pid).filter(([, command]) => /(^|\/)postgres(:| |$)/.test(command))
+      : [];
+  return [pid, ...servers.map(([server]) => server)].reduce((sum, each) => sum + cpuMs(each), 0);
+}
