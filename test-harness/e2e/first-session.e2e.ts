@@ -212,6 +212,16 @@ describe.each(['SQLite', 'Postgres'] as const)('a person’s first session, on %
     }).catch(() => expect(hostTraces(stack.agent.pid, agentDirectory())).toEqual(before));
   });
 
+  testOnce('the page after the end says how the session was', async () => {
+    const card = page.getByRole('region', { name: 'How it was' });
+    await card.waitFor();
+    const words = await card.textContent();
+    expect(words).toMatch(/^Time played(\d+ s|\d+:\d\d)/);
+    // A key and a click were sent above.
+    expect(words).toMatch(/Click to picture\d+ ms/);
+    expect(await card.getByRole('heading').count()).toBe(1);
+  });
+
   testOnce(
     'an app that has drawn nothing yet is waited for on the launch screen, where the launch is cancelled',
     async () => {

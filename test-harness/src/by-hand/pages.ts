@@ -143,6 +143,23 @@ export function until(detail: string): Behaviour['launch'] {
   return honest.launch.slice(0, at + 1);
 }
 
+/** Samples of a viewer up to now, a second each, whose network gets worse. */
+function watchedMinute(nowMs: number): object[] {
+  return Array.from({ length: 60 }, (_, n) => ({
+    ts_unix_ms: nowMs - (60 - n) * 1_000,
+    metrics: {
+      fps: 60 - n / 4,
+      present_n: 59,
+      present_interval_sd_ms: 2 + n / 5,
+      rtt_ms: 20 + n,
+      packets_lost: n < 30 ? 0 : (n - 30) * 2,
+      is_hidden: false,
+      click_to_photon_ms: 45 + n,
+      click_to_photon_n: 1,
+    },
+  }));
+}
+
 /** Brings hosts and sessions into every state, and prints the address of each. */
 async function fill(api: ApiClient, token: string, hosts: FakeHosts): Promise<void> {
   const ask = (method: string, url: string, body?: object) =>
@@ -176,6 +193,8 @@ async function fill(api: ApiClient, token: string, hosts: FakeHosts): Promise<vo
   await launch(`is at '${LAUNCH_STEPS.app_booting}'`, stage, until(LAUNCH_STEPS.app_booting), 'running');
   await launch('runs', stage, honest.launch, 'running');
   const exited = await launch('ended by itself', stage, honest.launch, 'running');
+  await ask('POST', `/v1/sessions/${exited}/stats`, { samples: watchedMinute(Date.now()) });
+  tell('the same, why it was bad', `/admin/sessions/${exited}`);
   stage.reportState(exited, 'stopped', { reason: 'app_exited', app_log_tail: 'Goodbye.' });
   for (const failure_code of FAILURE_CODES) {
     const failed = { state: 'failed', failure_code, error: 'failed by hand' } as const;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Line, pathOf, pointsOf, tableOf, topOf, trueSpans, valueAt } from './chart-model.ts';
+import { type Line, newestMs, pathOf, pointsOf, tableOf, topOf, trueSpans, valueAt } from './chart-model.ts';
 
 const SPAN = { from_ms: 0, to_ms: 100_000 };
 const SIZE = { width: 100, height: 10 };
@@ -69,6 +69,15 @@ test.each([
   [60, undefined],
 ])('at %d s the value is %d', (seconds, v) => {
   expect(valueAt(HOST, at([10, 1], [15, 2]), seconds * 1_000)).toBe(v);
+});
+
+test.each([
+  ['both: the older one', at([60, 60], [99, 60]), at([96, 60]), 96_000],
+  ['a viewer that has left', at([99, 60]), at([20, 60]), 100_000],
+  ['a host alone', at([99, 60]), [], 100_000],
+  ['nothing', [], [], 100_000],
+])('the newest values of %s', (_what, host, viewer, ms) => {
+  expect(newestMs({ [HOST.name]: host, [VIEWER.name]: viewer }, SPAN)).toBe(ms);
 });
 
 test('the time in which the page was hidden', () => {

@@ -173,6 +173,24 @@ export function valueAt(line: Line, points: readonly Point[], ms: number): numbe
   return Math.abs(nearest.ts_unix_ms - ms) <= Math.max(gapOf(line), GAP_MS.viewer) ? nearest.v : undefined;
 }
 
+/**
+ * The newest instant at which host and viewer are both known: a viewer posts every 5 s, so at the end of a live window
+ * its values are missing. The end of the window where one of them has been silent for longer.
+ */
+export function newestMs(series: SeriesByName, { from_ms, to_ms }: Span): number {
+  const last = (gapMs: number) =>
+    Math.max(
+      from_ms,
+      ...CHARTS.flatMap(({ lines }) =>
+        lines
+          .filter((line) => gapOf(line) === gapMs)
+          .flatMap(({ name }) => series[name]?.at(-1)?.ts_unix_ms ?? []),
+      ),
+    );
+  const both = Math.min(last(GAP_MS.agent), last(GAP_MS.viewer));
+  return to_ms - both <= GAP_MS.agent ? Math.min(both, to_ms) : to_ms;
+}
+
 /** Parts of the window in which a series of 0 and 1 was 1. */
 export function trueSpans(points: readonly Point[]): Span[] {
   const spans: Span[] = [];

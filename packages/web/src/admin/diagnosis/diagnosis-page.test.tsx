@@ -10,7 +10,7 @@ import {
   Outlet,
   RouterProvider,
 } from '@tanstack/react-router';
-import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
+import { cleanup, configure, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { diagnosis } from '../../../test/diagnosis-fixtures.ts';
 import { ago, app, host, session } from '../../../test/fixtures.ts';
@@ -18,6 +18,9 @@ import { addOperations } from '../../api/client.ts';
 import { parseDiagnosisSearch } from '../../search/diagnosis-search.ts';
 import { adminOperationTable } from '../frame/admin-operation-table.ts';
 import { DiagnosisPage } from './diagnosis-page.tsx';
+
+/** A machine that builds next to this test needs more than the usual second. */
+configure({ asyncUtilTimeout: 20_000 });
 
 addOperations(adminOperationTable);
 
@@ -227,7 +230,7 @@ test('a note is added at the cursor', async () => {
   fireEvent.click(screen.getByRole('button', { name: 'Add note' }));
   await waitFor(() =>
     expect(asked.find(({ what }) => what.endsWith('/trace/annotations'))?.body).toEqual({
-      ts_unix_ms: diagnosis.window.to_ms,
+      ts_unix_ms: diagnosis.window.to_ms - 5_000,
       label: 'Ada called',
     }),
   );

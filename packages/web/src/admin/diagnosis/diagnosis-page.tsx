@@ -16,8 +16,9 @@ import { PageHead, Section } from '../frame/page-head.tsx';
 import { AbsentRecord } from '../frame/record-page.tsx';
 import { SessionPlacement } from '../sessions/session-placement.tsx';
 import { Annotate } from './annotate.tsx';
-import { BundleButton } from './bundle-button.tsx';
-import { Captures } from './captures.tsx';
+import { BundleButton } from './captures/bundle-button.tsx';
+import { Captures } from './captures/captures.tsx';
+import { newestMs } from './chart-model.ts';
 import { EventList } from './event-list.tsx';
 import { SeriesCharts } from './series-charts.tsx';
 import { useDiagnosis, useNames } from './use-diagnosis.ts';
@@ -57,7 +58,8 @@ function Diagnosed(props: {
   const [cursor, setCursor] = useState<number>();
   const shown = diagnosis.data?.window;
   // Without a chosen instant the cursor is at the moment in question, or at the newest samples.
-  const wanted = cursor ?? search.at ?? shown?.to_ms ?? 0;
+  const newest = diagnosis.data === undefined ? 0 : newestMs(diagnosis.data.series, diagnosis.data.window);
+  const wanted = cursor ?? search.at ?? newest;
   const cursorMs = shown === undefined ? wanted : Math.min(shown.to_ms, Math.max(shown.from_ms, wanted));
   const choose = (next: DiagnosisSearch) => {
     setCursor(undefined);

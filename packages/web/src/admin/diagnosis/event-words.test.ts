@@ -30,6 +30,17 @@ test.each<[string, TraceEvent['payload'], string]>([
     { from_kbps: 8000, to_kbps: 5000, reason: 'network_down' },
     '8000 → 5000 kbit/s, network down',
   ],
+  ['playout.changed', { from_ms: 30.953, to_ms: 19.127 }, '31 → 19 ms'],
+  [
+    'client.first_frame',
+    { since_load_ms: 1536.2, since_launch_ms: 832.4, width: 1280, height: 720, flat: false },
+    '832 ms after the launch, 1280 × 720',
+  ],
+  [
+    'client.first_frame',
+    { since_load_ms: 1536.2, width: 1280, height: 720, flat: true },
+    '1536 ms after the page was loaded, 1280 × 720, of one colour',
+  ],
   ['client.freeze_detected', { gap_ms: 412.4 }, 'for 412 ms'],
   ['webrtc.state_changed', { kind: 'ice', from: 'checking', to: 'connected' }, 'ice: checking → connected'],
   [

@@ -71,6 +71,7 @@ export function toneOf({ type, payload }: TraceEvent): Tone {
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : String(value ?? ''));
+const rounded = (value: unknown): string => (typeof value === 'number' ? String(Math.round(value)) : '–');
 const tagsOf = ({ tags }: Payload): string => (Array.isArray(tags) ? tags.map(text).join(', ') : '');
 
 const DETAILS: Readonly<Record<string, (payload: Payload) => string>> = {
@@ -78,7 +79,15 @@ const DETAILS: Readonly<Record<string, (payload: Payload) => string>> = {
     [text(payload.label), tagsOf(payload)].filter((each) => each !== '').join(' · '),
   'abr.retarget': ({ from_kbps, to_kbps, reason }) =>
     `${text(from_kbps)} → ${text(to_kbps)} kbit/s, ${text(reason).replaceAll('_', ' ')}`,
-  'playout.changed': ({ from_ms, to_ms }) => `${text(from_ms)} → ${text(to_ms)} ms`,
+  'playout.changed': ({ from_ms, to_ms }) => `${rounded(from_ms)} → ${rounded(to_ms)} ms`,
+  'client.first_frame': ({ since_launch_ms, since_load_ms, width, height, flat }) =>
+    [
+      since_launch_ms === undefined
+        ? `${rounded(since_load_ms)} ms after the page was loaded`
+        : `${rounded(since_launch_ms)} ms after the launch`,
+      `${text(width)} × ${text(height)}`,
+      ...(flat === true ? ['of one colour'] : []),
+    ].join(', '),
   'client.freeze_detected': ({ gap_ms }) =>
     typeof gap_ms === 'number' ? `for ${Math.round(gap_ms)} ms` : '',
   'client.visibility_changed': () => '',

@@ -21,13 +21,16 @@ export interface Diagnosis {
 }
 
 /** The chosen window, refreshed while new samples may come into it. */
-export function useDiagnosis(session: Pick<Session, 'id' | 'ended_at'>, search: DiagnosisSearch) {
+export function useDiagnosis(
+  session: Pick<Session, 'id' | 'started_at' | 'ended_at'>,
+  search: DiagnosisSearch,
+) {
   const { id } = session;
-  const endedMs = session.ended_at === null ? null : Date.parse(session.ended_at);
+  const ran = { startedAtMs: parsed(session.started_at), endedAtMs: parsed(session.ended_at) };
   return useQuery({
-    queryKey: keys.sessionDiagnosis(id, search, endedMs),
+    queryKey: keys.sessionDiagnosis(id, search, ran.endedAtMs),
     queryFn: async ({ signal }): Promise<Diagnosis> => {
-      const { from, to } = windowOf(search, endedMs, clock.nowMs());
+      const { from, to } = windowOf(search, ran, clock.nowMs());
       // The service tells the window in force, because its clock may be another one than that of this browser.
       const verdict = await call('admin.sessions.verdict', { params: { id }, query: { from, to }, signal });
       const { from_ms, to_ms } = verdict.window;
@@ -43,9 +46,11 @@ export function useDiagnosis(session: Pick<Session, 'id' | 'ended_at'>, search: 
       return { verdict, window: { from_ms, to_ms }, series, events };
     },
     placeholderData: keepPreviousData,
-    refetchInterval: () => (windowOf(search, endedMs, clock.nowMs()).grows ? REFRESH_MS : false),
+    refetchInterval: () => (windowOf(search, ran, clock.nowMs()).grows ? REFRESH_MS : false),
   });
 }
+
+const parsed = (at: string | null): number | null => (at === null ? null : Date.parse(at));
 
 /** Names of what a session belongs to; undefined while loading, null where the record was deleted. */
 export function useNames(session: Pick<Session, 'app_id' | 'user_id' | 'host_id'>) {

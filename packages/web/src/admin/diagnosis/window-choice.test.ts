@@ -14,7 +14,7 @@ describe('the window of a diagnosis', () => {
     ['a moment a minute ago', { at: NOW - MINUTE, minutes: 10 }, null, -6, 4, true],
     ['never past the end', { at: NOW - 60 * MINUTE }, NOW - 59 * MINUTE, -64, -59, false],
   ])('%s', (_what, search, endedAt, from, to, grows) => {
-    expect(windowOf(search, endedAt, NOW)).toEqual({
+    expect(windowOf(search, { startedAtMs: NOW - 90 * MINUTE, endedAtMs: endedAt }, NOW)).toEqual({
       from: NOW + from * MINUTE,
       ...(to !== undefined && { to: NOW + to * MINUTE }),
       grows,
@@ -23,12 +23,23 @@ describe('the window of a diagnosis', () => {
 
   test('the one beside it begins where it ends', () => {
     const shown = { from_ms: NOW, to_ms: NOW + 2 * MINUTE };
-    expect(windowOf({ at: momentBeside(shown, 1), minutes: 2 }, null, NOW + 10 * MINUTE).from).toBe(
-      shown.to_ms,
-    );
-    expect(windowOf({ at: momentBeside(shown, -1), minutes: 2 }, null, NOW + 10 * MINUTE).to).toBe(
-      shown.from_ms,
-    );
+    const beside = (direction: -1 | 1) =>
+      windowOf(
+        { at: momentBeside(shown, direction), minutes: 2 },
+        { startedAtMs: NOW - MINUTE, endedAtMs: null },
+        NOW + 10 * MINUTE,
+      );
+    expect(beside(1).from).toBe(shown.to_ms);
+    expect(beside(-1).to).toBe(shown.from_ms);
+  });
+
+  test.each([
+    ['three minutes old: whole', 3, {}, 3],
+    ['one minute old: the two minutes that are read at least', 1, {}, 2],
+    ['three minutes old, ten were chosen', 3, { minutes: 10 } as const, 10],
+  ])('of a session that is %s', (_what, age, search, minutes) => {
+    const { from } = windowOf(search, { startedAtMs: NOW - age * MINUTE, endedAtMs: null }, NOW);
+    expect(from).toBe(NOW - minutes * MINUTE);
   });
 });
 

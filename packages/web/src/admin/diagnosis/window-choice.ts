@@ -2,6 +2,8 @@
 import type { DiagnosisSearch, WindowMinutes } from '../../search/diagnosis-search.ts';
 
 const MINUTE_MS = 60_000;
+/** The service reads no shorter window. */
+const SHORTEST_MS = 2 * MINUTE_MS;
 /** Length that is read where nothing was chosen, as by the service. */
 export const USUAL_MINUTES: WindowMinutes = 5;
 
@@ -15,11 +17,17 @@ export interface AskedWindow {
 
 /**
  * The moment is in the middle, so that what led to it and what followed are seen; it never reaches past the end of
- * the session, where the newest samples are.
- * @param endedAtMs null: the session goes on
+ * the session, where the newest samples are. A session shorter than the usual window is shown whole.
+ * @param session when it began to run and when it ended, ms; null: not yet
  */
-export function windowOf(search: DiagnosisSearch, endedAtMs: number | null, nowMs: number): AskedWindow {
-  const lengthMs = (search.minutes ?? USUAL_MINUTES) * MINUTE_MS;
+export function windowOf(
+  search: DiagnosisSearch,
+  { startedAtMs, endedAtMs }: { startedAtMs: number | null; endedAtMs: number | null },
+  nowMs: number,
+): AskedWindow {
+  const ranMs = Math.max(SHORTEST_MS, (endedAtMs ?? nowMs) - (startedAtMs ?? 0));
+  const lengthMs =
+    search.minutes === undefined ? Math.min(USUAL_MINUTES * MINUTE_MS, ranMs) : search.minutes * MINUTE_MS;
   if (search.at === undefined && endedAtMs === null) return { from: nowMs - lengthMs, grows: true };
   const middle = search.at === undefined ? Number.POSITIVE_INFINITY : search.at + lengthMs / 2;
   const to = Math.min(middle, endedAtMs ?? Number.POSITIVE_INFINITY);

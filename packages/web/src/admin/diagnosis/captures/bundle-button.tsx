@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
-import { send } from '../../api/client.ts';
-import { errorText } from '../../api/error-text.ts';
-import { fileNameOf, saveFile } from './save-file.ts';
+import { send } from '../../../api/client.ts';
+import { errorText } from '../../../api/error-text.ts';
+import { fileNameOf, saveFile } from '../save-file.ts';
 
 /** Saves all that is known of a session in a window as one file. @param props.window undefined while loading */
 export function BundleButton(props: {

@@ -2,13 +2,17 @@ import type { Capture } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ApiFailure, call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
-import { clock } from '../../clock.ts';
-import { Problem } from '../../components/problem.tsx';
-import { StateChip } from '../../components/state-chip.tsx';
-import pages from '../frame/admin-pages.module.css';
-import { type Column, DataTable } from '../frame/data-table.tsx';
+import { ApiFailure, call } from '../../../api/client.ts';
+import { keys } from '../../../api/query-keys.ts';
+import { clock } from '../../../clock.ts';
+import { Problem } from '../../../components/problem.tsx';
+import { StateChip } from '../../../components/state-chip.tsx';
+import pages from '../../frame/admin-pages.module.css';
+import { type Column, DataTable } from '../../frame/data-table.tsx';
+import styles from '../diagnosis.module.css';
+import type { TraceEvent } from '../event-words.ts';
+import { saveFile } from '../save-file.ts';
+import { timeWords } from '../time-words.ts';
 import {
   burstRows,
   CAPTURE_KINDS,
@@ -17,10 +21,6 @@ import {
   captureText,
   kindWords,
 } from './capture-content.ts';
-import styles from './diagnosis.module.css';
-import type { TraceEvent } from './event-words.ts';
-import { saveFile } from './save-file.ts';
-import { timeWords } from './time-words.ts';
 
 const POLL_MS = 1_000;
 /** The host ends a capture after 11 s; a result that is not there by then is lost with its host. */
@@ -66,7 +66,14 @@ export function Captures(props: { sessionId: string; running: boolean; events: r
         ))}
       </ul>
       {!running && <p className={pages.dim}>Only a running session can be captured from.</p>}
-      {arm.isError && <Problem error={plainFailure(arm.error)} />}
+      {arm.isError &&
+        (isTooOld(arm.error) ? (
+          <p className={pages.note} role="alert">
+            The agent of this host is too old to capture. Update it, then try again.
+          </p>
+        ) : (
+          <Problem error={arm.error} />
+        ))}
       {known.length > 0 && (
         <DataTable label="Captures" columns={COLUMNS}>
           {known.map((each) => (
@@ -250,8 +257,6 @@ const figure = (value: number | undefined, digits: number): string =>
 const bytesWords = (bytes: number): string =>
   bytes < 1_024 ? `${bytes} B` : `${Math.round(bytes / 1_024)} kB`;
 
-/** An agent without captures answers 501, which is no problem of the server. */
-function plainFailure(error: unknown): unknown {
-  if (!(error instanceof ApiFailure) || error.code !== 'capture_unsupported') return error;
-  return new ApiFailure(409, error.code, 'The agent of this host is too old to capture; update it.');
-}
+/** Such a host answers 501, which is no fault of the server. */
+const isTooOld = (error: unknown): boolean =>
+  error instanceof ApiFailure && error.code === 'capture_unsupported';
