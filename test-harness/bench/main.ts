@@ -3,6 +3,7 @@ import { benchAdmission } from './api/admission.ts';
 import { benchApi } from './api/api.ts';
 import { benchLogin } from './api/login.ts';
 import { benchFanin, benchReconnect, benchStorm } from './fleet/fleet.ts';
+import { benchCaptures } from './media/captures.ts';
 import { benchDensity } from './media/density.ts';
 import { benchLoss } from './media/loss.ts';
 import { benchLaunch, benchMedia } from './media/media.ts';
@@ -14,6 +15,8 @@ import { benchTrace } from './telemetry/trace.ts';
 
 const ROUNDS = 5;
 const STEPS = 10;
+/** A round takes 24 s. */
+const CAPTURE_ROUNDS = 10;
 /** Rounds for 1 and for 1,000 hosts. A round takes half a minute. */
 const RECONNECTS = 3;
 const benches: Record<string, () => Promise<number>> = {
@@ -45,6 +48,7 @@ const benches: Record<string, () => Promise<number>> = {
   'loss-2': () => benchLoss(ROUNDS, [0.02]),
   'loss-5': () => benchLoss(ROUNDS, [0.05]),
   density: () => benchDensity(ROUNDS),
+  captures: () => benchCaptures(CAPTURE_ROUNDS),
   timing: () => benchTiming(ROUNDS),
   media: () => benchMedia(['connect', 'g2g', 'click'], ROUNDS),
 };

@@ -15,6 +15,7 @@ import {
 } from '../catalog/store.ts';
 import { type Database, openDatabase } from '../platform/database/index.ts';
 import { loadDisplayStreams } from '../profiles/rungs/display-streams.ts';
+import { findCapture } from '../telemetry/captures/capture-store.ts';
 import { describeDatabases, TEST_EPOCH_MS } from '../testing/index.ts';
 import { fillLargeCatalog, type LargeCatalog } from '../testing/large/large-catalog.ts';
 
@@ -117,6 +118,10 @@ describeDatabases('query plans on a large instance', ({ dialect, fresh }) => {
     ['a login', ({ db }) => findAccountByEmail(db, 'user5@example.test')],
   ])('%s reads no table from end to end', async (_what, work) => {
     expect(await plansOf(work)).not.toMatch(WHOLE[dialect]);
+  });
+
+  test('a capture is found by its id, without reading the other captures of its session', async () => {
+    expect(await plansOf(({ db }) => findCapture(db, user(), user()))).toContain('session_captures_by_id');
   });
 
   test('a search among accounts reads accounts, and nothing else, from end to end', async () => {

@@ -14,6 +14,8 @@ export interface VideoCounters {
   damaged: number;
 }
 
+/** Times of frames that are kept. */
+const MAX_ARRIVALS = 10_000;
 /** Seconds of frame counts that are kept. */
 const MAX_SECONDS = 3_600;
 
@@ -30,6 +32,7 @@ export class VideoSink {
   #decoder: PictureDecoder | null = null;
   #payloadType = -1;
   #startedAtMs: number | null = null;
+  #arrivals: number[] = [];
   #waiting: { wants(picture: Picture): boolean; take(picture: Picture): void }[] = [];
   #awaited: { frames: number; resolve(): void }[] = [];
   readonly #clock: Pick<Clock, 'monotonicMs'>;
@@ -68,6 +71,11 @@ export class VideoSink {
   reached(frames: number): Promise<void> {
     if (this.counters.frames >= frames) return Promise.resolve();
     return new Promise((resolve) => this.#awaited.push({ frames, resolve }));
+  }
+
+  /** Times at which complete frames arrived since the last call, monotonic ms; the newest ones. */
+  takeArrivals(): number[] {
+    return this.#arrivals.splice(0);
   }
 
   /** Pictures that came out of the decoder, and how it is. */
@@ -109,6 +117,8 @@ export class VideoSink {
       this.perSecond[second] = (this.perSecond[second] ?? 0) + 1;
     }
     this.counters.frames += 1;
+    this.#arrivals.push(nowMs);
+    if (this.#arrivals.length > MAX_ARRIVALS) this.#arrivals.shift();
     const due = this.#awaited.filter(({ frames }) => frames <= this.counters.frames);
     this.#awaited = this.#awaited.filter((one) => !due.includes(one));
     for (const { resolve } of due) resolve();

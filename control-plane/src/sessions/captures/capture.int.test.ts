@@ -200,6 +200,15 @@ describeDatabases('captures of a running session', (databases) => {
       expect((await read(body.capture_id, other)).status).toBe(404);
     });
 
+    test('of a result that another host sends', async () => {
+      agent.behaviour.capture = null;
+      const { body } = await post({ kind: 'log_tail' });
+      const stranger = await world.host('stranger');
+      stranger.endCapture({ session_id: id, capture_id: body.capture_id, kind: 'log_tail' }, 'result');
+      await eventually(() => (stranger.unseen === 0 ? true : undefined), 'it is handled');
+      expect((await read(body.capture_id)).status).toBe(404);
+    });
+
     test('of an event that is no result', async () => {
       const capture_id = UNKNOWN_ID;
       agent.report({

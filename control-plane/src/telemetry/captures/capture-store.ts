@@ -19,15 +19,17 @@ export function findCapture(
   sessionId: string,
   captureId: string,
 ): Promise<StoredCapture | undefined> {
-  return db
-    .selectFrom('session_trace_events')
-    .select(['ts_unix_ms', 'payload'])
-    .where('session_id', '=', sessionId)
-    .where(IS_CAPTURE)
-    .where(sql<boolean>`substr(payload, 1, 52) = ${beginOfCapture(captureId)}`)
-    .orderBy('received_at')
-    .limit(1)
-    .executeTakeFirst();
+  return (
+    db
+      .selectFrom('session_trace_events')
+      .select(['ts_unix_ms', 'payload'])
+      .where('session_id', '=', sessionId)
+      .where(IS_CAPTURE)
+      .where(sql<boolean>`substr(payload, 1, 52) = ${beginOfCapture(captureId)}`)
+      // A host may send an id twice; an order would let the databases walk another index.
+      .limit(1)
+      .executeTakeFirst()
+  );
 }
 
 /** Key of a stored capture with the bytes of its payload, which the databases know without reading it. */
