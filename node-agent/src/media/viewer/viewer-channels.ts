@@ -21,12 +21,12 @@ import {
   parseViewerControl,
 } from '@footlight/protocol/input';
 import type { RumbleOrder } from '../../input/force-feedback.ts';
+import { type FrameFacts, FrameTiming } from '../input/frame-timing.ts';
 import { InputGuard, RateWindow } from '../input/input-guard.ts';
 import { InputState } from '../input/input-state.ts';
 import type { SessionInput } from '../input/session-input.ts';
 import type { MediaClock } from '../session/media-clock.ts';
 import type { SendResult } from '../webrtc/peer.ts';
-import { type FrameFacts, FrameTiming } from './frame-timing.ts';
 
 export interface ViewerChannelsOptions {
   pcId: string;

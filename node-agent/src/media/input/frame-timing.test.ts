@@ -1,9 +1,9 @@
 import { decodeInput, encodeButton, type Frame } from '@footlight/protocol/input';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { SessionInput } from '../input/session-input.ts';
 import { type ConnectedChannels, RecordedInput } from '../testing/recorded-input.ts';
 import { FrameTiming } from './frame-timing.ts';
+import { SessionInput } from './session-input.ts';
 
 const frame = (timing: FrameTiming, capturedAtMs: number) =>
   timing.frame({
