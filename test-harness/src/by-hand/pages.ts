@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { systemClock } from '@footlight/platform';
 import { FAILURE_CODES, LAUNCH_STEPS } from '@footlight/protocol';
 import { prepare } from '../../../scripts/lib/prepare.mjs';
 import {
@@ -193,7 +194,7 @@ async function fill(api: ApiClient, token: string, hosts: FakeHosts): Promise<vo
   await launch(`is at '${LAUNCH_STEPS.app_booting}'`, stage, until(LAUNCH_STEPS.app_booting), 'running');
   await launch('runs', stage, honest.launch, 'running');
   const exited = await launch('ended by itself', stage, honest.launch, 'running');
-  await ask('POST', `/v1/sessions/${exited}/stats`, { samples: watchedMinute(Date.now()) });
+  await ask('POST', `/v1/sessions/${exited}/stats`, { samples: watchedMinute(systemClock.nowMs()) });
   tell('the same, why it was bad', `/admin/sessions/${exited}`);
   stage.reportState(exited, 'stopped', { reason: 'app_exited', app_log_tail: 'Goodbye.' });
   for (const failure_code of FAILURE_CODES) {
