@@ -62,6 +62,7 @@ const REAL_TIME: Record<string, readonly string[]> = {
     'control-plane/src/platform/database/engine/sqlite.int.test.ts',
     'control-plane/src/platform/http/connection/slow-clients.int.test.ts',
     'control-plane/src/sessions/reconcile/fleet-return.int.test.ts',
+    'control-plane/src/testing/large/plain-telemetry-main.ts',
     'node-agent/src/media/input/session-input.int.test.ts',
     'node-agent/src/media/session/rate-control.int.test.ts',
     'node-agent/src/media/testing/udp-relay.ts',
@@ -71,6 +72,7 @@ const REAL_TIME: Record<string, readonly string[]> = {
     'test-harness/src/by-hand/viewer.ts',
     'test-harness/src/fake-agent/inbox.ts',
     'test-harness/src/fake-viewer/fake-viewer.ts',
+    'test-harness/src/stack/throttle.ts',
     'test-harness/src/tcp-relay.ts',
   ],
   'real time is what they are about': [
@@ -86,6 +88,7 @@ const REAL_TIME: Record<string, readonly string[]> = {
     'test-harness/e2e/host-faults.e2e.ts',
     'test-harness/e2e/hostile-apps.e2e.ts',
     'test-harness/e2e/services.e2e.ts',
+    'test-harness/e2e/verdicts.e2e.ts',
   ],
 };
 
