@@ -60,6 +60,26 @@ describeSqlite('deadlines of agent links', (databases) => {
     expect(world.handlers.calls).toContain(`linkLost ${hostId}`);
   });
 
+  test('bytes beyond 16 MiB are read at 4 MiB a second, while other hosts are heard', async () => {
+    const [agent, other] = [agentFor('hosta'), agentFor('hostb')];
+    await Promise.all([ready(agent), ready(other)]);
+    const frame = JSON.stringify({ type: 'from_the_future', more: 'x'.repeat(1024 * 1024 - 64) });
+    for (let n = 0; n < 24; n += 1) agent.sendRaw(frame);
+    let isRead = false;
+    const read = agent.heard().then(() => {
+      isRead = true;
+    });
+    // Turns enough of the service to read all of it, were it read.
+    for (let turn = 0; turn < 600; turn += 1) await other.heard();
+    expect(isRead).toBe(false);
+    await clock.pass(1_000);
+    for (let turn = 0; turn < 300; turn += 1) await other.heard();
+    expect(isRead).toBe(false);
+    await clock.pass(1_500);
+    await read;
+    expect(agent.isOpen).toBe(true);
+  });
+
   test('ages of hosts run on the monotonic clock', async () => {
     const agent = agentFor('hosta');
     const hostId = await ready(agent);

@@ -40,6 +40,15 @@ const INBOX_LOW = 128;
 const INBOX_HIGH_BYTES = 8 * 1024 * 1024;
 /** A quarter as well. */
 const INBOX_LOW_BYTES = 2 * 1024 * 1024;
+/**
+ * Received bytes of one agent at which the socket is paused until some are free again: 16 MiB at once, 4 MiB a second.
+ * A frame with 14,000 keys (333 kB) takes 15 ms of the only thread, so 68 a second would stop everybody; these are 12.
+ * Samples of a thousand sessions take 0.4 MB a second, and the reports that wait for a lost link 8 MiB (BACKLOG_BYTES).
+ */
+const READ_BURST_BYTES = 16 * 1024 * 1024;
+const READ_BYTES_PER_SECOND = 4 * 1024 * 1024;
+/** Checks of a paused socket for free bytes. */
+const REST_MS = 250;
 /** Time for the far end to answer a close before the socket is cut. */
 const CLOSE_LIMIT_MS = 5_000;
 /** RFC 6455, 5.5.1: a close frame has at most 125 bytes, two of them for the code. */
@@ -105,13 +114,16 @@ export class AgentLink implements QueueOwner {
   readonly #deps: LinkDeps;
   readonly #queue: SendQueue;
   readonly #rate: TokenBucket;
+  readonly #bytes: TokenBucket;
   #malformed: WindowCounter | null = null;
   #errors: WindowCounter | null = null;
   #phase: 'register' | 'registering' | 'capacity' | 'ready' | 'closed' = 'register';
   #inbox: { message: OrderedMessage; bytes: number }[] = [];
   #inboxBytes = 0;
   #processing: Promise<void> | null = null;
-  #paused = false;
+  #inboxIsFull = false;
+  /** Runs while this agent has sent more bytes than it may. */
+  #restTimer: Timer | null = null;
   /** Digest of the last capacity: agents report at least twice after connecting, mostly the same. */
   #capacityDigest: string | null = null;
   #lastFrameMs: number;
@@ -129,6 +141,7 @@ export class AgentLink implements QueueOwner {
     const now = deps.clock.monotonicMs();
     this.#lastFrameMs = now;
     this.#rate = new TokenBucket(AGENT_RATE_PER_SECOND, AGENT_RATE_BURST, now);
+    this.#bytes = new TokenBucket(READ_BYTES_PER_SECOND, READ_BURST_BYTES, now);
     this.#queue = new SendQueue(socket, this);
     this.#limitHandshake();
     (socket as LinkedSocket)[LINK] = this;
@@ -231,7 +244,8 @@ export class AgentLink implements QueueOwner {
     this.#commands.linkLost();
     this.#inbox = [];
     this.#inboxBytes = 0;
-    if (this.#paused) this.#socket.resume();
+    if (this.#isPaused) this.#socket.resume();
+    this.#restTimer?.cancel();
     if (this.identity.kind === 'enrolled') this.identity.release();
     this.#deps.owner.closed(this);
   }
@@ -248,6 +262,9 @@ export class AgentLink implements QueueOwner {
       this.close(AGENT_CLOSE.flooded, 'too many messages');
       return;
     }
+    // Frames that were received before the pause are still handled.
+    this.#bytes.take(now, data.length);
+    if (this.#restTimer === null && this.#bytes.isEmpty(now)) this.#rest();
     const text = isUtf8(data) ? data.toString('utf8') : null;
     const relayed = text === null || !this.isConnected ? null : readRelayedSignal(text);
     if (relayed !== null) {
@@ -365,9 +382,9 @@ export class AgentLink implements QueueOwner {
   #enqueue(message: OrderedMessage, bytes: number): void {
     this.#inbox.push({ message, bytes });
     this.#inboxBytes += bytes;
-    if ((this.#inbox.length >= INBOX_HIGH || this.#inboxBytes >= INBOX_HIGH_BYTES) && !this.#paused) {
-      this.#paused = true;
+    if (this.#inbox.length >= INBOX_HIGH || this.#inboxBytes >= INBOX_HIGH_BYTES) {
       this.#socket.pause();
+      this.#inboxIsFull = true;
     }
     this.#processing ??= this.#processInbox();
   }
@@ -394,16 +411,38 @@ export class AgentLink implements QueueOwner {
       } catch (error) {
         this.#log('error', { err: error, type: run[0]?.message.type }, 'agent.message_failed');
       }
-      if (this.#paused && this.#inbox.length <= INBOX_LOW && this.#inboxBytes <= INBOX_LOW_BYTES) {
-        this.#paused = false;
-        // Frames that waited in the paused socket are no silence.
-        this.#recordActivity();
-        this.#socket.resume();
+      if (this.#inboxIsFull && this.#inbox.length <= INBOX_LOW && this.#inboxBytes <= INBOX_LOW_BYTES) {
+        this.#inboxIsFull = false;
+        this.#readAgain();
       }
     }
     // Release the array, which has grown to the longest queue.
     this.#inbox = [];
     this.#processing = null;
+  }
+
+  get #isPaused(): boolean {
+    return this.#inboxIsFull || this.#restTimer !== null;
+  }
+
+  /** Pauses the socket until bytes are free. */
+  #rest(): void {
+    this.#socket.pause();
+    this.#restTimer = this.#deps.wheel.schedule(REST_MS, AgentLink.#rested, this);
+  }
+
+  static #rested(link: AgentLink): void {
+    link.#restTimer = null;
+    if (link.#phase === 'closed') return;
+    if (link.#bytes.isEmpty(link.#deps.clock.monotonicMs())) link.#rest();
+    else link.#readAgain();
+  }
+
+  #readAgain(): void {
+    if (this.#isPaused) return;
+    // Frames that waited in the paused socket are no silence.
+    this.#recordActivity();
+    this.#socket.resume();
   }
 
   #recordActivity(): void {
@@ -426,11 +465,11 @@ export class AgentLink implements QueueOwner {
   /** Checks the age of the newest frame when it could be too old, instead of moving a timer with every frame. */
   #watchSilence(): void {
     const silentMs = this.#deps.clock.monotonicMs() - this.#lastFrameMs;
-    if (silentMs >= READ_DEADLINE_MS && !this.#paused) {
+    if (silentMs >= READ_DEADLINE_MS && !this.#isPaused) {
       this.close(AGENT_CLOSE.timed_out, `silent for ${READ_DEADLINE_MS / 1_000} s`);
       return;
     }
-    const nextMs = this.#paused ? READ_DEADLINE_MS : READ_DEADLINE_MS - silentMs;
+    const nextMs = this.#isPaused ? READ_DEADLINE_MS : READ_DEADLINE_MS - silentMs;
     this.#silenceTimer = this.#deps.wheel.schedule(nextMs, AgentLink.#silenceLasted, this);
   }
 
