@@ -2,7 +2,7 @@
 # Process 1 of a session's own process and mount namespaces, run as root by `unshare`.
 #
 # usage: enter-session.sh STAGING TMP_BYTES PASSWD GROUP [--join CGROUP_PROCS]... [--keep PATH]...
-#                         [--resolver RESOLV_CONF] -- COMMAND...
+#                         [--only-home HOME] [--resolver RESOLV_CONF] -- COMMAND...
 #
 # It gives the session a /tmp, /var/tmp, /run/lock and /dev/shm of its own, keeps the paths that the session needs
 # although they lie below /tmp or /var/tmp, and lets the session's user have a name. The command gets its arguments as
@@ -19,6 +19,7 @@ echo 500 >/proc/self/oom_score_adj
 staging=$1 tmp_bytes=$2 passwd=$3 group=$4
 shift 4
 
+way=
 own_tmp=$staging/tmp
 own_var_tmp=$staging/var/tmp
 mkdir -p "$own_tmp" "$own_var_tmp"
@@ -40,6 +41,14 @@ while [ "$1" != -- ]; do
         : >"$below"
       fi
       mount --bind "$2" "$below"
+      ;;
+    --only-home)
+      # Other homes of the same person lie beside it.
+      way=${2%/*}
+      mkdir "$staging/way"
+      mount -t tmpfs -o size=64k,mode=755,nosuid,nodev footlight-homes "$staging/way"
+      mkdir "$staging/way/${2##*/}"
+      mount --bind "$2" "$staging/way/${2##*/}"
       ;;
     --resolver)
       # A host without the file, or with a link to nowhere, has no resolver to hide.
@@ -63,6 +72,7 @@ for dir in /var/log/journal /run/log/journal /var/lib/systemd/coredump /var/cras
   [ ! -d "$dir" ] || mount -t tmpfs -o ro,mode=755,nr_inodes=1,nosuid,nodev,noexec footlight-empty "$dir"
 done
 [ ! -d /run/lock ] || mount -t tmpfs -o size=1m,mode=1777,nosuid,nodev,noexec footlight-lock /run/lock
+[ -z "$way" ] || mount --move "$staging/way" "$way"
 # Last, because what was named above may lie below these two. The one that hides the staging directory comes second.
 move_var_tmp() {
   # A link leads to a directory that the session has anyway, such as /tmp.

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openHome } from '../sessions/home/home.ts';
 import { makeStateDir, RUNTIME_SESSION, startRuntimeApp } from '../testing/runtime-app.ts';
 import { commandOf } from '../testing/traces.ts';
 import { makeCgroup, removeCgroupDirs } from './cgroups.ts';
@@ -153,24 +154,40 @@ describe.each([
   );
 
   // Descriptors that one session gives to another would keep memory, and counts of the kernel for its user id.
-  test.skipIf(!isRoot || !isolated)('that meets no app of another session in any directory', async () => {
-    const PLACES = '/tmp /var/tmp /run/lock /dev/shm /dev/mqueue';
-    const { app: first } = await start(['python3', '-c', OFFERS], { PLACES });
-    await expect.poll(() => first.logTail()).toContain('ready');
-    const offered = first.logTail().match(/(?<=^offers ).*/gm) ?? [];
-    const { app: second } = await startRuntimeApp({
-      stateDir,
-      user: { uid: 70_251, gid: 70_251, groups: [] },
-      sessionId: OTHER_SESSION,
-      args: ['python3', '-c', COMES],
-      env: { OFFERED: offered.join(' ') },
-    });
-    await second.exited;
-    const found = second.logTail();
-    await Promise.all([first, second].map((app) => app.stop(0)));
-    expect(offered.length).toBeGreaterThan(4);
-    expect(found).toBe('done');
-  });
+  test
+    .skipIf(!isRoot || !isolated)
+    .each(['in any directory', 'in its home, though both belong to one person'])(
+    'that meets no app of another session %s',
+    async (place) => {
+      const PLACES = '/tmp /var/tmp /run/lock /dev/shm /dev/mqueue';
+      const other = { uid: 70_251, gid: 70_251, groups: [] };
+      const homeOf = async (name: string, user: typeof USER) => {
+        if (place === 'in any directory') return { user };
+        const home = join(stateDir, 'homes', 'alice', name);
+        return { home, user: { ...user, groups: await openHome(join(stateDir, 'homes'), home, user) } };
+      };
+      const { app: first } = await startRuntimeApp({
+        stateDir,
+        args: ['python3', '-c', OFFERS],
+        env: { PLACES },
+        ...(await homeOf('one', USER)),
+      });
+      await expect.poll(() => first.logTail()).toContain('ready');
+      const offered = first.logTail().match(/(?<=^offers ).*/gm) ?? [];
+      const { app: second } = await startRuntimeApp({
+        stateDir,
+        sessionId: OTHER_SESSION,
+        ...(await homeOf('two', other)),
+        args: ['python3', '-c', COMES],
+        env: { OFFERED: offered.join(' ') },
+      });
+      await second.exited;
+      const found = second.logTail();
+      await Promise.all([first, second].map((app) => app.stop(0)));
+      expect(offered.length).toBeGreaterThan(4);
+      expect(found).toBe('done');
+    },
+  );
 
   test.skipIf(!isRoot || !isolated)('with terminals of its own, whose number has a bound', async () => {
     const before = readdirSync('/dev/pts');

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Clock, delay, within } from '@footlight/platform';
 import type { AppSpec } from '@footlight/protocol/agent';
@@ -27,6 +27,8 @@ import type { AppContext, AppExit, RunningApp, Runtime, SessionUser } from './ru
  * ended app wrote is in the pipe already, so any short wait works.
  */
 const DRAIN_LIMIT_MS = 200;
+/** Mode of a directory with homes of one person. */
+export const CLOSED_WAY_MODE = 0o710;
 /** The app's own /tmp and /var/tmp, each of this size, which is memory. Chosen with room, not measured. */
 export const APP_TMP_BYTES = 2 * 1024 * 1024 * 1024;
 
@@ -140,6 +142,7 @@ export class ProcessRuntime implements Runtime {
       ...['/bin/sh', scriptPath('enter-session.sh'), staging, String(APP_TMP_BYTES), passwd, group],
       ...(cgroup?.procsFiles ?? []).flatMap((file) => ['--join', file]),
       ...keep.flatMap((path) => ['--keep', path]),
+      ...((await hasNeighbours(context.home)) ? ['--only-home', context.home] : []),
       ...(resolvConf === null ? [] : ['--resolver', resolver]),
       '--',
       ...this.#asUser(user, inHome(context, command)),
@@ -176,6 +179,16 @@ function inHome({ home }: AppContext, command: readonly string[]): string[] {
 
 function scriptPath(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));
+}
+
+/**
+ * Whether homes of the same person may lie beside this one, in a directory that `openHome` closed. Elsewhere what lies
+ * beside it may be no home, such as a program of the host.
+ */
+async function hasNeighbours(home: string): Promise<boolean> {
+  if (keptPaths([home]).length > 0) return false;
+  const { mode, uid } = await stat(dirname(home));
+  return uid === 0 && (mode & 0o7777) === CLOSED_WAY_MODE;
 }
 
 /** Paths below /tmp and /var/tmp that must stay reachable; nested ones are omitted. */

@@ -32,6 +32,8 @@ export interface RuntimeApp {
   /** Default: RUNTIME_SESSION. */
   sessionId?: string;
   spec?: Pick<AppSpec, 'network' | 'systempaths_unconfined'>;
+  /** Default: a new one in the session's directories. */
+  home?: string;
   /** Called with the home before the app starts. */
   arrange?: (home: string) => void;
 }
@@ -49,7 +51,7 @@ export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningAp
   const { args, env = {} } = app;
   const spec = { image: '', args, env, mounts: [], gpu: false, label: 'a test', ...app.spec };
   const running = await runtime.start(spec, {
-    ...{ sessionId, instance: sessionId, user: app.user, dirs, enter: [], home: dirs.home },
+    ...{ sessionId, instance: sessionId, user: app.user, dirs, enter: [], home: app.home ?? dirs.home },
     ...{ display: ':0', displaySocket: `${app.stateDir}/X0`, pulseServer: null },
     network: await runtime.openNetwork(spec),
   });

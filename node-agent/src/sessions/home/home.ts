@@ -3,6 +3,7 @@ import { join, relative, sep } from 'node:path';
 import { type Clock, within } from '@footlight/platform';
 import { startChild } from '../../runtime/child.ts';
 import { baseEnvironment } from '../../runtime/confinement/command-line.ts';
+import { CLOSED_WAY_MODE } from '../../runtime/process.ts';
 import type { SessionUser } from '../../runtime/runtime.ts';
 import { isBelow } from './home-path.ts';
 
@@ -29,9 +30,8 @@ const OF_THE_HOST = [
   ],
 ];
 
-/** Of a new directory on the way to a home, and after it has its group. */
+/** Of a new directory on the way to a home, before it has its group. */
 const WAY_MODE = 0o711;
-const CLOSED_WAY_MODE = 0o710;
 /**
  * Groups of these directories: one for each inode number, so that none has to be remembered. Two that share a group
  * lose nothing but this protection from one another. No system uses these ids.
