@@ -1,0 +1,314 @@
+// scripts/certify: measures what the encoders of a host sustain, cell by cell, and files the verdicts.
+
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { placesFor } from '../bring-up/places.mjs';
+import { apiClient, Refused } from './api.mjs';
+import { readOptions, usage } from './options.mjs';
+import { fits, readRecord, removeRecord, writeRecord } from './record.mjs';
+import { duration, nextCell, passes, remainingMs, slowest } from './sweep.mjs';
+import { curveTable, slotsAdvice, verdictTable } from './table.mjs';
+
+const say = (/** @type {string} */ line = '') => process.stdout.write(`${line}\n`);
+/** How often an ending session is asked for, and for how long: the host ends it within 3 s of the command. */
+const ENDED_EVERY_MS = 250;
+const ENDED_LIMIT_MS = 30_000;
+
+const stop = new AbortController();
+
+async function main() {
+  const words = process.argv.slice(2);
+  if (words.length === 0 || words.includes('--help') || words.includes('-h')) {
+    process.stdout.write(usage);
+    if (words.length === 0) process.exitCode = 2;
+    return;
+  }
+  const options = readOptions(words);
+  const url = options.url ?? `https://127.0.0.1:${placesFor(process.env).httpsPort}`;
+  const password = process.env.FOOTLIGHT_PASSWORD || (await askPassword(options.email));
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
+    process.once(signal, () => {
+      if (!stop.signal.aborted) say('\nStopping the cell under way. A second Ctrl-C ends at once.');
+      stop.abort();
+    });
+  const api = apiClient(url);
+  try {
+    await api.signIn(options.email, password);
+    const host = await findHost(api, options.host);
+    const base = `/v1/admin/hosts/${host.id}/encoder-certification`;
+    const done = options.concurrency
+      ? await certifyConcurrency(api, base, host, options)
+      : await certifySweep(api, base, host, options, url);
+    if (!done) process.exitCode = 130;
+  } finally {
+    await api.signOut();
+  }
+}
+
+/**
+ * @param {import('./api.mjs').Api} api @param {string} named id or name
+ * @returns {Promise<{id: string, node_name: string, status: string}>}
+ */
+async function findHost(api, named) {
+  const hosts = [];
+  for (let cursor = ''; ; ) {
+    const page = await api.ask('GET', `/v1/hosts?limit=1000${cursor}`);
+    hosts.push(...page.items);
+    if (page.next_cursor === null) break;
+    cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`;
+  }
+  const host = hosts.find(({ id, node_name }) => id === named || node_name === named);
+  const names = hosts.map(({ node_name }) => node_name).join(', ');
+  if (host === undefined) throw new Error(`There is no host ${named}; there are: ${names || 'none'}.`);
+  if (host.status !== 'online')
+    throw new Error(`${host.node_name} is ${host.status}; bring it online, and do not drain it.`);
+  const active = host.capacity?.active_sessions ?? 0;
+  if (active > 0)
+    say(`Note: ${active} session(s) run on ${host.node_name}; they make the figures worse than they are.`);
+  return host;
+}
+
+/**
+ * The verdicts of all rungs and bitrates.
+ * @param {import('./api.mjs').Api} api @param {string} base @param {{id: string, node_name: string}} host
+ * @param {import('./options.mjs').Options} options @param {string} url
+ * @returns {Promise<boolean>} false: interrupted
+ */
+async function certifySweep(api, base, host, options, url) {
+  const file = path.resolve(options.record ?? `certify-${host.node_name}.json`);
+  const asked = {
+    url,
+    host_id: host.id,
+    gpu_index: options.gpu,
+    encoder: options.encoder,
+    profiles: options.profiles,
+    bitrates_kbps: options.bitrates,
+  };
+  const record = (await resume(api, base, file, asked)) ?? (await plan(api, base, asked));
+  const save = () => writeRecord(file, record);
+  save();
+  const { cells, took_ms } = record;
+  say(
+    `${host.node_name}, GPU ${record.gpu_index}, ${record.encoder}: ${cells.length} cells, about ${duration(remainingMs(cells, options.dwellMs, took_ms))}. Record: ${file}`,
+  );
+
+  for (let cell = nextCell(cells); cell !== null && !stop.signal.aborted; cell = nextCell(cells)) {
+    const began = performance.now();
+    const place = `[${cells.indexOf(cell) + 1}/${cells.length}]`;
+    const what = `${cell.stream_profile_id} at ${cell.bitrate_kbps} kbit/s`;
+    try {
+      if (record.under_way === null) {
+        const { gpu_index, encoder } = record;
+        const { stream_profile_id, bitrate_kbps } = cell;
+        const wanted = { gpu_index, encoder, stream_profile_id, bitrate_kbps };
+        const { session_id } = await api.ask('POST', `${base}/cells`, wanted);
+        record.under_way = { session_id, began_ms: Date.now() };
+        save();
+      }
+      const { session_id, began_ms } = record.under_way;
+      await dwell(options.dwellMs - Math.max(0, Date.now() - began_ms));
+      if (stop.signal.aborted) {
+        await endSession(api, session_id);
+        record.under_way = null;
+        break;
+      }
+      record.under_way = null;
+      cell.outcome = { kind: 'verdict', ...(await finalize(api, base, session_id)) };
+      took_ms.push(performance.now() - began);
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status === 401) throw error;
+      record.under_way = null;
+      cell.outcome = { kind: 'refused', why: error.message };
+    }
+    save();
+    const { verdict, why } = cell.outcome ?? {};
+    const left = remainingMs(cells, options.dwellMs, took_ms);
+    say(
+      `${place} ${what}: ${verdict ?? `refused: ${why}`}${left > 0 ? `, about ${duration(left)} left` : ''}`,
+    );
+  }
+  save();
+  say(`\n${verdictTable(cells)}\n`);
+  if (cells.some(({ outcome }) => outcome === null)) {
+    say(`Interrupted. Go on with the same command; ${file} has what is done.`);
+    return false;
+  }
+  const run = await api.ask('POST', `${base}/runs/${record.run_id}/complete`);
+  removeRecord(file);
+  say(
+    `${run.completed_pts} of ${run.total_pts} cells measured: ${run.summary_ok} ok, ${run.summary_capped} capped, ${run.summary_unsafe} unsafe.`,
+  );
+  if (run.status !== 'completed') say(`The run is ${run.status}: ${run.error_message}. The verdicts count.`);
+  return true;
+}
+
+/**
+ * The record of an interrupted sweep, with a run that counts what is left of it.
+ * @param {import('./api.mjs').Api} api @param {string} base @param {string} file
+ * @param {Parameters<typeof fits>[1]} asked
+ * @returns {Promise<import('./record.mjs').SweepRecord | null>} null: there is none
+ */
+async function resume(api, base, file, asked) {
+  const record = readRecord(file);
+  if (record === null) return null;
+  if (!fits(record, asked))
+    throw new Error(
+      `${file} belongs to another sweep: ${record.profiles.join()} at ${record.bitrates_kbps.join()} kbit/s on ${record.encoder}. Go on with that one, or remove the file.`,
+    );
+  say(`Going on with the sweep in ${file}.`);
+  const run = await api.ask('GET', `${base}/runs/${record.run_id}`).catch((/** @type {unknown} */ error) => {
+    if (error instanceof Refused && error.status === 404) return null;
+    throw error;
+  });
+  if (run?.status !== 'running') record.run_id = (await startRun(api, base, asked)).run_id;
+  return record;
+}
+
+/**
+ * @param {import('./api.mjs').Api} api @param {string} base @param {Parameters<typeof fits>[1]} asked
+ * @returns {Promise<import('./record.mjs').SweepRecord>}
+ */
+async function plan(api, base, asked) {
+  const { run_id, encoder, cells } = await startRun(api, base, asked);
+  return {
+    version: 1,
+    ...asked,
+    encoder,
+    run_id,
+    cells: cells.map((/** @type {import('./sweep.mjs').Cell} */ cell) => ({ ...cell, outcome: null })),
+    took_ms: [],
+    under_way: null,
+  };
+}
+
+/** @param {import('./api.mjs').Api} api @param {string} base @param {Parameters<typeof fits>[1]} asked */
+async function startRun(api, base, { gpu_index, encoder, profiles, bitrates_kbps }) {
+  const wanted = { gpu_index, profiles, bitrates_kbps, ...(encoder !== null && { encoder }) };
+  try {
+    return await api.ask('POST', `${base}/runs`, wanted);
+  } catch (error) {
+    const other = error instanceof Refused && /under way: ([0-9a-f-]{36})/.exec(error.message)?.[1];
+    if (!other) throw error;
+    // Without its record nobody can go on with it, and it would keep others away for two hours.
+    say(`The run ${other} of this host was left behind; it is completed first.`);
+    await api.ask('POST', `${base}/runs/${other}/complete`);
+    return api.ask('POST', `${base}/runs`, wanted);
+  }
+}
+
+/**
+ * How many sessions at once a GPU encodes.
+ * @param {import('./api.mjs').Api} api @param {string} base @param {{id: string, node_name: string}} host
+ * @param {import('./options.mjs').Options} options
+ * @returns {Promise<boolean>} false: interrupted, and nothing is filed
+ */
+async function certifyConcurrency(api, base, host, { profiles, bitrates, gpu, encoder, most, dwellMs }) {
+  const settings = await api.ask('GET', `/v1/admin/hosts/${host.id}/settings`);
+  const family = encoder ?? settings.effective?.encoder ?? 'openh264';
+  const [named = ''] = profiles;
+  const [bitrate_kbps = 0] = bitrates;
+  const cell = { gpu_index: gpu, encoder: family, bitrate_kbps, concurrent: true };
+  const isProfile = (await api.ask('GET', '/v1/admin/launch-profiles')).items.some(
+    (/** @type {{id: string}} */ { id }) => id === named,
+  );
+  const rung = isProfile ? { profile_id: named } : { stream_profile_id: named };
+  say(
+    `${host.node_name}, GPU ${gpu}, ${family}: ${named} at ${bitrate_kbps} kbit/s, one session more at a time.`,
+  );
+  /** @type {{n: number, encode_ms_p95: number, output_fps: number}[]} */
+  const curve = [];
+  let sessions = 0;
+  let rungId = '';
+  let fps = 0;
+  for (let n = 1; n <= most && !stop.signal.aborted; n += 1) {
+    /** @type {string[]} */
+    const open = [];
+    const verdicts = [];
+    try {
+      for (let i = 0; i < n; i += 1) {
+        const started = await api.ask('POST', `${base}/cells`, { ...cell, ...rung });
+        open.push(started.session_id);
+        rungId = started.stream_profile_id;
+        fps = started.fps;
+      }
+      await dwell(dwellMs);
+      if (stop.signal.aborted) break;
+      for (const id of [...open]) {
+        verdicts.push(await finalize(api, base, id));
+        open.splice(open.indexOf(id), 1);
+      }
+    } catch (error) {
+      if (!(error instanceof Refused) || n === 1) throw error;
+      say(`${n} at once: ${error.message}`);
+      break;
+    } finally {
+      for (const id of open) await endSession(api, id);
+    }
+    const point = slowest(verdicts);
+    curve.push(point);
+    const isFast = passes(verdicts, fps);
+    say(
+      `${n} at once: p95 ${point.encode_ms_p95.toFixed(1)} of ${(1000 / fps).toFixed(1)} ms, ${point.output_fps.toFixed(1)} fps${isFast ? '' : ': too slow'}`,
+    );
+    if (!isFast) break;
+    sessions = n;
+  }
+  if (stop.signal.aborted) {
+    say('Interrupted: nothing is filed. Start it again.');
+    return false;
+  }
+  const filed = { gpu_index: gpu, encoder: family, stream_profile_id: rungId, bitrate_kbps, sessions, curve };
+  await api.ask('PUT', `${base}/concurrency`, filed);
+  say(`\n${curveTable(curve, 1000 / fps)}\n\n${slotsAdvice(sessions, gpu)}`);
+  return true;
+}
+
+/** Finalizes a cell and waits until its session is over. @param {import('./api.mjs').Api} api @param {string} base @param {string} sessionId */
+async function finalize(api, base, sessionId) {
+  try {
+    const { session_id: _, ...derived } = await api.ask('POST', `${base}/cells/${sessionId}/finalize`);
+    return derived;
+  } finally {
+    await ended(api, sessionId);
+  }
+}
+
+/** @param {import('./api.mjs').Api} api @param {string} sessionId */
+async function endSession(api, sessionId) {
+  await api.ask('DELETE', `/v1/sessions/${sessionId}`).catch(() => undefined);
+  await ended(api, sessionId);
+}
+
+/** Waits until a session is over, so that it takes nothing from the next one. @param {import('./api.mjs').Api} api @param {string} sessionId */
+async function ended(api, sessionId) {
+  for (let waitedMs = 0; waitedMs < ENDED_LIMIT_MS; waitedMs += ENDED_EVERY_MS) {
+    const answer = await api.ask('GET', `/v1/sessions/${sessionId}`).catch(() => null);
+    if (answer === null || ['stopped', 'failed'].includes(answer.session.state)) return;
+    await sleep(ENDED_EVERY_MS);
+  }
+}
+
+/** Waits; ends early when the command is interrupted. @param {number} ms */
+async function dwell(ms) {
+  if (ms > 0) await sleep(ms, undefined, { signal: stop.signal }).catch(() => undefined);
+}
+
+/** Asks on the terminal without showing what is typed. @param {string} email @returns {Promise<string>} */
+function askPassword(email) {
+  if (!process.stdin.isTTY) throw new Error('Give the password as FOOTLIGHT_PASSWORD.');
+  process.stdout.write(`Password of ${email}: `);
+  const input = createInterface({ input: process.stdin, terminal: true });
+  return new Promise((resolve) => {
+    input.question('', (password) => {
+      input.close();
+      say();
+      resolve(password);
+    });
+  });
+}
+
+main().catch((error) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,79 @@
+// Which cell is next, what is left out, and how long the rest takes. Pure.
+
+/**
+ * @typedef {object} Cell  a planned cell
+ * @property {string} profile_id
+ * @property {string} stream_profile_id
+ * @property {string} codec
+ * @property {number} bitrate_kbps
+ *
+ * @typedef {object} Outcome
+ * @property {'verdict' | 'skipped' | 'refused'} kind
+ * @property {string} [verdict]
+ * @property {number} [encode_ms_p50]
+ * @property {number} [encode_ms_p95]
+ * @property {number} [output_fps]
+ * @property {number} [drop_rate]
+ * @property {boolean} [live_write_stable]
+ * @property {number} [sample_count]
+ * @property {string} [why]
+ *
+ * @typedef {Cell & {outcome: Outcome | null}} SweepCell
+ */
+
+/** Time around the dwell of a cell that it takes to start and to end: 3 s on a machine without a GPU. */
+export const AROUND_MS = 3_000;
+
+/**
+ * The next cell to measure; cells that need none get their outcome.
+ * @param {SweepCell[]} cells in their order
+ * @returns {SweepCell | null} null: the sweep is over
+ */
+export function nextCell(cells) {
+  for (const cell of cells) {
+    if (cell.outcome !== null) continue;
+    const unsafe = cells.find(
+      (other) =>
+        other.stream_profile_id === cell.stream_profile_id &&
+        other.bitrate_kbps < cell.bitrate_kbps &&
+        other.outcome?.verdict === 'unsafe',
+    );
+    if (unsafe === undefined) return cell;
+    cell.outcome = { kind: 'skipped', why: `unsafe at ${unsafe.bitrate_kbps} kbit/s` };
+  }
+  return null;
+}
+
+/**
+ * @param {readonly SweepCell[]} cells @param {number} dwellMs @param {readonly number[]} tookMs of the cells measured
+ *   so far
+ * @returns {number} ms for the cells without an outcome; fewer may be left out
+ */
+export function remainingMs(cells, dwellMs, tookMs) {
+  const open = cells.filter(({ outcome }) => outcome === null).length;
+  const mean = tookMs.length === 0 ? dwellMs + AROUND_MS : tookMs.reduce((a, b) => a + b, 0) / tookMs.length;
+  return open * mean;
+}
+
+/**
+ * Whether so many sessions at once passed: the slowest stays within the time of a frame and drops nearly nothing.
+ * @param {readonly {encode_ms_p95: number, output_fps: number, drop_rate: number}[]} verdicts @param {number} fps
+ */
+export function passes(verdicts, fps) {
+  return verdicts.every(({ encode_ms_p95, drop_rate }) => encode_ms_p95 <= 1000 / fps && drop_rate <= 0.05);
+}
+
+/** @param {readonly {encode_ms_p95: number, output_fps: number}[]} verdicts of sessions at once */
+export const slowest = (verdicts) => ({
+  n: verdicts.length,
+  encode_ms_p95: Math.max(...verdicts.map(({ encode_ms_p95 }) => encode_ms_p95)),
+  output_fps: Math.min(...verdicts.map(({ output_fps }) => output_fps)),
+});
+
+/** Words of a duration. @param {number} ms */
+export function duration(ms) {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 90) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 90 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
