@@ -153,6 +153,13 @@ export const drills = [
     short: '20 races',
   },
   {
+    name: 'certify',
+    file: 'test-harness/e2e/certify.e2e.ts',
+    whole:
+      'the sweep of 720p30 to 1080p60 at four bitrates, 25 s each, and its samples again from a fake agent',
+    short: 'two cells of 9 s',
+  },
+  {
     name: 'real-apps',
     file: 'test-harness/e2e/real-apps.e2e.ts',
     whole: 'ten programs of Debian, used and left twice each: picture, keys, pointer, sound, exit, home',

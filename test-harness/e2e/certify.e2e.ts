@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Certification } from '@footlight/protocol/rest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FakeAgent, honest } from '../src/fake-agent/index.ts';
+import { eventually, startProgram } from '../src/stack/program.ts';
+import { type Stack, startStack } from '../src/stack/stack.ts';
+
+const LONG = process.env.FOOTLIGHT_LONG === '1';
+/** The sweep of this machine, or two cells with a dwell that leaves a few samples. */
+const PROFILES = LONG ? '720p30-h264,720p60-h264,1080p60-h264' : '720p30-h264';
+const BITRATES = LONG ? '4000,6000,8000,12000' : '3000,4000';
+const DWELL = LONG ? '25' : '9';
+
+type Metrics = Record<string, number | boolean | string>;
+/** A measured cell: its request, and the samples that the agent sent, oldest first. */
+interface Recorded {
+  cell: { gpu_index: number; encoder: string; stream_profile_id: string; bitrate_kbps: number };
+  samples: { ts_unix_ms: number; metrics: Metrics }[];
+}
+
+describe('scripts/certify on this machine', () => {
+  let stack: Stack;
+  let admin: { token: string; email: string; password: string };
+  let hostId: string;
+  let base: string;
+
+  beforeAll(async () => {
+    stack = await startStack({ agentEnv: { SERVICE_ENCODE_SLOTS: '4' } });
+    admin = await stack.claim();
+    hostId = (await ask('GET', '/v1/hosts')).items[0].id;
+    base = `/v1/admin/hosts/${hostId}/encoder-certification`;
+  });
+  afterAll(() => stack?.stop());
+
+  async function ask(method: string, url: string, body?: object) {
+    const answer = await stack.call(method, url, {
+      token: admin.token,
+      ...(body === undefined ? {} : { body }),
+    });
+    expect([method, url, answer.status < 300, answer.body?.error]).toEqual([method, url, true, undefined]);
+    return answer.body;
+  }
+  const listed = async (): Promise<Certification[]> => (await ask('GET', base)).certifications;
+
+  /** @returns the program's exit code and what it printed */
+  async function certify(words: string[], interruptAt: RegExp | null = null) {
+    const log = path.join(stack.directory, `certify-${performance.now()}.log`);
+    const program = startProgram(
+      'certify',
+      ['--host', 'test-host', '--email', admin.email, '--url', stack.httpsUrl, ...words],
+      { FOOTLIGHT_PASSWORD: admin.password },
+      log,
+    );
+    if (interruptAt !== null) {
+      await eventually(String(interruptAt), 120_000, () => (interruptAt.test(program.log()) ? true : null));
+      await program.kill('SIGINT');
+    }
+    const { code } = await program.exited;
+    return { code, said: program.log() };
+  }
+
+  /** The cells that were measured, with all samples of their sessions. */
+  async function recorded(rows: readonly Certification[]): Promise<Recorded[]> {
+    const { items } = await ask('GET', '/v1/admin/sessions?limit=1000');
+    return Promise.all(
+      rows.map(async ({ gpu_index, encoder, stream_profile_id, bitrate_kbps }) => {
+        const session = items.find(
+          (one: { end_reason: string; stream_profile_id: string; stream: { bitrate_kbps: number } }) =>
+            one.end_reason === 'cert bench complete' &&
+            one.stream_profile_id === stream_profile_id &&
+            one.stream.bitrate_kbps === bitrate_kbps,
+        );
+        const page = await ask('GET', `/v1/admin/sessions/${session.id}/metrics?source=agent&limit=1000`);
+        return {
+          cell: { gpu_index, encoder, stream_profile_id, bitrate_kbps },
+          samples: page.items.toReversed(),
+        };
+      }),
+    );
+  }
+
+  test('the verdicts follow from the samples: the fake agent sends the same, and gets the same rows', {
+    timeout: 1_500_000,
+  }, async () => {
+    const record = path.join(stack.directory, 'sweep.json');
+    const words = ['--profiles', PROFILES, '--bitrates', BITRATES, '--dwell', DWELL, '--record', record];
+    const interrupted = await certify(words, /\[1\/\d+\] .*kbit\/s: (ok|capped|unsafe)/);
+    expect([interrupted.code, interrupted.said]).toEqual([
+      130,
+      expect.stringContaining('Go on with the same'),
+    ]);
+    expect((await ask('GET', '/v1/admin/sessions?state=active')).items).toEqual([]);
+
+    const { code, said } = await certify(words);
+    process.stdout.write(said);
+    expect([code, said]).toEqual([0, expect.stringContaining('Going on with the sweep')]);
+    expect(said).not.toContain(admin.password);
+    const rows = await listed();
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows) expect(row).toMatchObject({ encoder: 'openh264', gpu_index: 0 });
+    const cells = await recorded(rows);
+    for (const { samples } of cells) expect(samples[0]?.metrics).toMatchObject({ abr_mode: 'off' });
+
+    await stack.agent.kill('SIGTERM');
+    const agent = await sameHost(rows[0]?.agent_version ?? '');
+    try {
+      for (const { cell, samples } of cells) {
+        const { session_id } = await ask('POST', `${base}/cells`, cell);
+        for (const { ts_unix_ms: ts, metrics } of samples)
+          agent.send({ type: 'session_metrics', session_id, ts, window_ms: 1_000, metrics });
+        await agent.heard();
+        await ask('POST', `${base}/cells/${session_id}/finalize`);
+        await eventually('the session is over', 20_000, async () =>
+          (await ask('GET', `/v1/sessions/${session_id}`)).session.state === 'stopped' ? true : null,
+        );
+      }
+    } finally {
+      await agent.close();
+    }
+    const measured = ({ measured_at: _, ...fields }: Certification) => fields;
+    const replayed = await listed();
+    expect(replayed.map(measured)).toEqual(rows.map(measured));
+    for (const [i, row] of replayed.entries()) expect(row.measured_at).not.toBe(rows[i]?.measured_at);
+  });
+
+  /** A fake agent in the place of the real one. */
+  async function sameHost(agentVersion: string): Promise<FakeAgent> {
+    const { node_secret: secret } = JSON.parse(
+      readFileSync(path.join(stack.directory, 'agent', 'node.json'), 'utf8'),
+    );
+    const agent = new FakeAgent({
+      url: stack.httpUrl,
+      nodeName: 'test-host',
+      credential: { secret },
+      register: { agent_version: agentVersion },
+      behaviour: { ...honest, bench: () => null },
+    });
+    await agent.connect();
+    await agent.heard();
+    return agent;
+  }
+});
