@@ -54,6 +54,8 @@ const answers: Answers = {
   'hosts.gpus': ({ id }) => ({
     items: id === made.id(3, 3) ? [] : id === made.id(3, 2) ? [made.software] : [made.gpu(0), made.gpu(1)],
   }),
+  'certification.list': ({ id }) => ({ host_id: id, certifications: made.certifications }),
+  'certification.concurrency': ({ id }) => ({ host_id: id, items: made.concurrency }),
   'configCatalog.read': () => ({ knobs: made.configCatalog }),
   'hostSettings.read': () => made.hostSettings,
   'hostConsole.read': () => made.hostConsole,

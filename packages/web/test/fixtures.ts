@@ -3,6 +3,8 @@ import type {
   AccessCheck,
   AdminApp,
   AdminSession,
+  Certification,
+  Concurrency,
   ConfigSetting,
   EnrollmentToken,
   Entitlement,
@@ -317,6 +319,69 @@ export const software = gpu(0, {
   slots_reserved: 3,
   render_node: null,
 });
+
+const certification = (
+  n: number,
+  part: Pick<Certification, 'stream_profile_id' | 'fps' | 'verdict' | 'encode_ms_p95' | 'output_fps'>,
+): Certification => ({
+  id: id(21, n),
+  gpu_index: 0,
+  encoder: 'openh264',
+  profile_id: '720p60',
+  width: 1280,
+  height: 720,
+  bitrate_kbps: 6_000,
+  encode_ms_p50: 5.1,
+  encode_ms_max: 31,
+  drop_rate: 0,
+  live_write_stable: true,
+  sample_window_ms: 18_000,
+  sample_count: 19,
+  agent_version: '0.1.0',
+  measured_at: ago(86_400_000),
+  ...part,
+});
+
+export const certifications: Certification[] = [
+  certification(1, {
+    stream_profile_id: '1080p60-h264',
+    fps: 60,
+    verdict: 'unsafe',
+    encode_ms_p95: 24.6,
+    output_fps: 41.2,
+  }),
+  certification(2, {
+    stream_profile_id: '720p30-h264',
+    fps: 30,
+    verdict: 'ok',
+    encode_ms_p95: 9.2,
+    output_fps: 30,
+  }),
+  certification(3, {
+    stream_profile_id: '720p60-h264',
+    fps: 60,
+    verdict: 'capped',
+    encode_ms_p95: 12.8,
+    output_fps: 59.1,
+  }),
+];
+
+export const concurrency: Concurrency[] = [
+  {
+    gpu_index: 0,
+    encoder: 'openh264',
+    stream_profile_id: '720p30-h264',
+    bitrate_kbps: 4_000,
+    sessions: 3,
+    curve: [
+      { n: 1, encode_ms_p95: 9.2, output_fps: 30 },
+      { n: 2, encode_ms_p95: 14.6, output_fps: 30 },
+      { n: 3, encode_ms_p95: 26.1, output_fps: 29.4 },
+      { n: 4, encode_ms_p95: 41.7, output_fps: 22.8 },
+    ],
+    measured_at: ago(86_400_000),
+  },
+];
 
 export const tokens: EnrollmentToken[] = [
   {

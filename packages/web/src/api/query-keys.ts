@@ -18,6 +18,7 @@ export const keys = {
   hosts: ['hosts'] as const,
   host: (id: string) => ['hosts', id] as const,
   hostSettings: (hostId: string) => ['hosts', hostId, 'settings'] as const,
+  hostCertification: (hostId: string) => ['hosts', hostId, 'certification'] as const,
   hostConsole: (hostId: string) => ['hosts', hostId, 'console'] as const,
   configCatalog: ['config-catalog'] as const,
   gpus: (hostId: string) => ['hosts', hostId, 'gpus'] as const,

@@ -15,6 +15,7 @@ import { megabytesWords } from '../frame/quantity-words.ts';
 import { Remedies } from '../frame/remedies.tsx';
 import { SessionTable } from '../sessions/session-table.tsx';
 import { HostActions } from './host-actions.tsx';
+import { HostCertification } from './host-certification.tsx';
 import { HostConsoleSection } from './host-console.tsx';
 import { HostSettingsSection } from './host-settings.tsx';
 import { CheckChip, HostChip } from './states.tsx';
@@ -91,6 +92,7 @@ export function HostPage({ id }: { id: string }) {
           <SessionTable sessions={here} />
         </Section>
       )}
+      <HostCertification id={id} />
       <HostSettingsSection host={host.data} sessions={here ?? []} />
       <HostConsoleSection
         host={host.data}

@@ -1,0 +1,161 @@
+import type { Certification, Concurrency } from '@footlight/protocol/rest';
+import { IconGauge } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StateChip, type Tone } from '../../components/state-chip.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { type Column, DataTable } from '../frame/data-table.tsx';
+import { Section } from '../frame/page-head.tsx';
+import fleet from './fleet.module.css';
+
+const VERDICTS: Record<Certification['verdict'], [Tone, string]> = {
+  ok: ['success', 'Keeps up'],
+  capped: ['warning', 'Barely keeps up'],
+  unsafe: ['danger', 'Too slow'],
+};
+const ROW_COLUMNS: readonly Column[] = [
+  { words: 'Rung' },
+  { words: 'Verdict' },
+  { words: 'kbit/s', kind: 'number' },
+  { words: 'Encode p95', kind: 'number' },
+  { words: 'Frames', kind: 'number' },
+  { words: 'Encoder' },
+  { words: 'Measured' },
+];
+const CURVE_COLUMNS: readonly Column[] = [
+  { words: 'Rung' },
+  { words: 'At once', kind: 'number' },
+  { words: 'kbit/s', kind: 'number' },
+  { words: 'Encode p95 by sessions at once' },
+  { words: 'Encoder' },
+  { words: 'Measured' },
+];
+
+/** What the encoders of a host were measured to sustain, and how many sessions at once. */
+export function HostCertification({ id }: { id: string }) {
+  const found = useQuery({
+    queryKey: keys.hostCertification(id),
+    queryFn: async ({ signal }) => {
+      const [rows, curves] = await Promise.all([
+        call('certification.list', { params: { id }, signal }),
+        call('certification.concurrency', { params: { id }, signal }),
+      ]);
+      return { rows: rows.certifications, curves: curves.items };
+    },
+  });
+  if (found.isError)
+    return (
+      <Section title="Certification">
+        <Problem error={found.error} retry={() => void found.refetch()} />
+      </Section>
+    );
+  const { rows = [], curves = [] } = found.data ?? {};
+  return (
+    <Section title="Certification" busy={found.isPending}>
+      {found.data !== undefined && rows.length === 0 && curves.length === 0 && (
+        <EmptyState icon={IconGauge} title="Not measured yet">
+          Run <code>scripts/certify --host</code> while nothing else runs on this host; launches then step
+          down from what its encoder is too slow for.
+        </EmptyState>
+      )}
+      {rows.length > 0 && (
+        <DataTable label="Verdicts" columns={ROW_COLUMNS}>
+          {rows.map((row) => (
+            <VerdictRow key={row.id} row={row} />
+          ))}
+        </DataTable>
+      )}
+      {curves.length > 0 && (
+        <>
+          <DataTable label="Sessions at once" columns={CURVE_COLUMNS}>
+            {curves.map((curve) => (
+              <CurveRow key={curveKey(curve)} curve={curve} fps={fpsOf(curve, rows)} />
+            ))}
+          </DataTable>
+          {slotsByGpu(curves).map(({ gpu_index, sessions }) => (
+            <p key={gpu_index} className={styles.dim}>
+              GPU {gpu_index}: to let slots follow, set <code>SERVICE_ENCODE_SLOTS={sessions}</code>
+              {gpu_index > 0 && ` as number ${gpu_index + 1} of its list`} on the host and restart its agent.
+            </p>
+          ))}
+        </>
+      )}
+    </Section>
+  );
+}
+
+function VerdictRow({ row }: { row: Certification }) {
+  const [tone, words] = VERDICTS[row.verdict];
+  return (
+    <tr>
+      <td>
+        <b style={{ fontWeight: 600 }}>{row.stream_profile_id}</b>
+      </td>
+      <td>
+        <StateChip tone={tone}>{words}</StateChip>
+      </td>
+      <td className={styles.number}>{row.bitrate_kbps}</td>
+      <td className={styles.number}>
+        {row.encode_ms_p95.toFixed(1)} of {(1000 / row.fps).toFixed(1)} ms
+      </td>
+      <td className={styles.number}>
+        {row.output_fps.toFixed(1)} of {row.fps}
+      </td>
+      <td>{encoderWords(row)}</td>
+      <td>
+        <RelativeTime at={row.measured_at} />
+      </td>
+    </tr>
+  );
+}
+
+function CurveRow({ curve, fps }: { curve: Concurrency; fps: number | null }) {
+  const most = Math.max(...curve.curve.map(({ encode_ms_p95 }) => encode_ms_p95), 0.001);
+  return (
+    <tr>
+      <td>
+        <b style={{ fontWeight: 600 }}>{curve.stream_profile_id}</b>
+      </td>
+      <td className={styles.number}>{curve.sessions}</td>
+      <td className={styles.number}>{curve.bitrate_kbps}</td>
+      <td>
+        <ul className={fleet.curve}>
+          {curve.curve.map(({ n, encode_ms_p95 }) => (
+            <li key={n} data-passes={n <= curve.sessions}>
+              <span className="tabular">{n}</span>
+              <progress max={most} value={encode_ms_p95} aria-hidden="true" />
+              <span className="tabular">{encode_ms_p95.toFixed(1)} ms</span>
+            </li>
+          ))}
+        </ul>
+        {fps !== null && <span className={styles.dim}>A frame takes {(1000 / fps).toFixed(1)} ms.</span>}
+      </td>
+      <td>{encoderWords(curve)}</td>
+      <td>
+        <RelativeTime at={curve.measured_at} />
+      </td>
+    </tr>
+  );
+}
+
+const encoderWords = ({ encoder, gpu_index }: Pick<Certification, 'encoder' | 'gpu_index'>): string =>
+  `${encoder} · GPU ${gpu_index}`;
+
+const curveKey = ({ gpu_index, encoder, stream_profile_id, bitrate_kbps }: Concurrency): string =>
+  [gpu_index, encoder, stream_profile_id, bitrate_kbps].join(' ');
+
+/** Frame rate of a rung, where a verdict tells it. */
+const fpsOf = (curve: Concurrency, rows: readonly Certification[]): number | null =>
+  rows.find(({ stream_profile_id }) => stream_profile_id === curve.stream_profile_id)?.fps ?? null;
+
+/** The fewest sessions at once of each GPU: its slots hold for each rung that was measured. */
+function slotsByGpu(curves: readonly Concurrency[]): { gpu_index: number; sessions: number }[] {
+  const fewest = new Map<number, number>();
+  for (const { gpu_index, sessions } of curves)
+    fewest.set(gpu_index, Math.min(sessions, fewest.get(gpu_index) ?? sessions));
+  return [...fewest].map(([gpu_index, sessions]) => ({ gpu_index, sessions }));
+}
