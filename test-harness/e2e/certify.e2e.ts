@@ -138,7 +138,10 @@ describe('scripts/certify on this machine', () => {
       behaviour: { ...honest, bench: () => null },
     });
     await agent.connect();
-    await agent.heard();
+    await eventually('the host takes cells', 20_000, async () => {
+      const host = await ask('GET', `/v1/hosts/${hostId}`);
+      return host.status === 'online' && host.capacity_detection === 'ok' ? true : null;
+    });
     return agent;
   }
 });
