@@ -104,8 +104,9 @@ async function closeWay(path: string): Promise<number[]> {
   const { uid, gid, ino, mode } = await lstat(path);
   if (uid !== process.getuid?.()) throw new HomeError(`${path} on the way to a home belongs to another user`);
   const group = FIRST_WAY_GROUP + (ino % WAY_GROUPS);
-  if (gid === group) return [group];
-  if ((mode & 0o7777) !== WAY_MODE || gid !== process.getgid?.()) return [];
+  if ((mode & 0o7777) === CLOSED_WAY_MODE && gid === group) return [group];
+  // With its group but open: an agent ended between the two calls below.
+  if ((mode & 0o7777) !== WAY_MODE || (gid !== group && gid !== process.getgid?.())) return [];
   try {
     await chown(path, uid, group);
   } catch {
