@@ -33,6 +33,13 @@ export const drills = [
     short: 'twice',
   },
   {
+    name: 'reports-killed',
+    file: 'control-plane/src/integration/reports-killed.int.test.ts',
+    whole:
+      'the control plane killed 200 times on each database between the store and the confirmation of reports',
+    short: '8 times',
+  },
+  {
     name: 'database-half-open',
     file: 'control-plane/src/platform/database/engine/faults.int.test.ts',
     whole: 'every connection to Postgres half-open for good while 30 requests wait',

@@ -59,6 +59,7 @@ const REAL_TIME: Record<string, readonly string[]> = {
   ],
   'they are peers with a pace, or lines with a delay': [
     'control-plane/src/artwork/fetch/guarded-fetch.int.test.ts',
+    'control-plane/src/integration/reports-killed.int.test.ts',
     'control-plane/src/platform/database/engine/sqlite.int.test.ts',
     'control-plane/src/platform/http/connection/slow-clients.int.test.ts',
     'control-plane/src/sessions/reconcile/fleet-return.int.test.ts',

@@ -1,0 +1,271 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  FakeAgent,
+  type PostgresDatabase,
+  softwareCapacity,
+  TcpRelay,
+  usePostgres,
+} from '@footlight/test-harness';
+import BetterSqlite3 from 'better-sqlite3';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type OwnProcess, startOwnProcess } from '../testing/own-process.ts';
+import { SEED_HINT, testRandom } from '../testing/seed.ts';
+
+const KILLS = process.env.FOOTLIGHT_LONG === '1' ? 200 : 8;
+/** Reports of one life of the control plane; the kill meets one of them. */
+const REPORTS = 40;
+/** Longest pause between two reports. */
+const MAX_PAUSE_MS = 3;
+/** Longest time from the first report that is stored and not confirmed to the kill. */
+const MAX_WAIT_MS = 20;
+/** Delay of confirmations that the kill overtakes: they never arrive. */
+const LOST_MS = 60_000;
+const EVENT = 'encoder.stall';
+const ADA = { email: 'ada@example.org', password: 'a-long-enough-pass-phrase' };
+const ENROLLMENT = 'a-fixed-enrollment-token';
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The database beside the service, which may be dead. */
+interface Beside {
+  env: Record<string, string>;
+  /** Rows of a statement without parameters, in SQL that both databases have. */
+  rows<Row>(statement: string): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+function sqliteIn(folder: string): Beside {
+  return {
+    env: {},
+    async rows<Row>(statement: string) {
+      const database = new BetterSqlite3(join(folder, 'control.db'));
+      try {
+        return database.prepare(statement).all() as Row[];
+      } finally {
+        database.close();
+      }
+    },
+    async close() {},
+  };
+}
+
+async function onPostgres(): Promise<Beside> {
+  const server = await usePostgres();
+  const database: PostgresDatabase = await server.createDatabase();
+  return {
+    env: { DATABASE_URL: database.url },
+    async rows<Row>(statement: string) {
+      const client = new pg.Client({ connectionString: database.url });
+      await client.connect();
+      try {
+        return (await client.query(statement)).rows as Row[];
+      } finally {
+        await client.end();
+      }
+    },
+    async close() {
+      await database.drop();
+      await server.stop();
+    },
+  };
+}
+
+interface Moments {
+  /** The host hears no confirmation any more. */
+  isDeaf: boolean;
+  isKilled: boolean;
+}
+
+/** What is sent in one life: events with their numbers, and the failure of the life's own session. */
+interface Life {
+  sessionId: string;
+  events: number;
+}
+
+describe.each(['sqlite', 'postgres'] as const)(
+  'a control plane that is killed while a host reports (%s)',
+  (dialect) => {
+    let folder: string;
+    let beside: Beside;
+    let service: OwnProcess;
+    let bearer: string;
+    let agent: FakeAgent;
+    /** Between the host and the service. */
+    let relay: TcpRelay;
+    let appId: string;
+    /** Numbers of the events that were sent. */
+    const sentEvents = new Set<number>();
+    const random = testRandom();
+
+    const start = async () => {
+      service = await startOwnProcess(folder, {
+        env: { SERVICE_ENROLLMENT_TOKEN: ENROLLMENT, ...beside.env },
+      });
+    };
+    // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever the service really sent.
+    async function call(method: string, path: string, body?: object, headers = {}): Promise<any> {
+      const answer = await fetch(`${service.url}${path}`, {
+        method,
+        headers: {
+          ...(bearer && { authorization: `Bearer ${bearer}` }),
+          ...(body && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const text = await answer.text();
+      if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+      return text === '' ? null : JSON.parse(text);
+    }
+    const storedSeqs = async (): Promise<Set<number>> =>
+      new Set(
+        (
+          await beside.rows<{ seq: number | string }>(
+            `select seq from session_trace_events where boot_id = '${agent.bootId}'`,
+          )
+        ).map(({ seq }) => Number(seq)),
+      );
+    const audited = async (sessionId: string) =>
+      beside.rows(`select id from activity where action = 'session.failed' and target_id = '${sessionId}'`);
+
+    beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'footlight-killed-'));
+      beside = dialect === 'sqlite' ? sqliteIn(folder) : await onPostgres();
+      await start();
+      const claimed = await call(
+        'POST',
+        '/v1/setup/claim',
+        { ...ADA, username: 'ada', device_key: 'd' },
+        { 'x-service-setup-token': readFileSync(join(folder, 'setup-token'), 'utf8').trim() },
+      );
+      bearer = claimed.access_token;
+      appId = (await call('POST', '/v1/apps', { name: 'Demo', runtime_spec: { args: ['demo'] } })).app.id;
+      relay = await TcpRelay.to(new URL(service.url));
+      agent = new FakeAgent({
+        url: `http://127.0.0.1:${relay.port}`,
+        nodeName: 'hosta',
+        credential: { token: ENROLLMENT },
+        heartbeatMs: 500,
+        capacity: softwareCapacity({}, { encode_slots_total: 1 }),
+        onFrame(direction, text) {
+          const { type, seq } = JSON.parse(text);
+          if (direction === 'sent' && type === 'session_trace_event') sentEvents.add(seq);
+        },
+      });
+      await comesBack();
+    }, 60_000);
+    afterAll(async () => {
+      await agent?.drop();
+      relay?.close();
+      await service?.end('SIGTERM');
+      await beside?.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    /** Connected, with capacity known and every report confirmed. */
+    async function comesBack(): Promise<void> {
+      relay.target = new URL(service.url);
+      await agent.connect();
+      const ready = async () => [(await call('GET', '/v1/hosts')).items[0]?.capacity_detection, agent.unseen];
+      await vi.waitFor(async () => expect(await ready()).toEqual(['ok', 0]), { timeout: 20_000 });
+    }
+
+    async function launched(): Promise<string> {
+      const { session } = await call('POST', '/v1/sessions', { app_id: appId });
+      const state = async () => (await call('GET', `/v1/sessions/${session.id}`)).session.state;
+      await vi.waitFor(async () => expect(await state()).toBe('running'), { timeout: 20_000 });
+      await vi.waitFor(() => expect(agent.unseen).toBe(0), { timeout: 20_000 });
+      return session.id;
+    }
+
+    /** The session fails; as a real agent does, the host lists it until its end is confirmed. */
+    function fails(session_id: string): void {
+      const end = { error: 'it crashed', failure_code: 'app_crashed' } as const;
+      agent.reportState(session_id, 'failed', { ...end, app_log_tail: 'its last words' });
+      agent.hold({ session_id, app_id: appId, state: 'failed', ...end });
+    }
+
+    /**
+     * Reports texts, the failure of the session and events, some of them after the link broke. From a random report on
+     * the host hears no confirmation, as when the process dies before it sends one.
+     */
+    async function reports(sessionId: string, moments: Moments): Promise<Life> {
+      const last = REPORTS - 1;
+      const [failsAt, deafAt] = [0, 1].map(() => Math.floor(random.number() * last)) as [number, number];
+      let events = 0;
+      for (let n = 0; n <= last && (n <= failsAt || !moments.isKilled); n += 1) {
+        if (n === deafAt) {
+          relay.delayMs = LOST_MS;
+          moments.isDeaf = true;
+        }
+        if (n === failsAt) fails(sessionId);
+        else if (n < failsAt && n % 4 === 0) agent.reportState(sessionId, 'running', { detail: `said ${n}` });
+        else {
+          events += 1;
+          agent.report({
+            type: 'session_trace_event',
+            session_id: sessionId,
+            ts: Date.now(),
+            event: EVENT,
+            payload: { phase: 'detected', reason: 'no_output', n: events },
+          });
+        }
+        await pause(random.number() * MAX_PAUSE_MS);
+      }
+      return { sessionId, events };
+    }
+
+    /** Nothing of a life is lost or doubled. */
+    async function expectWhole({ sessionId, events }: Life): Promise<void> {
+      const rows = await beside.rows<{ payload: string }>(
+        `select payload from session_trace_events where session_id = '${sessionId}' and type = '${EVENT}' order by seq`,
+      );
+      const told = rows.map(({ payload }) => JSON.parse(payload).n);
+      expect(told, SEED_HINT).toEqual(Array.from({ length: events }, (_, n) => n + 1));
+      const { session } = await call('GET', `/v1/sessions/${sessionId}`);
+      expect(session, SEED_HINT).toMatchObject({
+        state: 'failed',
+        error_message: 'it crashed',
+        failure_code: 'app_crashed',
+        app_log_tail: 'its last words',
+      });
+      const [host] = (await call('GET', '/v1/hosts')).items;
+      expect(host.capacity, SEED_HINT).toMatchObject({ slots_used: 0, active_sessions: 0 });
+      // An entry of the log is written after the commit; a kill between the two leaves none.
+      expect((await audited(sessionId)).length, SEED_HINT).toBeLessThanOrEqual(1);
+    }
+
+    test(
+      `${KILLS} times between the store and the confirmation: nothing is lost or doubled`,
+      async () => {
+        for (let n = 0; n < KILLS; n += 1) {
+          const sessionId = await launched();
+          const moments: Moments = { isDeaf: false, isKilled: false };
+          const life = reports(sessionId, moments);
+          const unconfirmed = async () => [...(await storedSeqs())].filter((seq) => seq > agent.seen);
+          await vi.waitFor(() => expect(moments.isDeaf).toBe(true), { timeout: 20_000 });
+          await vi.waitFor(async () => expect(await unconfirmed()).not.toEqual([]), { timeout: 20_000 });
+          await pause(random.number() * MAX_WAIT_MS);
+          moments.isKilled = true;
+          await service.end('SIGKILL');
+          relay.cut();
+          relay.delayMs = 0;
+          await agent.closed;
+          const sent = await life;
+          expect(await unconfirmed(), SEED_HINT).not.toEqual([]);
+          const stored = await storedSeqs();
+          const lost = [...sentEvents].filter((seq) => seq <= agent.seen && !stored.has(seq));
+          expect(lost, SEED_HINT).toEqual([]);
+          await start();
+          await comesBack();
+          agent.sessions.delete(sessionId);
+          await expectWhole(sent);
+        }
+      },
+      60_000 + KILLS * 30_000,
+    );
+  },
+);
