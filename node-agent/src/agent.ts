@@ -16,12 +16,16 @@ import { createMediaWorkerPool, type MediaWorkerPool } from './media/worker/work
 import { storageMoved } from './probe/storage-report.ts';
 import { closedAncestor } from './readiness/facts.ts';
 import { Inventory } from './readiness/inventory.ts';
+import { FlightRecorder } from './recorder/flight-recorder.ts';
+import { RecordingFiles } from './recorder/recording-files.ts';
+import { writeRecording } from './recorder/recording-writer.ts';
 import { enterServiceGroup } from './runtime/cgroups.ts';
 import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { NetworkPool } from './runtime/network/network-pool.ts';
 import { canIsolate, ProcessRuntime } from './runtime/process.ts';
 import { HomeLocks } from './sessions/home/home-locks.ts';
 import { takeUserAndHomes } from './sessions/home/user-and-homes.ts';
+import { TraceEvents } from './sessions/reports/trace-events.ts';
 import { removeLeftovers } from './sessions/resources/leftovers.ts';
 import { Quarantine } from './sessions/resources/quarantine.ts';
 import { STATE_DIR_BYTES } from './sessions/resources/record.ts';
@@ -70,6 +74,7 @@ export class Agent {
   readonly #networks: NetworkPool | null;
   readonly #quarantine: Quarantine;
   readonly #sweep: UidSweep;
+  readonly #recorder: FlightRecorder;
   readonly #supervisor: Supervisor;
   readonly #link: ControlLink;
   #health: HealthServer | null = null;
@@ -119,6 +124,22 @@ export class Agent {
       clock: deps.clock,
       changed: () => this.#report(),
     });
+    const { clock, logger } = deps;
+    this.#recorder = new FlightRecorder({
+      clock,
+      logger,
+      report: (sessionId, event) =>
+        new TraceEvents(sessionId, this.#link, clock).send('session.recording', { ...event }),
+      files: new RecordingFiles({ stateDir: config.stateDir, logger, nowMs: () => clock.nowMs() }),
+      write: (recording) => writeRecording(recording, { clock }),
+      upload: (id, { file, bytes }) =>
+        this.#link.putFile({
+          path: `/v1/agent/recordings/${id}`,
+          mediaType: 'video/mp4',
+          bytes,
+          body: file.createReadStream({ autoClose: false, end: bytes - 1 }),
+        }),
+    });
     this.#supervisor = new Supervisor(
       { orphanSecs: config.orphanSecs, context: () => this.#launchContext(), console: this.#console },
       {
@@ -132,6 +153,7 @@ export class Agent {
         ),
         homes,
         uids,
+        recorder: this.#recorder,
         helpersWithoutNetwork: networks !== null,
         quarantine,
         sweep,
@@ -196,6 +218,7 @@ export class Agent {
         sessions: agent.#supervisor.liveCount,
         connected: agent.#link.connected,
       }));
+      await agent.#recorder.open();
       await agent.#inventory.probe();
       await agent.#inventory.sampleGpus();
       await agent.#link.start();
@@ -259,6 +282,7 @@ export class Agent {
     this.#displays.close();
     this.#quarantine.close();
     this.#sweep.close();
+    this.#recorder.close();
     await Promise.all([
       this.#workers.close(),
       this.#networks?.close(),
@@ -276,6 +300,7 @@ export class Agent {
           'display',
           'stream_resize',
           'capture',
+          'recorder',
           ...(this.#config.processRuntime ? ['process_runtime'] : []),
           ...(this.#console.need() === null ? ['console'] : []),
         ],

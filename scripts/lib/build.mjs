@@ -51,6 +51,7 @@ const bundles = [
       'main.js': 'main.ts',
       'worker-main.js': 'media/worker/worker-main.ts',
       'probe-main.js': 'media/worker/probe-main.ts',
+      'recording-main.js': 'media/worker/recording-main.ts',
     },
     copies: [
       'runtime/enter-session.sh',

@@ -27,6 +27,7 @@ import { ControlAddresses } from './control-addresses.ts';
 import { type Credential, isPlainRemote } from './dial.ts';
 import type { Identity, IdentityStore } from './identity.ts';
 import { LossyMessages, Outbox, type ReliableMessage } from './outbox.ts';
+import { type PutFile, putFile } from './put-file.ts';
 
 /** Callbacks of the link into the agent. */
 export interface LinkHandler {
@@ -190,6 +191,14 @@ export class ControlLink {
     const connection = this.#connection;
     const capacity = await this.#deps.handler.capacity();
     if (connection?.ready && connection === this.#connection) connection.send(capacity);
+  }
+
+  /** Sends a file. @throws without an identity, and when it is not taken whole */
+  async putFile(file: PutFile): Promise<void> {
+    const secret = this.#identity?.node_secret;
+    if (secret === undefined) throw new Error('this host is not enrolled');
+    const credential = { kind: 'secret', secret } as const;
+    await putFile(file, { ...this.#options, controlUrl: this.controlUrl, credential }, this.#deps.clock);
   }
 
   /** Waits until every report is confirmed, limitMs have passed or the link is lost. */

@@ -41,7 +41,10 @@ export function dial(options: DialOptions): WebSocket {
   });
 }
 
-function credentialHeaders(options: DialOptions): Record<string, string> {
+/** Headers of the socket and of HTTP calls. */
+export function credentialHeaders(
+  options: Pick<DialOptions, 'nodeName' | 'bootId' | 'credential'>,
+): Record<string, string> {
   const { credential } = options;
   const headers: Record<string, string> = {
     [AGENT_HEADERS.node]: options.nodeName,
@@ -59,7 +62,7 @@ function credentialHeaders(options: DialOptions): Record<string, string> {
 type SocketCallback = (error: Error | null, socket?: Duplex) => void;
 
 /** An https agent that verifies against the given certificates, or returns only sockets with the pinned one. */
-function tlsAgent(options: Pick<DialOptions, 'controlCa' | 'controlFingerprint'>): HttpsAgent {
+export function tlsAgent(options: Pick<DialOptions, 'controlCa' | 'controlFingerprint'>): HttpsAgent {
   const { controlCa, controlFingerprint } = options;
   const ca = trustedCertificates(controlCa, systemCertificates());
   const agent = new HttpsAgent({ keepAlive: false, maxCachedSessions: 0, ca });

@@ -173,6 +173,9 @@ export class Supervisor {
       else return this.#reportUnknown(command.session_id, command.reason);
       return OK;
     }
+    // Also of a session that failed, while its ring is kept, and the upload at any time.
+    if (command.type === 'session_recording')
+      return this.#deps.recorder.command(command, session !== undefined);
     if (!isKnown(command)) return unknownCommand(command);
     if (!session || session.isEnding) {
       return { ok: false, code: 'no_such_session', error: 'this host does not hold the session' };

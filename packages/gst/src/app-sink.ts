@@ -1,9 +1,6 @@
+import { BUFFER_PTS, NS_PER_MS } from './buffer-layout.ts';
 import { CLOCK_TIME_NONE, native, type Pointer, readUint64, takeString } from './native.ts';
 import { GstObject } from './object.ts';
-
-/** Offset of pts in GstBuffer, after the mini object and the pool pointer. */
-const BUFFER_PTS = 72;
-const NS_PER_MS = 1e6;
 
 /** Room for one packet, the usual buffer of a list (bytes). */
 const PACKET_ROOM = 2_048;

@@ -207,6 +207,9 @@ function bind() {
       source: Pointer,
       buffer: Pointer,
     ) => number,
+    gst_app_src_end_of_stream: app.func('int gst_app_src_end_of_stream(void *source)') as (
+      source: Pointer,
+    ) => number,
     gst_app_sink_try_pull_sample: app.func(
       'void *gst_app_sink_try_pull_sample(void *sink, uint64_t timeout)',
     ) as (sink: Pointer, timeout: number) => Pointer | null,
@@ -277,4 +280,8 @@ export function readUint32(base: Pointer, offset: number): number {
 
 export function readUint64(base: Pointer, offset: number): bigint {
   return BigInt(koffi.decode(base, offset, 'uint64_t') as number | bigint);
+}
+
+export function writeUint64(base: Pointer, offset: number, value: bigint): void {
+  koffi.encode(base, offset, 'uint64_t', value);
 }

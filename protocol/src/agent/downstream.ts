@@ -141,6 +141,7 @@ export const sessionRecordingSchema = z.object({
   recording_id: wireUuid,
   op: z.enum(['freeze', 'upload']),
 });
+export type SessionRecording = z.infer<typeof sessionRecordingSchema>;
 
 export const configUpdateSchema = z.object({
   type: z.literal('config_update'),

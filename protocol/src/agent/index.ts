@@ -25,6 +25,7 @@ export * from './downstream.ts';
 export * from './host-settings.ts';
 export * from './launch-floor.ts';
 export * from './limits.ts';
+export * from './recordings.ts';
 export * from './session-spec.ts';
 export * from './upstream.ts';
 

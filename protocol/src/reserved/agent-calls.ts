@@ -1,6 +1,6 @@
 /**
- * Part of the published contract, not served yet: bodies of the agent's HTTP calls about jobs, library scans, the
- * collection of homes and recordings. Unknown keys are ignored, because either end may be newer.
+ * Part of the published contract, not served yet: bodies of the agent's HTTP calls about jobs, library scans and the
+ * collection of homes. Unknown keys are ignored, because either end may be newer.
  */
 import { z } from 'zod';
 import { count, humanText, type JsonObject, jsonObject, text, utf8Length, wireUuid } from '../common.ts';
@@ -11,7 +11,6 @@ export const POLL_INTERVAL_MS = 60_000;
 export const MAX_SUMMARY_BYTES = 4096;
 export const MAX_HTTP_BODY_BYTES = 64 * 1024;
 export const MAX_SCAN_REPORT_BYTES = 4 * 1024 * 1024;
-export const MAX_RECORDING_BYTES = 72 * 1024 * 1024;
 /** An agent reports the progress of a pull at least this often. */
 export const PULL_PROGRESS_INTERVAL_MS = 10_000;
 

@@ -18,6 +18,8 @@ import { PAYLOADING, packetMaker } from './payloading.ts';
 /** One encoded frame from the payloader. */
 export interface EncodedFrame {
   packets: Buffer[];
+  /** The same picture as a recording keeps it: its packets, or its temporal unit where there is no payloader. */
+  coded: Buffer[];
   /** RTP timestamp of the payloader, 90 kHz from the pipeline's start. */
   rtpTimestamp: number;
   /** Presentation time, milliseconds of running time; null when the payloader lost it. */
@@ -100,6 +102,8 @@ export class VideoPipeline {
   /** Arrival time at the encoder by presentation time, oldest first. */
   readonly #pending = new Map<number, number>();
   #assembling: Buffer[] = [];
+  /** Temporal units of the frame that is being assembled; with a payloader always empty. */
+  #units: Buffer[] = [];
   #loop: Promise<void> = Promise.resolve();
   #sourceChange: Promise<void> = Promise.resolve();
   /** Running and waiting changes (count). */
@@ -259,10 +263,7 @@ export class VideoPipeline {
     return {
       encoderSink: this.#pipeline.element('encoder').padCaps('sink'),
       encoderSrc: this.#pipeline.element('encoder').padCaps('src'),
-      payloaderSrc:
-        PAYLOADING[this.#options.row.codec].payloader === null
-          ? null
-          : this.#pipeline.element('payloader').padCaps('src'),
+      payloaderSrc: this.#hasPayloader ? this.#pipeline.element('payloader').padCaps('src') : null,
     };
   }
 
@@ -308,6 +309,10 @@ export class VideoPipeline {
     this.#clock.release();
   }
 
+  get #hasPayloader(): boolean {
+    return PAYLOADING[this.#options.row.codec].payloader !== null;
+  }
+
   async #pullPackets(): Promise<void> {
     const sink = this.#pipeline.appSink('packets');
     this.#pipeline.element('interpipe').onSignal(['overrun'], () => this.#takeCaptured());
@@ -319,8 +324,10 @@ export class VideoPipeline {
         const arrivedAtMs = this.#options.clock.monotonicMs();
         const buffers = sample.read();
         sample.release();
-        for (const buffer of buffers)
+        for (const buffer of buffers) {
+          if (!this.#hasPayloader) this.#units.push(buffer.data);
           for (const packet of this.#toPackets(buffer)) this.#assemble(packet, buffer.ptsMs, arrivedAtMs);
+        }
         sample = this.#stopping ? null : sink.pullNow();
       }
     }
@@ -355,12 +362,15 @@ export class VideoPipeline {
     const header = readRtpHeader(packet);
     if (!header?.marker) return;
     const packets = this.#assembling;
+    const coded = this.#hasPayloader ? packets : this.#units;
     this.#assembling = [];
+    this.#units = [];
     const enteredAtMs = ptsMs === null ? undefined : this.#pending.get(ptsMs);
     if (ptsMs !== null) this.#dropPendingThrough(ptsMs);
     const baseMs = this.#pipeline.baseTimeMs;
     this.#options.events.onFrame({
       packets,
+      coded,
       rtpTimestamp: header.timestamp,
       ptsMs,
       capturedAtMs: ptsMs === null ? arrivedAtMs : this.#clock.toMonotonicMs(baseMs + ptsMs),

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { errorText, type Timer, within } from '@footlight/platform';
 import type { Open, SessionEndReason } from '@footlight/protocol';
 import type { AgentSignal } from '@footlight/protocol/agent';
@@ -27,6 +28,7 @@ import { heldMediaSettings, readMediaSettings } from './media-settings.ts';
 import { MetricsCollector } from './metrics-window.ts';
 import { SessionCaptures } from './session-captures.ts';
 import { SessionRate } from './session-rate.ts';
+import { SessionRecorder } from './session-recorder.ts';
 import { SessionSound } from './session-sound.ts';
 import { SessionVideo } from './session-video.ts';
 
@@ -37,6 +39,8 @@ export interface MediaSessionOptions {
   padFiles: readonly DeviceFile[];
   /** File of the session's touch screen; null: the first contact of a viewer drives the pointer. Closed by stop(). */
   touchFile: DeviceFile | null;
+  /** To the agent's ring; null: the session is not recorded. */
+  recording: Writable | null;
   uuid(): string;
   random32(): number;
   send(message: WorkerMessage): void;
@@ -82,6 +86,7 @@ export class MediaSession {
   readonly #probe: LiveWriteProbe | null;
   /** Target of the encoder, kbit/s. */
   #targetKbps: number;
+  readonly #recorder: SessionRecorder | null;
   /** null: not prepared yet, or a session without sound. */
   #sound: SessionSound | null = null;
   #timers: Timer[] = [];
@@ -114,6 +119,7 @@ export class MediaSession {
     const forEachViewer = (visit: (channels: ViewerChannels) => void) => this.#peers.forEach(visit);
     const event: MediaReports['event'] = (name, payload) => reports.event(name, payload);
     this.#reports = reports;
+    this.#recorder = options.recording === null ? null : new SessionRecorder(options.recording, stream.codec);
     this.#metrics = new MetricsCollector(clock.monotonicMs());
     this.#resolver = createLocalNameResolver(clock);
     this.#gamepads = new Gamepads({
@@ -148,6 +154,7 @@ export class MediaSession {
       picture: () => this.#picture,
       onFrame: (frame) => {
         this.#peers.sendFrame(frame);
+        this.#recorder?.picture(frame);
         this.#rate.encoded(frame.encodeMs);
         this.#liveWrites.frame(frame.bytes, clock.monotonicMs());
       },
@@ -308,7 +315,10 @@ export class MediaSession {
       mic,
       monotonicMs: () => clock.monotonicMs(),
       reports: this.#reports,
-      onPacket: (packet) => this.#peers.sendAudio(packet),
+      onPacket: (packet) => {
+        this.#peers.sendAudio(packet);
+        this.#recorder?.sound(packet);
+      },
     });
   }
 
@@ -358,6 +368,7 @@ export class MediaSession {
     this.#liveWrites.tick(this.#options.clock.monotonicMs());
     this.#sound?.poll();
     this.#peers.tick();
+    if (this.#recorder?.wantsKeyframe(this.#options.clock.monotonicMs())) this.#video.forceKeyframe();
   }
 
   async #followDrawing(): Promise<void> {

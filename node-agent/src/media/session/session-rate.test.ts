@@ -127,7 +127,8 @@ function modelFrame(bytes: number, isKey: boolean, nowMs: number): EncodedFrame 
     packet[12] = isKey ? 0x65 : 0x41;
     return packet;
   });
-  return { packets, rtpTimestamp: (nowMs * 90) >>> 0, ptsMs: nowMs, capturedAtMs: nowMs, encodeMs: 3, bytes };
+  const times = { rtpTimestamp: (nowMs * 90) >>> 0, ptsMs: nowMs, capturedAtMs: nowMs, encodeMs: 3 };
+  return { packets, coded: packets, ...times, bytes };
 }
 
 /** Frames of which everything arrived, with nothing missing before it since the last keyframe-sized hole. */

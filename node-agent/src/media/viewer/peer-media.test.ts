@@ -55,6 +55,7 @@ function frame(nal: number, number: number): EncodedFrame {
   packet[12] = nal;
   return {
     packets: [packet],
+    coded: [packet],
     rtpTimestamp: number,
     ptsMs: number,
     capturedAtMs: number,

@@ -17,6 +17,9 @@ export const PARENT_PID_VARIABLE = 'FOOTLIGHT_PARENT_PID';
  */
 export const BUILT_ENTRIES_VARIABLE = 'FOOTLIGHT_BUILT_ENTRIES';
 
+/** Descriptor of a media worker towards the agent's ring of the encoded stream. */
+export const RECORDING_FD = 4;
+
 /** Characters of a line of output. */
 const MAX_LINE = 16 * 1024;
 /**
@@ -26,7 +29,7 @@ const MAX_LINE = 16 * 1024;
 const WORKER_KIB = 3 * 1024 * 1024;
 
 /** Programs of the agent that run in a process of their own; each is a file beside this one. */
-export type ChildEntry = 'worker-main' | 'probe-main';
+export type ChildEntry = 'worker-main' | 'probe-main' | 'recording-main';
 
 export interface ChildEntryOptions {
   /** Limits the rate at which output is read. */
@@ -36,6 +39,10 @@ export interface ChildEntryOptions {
   env?: Record<string, string>;
   /** Gives it an IPC namespace of its own and a limit on its memory, and it writes an empty line when it has it; this process must be root. */
   ownIpc?: boolean;
+  /** Words in front of its command line, for a program that sets limits and executes the rest. */
+  within?: readonly string[];
+  /** Further descriptors of it, from 4 on: a pipe, or an open file of this process. */
+  descriptors?: readonly ('pipe' | number)[];
   /** Called with each output line of the child. */
   onOutput?: (line: string) => void;
 }
@@ -80,6 +87,7 @@ export function forkEntry(
   ];
   const [program = '', ...words] = [
     ...(options.ownIpc ? ownIpc : []),
+    ...(options.within ?? []),
     process.execPath,
     ...(built ? [] : loaderArguments()),
     file,
@@ -87,7 +95,7 @@ export function forkEntry(
   ];
   const child = spawn(program, words, {
     env,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...(options.descriptors ?? [])],
     // A worker becomes a session's user, so it must not share the agent's terminal.
     detached: true,
   });

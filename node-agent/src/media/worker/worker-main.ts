@@ -5,6 +5,7 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { confineProcess, dieWithParent, exitNow, initialise } from '@footlight/gst';
 import { errorText, TokenBucket } from '@footlight/platform';
@@ -19,7 +20,7 @@ import { warmUp } from '../encode/warm-up.ts';
 import { systemMediaClock } from '../session/media-clock.ts';
 import { MediaFailure } from '../session/media-reports.ts';
 import { MediaSession } from '../session/media-session.ts';
-import { openParentChannel, PARENT_PID_VARIABLE } from './child-entry.ts';
+import { openParentChannel, PARENT_PID_VARIABLE, RECORDING_FD } from './child-entry.ts';
 import {
   type ParentMessage,
   type PrepareMessage,
@@ -84,6 +85,9 @@ async function onMessage(message: ParentMessage): Promise<void> {
         clock: systemMediaClock,
         padFiles: files,
         touchFile,
+        recording: message.stream.recorder
+          ? new Socket({ fd: RECORDING_FD, readable: false, writable: true })
+          : null,
         uuid: randomUUID,
         random32: () => randomBytes(4).readUInt32LE(),
         send,

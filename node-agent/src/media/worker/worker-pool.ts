@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
+import { Readable } from 'node:stream';
 import { type Clock, errorText, SilenceWatch, type Timer, TokenBucket } from '@footlight/platform';
 import { HeldNamespace } from '../../runtime/held-namespace.ts';
-import { forkEntry } from './child-entry.ts';
+import { forkEntry, RECORDING_FD } from './child-entry.ts';
 import type { MessageChannel } from './message-channel.ts';
 import { type ParentMessage, type WorkerMessage, workerMessage } from './worker-messages.ts';
 
@@ -30,6 +31,8 @@ export interface MediaWorker {
   readonly pid: number;
   /** Settles when usable. Rejects when the worker dies, or is not warm within 10 s, after which it is killed. */
   readonly warm: Promise<void>;
+  /** Records of the encoded stream (recorder/stream-records.ts), for a session that is recorded; nobody has to read them. */
+  readonly recording: Readable | null;
   /** Queues a message; dropped after the worker's exit. */
   send(message: ParentMessage): void;
   /** @returns a function that removes the listener */
@@ -133,6 +136,7 @@ class ForkedWorker implements MediaWorker {
   readonly warm: Promise<void>;
   /** Settles when the worker is inside its IPC namespace. */
   readonly entered: Promise<void>;
+  readonly recording: Readable | null;
   readonly #child: ChildProcess;
   readonly #channel: MessageChannel | null;
   readonly #clock: Clock;
@@ -166,6 +170,7 @@ class ForkedWorker implements MediaWorker {
         clock,
         ...(options.env ? { env: options.env } : {}),
         ownIpc: options.ownIpc,
+        descriptors: ['pipe'],
         onOutput: (line) => {
           enter();
           if (line !== '') options.onOutput?.(pid, line);
@@ -173,6 +178,9 @@ class ForkedWorker implements MediaWorker {
       },
     );
     this.#child = child;
+    const recording = child.stdio[RECORDING_FD];
+    this.recording = recording instanceof Readable ? recording : null;
+    this.recording?.on('error', () => undefined);
     this.#channel = channel;
     this.#onMalformed = (why) => options.onMalformed?.(pid, why);
     pid = this.#child.pid ?? 0;

@@ -3,6 +3,7 @@ import type { SessionAssign } from '@footlight/protocol/agent';
 import type { StartDisplay } from '../../display/xvfb.ts';
 import type { EncoderChoice } from '../../media/worker/worker-messages.ts';
 import type { MediaWorkerPool } from '../../media/worker/worker-pool.ts';
+import type { FlightRecorder } from '../../recorder/flight-recorder.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { HomeLocks } from '../home/home-locks.ts';
 import type { SessionLink } from '../reports/session-link.ts';
@@ -35,6 +36,7 @@ export interface SessionDeps {
   link: SessionLink;
   workers: MediaWorkerPool;
   runtime: Runtime;
+  recorder: Pick<FlightRecorder, 'begin' | 'follow' | 'end' | 'command'>;
   homes: HomeLocks;
   quarantine: Quarantine;
   sweep: UidSweep;

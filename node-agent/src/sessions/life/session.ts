@@ -80,6 +80,7 @@ export class Session {
       this.stop('idle_timeout', 2_000),
     );
     this.#resources = new SessionResources(plan, deps);
+    if (isRecorded(plan)) deps.recorder.begin(this.id, assign.stream);
     const shared = {
       clock,
       logger: this.#logger,
@@ -93,6 +94,7 @@ export class Session {
       plan,
       link,
       workers: deps.workers,
+      onRecords: (records) => deps.recorder.follow(this.id, records, assign.stream),
       onWindows: (count) => {
         this.#app.windows = count;
       },
@@ -268,6 +270,8 @@ export class Session {
         void this.#tearDown(effect.reason, effect.graceMs);
         return;
       case 'report_end':
+        // Before its report: what is asked about the session after that has to find its ring as it stays.
+        this.#deps.recorder.end(this.id, effect.ending.state === 'failed');
         this.#reports.end(effect.ending, { logTail: this.#logTail, homeBytes: this.#homeBytes });
         this.#settleEnded();
         return;
@@ -402,6 +406,11 @@ export class Session {
   #fail(failure_code: FailureCode, error: unknown): void {
     this.#apply({ kind: 'failure', failure_code, error: errorText(error) });
   }
+}
+
+/** A local session encodes nothing. */
+function isRecorded({ assign }: SessionPlan): boolean {
+  return assign.stream.recorder === true && assign.video_topology !== 'local_only';
 }
 
 function rejected(error: string): Verdict {

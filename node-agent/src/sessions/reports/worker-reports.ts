@@ -59,6 +59,8 @@ export class WorkerReports {
   }
 
   event({ event, ts, payload }: Said<'event'>): void {
+    // What became of a recording is said by the agent alone, which wrote it.
+    if (event === 'session.recording') return;
     if (this.#allows(isReliableEvent(event) ? 'reliable_event' : 'lossy_event'))
       this.#options.events.send(event, payload, ts);
   }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { type Clock, delay, errorText, type Logger, within } from '@footlight/platform';
 import type { Open, SessionEndReason } from '@footlight/protocol';
 import type { ControlSignaling, SessionMetrics } from '@footlight/protocol/agent';
@@ -41,6 +42,8 @@ export interface SessionWorkerOptions {
   /** @param count shown windows */
   onWindows(count: number): void;
   onViewer(connected: boolean): void;
+  /** @param records of the encoded stream, when the session is recorded; not called without them */
+  onRecords(records: Readable): void;
   /** Values that the session adds to the worker's metrics. */
   metrics(): Pick<SessionMetrics, 'app_launch_state' | 'idle_ends_in_s'>;
 }
@@ -170,8 +173,11 @@ export class SessionWorker {
       return;
     }
     this.#worker = worker;
-    const { clock, ended, resources } = this.#options;
+    const { clock, ended, plan, resources } = this.#options;
     resources.confine(worker.pid);
+    const { recording } = worker;
+    if (recording !== null && plan.assign.stream.recorder) this.#options.onRecords(recording);
+    else recording?.destroy();
     this.#changes = new DisplayChanges(worker, clock, Promise.race([worker.exited, aborted(ended)]));
     this.#captures = new WorkerCaptures(worker, clock);
     void worker.exited.then((exit) => this.#exited(exit));

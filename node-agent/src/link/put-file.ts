@@ -1,0 +1,70 @@
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Clock, within } from '@footlight/platform';
+import { credentialHeaders, type DialOptions, tlsAgent } from './dial.ts';
+
+/** The control plane ends a transfer that stands still for 30 s; this is for one that does not answer at all. */
+const SILENCE_MS = 60_000;
+/** A time for the answer after the last byte. Chosen, not measured. */
+const ANSWER_MS = 10_000;
+const ANSWER_BYTES = 4_096;
+
+export interface PutFile {
+  /** Path below the control plane's address, beginning with "/". */
+  path: string;
+  mediaType: string;
+  bytes: number;
+  body: Readable;
+}
+
+/**
+ * Sends a file to the control plane, with the credential and the certificate checks of the socket. Not retried. Node's
+ * client instead of undici: it takes the agent that compares a pinned certificate before it sends anything.
+ * @throws when it was not answered with 204
+ */
+export async function putFile(
+  { path, mediaType, bytes, body }: PutFile,
+  options: Omit<DialOptions, 'handshakeTimeoutMs'>,
+  clock: Clock,
+): Promise<void> {
+  const url = new URL(options.controlUrl);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}${path}`;
+  const isSecure = url.protocol === 'https:';
+  const request = (isSecure ? httpsRequest : httpRequest)(url, {
+    method: 'PUT',
+    headers: {
+      ...credentialHeaders(options),
+      'content-type': mediaType,
+      'content-length': bytes,
+    },
+    ...(isSecure ? { agent: tlsAgent(options) } : { agent: false }),
+  });
+  request.setTimeout(SILENCE_MS, () => request.destroy(new Error('the control plane did not read on')));
+  const answered = new Promise<number>((resolve, reject) => {
+    request.once('error', reject);
+    request.once('response', (response) => {
+      let read = 0;
+      response.on('data', (chunk: Buffer) => {
+        read += chunk.length;
+        if (read > ANSWER_BYTES) response.destroy();
+      });
+      response.on('error', () => undefined);
+      resolve(response.statusCode ?? 0);
+    });
+  });
+  // A refusal may come while the body is still being sent.
+  const sent = pipeline(body, request);
+  sent.catch(() => undefined);
+  answered.catch(() => undefined);
+  try {
+    const early = await Promise.race([answered, sent]);
+    const status = typeof early === 'number' ? early : await within(clock, ANSWER_MS, answered, null);
+    if (status !== 204) throw new Error(`the control plane answered ${status ?? 'nothing'}`);
+    await sent;
+  } finally {
+    body.destroy();
+    request.destroy();
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Writes one recording: reads the records of a ring, puts them into fragmented MP4 as they are, answers once and exits.
+ * The records come from a media worker that talks to the network, so this process gives up its rights before it reads
+ * them, and its parent limits time, memory and the length of the file.
+ */
+
+import { Socket } from 'node:net';
+import { confineProcess, dieWithParent, exitNow, initialise, Pipeline } from '@footlight/gst';
+import { delay, errorText } from '@footlight/platform';
+import type { Codec } from '@footlight/protocol';
+import { type CodedUnit, RecordReader, unitsOf } from '../../recorder/stream-records.ts';
+import { FILE_FD, RECORDS_FD, type WriteAnswer, writeRequest } from '../../recorder/write-messages.ts';
+import { appFilter } from '../../runtime/confinement/seccomp.ts';
+import { systemMediaClock } from '../session/media-clock.ts';
+import { AUDIO_PAYLOAD_TYPE, VIDEO_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
+import { openParentChannel } from './child-entry.ts';
+
+/** Length of a fragment. A player can show a file that ends early up to its last whole one. Chosen, not measured. */
+const FRAGMENT_MS = 2_000;
+/** Interval of the checks for the end. */
+const POLL_MS = 10;
+/** Times beyond are nonsense: a ring has a minute, and pictures may pause while the worker starts. */
+const MAX_TIME_MS = 600_000;
+
+const RTP = 'application/x-rtp,media=video,clock-rate=90000';
+/**
+ * From what a record holds to what mp4mux takes. Parameter sets stay where the encoder wrote them (avc3, hev1), because
+ * the picture may change its size in the middle.
+ */
+const VIDEO: Readonly<Record<Codec, string>> = {
+  h264: `caps=${RTP},encoding-name=H264,payload=${VIDEO_PAYLOAD_TYPE} ! rtph264depay ! h264parse ! video/x-h264,stream-format=avc3,alignment=au`,
+  h265: `caps=${RTP},encoding-name=H265,payload=${VIDEO_PAYLOAD_TYPE} ! rtph265depay ! h265parse ! video/x-h265,stream-format=hev1,alignment=au`,
+  av1: 'caps=video/x-av1,stream-format=obu-stream,alignment=tu ! av1parse ! video/x-av1,stream-format=obu-stream,alignment=tu',
+};
+const SOUND = `caps=application/x-rtp,media=audio,clock-rate=48000,encoding-name=OPUS,encoding-params=(string)2,payload=${AUDIO_PAYLOAD_TYPE} ! rtpopusdepay ! opusparse`;
+const SOURCE = 'format=time max-bytes=0 max-buffers=0 max-time=0';
+
+const channel = openParentChannel({
+  onMessage: (raw) => {
+    void write(raw)
+      .catch((error: unknown): WriteAnswer => ({ ok: false, why: errorText(error).slice(0, 512) }))
+      .then((answer) => channel.send(answer, () => exitNow(0)));
+  },
+  onBroken: () => process.exit(1),
+  onClosed: () => process.exit(1),
+});
+dieWithParent();
+
+async function write(raw: unknown): Promise<WriteAnswer> {
+  const { codec, uid } = writeRequest.parse(raw);
+  // Reads the registry of plugins below the agent's home.
+  initialise();
+  if (uid !== null) {
+    process.setgroups?.([]);
+    process.setgid?.(uid);
+    process.setuid?.(uid);
+    confineProcess(appFilter(false));
+    dieWithParent();
+  }
+  const units = await readUnits();
+  const video = units.filter(({ kind }) => kind === 'video');
+  const beginMs = video[0]?.capturedAtMs;
+  const endMs = video.at(-1)?.capturedAtMs;
+  if (beginMs === undefined || endMs === undefined) return { ok: false, why: 'no picture was recorded' };
+  const timeOf = ({ capturedAtMs }: CodedUnit) => Math.min(MAX_TIME_MS, capturedAtMs - beginMs);
+  // Sound from before the first picture has no place.
+  const placed = units.filter((unit) => timeOf(unit) >= 0);
+  await mux(
+    codec,
+    placed.map((unit) => ({ ...unit, ptsMs: timeOf(unit) })),
+  );
+  return { ok: true, duration_ms: Math.round(Math.min(MAX_TIME_MS, Math.max(0, endMs - beginMs))) };
+}
+
+async function readUnits(): Promise<CodedUnit[]> {
+  const reader = new RecordReader();
+  const units: CodedUnit[] = [];
+  for await (const chunk of new Socket({ fd: RECORDS_FD, readable: true, writable: false })) {
+    for (const record of reader.push(chunk as Buffer)) units.push(...unitsOf(record));
+  }
+  return units.filter(({ capturedAtMs }) => Number.isFinite(capturedAtMs));
+}
+
+async function mux(codec: Codec, units: readonly (CodedUnit & { ptsMs: number })[]): Promise<void> {
+  const hasSound = units.some(({ kind }) => kind === 'sound');
+  const pipeline = Pipeline.launch(
+    [
+      `mp4mux name=mux fragment-duration=${FRAGMENT_MS} ! fdsink fd=${FILE_FD} sync=false`,
+      `appsrc name=video ${SOURCE} ${VIDEO[codec]} ! mux.`,
+      // A muxer with a source that says nothing would wait for it.
+      ...(hasSound ? [`appsrc name=sound ${SOURCE} ${SOUND} ! mux.`] : []),
+    ].join(' '),
+  );
+  await pipeline.setState('playing');
+  for (const { kind, data, ptsMs } of units) pipeline.appSrc(kind).push(data, ptsMs);
+  pipeline.appSrc('video').end();
+  if (hasSound) pipeline.appSrc('sound').end();
+  // The parent ends this process when it takes too long.
+  for (;;) {
+    for (const message of pipeline.pollBus()) {
+      if (message.kind === 'error') throw new Error(`${message.source}: ${message.message}`);
+      if (message.kind === 'eos') return pipeline.dispose();
+    }
+    await delay(systemMediaClock, POLL_MS);
+  }
+}

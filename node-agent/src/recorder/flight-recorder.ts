@@ -1,0 +1,255 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { type Clock, errorText, type Logger, MINUTE_MS, type Timer, TokenBucket } from '@footlight/platform';
+import { cutUtf8 } from '@footlight/protocol';
+import {
+  FAILED_RING_KEPT_MS,
+  MAX_HOST_SESSIONS,
+  type RecordingEvent,
+  type SessionRecording,
+  type StreamSpec,
+} from '@footlight/protocol/agent';
+import type { Verdict } from '../link/ack-store.ts';
+import type { OpenRecording, RecordingFiles } from './recording-files.ts';
+import { RecordingRing } from './recording-ring.ts';
+import type { WriteRecording } from './recording-writer.ts';
+import { RecordReader } from './stream-records.ts';
+import type { WriteAnswer } from './write-messages.ts';
+
+/** Rings of failed sessions, bytes in all; beyond, the oldest goes before its 10 minutes. Chosen, not measured. */
+const FAILED_RINGS_BYTES = 512 * 1024 * 1024;
+/** Freezes of a host that wait or are written, each with up to 64 MiB; they are written one after the other. */
+const MAX_FREEZES = 4;
+const MAX_UPLOADS = 2;
+/** As many as commands whose answer is remembered. */
+const MAX_ACCEPTED = 512;
+const SWEEP_MS = 10 * MINUTE_MS;
+/**
+ * What is read of a worker: twice its bitrate, and at least 2 MiB a second, because keyframes and sound come on top.
+ * More waits in its pipe, and the worker leaves pictures out. Chosen, not measured.
+ */
+const LEAST_BYTES_PER_SECOND = 2 * 1024 * 1024;
+const BURST_BYTES = 16 * 1024 * 1024;
+const READ_AGAIN_MS = 100;
+const ERROR_BYTES = 256;
+const OK: Verdict = { ok: true };
+
+export interface FlightRecorderDeps {
+  clock: Clock;
+  logger: Logger;
+  files: RecordingFiles;
+  /** Writes a file from records; never rejects. */
+  write(recording: WriteRecording): Promise<WriteAnswer>;
+  /** Sends the event that ends a freeze. */
+  report(sessionId: string, event: RecordingEvent): void;
+  /** Sends a recording to the control plane. Rejects when it was not taken whole. */
+  upload(id: string, recording: OpenRecording): Promise<void>;
+}
+
+interface RecordedSession {
+  readonly id: string;
+  readonly codec: StreamSpec['codec'];
+  readonly ring: RecordingRing;
+  /** A freeze waits or is written. */
+  isFreezing: boolean;
+  /** Of a session that failed. */
+  removal: Timer | null;
+}
+
+/**
+ * The last minute of each recorded session, and the recordings of this host.
+ *
+ * A ring: open (the session lives) → failed (10 minutes more, nothing is added) → gone; a session that stops takes its
+ * ring with it. A freeze takes what the ring holds at that moment and ends in exactly one session.recording event.
+ * The rings are in this process and not in the media workers, so that the end of a crashed one can be seen.
+ * Owner: the agent; open() once before the first session, close() once.
+ */
+export class FlightRecorder {
+  readonly #deps: FlightRecorderDeps;
+  readonly #sessions = new Map<string, RecordedSession>();
+  /** Recordings whose freeze was accepted, the newest last: a repeated command has no second effect. */
+  readonly #accepted = new Set<string>();
+  /** Ids of recordings that are sent. */
+  readonly #uploads = new Set<string>();
+  /** Running and waiting freezes (count). */
+  #freezes = 0;
+  #writing: Promise<void> = Promise.resolve();
+  #sweep: Timer | null = null;
+
+  constructor(deps: FlightRecorderDeps) {
+    this.#deps = deps;
+  }
+
+  /** Never rejects: without its directory this host's freezes fail, and its sessions run. */
+  async open(): Promise<void> {
+    const { files, clock, logger } = this.#deps;
+    await files.open().catch((error) => logger.warn({ error: errorText(error) }, 'recorder.files_failed'));
+    this.#sweep = clock.setInterval(() => void files.sweep(), SWEEP_MS);
+  }
+
+  close(): void {
+    this.#sweep?.cancel();
+    for (const { removal } of this.#sessions.values()) removal?.cancel();
+    this.#sessions.clear();
+  }
+
+  /** Begins a session's ring. */
+  begin(sessionId: string, { codec }: Pick<StreamSpec, 'codec'>): void {
+    this.#sessions.set(sessionId, {
+      ...{ id: sessionId, codec, ring: new RecordingRing() },
+      ...{ isFreezing: false, removal: null },
+    });
+  }
+
+  /** Fills a session's ring from its media worker. @param records of MediaWorker.recording */
+  follow(sessionId: string, records: Readable, { bitrate_kbps }: Pick<StreamSpec, 'bitrate_kbps'>): void {
+    const session = this.#sessions.get(sessionId);
+    if (session === undefined) return;
+    const { clock, logger } = this.#deps;
+    const perSecond = Math.max(LEAST_BYTES_PER_SECOND, (2 * bitrate_kbps * 1000) / 8);
+    const budget = new TokenBucket(perSecond, Math.max(BURST_BYTES, perSecond), clock.monotonicMs());
+    const reader = new RecordReader();
+    records.on('data', (chunk: Buffer) => {
+      const nowMs = clock.monotonicMs();
+      try {
+        for (const record of reader.push(chunk)) session.ring.add(record, nowMs);
+      } catch (error) {
+        logger.warn({ session_id: sessionId, error: errorText(error) }, 'recorder.stream_broken');
+        records.destroy();
+        return;
+      }
+      budget.take(nowMs, chunk.length);
+      if (!budget.isEmpty(nowMs)) return;
+      records.pause();
+      const again = () => {
+        if (budget.isEmpty(clock.monotonicMs())) clock.setTimeout(again, READ_AGAIN_MS);
+        else records.resume();
+      };
+      clock.setTimeout(again, READ_AGAIN_MS);
+    });
+  }
+
+  /** A session ended. @param failed keeps its ring for 10 minutes */
+  end(sessionId: string, failed: boolean): void {
+    const session = this.#sessions.get(sessionId);
+    if (session === undefined) return;
+    if (!failed) {
+      this.#sessions.delete(sessionId);
+      return;
+    }
+    session.removal = this.#deps.clock.setTimeout(
+      () => this.#sessions.delete(sessionId),
+      FAILED_RING_KEPT_MS,
+    );
+    this.#boundFailed();
+  }
+
+  /** Accepts or refuses; what follows is told by an event. @param isHeld whether this host holds the session */
+  async command({ op, session_id, recording_id }: SessionRecording, isHeld: boolean): Promise<Verdict> {
+    return op === 'freeze' ? this.#freeze(session_id, recording_id, isHeld) : this.#beginUpload(recording_id);
+  }
+
+  #freeze(sessionId: string, recordingId: string, isHeld: boolean): Verdict {
+    if (this.#accepted.has(recordingId)) return OK;
+    const session = this.#sessions.get(sessionId);
+    if (session === undefined) {
+      return isHeld
+        ? { ok: false, code: 'unsupported', error: 'this session is not recorded' }
+        : { ok: false, code: 'no_such_session', error: 'nothing is kept of this session' };
+    }
+    if (session.isFreezing)
+      return { ok: false, code: 'busy', error: 'a recording of this session is being written' };
+    if (this.#freezes >= MAX_FREEZES)
+      return { ok: false, code: 'busy', error: 'too many recordings of this host are being written' };
+    // Taken now: what happens while the file waits belongs to a later freeze.
+    const records = session.ring.frozen();
+    this.#accept(recordingId);
+    session.isFreezing = true;
+    this.#freezes += 1;
+    this.#writing = this.#writing
+      .then(() => this.#write(recordingId, session.codec, records))
+      .then((payload) => {
+        session.isFreezing = false;
+        this.#freezes -= 1;
+        this.#report(sessionId, payload);
+      });
+    return OK;
+  }
+
+  #accept(recordingId: string): void {
+    this.#accepted.add(recordingId);
+    for (const oldest of this.#accepted) {
+      if (this.#accepted.size <= MAX_ACCEPTED) return;
+      this.#accepted.delete(oldest);
+    }
+  }
+
+  /** Never rejects. */
+  async #write(id: string, codec: StreamSpec['codec'], records: readonly Buffer[]): Promise<RecordingEvent> {
+    const { files, write } = this.#deps;
+    let file: FileHandle | null = null;
+    try {
+      const kept = await files.read(id);
+      if (kept !== null) {
+        await kept.file.close();
+        throw new Error('there is a recording of this id');
+      }
+      if (records.length === 0) throw new Error('nothing was recorded yet');
+      file = await files.create(id);
+      const answer = await write({ codec, records, file });
+      if (!answer.ok) throw new Error(answer.why);
+      const bytes = await files.keep(id, file);
+      return { recording_id: id, state: 'ready', bytes, duration_ms: answer.duration_ms };
+    } catch (error) {
+      await files.discard(id);
+      return { recording_id: id, state: 'failed', error: cutUtf8(errorText(error), ERROR_BYTES) };
+    } finally {
+      await file?.close().catch(() => undefined);
+    }
+  }
+
+  #report(sessionId: string, payload: RecordingEvent): void {
+    this.#deps.logger.info({ session_id: sessionId, ...payload }, 'recorder.frozen');
+    this.#deps.report(sessionId, payload);
+  }
+
+  async #beginUpload(id: string): Promise<Verdict> {
+    const { files, upload, logger } = this.#deps;
+    if (this.#uploads.has(id)) return { ok: false, code: 'busy', error: 'this recording is being sent' };
+    if (this.#uploads.size >= MAX_UPLOADS)
+      return { ok: false, code: 'busy', error: 'too many recordings of this host are being sent' };
+    this.#uploads.add(id);
+    let recording: OpenRecording | null = null;
+    try {
+      recording = await files.read(id);
+    } catch (error) {
+      logger.warn({ recording_id: id, error: errorText(error) }, 'recorder.files_failed');
+    }
+    if (recording === null) {
+      this.#uploads.delete(id);
+      return { ok: false, code: 'no_such_recording', error: 'this host has no such recording' };
+    }
+    const { file } = recording;
+    void upload(id, recording)
+      .catch((error) => logger.warn({ recording_id: id, error: errorText(error) }, 'recorder.upload_failed'))
+      .finally(async () => {
+        this.#uploads.delete(id);
+        await file.close().catch(() => undefined);
+      });
+    return OK;
+  }
+
+  #boundFailed(): void {
+    // In order of their begin, which is close to that of their failure.
+    const failed = [...this.#sessions.values()].filter(({ removal }) => removal !== null);
+    let bytes = failed.reduce((sum, { ring }) => sum + ring.bytes, 0);
+    let count = failed.length;
+    for (const { id, ring, removal } of failed) {
+      if (bytes <= FAILED_RINGS_BYTES && count <= MAX_HOST_SESSIONS) return;
+      removal?.cancel();
+      this.#sessions.delete(id);
+      bytes -= ring.bytes;
+      count -= 1;
+    }
+  }
+}

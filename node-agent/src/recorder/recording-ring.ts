@@ -1,0 +1,66 @@
+import { MINUTE_MS } from '@footlight/platform';
+import type { StreamRecord } from './stream-records.ts';
+
+/** Source: docs/recorder.md. */
+export const RING_MS = MINUTE_MS;
+export const RING_BYTES = 64 * 1024 * 1024;
+/** A minute at 240 frames a second. Bounds what tiny records cost beyond their bytes. */
+const RING_RECORDS = 60 * 240;
+
+export interface RingLimits {
+  ms: number;
+  bytes: number;
+  records: number;
+}
+
+/**
+ * The newest part of one session's encoded stream. Times are those of the arrival here, because the worker that sends
+ * the records may lie. Owner: the flight recorder.
+ */
+export class RecordingRing {
+  readonly #limits: RingLimits;
+  #records: (StreamRecord & { atMs: number })[] = [];
+  /** Index of the oldest kept record. */
+  #first = 0;
+  #bytes = 0;
+
+  constructor(limits: Partial<RingLimits> = {}) {
+    this.#limits = { ms: RING_MS, bytes: RING_BYTES, records: RING_RECORDS, ...limits };
+  }
+
+  /** Bytes of all kept records. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** @param nowMs monotonic */
+  add(record: StreamRecord, nowMs: number): void {
+    this.#records.push({ ...record, atMs: nowMs });
+    this.#bytes += record.bytes.length;
+    this.expire(nowMs);
+  }
+
+  /** Drops what is beyond a limit, the oldest first. */
+  expire(nowMs: number): void {
+    const { ms, bytes, records } = this.#limits;
+    for (;;) {
+      const oldest = this.#records[this.#first];
+      if (oldest === undefined) break;
+      const kept = this.#records.length - this.#first;
+      if (nowMs - oldest.atMs <= ms && this.#bytes <= bytes && kept <= records) break;
+      this.#bytes -= oldest.bytes.length;
+      this.#first += 1;
+    }
+    // Moved together when half of the list is gone, so that a record costs constant time.
+    if (this.#first * 2 < this.#records.length) return;
+    this.#records = this.#records.slice(this.#first);
+    this.#first = 0;
+  }
+
+  /** The records from the oldest keyframe on, which can be decoded; empty without one. They are shared, not copied. */
+  frozen(): Buffer[] {
+    const kept = this.#records.slice(this.#first);
+    const start = kept.findIndex(({ isKeyframe }) => isKeyframe);
+    return start === -1 ? [] : kept.slice(start).map(({ bytes }) => bytes);
+  }
+}

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import type { FileHandle } from 'node:fs/promises';
+import { Writable } from 'node:stream';
+import type { Clock } from '@footlight/platform';
+import type { Codec } from '@footlight/protocol';
+import { MAX_RECORDING_BYTES } from '@footlight/protocol/agent';
+import { forkEntry } from '../media/worker/child-entry.ts';
+import { RECORDS_FD, type WriteAnswer, writeAnswer } from './write-messages.ts';
+
+/** 60 s at 8 Mbit/s are written in under 2 s on two busy cores (docs/recorder.md). */
+const WRITE_LIMIT_MS = 30_000;
+/** Debian's nobody. */
+const NOBODY = 65_534;
+/** `ulimit -f` counts these. */
+const FILE_BLOCK_BYTES = 512;
+
+export interface WriteRecording {
+  codec: Codec;
+  /** From RecordingRing.frozen(). */
+  records: readonly Buffer[];
+  /** Empty and writable; stays open. */
+  file: FileHandle;
+}
+
+/**
+ * Writes records as fragmented MP4, without encoding again, in a process of its own: without the agent's rights, for
+ * 30 s at most, and 72 MiB at most. Never rejects.
+ */
+export async function writeRecording(
+  { codec, records, file }: WriteRecording,
+  { clock, env = {} }: { clock: Clock; env?: Record<string, string> },
+): Promise<WriteAnswer> {
+  const isRoot = process.getuid?.() === 0;
+  return new Promise((resolve) => {
+    const { child, channel } = forkEntry(
+      'recording-main',
+      {
+        onMessage: (raw) => {
+          const answer = writeAnswer.safeParse(raw);
+          settle(answer.success ? answer.data : { ok: false, why: 'the writer gave no readable answer' });
+        },
+        onBroken: (why) => settle({ ok: false, why: `writer: ${why}` }),
+        onClosed: () => undefined,
+      },
+      {
+        clock,
+        env,
+        within: [
+          ...(isRoot ? ['unshare', '--net', '--ipc', '--'] : []),
+          ...['/bin/sh', '-c', `ulimit -f ${MAX_RECORDING_BYTES / FILE_BLOCK_BYTES}; exec "$@"`, 'sh'],
+        ],
+        descriptors: ['pipe', file.fd],
+      },
+    );
+    let settled = false;
+    const settle = (answer: WriteAnswer) => {
+      if (settled) return;
+      settled = true;
+      timer.cancel();
+      child.kill('SIGKILL');
+      resolve(answer);
+    };
+    const timer = clock.setTimeout(
+      () => settle({ ok: false, why: `it was not written within ${WRITE_LIMIT_MS} ms` }),
+      WRITE_LIMIT_MS,
+    );
+    child.once('error', (error) => settle({ ok: false, why: `writer: ${error.message}` }));
+    child.once('exit', (code, signal) =>
+      settle({ ok: false, why: `the writer ended with ${signal ?? `code ${code}`}` }),
+    );
+    channel?.send({ codec, uid: isRoot ? NOBODY : null });
+    const pipe = child.stdio[RECORDS_FD];
+    if (pipe instanceof Writable) void send(records, pipe);
+  });
+}
+
+async function send(records: readonly Buffer[], pipe: Writable): Promise<void> {
+  // A writer that ended closes it; its exit is the answer.
+  pipe.on('error', () => undefined);
+  const closed = once(pipe, 'close').catch(() => undefined);
+  for (const record of records) {
+    if (pipe.destroyed) return;
+    if (!pipe.write(record)) await Promise.race([once(pipe, 'drain').catch(() => undefined), closed]);
+  }
+  pipe.end();
+}

@@ -1,0 +1,19 @@
+import { codec } from '@footlight/protocol';
+import { z } from 'zod';
+
+/** Descriptors of the process that writes a recording: the records of the ring, and the file. */
+export const RECORDS_FD = 4;
+export const FILE_FD = 5;
+
+/** Request to a process that writes one recording, answers once and exits. */
+export const writeRequest = z.object({
+  codec,
+  /** User and group that it changes to; null: it keeps the agent's user. */
+  uid: z.number().int().min(1).nullable(),
+});
+
+export const writeAnswer = z.discriminatedUnion('ok', [
+  z.object({ ok: z.literal(true), duration_ms: z.number().int().nonnegative() }),
+  z.object({ ok: z.literal(false), why: z.string().max(512) }),
+]);
+export type WriteAnswer = z.infer<typeof writeAnswer>;
