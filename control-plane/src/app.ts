@@ -23,6 +23,7 @@ import { createLeader } from './platform/leader.ts';
 import type { Platform } from './platform/platform.ts';
 import { loadCertificate } from './platform/tls.ts';
 import { createProfiles, registerProfilesRoutes } from './profiles/index.ts';
+import { createRecordings, registerRecordingsRoutes } from './recordings/index.ts';
 import { registerReference } from './reference/index.ts';
 import {
   createSessions,
@@ -134,7 +135,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const tokens = createSignalingTokens(platform);
     const telemetry = createTelemetry(platform, { write: (rows, work) => fleet.links.write(rows, work) });
     opened.push(() => telemetry.close());
-    const sessions = createSessions(platform, { fleet, settings, telemetry, tokens });
+    const recordings = createRecordings(platform, { agents: fleet.agents });
+    const sessions = createSessions(platform, { fleet, recordings, settings, telemetry, tokens });
     opened.push(() => sessions.close());
     const consoles = fleet.startConsoles(sessions.consoles);
     opened.push(() => consoles.close());
@@ -143,7 +145,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const signaling = createSignaling(platform, { agents: fleet.agents, sessions, settings, tokens });
     opened.push(() => signaling.close());
 
-    server.setCallerChecks(accounts);
+    server.setCallerChecks({ ...accounts, authenticateNode: fleet.authenticateNode });
     registerHealth(server, platform);
     registerAccountsRoutes(server, accounts, platform, accountsDeps);
     registerCatalogRoutes(server, catalog);
@@ -157,9 +159,10 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       clock,
       authenticate: accounts.authenticate,
     });
-    registerTelemetryRoutes(server, telemetry);
+    registerTelemetryRoutes(server, telemetry, recordings);
+    registerRecordingsRoutes(server, recordings);
     registerViewerReportRoutes(server, sessions, { telemetry, clock });
-    registerVerdictRoutes(server, sessions, { telemetry, clock });
+    registerVerdictRoutes(server, sessions, { recordings, telemetry, clock });
     registerCertificationRoutes(server, certification, config);
     registerSignalingRoutes(server, signaling);
     registerStorageRoutes(server, platform);

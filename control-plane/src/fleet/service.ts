@@ -1,5 +1,6 @@
 import type { Clock } from '@footlight/platform';
 import { AGENT_INSTALL_FILES } from '../install-location.ts';
+import type { AuthenticateNode } from '../platform/http/message/contract.ts';
 import { createWindowLimiter, type Limiter } from '../platform/limits.ts';
 import type { Platform } from '../platform/platform.ts';
 import { Agents } from './agents.ts';
@@ -12,7 +13,7 @@ import { ARCHIVE_LIMIT, type InstallFile, openInstallFile } from './install/inst
 import { AgentLinks } from './links.ts';
 import { SettingsAdmin } from './settings/settings-admin.ts';
 import { AgentAuthentication } from './upgrade/agent-upgrade.ts';
-import { authenticateNode, type NodeCaller, nodeSecretCheck } from './upgrade/credentials.ts';
+import { authenticateNode, nodeSecretCheck } from './upgrade/credentials.ts';
 import { type CredentialLimitOptions, CredentialLimits } from './upgrade/limits.ts';
 
 export interface FleetDeps {
@@ -43,7 +44,7 @@ export interface FleetService {
   /** Starts the consoles until closed. Close them before the sessions. */
   startConsoles(sessions: ConsoleSessions): { close(): Promise<void> };
   /** Authenticates agents' HTTP calls; null is answered by one indistinguishable 401. */
-  authenticateNode(headers: Record<string, string | string[] | undefined>): Promise<NodeCaller | null>;
+  readonly authenticateNode: AuthenticateNode;
   /** Call after the migrations and before the first socket. */
   start(): Promise<void>;
   /** Tells the agents to reconnect and writes pending values. Call before server and database close. */

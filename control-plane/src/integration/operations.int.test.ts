@@ -154,7 +154,12 @@ describeDatabases('every declared operation', ({ fresh }) => {
   }
 
   async function callWell(operation: Operation, options: CallOptions = {}, id = UNKNOWN_ID): Promise<Answer> {
-    const headers = { ...(operation.auth in SECRETS && secrets), ...options.headers };
+    const headers = {
+      ...(operation.auth in SECRETS && secrets),
+      // The socket of a host asks for an upgrade first.
+      ...(operation.auth === 'node' && !operation.websocket && agent.headers()),
+      ...options.headers,
+    };
     return app.call(await callerOf(operation), operation.method, urlOf(operation, id), {
       ...options,
       headers,

@@ -12,6 +12,7 @@ import { createKeyedQueue } from '../platform/keyed-queue.ts';
 import { pageOf, readCursor } from '../platform/page-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createTally } from '../platform/tally.ts';
+import type { Recordings } from '../recordings/index.ts';
 import type { Settings } from '../settings/index.ts';
 import {
   type SessionDirectory,
@@ -45,6 +46,7 @@ import { registerReapers } from './sweeps/reapers.ts';
 
 export interface SessionsDeps {
   fleet: { agents: Agents; links: Links };
+  recordings: Recordings;
   settings: Settings;
   telemetry: Telemetry;
   tokens: SignalingTokens;
@@ -106,11 +108,15 @@ const ADMIN_FILTERS = new Map<string, readonly SessionStateName[] | null>([
 
 export function createSessions(platform: Platform, deps: SessionsDeps): Sessions {
   const { activity, bus, clock, config, database, logger } = platform;
-  const { settings, telemetry, tokens } = deps;
+  const { recordings, settings, telemetry, tokens } = deps;
   const { agents, links } = deps.fleet;
   const bootAtMs = clock.monotonicMs();
   const live = new LiveSessions();
-  const transitions = createTransitions(platform, live, (rows, work) => links.write(rows, work));
+  const transitions = createTransitions(platform, live, {
+    together: (rows, work) => links.write(rows, work),
+    // Its host keeps what it recorded of a failed session for ten minutes only.
+    onFailed: (id) => void recordings.freezeOnce(id, null),
+  });
   const driver = createDriver(platform, { agents, links, live, transitions, bootAtMs });
   const watchViewer = createViewerWatch(platform, live);
   const launcher = createLauncher(platform, { settings, tokens });
@@ -118,7 +124,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   const displayChanges = createTally();
   const listQueue = createKeyedQueue();
   links.setHandlers(
-    createHandlers(platform, { agents, links, live, telemetry, transitions, driver, bootAtMs }),
+    createHandlers(platform, { agents, links, live, recordings, telemetry, transitions, driver, bootAtMs }),
   );
   registerReapers(platform, { links, live, transitions, driver, tokens, bootAtMs });
 

@@ -1,9 +1,14 @@
 import { Readable } from 'node:stream';
 import type { Server } from '../platform/http/server.ts';
+import type { Recordings } from '../recordings/index.ts';
 import type { Telemetry } from './service.ts';
 
 /** Registers the routes by which administrators read the telemetry of a session. */
-export function registerTelemetryRoutes(server: Server, { reads, capture, bundle }: Telemetry): void {
+export function registerTelemetryRoutes(
+  server: Server,
+  { reads, capture, bundle }: Telemetry,
+  recordings: Pick<Recordings, 'freezeOnce'>,
+): void {
   server.handle('admin.sessions.metrics', async ({ params, query }) => ({
     status: 200,
     body: await reads.metrics(params.id, query),
@@ -29,10 +34,11 @@ export function registerTelemetryRoutes(server: Server, { reads, capture, bundle
     body: await reads.events(params.id, query),
   }));
 
-  server.handle('admin.sessions.annotate', async ({ params, body }) => ({
-    status: 201,
-    body: { id: await reads.annotate(params.id, body) },
-  }));
+  server.handle('admin.sessions.annotate', async ({ caller, params, body }) => {
+    const id = await reads.annotate(params.id, body);
+    void recordings.freezeOnce(params.id, caller.userId);
+    return { status: 201, body: { id } };
+  });
 
   server.handle('admin.sessions.captureResult', async ({ params }) => ({
     status: 200,

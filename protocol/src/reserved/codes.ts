@@ -27,10 +27,10 @@ export const RESERVED = {
   ],
   failures: ['image_pull_timeout', 'container_failed'],
   endReasons: ['peer_gone'],
-  refusals: ['no_such_recording'],
+  refusals: [],
   signalErrors: [],
   controlErrors: ['keyboard_layout_unknown'],
-  agentEvents: ['host.xid', 'host.gpu_fault', 'session.recording', 'agent.link_restored'],
+  agentEvents: ['host.xid', 'host.gpu_fault', 'agent.link_restored'],
   browserEvents: ['bench.window'],
 } as const satisfies {
   errors: readonly ErrorCode[];

@@ -45,6 +45,8 @@ export const ACTIVITY_ACTIONS = {
   'session.capture': 'session',
   'session.failed': 'session',
   'session.launched': 'session',
+  'session.recording.download': 'session',
+  'session.recording.freeze': 'session',
   'session.stop': 'session',
   'stream_profile.create': 'stream_profile',
   'stream_profile.delete': 'stream_profile',

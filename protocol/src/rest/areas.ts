@@ -16,6 +16,7 @@ import { hostConsoleOperations } from './fleet/host-console.ts';
 import { hostSettingsOperations } from './fleet/host-settings.ts';
 import { placementOperations } from './fleet/placement.ts';
 import type { OperationDeclaration } from './operation.ts';
+import { recordingOperations } from './recordings.ts';
 import { secretOperations } from './secrets.ts';
 import { serviceOperations } from './service.ts';
 import { sessionOperations } from './sessions.ts';
@@ -92,6 +93,11 @@ export const areas = [
       ...verdictOperations,
       ...captureOperations,
     },
+  },
+  {
+    name: 'Recordings',
+    summary: 'The last minute of sessions that are recorded, for administrators.',
+    operations: recordingOperations,
   },
   {
     name: 'Fleet',

@@ -63,6 +63,7 @@ export type {
   OperationSwitch,
   UploadDeclaration,
 } from './operation.ts';
+export * from './recordings.ts';
 export * from './secrets.ts';
 export * from './service.ts';
 export * from './sessions.ts';

@@ -34,6 +34,8 @@ export interface UploadDeclaration {
   readonly mediaType: `${string}/*`;
   /** Default cap in bytes. */
   readonly defaultMaxBytes: number;
+  /** The handler reads the body itself, as it comes; a longer one is refused by its Content-Length, which it must have. */
+  readonly isPassedOn?: true;
 }
 
 /** Example parts as sent: `params` and `query` are texts, `body` and `response` JSON values. */

@@ -104,6 +104,7 @@ export const LOG_EVENTS = [
   'recorder.frozen',
   'recorder.stream_broken',
   'recorder.upload_failed',
+  'recordings.freeze_failed',
   'service.close_failed',
   'service.failed',
   'service.listening',

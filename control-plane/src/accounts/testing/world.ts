@@ -95,7 +95,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: Account
   }
 
   try {
-    server.setCallerChecks(accounts);
+    server.setCallerChecks({ ...accounts, authenticateNode: async () => null });
     registerAccountsRoutes(server, accounts, platform, deps);
     await registerPages(server, { webDir: config.webDir, logger, gate: accounts });
     await settings.seed();

@@ -1,5 +1,6 @@
 import { batchReads } from '../../platform/database/index.ts';
 import { NO_DIGEST, sameDigest, sha256Hex } from '../../platform/digest.ts';
+import type { NodeCaller } from '../../platform/http/message/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { readNodeCredential } from '../enrollment/enrollment.ts';
 import { spendToken } from '../enrollment/token-store.ts';
@@ -48,14 +49,6 @@ async function firstUse(
       .execute();
     if (host.enrollment_token_id !== null) await spendToken(tx, host.enrollment_token_id, host.id, nowMs);
   });
-}
-
-/** An authenticated node of an HTTP call. */
-export interface NodeCaller {
-  hostId: string;
-  nodeName: string;
-  /** null: the call has no process id. */
-  bootId: string | null;
 }
 
 /**

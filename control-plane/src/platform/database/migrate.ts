@@ -18,6 +18,7 @@ import { sessionFloorMigration } from './migrations/0015-session-floor.ts';
 import { sessionTraceMigration } from './migrations/0016-session-trace.ts';
 import { usernamesMigration } from './migrations/0017-usernames.ts';
 import { telemetryMigration } from './migrations/0018-telemetry.ts';
+import { recordingsMigration } from './migrations/0020-recordings.ts';
 import { certificationMigration } from './migrations/0021-certification.ts';
 import { capturesMigration } from './migrations/0022-captures.ts';
 import type { Schema } from './schema.ts';
@@ -42,6 +43,7 @@ const STEPS: readonly SchemaStep[] = [
   sessionTraceMigration,
   usernamesMigration,
   telemetryMigration,
+  recordingsMigration,
   certificationMigration,
   capturesMigration,
 ];

@@ -7,6 +7,7 @@ import type { FleetTables } from './tables/fleet.ts';
 import type { PlatformTables } from './tables/platform.ts';
 import type { PreferencesTables } from './tables/preferences.ts';
 import type { ProfilesTables } from './tables/profiles.ts';
+import type { RecordingsTables } from './tables/recordings.ts';
 import type { SecretsTables } from './tables/secrets.ts';
 import type { SessionsTables } from './tables/sessions.ts';
 import type { TelemetryTables } from './tables/telemetry.ts';
@@ -23,5 +24,6 @@ export interface Schema
     ArtworkTables,
     PreferencesTables,
     ProfilesTables,
+    RecordingsTables,
     SecretsTables,
     TelemetryTables {}

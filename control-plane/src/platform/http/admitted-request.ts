@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { OperationId } from '@footlight/protocol/rest';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller, OperationRequest } from './message/contract.ts';
+import type { Caller, NodeCaller, OperationRequest } from './message/contract.ts';
 import { isOverTls } from './message/request.ts';
 import type { ClientAddress, ClientAddresses } from './origin/client-address.ts';
 
@@ -13,6 +13,7 @@ export class AdmittedRequest {
   readonly reply: FastifyReply;
   /** As it was read last: a request whose body took its time has it read again. */
   caller: Caller | null;
+  readonly node: NodeCaller | null;
   readonly headers: IncomingHttpHeaders;
   readonly overTls: boolean;
   params: object = NOTHING;
@@ -21,10 +22,16 @@ export class AdmittedRequest {
   readonly #addresses: ClientAddresses;
   #client: ClientAddress | null = null;
 
-  constructor(raw: FastifyRequest, reply: FastifyReply, caller: Caller | null, addresses: ClientAddresses) {
+  constructor(
+    raw: FastifyRequest,
+    reply: FastifyReply,
+    { caller, node }: { caller: Caller | null; node: NodeCaller | null },
+    addresses: ClientAddresses,
+  ) {
     this.raw = raw;
     this.reply = reply;
     this.caller = caller;
+    this.node = node;
     this.headers = raw.raw.headers;
     this.overTls = isOverTls(raw.raw);
     this.#addresses = addresses;

@@ -17,13 +17,15 @@ import { LOG_LINES_PER_MINUTE } from '../limits.ts';
 import { AdmittedRequest } from './admitted-request.ts';
 import { createListeners, type ListenerLimits, type Listeners } from './connection/listeners.ts';
 import { limitPayload, SizedWebSocket } from './connection/sized-socket.ts';
-import { readBody, readUpload } from './message/body.ts';
+import { passUpload, readBody, readUpload } from './message/body.ts';
 import { BodyMemory } from './message/body-memory.ts';
 import { COMPRESS_FROM_BYTES, sendCached } from './message/cached-body.ts';
 import type {
   Authenticate,
+  AuthenticateNode,
   Caller,
   HandleOptions,
+  NodeCaller,
   OperationRequest,
   OperationResponse,
   UpgradeHandler,
@@ -68,9 +70,10 @@ const API_PATH = /^\/(v1|agent|health)(\/|$)/;
 /** Paths below which everything, declared or not, is for administrators. */
 const ADMIN_PATH = /^\/v1\/(admin|hosts)(\/|$)/;
 
-/** Checks that the accounts feature provides. */
+/** Checks that the features accounts and fleet provide. */
 export interface CallerChecks {
   authenticate: Authenticate;
+  authenticateNode: AuthenticateNode;
   /** @throws ApiError client_too_old */
   checkClientVersion(header: string | undefined): void;
 }
@@ -80,7 +83,7 @@ export interface Server {
   /** The framework, for pages; operations use `handle`. */
   readonly fastify: FastifyInstance;
   readonly listeners: Listeners;
-  /** Call before the first operation with a bearer. */
+  /** Call before the first operation with a bearer or a node credential. */
   setCallerChecks(checks: CallerChecks): void;
   /** @throws when the operation is undeclared or already has a handler */
   handle<Id extends OperationId>(
@@ -118,6 +121,7 @@ const ESSENTIAL = new Set<OperationId>([
   'sessions.stats',
   'sessions.traceEvents',
   'sessions.traceClock',
+  'agent.recordings.upload',
   'auth.login',
   'auth.logout',
   'hosts.drain',
@@ -271,6 +275,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   ): Promise<AdmittedRequest> {
     const bearer = operation.auth === 'user' || operation.auth === 'admin';
     const caller = bearer ? await callerOf(operation, request) : null;
+    const node = operation.auth === 'node' && !operation.websocket ? await nodeOf(request) : null;
     if (operation.method !== 'GET' && !ESSENTIAL.has(operation.id as OperationId) && !options.writable()) {
       throw new ApiError('internal', {
         status: 503,
@@ -278,7 +283,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         message: 'The disk of the server is full.',
       });
     }
-    const admitted = new AdmittedRequest(request, reply, caller, clientAddresses);
+    const admitted = new AdmittedRequest(request, reply, { caller, node }, clientAddresses);
     if (operation.params) admitted.params = parsePart(operation.params, request.params) as object;
     const querySchema = operation.query;
     if (querySchema && operation.websocket) {
@@ -295,6 +300,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     { raw: request, caller }: AdmittedRequest,
     maxUploadBytes = upload?.defaultMaxBytes ?? 0,
   ): Promise<unknown> {
+    if (upload?.isPassedOn) return passUpload(request.raw, request.sentContentType, upload, maxUploadBytes);
     const claim = bodyMemory.claim(caller?.userId ?? ANONYMOUS);
     if (body) return parsePart(body.schema, await readBody(request.raw, body, claim));
     if (upload) return readUpload(request.raw, request.sentContentType, upload, maxUploadBytes, claim);
@@ -347,6 +353,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     }
     if (operation.auth === 'admin' && caller.role !== 'admin') throw new ApiError('forbidden');
     return caller;
+  }
+
+  async function nodeOf({ raw }: Pick<FastifyRequest, 'raw'>): Promise<NodeCaller> {
+    if (!checks) throw new Error('the server has no way to look hosts up');
+    const node = await checks.authenticateNode(raw.headers);
+    if (node === null) throw new ApiError('unauthorized', { message: 'The node credential is not valid.' });
+    return node;
   }
 
   const server: Server = {

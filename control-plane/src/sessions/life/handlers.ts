@@ -9,6 +9,7 @@ import type { AgentHandlers, Agents, Links } from '../../fleet/index.ts';
 import { unavailable } from '../../platform/errors.ts';
 import { LimiterKeys } from '../../platform/limits.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { Recordings } from '../../recordings/index.ts';
 import { sessionSubjects } from '../../signaling/index.ts';
 import { orphanHomes } from '../../storage/index.ts';
 import type { Telemetry } from '../../telemetry/index.ts';
@@ -46,6 +47,7 @@ export function createHandlers(
     agents: Agents;
     links: Links;
     live: LiveSessions;
+    recordings: Recordings;
     telemetry: Telemetry;
     transitions: Transitions;
     driver: Driver;
@@ -53,7 +55,7 @@ export function createHandlers(
   },
 ): AgentHandlers {
   const { bus, clock, database, logger } = platform;
-  const { agents, links, live, telemetry, transitions, driver, bootAtMs } = deps;
+  const { agents, links, live, recordings, telemetry, transitions, driver, bootAtMs } = deps;
   const stopsSent = new Map<string, number>();
   /** A host holds no more sessions; one that names more invents them. */
   const stopsOfHost = new LimiterKeys<WindowCounter>((stops, nowMs) => stops.isFull(nowMs));
@@ -220,6 +222,7 @@ export function createHandlers(
               ]);
         const own = events.filter((event) => !unknown.includes(event) || found.has(event.session_id));
         if (own.length > 0) await telemetry.storeEvents(tx, source, own);
+        await recordings.settle(tx, source.hostId, own);
         if (own.length < events.length)
           logger.debug(
             { host_id: source.hostId, events: events.length - own.length },

@@ -17,12 +17,15 @@ function contended(): { platform: Platform; attempts: () => number } {
   return { platform: platform as unknown as Platform, attempts: () => attempts };
 }
 
+const HOOKS: Parameters<typeof createTransitions>[2] = {
+  together: async (_rows, work) => work({} as Tx),
+  onFailed: () => undefined,
+};
+
 describe('a row that changes between every reading and writing', () => {
   test('is refused with 503, because the session exists, after eight attempts', async () => {
     const { platform, attempts } = contended();
-    const transitions = createTransitions(platform, new LiveSessions(), async (_rows, work) =>
-      work({} as Tx),
-    );
+    const transitions = createTransitions(platform, new LiveSessions(), HOOKS);
     await expect(transitions.stop('some-session', 'user_requested')).rejects.toMatchObject({
       status: 503,
       code: 'internal',
@@ -32,9 +35,7 @@ describe('a row that changes between every reading and writing', () => {
 
   test('does not end the session by a time limit; the next sweep decides again', async () => {
     const { platform } = contended();
-    const transitions = createTransitions(platform, new LiveSessions(), async (_rows, work) =>
-      work({} as Tx),
-    );
+    const transitions = createTransitions(platform, new LiveSessions(), HOOKS);
     expect(await transitions.end('some-session', { cause: 'stop_timed_out' }, ['stopping'])).toBe(false);
   });
 });

@@ -88,11 +88,14 @@ export interface Transitions {
   announce(change: Change): void;
 }
 
-/** @param together runs writes in a transaction that is shared with others of the same turn */
+/**
+ * @param together runs writes in a transaction that is shared with others of the same turn
+ * @param onFailed called after the commit of a session's failure
+ */
 export function createTransitions(
   platform: Platform,
   live: LiveSessions,
-  together: Links['write'],
+  { together, onFailed }: { together: Links['write']; onFailed: (sessionId: string) => void },
 ): Transitions {
   const { activity, bus, clock, database, logger } = platform;
 
@@ -173,6 +176,7 @@ export function createTransitions(
     const { state, shows } = change;
     bus.publish(sessionSubjects.changed, change.id, { state, ...shows });
     if (change.failure === null) return;
+    onFailed(change.id);
     const { source, ending } = change.failure;
     logger.info(
       {

@@ -4,21 +4,23 @@
  * them, and its parent limits time, memory and the length of the file.
  */
 
+import { readSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { confineProcess, dieWithParent, exitNow, initialise, Pipeline } from '@footlight/gst';
-import { delay, errorText } from '@footlight/platform';
+import { errorText } from '@footlight/platform';
 import type { Codec } from '@footlight/protocol';
+import { MAX_RECORDING_BYTES } from '@footlight/protocol/agent';
+import { durationPatches, HEAD_BYTES } from '../../recorder/mp4-durations.ts';
 import { type CodedUnit, RecordReader, unitsOf } from '../../recorder/stream-records.ts';
 import { FILE_FD, RECORDS_FD, type WriteAnswer, writeRequest } from '../../recorder/write-messages.ts';
 import { appFilter } from '../../runtime/confinement/seccomp.ts';
-import { systemMediaClock } from '../session/media-clock.ts';
 import { AUDIO_PAYLOAD_TYPE, VIDEO_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
 import { openParentChannel } from './child-entry.ts';
 
 /** Length of a fragment. A player can show a file that ends early up to its last whole one. Chosen, not measured. */
 const FRAGMENT_MS = 2_000;
-/** Interval of the checks for the end. */
-const POLL_MS = 10;
+/** After an error nothing more comes out of a pipeline, not even its end. */
+const BUS_POLL_MS = 200;
 /** Times beyond are nonsense: a ring has a minute, and pictures may pause while the worker starts. */
 const MAX_TIME_MS = 600_000;
 
@@ -28,8 +30,8 @@ const RTP = 'application/x-rtp,media=video,clock-rate=90000';
  * the picture may change its size in the middle.
  */
 const VIDEO: Readonly<Record<Codec, string>> = {
-  h264: `caps=${RTP},encoding-name=H264,payload=${VIDEO_PAYLOAD_TYPE} ! rtph264depay ! h264parse ! video/x-h264,stream-format=avc3,alignment=au`,
-  h265: `caps=${RTP},encoding-name=H265,payload=${VIDEO_PAYLOAD_TYPE} ! rtph265depay ! h265parse ! video/x-h265,stream-format=hev1,alignment=au`,
+  h264: `caps=${RTP},encoding-name=H264,payload=${VIDEO_PAYLOAD_TYPE} ! rtph264depay ! video/x-h264,stream-format=byte-stream,alignment=au ! h264parse ! video/x-h264,stream-format=avc3,alignment=au`,
+  h265: `caps=${RTP},encoding-name=H265,payload=${VIDEO_PAYLOAD_TYPE} ! rtph265depay ! video/x-h265,stream-format=byte-stream,alignment=au ! h265parse ! video/x-h265,stream-format=hev1,alignment=au`,
   av1: 'caps=video/x-av1,stream-format=obu-stream,alignment=tu ! av1parse ! video/x-av1,stream-format=obu-stream,alignment=tu',
 };
 const SOUND = `caps=application/x-rtp,media=audio,clock-rate=48000,encoding-name=OPUS,encoding-params=(string)2,payload=${AUDIO_PAYLOAD_TYPE} ! rtpopusdepay ! opusparse`;
@@ -65,11 +67,13 @@ async function write(raw: unknown): Promise<WriteAnswer> {
   const timeOf = ({ capturedAtMs }: CodedUnit) => Math.min(MAX_TIME_MS, capturedAtMs - beginMs);
   // Sound from before the first picture has no place.
   const placed = units.filter((unit) => timeOf(unit) >= 0);
+  const durationMs = Math.max(0, Math.min(MAX_TIME_MS, endMs - beginMs));
   await mux(
     codec,
     placed.map((unit) => ({ ...unit, ptsMs: timeOf(unit) })),
   );
-  return { ok: true, duration_ms: Math.round(Math.min(MAX_TIME_MS, Math.max(0, endMs - beginMs))) };
+  writeDurations(durationMs);
+  return { ok: true, duration_ms: Math.round(durationMs) };
 }
 
 async function readUnits(): Promise<CodedUnit[]> {
@@ -85,7 +89,8 @@ async function mux(codec: Codec, units: readonly (CodedUnit & { ptsMs: number })
   const hasSound = units.some(({ kind }) => kind === 'sound');
   const pipeline = Pipeline.launch(
     [
-      `mp4mux name=mux fragment-duration=${FRAGMENT_MS} ! fdsink fd=${FILE_FD} sync=false`,
+      // Not into the file: see mp4-durations.ts.
+      `mp4mux name=mux fragment-duration=${FRAGMENT_MS} ! appsink name=out sync=false`,
       `appsrc name=video ${SOURCE} ${VIDEO[codec]} ! mux.`,
       // A muxer with a source that says nothing would wait for it.
       ...(hasSound ? [`appsrc name=sound ${SOURCE} ${SOUND} ! mux.`] : []),
@@ -96,11 +101,32 @@ async function mux(codec: Codec, units: readonly (CodedUnit & { ptsMs: number })
   pipeline.appSrc('video').end();
   if (hasSound) pipeline.appSrc('sound').end();
   // The parent ends this process when it takes too long.
-  for (;;) {
-    for (const message of pipeline.pollBus()) {
-      if (message.kind === 'error') throw new Error(`${message.source}: ${message.message}`);
-      if (message.kind === 'eos') return pipeline.dispose();
-    }
-    await delay(systemMediaClock, POLL_MS);
+  const out = pipeline.appSink('out');
+  for (let written = 0; ; ) {
+    const sample = await out.pull(BUS_POLL_MS);
+    const failed = pipeline.pollBus().find((message) => message.kind === 'error');
+    if (failed?.kind === 'error') throw new Error(`${failed.source}: ${failed.message}`);
+    if (sample === null && out.ended) break;
+    if (sample === null) continue;
+    for (const { data } of sample.read()) written += writeAll(data);
+    sample.release();
+    if (written > MAX_RECORDING_BYTES) throw new Error('the recording is too long');
+  }
+  await pipeline.dispose();
+}
+
+/** @returns the length of the data */
+function writeAll(data: Buffer): number {
+  for (let at = 0; at < data.length; ) at += writeSync(FILE_FD, data, at);
+  return data.length;
+}
+
+function writeDurations(durationMs: number): void {
+  const head = Buffer.alloc(HEAD_BYTES);
+  const read = readSync(FILE_FD, head, 0, HEAD_BYTES, 0);
+  for (const { at, value } of durationPatches(head.subarray(0, read), durationMs)) {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32BE(value);
+    writeSync(FILE_FD, bytes, 0, bytes.length, at);
   }
 }

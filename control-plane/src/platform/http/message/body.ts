@@ -65,12 +65,49 @@ export async function readUpload(
   maxBytes: number,
   claim: BodyClaim,
 ): Promise<Upload> {
+  const mediaType = requireType(contentType, declared);
+  return { bytes: await readBytes(request, maxBytes, claim, 413), mediaType };
+}
+
+/** A body that the handler passes on as it comes, and has to read or destroy. */
+export interface PassedUpload {
+  body: IncomingMessage;
+  /** Its length; the parser of HTTP holds the client to it. */
+  bytes: number;
+}
+
+/**
+ * Checks an upload without reading it.
+ * @throws ApiError 400 for another Content-Type, no Content-Length or an empty body, 413 for one over the cap
+ */
+export function passUpload(
+  request: IncomingMessage,
+  contentType: string | undefined,
+  declared: UploadDeclaration,
+  maxBytes: number,
+): PassedUpload {
+  requireType(contentType, declared);
+  const bytes = Number(request.headers['content-length'] ?? 0);
+  const connection = { headers: { connection: 'close' } };
+  if (!Number.isSafeInteger(bytes) || bytes <= 0)
+    throw new ApiError('validation_failed', {
+      message: 'Content-Length: expected that of a file',
+      ...connection,
+    });
+  if (bytes > maxBytes)
+    throw new ApiError('validation_failed', {
+      ...{ status: 413, message: `The body is longer than ${maxBytes} bytes.` },
+      ...connection,
+    });
+  return { body: request, bytes };
+}
+
+/** @returns the media type @throws ApiError 400 for another than the declared one */
+function requireType(contentType: string | undefined, { mediaType: declared }: UploadDeclaration): string {
   const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   // The declared range without its star.
-  if (!mediaType.startsWith(declared.mediaType.slice(0, -1))) {
-    throw invalid(`Content-Type: expected ${declared.mediaType}`);
-  }
-  return { bytes: await readBytes(request, maxBytes, claim, 413), mediaType };
+  if (!mediaType.startsWith(declared.slice(0, -1))) throw invalid(`Content-Type: expected ${declared}`);
+  return mediaType;
 }
 
 /** The rest is not read: it would be held, or waited for, as what came before. */

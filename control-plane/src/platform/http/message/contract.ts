@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Body, OperationId, operations, Params, Query, Success } from '@footlight/protocol/rest';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
-import type { Upload } from './body.ts';
+import type { PassedUpload, Upload } from './body.ts';
 import type { CachedBody } from './cached-body.ts';
 
 /** The account of a bearer token, read from the database for this request. */
@@ -16,13 +16,36 @@ export interface Caller {
   email: string;
 }
 
+/** An authenticated host of an HTTP call. */
+export interface NodeCaller {
+  hostId: string;
+  nodeName: string;
+  /** null: the call has no process id. */
+  bootId: string | null;
+}
+
+/**
+ * Looks up the node credential of a call.
+ * @param headers lower-case names
+ * @returns null for any fault; the caller answers one indistinguishable 401
+ */
+export type AuthenticateNode = (
+  headers: Record<string, string | string[] | undefined>,
+) => Promise<NodeCaller | null>;
+
 /** Looks up a bearer token; null for an unknown, expired or revoked token, or a disabled account. */
 export type Authenticate = (bearer: string) => Promise<Caller | null>;
 
 /** Authentication other than a bearer token; the feature that owns the credential checks it. */
 export type CallerOf<Id extends OperationId> = AuthOf<Id> extends 'user' | 'admin' ? Caller : null;
+/** The host of a call with a node credential. */
+export type NodeOf<Id extends OperationId> = AuthOf<Id> extends 'node' ? NodeCaller : null;
 type AuthOf<Id extends OperationId> = (typeof operations)[Id]['auth'];
-type BodyOf<Id extends OperationId> = (typeof operations)[Id] extends { upload: object } ? Upload : Body<Id>;
+type BodyOf<Id extends OperationId> = (typeof operations)[Id] extends { upload: { isPassedOn: true } }
+  ? PassedUpload
+  : (typeof operations)[Id] extends { upload: object }
+    ? Upload
+    : Body<Id>;
 
 /** Facts of a request before its body is read. */
 export interface EarlyRequest<Id extends OperationId> {
@@ -30,6 +53,8 @@ export interface EarlyRequest<Id extends OperationId> {
   /** Parsed by the operation's query schema. */
   query: Query<Id>;
   caller: CallerOf<Id>;
+  /** Of an operation for hosts, except their socket, which has its own checks. */
+  node: NodeOf<Id>;
   /** Canonical client address, through trusted proxies (IPv4-mapped IPv6 is IPv4). */
   address: string;
   /** Address key for limits: IPv6 by its /64. */

@@ -40,6 +40,8 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'host.uncordon': 'Returned a host to service',
   'host.delete': 'Deleted a host',
   'session.launched': 'Launched an app',
+  'session.recording.download': 'Downloaded a recording of a session',
+  'session.recording.freeze': 'Kept a recording of a session',
   'session.stop': 'Stopped a session',
   'session.capture': 'Captured from a session',
   'session.failed': 'A session failed',

@@ -1,0 +1,2 @@
+export { registerRecordingsRoutes } from './routes.ts';
+export { createRecordings, type Recordings } from './service.ts';

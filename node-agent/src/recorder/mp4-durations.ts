@@ -1,0 +1,46 @@
+/**
+ * Durations in the header of a fragmented MP4 file. mp4mux leaves them 0 where it cannot seek, and a player then learns
+ * the length of the file only at its end. Where it can seek, it writes its whole header again, and overwrites the first
+ * pictures when a change of the picture's size has made the header longer (GStreamer 1.22), so it must not.
+ */
+
+/** Bytes at the begin of a file that contain its header: with two tracks it takes 1.4 KiB. */
+export const HEAD_BYTES = 64 * 1024;
+
+/** Offsets in the boxes of version 0, after size and type. Source: ISO/IEC 14496-12, 8.2.2, 8.3.2, 8.4.2. */
+const DURATION_AT: Readonly<Record<string, number>> = { mvhd: 16, tkhd: 20, mdhd: 16 };
+const TIMESCALE_AT = 12;
+const CONTAINERS = new Set(['moov', 'trak', 'mdia']);
+
+/** A number of 32 bits, big-endian, to be written into the file. */
+export interface Patch {
+  /** Offset in the file. */
+  at: number;
+  value: number;
+}
+
+/** @param head begin of the file @returns what gives every track the duration; empty for a header of another form */
+export function durationPatches(head: Buffer, durationMs: number): Patch[] {
+  const patches: Patch[] = [];
+  let movieTimescale = 0;
+  const visit = (from: number, end: number): void => {
+    for (let at = from; at + 8 <= end; ) {
+      const size = head.readUInt32BE(at);
+      const type = head.toString('latin1', at + 4, at + 8);
+      const body = at + 8;
+      if (size < 8 || at + size > end) return;
+      const durationAt = DURATION_AT[type];
+      if (durationAt !== undefined && body + durationAt + 4 <= at + size && head.readUInt8(body) === 0) {
+        // A track's header counts in units of the movie.
+        const timescale = type === 'tkhd' ? movieTimescale : head.readUInt32BE(body + TIMESCALE_AT);
+        if (type === 'mvhd') movieTimescale = timescale;
+        const value = Math.round((durationMs / 1000) * timescale);
+        if (value <= 0xffff_ffff) patches.push({ at: body + durationAt, value });
+      }
+      if (CONTAINERS.has(type)) visit(body, at + size);
+      at += size;
+    }
+  };
+  visit(0, head.length);
+  return patches;
+}
