@@ -23,8 +23,17 @@ import {
 } from './store.ts';
 import { type Passed, Transfers } from './transfers.ts';
 
-/** Between two recordings of a session that nobody asked for. Source: docs/recorder.md. */
-const AUTOMATIC_EVERY_MS = MINUTE_MS;
+/** What keeps a session's last minute without a request for it. */
+export type AutomaticCause = 'failure' | 'note' | 'verdict';
+/**
+ * Time since the last such recording of a session. A page that shows a verdict asks for it again and again. Source:
+ * docs/recorder.md.
+ */
+const AUTOMATIC_AFTER_MS: Record<AutomaticCause, number> = {
+  failure: MINUTE_MS,
+  note: MINUTE_MS,
+  verdict: 10 * MINUTE_MS,
+};
 /** Sessions that are remembered for it. */
 const REMEMBERED_SESSIONS = 8_192;
 /** Recordings of one host that nobody asked for: an app that fails at each start must not fill its disk. */
@@ -40,11 +49,11 @@ export interface Recordings {
   /** Keeps a session's last minute. @throws ApiError 404, 409, 503 */
   freeze(sessionId: string, actorUserId: string): Promise<Success<'admin.sessions.recordings.freeze'>>;
   /**
-   * The same without a request for it, because something happened: at most once a minute for a session. Does nothing
-   * where it is not possible. Never rejects.
+   * The same without a request for it, because something happened; bounded for a session and a host. Does nothing where
+   * it is not possible. Never rejects.
    * @param actorUserId whose action it follows; null: nobody's
    */
-  freezeOnce(sessionId: string, actorUserId: string | null): Promise<void>;
+  freezeOnce(sessionId: string, cause: AutomaticCause, actorUserId: string | null): Promise<void>;
   /** @throws ApiError 404 */
   list(sessionId: string): Promise<Success<'admin.sessions.recordings.list'>>;
   /** Facts of a recording that can be downloaded. @throws ApiError 404, 409 */
@@ -121,9 +130,9 @@ export function createRecordings(platform: Platform, { agents }: { agents: Agent
   }
 
   /** Whether a recording that nobody asked for is due; counts it. */
-  function takeAutomatic({ id, host_id }: RecordableSession): boolean {
+  function takeAutomatic({ id, host_id }: RecordableSession, cause: AutomaticCause): boolean {
     const nowMs = clock.monotonicMs();
-    if (nowMs - (automatic.get(id) ?? Number.NEGATIVE_INFINITY) < AUTOMATIC_EVERY_MS) return false;
+    if (nowMs - (automatic.get(id) ?? Number.NEGATIVE_INFINITY) < AUTOMATIC_AFTER_MS[cause]) return false;
     const hostId = host_id ?? '';
     const { limit, windowMs } = AUTOMATIC_PER_HOST;
     const counter = automaticOfHosts.get(hostId) ?? new WindowCounter(limit, windowMs);
@@ -154,11 +163,11 @@ export function createRecordings(platform: Platform, { agents }: { agents: Agent
       return { recording_id: row.id, session_id: sessionId, accepted_at: instant(clock.nowMs()) };
     },
 
-    async freezeOnce(sessionId, actorUserId) {
+    async freezeOnce(sessionId, cause, actorUserId) {
       try {
         const session = await findRecordable(db, sessionId);
         if (session === undefined || judgeFreeze(session, 0, clock.nowMs()) !== null) return;
-        if (takeAutomatic(session)) await order(session, actorUserId);
+        if (takeAutomatic(session, cause)) await order(session, actorUserId);
       } catch (error) {
         const level = error instanceof ApiError ? 'debug' : 'error';
         logger[level]({ session_id: sessionId, err: error }, 'recordings.freeze_failed');

@@ -115,7 +115,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   const transitions = createTransitions(platform, live, {
     together: (rows, work) => links.write(rows, work),
     // Its host keeps what it recorded of a failed session for ten minutes only.
-    onFailed: (id) => void recordings.freezeOnce(id, null),
+    onFailed: (id) => void recordings.freezeOnce(id, 'failure', null),
   });
   const driver = createDriver(platform, { agents, links, live, transitions, bootAtMs });
   const watchViewer = createViewerWatch(platform, live);

@@ -36,7 +36,7 @@ export function registerTelemetryRoutes(
 
   server.handle('admin.sessions.annotate', async ({ caller, params, body }) => {
     const id = await reads.annotate(params.id, body);
-    void recordings.freezeOnce(params.id, caller.userId);
+    void recordings.freezeOnce(params.id, 'note', caller.userId);
     return { status: 201, body: { id } };
   });
 

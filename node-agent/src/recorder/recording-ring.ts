@@ -37,11 +37,11 @@ export class RecordingRing {
   add(record: StreamRecord, nowMs: number): void {
     this.#records.push({ ...record, atMs: nowMs });
     this.#bytes += record.bytes.length;
-    this.expire(nowMs);
+    this.#expire(nowMs);
   }
 
   /** Drops what is beyond a limit, the oldest first. */
-  expire(nowMs: number): void {
+  #expire(nowMs: number): void {
     const { ms, bytes, records } = this.#limits;
     for (;;) {
       const oldest = this.#records[this.#first];

@@ -1,9 +1,12 @@
-import type { Clock } from '@footlight/platform';
+import { type Clock, MINUTE_MS } from '@footlight/platform';
 import type { Server } from '../../platform/http/server.ts';
 import type { Recordings } from '../../recordings/index.ts';
 import type { Telemetry } from '../../telemetry/index.ts';
 import { createSessionGate } from '../access/session-gate.ts';
 import type { Sessions } from '../service.ts';
+
+/** A host holds no more of a session; a verdict about an earlier time has nothing to keep. */
+const RING_MS = MINUTE_MS;
 
 /** Registers the routes that say what limited a session. */
 export function registerVerdictRoutes(
@@ -20,9 +23,10 @@ export function registerVerdictRoutes(
 
   server.handle('admin.sessions.verdict', async ({ caller, params, query }) => {
     const body = await telemetry.verdict(await sessions.read(caller, params.id), query);
-    // What an administrator looks into because something was wrong is kept before the minute is over.
-    if (body.verdict !== 'nominal' && body.verdict !== 'unknown')
-      void recordings.freezeOnce(params.id, caller.userId);
+    // What an administrator looks into because something is wrong now is kept before the minute is over.
+    const isBad = body.verdict !== 'nominal' && body.verdict !== 'unknown';
+    if (isBad && clock.nowMs() - body.window.to_ms < RING_MS)
+      void recordings.freezeOnce(params.id, 'verdict', caller.userId);
     return { status: 200, body };
   });
 }

@@ -54,6 +54,11 @@ describe('a worker that a hostile viewer makes talk without end', () => {
     expect(dropped.length).toBeLessThanOrEqual(3);
   });
 
+  test('it says nothing about recordings, which the agent alone writes', () => {
+    reports.event(event('session.recording'));
+    expect(sent.report).toEqual([]);
+  });
+
   test('its reliable events still arrive', () => {
     for (let count = 0; count < 1_000; count++) reports.event(event('abr.retarget'));
     reports.event(event('caps.negotiated'));

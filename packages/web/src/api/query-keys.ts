@@ -30,6 +30,7 @@ export const keys = {
   sessionDiagnoses: (id: string) => ['session-diagnosis', id] as const,
   sessionDiagnosis: (id: string, search: object, endedMs: number | null) =>
     ['session-diagnosis', id, search, endedMs] as const,
+  sessionRecordings: (id: string) => ['session-recordings', id] as const,
   sessionCapture: (id: string, captureId: string) => ['session-capture', id, captureId] as const,
   captureText: (id: string, captureId: string) => ['capture-text', id, captureId] as const,
   sessionPlacement: (id: string) => ['session-placement', id] as const,

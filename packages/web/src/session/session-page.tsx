@@ -20,6 +20,7 @@ import { useListedApp } from '../library/use-library.ts';
 import { EndedPage } from './ended-page.tsx';
 import { useWindowFit } from './fit/use-window-fit.ts';
 import { followLaunch, NO_LAUNCH, stageOf } from './launch-view.ts';
+import { RecordingMark } from './recording-mark.tsx';
 import styles from './session.module.css';
 import { SessionBar } from './session-bar.tsx';
 import { type StatsLevel, StatsView } from './stats-view.tsx';
@@ -233,12 +234,7 @@ function Theatre(props: {
             <span className={styles.micOff}>Turn it off</span>
           </button>
         )}
-        {session?.stream.recording && (
-          <p className={styles.recordMark} role="status" data-stream-overlay="">
-            <span className={styles.recordDot} aria-hidden="true" />
-            Recording
-          </p>
-        )}
+        {session?.stream.recording && <RecordingMark />}
         <StatsView history={stream.history} level={level} />
         {toast !== null && (
           <p className={styles.toast} role="status" data-stream-overlay="">

@@ -15,6 +15,7 @@ import pages from '../frame/admin-pages.module.css';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { AbsentRecord } from '../frame/record-page.tsx';
 import { SessionPlacement } from '../sessions/session-placement.tsx';
+import { SessionRecordings } from '../sessions/session-recordings.tsx';
 import { Annotate } from './annotate.tsx';
 import { BundleButton } from './captures/bundle-button.tsx';
 import { Captures } from './captures/captures.tsx';
@@ -128,6 +129,9 @@ function Diagnosed(props: {
           running={session.state === 'running'}
           events={diagnosis.data?.events ?? []}
         />
+      </Section>
+      <Section title="Last minute">
+        <SessionRecordings session={session} />
       </Section>
       <Section title="Where and how it ran">
         <div className={`${pages.sheet} ${pages.stack}`}>

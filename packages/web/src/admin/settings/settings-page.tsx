@@ -47,6 +47,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
     initialValues: {
       registration_mode: settings.registration_mode as string,
       mic_capture_enabled: settings.mic_capture_enabled,
+      flight_recorder_enabled: settings.flight_recorder_enabled,
       origins: settings.allowed_origins.join('\n'),
     },
   });
@@ -55,11 +56,12 @@ function Form({ settings }: { settings: InstanceSettings }) {
     queryFn: ({ signal }) => call('access.check', { signal }),
   });
   const save = useMutation({
-    mutationFn: (values: { registration_mode: string; mic_capture_enabled: boolean; origins: string }) =>
+    mutationFn: (values: ReturnType<typeof form.getValues>) =>
       call('settings.update', {
         body: {
           registration_mode: values.registration_mode as InstanceSettings['registration_mode'],
           mic_capture_enabled: values.mic_capture_enabled,
+          flight_recorder_enabled: values.flight_recorder_enabled,
           allowed_origins: values.origins.split('\n'),
         },
       }),
@@ -95,6 +97,12 @@ function Form({ settings }: { settings: InstanceSettings }) {
           label="Apps may hear the microphone of the person who uses them, when that person turns it on"
           key={form.key('mic_capture_enabled')}
           {...form.getInputProps('mic_capture_enabled', { type: 'checkbox' })}
+        />
+        <Switch
+          label="Record the last minute of new sessions"
+          description="Hosts keep the last 60 seconds of picture and sound in memory. Administrators can save them for a day, and a failure, a note or a bad verdict does it by itself. People see a mark as long as their session is recorded."
+          key={form.key('flight_recorder_enabled')}
+          {...form.getInputProps('flight_recorder_enabled', { type: 'checkbox' })}
         />
       </fieldset>
       <fieldset className={styles.fieldset}>
