@@ -156,11 +156,6 @@ const NOT_SERVED: Record<string, string> = {
 /v1/agent/storage/gc-confirm POST
 /v1/agent/storage/gc-pending GET
 `,
-  'The flight recorder is being built.': `
-/v1/admin/sessions/{id}/recordings GET POST
-/v1/admin/sessions/{id}/recordings/{recording_id} GET
-/v1/agent/recordings/{recording_id} PUT
-`,
 };
 
 /** @returns `METHOD path` of each line */

@@ -7,7 +7,7 @@ import { MAX_RECORDING_BYTES } from '@footlight/protocol/agent';
 import { forkEntry } from '../media/worker/child-entry.ts';
 import { RECORDS_FD, type WriteAnswer, writeAnswer } from './write-messages.ts';
 
-/** 60 s at 8 Mbit/s are written in under 2 s on two busy cores (docs/recorder.md). */
+/** A ring is copied, not encoded. Chosen, not measured. */
 const WRITE_LIMIT_MS = 30_000;
 /** Debian's nobody. */
 const NOBODY = 65_534;
