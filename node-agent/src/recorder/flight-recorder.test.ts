@@ -16,11 +16,11 @@ import { silentLogger } from '@footlight/platform';
 import { ManualClock } from '@footlight/platform/testing';
 import type { RecordingEvent, SessionRecording } from '@footlight/protocol/agent';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { encodeRecord } from '../media/recording/stream-records.ts';
+import type { WriteAnswer } from '../media/recording/write-messages.ts';
 import { FlightRecorder } from './flight-recorder.ts';
 import { type OpenRecording, RecordingFiles } from './recording-files.ts';
 import type { WriteRecording } from './recording-writer.ts';
-import { encodeRecord } from './stream-records.ts';
-import type { WriteAnswer } from './write-messages.ts';
 
 const SESSION = '11111111-1111-4111-8111-111111111111';
 const id = (n: number) => `22222222-2222-4222-8222-${String(n).padStart(12, '0')}`;

@@ -10,11 +10,11 @@ import {
   type StreamSpec,
 } from '@footlight/protocol/agent';
 import type { Verdict } from '../link/ack-store.ts';
+import { RecordReader } from '../media/recording/stream-records.ts';
+import type { WriteAnswer } from '../media/recording/write-messages.ts';
 import type { OpenRecording, RecordingFiles } from './recording-files.ts';
 import { RecordingRing } from './recording-ring.ts';
 import type { WriteRecording } from './recording-writer.ts';
-import { RecordReader } from './stream-records.ts';
-import type { WriteAnswer } from './write-messages.ts';
 
 /** Rings of failed sessions, bytes in all; beyond, the oldest goes before its 10 minutes. Chosen, not measured. */
 const FAILED_RINGS_BYTES = 512 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '@footlight/platform';
-import type { StreamRecord } from './stream-records.ts';
+import type { StreamRecord } from '../media/recording/stream-records.ts';
 
 /** Source: docs/recorder.md. */
 export const RING_MS = MINUTE_MS;

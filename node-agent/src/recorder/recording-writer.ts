@@ -4,8 +4,8 @@ import { Writable } from 'node:stream';
 import type { Clock } from '@footlight/platform';
 import type { Codec } from '@footlight/protocol';
 import { MAX_RECORDING_BYTES } from '@footlight/protocol/agent';
+import { RECORDS_FD, type WriteAnswer, writeAnswer } from '../media/recording/write-messages.ts';
 import { forkEntry } from '../media/worker/child-entry.ts';
-import { RECORDS_FD, type WriteAnswer, writeAnswer } from './write-messages.ts';
 
 /** A ring is copied, not encoded. Chosen, not measured. */
 const WRITE_LIMIT_MS = 30_000;

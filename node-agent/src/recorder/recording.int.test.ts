@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { systemClock } from '@footlight/platform';
 import type { Codec } from '@footlight/protocol';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { encodeRecord, RecordReader, type StreamRecord } from '../media/recording/stream-records.ts';
 import { codecPreload } from '../media/testing/codec-preload.ts';
 import { framesOf } from '../media/testing/decode.ts';
 import { TestHost, type TestSession } from '../media/testing/test-host.ts';
 import { RecordingRing } from './recording-ring.ts';
 import { writeRecording } from './recording-writer.ts';
-import { encodeRecord, RecordReader, type StreamRecord } from './stream-records.ts';
 import { nalUnitsOf, readTracks } from './testing/mp4-samples.ts';
 import { nalUnitsOfPackets } from './testing/rtp-units.ts';
 

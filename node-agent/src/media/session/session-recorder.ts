@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
 import type { Codec } from '@footlight/protocol';
-import { type CodedUnit, encodeRecord } from '../../recorder/stream-records.ts';
 import type { AudioPacket } from '../encode/audio-pipeline.ts';
 import type { EncodedFrame } from '../encode/video-pipeline.ts';
+import { type CodedUnit, encodeRecord } from '../recording/stream-records.ts';
 import { isKeyframe } from '../rtp/keyframe.ts';
 
 /** Unsent bytes towards the agent. When it stands still, pictures are left out up to the next keyframe. */

@@ -10,10 +10,10 @@ import { confineProcess, dieWithParent, exitNow, initialise, Pipeline } from '@f
 import { errorText } from '@footlight/platform';
 import type { Codec } from '@footlight/protocol';
 import { MAX_RECORDING_BYTES } from '@footlight/protocol/agent';
-import { durationPatches, HEAD_BYTES } from '../../recorder/mp4-durations.ts';
-import { type CodedUnit, RecordReader, unitsOf } from '../../recorder/stream-records.ts';
-import { FILE_FD, RECORDS_FD, type WriteAnswer, writeRequest } from '../../recorder/write-messages.ts';
 import { appFilter } from '../../runtime/confinement/seccomp.ts';
+import { durationPatches, HEAD_BYTES } from '../recording/mp4-durations.ts';
+import { type CodedUnit, RecordReader, unitsOf } from '../recording/stream-records.ts';
+import { FILE_FD, RECORDS_FD, type WriteAnswer, writeRequest } from '../recording/write-messages.ts';
 import { AUDIO_PAYLOAD_TYPE, VIDEO_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
 import { openParentChannel } from './child-entry.ts';
 

@@ -31,7 +31,7 @@ export interface MediaWorker {
   readonly pid: number;
   /** Settles when usable. Rejects when the worker dies, or is not warm within 10 s, after which it is killed. */
   readonly warm: Promise<void>;
-  /** Records of the encoded stream (recorder/stream-records.ts), for a session that is recorded; nobody has to read them. */
+  /** Records of the encoded stream (recording/stream-records.ts), for a session that is recorded; nobody has to read them. */
   readonly recording: Readable | null;
   /** Queues a message; dropped after the worker's exit. */
   send(message: ParentMessage): void;
