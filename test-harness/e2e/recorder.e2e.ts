@@ -257,7 +257,7 @@ describe('a recorded session', () => {
       await page.screenshot({ path: path.join(images, `recording-${name}.png`) });
     }
     await mark.click();
-    await page.getByText(/An administrator can keep the last 60 seconds/).waitFor();
+    await page.getByText(/Administrators can keep 60 seconds of picture and sound/).waitFor();
     for (const [name, width, height] of [
       ['laptop', 1366, 768],
       ['phone', 390, 844],

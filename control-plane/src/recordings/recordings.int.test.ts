@@ -393,6 +393,43 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     expect((await freeze(id)).body.error.code).toBe('session_not_running');
   });
 
+  test('a bad verdict of the last minute keeps it, for administrators and once in ten minutes', async () => {
+    const { id } = await running();
+    const hide = () =>
+      world.call(world.people.alice, 'POST', `/v1/sessions/${id}/stats`, {
+        body: {
+          client: 'browser',
+          samples: [3, 2, 1].map((secondsAgo) => ({
+            ts_unix_ms: world.clock.nowMs() - secondsAgo * 1_000,
+            metrics: { is_hidden: true, rtt_ms: 10 },
+          })),
+        },
+      });
+    const verdict = async (as: typeof world.people.admin, at: string) =>
+      (await world.call(as, 'GET', at)).body.verdict;
+    const asAdmin = `/v1/admin/sessions/${id}/verdict`;
+    await hide();
+    expect(await verdict(world.people.alice, `/v1/sessions/${id}/verdict`)).toBe(
+      'indeterminate_client_hidden',
+    );
+    await agent.heard();
+    expect(ordered('freeze')).toEqual([]);
+    expect(await verdict(world.people.admin, asAdmin)).toBe('indeterminate_client_hidden');
+    await eventually(async () => (ordered('freeze').length === 1 ? true : undefined), 'it is kept');
+    await world.pass(9 * 60_000, agent);
+    await hide();
+    expect(await verdict(world.people.admin, asAdmin)).toBe('indeterminate_client_hidden');
+    await agent.heard();
+    expect(ordered('freeze').length).toBe(1);
+    await world.pass(60_000, agent);
+    const aMinuteAgo = `?to=${world.clock.nowMs() - 60_000}`;
+    expect(await verdict(world.people.admin, `${asAdmin}${aMinuteAgo}`)).toBe('indeterminate_client_hidden');
+    await agent.heard();
+    expect(ordered('freeze').length).toBe(1);
+    expect(await verdict(world.people.admin, asAdmin)).toBe('indeterminate_client_hidden');
+    await eventually(async () => (ordered('freeze').length === 2 ? true : undefined), 'it is kept again');
+  });
+
   test('a verdict of an ordinary session keeps nothing, and neither does the failure of one that is not recorded', async () => {
     const { id } = await running();
     expect(

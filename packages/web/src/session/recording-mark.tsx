@@ -8,8 +8,8 @@ export function RecordingMark() {
   return (
     <details className={styles.recordMark} data-stream-overlay="">
       <summary>The last minute is recorded</summary>
-      An administrator can keep the last 60 seconds of picture and sound, and watch them for a day. Keyboard
-      and microphone are not recorded.
+      Administrators can keep 60 seconds of picture and sound for a day. Keyboard and microphone are not
+      recorded.
     </details>
   );
 }
