@@ -132,7 +132,7 @@ function CurveRow({ curve, fps }: { curve: Concurrency; fps: number | null }) {
             </li>
           ))}
         </ul>
-        {fps !== null && <span className={styles.dim}>A frame takes {(1000 / fps).toFixed(1)} ms.</span>}
+        {fps !== null && <span className={fleet.curveNote}>A frame takes {(1000 / fps).toFixed(1)} ms.</span>}
       </td>
       <td>{encoderWords(curve)}</td>
       <td>
@@ -152,10 +152,12 @@ const curveKey = ({ gpu_index, encoder, stream_profile_id, bitrate_kbps }: Concu
 const fpsOf = (curve: Concurrency, rows: readonly Certification[]): number | null =>
   rows.find(({ stream_profile_id }) => stream_profile_id === curve.stream_profile_id)?.fps ?? null;
 
-/** The fewest sessions at once of each GPU: its slots hold for each rung that was measured. */
+/** The fewest sessions at once of each GPU, where one passed: its slots hold for each rung that was measured. */
 function slotsByGpu(curves: readonly Concurrency[]): { gpu_index: number; sessions: number }[] {
   const fewest = new Map<number, number>();
   for (const { gpu_index, sessions } of curves)
     fewest.set(gpu_index, Math.min(sessions, fewest.get(gpu_index) ?? sessions));
-  return [...fewest].map(([gpu_index, sessions]) => ({ gpu_index, sessions }));
+  return [...fewest]
+    .filter(([, sessions]) => sessions > 0)
+    .map(([gpu_index, sessions]) => ({ gpu_index, sessions }));
 }
