@@ -6,6 +6,8 @@ export interface Change {
   readonly at: number;
   /** Unix milliseconds on that clock at which the browser expected it on the screen. */
   readonly displayedAt: number;
+  /** Steps of red, green and blue, such as "0,3,0" of 0x00c000. */
+  readonly colour: string;
   readonly field: 'key' | 'button';
 }
 
@@ -100,7 +102,9 @@ export async function installProbe(page: Page): Promise<void> {
         colourOf(frame, w * 0.06, h * 0.1),
       ]);
       frame.close();
-      const named = (colour: number[]) => colour.map((part) => Math.max(0, Math.min(255, part)) >> 6).join();
+      // The parts of the fields' colours are 0, 48, 96, 192 and 255: an edge as far as it can be from all of them.
+      const named = (colour: number[]) =>
+        colour.map((part) => [24, 72, 144, 224].filter((edge) => part >= edge).length).join();
       const at = now();
       if (probe.firstPictureAt === null && bar[0] > 200 && bar[1] > 200) {
         probe.firstPictureAt = at;
@@ -109,9 +113,10 @@ export async function installProbe(page: Page): Promise<void> {
       }
       const seen = { key: named(key), button: named(button) };
       const displayedAt = performance.timeOrigin + displayMs;
-      if (last !== null && seen.key !== last.key) probe.changes.push({ at, displayedAt, field: 'key' });
+      if (last !== null && seen.key !== last.key)
+        probe.changes.push({ at, displayedAt, colour: seen.key, field: 'key' });
       if (last !== null && seen.button !== last.button)
-        probe.changes.push({ at, displayedAt, field: 'button' });
+        probe.changes.push({ at, displayedAt, colour: seen.button, field: 'button' });
       last = seen;
       return next();
     };
@@ -130,18 +135,14 @@ export async function installProbe(page: Page): Promise<void> {
   });
 }
 
-/**
- * Times from each press to the first change of that field after it; a press without a change within `limitMs` is missing.
- * @param end of a change: its read-back, or its display
- */
+/** Times from each press to the first change of that field after it; a press without a change within `limitMs` is missing. */
 export function responseTimes(
   presses: readonly number[],
   changes: readonly Change[],
   field: Change['field'],
   limitMs: number,
-  end: 'at' | 'displayedAt' = 'at',
 ): number[] {
-  const times = changes.filter((change) => change.field === field).map((change) => change[end]);
+  const times = changes.filter((change) => change.field === field).map((change) => change.at);
   return presses.flatMap((press) => {
     const seen = times.find((at) => at > press);
     return seen !== undefined && seen - press <= limitMs ? [seen - press] : [];
