@@ -8,8 +8,7 @@ export function RecordingMark() {
   return (
     <details className={styles.recordMark} data-stream-overlay="">
       <summary>The last minute is recorded</summary>
-      Administrators can keep 60 seconds of picture and sound for a day. Keyboard and microphone are not
-      recorded.
+      Administrators can keep it for a day.
     </details>
   );
 }
