@@ -122,7 +122,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
         health_state: 'client_decode_degrading',
       });
       await watched(session, 29, 'smooth');
-      expect(await shown(session)).toMatchObject(['client_decode_degrading', 'why']);
+      expect(await shown(session)).toMatchObject(['client_decode_degrading', expect.any(String)]);
       await watched(session, 1, 'smooth');
       expect(await shown(session)).toEqual([undefined, undefined]);
     });
