@@ -37,6 +37,8 @@ test('the reported time from a click to its picture is that of the flash in the 
   const app = await new PersonSessions(stack, token).app('Flash', null);
   const session = await launch(page, stack, token, app, STREAM);
   await firstPicture(page);
+  // The launch screen takes clicks until the host has told that the app has drawn.
+  await page.waitForFunction(() => document.elementFromPoint(900, 600)?.closest('section') == null);
   const flashes: number[] = [];
   const clicksFromMs = Date.now();
   for (let click = 1; click <= CLICKS; click++) {
