@@ -219,6 +219,8 @@ async function certifyConcurrency(api, base, host, { profiles, bitrates, gpu, en
   /** @type {{n: number, encode_ms_p95: number, output_fps: number}[]} */
   const curve = [];
   let sessions = 0;
+  // Whether the encoder ended the curve, and not the slots of the host or --most.
+  let isWhole = false;
   let rungId = '';
   let fps = 0;
   for (let n = 1; n <= most && !stop.signal.aborted; n += 1) {
@@ -251,7 +253,8 @@ async function certifyConcurrency(api, base, host, { profiles, bitrates, gpu, en
     say(
       `${n} at once: p95 ${point.encode_ms_p95.toFixed(1)} of ${(1000 / fps).toFixed(1)} ms, ${point.output_fps.toFixed(1)} fps${isFast ? '' : ': too slow'}`,
     );
-    if (!isFast) break;
+    isWhole = !isFast;
+    if (isWhole) break;
     sessions = n;
   }
   if (stop.signal.aborted) {
@@ -260,7 +263,7 @@ async function certifyConcurrency(api, base, host, { profiles, bitrates, gpu, en
   }
   const filed = { gpu_index: gpu, encoder: family, stream_profile_id: rungId, bitrate_kbps, sessions, curve };
   await api.ask('PUT', `${base}/concurrency`, filed);
-  say(`\n${curveTable(curve, 1000 / fps)}\n\n${slotsAdvice(sessions, gpu)}`);
+  say(`\n${curveTable(curve, 1000 / fps)}\n\n${slotsAdvice(sessions, gpu, isWhole)}`);
   return true;
 }
 

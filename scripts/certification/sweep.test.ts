@@ -90,7 +90,12 @@ describe('sessions at once', () => {
     [3, 0, 'SERVICE_ENCODE_SLOTS=3 '],
     [3, 1, 'number 2 in the list of SERVICE_ENCODE_SLOTS'],
   ])('%i on GPU %i', (sessions, gpu, words) => {
-    expect(slotsAdvice(sessions, gpu)).toContain(words);
+    expect(slotsAdvice(sessions, gpu, true)).toContain(words);
+  });
+
+  test('is not given where the slots of the host ended the curve', () => {
+    expect(slotsAdvice(3, 0, false)).toContain('set SERVICE_ENCODE_SLOTS higher');
+    expect(slotsAdvice(3, 0, false)).not.toContain('=3');
   });
 });
 

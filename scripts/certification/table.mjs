@@ -51,9 +51,12 @@ export function curveTable(curve, budgetMs) {
 /**
  * The line of the agent's environment that gives a GPU so many slots.
  * @param {number} sessions at once @param {number} gpu place of the GPU
+ * @param {boolean} isWhole one session more was too slow
  */
-export function slotsAdvice(sessions, gpu) {
+export function slotsAdvice(sessions, gpu, isWhole) {
   if (sessions === 0) return 'Not even one session keeps up; choose a smaller rung.';
+  if (!isWhole)
+    return `${sessions} at once keep up, and the encoder was not at its limit. For more than that, set SERVICE_ENCODE_SLOTS higher for the measurement (and --most), and measure again.`;
   return gpu === 0
     ? `Set SERVICE_ENCODE_SLOTS=${sessions} in the environment of the agent, and restart it.`
     : `Set ${sessions} as number ${gpu + 1} in the list of SERVICE_ENCODE_SLOTS of the agent, and restart it.`;
