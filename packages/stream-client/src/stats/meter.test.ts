@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { CLIENT_METRIC_KEYS, type ClientMetrics } from '@footlight/protocol/telemetry';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ShownFrame } from '../media/picture.ts';
 import type { Environment, StreamStats } from '../types.ts';
 import { Meter } from './meter.ts';
@@ -79,8 +79,8 @@ beforeEach(() => {
   [nowMs, shownMs, isHidden] = [1_000, 1_000, false];
   [animate, told, freezes, playout] = [[], [], [], []];
   Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden });
-  globalThis.requestAnimationFrame = (callback) => animate.push(callback);
-  globalThis.cancelAnimationFrame = () => undefined;
+  vi.stubGlobal('requestAnimationFrame', (callback: FrameRequestCallback) => animate.push(callback));
+  vi.stubGlobal('cancelAnimationFrame', () => undefined);
   const environment = {
     nowUnixMs: () => 1_795_168_860_000 + nowMs,
     monotonicMs: () => nowMs,
@@ -101,7 +101,11 @@ beforeEach(() => {
   });
 });
 
-afterEach(() => meter.dispose());
+afterEach(() => {
+  meter.dispose();
+  vi.unstubAllGlobals();
+  Reflect.deleteProperty(document, 'hidden');
+});
 
 describe('a second of the stream', () => {
   test('has every key, in its unit and by its estimator', async () => {
