@@ -76,13 +76,20 @@ async function host(orphanSecs: number, graceSecs: number, uids: UidPool | null 
         metrics: () => undefined,
         signaling: () => undefined,
       },
+      // Nothing is recorded.
+      recorder: {
+        begin: () => undefined,
+        follow: () => undefined,
+        end: () => undefined,
+        command: async () => ({ ok: false, code: 'unsupported', error: 'nothing is recorded' }),
+      },
       homes,
       quarantine: new Quarantine({ clock: systemClock, logger: silentLogger() }),
       uids,
       stateDir,
     } as Pick<
       SessionDeps,
-      'clock' | 'random' | 'logger' | 'link' | 'homes' | 'quarantine' | 'uids' | 'stateDir'
+      'clock' | 'random' | 'logger' | 'link' | 'recorder' | 'homes' | 'quarantine' | 'uids' | 'stateDir'
     > as SessionDeps,
   );
   supervisor.registered(graceSecs);
