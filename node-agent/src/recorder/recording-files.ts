@@ -68,7 +68,10 @@ export class RecordingFiles {
    * @throws with a sentence when the disk or the recordings are too full
    */
   async create(id: string): Promise<FileHandle> {
-    await mkdir(this.#dir, { recursive: true, mode: 0o700 });
+    // Not recursive: without the state directory there is no host any more that would delete the file.
+    await mkdir(this.#dir, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
     if (this.#freeBytes(this.#dir) < FREE_BYTES + MAX_RECORDING_BYTES)
       throw new Error('the disk of the host has too little free space');
     let total = 0;

@@ -35,11 +35,18 @@ export async function startTabbedBrowser(
   const program = spawn('setpriv', ['--pdeathsig', 'KILL', '--', CHROMIUM, ...words], {
     env: { ...process.env, TMPDIR: profile },
     stdio: 'ignore',
+    detached: true,
   });
   const gone = new Promise<void>((resolve) => program.once('exit', () => resolve()));
   const remove = async () => {
     program.kill('SIGTERM');
     await gone;
+    // Its other processes still write into the profile for a moment.
+    try {
+      if (program.pid !== undefined) process.kill(-program.pid, 'SIGKILL');
+    } catch {
+      // They are gone as well.
+    }
     rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   };
   try {

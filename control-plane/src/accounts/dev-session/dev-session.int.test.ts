@@ -38,7 +38,9 @@ describeDatabases("developers' sessions", ({ fresh }) => {
       ...(body !== undefined && { body }),
       headers: header === null ? {} : { 'x-service-dev-key': header },
     });
-  const users = () => app.plane.platform.database.db.selectFrom('users');
+  const people = (plane: Pick<typeof app.plane, 'platform'>) =>
+    plane.platform.database.db.selectFrom('users').where('internal', '=', 0);
+  const users = () => people(app.plane);
   const exists = async (id: string) =>
     (await users().select('id').where('id', '=', id).executeTakeFirst()) !== undefined;
   const reap = () => app.plane.platform.leader.runNow('devauth.reaper');
@@ -247,7 +249,7 @@ describeDatabases("developers' sessions", ({ fresh }) => {
       await clock.pass(HOUR_MS);
       const second = await createTestApp(target, { seedPeople: false, overrides: { clock } });
       const there = async () => {
-        const rows = await second.plane.platform.database.db.selectFrom('users').select('id').execute();
+        const rows = await people(second.plane).select('id').execute();
         return new Set(rows.map(({ id }) => id));
       };
       expect(await there()).toEqual(new Set([ids.admin, ids.late]));
