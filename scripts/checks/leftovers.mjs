@@ -11,6 +11,8 @@ const SHARED_PLACES = [
   ...new Set([os.tmpdir(), '/tmp']),
   '/tmp/.X11-unix',
   '/var/tmp',
+  // Of the stacks of tests that root runs.
+  '/srv',
   '/dev/shm',
   '/run/service',
   '/run/netns',
