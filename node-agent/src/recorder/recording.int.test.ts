@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { systemClock } from '@footlight/platform';
 import type { Codec } from '@footlight/protocol';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { encodeRecord, RecordReader, type StreamRecord } from '../media/recording/stream-records.ts';
+import { encodeRecord, RecordReader, type StreamRecord, unitsOf } from '../media/recording/stream-records.ts';
 import { codecPreload } from '../media/testing/codec-preload.ts';
 import { framesOf } from '../media/testing/decode.ts';
 import { TestHost, type TestSession } from '../media/testing/test-host.ts';
@@ -82,7 +82,11 @@ describe('a recorded session', () => {
       expect(answer).toMatchObject({ ok: true });
       const [video] = readTracks(readFileSync(path));
       expect(video?.format).toBe({ h265: 'hev1', av1: 'av01' }[codec]);
-      expect(video?.samples.length).toBe(frozen.length);
+      // A software encoder that starts over at its first picture repeats that one's RTP timestamp.
+      const reader = new RecordReader();
+      const units = frozen.flatMap((record) => reader.push(record)).flatMap(unitsOf);
+      const pictures = codec === 'av1' ? units : new Set(units.map(({ data }) => data.readUInt32BE(4)));
+      expect(video?.samples.length).toBe([...pictures].length);
     },
   );
 
