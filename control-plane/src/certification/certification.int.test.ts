@@ -18,7 +18,7 @@ describeDatabases('encoder certification', (databases) => {
     world = await openSessionsWorld(await databases.fresh());
     host = await world.host('bench-host', { capacity: softwareCapacity({}, { encode_slots_total: 8 }) });
     base = `/v1/admin/hosts/${host.hostId}/encoder-certification`;
-    // As scripts/up seeds it: nobody is entitled to it.
+    // Without entitlements: a cell needs none.
     app = await world.app({ name: 'Diagnostics', entitle: 'none', default_encode_slots: 2 });
   });
   afterAll(() => world.close());

@@ -8,7 +8,7 @@ const RATE_UNITS = 1_000_000;
 
 /**
  * A clock that starts as the system's monotonic clock and can be made to run a little faster or slower, without a
- * jump. All elements of its pipeline wait by it. Owner: whoever creates it; release() after the pipeline's dispose().
+ * jump. All elements of its pipeline wait by it. Owner: its creator; release() after the pipeline's dispose().
  * Source: GstClock, gst_clock_set_calibration.
  */
 export class SteeredClock extends GstObject {

@@ -12,7 +12,7 @@ import type { SamplesFile } from './samples.ts';
 
 export type ReportersJob =
   | { kind: 'connect'; url: string }
-  /** Asks for apps ten times a second meanwhile, as somebody else. */
+  /** Meanwhile another person lists apps ten times a second. */
   | { kind: 'report'; seconds: number; telemetry: boolean }
   | { kind: 'drop' };
 

@@ -8,7 +8,7 @@
  * A second of another kind ends a run. Hidden seconds neither count nor end one. A gap ends run and verdict, because an
  * unmeasured device is no proof of a bad one.
  *
- * Pure; never throws. Times of seconds are milliseconds of the viewer's clock, of which only distances count.
+ * Pure; never throws. Times are milliseconds of the viewer's clock; only their differences are used.
  * Source: docs/sessions.md, "How the viewer fares".
  */
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';

@@ -95,8 +95,8 @@ export async function openHome(
 }
 
 /**
- * Closes a directory on the way to a home to all but the holders of its group. One that somebody else made stays as it
- * is.
+ * Closes a directory on the way to a home to all but the holders of its group. A directory that the agent did not make
+ * is not changed.
  * @returns its group; empty when it stays open
  * @throws HomeError when another user owns it
  */

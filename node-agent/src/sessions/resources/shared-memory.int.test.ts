@@ -76,7 +76,7 @@ describe.runIf(process.getuid?.() === 0)('shared memory of sessions with users o
   let agent: ChildProcess;
 
   beforeAll(async () => {
-    // Not below /tmp or /var/tmp, of which every session of root has its own.
+    // Not below /tmp or /var/tmp, because each session of a root agent has its own.
     directory = await mkdtemp('/srv/footlight-shared-');
     await chmod(directory, 0o711);
     const stateDir = join(directory, 'state');

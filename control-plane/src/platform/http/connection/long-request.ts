@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Takes a request out of the check for the time of a whole request (requestMs), for a body that is read as slowly as
- * somebody else reads it. The caller limits it in its own way; the limit of a silent connection stays. The next request
+ * Takes a request out of the check for the time of a whole request (requestMs), for a body that is passed
+ * on as fast as its receiver reads. The caller limits its time; the limit of a silent connection stays. The next request
  * of the connection is checked again.
  *
  * Node has no interface for one request. `remove` of the parser takes its connection out of the server's list of those
