@@ -103,7 +103,8 @@ function optionsOf({ directory, port, password, settings }: Cluster) {
       port,
       user: 'postgres',
       password,
-      persistent: false,
+      // The library deletes the directory otherwise, and tries only once.
+      persistent: true,
       createPostgresUser: process.getuid?.() === 0,
       initdbFlags: [
         '--no-sync',
@@ -121,6 +122,14 @@ function optionsOf({ directory, port, password, settings }: Cluster) {
 
 const urlOf = ({ port, password }: Cluster): string =>
   `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
+
+/**
+ * Deletes a data directory. Node repeats what fails with EBUSY, EMFILE, ENFILE, ENOTEMPTY or EPERM.
+ * @throws Error when the directory is still there
+ */
+async function removeData(directory: string): Promise<void> {
+  await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+}
 
 async function newCluster(settings: readonly string[]): Promise<Cluster> {
   const directory = await mkdtemp(path.join(tmpdir(), 'footlight-postgres-'));
@@ -153,14 +162,17 @@ async function startCluster(
     await server.start();
   } catch (error) {
     await server.stop().catch(() => undefined);
-    await rm(directory, { recursive: true, force: true });
+    await removeData(directory);
     throw new Error(`Postgres did not start: ${log()}`, { cause: error });
   }
   let isRunning = true;
   return {
     ...serverAt(urlOf(cluster), async () => {
-      if (isRunning) await server.stop();
-      await rm(directory, { recursive: true, force: true });
+      try {
+        if (isRunning) await server.stop();
+      } finally {
+        await removeData(directory);
+      }
       requireNoDeadlock();
     }),
     async crash() {
@@ -206,8 +218,11 @@ export async function startPostgresPair(): Promise<{
   const takesWrites = server.start();
   takesWrites.catch(() => undefined);
   const stop = async () => {
-    await server.stop();
-    await rm(second.directory, { recursive: true, force: true });
+    try {
+      await server.stop();
+    } finally {
+      await removeData(second.directory);
+    }
     requireNoDeadlock();
   };
   try {
