@@ -4,6 +4,10 @@ import type { Page } from 'playwright-core';
 export interface Change {
   /** Unix milliseconds on the page's clock at which the frame had been read back. */
   readonly at: number;
+  /** Unix milliseconds on that clock at which its last packet had come. */
+  readonly receivedAt: number;
+  /** Unix milliseconds on that clock at which the decoded frame was handed to the display. */
+  readonly presentedAt: number;
   /** Unix milliseconds on that clock at which the browser expected it on the screen. */
   readonly displayedAt: number;
   /** Steps of red, green and blue, such as "0,3,0" of 0x00c000. */
@@ -91,7 +95,7 @@ export async function installProbe(page: Page): Promise<void> {
     };
     let last: { key: string; button: string } | null = null;
     // Three places: left field, right field, and one of the bars, which tells a picture from a dark screen.
-    const watch = async (video: HTMLVideoElement, displayMs: number) => {
+    const watch = async (video: HTMLVideoElement, facts: VideoFrameCallbackMetadata) => {
       const next = () => watchNext(video);
       const frame = frameOf(video);
       if (frame === null) return next();
@@ -112,16 +116,21 @@ export async function installProbe(page: Page): Promise<void> {
         tellPictured();
       }
       const seen = { key: named(key), button: named(button) };
-      const displayedAt = performance.timeOrigin + displayMs;
+      const times = {
+        at,
+        receivedAt: performance.timeOrigin + (facts.receiveTime ?? Number.NaN),
+        presentedAt: performance.timeOrigin + facts.presentationTime,
+        displayedAt: performance.timeOrigin + facts.expectedDisplayTime,
+      };
       if (last !== null && seen.key !== last.key)
-        probe.changes.push({ at, displayedAt, colour: seen.key, field: 'key' });
+        probe.changes.push({ ...times, colour: seen.key, field: 'key' });
       if (last !== null && seen.button !== last.button)
-        probe.changes.push({ at, displayedAt, colour: seen.button, field: 'button' });
+        probe.changes.push({ ...times, colour: seen.button, field: 'button' });
       last = seen;
       return next();
     };
     const watchNext = (video: HTMLVideoElement) => {
-      video.requestVideoFrameCallback((_, { expectedDisplayTime }) => void watch(video, expectedDisplayTime));
+      video.requestVideoFrameCallback((_, facts) => void watch(video, facts));
     };
     const watched = new WeakSet<HTMLVideoElement>();
     // Not by animation frames: each would make the page run a whole frame, on the cores that the launch needs.
@@ -135,16 +144,23 @@ export async function installProbe(page: Page): Promise<void> {
   });
 }
 
-/** Times from each press to the first change of that field after it; a press without a change within `limitMs` is missing. */
-export function responseTimes(
+/** One press and the first change of its field after it. */
+export interface Response {
+  /** Unix milliseconds. */
+  readonly press: number;
+  readonly change: Change;
+}
+
+/** Responses to presses; a press without a change within `limitMs` is missing. */
+export function responsesTo(
   presses: readonly number[],
   changes: readonly Change[],
   field: Change['field'],
   limitMs: number,
-): number[] {
-  const times = changes.filter((change) => change.field === field).map((change) => change.at);
+): Response[] {
+  const ofField = changes.filter((change) => change.field === field);
   return presses.flatMap((press) => {
-    const seen = times.find((at) => at > press);
-    return seen !== undefined && seen - press <= limitMs ? [seen - press] : [];
+    const change = ofField.find(({ at }) => at > press);
+    return change !== undefined && change.at - press <= limitMs ? [{ press, change }] : [];
   });
 }

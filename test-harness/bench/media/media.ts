@@ -8,7 +8,7 @@ import { eventually } from '../../src/stack/program.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
 import { displayOfApp, firstDrawMs, openInjector, startBareDisplay, startDiagnostics } from '../display.ts';
 import { firstPicture, launch, launchByClick, signedInPage } from '../footlight.ts';
-import { responseTimes } from '../page-probe.ts';
+import { type Change, responsesTo } from '../page-probe.ts';
 import { alternate, exitStatus, judge, median, printLine, printVerdict, round2 } from '../rounds.ts';
 import { startWebrtcbin } from './webrtcbin.ts';
 
@@ -18,9 +18,20 @@ const SAMPLES = 30;
 const KEYCODE = 38;
 const RESPONSE_LIMIT_MS = 1000;
 
-type Figure = 'connect' | 'g2g' | 'click';
+const FIGURES = ['connect', 'g2g', 'click'] as const;
+type Figure = (typeof FIGURES)[number];
 
-/** Figures of one round, medians in milliseconds: [connect, g2g, click]. */
+/**
+ * Parts of `g2g`: from the press to the frame's last packet, to the decoded frame, and to the refresh of the page's
+ * display, at which the page reads it. They are printed and not judged.
+ */
+const STAGES = {
+  'g2g, to receipt': ({ receivedAt }: Change, press: number) => receivedAt - press,
+  'g2g, decode': ({ presentedAt, receivedAt }: Change) => presentedAt - receivedAt,
+  'g2g, wait for the display': ({ at, presentedAt }: Change) => at - presentedAt,
+};
+
+/** Figures of one round, medians in milliseconds: those of FIGURES, then those of STAGES. */
 async function measureRound(
   page: Page,
   display: { display: string; xauthority: string | null },
@@ -50,14 +61,20 @@ async function measureRound(
       await pause(131);
     }
     const { changes, presses } = await page.evaluate(() => window.footlightProbe);
-    const seen = responseTimes(keyPresses, changes, 'key', RESPONSE_LIMIT_MS);
-    const clicked = responseTimes(presses, changes, 'button', RESPONSE_LIMIT_MS);
+    const seen = responsesTo(keyPresses, changes, 'key', RESPONSE_LIMIT_MS);
+    const clicked = responsesTo(presses, changes, 'button', RESPONSE_LIMIT_MS);
     if (seen.length < SAMPLES || clicked.length < SAMPLES) {
       throw new Error(
         `Missed input: ${SAMPLES - seen.length} keys and ${SAMPLES - clicked.length} clicks never showed`,
       );
     }
-    return [sinceOfferMs, median(seen), median(clicked)];
+    const whole = [seen, clicked].map((responses) =>
+      median(responses.map(({ press, change }) => change.at - press)),
+    );
+    const stages = Object.values(STAGES).map((stage) =>
+      median(seen.map(({ press, change }) => stage(change, press))),
+    );
+    return [sinceOfferMs, ...whole, ...stages];
   } finally {
     injector.close();
   }
@@ -82,7 +99,6 @@ export async function benchMedia(wanted: readonly Figure[], rounds: number): Pro
     const { token } = await stack.claim();
     const page = await signedInPage(browser, stack, token);
     const app = await diagnosticsId(stack, token);
-    const names = ['connect', 'g2g', 'click'] as const;
     const opened = browser;
     const kept = await alternate(
       rounds,
@@ -115,10 +131,20 @@ export async function benchMedia(wanted: readonly Figure[], rounds: number): Pro
           }
         },
       },
-      names,
+      [...FIGURES, ...Object.keys(STAGES)],
     );
+    if (wanted.includes('g2g'))
+      for (const [i, stage] of Object.keys(STAGES).entries()) {
+        const rounds = kept[FIGURES.length + i] ?? [];
+        printLine({
+          bench: stage,
+          referenceMedian: round2(median(rounds.map(({ reference }) => reference))),
+          subjectMedian: round2(median(rounds.map(({ subject }) => subject))),
+          unit: 'ms',
+        });
+      }
     let status = 0;
-    names.forEach((name, i) => {
+    FIGURES.forEach((name, i) => {
       if (!wanted.includes(name)) return;
       const judgement = judge(name, kept[i] ?? [], MARKS[name], 'ms');
       printVerdict(judgement);
