@@ -58,7 +58,8 @@ const REAL_TIME: Record<string, readonly string[]> = {
     'test-harness/src/stack/program.ts',
   ],
   'they are peers with a pace, or lines with a delay': [
-    'control-plane/src/artwork/fetch/guarded-fetch.int.test.ts',
+    'control-plane/src/platform/outgoing/guarded-fetch.int.test.ts',
+    'control-plane/src/images/registry/digest-resolver.int.test.ts',
     'control-plane/src/integration/reports-killed.int.test.ts',
     'control-plane/src/platform/database/engine/sqlite.int.test.ts',
     'control-plane/src/platform/http/connection/slow-clients.int.test.ts',

@@ -4,6 +4,7 @@ import pLimit from 'p-limit';
 import { ApiError, invalid } from '../platform/errors.ts';
 import type { Upload } from '../platform/http/message/body.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
+import { createFetcher, FetchRefused } from '../platform/outgoing/guarded-fetch.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Secrets } from '../settings/index.ts';
 import { agrees, sniffPicture } from './asset.ts';
@@ -11,10 +12,15 @@ import { createBlobStore } from './blobs.ts';
 import { createDecoder, MAX_PIXELS } from './decoder.ts';
 import { createAvailability, requireProvider } from './fetch/availability.ts';
 import { type FetchedPicture, fetchPicture } from './fetch/fetch-picture.ts';
-import { createFetcher, type FetchPolicy, FetchRefused, PUBLIC_INTERNET } from './fetch/guarded-fetch.ts';
 import { createMatcher, type FoundArt } from './fetch/matching.ts';
 import { createResolver } from './fetch/resolver.ts';
-import { createSteamGridDb, ProviderUnavailable, type RemotePicture } from './fetch/steamgriddb.ts';
+import {
+  type ArtworkPolicy,
+  createSteamGridDb,
+  ProviderUnavailable,
+  PUBLIC_PROVIDER,
+  type RemotePicture,
+} from './fetch/steamgriddb.ts';
 import { matchedRecord, ownRecord, pickedRecord, type RecordRow, toArtworkRecord } from './record.ts';
 import { createRecorder } from './recorder.ts';
 import { createServing, type Serving } from './serving.ts';
@@ -37,7 +43,7 @@ const THUMBS_AT_ONCE = 4;
 /** Replacements of tests for the network. */
 export interface ArtworkDeps {
   secrets: Secrets;
-  policy?: FetchPolicy;
+  policy?: ArtworkPolicy;
   /** A key without a stored secret; its origin is `static`. */
   providerKey?: string;
 }
@@ -70,7 +76,7 @@ export interface Artwork {
 export function createArtwork(platform: Platform, deps: ArtworkDeps): Artwork {
   const { activity, clock, config, database, logger, random } = platform;
   const { maxBytes } = config.artwork;
-  const policy = deps.policy ?? PUBLIC_INTERNET;
+  const policy = deps.policy ?? PUBLIC_PROVIDER;
   const stopping = new AbortController();
   const blobs = createBlobStore(config.artwork.dir, { random, logger });
   const decoder = createDecoder();

@@ -1,5 +1,5 @@
+import { type Fetcher, FetchRefused } from '../../platform/outgoing/guarded-fetch.ts';
 import { agrees, type Sniffed, sniffPicture } from '../asset.ts';
-import { type Fetcher, FetchRefused } from './guarded-fetch.ts';
 
 export interface FetchedPicture {
   bytes: Buffer;

@@ -1,6 +1,6 @@
+import { type Fetcher, FetchRefused } from '../../platform/outgoing/guarded-fetch.ts';
 import type { ArtworkApp } from '../store.ts';
 import { type FetchedPicture, fetchPicture } from './fetch-picture.ts';
-import { type Fetcher, FetchRefused } from './guarded-fetch.ts';
 import { decideLookup } from './lookup.ts';
 import { type Provider, ProviderUnavailable, type RemotePicture, type Title } from './steamgriddb.ts';
 import { isSameTitle } from './titles.ts';

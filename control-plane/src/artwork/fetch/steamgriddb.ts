@@ -2,7 +2,12 @@ import { type Clock, SECOND_MS } from '@footlight/platform';
 import { cutUtf8, stripControls } from '@footlight/protocol';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { type Fetcher, FetchRefused } from './guarded-fetch.ts';
+import {
+  type Fetcher,
+  type FetchPolicy,
+  FetchRefused,
+  PUBLIC_INTERNET,
+} from '../../platform/outgoing/guarded-fetch.ts';
 
 /** Pause between calls, as the provider asks of its users. */
 const BETWEEN_CALLS_MS = 500;
@@ -18,6 +23,17 @@ const DECENT = 'types=static&nsfw=false&humor=false&mimes=image/png,image/jpeg,i
 
 export const PROVIDER_NAME = 'steamgriddb';
 export const ATTRIBUTION = 'Artwork via SteamGridDB';
+
+/** Policy of requests for pictures. No variable loosens it; tests pass their own. */
+export interface ArtworkPolicy extends FetchPolicy {
+  /** URL of the provider's API, without a trailing slash. */
+  providerUrl: string;
+}
+
+export const PUBLIC_PROVIDER: ArtworkPolicy = {
+  ...PUBLIC_INTERNET,
+  providerUrl: 'https://www.steamgriddb.com/api/v2',
+};
 
 /** The provider failed. The message is for administrators and never contains a key. */
 export class ProviderUnavailable extends Error {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { FetchPolicy } from '../fetch/guarded-fetch.ts';
-import { isPublicAddress } from '../fetch/public-address.ts';
+import { isPublicAddress } from '../../platform/outgoing/public-address.ts';
+import type { ArtworkPolicy } from '../fetch/steamgriddb.ts';
 import { png } from './pictures.ts';
 
 export const KEY = 'canary-0123456789abcdef0123456789abcdef';
@@ -31,7 +31,7 @@ export interface FakeProvider {
   /** While set, the answer of every API call. */
   broken: Answer | null;
   /** Allows fetches to this server and to public servers. */
-  readonly policy: FetchPolicy;
+  readonly policy: ArtworkPolicy;
   close(): Promise<void>;
 }
 

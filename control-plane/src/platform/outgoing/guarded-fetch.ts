@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { type Clock, SECOND_MS } from '@footlight/platform';
+import ipaddr from 'ipaddr.js';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { isPublicAddress } from './public-address.ts';
 
@@ -13,14 +14,11 @@ export interface FetchPolicy {
   isAllowed(address: string): boolean;
   /** Resolver of names. */
   lookup: LookupFunction;
-  /** URL of the provider's API, without a trailing slash. */
-  providerUrl: string;
 }
 
 export const PUBLIC_INTERNET: FetchPolicy = {
   isAllowed: isPublicAddress,
   lookup: systemLookup as LookupFunction,
-  providerUrl: 'https://www.steamgriddb.com/api/v2',
 };
 
 /** Time limit from the first look-up to the last byte, redirects included. */
@@ -42,19 +40,26 @@ export interface Fetched {
   /** Content-Type, lower case, without parameters; "" if missing. */
   mediaType: string;
   bytes: Buffer;
+  /** The first value of a header, by its name in any case; "" if missing. */
+  header(name: string): string;
 }
 
 export interface FetchOptions {
   /** Largest body in bytes; a larger one is refused. */
   maxBytes: number;
-  /** 0: a redirect is returned as the answer. Default: three. */
+  /** Redirects that are followed; one more is refused. Default: three. */
   maxRedirects?: number;
   headers?: Record<string, string>;
   /** Time limit in milliseconds. Default: 30 s. */
   deadlineMs?: number;
+  /**
+   * Addresses that may be dialled. public: those of the policy. loopback: this machine. any: the operator named the
+   * host, so it may lie in an inner network; then pass maxRedirects 0. Default: public.
+   */
+  reach?: 'public' | 'loopback' | 'any';
 }
 
-/** Fetches given addresses from public servers only. */
+/** Fetches given addresses, from public servers only unless `reach` says otherwise. */
 export interface Fetcher {
   /** @throws FetchRefused for any fault of address, connection or answer */
   get(address: string, options: FetchOptions): Promise<Fetched>;
@@ -64,32 +69,43 @@ export interface Fetcher {
 export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stopping: AbortSignal }): Fetcher {
   const { clock, policy, stopping } = deps;
 
-  /** Every address of the name must be allowed, because the connector chooses which one is dialled. */
-  const judgedLookup: LookupFunction = (hostname, options, done) => {
-    policy.lookup(hostname, { ...options, all: true }, (error, found) => {
-      const addresses = Array.isArray(found) ? found : [];
-      if (error || addresses.length === 0) {
-        done(new FetchRefused('its name leads to no address'), []);
-        return;
-      }
-      if (!addresses.every(({ address }) => policy.isAllowed(address))) {
-        done(notPublic(), []);
-        return;
-      }
-      if (options.all) done(null, addresses);
-      else done(null, addresses[0]?.address ?? '', addresses[0]?.family);
-    });
+  /** What may be dialled, and the words for what may not. */
+  const REACHES: Record<NonNullable<FetchOptions['reach']>, Judgement> = {
+    public: { isAllowed: policy.isAllowed, refusal: 'it does not lead to a public address' },
+    loopback: { isAllowed: isLoopback, refusal: 'it does not lead to this machine' },
+    any: { isAllowed: () => true, refusal: '' },
   };
-  const connect = buildConnector({ lookup: judgedLookup });
+
+  /** Every address of the name must be allowed, because the connector chooses which one is dialled. */
+  const judgedLookup =
+    ({ isAllowed, refusal }: Judgement): LookupFunction =>
+    (hostname, options, done) => {
+      policy.lookup(hostname, { ...options, all: true }, (error, found) => {
+        const addresses = Array.isArray(found) ? found : [];
+        if (error || addresses.length === 0) {
+          done(new FetchRefused('its name leads to no address'), []);
+          return;
+        }
+        if (!addresses.every(({ address }) => isAllowed(address))) {
+          done(new FetchRefused(refusal), []);
+          return;
+        }
+        if (options.all) done(null, addresses);
+        else done(null, addresses[0]?.address ?? '', addresses[0]?.family);
+      });
+    };
 
   /** The only connector. A host that is an address is not looked up, so it is checked here. */
-  const judgedConnect: buildConnector.connector = (options, done) => {
-    if (isIP(options.hostname) !== 0 && !policy.isAllowed(options.hostname)) {
-      done(notPublic(), null);
-      return;
-    }
-    connect(options, done);
-  };
+  function judgedConnect(judgement: Judgement): buildConnector.connector {
+    const connect = buildConnector({ lookup: judgedLookup(judgement) });
+    return (options, done) => {
+      if (isIP(options.hostname) !== 0 && !judgement.isAllowed(options.hostname)) {
+        done(new FetchRefused(judgement.refusal), null);
+        return;
+      }
+      connect(options, done);
+    };
+  }
 
   /** @returns the redirect target, or the answer */
   async function hop(
@@ -116,6 +132,7 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stoppin
       status: answer.statusCode,
       mediaType: headerOf(answer, 'content-type').split(';', 1)[0]?.trim().toLowerCase() ?? '',
       bytes: await readCapped(answer, options.maxBytes),
+      header: (name) => headerOf(answer, name.toLowerCase()),
     };
   }
 
@@ -139,7 +156,8 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stoppin
         options.deadlineMs ?? DEADLINE_MS,
       );
       // One agent per fetch: every hop dials again, so no kept connection skips the check of its address.
-      const agent = new Agent({ connect: judgedConnect, pipelining: 0 });
+      const connect = judgedConnect(REACHES[options.reach ?? 'public']);
+      const agent = new Agent({ connect, pipelining: 0 });
       const signal = AbortSignal.any([deadline.signal, stopping]);
       try {
         // The client notices an abort only after connecting, which a silent resolver can delay.
@@ -161,7 +179,15 @@ function whenAborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-const notPublic = () => new FetchRefused('it does not lead to a public address');
+interface Judgement {
+  isAllowed(address: string): boolean;
+  /** For the administrator who gave the address. */
+  refusal: string;
+}
+
+function isLoopback(address: string): boolean {
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
+}
 
 /** The URL parser converts every spelling of an IPv4 address into the plain one. */
 function readAddress(address: string, base?: URL): URL {

@@ -2,11 +2,11 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../testing/index.ts';
-import { GIF, HTML, JPEG, png, SVG } from '../testing/pictures.ts';
-import { fetchPicture } from './fetch-picture.ts';
 import { createFetcher, type FetchPolicy, FetchRefused, PUBLIC_INTERNET } from './guarded-fetch.ts';
 
 const CAP = 256 * 1024;
+/** What every server here answers. */
+const CONTENT = Buffer.from('some bytes');
 /** Stands for a public server in these tests; every other address of loopback is what must not be reached. */
 const PUBLIC = '127.0.0.1';
 const INNER = '127.0.0.2';
@@ -47,7 +47,7 @@ beforeAll(async () => {
   port = (publicServer.address() as AddressInfo).port;
   innerServer = createServer((request, response) => {
     innerHits.push(request.url ?? '');
-    response.writeHead(200, { 'content-type': 'image/png' }).end(png(1, 1));
+    response.writeHead(200, { 'content-type': 'image/png' }).end(CONTENT);
   });
   await new Promise<void>((resolve) => innerServer.listen(port, INNER, resolve));
 });
@@ -62,7 +62,7 @@ beforeEach(() => {
   names = new Map();
   innerHits = [];
   answer = (_request, response) => {
-    response.writeHead(200, { 'content-type': 'image/png' }).end(png(1, 1));
+    response.writeHead(200, { 'content-type': 'image/png' }).end(CONTENT);
   };
 });
 afterEach(() => expect(innerHits).toEqual([]));
@@ -111,6 +111,39 @@ describe('an address that leads inside is refused, however it is spelled', () =>
   });
 });
 
+describe('an address of the operator', () => {
+  const reaching = (host: string, reach: 'loopback' | 'any' | 'public') =>
+    fetcherWith(PUBLIC_INTERNET).get(url('/', host), { maxBytes: CAP, reach });
+
+  test('may lie in an inner network where the caller says so, and nowhere else', async () => {
+    expect((await reaching(PUBLIC, 'any')).status).toBe(200);
+    expect((await reaching(PUBLIC, 'loopback')).status).toBe(200);
+    await expect(reaching(PUBLIC, 'public')).rejects.toThrow('public address');
+  });
+
+  test('of loopback is no other one', async () => {
+    const used: FetchPolicy = { ...PUBLIC_INTERNET, lookup };
+    names.set('outer.example', [['93.184.215.14']]);
+    names.set('mixed.example', [[PUBLIC, '10.0.0.1']]);
+    for (const host of ['outer.example', 'mixed.example'])
+      await expect(
+        fetcherWith(used).get(url('/', host), { maxBytes: CAP, reach: 'loopback' }),
+      ).rejects.toThrow('it does not lead to this machine');
+  });
+});
+
+test('an answer has its headers, in any case', async () => {
+  answer = (_request, response) => {
+    response.writeHead(200, { 'Docker-Content-Digest': 'sha256:00' }).end(CONTENT);
+  };
+  const { header } = await fetchWith(url());
+  expect([header('docker-content-digest'), header('Docker-Content-Digest'), header('etag')]).toEqual([
+    'sha256:00',
+    'sha256:00',
+    '',
+  ]);
+});
+
 test.each([
   '',
   'tile.png',
@@ -127,7 +160,7 @@ describe('a name', () => {
   test('is dialled at the address that was judged, even if it would answer otherwise the next time', async () => {
     names.set('flip.example', [[PUBLIC], [INNER]]);
     const fetched = await fetchWith(url('/', 'flip.example'));
-    expect(fetched.bytes.equals(png(1, 1))).toBe(true);
+    expect(fetched.bytes.equals(CONTENT)).toBe(true);
   });
 
   test('is judged again on each redirect, also when it is the same one', async () => {
@@ -149,7 +182,7 @@ describe('redirects', () => {
     (length: number): RequestListener =>
     (request, response) => {
       const step = Number(request.url?.slice(1));
-      if (step === length) response.writeHead(200, { 'content-type': 'image/png' }).end(png(1, 1));
+      if (step === length) response.writeHead(200, { 'content-type': 'image/png' }).end(CONTENT);
       else response.writeHead(307, { location: `/${step + 1}` }).end();
     };
 
@@ -272,34 +305,5 @@ describe('what arrives', () => {
     stop.abort(new FetchRefused('the service is stopping'));
     expect(await fetched).toEqual(new FetchRefused('the service is stopping'));
     await expect(fetcher.get(url(), { maxBytes: CAP })).rejects.toThrow('stopping');
-  });
-});
-
-describe('a fetched picture', () => {
-  const served = (bytes: Buffer, type: string | null, status = 200) => {
-    answer = (_request, response) => {
-      response.writeHead(status, type === null ? {} : { 'content-type': type }).end(bytes);
-    };
-    return fetchPicture(fetcherWith(policy), url(), CAP);
-  };
-
-  test('is what its bytes and its server say alike', async () => {
-    expect((await served(png(2, 2), 'image/png')).sniffed.extension).toBe('png');
-    expect((await served(JPEG, 'Image/JPEG; q=1')).sniffed.type).toBe('image/jpeg');
-  });
-
-  test.each<[string, Buffer, string | null, number?]>([
-    ['a page', HTML, 'text/html'],
-    ['a page that says it is a picture', HTML, 'image/png'],
-    ['an SVG', SVG, 'image/svg+xml'],
-    ['an SVG that says it is a PNG', SVG, 'image/png'],
-    ['a GIF', GIF, 'image/gif'],
-    ['a PNG that says it is a JPEG', png(2, 2), 'image/jpeg'],
-    ['a PNG that says it is a page', png(2, 2), 'text/html'],
-    ['a PNG of no declared type', png(2, 2), null],
-    ['a PNG as the page of an error', png(2, 2), 'image/png', 404],
-    ['nothing', Buffer.alloc(0), 'image/png'],
-  ])('is not %s', async (_, bytes, type, status) => {
-    await expect(served(bytes, type, status)).rejects.toThrow(FetchRefused);
   });
 });
