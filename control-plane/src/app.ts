@@ -12,6 +12,7 @@ import { type Artwork, type ArtworkDeps, createArtwork, registerArtworkRoutes } 
 import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/index.ts';
 import { createCertification, registerCertificationRoutes } from './certification/index.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
+import { createImages, registerImagesRoutes } from './images/index.ts';
 import { createInProcessBus } from './platform/bus/in-process.ts';
 import type { Config } from './platform/config/config.ts';
 import { openDatabase } from './platform/database/index.ts';
@@ -132,11 +133,13 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       ...(overrides.credentialLimits && { credentialLimits: overrides.credentialLimits }),
     });
     opened.push(() => fleet.close());
+    const images = createImages(platform, { fleet, presets: catalog.presets, settings });
+    opened.push(() => images.close());
     const tokens = createSignalingTokens(platform);
     const telemetry = createTelemetry(platform, { write: (rows, work) => fleet.links.write(rows, work) });
     opened.push(() => telemetry.close());
     const recordings = createRecordings(platform, { agents: fleet.agents });
-    const sessions = createSessions(platform, { fleet, recordings, settings, telemetry, tokens });
+    const sessions = createSessions(platform, { fleet, images, recordings, settings, telemetry, tokens });
     opened.push(() => sessions.close());
     const consoles = fleet.startConsoles(sessions.consoles);
     opened.push(() => consoles.close());
@@ -150,6 +153,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerAccountsRoutes(server, accounts, platform, accountsDeps);
     registerCatalogRoutes(server, catalog);
     registerArtworkRoutes(server, artwork, config.artwork.maxBytes);
+    registerImagesRoutes(server, images);
     registerProfilesRoutes(server, profiles);
     registerSettingsRoutes(server, { settings, secrets });
     registerFleetRoutes(server, fleet);

@@ -135,13 +135,6 @@ const NOT_SERVED: Record<string, string> = {
 /v1/agent/library/scan-pending GET
 /v1/agent/library/scan-report POST
 `,
-  'Images are installed and updated with the issue of images.': `
-/v1/admin/images GET
-/v1/admin/images/sync POST
-/v1/admin/images/{id}/install DELETE POST
-/v1/admin/images/{id}/pin DELETE POST
-/v1/admin/images/{id}/update POST
-`,
   'The framework of jobs is a later issue; telemetry.retain runs as a task of the leader until then.': `
 /v1/admin/jobs GET
 /v1/admin/jobs/{job_id} GET PATCH

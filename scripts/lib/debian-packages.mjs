@@ -55,6 +55,7 @@ const testPackages = [
   { name: 'curl', why: 'runs the line that adds a host' },
   { name: 'debootstrap', why: 'makes the bare Debian that becomes a host, under --long' },
   { name: 'strace', why: 'lets system calls fail, as those of a broken disk do' },
+  { name: 'docker-registry', why: 'the registry of images' },
   { name: 'libcap2-bin', why: 'reads what a session’s processes may do' },
   { name: 'python3-gi', why: 'the webrtcbin peer of the benches' },
   { name: 'gir1.2-gst-plugins-bad-1.0', why: 'the webrtcbin peer of the benches' },

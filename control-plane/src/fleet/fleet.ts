@@ -2,6 +2,8 @@ import type { LogLevel } from '@footlight/platform';
 import type { SessionEndReason } from '@footlight/protocol';
 import type {
   HeldSession,
+  ImageState,
+  Register,
   RelayedSignal,
   SessionMetrics,
   SessionState,
@@ -87,9 +89,24 @@ export interface AgentHandlers {
   loads(hostIds: readonly string[]): Promise<GpuLoad[]>;
 }
 
+/** What the images feature does for the fleet. Set when the service is composed. */
+export interface ImageHandlers {
+  /**
+   * Stores what a registering host has, inside the registration transaction, as `AgentHandlers.reconcile`. Called for
+   * agents with the feature `images`.
+   * @param listed undefined: the agent lists nothing, and the stored rows stay
+   */
+  registered(tx: Tx, host: RegisteringHost, listed: Register['images']): Promise<{ afterCommit(): void }>;
+  /** Stores reports before they are confirmed, all of them or (on an exception) none. */
+  imageStates(hostId: string, reports: readonly ImageState[]): Promise<void>;
+  linkLost(hostId: string): void;
+}
+
 /** The links of this process, for other features. Agents of any host are reached through `Agents`. */
 export interface Links {
   setHandlers(handlers: AgentHandlers): void;
+  /** Without these handlers reports about images are dropped. */
+  setImageHandlers(handlers: ImageHandlers): void;
   /**
    * Runs a short write in the transaction that all writes of this turn share, so a thousand concurrent agents cost
    * one commit.

@@ -3,6 +3,7 @@ import {
   AGENT_CLOSE,
   type ControlCommand,
   HEARTBEAT_INTERVAL_MS,
+  type ImageState,
   type Register,
   type RelayedSignal,
   type SessionState,
@@ -15,7 +16,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { ReliableEvent } from '../telemetry/index.ts';
 import { CONSOLE_FEATURE } from './console/config.ts';
 import { FeatureLists } from './feature-lists.ts';
-import type { AgentHandlers, Links } from './fleet.ts';
+import type { AgentHandlers, ImageHandlers, Links } from './fleet.ts';
 import { markAllOffline, markOffline } from './hosts/host-store.ts';
 import { HostLog } from './link/host-log.ts';
 import { type HostMemory, newHostMemory } from './link/host-memory.ts';
@@ -88,6 +89,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
   readonly #connectedNames = new Map<string, AgentLink>();
   readonly #changes: Subscription;
   #handlers: AgentHandlers | null = null;
+  #imageHandlers: ImageHandlers | null = null;
   #connected = 0;
   #firstConnectedMs: number | null = null;
   #closing = false;
@@ -119,6 +121,10 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
 
   setHandlers(handlers: AgentHandlers): void {
     this.#handlers = handlers;
+  }
+
+  setImageHandlers(handlers: ImageHandlers): void {
+    this.#imageHandlers = handlers;
   }
 
   write<T>(rows: RowsToLock, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -189,7 +195,12 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
       .run(rowsOfRegistration(identity, message), (tx) =>
         register(
           tx,
-          { database: this.#platform.database, random: this.#platform.random, handlers: this.handlers },
+          {
+            database: this.#platform.database,
+            random: this.#platform.random,
+            handlers: this.handlers,
+            imageHandlers: this.#imageHandlers,
+          },
           { identity, connectionId: link.connectionId, message, nowMs: this.#platform.clock.nowMs() },
         ),
       )
@@ -294,6 +305,12 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
       const write = (some: readonly SessionState[]) => this.handlers.sessionStates(hostId, some);
       if (!(await retryUntilStored(this.#platform, () => link.isOpen, states, write))) return;
     }
+    const images = fresh.filter((message): message is ImageState => message.type === 'image_state');
+    if (images.length > 0 && this.#imageHandlers !== null) {
+      const handlers = this.#imageHandlers;
+      const write = (some: readonly ImageState[]) => handlers.imageStates(hostId, some);
+      if (!(await retryUntilStored(this.#platform, () => link.isOpen, images, write))) return;
+    }
     for (const message of fresh) {
       if (message.type === 'session_trace_event') this.#traceEvent(hostId, message);
       else if (message.seq !== undefined) sequence.handled(message.seq);
@@ -374,7 +391,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
     this.#detach(hostId, link);
     if (this.#closing) return;
     void this.#markOffline(hostId, link);
-    this.#runHandler('linkLost', hostId, () => this.handlers.linkLost(hostId));
+    this.#linkLost(hostId);
     this.#publish(hostId, { what: 'lost' });
   }
 
@@ -496,7 +513,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
     const link = this.#hosts.get(hostId)?.link ?? null;
     if (link === null) return null;
     this.#detach(hostId, link);
-    this.#runHandler('linkLost', hostId, () => this.handlers.linkLost(hostId));
+    this.#linkLost(hostId);
     this.#publish(hostId, { what: 'lost' });
     link.close(AGENT_CLOSE.displaced, DISPLACED);
     // Its last report may be half stored; the registration must read the result.
@@ -556,6 +573,11 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
 
   #publish(hostId: string, change: HostChange): void {
     this.#platform.bus.publish(hostSubjects.changed, hostId, change);
+  }
+
+  #linkLost(hostId: string): void {
+    this.#runHandler('linkLost', hostId, () => this.handlers.linkLost(hostId));
+    this.#runHandler('linkLost', hostId, () => this.#imageHandlers?.linkLost(hostId));
   }
 
   /** Logs an exception of a handler; the link goes on. */

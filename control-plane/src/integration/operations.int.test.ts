@@ -60,6 +60,9 @@ const UNKNOWN_KEYS = [
   '{"constructor":{"prototype":{}}}',
 ];
 
+/** What an id that nothing has may be answered with. */
+const NO_SUCH: readonly ErrorCode[] = ['not_found', 'not_installed', 'forbidden'];
+
 /** A picture of one pixel, as an upload. */
 const PICTURE: CallOptions = {
   body: Buffer.from(
@@ -305,7 +308,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
         const body = bodies[operation.id as OperationId] ?? operation.example?.body;
         const options = operation.upload ? fileFor(operation) : body === undefined ? {} : { body };
         // Which of the two comes first is what most people see; administrators may know which ids exist.
-        const codes = operation.errors.filter((code) => code === 'not_found' || code === 'forbidden');
+        const codes = operation.errors.filter((code) => NO_SUCH.includes(code));
         const asked: ErrorCode[] =
           operation.auth === 'node' && !operation.websocket
             ? // A host cannot tell what is not there from what is another host's.

@@ -54,6 +54,12 @@ export interface MergedRuntime {
 const DEFAULT_HOME_PATH = '/home/service';
 const MAX_LABEL_BYTES = 128;
 
+/** Name of the image that an app runs; "": it is a process. */
+export const imageName = (
+  { runtime_spec }: Pick<RuntimeFacts, 'runtime_spec'>,
+  preset: Pick<PresetFacts, 'image'> | null,
+): string => runtime_spec.image || preset?.image || '';
+
 /**
  * Merges the runtime spec of an app.
  * @param preset null: the app has no preset
@@ -71,7 +77,7 @@ export function mergeRuntime(
   const spec = owner.runtime_spec;
   const network = spec.network || preset?.network || '';
   if (network !== '' && network !== 'none' && network !== 'bridge') return null;
-  const image = spec.image || preset?.image || '';
+  const image = imageName(owner, preset);
   const env = new Map([...Object.entries(preset?.env ?? {}), ...Object.entries(spec.env ?? {})]);
   if (tile !== null && tile.source === 'steam')
     env.set('STEAM_STARTUP_FLAGS', `-bigpicture -applaunch ${tile.external_id}`);

@@ -6,6 +6,7 @@ import {
 } from '@footlight/protocol';
 import type { AdminSession, Body, IceServer, Placement, Session } from '@footlight/protocol/rest';
 import type { Agents, ConsoleSessions, Links } from '../fleet/index.ts';
+import type { Images } from '../images/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
 import { createKeyedQueue } from '../platform/keyed-queue.ts';
@@ -46,6 +47,7 @@ import { registerReapers } from './sweeps/reapers.ts';
 
 export interface SessionsDeps {
   fleet: { agents: Agents; links: Links };
+  images: Pick<Images, 'used'>;
   recordings: Recordings;
   settings: Settings;
   telemetry: Telemetry;
@@ -108,7 +110,7 @@ const ADMIN_FILTERS = new Map<string, readonly SessionStateName[] | null>([
 
 export function createSessions(platform: Platform, deps: SessionsDeps): Sessions {
   const { activity, bus, clock, config, database, logger } = platform;
-  const { recordings, settings, telemetry, tokens } = deps;
+  const { images, recordings, settings, telemetry, tokens } = deps;
   const { agents, links } = deps.fleet;
   const bootAtMs = clock.monotonicMs();
   const live = new LiveSessions();
@@ -140,6 +142,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   /** Starts the commands of a launched session. @param actorUserId null: the service launched it */
   async function begin({ row, assignment }: BookedLaunch, actorUserId: string | null): Promise<Session> {
     live.track(row, clock.monotonicMs());
+    void images.used(row.host_id as string, assignment.app.image);
     void driver.launch(row.host_id as string, assignment);
     await activity.record(actorUserId, 'session.launched', row.id, {
       app_id: row.app_id,
@@ -246,6 +249,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
       const { row, hostId, target } = await beginSwapTo(platform, settings, id, appId);
       const shows = { state_detail: row.state_detail };
       transitions.announce({ id, host_id: hostId, state: row.state, moved: true, shows, failure: null });
+      void images.used(hostId, target.app.image);
       void driver.swap(hostId, id, target);
       return record(row);
     },

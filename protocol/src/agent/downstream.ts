@@ -162,6 +162,7 @@ export const imageEnsureSchema = z.object({
   ...image,
   registry_ref: text(512),
 });
+export type ImageEnsure = z.infer<typeof imageEnsureSchema>;
 
 export const imageBuildSchema = z.object({
   type: z.literal('image_build'),

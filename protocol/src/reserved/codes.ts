@@ -14,17 +14,7 @@ import type { ErrorCode } from '../rest/errors.ts';
 import type { AgentEventType, BrowserEventType } from '../telemetry/events.ts';
 
 export const RESERVED = {
-  errors: [
-    'not_installed',
-    'job_already_running',
-    'job_disabled',
-    'job_unmanaged',
-    'schedule_locked',
-    'digest_unresolved',
-    'context_unresolved',
-    'already_installed',
-    'provider_enabled',
-  ],
+  errors: ['job_already_running', 'job_disabled', 'job_unmanaged', 'schedule_locked'],
   failures: ['image_pull_timeout', 'container_failed'],
   endReasons: ['peer_gone'],
   refusals: [],

@@ -8,6 +8,7 @@ import { activityOperations } from './activity.ts';
 import { captureOperations } from './captures.ts';
 import { artworkOperations } from './catalog/artwork.ts';
 import { catalogOperations } from './catalog/catalog.ts';
+import { imageOperations } from './catalog/images.ts';
 import { presetOperations } from './catalog/presets.ts';
 import { profileOperations } from './catalog/profiles.ts';
 import { certificationOperations } from './fleet/certification.ts';
@@ -73,6 +74,11 @@ export const areas = [
     name: 'Presets',
     summary: 'Ways of running an app that several apps share.',
     operations: presetOperations,
+  },
+  {
+    name: 'Images',
+    summary: 'App images of the catalog: installation, updates, and what hosts have of them.',
+    operations: imageOperations,
   },
   {
     name: 'Profiles',

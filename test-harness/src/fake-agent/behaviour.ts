@@ -3,6 +3,7 @@ import type {
   Capacity,
   ControlCommand,
   HeldSession,
+  ImageState,
   SessionAssign,
   SessionMetrics,
   SessionState,
@@ -21,6 +22,9 @@ export interface LaunchStep {
   afterMs?: number;
 }
 
+/** Report about an image that was asked for, `afterMs` milliseconds after the previous report. */
+export type PullStep = Pick<ImageState, 'state' | 'progress_pct' | 'bytes' | 'error'> & { afterMs?: number };
+
 /** Faults of a fake agent. Tests may change every field while the agent runs. */
 export interface Behaviour {
   /** Default: accepts every command. */
@@ -33,6 +37,8 @@ export interface Behaviour {
   swap: 'complete' | { rolled_back: string } | null;
   /** What comes of an accepted capture; null: no result. */
   capture: 'result' | { error: string } | null;
+  /** Reports after an accepted image. Default: half of it, then all of it. */
+  pull: readonly PullStep[];
   /** Sample of a measurement for each second that its session runs; null: none. Default: `modelEncoder(400)`. */
   bench: BenchSamples;
   /** Sends every report twice. */
@@ -101,6 +107,10 @@ export const honest: Behaviour = {
   ],
   swap: 'complete',
   capture: 'result',
+  pull: [
+    { state: 'pulling', progress_pct: 50 },
+    { state: 'ready', bytes: 1_000_000 },
+  ],
   bench: modelEncoder(400),
   duplicate: false,
   reorder: false,

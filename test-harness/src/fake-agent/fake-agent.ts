@@ -13,6 +13,7 @@ import {
   encodeAgentFrame,
   type Heartbeat,
   type HeldSession,
+  type ImageEnsure,
   isCommand,
   RESTART_REDIAL_MAX_MS,
   RETRY_AFTER_MAX_MS,
@@ -25,7 +26,7 @@ import {
 } from '@footlight/protocol/agent';
 import type { AgentEventType } from '@footlight/protocol/telemetry';
 import type { WebSocket } from 'ws';
-import { type Behaviour, honest, softwareCapacity } from './behaviour.ts';
+import { type Behaviour, honest, type PullStep, softwareCapacity } from './behaviour.ts';
 import { fakeCapture } from './captures.ts';
 import { dialAgentSocket, UpgradeRefused } from './dial.ts';
 import { type Closed, Inbox } from './inbox.ts';
@@ -81,6 +82,8 @@ export class FakeAgent {
   capacity: Capacity;
   /** Running sessions, and ended sessions whose end is not confirmed. */
   readonly sessions = new Map<string, HeldSession>();
+  /** Images of this host, by id; registered when there are any. */
+  readonly images = new Map<string, NonNullable<Register['images']>[number]>();
   /** All received commands, including repeats. */
   readonly commands: ControlCommand[] = [];
   /** Highest confirmed report number of this boot. */
@@ -171,6 +174,7 @@ export class FakeAgent {
       boot_id: this.bootId,
       features: [...(this.options.features ?? AGENT_FEATURES)],
       sessions: this.behaviour.claim([...this.sessions.values()]),
+      ...(this.images.size > 0 && { images: [...this.images.values()] }),
       ...this.options.register,
     });
     const registered = await this.waitFor('registered');
@@ -293,6 +297,15 @@ export class FakeAgent {
     this.sessions.delete(sessionId);
     this.#benches.get(sessionId)?.timer?.cancel();
     this.#benches.delete(sessionId);
+  }
+
+  /** Reports what the host has of an image and records it. Progress is not numbered. */
+  reportImage(image_id: string, version: string, { state, ...extras }: Omit<PullStep, 'afterMs'>): void {
+    if (state === 'absent') this.images.delete(image_id);
+    else this.images.set(image_id, { image_id, version, state });
+    const report = { type: 'image_state' as const, image_id, version, state, ...extras };
+    if (extras.progress_pct === undefined) this.report(report);
+    else this.send(report);
   }
 
   /** Reports the result of a change of app and records the running app. */
@@ -430,6 +443,12 @@ export class FakeAgent {
         return;
       case 'session_start':
         return this.#launch(command.session_id);
+      case 'image_ensure':
+      case 'image_build':
+        return this.#pull(command);
+      case 'image_remove':
+        this.reportImage(command.image_id, '', { state: 'absent' });
+        return;
       case 'session_swap_app':
         this.endSwap(command.session_id, command.app_id);
         return;
@@ -466,6 +485,13 @@ export class FakeAgent {
         metrics,
       });
     }, 1_000);
+  }
+
+  async #pull({ image_id, version }: Pick<ImageEnsure, 'image_id' | 'version'>): Promise<void> {
+    for (const { afterMs = 0, ...step } of this.behaviour.pull) {
+      if (afterMs > 0) await delay(this.#clock, afterMs);
+      this.reportImage(image_id, version, step);
+    }
   }
 
   async #launch(sessionId: string): Promise<void> {

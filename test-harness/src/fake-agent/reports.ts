@@ -1,9 +1,9 @@
-import type { SessionState, SessionTraceEvent } from '@footlight/protocol/agent';
+import type { ImageState, SessionState, SessionTraceEvent } from '@footlight/protocol/agent';
 
 type WithoutSeq<T> = T extends unknown ? Omit<T, 'seq'> : never;
 /** Report without its number. */
-export type Report = WithoutSeq<SessionState> | WithoutSeq<SessionTraceEvent>;
-export type NumberedReport = SessionState | (SessionTraceEvent & { seq: number });
+export type Report = WithoutSeq<SessionState> | WithoutSeq<SessionTraceEvent> | WithoutSeq<ImageState>;
+export type NumberedReport = SessionState | ((SessionTraceEvent | ImageState) & { seq: number });
 
 /**
  * Numbered, unconfirmed reports. Numbers belong to one agent process: after a crash they start at 1 again.

@@ -1,11 +1,12 @@
 import type { Body, RuntimePreset } from '@footlight/protocol/rest';
-import { onUniqueViolation } from '../../platform/database/index.ts';
+import { onUniqueViolation, type Tx } from '../../platform/database/index.ts';
 import { ApiError, invalid } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
 import { listNames } from '../../platform/list-names.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { refuseMounts } from '../rules/mount-policy.ts';
 import { isManagedImage } from './managed-image.ts';
+import { keepManagedPreset, type ManagedPreset } from './managed-preset.ts';
 import {
   applyPresetPatch,
   NEW_PRESET,
@@ -30,6 +31,8 @@ export interface Presets {
   update(actor: Caller, presetId: string, patch: Body<'runtimePresets.update'>): Promise<RuntimePreset>;
   /** @throws 404, 409 while an app refers to it */
   remove(actor: Caller, presetId: string): Promise<void>;
+  /** Makes or rewrites the preset that an image owns. @returns its id @throws 400 mount */
+  keepManaged(tx: Tx, managed: ManagedPreset): Promise<string>;
 }
 
 export function createPresets(platform: Platform): Presets {
@@ -105,6 +108,8 @@ export function createPresets(platform: Platform): Presets {
       }
       return read(presetId);
     },
+
+    keepManaged: (tx, managed) => keepManagedPreset({ database, random }, tx, managed, clock.nowMs()),
 
     async remove(actor, presetId) {
       const name = await database.transaction(async (tx) => {

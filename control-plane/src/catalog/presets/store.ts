@@ -18,6 +18,16 @@ export async function lockPreset(database: Database, tx: Tx, id: string): Promis
   return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
 }
 
+/** Locks the preset that an image of the catalog owns. */
+export async function lockManagedPreset(
+  database: Database,
+  tx: Tx,
+  imageId: string,
+): Promise<PresetRow | null> {
+  const query = tx.selectFrom('runtime_presets').selectAll().where('managed_image_id', '=', imageId);
+  return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
+}
+
 /** Whether the preset exists; it cannot be deleted until the transaction ends. */
 export async function lockPresetShared(database: Database, tx: Tx, id: string): Promise<boolean> {
   const query = tx.selectFrom('runtime_presets').select('id').where('id', '=', id);

@@ -6,7 +6,7 @@ import { lockRows, type RowsToLock } from '../../platform/database/index.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import { sha256Hex } from '../../platform/digest.ts';
 import { nameTokenHost } from '../enrollment/token-store.ts';
-import type { AgentHandlers } from '../fleet.ts';
+import type { AgentHandlers, ImageHandlers } from '../fleet.ts';
 import {
   type ClaimedHost,
   claimHost,
@@ -20,6 +20,9 @@ import { decideHostStatus } from '../hosts/status.ts';
 import type { AgentIdentity } from '../upgrade/agent-upgrade.ts';
 import { SECRET_BYTES } from '../upgrade/credentials.ts';
 
+/** Feature of agents that run images. */
+const FEATURE_OF_IMAGES = 'images';
+
 /** capacity_reason between a registration and the connection's first capacity. */
 const AWAITING_CAPACITY = 'awaiting fresh capacity report';
 
@@ -27,6 +30,7 @@ export interface RegistrationDeps {
   database: Database;
   random: Random;
   handlers: AgentHandlers;
+  imageHandlers: ImageHandlers | null;
 }
 
 export interface RegistrationFacts {
@@ -95,18 +99,21 @@ export async function register(
     last_registered_at: nowMs,
   };
   await storeRegistered(tx, host.id, reset);
-  const reconciled = await deps.handlers.reconcile(
-    tx,
-    { hostId: host.id, bootId: message.boot_id, sameBoot },
-    message.sessions,
-  );
+  const registering = { hostId: host.id, bootId: message.boot_id, sameBoot };
+  const reconciled = await deps.handlers.reconcile(tx, registering, message.sessions);
+  const images = message.features.includes(FEATURE_OF_IMAGES)
+    ? await deps.imageHandlers?.registered(tx, registering, message.images)
+    : undefined;
   return {
     kind: 'registered',
     host,
     secret,
     isNew,
     lastSeq: reset.last_seq,
-    afterCommit: () => reconciled.afterCommit(),
+    afterCommit() {
+      reconciled.afterCommit();
+      images?.afterCommit();
+    },
   };
 }
 

@@ -45,6 +45,41 @@ export function parseListenAddress(text: string): ListenAddress | null {
   return { host: host === '' ? null : host, port };
 }
 
+/** An entry of SERVICE_IMAGE_REGISTRY_HOSTS. */
+export interface RegistryHost {
+  scheme: 'http' | 'https';
+  /** With its port if it is not the scheme's, lower case, as names of images have it. */
+  host: string;
+  /** The operator named it, so that it may lie in an inner network; false for the default. */
+  isNamed: boolean;
+}
+
+/** A server of files. */
+export interface FileServer {
+  /** Without a trailing slash. */
+  url: string;
+  /** As for registries. */
+  isNamed: boolean;
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/** An https URL, or an http URL of loopback, without credentials, query and fragment. */
+function parseServer(text: string): URL | null {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  const isPlain = url.protocol === 'http:' && LOOPBACK.test(url.hostname);
+  if (url.protocol !== 'https:' && !isPlain) return null;
+  return url.username === '' && url.password === '' && url.search === '' && url.hash === '' ? url : null;
+}
+
+/** @returns null: no entry of a registry, or http for another machine */
+function parseRegistryHost(entry: string): RegistryHost | null {
+  const url = parseServer(entry.includes('://') ? entry : `https://${entry}`);
+  if (url === null || (url.pathname !== '/' && url.pathname !== '')) return null;
+  return { scheme: url.protocol === 'http:' ? 'http' : 'https', host: url.host, isNamed: true };
+}
+
 /** A schema for the text of a variable, whose message says what was expected. */
 function reading<T>(expected: string, read: (text: string) => T | null) {
   return z.string().transform((text, context) => {
@@ -161,6 +196,23 @@ export const previousSecretKeys = reading(
     const known = keys.filter((key) => key !== null);
     const versions = new Set(known.map(({ version }) => version));
     return versions.size === keys.length ? known : null;
+  },
+);
+
+export const fileServer = reading(
+  'an https address, or an http address of this machine',
+  (text): FileServer | null => {
+    const url = parseServer(text);
+    return url === null ? null : { url: `${url.origin}${url.pathname.replace(/\/+$/, '')}`, isNamed: true };
+  },
+);
+
+export const registryHosts = reading(
+  'a comma list of registries such as ghcr.io or http://127.0.0.1:5000, http for this machine only',
+  (text): RegistryHost[] | null => {
+    const entries = commaList(text).map(parseRegistryHost);
+    const known = entries.filter((entry) => entry !== null);
+    return known.length === entries.length ? known : null;
   },
 );
 

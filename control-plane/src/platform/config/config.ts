@@ -4,7 +4,13 @@ import { describeIgnored } from '@footlight/protocol/environment';
 import { DEFAULT_ARTWORK_BYTES, type OperationSwitch } from '@footlight/protocol/rest';
 import { BUILT_WEB_APP } from '../../install-location.ts';
 import type { SecretKeys } from '../secret-keys.ts';
-import { type IceServer, type ListenAddress, wideBlocks } from './config-values.ts';
+import {
+  type FileServer,
+  type IceServer,
+  type ListenAddress,
+  type RegistryHost,
+  wideBlocks,
+} from './config-values.ts';
 import { IGNORED_VARIABLES } from './ignored-variables.ts';
 import { EMPTY_COUNTS, SECRET_VARIABLES, VARIABLES, type Values, type VariableName } from './variables.ts';
 
@@ -66,6 +72,16 @@ export interface Config {
     maxBytes: number;
     /** Interval of look-ups for apps without pictures; null: never. */
     sweepIntervalMs: number | null;
+  };
+  images: {
+    /** Repository of the catalog; null: no catalog. */
+    repo: string | null;
+    /** Manifest in the repository. */
+    path: string;
+    /** Server of the repository's files. */
+    base: FileServer;
+    /** Registries that may be asked for digests. */
+    registryHosts: readonly RegistryHost[];
   };
   fleet: { enrollmentToken: string | null };
   sessions: {
@@ -195,7 +211,7 @@ function shown(name: VariableName, text: string | null): string | null {
 
 /** Values of unset variables, in the form in which they would be set. */
 function defaultsInForce(config: Config): Partial<Record<VariableName, string>> {
-  const { http, tls, accounts, artwork, settings, sessions, telemetry } = config;
+  const { http, tls, accounts, artwork, images, settings, sessions, telemetry } = config;
   const address = ({ host, port }: ListenAddress) => `${host ?? ''}:${port}`;
   return {
     SERVICE_DATA_DIR: config.dataDir,
@@ -223,6 +239,9 @@ function defaultsInForce(config: Config): Partial<Record<VariableName, string>> 
     SERVICE_ARTWORK_MAX_BYTES: String(artwork.maxBytes),
     SERVICE_ARTWORK_SWEEP_INTERVAL:
       artwork.sweepIntervalMs === null ? '0' : `${artwork.sweepIntervalMs / MINUTE_MS}m`,
+    SERVICE_IMAGE_CATALOG_PATH: images.path,
+    SERVICE_IMAGE_CATALOG_BASE_URL: images.base.url,
+    SERVICE_IMAGE_REGISTRY_HOSTS: images.registryHosts.map(({ host }) => host).join(','),
     SERVICE_PLACEMENT_POLICY: sessions.placementPolicy,
     SERVICE_VRAM_MIN_FREE_MB: String(sessions.vramMinFreeMb),
     SERVICE_VRAM_INFLIGHT_ESTIMATE_MB: String(sessions.vramInflightEstimateMb),
@@ -349,6 +368,17 @@ function assemble(values: Values): Config {
       provider: values.SERVICE_ARTWORK_PROVIDER ?? 'steamgriddb',
       maxBytes: values.SERVICE_ARTWORK_MAX_BYTES ?? DEFAULT_ARTWORK_BYTES,
       sweepIntervalMs: (values.SERVICE_ARTWORK_SWEEP_INTERVAL ?? { everyMs: 15 * MINUTE_MS }).everyMs,
+    },
+    images: {
+      repo: values.SERVICE_IMAGE_CATALOG_REPO || null,
+      path: values.SERVICE_IMAGE_CATALOG_PATH || 'image-manifest.json',
+      base: values.SERVICE_IMAGE_CATALOG_BASE_URL ?? {
+        url: 'https://raw.githubusercontent.com',
+        isNamed: false,
+      },
+      registryHosts: values.SERVICE_IMAGE_REGISTRY_HOSTS ?? [
+        { scheme: 'https', host: 'ghcr.io', isNamed: false },
+      ],
     },
     fleet: { enrollmentToken: values.SERVICE_ENROLLMENT_TOKEN ?? null },
     sessions: {

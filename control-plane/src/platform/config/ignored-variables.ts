@@ -3,7 +3,6 @@ import type { IgnoredVariables } from '@footlight/protocol/environment';
 const NO_METRICS = 'no metrics are served';
 const NO_JOBS = 'no background jobs run';
 const NO_LIBRARY = 'libraries are not scanned';
-const NO_IMAGES = 'images are not managed';
 
 /** Variables of the contract without effect in this version; effective ones are in VARIABLES. */
 export const IGNORED_VARIABLES: IgnoredVariables = {
@@ -18,8 +17,4 @@ export const IGNORED_VARIABLES: IgnoredVariables = {
   SERVICE_LIBRARY_SCAN_INTERVAL: NO_LIBRARY,
   SERVICE_LIBRARY_PROVIDERS: NO_LIBRARY,
   SERVICE_STEAM_APPDETAILS_LOOKUP: NO_LIBRARY,
-  SERVICE_IMAGE_CATALOG_REPO: NO_IMAGES,
-  SERVICE_IMAGE_CATALOG_PATH: NO_IMAGES,
-  SERVICE_IMAGE_CATALOG_BASE_URL: NO_IMAGES,
-  SERVICE_IMAGE_REGISTRY_HOSTS: NO_IMAGES,
 };

@@ -4,6 +4,7 @@ import {
   choice,
   clientVersion,
   databaseUrl,
+  fileServer,
   hostList,
   httpUrl,
   iceServers,
@@ -15,6 +16,7 @@ import {
   positiveDurationMs,
   previousSecretKeys,
   proxyList,
+  registryHosts,
   secretKey,
   trimmed,
   wholeNumber,
@@ -83,6 +85,11 @@ export const VARIABLES = {
   SERVICE_SECRET_KEY: secretKey,
   SERVICE_SECRET_KEY_PREVIOUS: previousSecretKeys,
   SERVICE_STEAMGRIDDB_API_KEY: trimmed,
+
+  SERVICE_IMAGE_CATALOG_REPO: trimmed,
+  SERVICE_IMAGE_CATALOG_PATH: trimmed,
+  SERVICE_IMAGE_CATALOG_BASE_URL: fileServer,
+  SERVICE_IMAGE_REGISTRY_HOSTS: registryHosts,
 
   SERVICE_ENROLLMENT_TOKEN: text,
   SERVICE_PLACEMENT_POLICY: choice('', 'spread', 'least-loaded', 'locality'),

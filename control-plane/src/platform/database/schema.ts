@@ -4,6 +4,7 @@ import type { ArtworkTables } from './tables/artwork.ts';
 import type { CatalogTables } from './tables/catalog.ts';
 import type { CertificationTables } from './tables/certification.ts';
 import type { FleetTables } from './tables/fleet.ts';
+import type { ImagesTables } from './tables/images.ts';
 import type { PlatformTables } from './tables/platform.ts';
 import type { PreferencesTables } from './tables/preferences.ts';
 import type { ProfilesTables } from './tables/profiles.ts';
@@ -20,6 +21,7 @@ export interface Schema
     CatalogTables,
     CertificationTables,
     FleetTables,
+    ImagesTables,
     SessionsTables,
     ArtworkTables,
     PreferencesTables,

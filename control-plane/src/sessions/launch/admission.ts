@@ -119,7 +119,7 @@ export function admit(facts: LaunchFacts, request: LaunchRequest): AdmittedLaunc
       needs_home_root: runtime.managed_home && homeProvider === 'local',
       pin,
       prefer_host_id: facts.prefersHomeHost ? facts.homeHostId : null,
-      image_version: null,
+      image: bench === null ? owner.required_image : null,
       skip_vram_veto: terms.skipVramVeto,
       encoder: bench?.encoder ?? null,
     },

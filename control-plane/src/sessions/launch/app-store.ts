@@ -2,9 +2,10 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 import type { Selectable } from 'kysely';
 import { toPresetFields } from '../../catalog/index.ts';
+import { loadRequiredImages, type RequiredImage } from '../../images/index.ts';
 import { bool, type Executor, fromJson, statement } from '../../platform/database/index.ts';
 import type { AppsTable } from '../../platform/database/tables/catalog.ts';
-import type { PresetFacts, RuntimeFacts } from '../app-spec.ts';
+import { imageName, type PresetFacts, type RuntimeFacts } from '../app-spec.ts';
 
 /** App facts that a launch needs. */
 export interface LaunchApp extends RuntimeFacts {
@@ -22,6 +23,8 @@ export interface LaunchApp extends RuntimeFacts {
   default_profile_id: string | null;
   profile_policy: AppListItem['profile_policy'];
   preset: PresetFacts | null;
+  /** The catalog image that a host must hold first; null: none, or hosts fetch it on demand. */
+  required_image: RequiredImage | null;
 }
 
 /** @returns null for an unknown app; a disabled app is returned */
@@ -41,7 +44,10 @@ export async function loadLaunchApps(db: Executor, ids: readonly string[]): Prom
     db,
     rows.map((app) => app.runtime_preset_id).filter((id) => id !== null),
   );
-  return new Map(rows.map((app) => [app.id, toLaunchApp(app, presets)]));
+  const apps = rows.map((app) => toLaunchApp(app, presets));
+  const nameOf = (app: (typeof apps)[number]) => imageName(app, app.preset);
+  const images = await loadRequiredImages(db, [...new Set(apps.map(nameOf))]);
+  return new Map(apps.map((app) => [app.id, { ...app, required_image: images.get(nameOf(app)) ?? null }]));
 }
 
 /** Enabled apps of this name, the oldest first. */
@@ -61,7 +67,10 @@ export async function loadEnabledAppsNamed(db: Executor, name: string): Promise<
   return rows.flatMap(({ id }) => apps.get(id) ?? []);
 }
 
-function toLaunchApp(app: Selectable<AppsTable>, presets: ReadonlyMap<string, PresetFacts>): LaunchApp {
+function toLaunchApp(
+  app: Selectable<AppsTable>,
+  presets: ReadonlyMap<string, PresetFacts>,
+): Omit<LaunchApp, 'required_image'> {
   return {
     id: app.id,
     name: app.name,

@@ -71,8 +71,8 @@ export class GpuSnapshot {
   }
 
   #view(demand: Demand, limit: number): Promise<GpuFacts[]> {
-    const { encode_slots, pin, prefer_host_id } = demand;
-    const key = JSON.stringify([encode_slots, pin?.host_id, prefer_host_id, limit]);
+    const { encode_slots, pin, prefer_host_id, image } = demand;
+    const key = JSON.stringify([encode_slots, pin?.host_id, prefer_host_id, image?.image_id, limit]);
     let view = this.#views.get(key);
     if (view === undefined) {
       view = this.#read(demand, limit);
@@ -86,8 +86,12 @@ export class GpuSnapshot {
     // All readers share one object for each GPU.
     return read.map((gpu) => {
       const before = this.#gpus.get(gpu.gpu_id);
-      if (before === undefined) this.#gpus.set(gpu.gpu_id, gpu);
-      return before ?? gpu;
+      if (before === undefined) {
+        this.#gpus.set(gpu.gpu_id, gpu);
+        return gpu;
+      }
+      before.host.images = new Map([...before.host.images, ...gpu.host.images]);
+      return before;
     });
   }
 }

@@ -48,7 +48,7 @@ describeDatabases('the order of placement', (databases) => {
           needs_home_root: false,
           pin: null,
           prefer_host_id: hostIds[preferred] ?? null,
-          image_version: null,
+          image: null,
           encoder: null,
           skip_vram_veto: false,
         };

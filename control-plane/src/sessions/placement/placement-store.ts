@@ -3,6 +3,7 @@ import { encoderFamily } from '@footlight/protocol';
 import { type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { type SettingValues, settingsInForce } from '../../fleet/index.ts';
+import { loadImageOnHosts } from '../../images/index.ts';
 import { bool, type Executor, fromJson, statement } from '../../platform/database/index.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import type { ServingGpu } from '../stream/serve.ts';
@@ -138,6 +139,12 @@ export async function loadGpus(
     limit,
   };
   const rows = await gpusInOrder(db, {}, query);
+  const { image } = demand;
+  const onHosts = image === null ? null : await loadImageOnHosts(db, image.image_id);
+  const imagesOf = (hostId: string): HostFacts['images'] => {
+    const held = onHosts?.get(hostId);
+    return new Map(image === null || held === undefined ? [] : [[image.image_id, held]]);
+  };
   const hosts = new Map<string, HostFacts>();
   return rows.map((row) => {
     let host = hosts.get(row.host_id);
@@ -152,7 +159,7 @@ export async function loadGpus(
         encoder: encoderOf(reported),
         render_node: reported.render_node ?? null,
         home_root: reported.home_root ?? null,
-        image: null,
+        images: imagesOf(row.host_id),
       };
       hosts.set(row.host_id, host);
     }

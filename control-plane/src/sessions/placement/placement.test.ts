@@ -27,7 +27,7 @@ const host = (more: Partial<HostFacts> = {}): HostFacts => ({
   encoder: null,
   render_node: null,
   home_root: '/homes',
-  image: null,
+  images: new Map(),
   ...more,
 });
 const gpu = (more: Partial<Omit<GpuFacts, 'host'>> & { host?: HostFacts } = {}): GpuFacts => ({
@@ -52,7 +52,7 @@ const demand = (more: Partial<Demand> = {}): Demand => ({
   needs_home_root: false,
   pin: null,
   prefer_host_id: null,
-  image_version: null,
+  image: null,
   encoder: null,
   skip_vram_veto: false,
   ...more,
@@ -89,15 +89,15 @@ describe('rules for a candidate', () => {
     ['pin', { gpu_index: 1 }, { pin: { host_id: 'h1', gpu_index: 0 } }, 1, 0],
     [
       'image',
-      { host: host({ image: { state: 'pulling', version: null } }) },
-      { image_version: '1.2' },
+      { host: host({ images: new Map([['retro', { state: 'pulling', version: null }]]) }) },
+      { image: { image_id: 'retro', version: '1.2' } },
       'pulling',
       'ready',
     ],
     [
       'image',
-      { host: host({ image: { state: 'ready', version: '1.1' } }) },
-      { image_version: '1.2' },
+      { host: host({ images: new Map([['retro', { state: 'ready', version: '1.1' }]]) }) },
+      { image: { image_id: 'retro', version: '1.2' } },
       '1.1',
       '1.2',
     ],
@@ -128,20 +128,19 @@ describe('rules for a candidate', () => {
     ['a pin on this GPU', { gpu_index: 1 }, { pin: { host_id: 'h1', gpu_index: 1 } }],
     [
       'an image that is there',
-      { host: host({ image: { state: 'ready', version: '1.2' } }) },
-      { image_version: '1.2' },
+      { host: host({ images: new Map([['retro', { state: 'ready', version: '1.2' }]]) }) },
+      { image: { image_id: 'retro', version: '1.2' } },
     ],
     [
       'an image whose version the host does not say',
-      { host: host({ image: { state: 'ready', version: null } }) },
-      { image_version: '1.2' },
+      { host: host({ images: new Map([['retro', { state: 'ready', version: null }]]) }) },
+      { image: { image_id: 'retro', version: '1.2' } },
     ],
     [
       'an image that hosts fetch when they need it',
-      { host: host({ image: { state: 'absent', version: null } }) },
+      { host: host({ images: new Map([['retro', { state: 'absent', version: null }]]) }) },
       {},
     ],
-    ['images of which nothing is known', {}, { image_version: '1.2' }],
     [
       'a console past the veto',
       { vram_mb_free: 0, vram_sampled_at: NOW },
@@ -162,20 +161,26 @@ test('the first rule that is broken is the one that is named', () => {
       capacity_detection: 'failed',
       features: [],
       encoder: 'va',
-      image: { state: 'absent', version: null },
+      images: new Map([['retro', { state: 'absent', version: null }]]),
     }),
     slots_used: 4,
     vram_mb_free: 0,
     vram_sampled_at: NOW,
   });
-  const need = demand({ pin: { host_id: 'h2', gpu_index: null }, image_version: '1' });
+  const need = demand({
+    pin: { host_id: 'h2', gpu_index: null },
+    image: { image_id: 'retro', version: '1' },
+  });
   const mend: [string, (one: GpuFacts) => void][] = [
     ['online', (one) => Object.assign(one.host, { status: 'online' })],
     ['capacity_detection', (one) => Object.assign(one.host, { capacity_detection: 'ok' })],
     ['runtime', (one) => Object.assign(one.host, { features: ['process_runtime'] })],
     ['encoder_binding', (one) => Object.assign(one.host, { encoder: 'nvenc' })],
     ['pin', (one) => Object.assign(one.host, { host_id: 'h2' })],
-    ['image', (one) => Object.assign(one.host, { image: null })],
+    [
+      'image',
+      (one) => Object.assign(one.host, { images: new Map([['retro', { state: 'ready', version: '1' }]]) }),
+    ],
     ['slots', (one) => Object.assign(one, { slots_used: 0 })],
     ['vram', (one) => Object.assign(one, { vram_mb_free: null })],
   ];
@@ -203,6 +208,15 @@ describe('no candidate', () => {
     expect(refusalOf(decide([gpu()], container)).message).toContain('no host runs containers');
     for (const facts of [[], [runs], [gpu(), runs]])
       expect(refusalOf(decide(facts, container))).toEqual({ code: 'no_host_available' });
+  });
+
+  test('an image that no host has: the refusal says so, and a busy host that has it comes first', () => {
+    const need = demand({ image: { image_id: 'retro', version: '1' } });
+    expect(refusalOf(decide([gpu()], need)).message).toContain('No host has the image');
+    const has = host({ images: new Map([['retro', { state: 'ready', version: '1' }]]) });
+    expect(refusalOf(decide([gpu(), gpu({ host: has, slots_used: 4 })], need))).toEqual({
+      code: 'capacity_exhausted',
+    });
   });
 
   test('something could when idle: capacity_exhausted', () => {

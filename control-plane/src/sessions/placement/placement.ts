@@ -7,6 +7,7 @@
 import { SECOND_MS } from '@footlight/platform';
 import type { EncoderFamily } from '@footlight/protocol';
 import type { PlacementRefusal } from '@footlight/protocol/rest';
+import type { HostImage, RequiredImage } from '../../images/index.ts';
 import type { Refusal } from '../launch/refusal.ts';
 
 /** Host facts that a placement needs, without GPUs. */
@@ -22,14 +23,8 @@ export interface HostFacts {
   render_node: string | null;
   /** Directory of homes on the host; null = not reported yet. */
   home_root: string | null;
-  /** State of the launch's managed image on the host; null = unknown, which refuses nothing. */
-  image: HostImage | null;
-}
-
-interface HostImage {
-  state: 'absent' | 'pulling' | 'building' | 'ready' | 'failed';
-  /** null = not reported. */
-  version: string | null;
+  /** Catalog images that launches of this batch need, by id; a missing one is absent. */
+  images: ReadonlyMap<string, HostImage>;
 }
 
 export interface GpuFacts {
@@ -62,8 +57,8 @@ export interface Demand {
   pin: Pin | null;
   /** GPUs of this host come first (placement policy locality); null = no preference. */
   prefer_host_id: string | null;
-  /** Version of the managed image that a host must hold; null = none, or an image that hosts fetch on demand. */
-  image_version: string | null;
+  /** The catalog image that a host must hold; null = none, or one that hosts fetch on demand. */
+  image: RequiredImage | null;
   /** Skips the live-VRAM veto: a console starts regardless of other sessions. */
   skip_vram_veto: boolean;
   /** Encoder family of a measurement; null = the one in effect on the host. */
@@ -92,6 +87,8 @@ export interface PlacementDecision<Gpu extends GpuFacts = GpuFacts> {
   could_ever: boolean;
   /** The launch needs a container, and no host runs containers. False in a fleet without hosts. */
   needs_containers: boolean;
+  /** A host would serve the launch once it has the image. */
+  awaits_image: boolean;
 }
 
 /** Agent feature that each runtime needs. */
@@ -118,7 +115,7 @@ function refusesForGood(gpu: GpuFacts, demand: Demand): Broken | null {
   return (
     refusesEncoder(gpu, demand.encoder) ??
     refusesPin(gpu, demand.pin) ??
-    refusesImage(host.image, demand.image_version)
+    refusesImage(host.images, demand.image)
   );
 }
 
@@ -154,11 +151,12 @@ function refusesPin(gpu: GpuFacts, pin: Pin | null): Broken | null {
 }
 
 /** Rule `image`. A host that does not report its version passes. */
-function refusesImage(image: HostImage | null, version: string | null): Broken | null {
-  if (version === null || image === null) return null;
-  if (image.state !== 'ready') return { rule: 'image', have: image.state, need: 'ready' };
-  if (image.version !== null && image.version !== version)
-    return { rule: 'image', have: image.version, need: version };
+function refusesImage(images: HostFacts['images'], required: RequiredImage | null): Broken | null {
+  if (required === null) return null;
+  const { state, version } = images.get(required.image_id) ?? { state: 'absent', version: null };
+  if (state !== 'ready') return { rule: 'image', have: state, need: 'ready' };
+  if (version !== null && version !== required.version)
+    return { rule: 'image', have: version, need: required.version };
   return null;
 }
 
@@ -234,7 +232,8 @@ export function decidePlacement<Gpu extends GpuFacts>(
     demand.runtime === 'container' &&
     gpus.length > 0 &&
     gpus.every(({ host }) => !host.features.includes(FEATURE_OF.container));
-  return { candidates, refusals, could_ever, needs_containers };
+  const awaits_image = refusals.some(({ rule }) => rule === 'image');
+  return { candidates, refusals, could_ever, needs_containers, awaits_image };
 }
 
 /** Refusal of a host without a stored GPU. */
@@ -281,8 +280,11 @@ function byPlacement(demand: Demand, settings: PlacementSettings, nowMs: number)
 export function refusalOf({
   could_ever,
   needs_containers,
-}: Pick<PlacementDecision, 'could_ever' | 'needs_containers'>): Refusal {
+  awaits_image,
+}: Pick<PlacementDecision, 'could_ever' | 'needs_containers' | 'awaits_image'>): Refusal {
   if (could_ever) return { code: 'capacity_exhausted' };
+  if (awaits_image)
+    return { code: 'no_host_available', message: 'No host has the image of this app yet; try again soon.' };
   if (!needs_containers) return { code: 'no_host_available' };
   return {
     code: 'no_host_available',

@@ -13,6 +13,7 @@ export const anApp = (fields: Partial<LaunchApp> = {}): LaunchApp => ({
   name: 'App',
   runtime_spec: { args: ['app'] },
   preset: null,
+  required_image: null,
   ...fields,
 });
 

@@ -10,6 +10,7 @@ export const LOCK_ORDER = [
   'users',
   'devices',
   'auth_tokens',
+  'image_catalog',
   'apps',
   'entitlements',
   'favourites',

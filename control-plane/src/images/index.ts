@@ -1,0 +1,8 @@
+export {
+  type HostImage,
+  loadImageOnHosts,
+  loadRequiredImages,
+  type RequiredImage,
+} from './launch-facts.ts';
+export { registerImagesRoutes } from './routes.ts';
+export { createImages, type Images } from './service.ts';

@@ -1,0 +1,46 @@
+/**
+ * Names of images in registries. Pure.
+ * Source: the grammar in distribution/reference (github.com/distribution/reference).
+ */
+
+/** `host/name:tag` or `host/name@sha256:…`. */
+export interface Reference {
+  /** Registry with its port, lower case, as the name has it. */
+  host: string;
+  /** Path below the registry, such as `example/retro`. */
+  name: string;
+  /** Tag or digest. */
+  target: { tag: string } | { digest: string };
+}
+
+const HOST =
+  /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
+const PART = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
+const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+/** Longest name of an agent's command (`image_ensure.registry_ref`), with its digest. */
+const MAX_CHARACTERS = 400;
+
+/**
+ * Reads a name as a manifest has it: with its registry; without tag and digest it is `latest`.
+ * @returns null: no such name
+ */
+export function parseReference(text: string): Reference | null {
+  if (text.length > MAX_CHARACTERS) return null;
+  const [named = '', digest, ...more] = text.split('@');
+  if (more.length > 0 || (digest !== undefined && !DIGEST.test(digest))) return null;
+  const slash = named.indexOf('/');
+  if (slash === -1) return null;
+  const host = named.slice(0, slash);
+  // Otherwise the first part is a folder of a default registry, which the engines of hosts may set differently.
+  if (!HOST.test(host) || !(/[.:]/.test(host) || host === 'localhost')) return null;
+  const path = named.slice(slash + 1);
+  const colon = path.indexOf(':');
+  const name = colon === -1 ? path : path.slice(0, colon);
+  const tag = colon === -1 ? 'latest' : path.slice(colon + 1);
+  if (!name.split('/').every((part) => PART.test(part)) || !TAG.test(tag)) return null;
+  return { host: host.toLowerCase(), name, target: digest === undefined ? { tag } : { digest } };
+}
+
+/** The name of exactly these bytes: `host/name@sha256:…`. */
+export const byDigest = ({ host, name }: Reference, digest: string): string => `${host}/${name}@${digest}`;

@@ -1,0 +1,171 @@
+import { SECOND_MS, type Timer } from '@footlight/platform';
+import type { Agents, CommandResult, Links } from '../../fleet/index.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { InstalledRow } from '../record.ts';
+import { buildOfRow, findInstalled, storeHostImage } from '../store.ts';
+
+/** Questions after the first. Source of this and the next: the contract. */
+const RETRIES = 3;
+const FIRST_RETRY_MS = 30 * SECOND_MS;
+
+/** Features of agents that take the commands. */
+const PULLS = 'images';
+const BUILDS = 'image_build';
+
+/** One image that a host is to have. */
+interface Ask {
+  readonly version: string;
+  /** Retries so far (count). */
+  retries: number;
+  /** Until the next retry. */
+  timer: Timer | null;
+}
+
+/**
+ * Gets installed images onto hosts: sends `image_ensure` or `image_build`, and repeats it when the host refuses, does
+ * not answer or fails.
+ *
+ * States of an ask: sent → taken → (ready: forgotten) | waiting for a retry → sent. Reports of the host, the ack and
+ * the timers move it. It is forgotten when the host's link is lost, because the next registration plans again, when the
+ * image is removed or another version is asked for, and after the last retry, whose reason is stored.
+ *
+ * Owner: the images feature. Bounded by hosts × installed images. `close` cancels all timers.
+ */
+export class Ensurer {
+  readonly #platform: Platform;
+  readonly #agents: Agents;
+  readonly #links: Links;
+  /** By host, then image. */
+  readonly #asks = new Map<string, Map<string, Ask>>();
+  #closed = false;
+
+  constructor(platform: Platform, agents: Agents, links: Links) {
+    this.#platform = platform;
+    this.#agents = agents;
+    this.#links = links;
+  }
+
+  /** Asks a host for a version, unless it is being asked. */
+  ensure(hostId: string, { image_id, version }: Pick<InstalledRow, 'image_id' | 'version'>): void {
+    const known = this.#asks.get(hostId)?.get(image_id);
+    if (this.#closed || known?.version === version) return;
+    known?.timer?.cancel();
+    const ask: Ask = { version, retries: 0, timer: null };
+    const ofHost = this.#asks.get(hostId) ?? new Map<string, Ask>();
+    this.#asks.set(hostId, ofHost.set(image_id, ask));
+    this.#send(hostId, image_id, ask);
+  }
+
+  /** Sends `image_remove`, best effort, and asks no host for the image any more. */
+  async remove(hostIds: readonly string[], imageId: string): Promise<void> {
+    for (const hostId of [...this.#asks.keys()]) this.#forget(hostId, imageId);
+    await Promise.all(
+      hostIds.map((hostId) => this.#agents.command(hostId, { type: 'image_remove', image_id: imageId })),
+    );
+  }
+
+  /** A host has a version, or failed to get it. */
+  reported(hostId: string, imageId: string, version: string, outcome: 'ready' | 'failed'): void {
+    const ask = this.#asks.get(hostId)?.get(imageId);
+    if (ask === undefined || ask.version !== version) return;
+    if (outcome === 'ready') this.#forget(hostId, imageId);
+    else void this.#retryLater(hostId, imageId, ask, null);
+  }
+
+  /** The host's link is lost. */
+  lost(hostId: string): void {
+    for (const ask of this.#asks.get(hostId)?.values() ?? []) ask.timer?.cancel();
+    this.#asks.delete(hostId);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const hostId of [...this.#asks.keys()]) this.lost(hostId);
+  }
+
+  #send(hostId: string, imageId: string, ask: Ask): void {
+    ask.timer = null;
+    this.#ask(hostId, imageId, ask).catch((error: unknown) => {
+      this.#platform.logger.error({ err: error, host_id: hostId, image_id: imageId }, 'images.ensure_failed');
+      void this.#retryLater(hostId, imageId, ask, 'the control plane could not ask the host');
+    });
+  }
+
+  async #ask(hostId: string, imageId: string, ask: Ask): Promise<void> {
+    const installed = await findInstalled(this.#platform.database.db, imageId);
+    if (installed === null || installed.version !== ask.version) return this.#drop(hostId, imageId, ask);
+    const link = await this.#agents.link(hostId);
+    const build = buildOfRow(installed);
+    if (link === null || !link.features.includes(build === null ? PULLS : BUILDS))
+      return this.#drop(hostId, imageId, ask);
+    const image = { image_id: imageId, version: installed.version };
+    const result = await this.#agents.command(
+      hostId,
+      build === null
+        ? { type: 'image_ensure', ...image, registry_ref: installed.registry_ref ?? '' }
+        : { type: 'image_build', ...image, ...build, local_tag: installed.local_tag ?? '' },
+    );
+    if (result.kind === 'ok') return;
+    if (result.kind === 'not_connected') return this.#drop(hostId, imageId, ask);
+    this.#links.log('info', hostId, { image_id: imageId, result }, 'images.ensure_refused');
+    await this.#retryLater(hostId, imageId, ask, reasonOf(result));
+  }
+
+  /** @param reason to store after the last retry; null: the host's own report has it */
+  async #retryLater(hostId: string, imageId: string, ask: Ask, reason: string | null): Promise<void> {
+    if (this.#closed || !this.#isCurrent(hostId, imageId, ask) || ask.timer !== null) return;
+    if (ask.retries < RETRIES) {
+      const waitMs = FIRST_RETRY_MS * 2 ** ask.retries;
+      ask.retries += 1;
+      ask.timer = this.#platform.clock.setTimeout(() => this.#send(hostId, imageId, ask), waitMs);
+      return;
+    }
+    this.#forget(hostId, imageId);
+    if (reason === null) return;
+    const row = {
+      host_id: hostId,
+      image_id: imageId,
+      version: ask.version,
+      state: 'failed' as const,
+      progress_pct: null,
+      error: reason.slice(0, MAX_ERROR_CHARACTERS),
+      bytes: null,
+      updated_at: this.#platform.clock.nowMs(),
+    };
+    await this.#links
+      .write({ hosts: [hostId] }, async (tx) => {
+        const installed = await findInstalled(tx, imageId);
+        if (installed?.version === ask.version) await storeHostImage(tx, row);
+      })
+      .catch((error: unknown) =>
+        this.#platform.logger.error(
+          { err: error, host_id: hostId, image_id: imageId },
+          'images.ensure_failed',
+        ),
+      );
+  }
+
+  #isCurrent(hostId: string, imageId: string, ask: Ask): boolean {
+    return this.#asks.get(hostId)?.get(imageId) === ask;
+  }
+
+  #drop(hostId: string, imageId: string, ask: Ask): void {
+    if (this.#isCurrent(hostId, imageId, ask)) this.#forget(hostId, imageId);
+  }
+
+  #forget(hostId: string, imageId: string): void {
+    const ofHost = this.#asks.get(hostId);
+    ofHost?.get(imageId)?.timer?.cancel();
+    ofHost?.delete(imageId);
+    if (ofHost?.size === 0) this.#asks.delete(hostId);
+  }
+}
+
+/** Of a stored reason, as of a host's own (`image_state.error`). */
+const MAX_ERROR_CHARACTERS = 300;
+
+function reasonOf(result: Exclude<CommandResult, { kind: 'ok' | 'not_connected' }>): string {
+  return result.kind === 'timeout'
+    ? 'The host did not answer.'
+    : `The host refused (${result.code}): ${result.error}`;
+}

@@ -1,0 +1,63 @@
+import type { ImageState, Register } from '@footlight/protocol/agent';
+import type { ImageHandlers, Links, RegisteringHost } from '../../fleet/index.ts';
+import { bool, type Tx } from '../../platform/database/index.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { InstalledRow } from '../record.ts';
+import { findInstalledIds, listInstalled, loadImagesOfHost, storeHostImage } from '../store.ts';
+import type { Ensurer } from './ensurer.ts';
+import { needsEnsure, type Presence, planRegistration, presenceOf } from './presence-rules.ts';
+
+/** What agents say about images: stored, and answered by orders for what a host lacks. */
+export function createImageHandlers(
+  platform: Pick<Platform, 'clock'>,
+  deps: { ensurer: Ensurer; links: Links },
+): ImageHandlers {
+  const { clock } = platform;
+  const { ensurer, links } = deps;
+
+  const store = (tx: Tx, hostId: string, imageId: string, presence: Presence) =>
+    storeHostImage(tx, {
+      host_id: hostId,
+      image_id: imageId,
+      ...presence,
+      updated_at: clock.nowMs(),
+    });
+
+  return {
+    async registered(tx: Tx, { hostId }: RegisteringHost, listed: Register['images']) {
+      const installed = await listInstalled(tx);
+      if (installed.length === 0) return { afterCommit() {} };
+      const held: Map<string, Presence> = await loadImagesOfHost(tx, hostId);
+      if (listed !== undefined) {
+        const changes = planRegistration(held, listed, new Set(installed.map((image) => image.image_id)));
+        for (const [imageId, presence] of changes) {
+          await store(tx, hostId, imageId, presence);
+          held.set(imageId, presence);
+        }
+      }
+      const lacking: InstalledRow[] = installed.filter(
+        (image) => !bool(image.lazy) && needsEnsure(held.get(image.image_id), image.version),
+      );
+      return {
+        afterCommit() {
+          // Orders of the former link: this registration plans anew.
+          ensurer.lost(hostId);
+          for (const image of lacking) ensurer.ensure(hostId, image);
+        },
+      };
+    },
+
+    async imageStates(hostId: string, reports: readonly ImageState[]) {
+      await links.write({ hosts: [hostId] }, async (tx) => {
+        const ids = [...new Set(reports.map((report) => report.image_id))];
+        const installed = await findInstalledIds(tx, ids);
+        for (const report of reports)
+          if (installed.has(report.image_id)) await store(tx, hostId, report.image_id, presenceOf(report));
+      });
+      for (const { image_id, version, state } of reports)
+        if (state === 'ready' || state === 'failed') ensurer.reported(hostId, image_id, version, state);
+    },
+
+    linkLost: (hostId: string) => ensurer.lost(hostId),
+  };
+}

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { SECOND_MS } from '@footlight/platform';
+import type { Config } from '../../platform/config/config.ts';
+import { type Fetcher, FetchRefused } from '../../platform/outgoing/guarded-fetch.ts';
+import { type ManifestImage, readManifest } from '../manifest/manifest.ts';
+
+/** Source of both: the contract. */
+const DEADLINE_MS = 15 * SECOND_MS;
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** A commit of git, which never changes what it names. */
+const COMMIT = /^[0-9a-f]{40}$/;
+const GITHUB_FILES = 'https://raw.githubusercontent.com';
+
+/** A manifest as it was fetched, with its origin. */
+export interface FetchedManifest {
+  images: readonly ManifestImage[];
+  /** SHA-256 of its bytes, hexadecimal. */
+  sha256: string;
+  /** null: the reference is a branch or a tag, which the file's server does not resolve. */
+  commitSha: string | null;
+  url: string;
+}
+
+/** The catalog could not be fetched, or was refused; the message is a sentence for administrators. */
+export class CatalogUnusable extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'CatalogUnusable';
+  }
+}
+
+/** Where the manifest lies at a branch, tag or commit. @returns null: no catalog is configured */
+export function manifestUrl({ repo, path, base }: Config['images'], ref: string): string | null {
+  if (repo === null) return null;
+  const segments = [...repo.split('/'), ref, ...path.split('/')].filter((segment) => segment !== '');
+  return `${base.url}/${segments.map(encodeURIComponent).join('/')}`;
+}
+
+/**
+ * Fetches and reads the manifest. Nothing is stored.
+ * @param ref branch, tag or commit
+ * @throws CatalogUnusable
+ */
+export async function fetchManifest(
+  config: Config['images'],
+  fetcher: Fetcher,
+  ref: string,
+): Promise<FetchedManifest> {
+  const url = manifestUrl(config, ref);
+  if (url === null)
+    throw new CatalogUnusable('No catalog is configured: SERVICE_IMAGE_CATALOG_REPO is not set.');
+  const { base } = config;
+  try {
+    const { status, bytes } = await fetcher.get(url, {
+      maxBytes: MAX_BYTES,
+      maxRedirects: 0,
+      deadlineMs: DEADLINE_MS,
+      reach: base.url.startsWith('http:') ? 'loopback' : base.isNamed ? 'any' : 'public',
+    });
+    if (status !== 200)
+      throw new CatalogUnusable(`The catalog could not be fetched: its server answered ${status}.`);
+    const read = readManifest(bytes);
+    if ('refused' in read) throw new CatalogUnusable(`The manifest was refused: ${read.refused}.`);
+    return {
+      images: read.images,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+      commitSha: COMMIT.test(ref) ? ref : null,
+      url,
+    };
+  } catch (error) {
+    if (error instanceof FetchRefused)
+      throw new CatalogUnusable(`The catalog could not be fetched: ${error.message}.`);
+    throw error;
+  }
+}
+
+/** What a host builds a template from: the archive of a commit; GitHub serves these. null: not known. */
+export function buildContextUrl({ repo, base }: Config['images'], commitSha: string | null): string | null {
+  if (repo === null || commitSha === null || base.url !== GITHUB_FILES) return null;
+  return `https://github.com/${repo.split('/').map(encodeURIComponent).join('/')}/archive/${commitSha}.tar.gz`;
+}

@@ -1,0 +1,154 @@
+import { SECOND_MS } from '@footlight/platform';
+import pLimit from 'p-limit';
+import { fromJson, type Tx, toJson } from '../platform/database/index.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { ManifestImage } from './manifest/manifest.ts';
+import type { BuildSource, CatalogRow } from './record.ts';
+import { buildContextUrl, CatalogUnusable, type FetchedManifest } from './registry/catalog-source.ts';
+import { type DigestResolver, Unresolved } from './registry/digest-resolver.ts';
+import * as store from './store.ts';
+
+/** Registries that are asked at once. Chosen, not measured. */
+const RESOLVED_AT_ONCE = 4;
+/** For all digests together: a person waits for the answer. Chosen, not measured. */
+const RESOLVE_BUDGET_MS = 60 * SECOND_MS;
+/** Source: the contract. */
+const MAX_ERROR_CHARACTERS = 500;
+
+export interface SyncDeps {
+  /** Fetches the manifest of a branch, tag or commit. @throws CatalogUnusable */
+  fetchManifest(ref: string): Promise<FetchedManifest>;
+  resolver: DigestResolver;
+  /** Rewrites the preset of an installed image whose runtime block changed at the same version. */
+  rewritePreset(tx: Tx, imageId: string): Promise<void>;
+}
+
+/**
+ * Brings the catalog up to date: the manifest in one transaction, then the digests one by one. What cannot be fetched,
+ * is refused or stays unresolved becomes `sync_error`; a stored digest is kept then.
+ * @returns whether a manifest was taken, and `sync_error`
+ * @throws only when the database fails
+ */
+export async function syncCatalog(
+  platform: Pick<Platform, 'clock' | 'config' | 'database'>,
+  deps: SyncDeps,
+): Promise<{ taken: boolean; sync_error: string | null }> {
+  const { clock, database } = platform;
+  const { catalog_ref } = await store.loadCatalog(database.db);
+  let fetched: FetchedManifest;
+  try {
+    fetched = await deps.fetchManifest(catalog_ref);
+  } catch (error) {
+    if (!(error instanceof CatalogUnusable)) throw error;
+    const sync_error = cut(error.message);
+    await store.updateCatalog(database.db, { sync_error, changed: 0 });
+    return { taken: false, sync_error };
+  }
+  await database.transaction((tx) => takeManifest(platform, deps, tx, fetched, catalog_ref));
+  const unresolved = await resolveDigests(platform, deps.resolver);
+  const sync_error =
+    unresolved.length === 0
+      ? null
+      : cut(
+          `The digests of these images could not be found out, and stay as they were: ${unresolved.join('; ')}.`,
+        );
+  await store.updateCatalog(database.db, { sync_error });
+  return { taken: true, sync_error };
+
+  /** Whole characters, so that both databases store the same. */
+  function cut(text: string): string {
+    return [...text].slice(0, MAX_ERROR_CHARACTERS).join('');
+  }
+
+  async function takeManifest(
+    { config }: Pick<Platform, 'config'>,
+    { rewritePreset }: SyncDeps,
+    tx: Tx,
+    manifest: FetchedManifest,
+    ref: string,
+  ): Promise<void> {
+    const row = await store.lockCatalog(database, tx);
+    const former = new Map((await store.listCatalogImages(tx)).map((image) => [image.id, image]));
+    await store.replaceCatalogImages(tx, manifest.images, (image) =>
+      buildSourceOf(image, buildContextUrl(config.images, manifest.commitSha), manifest.commitSha),
+    );
+    const installed = new Map((await store.listInstalled(tx)).map((image) => [image.image_id, image]));
+    for (const image of manifest.images) {
+      const before = former.get(image.id);
+      const runtime = image.runtime === null ? null : toJson(image.runtime);
+      if (before === undefined || runtime === null || before.runtime === runtime) continue;
+      if (installed.get(image.id)?.version === image.version) await rewritePreset(tx, image.id);
+    }
+    await store.updateCatalog(tx, provenanceOf(row, manifest, ref, clock.nowMs()));
+  }
+}
+
+/** Columns of the catalog after a manifest. `previous_sha256` is the one before the last change. */
+function provenanceOf(
+  row: CatalogRow,
+  { sha256, commitSha, url }: FetchedManifest,
+  ref: string,
+  nowMs: number,
+) {
+  const isChanged = row.sha256 !== null && row.sha256 !== sha256;
+  return {
+    manifest_version: 1,
+    fetched_at: nowMs,
+    sha256,
+    commit_sha: commitSha,
+    manifest_ref: ref,
+    url,
+    changed: isChanged ? (1 as const) : (0 as const),
+    ...(isChanged && { previous_sha256: row.sha256, changed_at: nowMs }),
+  };
+}
+
+/** @param contextUrl archive of the catalog's commit, with one folder around it; null: not known */
+function buildSourceOf(
+  image: ManifestImage,
+  contextUrl: string | null,
+  commitSha: string | null,
+): BuildSource | null {
+  if (image.kind === 'prebuilt' || image.dockerfile === null || contextUrl === null) return null;
+  // GitHub's archives have one folder, named for the repository and the commit.
+  const repo = contextUrl.split('/').at(-3) ?? '';
+  const folders = image.dockerfile.split('/').filter((part) => part !== '' && part !== '.');
+  const dockerfile = folders.pop() ?? '';
+  return {
+    context_url: contextUrl,
+    context_subdir: [`${repo}-${commitSha}`, ...folders].join('/'),
+    dockerfile,
+    build_args: image.build_args,
+  };
+}
+
+/** Asks the registries for all tags. @returns a clause for each image whose digest stays as it was */
+async function resolveDigests(
+  { clock, database }: Pick<Platform, 'clock' | 'database'>,
+  resolver: DigestResolver,
+): Promise<string[]> {
+  const endsAtMs = clock.monotonicMs() + RESOLVE_BUDGET_MS;
+  const limit = pLimit(RESOLVED_AT_ONCE);
+  const images = await store.listCatalogImages(database.db);
+  const clauses = await Promise.all(
+    images.map((image) =>
+      limit(async () => {
+        if (image.registry_ref === null) return [];
+        try {
+          if (clock.monotonicMs() >= endsAtMs) throw new Unresolved('the registries took too long');
+          const digest = await resolver.resolve(image.registry_ref);
+          if (digest !== image.registry_digest) await store.setDigest(database.db, image, digest);
+          return [];
+        } catch (error) {
+          if (!(error instanceof Unresolved)) throw error;
+          return [`${image.id} (${error.message})`];
+        }
+      }),
+    ),
+  );
+  return clauses.flat();
+}
+
+/** The runtime block of a stored image; null: none. */
+export const runtimeOf = ({ runtime }: { runtime: string | null }): ManifestImage['runtime'] =>
+  runtime === null ? null : fromJson(runtime);
