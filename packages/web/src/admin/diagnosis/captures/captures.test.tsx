@@ -125,6 +125,30 @@ describe('a capture', () => {
     expect(unpacked).toHaveBeenCalledOnce();
   });
 
+  // The host's texts: of its log, of its pipeline's names, and of an app that writes to its own output.
+  const MARKUP = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
+  const windows = [{ t_ms: 0, fps: MARKUP, encode_ms: { p50: MARKUP } }];
+  test.each([
+    ['a log', { kind: 'log_tail', data: gzipSync(MARKUP).toString('base64') }, MARKUP],
+    ['a pipeline', { kind: 'pipeline_dot', data: gzipSync(MARKUP).toString('base64') }, MARKUP],
+    ['properties', { kind: 'encoder_props', json: { rate: MARKUP } }, JSON.stringify(MARKUP)],
+    ['windows of a burst', { kind: 'burst_stats', json: { windows } }, 'From'],
+    ['a kind that this page does not know', { kind: MARKUP, json: { some: 1 } }, '"some"'],
+    ['the reason of a failure', { kind: 'log_tail', error: MARKUP }, MARKUP],
+  ])('with markup in %s shows it as text', async (_, part, shown) => {
+    results = [Response.json(result(part))];
+    const payload = { capture_id: CAPTURE };
+    open({ events: [{ source: 'agent', ts_unix_ms: NOW, type: `diag.${part.kind}`, payload }] });
+    await screen.findByText(/^(Ready|Failed)$/);
+    await press(
+      { log_tail: 'Log', pipeline_dot: 'Pipeline', encoder_props: 'Encoder', burst_stats: 'Frame by frame' }[
+        part.kind
+      ] ?? part.kind,
+    );
+    await waitFor(() => expect(document.body.textContent).toContain(shown));
+    expect(document.body.querySelector('img, script')).toBeNull();
+  });
+
   test('that failed says why', async () => {
     results = [Response.json(result({ error: 'timed_out', truncated: false }))];
     open();
