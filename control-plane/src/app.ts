@@ -35,7 +35,7 @@ import {
 } from './sessions/index.ts';
 import { createSecrets, createSettings, registerSettingsRoutes } from './settings/index.ts';
 import { createSignaling, createSignalingTokens, registerSignalingRoutes } from './signaling/index.ts';
-import { registerStorageRoutes } from './storage/index.ts';
+import { createStorage, registerStorageRoutes } from './storage/index.ts';
 import { createTelemetry, registerTelemetryRoutes, type Telemetry } from './telemetry/index.ts';
 
 /** Replacements of tests for the machine's dependencies, and raised limits. */
@@ -169,7 +169,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerVerdictRoutes(server, sessions, { recordings, telemetry, clock });
     registerCertificationRoutes(server, certification, config);
     registerSignalingRoutes(server, signaling);
-    registerStorageRoutes(server, platform);
+    registerStorageRoutes(server, createStorage(platform), platform);
     await registerReference(server);
     await registerPages(server, { webDir: config.webDir, logger, gate: accounts });
     const unhandled = server.unhandled();

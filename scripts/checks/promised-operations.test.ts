@@ -143,12 +143,6 @@ const NOT_SERVED: Record<string, string> = {
 /v1/agent/jobs/pending GET
 /v1/agent/jobs/report POST
 `,
-  'The list and deletion of homes come with the issue of storage.': `
-/v1/admin/storage/homes GET
-/v1/admin/storage/homes/{id} DELETE
-/v1/agent/storage/gc-confirm POST
-/v1/agent/storage/gc-pending GET
-`,
 };
 
 /** @returns `METHOD path` of each line */

@@ -15,6 +15,7 @@ import {
 } from '../catalog/store.ts';
 import { type Database, openDatabase } from '../platform/database/index.ts';
 import { loadDisplayStreams } from '../profiles/rungs/display-streams.ts';
+import { listDueHomes, listHomes } from '../storage/collection-store.ts';
 import { findCapture } from '../telemetry/captures/capture-store.ts';
 import { describeDatabases, TEST_EPOCH_MS } from '../testing/index.ts';
 import { fillLargeCatalog, type LargeCatalog } from '../testing/large/large-catalog.ts';
@@ -69,11 +70,11 @@ describeDatabases('query plans on a large instance', ({ dialect, fresh }) => {
     });
   }
 
-  const TABLES = 'users|entitlements|apps|auth_tokens|activity|devices|sessions|favourites';
+  const TABLES = 'users|entitlements|apps|auth_tokens|activity|devices|sessions|favourites|storage_homes';
   const WHOLE = {
     // An index that is walked in the order of the page stops with the page; a partial one holds only what is asked for.
     sqlite: new RegExp(
-      `SCAN (${TABLES})(?! USING (COVERING )?INDEX (apps_by_created|users_by_created|entitlements_all))`,
+      `SCAN (${TABLES})(?! USING (COVERING )?INDEX (apps_by_created|users_by_created|storage_homes_by_created|entitlements_all))`,
     ),
     postgres: new RegExp(`Seq Scan on (${TABLES})`),
   };
@@ -115,6 +116,13 @@ describeDatabases('query plans on a large instance', ({ dialect, fresh }) => {
     ['a bearer token', (database) => liveTokenFinder(database, () => TEST_EPOCH_MS)('0'.repeat(64))],
     ['a token that outlives its request', ({ db }) => findLiveTokenExpiry(db, user(), TEST_EPOCH_MS)],
     ['the page cookie', ({ db }) => isAdminPage(db, ['0'.repeat(64)], TEST_EPOCH_MS)],
+    ['the list of homes', ({ db }) => listHomes(db, {}, null, 50)],
+    [
+      'a later page of the list of homes',
+      ({ db }) => listHomes(db, { pending_gc: true }, { created_at: TEST_EPOCH_MS, id: user() }, 50),
+    ],
+    ["an account's homes", ({ db }) => listHomes(db, { user_id: user() }, null, 50)],
+    ['homes that a host shall collect', ({ db }) => listDueHomes(db, user(), TEST_EPOCH_MS, 100)],
     ['a login', ({ db }) => findAccountByEmail(db, 'user5@example.test')],
   ])('%s reads no table from end to end', async (_what, work) => {
     expect(await plansOf(work)).not.toMatch(WHOLE[dialect]);

@@ -63,7 +63,10 @@ export function pageOf<Row extends PageKey>(
 }
 
 /** Whether a row comes after `key`; both databases compare the pair column by column. */
-export function isAfter(table: 'hosts' | 'sessions' | 'users', key: PageKey): RawBuilder<SqlBool> {
+export function isAfter(
+  table: 'hosts' | 'sessions' | 'storage_homes' | 'users',
+  key: PageKey,
+): RawBuilder<SqlBool> {
   const column = (name: string) => sql.ref(`${table}.${name}`);
   return sql<SqlBool>`(${column('created_at')}, ${column('id')}) < (${key.created_at}, ${key.id})`;
 }

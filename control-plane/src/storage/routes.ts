@@ -1,10 +1,15 @@
 import { instant } from '../platform/database/index.ts';
 import type { Server } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { Storage } from './collection.ts';
 import { sumOwnHomes } from './store.ts';
 
-/** Registers the routes of a person's files. */
-export function registerStorageRoutes(server: Server, { database }: Pick<Platform, 'database'>): void {
+/** Registers the routes of homes: a person's own files, administrators, and the hosts that collect. */
+export function registerStorageRoutes(
+  server: Server,
+  storage: Storage,
+  { database }: Pick<Platform, 'database'>,
+): void {
   server.handle('storage.readOwn', async ({ caller }) => {
     const rows = await sumOwnHomes(database.db, caller.userId);
     return {
@@ -12,4 +17,24 @@ export function registerStorageRoutes(server: Server, { database }: Pick<Platfor
       body: { items: rows.map((row) => ({ ...row, last_used_at: instant(row.last_used_at) })) },
     };
   });
+
+  server.handle('admin.storage.homes.list', async ({ query }) => ({
+    status: 200,
+    body: await storage.list(query),
+  }));
+
+  server.handle('admin.storage.homes.delete', async ({ caller, params }) => {
+    await storage.tombstone(params.id, caller.userId);
+    return { status: 204 };
+  });
+
+  server.handle('agent.storage.gcPending', async ({ node }) => ({
+    status: 200,
+    body: await storage.pending(node.hostId),
+  }));
+
+  server.handle('agent.storage.gcConfirm', async ({ node, body }) => ({
+    status: 200,
+    body: await storage.confirm(node.hostId, body.home_ids),
+  }));
 }

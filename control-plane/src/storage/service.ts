@@ -25,10 +25,9 @@ export async function claimHome(
 ): Promise<Pick<HomeSpec, 'provider' | 'ref'> | null> {
   const { owner, hostId } = claim;
   const existing = await loadHome(tx, { userId: owner.userId, appId: owner.appId, hostId });
-  if (existing !== undefined) {
-    await touchHome(tx, existing.id, nowMs);
+  // A host may confirm the deletion of the home after this read; the launch then makes a new one.
+  if (existing !== undefined && (await touchHome(tx, existing.id, nowMs)))
     return { provider: existing.provider, ref: existing.ref };
-  }
   const id = random.uuid();
   const ref = claim.provider === 'volume' ? volumeRef(id) : await freeLocalRef(tx, claim);
   if (ref === null) return null;

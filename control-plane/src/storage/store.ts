@@ -40,13 +40,17 @@ export async function lockHomes(
   await forNoKeyUpdate(query).execute();
 }
 
-/** Marks a home as used now, which also cancels its collection. */
-export async function touchHome(tx: Tx, id: string, nowMs: number): Promise<void> {
-  await tx
+/**
+ * Marks a home as used now, which also cancels its collection. Waits for a host that confirms the deletion.
+ * @returns false: it is deleted by now
+ */
+export async function touchHome(tx: Tx, id: string, nowMs: number): Promise<boolean> {
+  const result = await tx
     .updateTable('storage_homes')
     .set({ last_used_at: nowMs, gc_after: null })
     .where('id', '=', id)
-    .execute();
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
 }
 
 export async function isRefTaken(db: Executor, hostId: string, ref: string): Promise<boolean> {

@@ -22,6 +22,7 @@ import {
 export * from './capacity.ts';
 export * from './captures.ts';
 export * from './downstream.ts';
+export * from './homes.ts';
 export * from './host-settings.ts';
 export * from './launch-floor.ts';
 export * from './limits.ts';

@@ -79,21 +79,6 @@ export const scanReportSchema = z.object({
 });
 export type ScanReport = z.infer<typeof scanReportSchema>;
 
-export const gcPendingSchema = z.object({
-  homes: z.array(z.object({ id: wireUuid, provider: z.enum(['local', 'volume']), ref: text(512) })).max(100),
-});
-export type GcPending = z.infer<typeof gcPendingSchema>;
-
-export const gcConfirmSchema = z.object({ home_ids: z.array(wireUuid).min(1).max(100) });
-export type GcConfirm = z.infer<typeof gcConfirmSchema>;
-
-export const gcConfirmedSchema = z.object({
-  deleted: count,
-  deleted_ids: z.array(wireUuid).max(100),
-  kept_ids: z.array(wireUuid).max(100),
-});
-export type GcConfirmed = z.infer<typeof gcConfirmedSchema>;
-
 /** Health of an agent, on loopback. */
 export const agentHealthSchema = z.object({
   status: z.literal('ok'),

@@ -54,6 +54,8 @@ export const ACTIVITY_ACTIONS = {
   'session.recording.download': 'session',
   'session.recording.freeze': 'session',
   'session.stop': 'session',
+  'storage.gc.confirm': 'host',
+  'storage.home.tombstone': 'storage_home',
   'stream_profile.create': 'stream_profile',
   'stream_profile.delete': 'stream_profile',
   'stream_profile.update': 'stream_profile',

@@ -24,6 +24,7 @@ import { sessionOperations } from './sessions.ts';
 import { settingsOperations } from './settings.ts';
 import { telemetryOperations } from './telemetry.ts';
 import { traceOperations } from './trace.ts';
+import { storageOperations } from './upkeep/storage.ts';
 import { verdictOperations } from './verdict.ts';
 
 /**
@@ -119,6 +120,11 @@ export const areas = [
     name: 'Certification',
     summary: 'What the encoders of a host can sustain, measured before anybody launches.',
     operations: certificationOperations,
+  },
+  {
+    name: 'Storage',
+    summary: 'Homes: the files that people keep for apps, and their deletion by the hosts.',
+    operations: storageOperations,
   },
   { name: 'Settings', summary: 'Settings of the whole instance.', operations: settingsOperations },
   {

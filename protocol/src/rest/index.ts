@@ -71,4 +71,5 @@ export * from './sessions.ts';
 export * from './settings.ts';
 export * from './telemetry.ts';
 export * from './trace.ts';
+export * from './upkeep/storage.ts';
 export * from './verdict.ts';

@@ -21,6 +21,7 @@ import { telemetryMigration } from './migrations/0018-telemetry.ts';
 import { recordingsMigration } from './migrations/0020-recordings.ts';
 import { certificationMigration } from './migrations/0021-certification.ts';
 import { capturesMigration } from './migrations/0022-captures.ts';
+import { homesMigration } from './migrations/0024-homes.ts';
 import { imagesMigration } from './migrations/0026-images.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
@@ -48,6 +49,7 @@ const STEPS: readonly SchemaStep[] = [
   certificationMigration,
   capturesMigration,
   imagesMigration,
+  homesMigration,
 ];
 
 /**

@@ -51,6 +51,8 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'session.stop': 'Stopped a session',
   'session.capture': 'Captured from a session',
   'session.failed': 'A session failed',
+  'storage.gc.confirm': 'Had a host delete files of homes',
+  'storage.home.tombstone': 'Marked a home for deletion',
   'enrollment_token.create': 'Made an enrollment token',
   'enrollment_token.delete': 'Deleted an enrollment token',
 };

@@ -1,0 +1,42 @@
+/** When the files of a home may go. Pure. Source: docs/homes.md, "Deletion". */
+import { DAY_MS } from '@footlight/platform';
+
+/** Time between the mark and the collection, in which a launch still keeps the files. Source: the contract. */
+export const HOME_GRACE_MS = DAY_MS;
+
+/**
+ * Whether a marked home is past its grace.
+ * @param gcAfter epoch milliseconds of the mark; null: not marked
+ */
+export function isPastGrace(gcAfter: number | null, nowMs: number): boolean {
+  return gcAfter !== null && gcAfter <= nowMs - HOME_GRACE_MS;
+}
+
+/** Answer to a host that has moved homes aside. */
+export interface CollectionDecision {
+  /** Homes whose records go now. */
+  toDelete: string[];
+  /** Homes whose files go: those, and every id without a record on this host. */
+  deletedIds: string[];
+  keptIds: string[];
+}
+
+/**
+ * Decides about homes that a host has moved aside. An id without a record on the host counts as deleted, so that a
+ * repeated question gets the same answer. Pure.
+ * @param requested ids that the host asks about; repeated ones count once
+ * @param found records of these ids on that host
+ */
+export function decideCollection(
+  requested: readonly string[],
+  found: readonly { id: string; gc_after: number | null }[],
+  nowMs: number,
+): CollectionDecision {
+  const kept = new Set(found.filter((home) => !isPastGrace(home.gc_after, nowMs)).map(({ id }) => id));
+  const ids = [...new Set(requested)];
+  return {
+    toDelete: found.map(({ id }) => id).filter((id) => !kept.has(id)),
+    deletedIds: ids.filter((id) => !kept.has(id)),
+    keptIds: ids.filter((id) => kept.has(id)),
+  };
+}

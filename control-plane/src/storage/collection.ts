@@ -1,0 +1,124 @@
+import type { DueHome, GcConfirmed } from '@footlight/protocol/agent';
+import { MAX_COLLECTED_HOMES } from '@footlight/protocol/agent';
+import { HOMES_PER_PAGE, type StorageHome } from '@footlight/protocol/rest';
+import { instant, type Tx } from '../platform/database/index.ts';
+import { ApiError } from '../platform/errors.ts';
+import { pageOf, readCursor } from '../platform/page-cursor.ts';
+import type { Platform } from '../platform/platform.ts';
+import { decideCollection, HOME_GRACE_MS } from './collection-rules.ts';
+import {
+  deleteHomes,
+  findHolder,
+  type HomeFilter,
+  type ListedHome,
+  listDueHomes,
+  listHomes,
+  lockHomesOfHost,
+  lockListedHome,
+  lockUnreapableHomes,
+  markHome,
+} from './collection-store.ts';
+
+/** Records that one transaction of the janitor deletes. Chosen, not measured: it must not hold the database for long. */
+const JANITOR_BATCH = 500;
+
+/** Homes as administrators see them, and their collection by the hosts. */
+export interface Storage {
+  /** @throws ApiError 400 for an unreadable cursor */
+  list(
+    filter: HomeFilter & { cursor?: string | undefined },
+  ): Promise<{ items: StorageHome[]; next_cursor: string | null }>;
+  /**
+   * Marks a home for collection; a repeat changes nothing.
+   * @throws ApiError 404; 409 `home_in_use` with the session that uses it
+   */
+  tombstone(id: string, actorUserId: string): Promise<void>;
+  /** What a host shall collect. */
+  pending(hostId: string): Promise<{ homes: DueHome[] }>;
+  /** Decides about homes that a host has moved aside, and deletes the records of those that go. Repeatable. */
+  confirm(hostId: string, homeIds: readonly string[]): Promise<GcConfirmed>;
+  /**
+   * Deletes records whose host is deleted: no host will ask for them, and the files stay on that machine.
+   * @param fence called first in each transaction; throws when another replica does this work now
+   * @returns deleted records (count)
+   */
+  deleteUnreapable(fence: (tx: Tx) => Promise<void>): Promise<number>;
+}
+
+export function createStorage(platform: Platform): Storage {
+  const { activity, clock, database } = platform;
+
+  return {
+    async list({ cursor, ...filter }) {
+      const rows = await listHomes(database.db, filter, readCursor(cursor), HOMES_PER_PAGE);
+      const page = pageOf(rows, HOMES_PER_PAGE);
+      return { items: page.rows.map(toView), next_cursor: page.next_cursor };
+    },
+
+    async tombstone(id, actorUserId) {
+      const { home, marked } = await database.transaction(async (tx) => {
+        const home = await lockListedHome(database, tx, id);
+        if (home === undefined) throw new ApiError('not_found', { message: 'There is no such home.' });
+        // A launch locks the home before it adds its session, so no session is missed here.
+        const holder = await findHolder(tx, id);
+        if (holder !== null) throw new ApiError('home_in_use', { session_id: holder });
+        return { home, marked: await markHome(tx, id, clock.nowMs()) };
+      });
+      if (!marked) return;
+      await activity.record(actorUserId, 'storage.home.tombstone', id, {
+        username: home.username,
+        app_name: home.app_name,
+      });
+    },
+
+    async pending(hostId) {
+      const markedBeforeMs = clock.nowMs() - HOME_GRACE_MS;
+      return { homes: await listDueHomes(database.db, hostId, markedBeforeMs, MAX_COLLECTED_HOMES) };
+    },
+
+    async confirm(hostId, homeIds) {
+      const decision = await database.transaction(async (tx) => {
+        const found = await lockHomesOfHost(database, tx, hostId, homeIds);
+        const decided = decideCollection(homeIds, found, clock.nowMs());
+        await deleteHomes(tx, decided.toDelete);
+        return decided;
+      });
+      // A repeated question deletes nothing, and is no entry of its own.
+      if (decision.toDelete.length > 0)
+        await activity.record(null, 'storage.gc.confirm', hostId, {
+          requested: decision.deletedIds.length + decision.keptIds.length,
+          deleted: decision.toDelete.length,
+        });
+      return {
+        deleted: decision.deletedIds.length,
+        deleted_ids: decision.deletedIds,
+        kept_ids: decision.keptIds,
+      };
+    },
+
+    async deleteUnreapable(fence) {
+      let deleted = 0;
+      for (;;) {
+        const ids = await database.transaction(async (tx) => {
+          await fence(tx);
+          const rows = await lockUnreapableHomes(database, tx, JANITOR_BATCH);
+          const found = rows.map(({ id }) => id);
+          await deleteHomes(tx, found);
+          return found;
+        });
+        deleted += ids.length;
+        if (ids.length < JANITOR_BATCH) return deleted;
+      }
+    },
+  };
+}
+
+function toView({ created_at, last_used_at, gc_after, bytes_used, ...home }: ListedHome): StorageHome {
+  return {
+    ...home,
+    bytes_used: Number(bytes_used),
+    created_at: instant(created_at),
+    last_used_at: instant(last_used_at),
+    gc_after: gc_after === null ? null : instant(gc_after),
+  };
+}

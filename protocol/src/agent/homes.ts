@@ -1,0 +1,39 @@
+/** Bodies of the agent's calls about the collection of homes. Unknown keys are ignored, because either end may be newer. */
+import { z } from 'zod';
+import { count, text, uuid } from '../common.ts';
+
+/** Homes of one answer, and of one confirmation. Chosen, not measured: both bodies stay below 64 KiB. */
+export const MAX_COLLECTED_HOMES = 100;
+/** Largest body of a confirmation, in bytes. */
+export const MAX_GC_CONFIRM_BYTES = 64 * 1024;
+
+const homeIds = z.array(uuid).max(MAX_COLLECTED_HOMES);
+
+const dueHome = z
+  .object({
+    id: uuid.describe('Id of the home.'),
+    provider: z.enum(['local', 'volume']).describe('`local`: a directory; `volume`: an engine volume.'),
+    ref: text(512).describe('Path of the directory on the host, or name of the volume.'),
+  })
+  .meta({ id: 'DueHome', description: 'A home that its host shall collect.' });
+export type DueHome = z.output<typeof dueHome>;
+
+export const gcPendingSchema = z.object({
+  homes: z
+    .array(dueHome)
+    .max(MAX_COLLECTED_HOMES)
+    .describe('The homes that wait longest come first; empty: nothing is due.'),
+});
+export type GcPending = z.output<typeof gcPendingSchema>;
+
+export const gcConfirmSchema = z.object({
+  home_ids: homeIds.min(1).describe('Homes whose directories the host has moved aside.'),
+});
+export type GcConfirm = z.output<typeof gcConfirmSchema>;
+
+export const gcConfirmedSchema = z.object({
+  deleted: count.describe('Length of `deleted_ids`.'),
+  deleted_ids: homeIds.describe('Homes without a record on this host: their files go.'),
+  kept_ids: homeIds.describe('Homes that are in use again, or inside their grace: their files go back.'),
+});
+export type GcConfirmed = z.output<typeof gcConfirmedSchema>;
