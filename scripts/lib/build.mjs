@@ -57,6 +57,7 @@ const bundles = [
       'runtime/enter-session.sh',
       'runtime/guard-session.sh',
       'runtime/remove-owned.pl',
+      'sessions/home/collection/remove-home.pl',
       'runtime/network/hold-network.sh',
       'runtime/confinement/confine.pl',
       'runtime/confinement/run-app.pl',

@@ -31,7 +31,7 @@ const OF_THE_HOST = [
 ];
 
 /** Of a new directory on the way to a home, before it has its group. */
-const WAY_MODE = 0o711;
+export const WAY_MODE = 0o711;
 /**
  * Groups of these directories: one for each inode number, so that none has to be remembered. Two that share a group
  * lose nothing but this protection from one another. No system uses these ids.
@@ -40,7 +40,12 @@ const WAY_MODE = 0o711;
 const FIRST_WAY_GROUP = 1_879_048_192;
 const WAY_GROUPS = 2 ** 28 - 1;
 
-function refuseHostFolder(path: string, stateDir: string): void {
+/** Whether a group is one of these. */
+export const isWayGroup = (gid: number): boolean =>
+  gid >= FIRST_WAY_GROUP && gid < FIRST_WAY_GROUP + WAY_GROUPS;
+
+/** @throws HomeError for a path that lies in a directory of the host or of the agent */
+export function refuseHostFolder(path: string, stateDir: string): void {
   const tree = [...OF_THE_HOST, stateDir].find((own) => path === own || path.startsWith(`${own}/`));
   if (tree !== undefined) throw new HomeError(`${path} lies in ${tree}, which is the host's own`);
 }

@@ -1,0 +1,197 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import type { DueHome, GcConfirm } from '@footlight/protocol/agent';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { closeHome, openHome } from '../home.ts';
+import type { CollectOrder } from './testing/collect-process.ts';
+import { ControlModel } from './testing/control-model.ts';
+
+const PROGRAM = fileURLToPath(new URL('testing/collect-process.ts', import.meta.url));
+const USER = process.getuid?.() === 0 ? { uid: 71_335, gid: 71_335, groups: [] } : null;
+
+let server: Server;
+let control: ControlModel;
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    const answer =
+      request.method === 'GET'
+        ? await control.pending()
+        : await control.confirm(((await json(request)) as GcConfirm).home_ids);
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+interface Place {
+  directory: string;
+  stateDir: string;
+  root: string;
+}
+
+function newPlace(): Place {
+  const directory = mkdtempSync(join(tmpdir(), 'footlight-killed-'));
+  const [stateDir, root] = [join(directory, 'state'), join(directory, 'homes')];
+  mkdirSync(stateDir);
+  mkdirSync(root);
+  return { directory, stateDir, root };
+}
+
+function begin({ stateDir, root }: Place, order: Partial<CollectOrder>): ChildProcess {
+  const controlUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const full: CollectOrder = { stateDir, root, controlUrl, killAt: 0, provision: null, ...order };
+  return spawn(process.execPath, ['--import', 'tsx', PROGRAM], {
+    cwd: import.meta.dirname,
+    env: { PATH: process.env.PATH, FOOTLIGHT_TEST: JSON.stringify(full) },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}
+
+/** @returns whether it came to its end; false: it killed itself */
+async function runs(place: Place, order: Partial<CollectOrder>): Promise<boolean> {
+  const child = begin(place, order);
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+  if (code !== 0 && signal !== 'SIGKILL') throw new Error(`it ended with ${code ?? signal}`);
+  return code === 0;
+}
+
+async function home({ root }: Place, name: string): Promise<DueHome> {
+  const made: DueHome = { id: randomUUID(), provider: 'local', ref: join(root, name) };
+  await openHome(root, made.ref, USER);
+  writeFileSync(join(made.ref, 'save'), made.id);
+  await closeHome(made.ref, USER);
+  return made;
+}
+
+const trashOf = ({ id, ref }: DueHome) => join(dirname(ref), `.trash-${id}`);
+const holds = (path: string, { id }: DueHome) =>
+  existsSync(join(path, 'save')) && readFileSync(join(path, 'save'), 'utf8') === id;
+
+describe('kill -9 at every step of a collection', () => {
+  test('a live home is never deleted, and a confirmed one is gone after the next start', {
+    timeout: 300_000,
+  }, async () => {
+    let killAt = 0;
+    for (let ended = false; !ended; ) {
+      killAt += 1;
+      control = new ControlModel();
+      const place = newPlace();
+      const [due, revived, live] = [
+        await home(place, 'alice-1/game-2'),
+        await home(place, 'carol-3/game-2'),
+        await home(place, 'bob-4/game-2'),
+      ];
+      control.add(due);
+      control.add(revived);
+      control.add(live, 'kept');
+      // Its owner launches the app while it is collected.
+      control.beforeAnswer = (id) => {
+        if (id === revived.id) control.set(id, 'kept');
+      };
+      ended = await runs(place, { killAt });
+      const step = `killed at step ${killAt}`;
+      expect(holds(live.ref, live), step).toBe(true);
+      expect(holds(revived.ref, revived) !== holds(trashOf(revived), revived), step).toBe(true);
+      if (control.stateOf(due.id) === 'due')
+        expect(holds(due.ref, due) !== holds(trashOf(due), due), step).toBe(true);
+      else expect(existsSync(due.ref), step).toBe(false);
+
+      expect(await runs(place, {}), step).toBe(true);
+      expect([holds(live.ref, live), holds(revived.ref, revived)], step).toEqual([true, true]);
+      expect([existsSync(due.ref), existsSync(trashOf(due)), existsSync(trashOf(revived))], step).toEqual([
+        false,
+        false,
+        false,
+      ]);
+      expect(control.stateOf(due.id), step).toBe('deleted');
+      expect(readdirSync(join(place.stateDir, 'gc')), step).toEqual([]);
+      expect(
+        readdirSync(place.root).filter((name) => !name.startsWith('.')),
+        step,
+      ).toEqual(['bob-4', 'carol-3']);
+      rmSync(place.directory, { recursive: true });
+    }
+    // Fewer would mean that steps are no longer counted.
+    expect(killAt).toBeGreaterThan(20);
+  });
+
+  test('in the middle of a removal: the remover ends too, and the next start removes the rest', async () => {
+    control = new ControlModel();
+    const place = newPlace();
+    const due = await home(place, 'alice-1/game-2');
+    const live = await home(place, 'bob-4/game-2');
+    control.add(due);
+    for (let number = 0; number < 20_000; number++) writeFileSync(join(due.ref, String(number)), '');
+    const child = begin(place, {});
+    const left = () => (existsSync(trashOf(due)) ? readdirSync(trashOf(due)).length : null);
+    await expect.poll(() => left() ?? Number.POSITIVE_INFINITY, { interval: 1 }).toBeLessThan(20_000);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(control.stateOf(due.id)).toBe('deleted');
+    let before = -1;
+    await expect
+      .poll(
+        () => {
+          const now = left() ?? 0;
+          const isStill = now === before;
+          before = now;
+          return isStill;
+        },
+        { interval: 200 },
+      )
+      .toBe(true);
+    expect(before, 'the removal was over before the kill').toBeGreaterThan(0);
+    expect(await runs(place, {})).toBe(true);
+    expect([left(), readdirSync(join(place.stateDir, 'gc'))]).toEqual([null, []]);
+    expect(holds(live.ref, live)).toBe(true);
+    rmSync(place.directory, { recursive: true });
+  });
+});
+
+test('kill -9 at every step of provisioning: the next launch gets the home with its files', {
+  timeout: 300_000,
+}, async () => {
+  let killAt = 0;
+  for (const isNew of [true, false]) {
+    killAt = 0;
+    for (let ended = false; !ended; ) {
+      killAt += 1;
+      const place = newPlace();
+      const ref = join(place.root, 'alice-1/game-2');
+      const other = await home(place, 'alice-1/other-3');
+      const made = isNew ? null : await home(place, 'alice-1/game-2');
+      // The next holder has another uid, so that the files change their owner.
+      const user = USER && { uid: USER.uid + 1, gid: USER.gid + 1, groups: [] };
+      ended = await runs(place, { killAt, provision: { ref, user } });
+      const step = `killed at step ${killAt}`;
+      await openHome(place.root, ref, user);
+      if (made) expect(holds(ref, made), step).toBe(true);
+      else expect(readdirSync(ref), step).toEqual([]);
+      expect(holds(other.ref, other), step).toBe(true);
+      await closeHome(ref, user);
+      rmSync(place.directory, { recursive: true });
+    }
+    expect(killAt).toBeGreaterThan(isNew ? 3 : 1);
+  }
+});

@@ -1,0 +1,58 @@
+/** Directories by descriptor: names are looked up in a directory that is open, so no link can lead elsewhere. */
+import { type BigIntStats, constants } from 'node:fs';
+import { type FileHandle, lstat, open } from 'node:fs/promises';
+
+const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Path of an entry of an open directory. Its last part may be a link, which the caller must not follow. */
+export const entryOf = (directory: FileHandle, name: string): string =>
+  `/proc/self/fd/${directory.fd}/${name}`;
+
+/** Code of a system call's failure; undefined for another error. */
+export const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
+
+/**
+ * Opens a directory below a root, each part without following a link.
+ * @param root may itself be reached through links
+ * @param names names of directories, without separators
+ * @returns null when a part does not exist
+ * @throws ENOTDIR or ELOOP for a part that is no directory
+ */
+export async function openBelow(root: string, names: readonly string[]): Promise<FileHandle | null> {
+  let directory: FileHandle | null = null;
+  try {
+    directory = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
+    for (const name of names) {
+      const next: FileHandle = await open(entryOf(directory, name), DIRECTORY);
+      await directory.close();
+      directory = next;
+    }
+    return directory;
+  } catch (error) {
+    await directory?.close();
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** An entry of an open directory, without following a link; null when missing. */
+export async function entryStats(directory: FileHandle, name: string): Promise<BigIntStats | null> {
+  try {
+    return await lstat(entryOf(directory, name), { bigint: true });
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Returns when names in it would survive a loss of power. Does nothing where the file system cannot promise it. */
+export async function syncDirectory(directory: FileHandle | string): Promise<void> {
+  const handle = typeof directory === 'string' ? await open(directory, DIRECTORY) : directory;
+  try {
+    await handle.sync();
+  } catch (error) {
+    if (codeOf(error) !== 'EINVAL') throw error;
+  } finally {
+    if (typeof directory === 'string') await handle.close();
+  }
+}

@@ -1,0 +1,80 @@
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isWireUuid } from '@footlight/protocol';
+import { z } from 'zod';
+import { syncDirectory } from './descriptors.ts';
+
+const noteSchema = z.object({
+  id: z.string().refine(isWireUuid),
+  provider: z.enum(['local', 'volume']),
+  ref: z.string(),
+  /** Home root at that time; "" for a volume. */
+  root: z.string(),
+  /** The control plane kept it, and something stood at its place. */
+  kept: z.boolean().default(false),
+});
+
+/** A collection under way: what must be finished after a crash. */
+export type GcNote = z.output<typeof noteSchema>;
+
+/**
+ * Collections under way, one file each. A note is on the disk before the home is touched, and goes when nothing is left
+ * to do. Owner: the collection.
+ */
+export class GcNotes {
+  readonly #directory: string;
+  readonly #stateDir: string;
+
+  constructor(stateDir: string) {
+    this.#stateDir = stateDir;
+    this.#directory = join(stateDir, 'gc');
+  }
+
+  /** Returns when the note would survive a loss of power. Replaces an earlier one of the same home. */
+  async write(note: GcNote): Promise<void> {
+    if ((await mkdir(this.#directory, { recursive: true, mode: 0o700 })) !== undefined)
+      await syncDirectory(this.#stateDir);
+    const file = this.#file(note.id);
+    const handle = await open(`${file}.new`, 'w', 0o600);
+    try {
+      await handle.writeFile(JSON.stringify(note));
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(`${file}.new`, file);
+    await syncDirectory(this.#directory);
+  }
+
+  async drop(id: string): Promise<void> {
+    await rm(this.#file(id), { force: true });
+  }
+
+  /** @returns the notes, and names of files that are none */
+  async read(): Promise<{ notes: GcNote[]; malformed: string[] }> {
+    const notes: GcNote[] = [];
+    const malformed: string[] = [];
+    for (const name of await readdir(this.#directory).catch(() => [])) {
+      // Half of one: the home was not touched yet.
+      if (name.endsWith('.new')) await rm(join(this.#directory, name), { force: true });
+      if (!name.endsWith('.json')) continue;
+      const text = await readFile(join(this.#directory, name), 'utf8').catch(() => '');
+      const parsed = noteSchema.safeParse(jsonOrNull(text));
+      if (parsed.success && `${parsed.data.id}.json` === name) notes.push(parsed.data);
+      else malformed.push(name);
+    }
+    return { notes, malformed };
+  }
+
+  #file(id: string): string {
+    return join(this.#directory, `${id}.json`);
+  }
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

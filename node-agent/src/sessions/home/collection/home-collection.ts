@@ -1,0 +1,430 @@
+import type { Clock, Logger, Random, Timer } from '@footlight/platform';
+import { errorText } from '@footlight/platform';
+import { backoffMs } from '@footlight/protocol';
+import type { DueHome, GcConfirmed, GcPending } from '@footlight/protocol/agent';
+import type { ForeignHomes } from '../home.ts';
+import type { HomeLocks } from '../home-locks.ts';
+import { answerFor, type CollectionAnswer, isVolumeOf } from './collection-rules.ts';
+import { type GcNote, GcNotes } from './gc-notes.ts';
+import { type Removal, removeBelow } from './remove-below.ts';
+import {
+  CollectionError,
+  findSetAside,
+  type HomePlace,
+  lookAt,
+  placeOf,
+  putBack,
+  removeEmptyWay,
+  setAside,
+  trashName,
+} from './set-aside.ts';
+
+/** The control plane's part. Both reject when it does not answer. */
+export interface GcControl {
+  pending(): Promise<GcPending>;
+  /** May be repeated: the answer stays the same. */
+  confirm(homeIds: readonly string[]): Promise<GcConfirmed>;
+}
+
+/** Removes engine volumes. */
+export interface VolumeRemover {
+  /** A missing volume is no error. @throws when it stays, with the reason */
+  removeVolume(name: string): Promise<void>;
+}
+
+export interface HomeCollectionOptions {
+  stateDir: string;
+  /** The home root in force, and whether this host chose it; otherwise the control plane did. */
+  root: () => { path: string; isOwn: boolean };
+  /** Tells homes from other directories. */
+  isSessionsGroup: (gid: number) => boolean;
+}
+
+export interface HomeCollectionDeps {
+  clock: Clock;
+  random: Pick<Random, 'number'>;
+  logger: Logger;
+  locks: HomeLocks;
+  control: GcControl;
+  /** null: this host has no container engine. */
+  volumes: VolumeRemover | null;
+  /** The problems may have changed. */
+  changed: () => void;
+}
+
+/** Result of a run, in homes. */
+export interface GcSummary {
+  deleted: number;
+  kept: number;
+  failed: number;
+}
+
+type Outcome = keyof GcSummary;
+
+/** A home that should be gone, or back in its place, and why it is not. */
+export interface CollectionProblem {
+  id: string;
+  why: string;
+}
+
+/** A collection that is not finished. */
+interface LeftCollection {
+  note: GcNote;
+  /** Releases the home's lock; null: not held. */
+  release: (() => void) | null;
+  /** The control plane has answered "deleted" to this process. */
+  isConfirmed: boolean;
+  /** null: not tried yet by this process. */
+  why: string | null;
+}
+
+/** Of a volume: it lies below no directory. */
+const NO_ROOT = '';
+/** A session that the earlier process left may hold the home for some seconds. Chosen, not measured. */
+const LEFTOVER_WAIT_MS = 60_000;
+
+/**
+ * Deletes the files of homes that are past their grace, one home at a time:
+ *
+ * pending → taken (its lock) → noted → aside (`.trash-<id>`) → answered → removed, or put back; then the note goes.
+ *
+ * The lock is held from "taken" until the control plane has answered, and for a kept home until it stands in its place:
+ * a launch of it waits. A note is on the disk before the home moves, and the move before the question. So a crash at any
+ * step leaves either a home in its place, or a note with a `.trash-<id>`; the next process asks again and goes on. The
+ * answer to a repeated question is the same. Only what an answer lists as deleted is removed.
+ *
+ * Owner: the agent. close() ends waits and removals; the next process goes on.
+ */
+export class HomeCollection {
+  readonly #options: HomeCollectionOptions;
+  readonly #deps: HomeCollectionDeps;
+  readonly #notes: GcNotes;
+  readonly #left = new Map<string, LeftCollection>();
+  /** Homes of the last run that could not be moved. */
+  #refused: CollectionProblem[] = [];
+  /** Set aside without a note, and kept. */
+  readonly #unplaced = new Map<string, string>();
+  readonly #closed = new AbortController();
+  #removal: Removal | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: HomeCollectionOptions, deps: HomeCollectionDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#notes = new GcNotes(options.stateDir);
+  }
+
+  get problems(): CollectionProblem[] {
+    const left = [...this.#left].flatMap(([id, { why }]) => (why === null ? [] : [{ id, why }]));
+    return [...this.#refused, ...left, ...[...this.#unplaced].map(([id, why]) => ({ id, why }))];
+  }
+
+  /** Takes the homes that an earlier process set aside. Call before the first launch. */
+  async open(): Promise<void> {
+    const { notes, malformed } = await this.#notes.read();
+    if (malformed.length > 0)
+      this.#deps.logger.error({ files: malformed.slice(0, 10) }, 'home_gc.note_unreadable');
+    for (const note of notes) {
+      const found = note.provider === 'local' ? await this.#look(note) : null;
+      if (found !== null && !found.isAside) {
+        await this.#forget(note, found.place);
+        continue;
+      }
+      // A launch must not wait for a home that an administrator has to put back.
+      const release = note.kept ? null : this.#deps.locks.tryTake(note.ref);
+      this.#left.set(note.id, { note, release, isConfirmed: false, why: null });
+    }
+  }
+
+  /** Finishes what an earlier process left; also homes that were set aside without a note. Never rejects. */
+  resume(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#finishLeft();
+      await this.#finishUnnoted();
+      this.#deps.changed();
+    }).catch((error: unknown) => {
+      this.#deps.logger.error({ error: errorText(error) }, 'home_gc.resume_failed');
+    });
+  }
+
+  /**
+   * Collects everything that the control plane lists.
+   * @param ended no further home is begun after this
+   * @throws when the control plane does not answer the list
+   */
+  run(ended: AbortSignal = this.#closed.signal): Promise<GcSummary> {
+    return this.#inTurn(async () => {
+      const isOver = () => ended.aborted || this.#closed.signal.aborted;
+      const summary: GcSummary = { deleted: 0, kept: 0, failed: 0 };
+      await this.#finishLeft();
+      this.#refused = [];
+      const tried = new Set<string>();
+      while (!isOver()) {
+        const { homes } = await this.#deps.control.pending();
+        const fresh = homes.filter(({ id }) => !tried.has(id));
+        if (fresh.length === 0) break;
+        for (const home of fresh) {
+          if (isOver()) break;
+          tried.add(home.id);
+          summary[await this.#collect(home)] += 1;
+        }
+      }
+      this.#deps.changed();
+      return summary;
+    });
+  }
+
+  close(): void {
+    this.#closed.abort();
+    this.#removal?.stop();
+  }
+
+  /** One at a time. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #collect(home: DueHome): Promise<Outcome> {
+    const { locks, logger } = this.#deps;
+    try {
+      if (this.#left.has(home.id) || this.#unplaced.has(home.id))
+        throw new CollectionError(`${home.ref}: an earlier collection of it is not finished`);
+      const nested = locks.nestedWith(home.ref);
+      const release = nested === null ? locks.tryTake(home.ref) : null;
+      // A session holds it. It is no problem of the host: the next run asks again.
+      if (release === null) return 'failed';
+      return home.provider === 'volume'
+        ? await this.#collectVolume(home, release)
+        : await this.#collectDirectory(home, release);
+    } catch (error) {
+      const why = errorText(error);
+      logger.warn({ home_id: home.id, ref: home.ref, error: why }, 'home_gc.refused');
+      this.#refused.push({ id: home.id, why });
+      return 'failed';
+    }
+  }
+
+  async #collectVolume(home: DueHome, release: () => void): Promise<Outcome> {
+    const note: GcNote = { ...home, root: NO_ROOT, kept: false };
+    try {
+      if (!isVolumeOf(home)) throw new CollectionError(`${home.ref} is not the volume of home ${home.id}`);
+      if (this.#deps.volumes === null)
+        throw new CollectionError(`${home.ref}: this host has no container engine`);
+      await this.#notes.write(note);
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return this.#finish({ note, release, isConfirmed: false, why: null }, null);
+  }
+
+  async #collectDirectory(home: DueHome, release: () => void): Promise<Outcome> {
+    const { stateDir, isSessionsGroup, root } = this.#options;
+    const { path, isOwn } = root();
+    const note: GcNote = { ...home, root: path, kept: false };
+    const collection: LeftCollection = { note, release, isConfirmed: false, why: null };
+    const foreign: ForeignHomes | null = isOwn ? null : { stateDir, isSessionsGroup };
+    let place: HomePlace;
+    let wasThere: boolean;
+    let isNoted = false;
+    try {
+      place = await placeOf(path, home.ref, stateDir, foreign);
+      const held = this.#deps.locks.taken.filter((ref) => ref !== home.ref);
+      wasThere = await setAside(place, home.id, { foreign, held }, async () => {
+        isNoted = true;
+        await this.#notes.write(note);
+      });
+    } catch (error) {
+      // It may have moved, and only the promise of the disk failed.
+      if (isNoted && (await this.#look(note))?.isAside !== false) {
+        this.#left.set(home.id, { ...collection, why: errorText(error) });
+        return 'failed';
+      }
+      await this.#notes.drop(home.id);
+      release();
+      throw error;
+    }
+    if (wasThere) return this.#finish(collection, place);
+    // Gone already: only its record is left.
+    const answer = await this.#answerFor(home.id);
+    if (answer === null) return 'failed';
+    release();
+    if (answer === 'deleted') await removeEmptyWay(place, this.#isFree(home.ref));
+    return answer;
+  }
+
+  /**
+   * From "aside" on. Where the agent ends before the answer, the lock stays held.
+   * @param place null: a volume
+   */
+  async #finish(collection: LeftCollection, place: HomePlace | null): Promise<Outcome> {
+    const { note } = collection;
+    const release = collection.release ?? (() => undefined);
+    const answer = collection.isConfirmed ? 'deleted' : await this.#answerFor(note.id);
+    if (answer === null) return 'failed';
+    if (answer === 'kept') {
+      const why = place === null ? null : await this.#putBack(note, place);
+      release();
+      if (why !== null) {
+        this.#leave({ note: { ...note, kept: true }, release: null, isConfirmed: false, why });
+        return 'kept';
+      }
+    } else {
+      // The next home of the same place may be made from here on: these files have another name.
+      release();
+      const why = await this.#remove(note, place);
+      if (why !== null) {
+        this.#leave({ note, release: null, isConfirmed: true, why });
+        return 'failed';
+      }
+      this.#deps.logger.info({ home_id: note.id, ref: note.ref }, 'home_gc.deleted');
+    }
+    await this.#forget(note, place);
+    return answer;
+  }
+
+  /** Nothing is left to do. */
+  async #forget(note: GcNote, place: HomePlace | null): Promise<void> {
+    if (place !== null) await removeEmptyWay(place, this.#isFree(note.ref));
+    await this.#notes.drop(note.id);
+  }
+
+  /** @returns why it is not back; null: it is */
+  async #putBack(note: GcNote, place: HomePlace): Promise<string | null> {
+    const where = `its files are in ${trashName(note.id)} beside it`;
+    const why = await putBack(place, note.id).then(
+      (isBack) => (isBack ? null : `${note.ref} is kept, but something else stands there; ${where}`),
+      (error: unknown) => `${errorText(error)}; ${where}`,
+    );
+    if (why !== null) await this.#notes.write({ ...note, kept: true });
+    return why;
+  }
+
+  /** @returns why it is not gone; null: it is */
+  async #remove(note: GcNote, place: HomePlace | null): Promise<string | null> {
+    if (this.#closed.signal.aborted) return 'the agent ended';
+    if (place === null) {
+      if (this.#deps.volumes === null) return `${note.ref}: this host has no container engine`;
+      return this.#deps.volumes.removeVolume(note.ref).then(() => null, errorText);
+    }
+    return this.#removeBelow(place.root, [...place.way, trashName(note.id)]);
+  }
+
+  async #removeBelow(root: string, names: readonly string[]): Promise<string | null> {
+    this.#removal = await removeBelow(root, names, this.#deps.clock);
+    try {
+      return await this.#removal.left;
+    } finally {
+      this.#removal = null;
+    }
+  }
+
+  /** Remembers a collection for the next run. */
+  #leave(collection: LeftCollection): void {
+    const { note, why } = collection;
+    this.#left.set(note.id, collection);
+    if (!this.#closed.signal.aborted)
+      this.#deps.logger.warn({ home_id: note.id, ref: note.ref, error: why }, 'home_gc.left');
+  }
+
+  async #finishLeft(): Promise<void> {
+    for (const [id, collection] of [...this.#left]) {
+      if (this.#closed.signal.aborted) return;
+      this.#left.delete(id);
+      try {
+        await this.#finishOne(collection);
+      } catch (error) {
+        this.#leave({ ...collection, why: errorText(error) });
+      }
+    }
+  }
+
+  async #finishOne(collection: LeftCollection): Promise<void> {
+    const { note } = collection;
+    let place: HomePlace | null = null;
+    if (note.provider === 'local') {
+      place = await placeOf(note.root, note.ref, this.#options.stateDir, null);
+      const { isAside, isTaken } = await lookAt(place, note.id);
+      if (!isAside) {
+        collection.release?.();
+        return this.#forget(note, place);
+      }
+      // The question would delete the record that leads to what stands there now.
+      if (note.kept && isTaken)
+        throw new CollectionError(`${note.ref} is kept, but something else stands there`);
+    }
+    if (collection.release === null && !collection.isConfirmed) {
+      const { locks } = this.#deps;
+      collection.release = await locks.take(note.ref, LEFTOVER_WAIT_MS, this.#closed.signal);
+      if (collection.release === null) throw new CollectionError(`${note.ref} is in use`);
+    }
+    await this.#finish(collection, place);
+  }
+
+  /** The state directory was lost, or the disk comes from another host: nobody knows where such a home belongs. */
+  async #finishUnnoted(): Promise<void> {
+    const { path: root } = this.#options.root();
+    for await (const { id, way } of findSetAside(root)) {
+      if (this.#closed.signal.aborted) return;
+      if (this.#left.has(id)) continue;
+      const answer = await this.#answerFor(id);
+      if (answer === null) return;
+      const why =
+        answer === 'kept'
+          ? 'is kept, and its place is not known'
+          : await this.#removeBelow(root, [...way, trashName(id)]);
+      if (why !== null) this.#unplaced.set(id, `${[root, ...way, trashName(id)].join('/')}: ${why}`);
+      else this.#deps.logger.info({ home_id: id }, 'home_gc.deleted');
+    }
+  }
+
+  /** Asks until there is an answer. @returns null: the agent ends first */
+  async #answerFor(id: string): Promise<CollectionAnswer | null> {
+    const { control, logger, random } = this.#deps;
+    for (let attempt = 0; !this.#closed.signal.aborted; attempt++) {
+      try {
+        const answer = answerFor(id, await control.confirm([id]));
+        if (answer !== null) return answer;
+        throw new Error('the answer does not name the home');
+      } catch (error) {
+        if (attempt === 0) logger.warn({ home_id: id, error: errorText(error) }, 'home_gc.not_answered');
+      }
+      await this.#pause(backoffMs(attempt, random.number()));
+    }
+    return null;
+  }
+
+  /** Ends early when the agent does. */
+  #pause(pauseMs: number): Promise<void> {
+    const { signal } = this.#closed;
+    return new Promise((resolve) => {
+      let timer: Timer | null = null;
+      const end = () => {
+        timer?.cancel();
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      signal.addEventListener('abort', end);
+      timer = this.#deps.clock.setTimeout(end, pauseMs);
+      if (signal.aborted) end();
+    });
+  }
+
+  /** null: cannot be told now, for example because its disk is not mounted. */
+  async #look(note: GcNote): Promise<{ place: HomePlace; isAside: boolean } | null> {
+    try {
+      const place = await placeOf(note.root, note.ref, this.#options.stateDir, null);
+      return { place, isAside: (await lookAt(place, note.id)).isAside };
+    } catch {
+      return null;
+    }
+  }
+
+  /** Whether no session has its home in the directory above. */
+  #isFree(ref: string): () => boolean {
+    const above = ref.slice(0, ref.lastIndexOf('/'));
+    return () => this.#deps.locks.nestedWith(above) === null && !this.#deps.locks.isHeld(above);
+  }
+}

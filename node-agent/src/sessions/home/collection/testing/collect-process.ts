@@ -1,0 +1,92 @@
+/**
+ * Provisions or collects homes in a process of its own, which kills itself at a step: before the first change of a file
+ * or directory, before the second, and so on, and around each call. Started by tests, which ask another process about
+ * the rest.
+ *
+ * FOOTLIGHT_TEST: JSON of CollectOrder.
+ */
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+
+export interface CollectOrder {
+  stateDir: string;
+  root: string;
+  controlUrl: string;
+  /** Number of the step, from 1; 0: none. */
+  killAt: number;
+  /** Provision: the home that a session opens and closes; null: collect. */
+  provision: { ref: string; user: { uid: number; gid: number; groups: number[] } | null } | null;
+}
+
+const order = JSON.parse(process.env.FOOTLIGHT_TEST ?? '') as CollectOrder;
+let steps = 0;
+
+function step(): void {
+  steps += 1;
+  if (steps === order.killAt) process.kill(process.pid, 'SIGKILL');
+}
+
+type Functions = Record<string, (...args: never[]) => unknown>;
+
+/** Counts each call of these functions as a step before it happens. */
+function watch(owner: object, names: readonly string[]): void {
+  const functions = owner as Functions;
+  for (const name of names) {
+    const real = functions[name] as Functions[string];
+    functions[name] = function (this: unknown, ...args: never[]) {
+      step();
+      return real.apply(this, args);
+    };
+  }
+}
+
+watch(fs.promises, ['chmod', 'chown', 'mkdir', 'rename', 'rm', 'writeFile']);
+watch(fs, ['rmdirSync']);
+syncBuiltinESMExports();
+const handle = await fs.promises.open('/dev/null');
+watch(Object.getPrototypeOf(handle), ['sync', 'writeFile']);
+await handle.close();
+
+// After the functions were replaced.
+const { silentLogger, systemClock, systemRandom } = await import('@footlight/platform');
+const { closeHome, openHome } = await import('../../home.ts');
+const { HomeLocks } = await import('../../home-locks.ts');
+const { gcCalls } = await import('../gc-calls.ts');
+const { HomeCollection } = await import('../home-collection.ts');
+
+if (order.provision) {
+  const { ref, user } = order.provision;
+  await openHome(order.root, ref, user);
+  await closeHome(ref, user);
+} else {
+  const clock = systemClock;
+  const control = gcCalls(async (call) => {
+    step();
+    const response = await fetch(`${order.controlUrl}${call.path}`, {
+      method: call.method,
+      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    });
+    const answer = { status: response.status, body: await response.json() };
+    step();
+    return answer;
+  });
+  const collection = new HomeCollection(
+    {
+      stateDir: order.stateDir,
+      root: () => ({ path: order.root, isOwn: true }),
+      isSessionsGroup: () => true,
+    },
+    {
+      clock,
+      control,
+      random: systemRandom,
+      logger: silentLogger(),
+      locks: new HomeLocks(clock),
+      volumes: null,
+      changed: () => undefined,
+    },
+  );
+  await collection.open();
+  await collection.resume();
+  process.stdout.write(JSON.stringify(await collection.run()));
+}

@@ -1,0 +1,44 @@
+import type { DueHome, GcConfirmed } from '@footlight/protocol/agent';
+import type { GcControl } from '../home-collection.ts';
+
+/** What the control plane knows of a home: kept, or marked and past its grace. */
+type State = 'kept' | 'due';
+
+/** The control plane's part of the collection, without a database. */
+export class ControlModel implements GcControl {
+  readonly #homes = new Map<string, DueHome & { state: State }>();
+  /** Ids of all questions. */
+  readonly asked: string[] = [];
+  /** Called before each answer to a question; a rejection is no answer. */
+  beforeAnswer: (id: string) => Promise<void> | void = () => undefined;
+
+  add(home: DueHome, state: State = 'due'): void {
+    this.#homes.set(home.id, { ...home, state });
+  }
+
+  /** A launch of its app, or a mark whose grace is over. */
+  set(id: string, state: State): void {
+    const home = this.#homes.get(id);
+    if (home !== undefined) home.state = state;
+  }
+
+  stateOf(id: string): State | 'deleted' {
+    return this.#homes.get(id)?.state ?? 'deleted';
+  }
+
+  async pending(): Promise<{ homes: DueHome[] }> {
+    const due = [...this.#homes.values()].filter(({ state }) => state === 'due');
+    return { homes: due.slice(0, 100).map(({ id, provider, ref }) => ({ id, provider, ref })) };
+  }
+
+  async confirm(homeIds: readonly string[]): Promise<GcConfirmed> {
+    for (const id of homeIds) {
+      this.asked.push(id);
+      await this.beforeAnswer(id);
+    }
+    const kept = homeIds.filter((id) => this.stateOf(id) === 'kept');
+    const deleted = homeIds.filter((id) => !kept.includes(id));
+    for (const id of deleted) this.#homes.delete(id);
+    return { deleted: deleted.length, deleted_ids: deleted, kept_ids: kept };
+  }
+}
