@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import type { Clock, Logger, Random, Timer } from '@footlight/platform';
 import { errorText } from '@footlight/platform';
-import type { ConfigUpdate, ControlCommand, Registered } from '@footlight/protocol/agent';
+import type { ConfigUpdate, ControlCommand, Register, Registered } from '@footlight/protocol/agent';
 import type { AgentConfig } from './config/environment.ts';
 import { HostSettings } from './config/host-settings.ts';
 import { ConnectorWatch } from './console/connector-watch.ts';
@@ -9,6 +9,7 @@ import { type Displays, linuxDisplays } from './console/displays.ts';
 import { type ConsoleScreens, HostConsole } from './console/host-console.ts';
 import { westonScreens } from './console/weston.ts';
 import { type HealthServer, serveHealth } from './health/server.ts';
+import { HostImages } from './images/host-images.ts';
 import type { Verdict } from './link/ack-store.ts';
 import { ControlLink, type LinkHandler } from './link/control-link.ts';
 import { IdentityStore } from './link/identity.ts';
@@ -20,6 +21,8 @@ import { FlightRecorder } from './recorder/flight-recorder.ts';
 import { RecordingFiles } from './recorder/recording-files.ts';
 import { writeRecording } from './recorder/recording-writer.ts';
 import { enterServiceGroup } from './runtime/cgroups.ts';
+import { type AgentContainers, agentContainers } from './runtime/container/agent-containers.ts';
+import { AppRuntimes } from './runtime/container/app-runtimes.ts';
 import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { NetworkPool } from './runtime/network/network-pool.ts';
 import { canIsolate, ProcessRuntime } from './runtime/process.ts';
@@ -76,8 +79,10 @@ export class Agent {
   readonly #sweep: UidSweep;
   readonly #recorder: FlightRecorder;
   readonly #supervisor: Supervisor;
+  readonly #containers: AgentContainers;
   readonly #link: ControlLink;
   #health: HealthServer | null = null;
+  #images: HostImages | null = null;
   #timers: Timer[] = [];
   #reportedStorage: Awaited<ReturnType<Inventory['storage']>> = [];
   #stopping: Promise<void> | null = null;
@@ -99,9 +104,12 @@ export class Agent {
       uids: UidPool | null;
       quarantine: Quarantine;
       sweep: UidSweep;
+      containers: AgentContainers;
     },
   ) {
-    const { isolated, networks, workers, settings, screens, homes, uids, quarantine, sweep } = found;
+    const { isolated, networks, workers, settings, screens, homes, uids, quarantine, sweep, containers } =
+      found;
+    this.#containers = containers;
     this.#config = config;
     this.#deps = deps;
     this.#workers = workers;
@@ -109,7 +117,13 @@ export class Agent {
     this.#quarantine = quarantine;
     this.#sweep = sweep;
     this.#settings = settings;
-    this.#inventory = new Inventory(config, { ...deps, isolated, networks: networks !== null, settings });
+    this.#inventory = new Inventory(config, {
+      ...deps,
+      isolated,
+      networks: networks !== null,
+      settings,
+      engine: containers.engine,
+    });
     this.restartRequested = new Promise((resolve) => {
       this.#requestRestart = resolve;
     });
@@ -141,17 +155,26 @@ export class Agent {
         }),
     });
     this.#supervisor = new Supervisor(
-      { orphanSecs: config.orphanSecs, context: () => this.#launchContext(), console: this.#console },
+      {
+        orphanSecs: config.orphanSecs,
+        context: () => this.#launchContext(),
+        console: this.#console,
+        containers: containers.admission,
+      },
       {
         ...deps,
         link: this.#link,
         workers,
-        runtime: new ProcessRuntime(
-          { isolated, memoryMb: config.appMemoryMb, pids: config.appPids, cpus: config.appCpus },
-          deps.clock,
-          networks,
-        ),
+        runtime: new AppRuntimes({
+          process: new ProcessRuntime(
+            { isolated, memoryMb: config.appMemoryMb, pids: config.appPids, cpus: config.appCpus },
+            deps.clock,
+            networks,
+          ),
+          container: containers.runtime,
+        }),
         homes,
+        volumes: containers.volumes,
         uids,
         recorder: this.#recorder,
         helpersWithoutNetwork: networks !== null,
@@ -206,12 +229,13 @@ export class Agent {
       onMalformed: (pid, why) => deps.logger.warn({ worker: pid, why }, 'worker.malformed_message'),
     });
     const settings = await HostSettings.open(config.stateDir, config.hostSettings, deps.logger);
+    const containers = agentContainers(config, { ...deps, probed: () => agent.#inventory });
     const networks = hasNetworks
       ? new NetworkPool({ ...deps, keep: config.processRuntime, mediaPorts: config.mediaPorts })
       : null;
-    const agent = new Agent(config, deps, {
+    const agent: Agent = new Agent(config, deps, {
       ...{ isolated, networks, workers, settings, screens },
-      ...{ homes, uids, quarantine, sweep },
+      ...{ homes, uids, quarantine, sweep, containers },
     });
     try {
       agent.#health = await serveHealth(config.healthHost, config.healthPort, () => ({
@@ -221,6 +245,15 @@ export class Agent {
       await agent.#recorder.open();
       await agent.#inventory.probe();
       await agent.#inventory.sampleGpus();
+      // Removes containers of a killed agent before a session can begin.
+      await containers.engine.look();
+      agent.#images = await HostImages.open({
+        ...{ stateDir: config.stateDir, sourceHosts: config.imageSourceHosts },
+        ...{ host: containers.engine, pulls: containers.pulls, clock: deps.clock, logger: deps.logger },
+        report: (message) => void agent.#link.report(message),
+        progress: (message) => agent.#link.imageProgress(message),
+      });
+      await agent.#images.check();
       await agent.#link.start();
     } catch (error) {
       await agent.#release();
@@ -283,7 +316,9 @@ export class Agent {
     this.#quarantine.close();
     this.#sweep.close();
     this.#recorder.close();
+    this.#containers.close();
     await Promise.all([
+      this.#images?.close(),
       this.#workers.close(),
       this.#networks?.close(),
       this.#health?.close(),
@@ -303,8 +338,10 @@ export class Agent {
           'recorder',
           ...(this.#config.processRuntime ? ['process_runtime'] : []),
           ...(this.#console.need() === null ? ['console'] : []),
+          ...this.#imageFeatures(),
         ],
         sessions: this.#supervisor.held(),
+        ...this.#heldImages(),
       }),
       capacity: async () => {
         this.#reportedStorage = await this.#inventory.storage();
@@ -330,6 +367,8 @@ export class Agent {
       },
       linkLost: () => {
         this.#supervisor.linkUp = false;
+        // For the next registration.
+        void this.#images?.check();
       },
     };
   }
@@ -350,10 +389,23 @@ export class Agent {
       case 'image_ensure':
       case 'image_build':
       case 'image_remove':
-        return unknownCommand(command);
+        if (this.#images === null || this.#imageFeatures().length === 0) return unknownCommand(command);
+        return this.#images.command(command);
       default:
         return this.#supervisor.command(command);
     }
+  }
+
+  /** Builds need a host to fetch from. */
+  #imageFeatures(): string[] {
+    if (!this.#containers.engine.works) return [];
+    return ['images', ...(this.#config.imageSourceHosts.length > 0 ? ['image_build'] : [])];
+  }
+
+  /** Nothing while the engine does not answer: the control plane then keeps what it knows. */
+  #heldImages(): Pick<Register, 'images'> {
+    const images = this.#containers.engine.works ? this.#images?.held : undefined;
+    return images === undefined ? {} : { images };
   }
 
   async #configUpdate({ settings, console_config }: ConfigUpdate): Promise<Verdict> {
@@ -374,7 +426,7 @@ export class Agent {
     const inventory = this.#inventory;
     return {
       processRuntime: this.#config.processRuntime,
-      containerEngine: false,
+      containerEngine: this.#containers.engine.works,
       homeRoot: inventory.homeRoot,
       ownsHomeRoot: inventory.ownsHomeRoot,
       encoderFamily: inventory.encoderFamily,
@@ -382,7 +434,7 @@ export class Agent {
       gpus: inventory.gpus.map(({ index }) => index),
       settings: inventory.settings,
       media: { addresses: this.#config.mediaAddresses, ports: this.#config.mediaPorts },
-      renderNode: (index) => inventory.renderNode(index),
+      gpu: (index) => inventory.appGpu(index),
       gpuGroups: (index) => inventory.gpuGroups(index),
     };
   }

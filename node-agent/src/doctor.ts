@@ -10,6 +10,7 @@ import { inspectEncoders } from './media/encode/encoder-probe.ts';
 import { encoderTableChecks } from './readiness/encoder-table.ts';
 import { missingPrograms, PROGRAMS } from './readiness/facts.ts';
 import { Inventory } from './readiness/inventory.ts';
+import { EngineHost, engineOptions } from './runtime/container/engine/engine-host.ts';
 import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { canIsolate } from './runtime/process.ts';
 import { runProgram } from './runtime/run-program.ts';
@@ -36,7 +37,16 @@ const OPTIONAL = [
 export async function doctor(config: AgentConfig, print: (line: string) => void): Promise<number> {
   const logger = silentLogger();
   const isolated = await canIsolate();
-  const inventory = new Inventory(config, {
+  const engine = new EngineHost(
+    engineOptions(config, () => inventory.hasNvidia),
+    {
+      clock: systemClock,
+      logger,
+      env: process.env,
+    },
+  );
+  const inventory: Inventory = new Inventory(config, {
+    engine,
     clock: systemClock,
     logger,
     isolated,

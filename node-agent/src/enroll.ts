@@ -31,6 +31,8 @@ export async function enroll(
     ...deps,
     isolated: false,
     networks: false,
+    // Said with the first report of the agent that stays.
+    engine: { look: async () => ({ kind: 'off' as const }) },
     settings: await HostSettings.open(config.stateDir, config.hostSettings, deps.logger),
   });
   await inventory.probe();

@@ -62,7 +62,8 @@ const bundles = [
       'runtime/confinement/confine.pl',
       'runtime/confinement/run-app.pl',
     ],
-    external: OUTSIDE,
+    // Loads schemas of its own by name, and native parts where there are some.
+    external: [...OUTSIDE, 'dockerode'],
   },
   {
     // The users of sessions cannot read a clone everywhere: this one brings everything with it.

@@ -13,6 +13,7 @@ import {
   type ControlSignaling,
   HANDSHAKE_STEP_MS,
   type Heartbeat,
+  type ImageState,
   isCommand,
   type Register,
   type Registered,
@@ -32,7 +33,7 @@ import { type PutFile, putFile } from './put-file.ts';
 /** Callbacks of the link into the agent. */
 export interface LinkHandler {
   /** Called at every registration, for the current list of sessions. */
-  register(): Pick<Register, 'features' | 'sessions'>;
+  register(): Pick<Register, 'features' | 'images' | 'sessions'>;
   capacity(): Promise<Capacity>;
   heartbeat(): Omit<Heartbeat, 'type' | 'ts' | 'clock'>;
   /** Accepts or refuses a command without waiting for its effect. Called at most once per command id. */
@@ -180,6 +181,11 @@ export class ControlLink {
   event(event: SessionTraceEvent): void {
     this.#lossy.addEvent(event);
     this.#pump();
+  }
+
+  /** Sends the progress of an image, or drops it while not connected. */
+  imageProgress(message: ImageState): void {
+    this.#post(message);
   }
 
   signaling(frame: AgentSignaling): void {

@@ -2,6 +2,7 @@ import type { EncoderInfo, Readiness, StorageReport } from '@footlight/protocol/
 import type { ScreenNeed } from '../console/host-console.ts';
 import type { ClockPair } from '../link/clock-pairs.ts';
 import type { FoundGpu } from '../probe/gpus.ts';
+import type { EngineFact } from '../runtime/container/engine/engine-host.ts';
 import type { Firewall } from './firewall-verdict.ts';
 
 /** Console configuration, and missing requirements. */
@@ -28,8 +29,7 @@ export interface ReadinessFacts {
   /** User name of the agent. */
   user: string;
   processRuntime: boolean;
-  /** Containers are requested: an engine is configured, or processes are not allowed. */
-  containersWanted: boolean;
+  containers: EngineFact;
   gpus: readonly FoundGpu[];
   gpuProblem: string | null;
   encoderFamily: string;
@@ -128,12 +128,11 @@ function mediaReachability(facts: ReadinessFacts): Readiness | null {
 
 function containerRuntime(facts: ReadinessFacts): Readiness {
   const id = 'container_runtime';
-  if (!facts.containersWanted) return skip(id, 'Containers are not configured on this host.');
-  return fail(
-    id,
-    'No container engine is in use, so apps with an image cannot run here.',
-    'This version runs processes only: set SERVICE_PROCESS_RUNTIME=1 on a machine whose administrators you trust.',
-  );
+  const { containers } = facts;
+  if (containers.kind === 'off')
+    return skip(id, 'No container engine listens on this host; apps run as processes.');
+  if (containers.kind === 'fails') return fail(id, containers.summary, ...containers.mend);
+  return pass(id, `Apps run in containers of ${containers.name} ${containers.version}.`);
 }
 
 function gpuDriver(facts: ReadinessFacts): Readiness {

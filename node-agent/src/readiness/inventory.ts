@@ -15,8 +15,10 @@ import { type FoundGpu, type GpuProbe, probeGpus } from '../probe/gpus.ts';
 import { type HostFacts, HostFactsProbe } from '../probe/host-facts.ts';
 import { queryNvidia } from '../probe/nvidia.ts';
 import { encodeSlots } from '../probe/slots.ts';
+import type { EngineHost } from '../runtime/container/engine/engine-host.ts';
 import { isPastaInstalled, pastaProblem } from '../runtime/network/app-network.ts';
 import { deviceGroup } from '../runtime/process.ts';
+import type { AppGpu } from '../runtime/runtime.ts';
 import { type AppNetworkFact, type ConsoleFacts, readinessChecks } from './checks.ts';
 import {
   areLimitsEnforceable,
@@ -46,6 +48,7 @@ export class Inventory {
   readonly #settings: HostSettings;
   readonly #isolated: boolean;
   readonly #networks: boolean;
+  readonly #engine: Pick<EngineHost, 'look'>;
   #probe: GpuProbe = { detection: 'failed', reason: 'not probed yet', gpus: [] };
   #encoders: EncoderProbeResult = { encoders: [], throughput: {} };
   #graceSecs = 0;
@@ -56,7 +59,14 @@ export class Inventory {
 
   constructor(
     config: AgentConfig,
-    deps: { clock: Clock; logger: Logger; isolated: boolean; networks: boolean; settings: HostSettings },
+    deps: {
+      clock: Clock;
+      logger: Logger;
+      isolated: boolean;
+      networks: boolean;
+      settings: HostSettings;
+      engine: Pick<EngineHost, 'look'>;
+    },
   ) {
     this.#config = config;
     this.#clock = deps.clock;
@@ -65,6 +75,7 @@ export class Inventory {
     this.#networks = deps.networks;
     this.#facts = new HostFactsProbe(deps.clock);
     this.#settings = deps.settings;
+    this.#engine = deps.engine;
   }
 
   /** Finds GPUs and tests encoders; takes seconds, because each encoder really encodes. */
@@ -114,6 +125,16 @@ export class Inventory {
 
   renderNode(gpuIndex: number): string | null {
     return this.#probe.gpus.find(({ index }) => index === gpuIndex)?.renderNode ?? null;
+  }
+
+  /** Names of that GPU for the session's app. */
+  appGpu(gpuIndex: number): AppGpu {
+    return { renderNode: this.renderNode(gpuIndex), cdiName: cdiName(this.#probe.gpus, gpuIndex) };
+  }
+
+  /** Whether apps of this host get NVIDIA GPUs. */
+  get hasNvidia(): boolean {
+    return this.#probe.gpus.some(({ vendor }) => vendor === 'nvidia');
   }
 
   /** Groups whose members may open that GPU. */
@@ -194,10 +215,11 @@ export class Inventory {
   /** Repeats all checks and logs new failures. */
   async refreshReadiness(clock: ClockPair | null, console: ConsoleFacts = NO_CONSOLE): Promise<Readiness[]> {
     const config = this.#config;
-    const [mdns, answers, appNetwork] = await Promise.all([
+    const [mdns, answers, appNetwork, containers] = await Promise.all([
       mdnsProblem(),
       readFirewall(),
       this.#appNetwork(),
+      this.#engine.look(),
     ]);
     const firewall = decideFirewall(answers, viewerPorts(config.mediaPorts));
     if (firewall.kind === 'unanswered' && firewall.why !== null)
@@ -208,7 +230,7 @@ export class Inventory {
       root: process.getuid?.() === 0,
       user: userName(),
       processRuntime: config.processRuntime,
-      containersWanted: config.containerEngine !== null || !config.processRuntime,
+      containers,
       gpus: this.gpus,
       gpuProblem: this.#probe.reason,
       encoderFamily: this.encoderFamily,
@@ -289,6 +311,21 @@ export class Inventory {
       render_node: gpu.renderNode,
     };
   }
+}
+
+/**
+ * Name of an NVIDIA GPU for the container device interface; null for another vendor. The NVIDIA container toolkit numbers
+ * GPUs like its driver: in the order of their PCI addresses.
+ */
+export function cdiName(
+  gpus: readonly Pick<FoundGpu, 'index' | 'vendor' | 'nvidia'>[],
+  gpuIndex: number,
+): string | null {
+  const nvidia = gpus
+    .filter(({ vendor }) => vendor === 'nvidia')
+    .sort((a, b) => (a.nvidia?.pci ?? '').localeCompare(b.nvidia?.pci ?? ''));
+  const number = nvidia.findIndex(({ index }) => index === gpuIndex);
+  return number < 0 ? null : `nvidia.com/gpu=${number}`;
 }
 
 function hostOf(facts: HostFacts): Capacity['host'] {

@@ -9,7 +9,7 @@ const HEALTHY: ReadinessFacts = {
   root: true,
   user: 'streamer',
   processRuntime: true,
-  containersWanted: false,
+  containers: { kind: 'off' },
   gpus: [{ index: 0, ...softwareGpu('Test CPU') }],
   gpuProblem: null,
   encoderFamily: 'openh264',
@@ -98,7 +98,7 @@ describe('readiness', () => {
       'media_reachability',
       { firewall: { kind: 'filtered', ports: '5353', where: 'nftables', remedy: 'nft insert rule …' } },
     ],
-    ['container_runtime', { containersWanted: true }],
+    ['container_runtime', { containers: { kind: 'fails', summary: 'no engine', mend: ['start it'] } }],
     ['gpu_driver', { gpuProblem: 'nvidia-smi failed' }],
     [
       'render_node_access',

@@ -64,6 +64,9 @@ export class ProcessRuntime implements Runtime {
     this.#networks = networks;
   }
 
+  /** A process is installed on the host. */
+  async fetch(): Promise<void> {}
+
   async openNetwork({ network }: AppSpec): Promise<AppNetwork | null> {
     if (this.#networks === null) return null;
     return network === 'none' ? openClosedNetwork(this.#clock) : this.#networks.take();

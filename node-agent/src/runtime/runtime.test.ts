@@ -98,6 +98,7 @@ const SURROUNDINGS: AppContext = {
   displaySocket: '/tmp/.X11-unix/X7',
   pulseServer: 'unix:/s/scratch/run/pulse.sock',
   network: null,
+  gpu: { renderNode: null, cdiName: null },
 };
 
 describe("an app's environment", () => {

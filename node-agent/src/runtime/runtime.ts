@@ -1,3 +1,4 @@
+import type { FailureCode } from '@footlight/protocol';
 import type { AppSpec } from '@footlight/protocol/agent';
 import type { AppNetwork } from './network/app-network.ts';
 
@@ -47,6 +48,34 @@ export interface AppContext {
   pulseServer: string | null;
   /** From openNetwork(); null: the host's network. start() takes ownership. */
   network: AppNetwork | null;
+  /** The session's GPU, for apps that use it. */
+  gpu: AppGpu;
+}
+
+/** Names of a GPU. */
+export interface AppGpu {
+  /** Device file; null: none. */
+  renderNode: string | null;
+  /** Name for the container device interface; null: no NVIDIA GPU. */
+  cdiName: string | null;
+}
+
+/** An app that cannot be started, with the code of its session's end. */
+export class LaunchError extends Error {
+  constructor(
+    readonly code: FailureCode,
+    message: string,
+  ) {
+    super(message);
+    this.name = 'LaunchError';
+  }
+}
+
+export interface FetchOptions {
+  /** Aborts when nobody waits any more. */
+  ended: AbortSignal;
+  /** Called while something is fetched, with its progress. */
+  onPercent(percent: number): void;
 }
 
 export interface AppExit {
@@ -78,12 +107,17 @@ export interface RunningApp {
 /** A way to run an app: as a process of this host, or as a container. */
 export interface Runtime {
   /**
+   * Gets what an app needs on this host before its start: its image. Returns at once where nothing is missing.
+   * @throws LaunchError
+   */
+  fetch(app: AppSpec, options: FetchOptions): Promise<void>;
+  /**
    * Makes the network of an app before its start, possibly while its display starts. The caller closes it or passes
    * it to start().
    * @returns null: the app uses the host's network
    * @throws when it cannot be made
    */
   openNetwork(app: AppSpec): Promise<AppNetwork | null>;
-  /** @throws when the app cannot be started; an app that ends at once is no error here */
+  /** @throws when the app cannot be started, a LaunchError where it has a code of its own; an app that ends at once is no error here */
   start(app: AppSpec, context: AppContext): Promise<RunningApp>;
 }

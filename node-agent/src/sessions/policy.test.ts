@@ -40,6 +40,11 @@ describe('what a host takes', () => {
     container_path: '/home',
   });
 
+  const contained = (app: Partial<SessionAssign['app']>) => (assign: SessionAssign) =>
+    Object.assign(assign.app, { image: 'game:latest', args: [], ...app });
+  const CONTAINERS_ONLY: Partial<AssignFacts> = { processRuntime: false, containerEngine: true };
+  const HOME_VOLUME = 'service-home-0b253cc2-059b-4b22-b34d-5ad7a7949052';
+
   test.each<[string, (assign: SessionAssign) => unknown, Partial<AssignFacts>, string | null]>([
     ['a plain process', () => undefined, {}, null],
     ['processes forbidden', () => undefined, { processRuntime: false }, 'policy'],
@@ -49,11 +54,30 @@ describe('what a host takes', () => {
     ['a NUL in its name', (a) => Object.assign(a.app, { env: { 'A\0B': '1' } }), {}, 'policy'],
     ['network none', (a) => Object.assign(a.app, { network: 'none' }), {}, null],
     ['network bridge', (a) => Object.assign(a.app, { network: 'bridge' }), {}, null],
+    ['an image without an engine', contained({}), {}, 'image_missing'],
+    ['an image', contained({}), { containerEngine: true }, null],
+    ['an image where processes are forbidden', contained({}), CONTAINERS_ONLY, null],
+    ['an image with a NUL in a variable', contained({ env: { A: '1\0B=2' } }), CONTAINERS_ONLY, 'policy'],
+    ['an image with a local home', contained({ home: home('/srv/homes/a/b') }), CONTAINERS_ONLY, null],
+    ['an image with a home elsewhere', contained({ home: home('/srv/other') }), CONTAINERS_ONLY, 'policy'],
+    ['an image with a volume', contained({ home: home(HOME_VOLUME, 'volume') }), CONTAINERS_ONLY, null],
     [
-      'an engine, but no digest',
-      (a) => Object.assign(a.app, { image: 'game:latest' }),
-      { containerEngine: true },
-      'image_missing',
+      'a volume that is no home',
+      contained({ home: home('postgres-data', 'volume') }),
+      CONTAINERS_ONLY,
+      'policy',
+    ],
+    [
+      'a home whose place inside is an option of a mount',
+      contained({ home: { ...home('/srv/homes/a'), container_path: '/home,source=/etc' } }),
+      CONTAINERS_ONLY,
+      'policy',
+    ],
+    [
+      'a home over everything',
+      contained({ home: { ...home('/srv/homes/a'), container_path: '//' } }),
+      CONTAINERS_ONLY,
+      'policy',
     ],
     ['a display where there is none', beside('dual_output'), {}, 'unsupported'],
     ['a display that is turned off', beside('local_only'), { console: 'off' }, 'unsupported'],

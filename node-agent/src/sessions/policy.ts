@@ -1,6 +1,8 @@
+import { resolve } from 'node:path';
 import type { RefusalCode } from '@footlight/protocol';
 import type { AppSpec, EncoderInfo, SessionAssign } from '@footlight/protocol/agent';
 import type { ConsoleState } from '../console/host-console.ts';
+import { isHomeVolume, isMountable } from '../runtime/container/engine/engine-names.ts';
 import { isBelow } from './home/home-path.ts';
 
 /** Host facts for the decision about an assignment. */
@@ -48,32 +50,37 @@ export function decideApp(app: AppSpec, host: AssignFacts): Refusal | null {
 
 function appRefusal(app: AppSpec, host: AssignFacts): Refusal | null {
   if (app.image !== '') {
-    const pinned = /@sha256:[0-9a-f]{64}$/.test(app.image);
-    if (!host.containerEngine) {
+    if (!host.containerEngine)
       return refuse('image_missing', `no container engine on this host could run ${app.image}`);
-    }
-    if (!pinned)
-      return refuse('image_missing', `${app.image}: pin it by digest or install it as a catalog image`);
-    return null;
+    return nulRefusal(app);
   }
   if (!host.processRuntime) {
     return refuse('policy', 'this host does not run processes: SERVICE_PROCESS_RUNTIME is not 1');
   }
   if (app.args.length === 0 || app.args[0] === '')
     return refuse('policy', 'a process needs a command in args');
-  if (app.args.some((arg) => arg.includes('\0')))
-    return refuse('policy', 'an argument holds a NUL character');
-  if (Object.entries(app.env).some((entry) => entry.join().includes('\0')))
-    return refuse('policy', 'a variable of env holds a NUL character');
   if (app.mounts.length > 0) return refuse('policy', `a process takes no mounts: ${app.mounts[0]}`);
+  return nulRefusal(app);
+}
+
+function nulRefusal({ args, env }: AppSpec): Refusal | null {
+  if (args.some((arg) => arg.includes('\0'))) return refuse('policy', 'an argument holds a NUL character');
+  if (Object.entries(env).some((entry) => entry.join().includes('\0')))
+    return refuse('policy', 'a variable of env holds a NUL character');
   return null;
 }
 
 function homeRefusal(app: AppSpec, host: AssignFacts): Refusal | null {
   if (!app.home) return null;
-  const { provider, ref } = app.home;
-  if (provider === 'volume')
-    return refuse('policy', `a process cannot use an engine volume as its home: ${ref}`);
+  const { provider, ref, container_path } = app.home;
+  const isContainer = app.image !== '';
+  if (isContainer && (!isMountable(container_path) || resolve(container_path) === '/'))
+    return refuse('policy', `a home cannot be mounted at ${container_path}`);
+  if (provider === 'volume') {
+    if (!isContainer) return refuse('policy', `a process cannot use an engine volume as its home: ${ref}`);
+    return isHomeVolume(ref) ? null : refuse('policy', `${ref} is no volume of a home`);
+  }
+  if (isContainer && !isMountable(ref)) return refuse('policy', `${ref} cannot be named in a mount`);
   // The path becomes a field of a passwd line, so it may contain neither colon nor line break.
   if (breaksPasswd(ref) || !isBelow(host.homeRoot, ref)) {
     return refuse('policy', `${ref} is not below the home root ${host.homeRoot}`);

@@ -14,6 +14,8 @@ import {
 import type { ConsoleClaim, HostConsole } from '../console/host-console.ts';
 import { startXvfb } from '../display/xvfb.ts';
 import type { Verdict } from '../link/ack-store.ts';
+import type { ContainerAdmission } from '../runtime/container/admission.ts';
+import type { AppGpu } from '../runtime/runtime.ts';
 import { lastOwner } from './home/home.ts';
 import { Session } from './life/session.ts';
 import type { SessionDeps, SessionPlan } from './life/session-plan.ts';
@@ -26,8 +28,7 @@ export interface LaunchContext extends Omit<AssignFacts, 'console'> {
   media: SessionPlan['media'];
   /** Whether this host chose the home root; otherwise the control plane did. */
   ownsHomeRoot: boolean;
-  /** Device file of a GPU; null for software. */
-  renderNode(gpuIndex: number): string | null;
+  gpu(gpuIndex: number): AppGpu;
   /** Groups that may open it. */
   gpuGroups(gpuIndex: number): number[];
 }
@@ -38,6 +39,7 @@ export interface SupervisorOptions {
   context: () => LaunchContext;
   /** The console of this host. */
   console: HostConsole;
+  containers: Pick<ContainerAdmission, 'refusal'>;
 }
 
 const OK: Verdict = { ok: true };
@@ -188,8 +190,9 @@ export class Supervisor {
     return OK;
   }
 
-  #swap(session: Session, command: SessionSwapApp): Verdict {
-    const refusal = decideApp(command.app, this.#facts());
+  async #swap(session: Session, command: SessionSwapApp): Promise<Verdict> {
+    const ofContainer = await this.#options.containers.refusal(command.app);
+    const refusal = decideApp(command.app, this.#facts()) ?? ofContainer;
     if (refusal === null) return session.swapApp(command);
     this.#logger.warn({ session_id: session.id, ...refusal }, 'swap.refused');
     return { ok: false, ...refusal };
@@ -204,8 +207,9 @@ export class Supervisor {
         error: this.#closing ? 'the agent is stopping' : 'too many sessions',
       };
     }
+    const ofContainer = await this.#options.containers.refusal(assign.app);
     const context = this.#facts();
-    const refusal = decideAssign(assign, context);
+    const refusal = decideAssign(assign, context) ?? ofContainer;
     if (refusal) {
       this.#logger.warn({ session_id: assign.session_id, ...refusal }, 'session.refused');
       return { ok: false, ...refusal };
@@ -235,8 +239,9 @@ export class Supervisor {
         encoder: {
           family: family as SessionPlan['encoder']['family'],
           gpu_index: assign.gpu_index,
-          render_node: context.renderNode(assign.gpu_index),
+          render_node: context.gpu(assign.gpu_index).renderNode,
         },
+        gpu: context.gpu(assign.gpu_index),
         settings: context.settings,
         media: context.media,
       },

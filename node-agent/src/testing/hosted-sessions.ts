@@ -97,14 +97,15 @@ export class HostedSessions {
 /**
  * Starts an agent in this process and its control plane. `close` ends both and removes their files.
  * @param uids range of the agent's session users
+ * @param env variables of the agent in addition
  */
-export async function startHostedSessions(uids: readonly [number, number]) {
+export async function startHostedSessions(uids: readonly [number, number], env: Record<string, string> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'footlight-sessions-'));
   // The users of sessions pass through it to their homes.
   await chmod(folder, 0o711);
   const stateDir = join(folder, 'state');
   const control = await FakeControl.listen();
-  const agent = await startTestAgent({ control, stateDir, uids });
+  const agent = await startTestAgent({ control, stateDir, uids }, env);
   await control.wait('heartbeat');
   return {
     control,

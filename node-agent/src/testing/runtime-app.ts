@@ -54,6 +54,7 @@ export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningAp
     ...{ sessionId, instance: sessionId, user: app.user, dirs, enter: [], home: app.home ?? dirs.home },
     ...{ display: ':0', displaySocket: `${app.stateDir}/X0`, pulseServer: null },
     network: await runtime.openNetwork(spec),
+    gpu: { renderNode: null, cdiName: null },
   });
   return { app: running, home: dirs.home };
 }

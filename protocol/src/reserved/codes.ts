@@ -15,7 +15,7 @@ import type { AgentEventType, BrowserEventType } from '../telemetry/events.ts';
 
 export const RESERVED = {
   errors: ['job_already_running', 'job_disabled', 'job_unmanaged', 'schedule_locked'],
-  failures: ['image_pull_timeout', 'container_failed'],
+  failures: [],
   endReasons: ['peer_gone'],
   refusals: [],
   signalErrors: [],

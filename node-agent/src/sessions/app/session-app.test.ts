@@ -67,6 +67,7 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
     clock,
     logger: silentLogger(),
     runtime: {
+      fetch: async () => undefined,
       openNetwork: async () => null,
       start: ({ label }) => new Promise((answer, refuse) => asked.push({ label, answer, refuse })),
     },
@@ -74,6 +75,7 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
       dirs: { home: '/s/home', scratch: '/s' } as SessionDirs,
       userAndHomes: {
         home: HOME.ref,
+        homeRef: HOME.ref,
         user: null,
         dropNext: async () => undefined,
       } as unknown as UserAndHomes,
@@ -82,6 +84,7 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
     events: { send: () => undefined } as unknown as SessionAppDeps['events'],
     ended: end.signal,
     bootTimeoutSecs,
+    gpu: { renderNode: null, cdiName: null },
     worker: { process: worker as unknown as MediaWorker, enter: [] },
     apply: (input) => {
       applied.push(input.kind);

@@ -4,7 +4,7 @@ import { errorText } from '@footlight/platform';
 import type { AppSpec, SessionSwapApp } from '@footlight/protocol/agent';
 import type { Verdict } from '../../link/ack-store.ts';
 import type { AppNetwork } from '../../runtime/network/app-network.ts';
-import type { RunningApp, Runtime } from '../../runtime/runtime.ts';
+import { type AppGpu, LaunchError, type RunningApp, type Runtime } from '../../runtime/runtime.ts';
 import { aborted } from '../life/aborted.ts';
 import type { ScreenAndSound } from '../life/screen-and-sound.ts';
 import type { Input } from '../life/state.ts';
@@ -22,6 +22,7 @@ export interface SessionAppDeps {
   clock: Clock;
   logger: Logger;
   runtime: Runtime;
+  gpu: AppGpu;
   resources: Pick<SessionResources, 'dirs' | 'userAndHomes' | 'writeRecord'>;
   events: TraceEvents;
   /** Aborts when the session starts to end. */
@@ -164,9 +165,8 @@ export class SessionApp {
       this.#adopt(await this.#start(screenAndSound, this.#spec, home), this.#hasDrawn);
     } catch (problem) {
       const error = errorText(problem);
-      this.#onceDisplayAnswers(() =>
-        this.#deps.apply({ kind: 'failure', failure_code: 'app_exited_early', error }),
-      );
+      const failure_code = problem instanceof LaunchError ? problem.code : 'app_exited_early';
+      this.#onceDisplayAnswers(() => this.#deps.apply({ kind: 'failure', failure_code, error }));
     }
   }
 
@@ -200,7 +200,7 @@ export class SessionApp {
 
   /** @throws when it cannot be started */
   async #start(screenAndSound: ScreenAndSound, spec: AppSpec, home: string): Promise<RunningApp> {
-    const { sessionId, runtime, resources, worker } = this.#deps;
+    const { sessionId, runtime, resources, worker, gpu } = this.#deps;
     const { dirs, userAndHomes } = resources;
     const prepared = this.#network;
     this.#network = null;
@@ -217,6 +217,7 @@ export class SessionApp {
       displaySocket: screenAndSound.display.socket,
       pulseServer: screenAndSound.audio?.server ?? null,
       network,
+      gpu,
     });
     if (network !== null) this.#reportLostNetwork(network, app);
     return app;
@@ -267,14 +268,14 @@ export class SessionApp {
     const screenAndSound = this.#screenAndSound;
     const old = this.#running;
     if (!screenAndSound || !old) return;
-    const { clock, ended, events, logger, resources } = this.#deps;
+    const { clock, ended, events, logger, resources, runtime } = this.#deps;
     const { dirs, userAndHomes } = resources;
     const from = { app: this.#appId, spec: this.#spec, home: userAndHomes.home ?? this.#scratchHome };
     const ref = spec.home?.ref;
-    const sharedHome = ref !== undefined && ref === userAndHomes.home;
+    const sharedHome = ref !== undefined && ref === userAndHomes.homeRef;
     this.#swaps += 1;
     const scratchHome = join(dirs.scratch, `home-${this.#swaps}`);
-    const newHome = ref ?? scratchHome;
+    let newHome = scratchHome;
     this.#bootTimer?.cancel();
     let drawnAgain: Promise<void> | null = null;
     const outcome = await swapApps({
@@ -284,8 +285,11 @@ export class SessionApp {
       sharedHome,
       bootTimeoutMs: this.#deps.bootTimeoutSecs * 1000,
       prepare: async () => {
+        await runtime.fetch(spec, { ended, onPercent: () => undefined });
+        if (ended.aborted) return;
         if (ref === undefined) await makeScratchHome(scratchHome, userAndHomes.user);
-        else if (!sharedHome) await userAndHomes.takeNext(ref, ended, () => resources.writeRecord());
+        else if (sharedHome) newHome = from.home;
+        else newHome = await userAndHomes.takeNext(ref, ended, () => resources.writeRecord());
       },
       watch: () => this.#watchForWindow(),
       startNew: () => this.#start(screenAndSound, spec, newHome),

@@ -100,6 +100,17 @@ export async function openHome(
 }
 
 /**
+ * Gives the directory of a volume to the session's user, mode 0700. The engine made it, below its own directory, which
+ * is root's.
+ * @throws HomeError when it is not on this host
+ */
+export async function openVolumeHome(path: string, user: SessionUser | null): Promise<void> {
+  const info = await lstat(path).catch(() => null);
+  if (!info?.isDirectory()) throw new HomeError(`the engine's volume is not on this host: ${path}`);
+  if (user) await giveHome(path, user);
+}
+
+/**
  * Closes a directory on the way to a home to all but the holders of its group. A directory that the agent did not make
  * is not changed.
  * @returns its group; empty when it stays open

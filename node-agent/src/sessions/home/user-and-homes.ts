@@ -1,9 +1,11 @@
 import type { Clock } from '@footlight/platform';
 import type { HomeSpec } from '@footlight/protocol/agent';
+import { isHomeVolume } from '../../runtime/container/engine/engine-names.ts';
+import type { HomeVolumes } from '../../runtime/container/home-volumes.ts';
 import type { SessionUser } from '../../runtime/runtime.ts';
 import type { SessionOwnership } from '../resources/quarantine.ts';
 import type { UidPool } from '../resources/uid-pool.ts';
-import { closeHome, HomeError, homeBytes, lastOwner, openHome } from './home.ts';
+import { closeHome, HomeError, homeBytes, lastOwner, openHome, openVolumeHome } from './home.ts';
 import type { HomeLocks } from './home-locks.ts';
 
 /**
@@ -34,8 +36,8 @@ export interface UserAndHomesOptions {
 interface HeldHome {
   ref: string;
   release: () => void;
-  /** The session's user owns it. */
-  open: boolean;
+  /** Its directory, which the session's user owns; null: not open. */
+  path: string | null;
   /** Needed to reach it. */
   groups: readonly number[];
 }
@@ -47,14 +49,21 @@ interface HeldHome {
 export class UserAndHomes {
   readonly #options: UserAndHomesOptions;
   readonly #homes: HomeLocks;
+  readonly #volumes: Pick<HomeVolumes, 'make'>;
   readonly #uids: UidPool | null;
   #uid: number | null;
   #current: HeldHome | null = null;
   #next: HeldHome | null = null;
 
-  constructor(options: UserAndHomesOptions, homes: HomeLocks, uids: UidPool | null) {
+  constructor(
+    options: UserAndHomesOptions,
+    homes: HomeLocks,
+    uids: UidPool | null,
+    volumes: Pick<HomeVolumes, 'make'>,
+  ) {
     this.#options = options;
     this.#homes = homes;
+    this.#volumes = volumes;
     this.#uids = uids;
     this.#uid = options.uid;
   }
@@ -70,9 +79,14 @@ export class UserAndHomes {
     return { uid: this.#uid, gid: this.#uid, groups: [...new Set([...this.#options.groups, ...ways])] };
   }
 
-  /** The app's home; null = one in the scratch directory. */
+  /** Directory of the app's home; null = one in the scratch directory. */
   get home(): string | null {
-    return this.#current?.open ? this.#current.ref : null;
+    return this.#current?.path ?? null;
+  }
+
+  /** Name of the open home: its directory, or its volume; null = one in the scratch directory. */
+  get homeRef(): string | null {
+    return this.#current?.path == null ? null : this.#current.ref;
   }
 
   /** Every held home, including that of a swap's new app. */
@@ -92,12 +106,12 @@ export class UserAndHomes {
     this.#refuseNested(ref);
     const free = this.#homes.tryTake(ref);
     if (free) {
-      this.#current = { ref, release: free, open: false, groups: [] };
+      this.#current = { ref, release: free, path: null, groups: [] };
       return true;
     }
     onBusy();
     const release = await this.#homes.take(ref, HOME_WAIT_MS, ended);
-    if (release) this.#current = { ref, release, open: false, groups: [] };
+    if (release) this.#current = { ref, release, path: null, groups: [] };
     if (ended.aborted) return false;
     if (!release) throw new HomeError('the previous session did not release its home within 30 s');
     await this.#takeOwnersUid(ref);
@@ -112,15 +126,16 @@ export class UserAndHomes {
   /**
    * Takes the home of a swap's new app in addition.
    * @param opening called when it is held and before it is opened
+   * @returns its directory
    * @throws HomeError when another session keeps it for 10 s, when it cannot be opened, or when the session ends
    */
-  async takeNext(ref: string, ended: AbortSignal, opening: () => Promise<void>): Promise<void> {
+  async takeNext(ref: string, ended: AbortSignal, opening: () => Promise<void>): Promise<string> {
     this.#refuseNested(ref);
     const release = await this.#homes.take(ref, SWAP_HOME_WAIT_MS, ended);
     if (!release) throw new HomeError('another session did not release the home of the app within 10 s');
-    this.#next = { ref, release, open: false, groups: [] };
+    this.#next = { ref, release, path: null, groups: [] };
     await opening();
-    await this.#open(this.#next);
+    return this.#open(this.#next);
   }
 
   /** The swap succeeded: releases the former home. Call when the former app has ended. */
@@ -153,7 +168,7 @@ export class UserAndHomes {
     this.#current = null;
     this.#next = null;
     try {
-      for (const home of held) if (home?.open) await closeHome(home.ref, this.user);
+      for (const home of held) if (home?.path != null) await closeHome(home.path, this.user);
     } finally {
       // The uid before the homes, because a session that waits for a home wants the uid that owns its files.
       if (this.#uid !== null && !keepUid) this.#uids?.release(this.#uid);
@@ -167,18 +182,25 @@ export class UserAndHomes {
     if (other !== null) throw new HomeError(`${ref} and ${other}, which is in use, lie in one another`);
   }
 
-  async #open(home: HeldHome): Promise<void> {
+  /** @returns its directory */
+  async #open(home: HeldHome): Promise<string> {
+    if (isHomeVolume(home.ref)) {
+      home.path = await this.#volumes.make(home.ref);
+      await openVolumeHome(home.path, this.user);
+      return home.path;
+    }
     const { homeRoot, ownsHomeRoot, stateDir } = this.#options;
     const isSessionsGroup = (gid: number) => this.#uids?.contains(gid) ?? false;
     const foreign = ownsHomeRoot ? null : { isSessionsGroup, stateDir };
     home.groups = await openHome(homeRoot, home.ref, this.user, foreign);
-    home.open = true;
+    home.path = home.ref;
+    return home.path;
   }
 
   async #close(home: HeldHome | null): Promise<void> {
     if (home === null) return;
     try {
-      if (home.open) await closeHome(home.ref, this.user);
+      if (home.path !== null) await closeHome(home.path, this.user);
     } finally {
       home.release();
     }

@@ -4,7 +4,8 @@ import type { StartDisplay } from '../../display/xvfb.ts';
 import type { EncoderChoice } from '../../media/worker/worker-messages.ts';
 import type { MediaWorkerPool } from '../../media/worker/worker-pool.ts';
 import type { FlightRecorder } from '../../recorder/flight-recorder.ts';
-import type { Runtime } from '../../runtime/runtime.ts';
+import type { HomeVolumes } from '../../runtime/container/home-volumes.ts';
+import type { AppGpu, Runtime } from '../../runtime/runtime.ts';
 import type { HomeLocks } from '../home/home-locks.ts';
 import type { SessionLink } from '../reports/session-link.ts';
 import type { Quarantine } from '../resources/quarantine.ts';
@@ -23,6 +24,7 @@ export interface SessionPlan {
   /** Whether this host chose the home root; otherwise the control plane did. */
   ownsHomeRoot: boolean;
   encoder: EncoderChoice;
+  gpu: AppGpu;
   /** Host settings in force at this launch. */
   settings: Record<string, unknown>;
   media: { addresses: string[] | null; ports: [number, number] | null };
@@ -38,6 +40,7 @@ export interface SessionDeps {
   runtime: Runtime;
   recorder: Pick<FlightRecorder, 'begin' | 'follow' | 'end' | 'command'>;
   homes: HomeLocks;
+  volumes: Pick<HomeVolumes, 'make'>;
   quarantine: Quarantine;
   sweep: UidSweep;
   /** Display, sound server and window manager get empty network namespaces. */

@@ -13,6 +13,7 @@ import type {
 import { WITHOUT_NETWORK } from '../../display/helper.ts';
 import { type Display, makeCookie } from '../../display/xvfb.ts';
 import type { Verdict } from '../../link/ack-store.ts';
+import { waitForImage } from '../app/image-wait.ts';
 import { LaunchProgress } from '../app/launch-progress.ts';
 import { SessionApp } from '../app/session-app.ts';
 import type { Captured } from '../captures/capture-result.ts';
@@ -57,6 +58,7 @@ export class Session {
   readonly #worker: SessionWorker;
   readonly #captures: Captures;
   readonly #abort = new AbortController();
+  readonly #assignedAtMs: number;
   #machine: Machine;
   #preparation: Promise<void> = Promise.resolve();
   #screenAndSound: ScreenAndSound | null = null;
@@ -72,6 +74,7 @@ export class Session {
     this.#machine = newMachine(assign.video_topology !== 'local_only');
     this.#plan = plan;
     this.#deps = deps;
+    this.#assignedAtMs = clock.monotonicMs();
     this.#log = new SessionLog(clock);
     this.#logger = this.#log.keep(deps.logger.child({ session_id: this.id }));
     this.#reports = new SessionReports(this.id, link, clock, this.#logger);
@@ -107,6 +110,7 @@ export class Session {
       ...shared,
       sessionId: this.id,
       runtime: deps.runtime,
+      gpu: plan.gpu,
       bootTimeoutSecs: assign.app_boot_timeout_secs,
       worker: this.#worker,
       reportSwap: (appId, error) => this.#reports.swap(appId, error),
@@ -310,13 +314,27 @@ export class Session {
       this.#fail('home_unavailable', error);
       return;
     }
-    if (this.#abort.signal.aborted) return;
+    if (!(await this.#fetchImage()) || this.#abort.signal.aborted) return;
     this.#app.prepare();
     const home = userAndHomes.open().catch((error) => this.#fail('home_unavailable', error));
     this.#apply({ kind: 'display_begun' });
     const { entered, adopted } = this.#worker.begin();
     await entered;
     await Promise.all([adopted, this.isEnding ? home : this.#openScreenAndSound(home, cookie)]);
+  }
+
+  /** @returns false: the session ends */
+  async #fetchImage(): Promise<boolean> {
+    const { clock, runtime } = this.#deps;
+    const problem = await waitForImage(this.#plan.assign.app, {
+      clock,
+      runtime,
+      ended: this.#abort.signal,
+      assignedAtMs: this.#assignedAtMs,
+      report: (percent) => this.#apply({ kind: 'pulling', percent }),
+    });
+    if (problem !== null) this.#fail(problem.code, problem.error);
+    return problem === null;
   }
 
   /** @param home settles when the home is open, or has failed the session */

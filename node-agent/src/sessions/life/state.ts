@@ -44,6 +44,8 @@ export interface Machine {
 export type Input =
   | { kind: 'home_busy' }
   | { kind: 'home_free' }
+  /** An image is pulled. */
+  | { kind: 'pulling'; percent: number }
   | { kind: 'display_begun' }
   | { kind: 'screen_ready' }
   | { kind: 'worker_ready' }
@@ -127,6 +129,9 @@ export function step(machine: Machine, input: Input): Step {
       const phase = machine.startRequested ? 'starting' : 'preparing';
       return detail({ ...machine, phase }, LAUNCH_STEPS.preparing_home);
     }
+    case 'pulling':
+      if (machine.screenReady) return { machine, effects: [] };
+      return detail(machine, `${LAUNCH_STEPS.pulling_image} ${input.percent} %`);
     case 'display_begun':
       if (machine.screenReady) return { machine, effects: [] };
       return detail(machine, LAUNCH_STEPS.starting_display);

@@ -43,6 +43,7 @@ async function host(orphanSecs: number, graceSecs: number, uids: UidPool | null 
         open: () => Promise.reject(new Error('none')),
         reclaim: () => undefined,
       }),
+      containers: { refusal: async () => null },
       context: () => ({
         processRuntime: true,
         containerEngine: false,
@@ -62,7 +63,7 @@ async function host(orphanSecs: number, graceSecs: number, uids: UidPool | null 
         gpus: [0],
         settings: {},
         media: { addresses: null, ports: null },
-        renderNode: () => null,
+        gpu: () => ({ renderNode: null, cdiName: null }),
         gpuGroups: () => [],
       }),
     },

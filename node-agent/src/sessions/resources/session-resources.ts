@@ -20,7 +20,7 @@ export class SessionResources {
   readonly dirs: SessionDirs;
   readonly userAndHomes: UserAndHomes;
   readonly #sessionId: string;
-  readonly #deps: Pick<SessionDeps, 'homes' | 'quarantine' | 'stateDir' | 'sweep' | 'uids'>;
+  readonly #deps: Pick<SessionDeps, 'homes' | 'quarantine' | 'stateDir' | 'sweep' | 'uids' | 'volumes'>;
   #display: DisplayRecord | null = null;
   /** Of the helpers; null: none, or not possible here. */
   #helpers: SessionCgroup | null = null;
@@ -34,6 +34,7 @@ export class SessionResources {
       { ...plan, home: assign.app.home, stateDir: deps.stateDir },
       deps.homes,
       deps.uids,
+      deps.volumes,
     );
   }
 

@@ -1,0 +1,86 @@
+import { createWriteStream } from 'node:fs';
+import { type Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Dispatcher, request } from 'undici';
+
+/** Of the archive as it is sent (wire protocols §6). */
+export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024;
+/** Forges redirect an archive's address once. */
+const MAX_REDIRECTS = 5;
+
+/** An address that no context is fetched from, or an answer without one. */
+export class ContextRefused extends Error {}
+
+/**
+ * Whether a context may be fetched from an address: https, from a host of SERVICE_IMAGE_SOURCE_HOSTS.
+ * @param hosts names, each with its port where that is not 443
+ * @throws ContextRefused
+ */
+export function contextUrl(text: string, hosts: readonly string[]): URL {
+  if (!URL.canParse(text)) throw new ContextRefused('context_url is no address');
+  const url = new URL(text);
+  if (url.protocol !== 'https:' || url.username !== '' || url.password !== '')
+    throw new ContextRefused('context_url must be https, without a name and a password');
+  if (!hosts.includes(url.host.toLowerCase()))
+    throw new ContextRefused(`${url.host} is not in SERVICE_IMAGE_SOURCE_HOSTS`);
+  return url;
+}
+
+/**
+ * Fetches an archive into a new file. Each redirect is judged like the first address.
+ * @param dispatcher of a test with its own certificates
+ * @throws ContextRefused
+ */
+export async function downloadContext(
+  address: string,
+  target: string,
+  {
+    hosts,
+    signal,
+    heard,
+    dispatcher,
+  }: {
+    hosts: readonly string[];
+    signal: AbortSignal;
+    heard: () => void;
+    dispatcher?: Dispatcher;
+  },
+): Promise<void> {
+  let url = contextUrl(address, hosts);
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+    const answer = await request(url, { signal, ...(dispatcher ? { dispatcher } : {}) });
+    const { statusCode, headers, body } = answer;
+    const location = headers.location;
+    if (statusCode >= 300 && statusCode < 400 && typeof location === 'string') {
+      await body.dump();
+      url = contextUrl(new URL(location, url).href, hosts);
+      continue;
+    }
+    if (statusCode !== 200) {
+      await body.dump();
+      throw new ContextRefused(`${url.host} answered ${statusCode}`);
+    }
+    await pipeline(
+      body as Readable,
+      atMost(MAX_ARCHIVE_BYTES, heard),
+      createWriteStream(target, { mode: 0o600, flags: 'wx' }),
+      {
+        signal,
+      },
+    );
+    return;
+  }
+  throw new ContextRefused(`${url.host} redirects without end`);
+}
+
+function atMost(limit: number, heard: () => void): Transform {
+  let bytes = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      heard();
+      bytes += chunk.length;
+      if (bytes > limit) done(new ContextRefused('the archive is larger than 512 MiB'));
+      else done(null, chunk);
+    },
+  });
+}

@@ -1,0 +1,80 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+const recordSchema = z.object({
+  image_id: z.string().max(128),
+  version: z.string().max(128),
+  /** What the engine knows it by: `name@sha256:…`, or `service-local/…`. */
+  ref: z.string().max(512),
+  state: z.enum(['pending', 'ready', 'failed']),
+});
+/** An image of the catalog that this host was told to hold. One per image id: the newest version. */
+export type ImageRecord = z.infer<typeof recordSchema>;
+
+/** Bound of `images` in register (wire protocols §3.1). */
+export const MAX_RECORDS = 256;
+const fileSchema = z.array(recordSchema).max(MAX_RECORDS);
+
+/**
+ * The images of this host in a file of the state directory, so that an agent that starts again can say which versions
+ * it holds. The engine decides whether it does.
+ */
+export class ImageRecords {
+  readonly #file: string;
+  readonly #records: Map<string, ImageRecord>;
+  #saving: Promise<void> = Promise.resolve();
+
+  private constructor(file: string, records: readonly ImageRecord[]) {
+    this.#file = file;
+    this.#records = new Map(records.map((record) => [record.image_id, record]));
+  }
+
+  /** A file that is missing or malformed counts as empty: the control plane sends its images again. */
+  static async open(stateDir: string): Promise<ImageRecords> {
+    const file = join(stateDir, 'images.json');
+    const parsed = fileSchema.safeParse(
+      await readFile(file, 'utf8')
+        .then((text): unknown => JSON.parse(text))
+        .catch(() => null),
+    );
+    return new ImageRecords(file, parsed.success ? parsed.data : []);
+  }
+
+  get(imageId: string): ImageRecord | undefined {
+    return this.#records.get(imageId);
+  }
+
+  all(): ImageRecord[] {
+    return [...this.#records.values()];
+  }
+
+  /** @returns false: there are too many */
+  put(record: ImageRecord): boolean {
+    if (!this.#records.has(record.image_id) && this.#records.size >= MAX_RECORDS) return false;
+    this.#records.set(record.image_id, record);
+    this.#save();
+    return true;
+  }
+
+  delete(imageId: string): void {
+    if (this.#records.delete(imageId)) this.#save();
+  }
+
+  /** Settles when all changes are on the disk, or could not be written. */
+  get saved(): Promise<void> {
+    return this.#saving;
+  }
+
+  #save(): void {
+    const text = JSON.stringify(this.all());
+    this.#saving = this.#saving.then(async () => {
+      try {
+        await writeFile(`${this.#file}.new`, text, { mode: 0o600 });
+        await rename(`${this.#file}.new`, this.#file);
+      } catch {
+        // A full disk. The control plane sends the images again after a restart.
+      }
+    });
+  }
+}

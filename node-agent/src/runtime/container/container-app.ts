@@ -1,0 +1,152 @@
+import { type Clock, delay, errorText, type Logger, within } from '@footlight/platform';
+import { readPaced } from '../child.ts';
+import { LogRing } from '../log-ring.ts';
+import type { AppExit, RunningApp } from '../runtime.ts';
+import { type ContainerEngine, EngineError } from './engine/engine.ts';
+import { OutputFrames } from './engine/output-frames.ts';
+
+/** After SIGKILL; a process that needs longer is blocked in the kernel. */
+const KILL_MS = 3_000;
+/** Between two looks at a container whose wait broke off: the engine was restarted, or is hung. */
+const LOOK_AGAIN_MS = 1_000;
+/** Wait for the last output of an ended app, as for processes: what it wrote is on its way already. */
+const DRAIN_MS = 500;
+
+/**
+ * An app in a container, from its creation on. `open` starts it; `stop` ends it and removes the container.
+ *
+ * The engine may be restarted meanwhile: the container goes on, and its end is looked for until the engine says so.
+ */
+export class ContainerApp implements RunningApp {
+  readonly exited: Promise<AppExit>;
+  /** A container ends with its first process. */
+  readonly handedOver = new Promise<void>(() => undefined);
+  readonly #engine: ContainerEngine;
+  readonly #name: string;
+  readonly #clock: Clock;
+  readonly #log = new LogRing();
+  readonly #over = new AbortController();
+  readonly #drained: Promise<void>;
+  #hasExited = false;
+
+  private constructor(
+    engine: ContainerEngine,
+    name: string,
+    clock: Clock,
+    output: Awaited<ReturnType<ContainerEngine['output']>>,
+  ) {
+    this.#engine = engine;
+    this.#name = name;
+    this.#clock = clock;
+    const frames = new OutputFrames();
+    this.#over.signal.addEventListener('abort', () => output.destroy(), { once: true });
+    this.#drained = readPaced(output, clock, (chunk) => {
+      for (const part of frames.take(chunk)) this.#log.add(part);
+    });
+    this.exited = this.#wait().then(async (status) => {
+      this.#hasExited = true;
+      await within(clock, DRAIN_MS, this.#drained, undefined);
+      return { status };
+    });
+  }
+
+  /**
+   * Starts a created container.
+   * @throws EngineError when it does not start; the caller removes it
+   */
+  static async open(engine: ContainerEngine, name: string, clock: Clock): Promise<ContainerApp> {
+    const output = await engine.output(name);
+    output.on('error', () => undefined);
+    try {
+      await engine.start(name);
+    } catch (error) {
+      output.destroy();
+      throw error;
+    }
+    return new ContainerApp(engine, name, clock, output);
+  }
+
+  logTail(lines?: number, maxBytes?: number): string {
+    return this.#log.tail(lines, maxBytes);
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    try {
+      if (!this.#hasExited) await this.#end(graceMs);
+    } finally {
+      // Removing kills what is left, and its repetition is the business of the runtime's list of removals.
+      this.#over.abort();
+      await this.#engine.remove(this.#name);
+    }
+  }
+
+  async #end(graceMs: number): Promise<void> {
+    await this.#engine.signal(this.#name, 'SIGTERM');
+    await Promise.race([this.exited, delay(this.#clock, graceMs)]);
+    if (this.#hasExited) return;
+    await this.#engine.signal(this.#name, 'SIGKILL');
+    await Promise.race([this.exited, delay(this.#clock, KILL_MS)]);
+  }
+
+  /** @returns its exit status; null: it was removed by another, or this app was stopped first */
+  async #wait(): Promise<number | null> {
+    const { signal } = this.#over;
+    while (!signal.aborted) {
+      try {
+        return await this.#engine.wait(this.#name, signal);
+      } catch (error) {
+        if (signal.aborted) break;
+        if (error instanceof EngineError && error.status === 404) return null;
+      }
+      const state = await this.#engine.state(this.#name).catch(() => undefined);
+      if (state === null) return null;
+      if (state !== undefined && !state.running) return state.exitCode;
+      await delay(this.#clock, LOOK_AGAIN_MS);
+    }
+    return null;
+  }
+}
+
+/** Containers that could not be removed, because the engine did not answer. Tries again until they are gone. */
+export class Removals {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #engine: () => Promise<ContainerEngine>;
+  readonly #names = new Set<string>();
+  #running: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(deps: { clock: Clock; logger: Logger; engine: () => Promise<ContainerEngine> }) {
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+    this.#engine = deps.engine;
+  }
+
+  add(name: string): void {
+    this.#names.add(name);
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+    });
+  }
+
+  /** The next agent finds the rest by their labels. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#names.size > 0 && !this.#closed) {
+      for (const name of [...this.#names]) {
+        try {
+          await (await this.#engine()).remove(name);
+          this.#names.delete(name);
+          this.#logger.info({ container: name }, 'container.removed_late');
+        } catch (error) {
+          this.#logger.warn({ container: name, error: errorText(error) }, 'container.not_removed');
+          break;
+        }
+      }
+      if (this.#names.size > 0) await delay(this.#clock, LOOK_AGAIN_MS);
+    }
+  }
+}

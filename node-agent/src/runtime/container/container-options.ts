@@ -1,0 +1,207 @@
+import { join } from 'node:path';
+import type { AppSpec } from '@footlight/protocol/agent';
+import { APP_VARIABLE, SESSION_VARIABLE } from '../proc-table.ts';
+import { APP_TMP_BYTES } from '../process.ts';
+import type { AppContext } from '../runtime.ts';
+import type { ContainerOptions, HeldImage } from './engine/engine.ts';
+import type { EngineFacts } from './engine/engine-facts.ts';
+import { AGENT_LABEL, CONTAINER_PREFIX } from './engine/engine-names.ts';
+import type { Mount } from './mount-policy.ts';
+
+const SESSION_LABEL = 'footlight.session';
+/** Where an app without a home of its own has its files: the default of home_container_path (catalog §2.1). */
+export const DEFAULT_HOME = '/home/service';
+/** The display's cookie inside; in no directory that the app can write to. */
+const COOKIE_PATH = '/run/footlight-xauthority';
+/** Character devices of the kernel's input layer. Source: Linux, Documentation/admin-guide/devices.txt. */
+const INPUT_MAJOR = 13;
+
+export interface ContainerLimits {
+  /** 0 = no limit; also for the next two. */
+  memoryMb: number;
+  pids: number;
+  cpus: number;
+}
+
+/** What of this host goes into a container. */
+export interface ContainerHost {
+  agentId: string;
+  facts: Pick<EngineFacts, 'kind' | 'obeysRequests' | 'rootless'>;
+  limits: ContainerLimits;
+  /** Network of apps that name none. */
+  network: 'none' | 'bridge' | 'host';
+  ociRuntime: string | null;
+  /** Limits of the host that containers get instead of the engine's; null: the engine's. */
+  ulimits: readonly { Name: string; Soft: number; Hard: number }[] | null;
+  /** An init process is there that passes on signals and reaps orphans. */
+  hasInit: boolean;
+  /** The agent's own user, for a session that shares it. */
+  ownIds: { uid: number; gid: number };
+  /** Directory of input devices; null: the host has none. */
+  inputDevices: string | null;
+}
+
+/** Device of an app's GPU. */
+export interface ContainerGpu {
+  /** Device file with links resolved, and its group; null: none. */
+  renderNode: { path: string; gid: number } | null;
+  /** Name for the container device interface; null: no NVIDIA GPU. */
+  cdiName: string | null;
+}
+
+export interface ContainerPlan {
+  app: AppSpec;
+  context: AppContext;
+  image: Pick<HeldImage, 'volumes' | 'workingDir'>;
+  mounts: readonly Mount[];
+  /** null: the app uses none. */
+  gpu: ContainerGpu | null;
+}
+
+export function containerName(instance: string): string {
+  return `${CONTAINER_PREFIX}${instance}`;
+}
+
+/**
+ * The container of an app, from facts about the host alone.
+ *
+ * An app has no capability and can gain none, runs as the session's user, and sees of the host the socket of its own
+ * display, its sound and its home. Its root is read-only, because an app could fill the engine's disk there; /tmp,
+ * /var/tmp and volumes of the image are memory. Health checks of the image would be programs that nobody asked for.
+ * Source: Docker API 1.41, "Create a container".
+ */
+export function containerOptions(plan: ContainerPlan, host: ContainerHost): ContainerOptions {
+  const { app, context, image, mounts, gpu } = plan;
+  const { limits, facts } = host;
+  const user = context.user ?? { ...host.ownIds, groups: [] };
+  const home = app.home?.container_path ?? DEFAULT_HOME;
+  const runtimeDir = `/run/user/${user.uid}`;
+  const taken = new Set([home, ...mounts.map(({ target }) => target)]);
+  const memory = ['/tmp', '/var/tmp', ...image.volumes].filter((path) => !taken.has(path));
+  const memoryBytes = limits.memoryMb * 1024 * 1024;
+  const groups = [...user.groups, ...(gpu?.renderNode ? [gpu.renderNode.gid] : [])];
+  return {
+    name: containerName(context.instance),
+    Image: app.image,
+    ...(app.args.length > 0 ? { Cmd: app.args } : {}),
+    Env: Object.entries(containerEnvironment(app, context, { home, runtimeDir })).map((entry) =>
+      entry.join('='),
+    ),
+    User: `${user.uid}:${user.gid}`,
+    ...(image.workingDir === '' ? { WorkingDir: home } : {}),
+    Hostname: 'footlight',
+    Labels: { [AGENT_LABEL]: host.agentId, [SESSION_LABEL]: context.sessionId },
+    AttachStdin: false,
+    AttachStdout: true,
+    AttachStderr: true,
+    OpenStdin: false,
+    Tty: false,
+    StopSignal: 'SIGTERM',
+    Healthcheck: { Test: ['NONE'] },
+    HostConfig: {
+      Privileged: false,
+      CapDrop: ['ALL'],
+      SecurityOpt: [
+        'no-new-privileges',
+        ...(app.systempaths_unconfined === true && facts.kind === 'podman' ? ['unmask=ALL'] : []),
+      ],
+      ...(app.systempaths_unconfined === true && facts.kind === 'docker'
+        ? { MaskedPaths: [], ReadonlyPaths: [] }
+        : {}),
+      ReadonlyRootfs: true,
+      NetworkMode: app.network ?? host.network,
+      IpcMode: 'private',
+      // Rootless podman: the agent's user owns the session's files.
+      ...(context.user === null && facts.rootless && facts.kind === 'podman'
+        ? { UsernsMode: 'keep-id' }
+        : {}),
+      GroupAdd: [...new Set(groups)].map(String),
+      Init: host.hasInit,
+      ...(host.ociRuntime !== null && facts.obeysRequests ? { Runtime: host.ociRuntime } : {}),
+      ...(host.ulimits === null ? {} : { Ulimits: [...host.ulimits] }),
+      ...(memoryBytes > 0 ? { Memory: memoryBytes, MemorySwap: memoryBytes } : {}),
+      ...(limits.cpus > 0 ? { NanoCpus: Math.round(limits.cpus * 1e9) } : {}),
+      ...(limits.pids > 0 ? { PidsLimit: limits.pids } : {}),
+      OomScoreAdj: 500,
+      // The app's memory limit counts what it writes there.
+      ShmSize: APP_TMP_BYTES,
+      Tmpfs: Object.fromEntries(
+        memory.map((path) => [path, `rw,exec,nosuid,nodev,mode=1777,size=${APP_TMP_BYTES}`]),
+      ),
+      // No log of the engine on disk; the output is read as it comes.
+      LogConfig: { Type: 'none', Config: {} },
+      RestartPolicy: { Name: 'no' },
+      Mounts: [
+        ...ownMounts(context, { runtimeDir }),
+        ...homeMount(app, context, home),
+        ...mounts.map(({ source, target, writable }) => bind(source, target, !writable)),
+        ...(host.inputDevices === null ? [] : [bind(host.inputDevices, '/dev/input', true)]),
+      ],
+      // Device files of input belong to one session's user each (input/device-access.ts).
+      ...(host.inputDevices === null ? {} : { DeviceCgroupRules: [`c ${INPUT_MAJOR}:* rw`] }),
+      ...gpuRequests(gpu),
+    },
+  };
+}
+
+/** The app's variables, then the session's. */
+function containerEnvironment(
+  { env }: Pick<AppSpec, 'env'>,
+  context: AppContext,
+  { home, runtimeDir }: { home: string; runtimeDir: string },
+): Record<string, string> {
+  // A name with `=` in it would set another variable a second time.
+  const own = Object.entries(env).filter(([name]) => name !== '' && !name.includes('='));
+  return {
+    ...Object.fromEntries(own),
+    HOME: home,
+    TMPDIR: '/tmp',
+    XDG_RUNTIME_DIR: runtimeDir,
+    XDG_SESSION_TYPE: 'x11',
+    DISPLAY: context.display,
+    XAUTHORITY: COOKIE_PATH,
+    PULSE_SERVER: `unix:${join(runtimeDir, context.pulseServer === null ? 'no-sound' : 'pulse.sock')}`,
+    // The cleanup finds processes of a session by these.
+    [SESSION_VARIABLE]: context.sessionId,
+    [APP_VARIABLE]: context.instance,
+  };
+}
+
+function ownMounts(context: AppContext, inside: { runtimeDir: string }): Bind[] {
+  const { dirs, displaySocket } = context;
+  return [
+    bind(displaySocket, displaySocket, true),
+    bind(dirs.xauthority, COOKIE_PATH, true),
+    // With the socket of the sound server.
+    bind(dirs.run, inside.runtimeDir, false),
+  ];
+}
+
+function homeMount({ home }: AppSpec, context: AppContext, target: string): (Bind | Volume)[] {
+  if (home?.provider !== 'volume') return [bind(context.home, target, false)];
+  return [{ Type: 'volume', Source: home.ref, Target: target, ReadOnly: false }];
+}
+
+type Bind = ReturnType<typeof bind>;
+interface Volume {
+  Type: 'volume';
+  Source: string;
+  Target: string;
+  ReadOnly: boolean;
+}
+
+function bind(source: string, target: string, readOnly: boolean) {
+  return { Type: 'bind' as const, Source: source, Target: target, ReadOnly: readOnly };
+}
+
+function gpuRequests(gpu: ContainerGpu | null) {
+  if (gpu === null) return {};
+  const { renderNode, cdiName } = gpu;
+  const path = renderNode?.path;
+  return {
+    ...(path === undefined
+      ? {}
+      : { Devices: [{ PathOnHost: path, PathInContainer: path, CgroupPermissions: 'rw' }] }),
+    ...(cdiName === null ? {} : { DeviceRequests: [{ Driver: 'cdi', DeviceIDs: [cdiName] }] }),
+  };
+}

@@ -1,0 +1,145 @@
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { type Clock, errorText, type Logger } from '@footlight/platform';
+import type { AppSpec } from '@footlight/protocol/agent';
+import type { AppNetwork } from '../network/app-network.ts';
+import {
+  type AppContext,
+  type FetchOptions,
+  LaunchError,
+  type RunningApp,
+  type Runtime,
+} from '../runtime.ts';
+import { ContainerApp, Removals } from './container-app.ts';
+import {
+  type ContainerGpu,
+  type ContainerLimits,
+  containerName,
+  containerOptions,
+} from './container-options.ts';
+import { EngineError } from './engine/engine.ts';
+import { type EngineHost, hostUlimits } from './engine/engine-host.ts';
+import { type ImagePulls, isPinned } from './image-pulls.ts';
+import { MountRefused, type MountRules } from './mount-policy.ts';
+import { resolveMounts } from './mounts.ts';
+
+const INPUT_DEVICES = '/dev/input';
+
+export interface ContainerRuntimeOptions {
+  limits: ContainerLimits;
+  network: 'none' | 'bridge' | 'host';
+  ociRuntime: string | null;
+  /** Containers get the limits of the host. */
+  hostLimits: boolean;
+  rules: () => MountRules;
+}
+
+/**
+ * Runs an app in a container of podman or docker. The container is created under the app's own name, so that one whose
+ * creation was not answered is found again, and is removed with the app.
+ */
+export class ContainerRuntime implements Runtime {
+  readonly #options: ContainerRuntimeOptions;
+  readonly #host: EngineHost;
+  readonly #pulls: ImagePulls;
+  readonly #clock: Clock;
+  readonly #removals: Removals;
+
+  constructor(
+    options: ContainerRuntimeOptions,
+    deps: { host: EngineHost; pulls: ImagePulls; clock: Clock; logger: Logger },
+  ) {
+    this.#options = options;
+    this.#host = deps.host;
+    this.#pulls = deps.pulls;
+    this.#clock = deps.clock;
+    this.#removals = new Removals({ ...deps, engine: () => deps.host.engine() });
+  }
+
+  /** Pulls the app's image where the engine does not hold it. */
+  async fetch({ image }: AppSpec, { ended, onPercent }: FetchOptions): Promise<void> {
+    let held: boolean;
+    try {
+      held = (await (await this.#host.engine()).image(image)) !== null;
+    } catch (error) {
+      throw new LaunchError('container_failed', errorText(error));
+    }
+    if (held) return;
+    if (!isPinned(image)) throw new LaunchError('image_missing', notPinned(image));
+    try {
+      await this.#pulls.wait(image, onPercent, ended);
+    } catch (error) {
+      if (!ended.aborted) throw new LaunchError('image_missing', errorText(error));
+    }
+  }
+
+  /** The engine makes the network. */
+  async openNetwork(): Promise<AppNetwork | null> {
+    return null;
+  }
+
+  async start(app: AppSpec, context: AppContext): Promise<RunningApp> {
+    const name = containerName(context.instance);
+    try {
+      const { engine, facts, hasInit } = await this.#host.open();
+      const image = await engine.image(app.image);
+      if (image === null) throw new LaunchError('image_missing', `the engine no longer holds ${app.image}`);
+      const { limits, network, ociRuntime, hostLimits, rules } = this.#options;
+      // Again, as late as possible: a link may have been changed since the assignment.
+      const mounts = await resolveMounts(app.mounts, rules());
+      const options = containerOptions(
+        { app, context, image, mounts, gpu: app.gpu ? gpuOf(context.gpu) : null },
+        {
+          ...{ agentId: this.#host.agentId, facts, hasInit, limits, network, ociRuntime },
+          ulimits: hostLimits ? hostUlimits() : null,
+          ownIds: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
+          inputDevices: existsSync(INPUT_DEVICES) ? INPUT_DEVICES : null,
+        },
+      );
+      await engine.create(options).catch(async (error: unknown) => {
+        // The name is taken: an earlier creation was not answered.
+        if (!(error instanceof EngineError) || error.status !== 409) throw error;
+        await engine.remove(name);
+        await engine.create(options);
+      });
+      return this.#removedWhenStopped(name, await ContainerApp.open(engine, name, this.#clock));
+    } catch (error) {
+      // Also after a creation without an answer: it may have an effect later.
+      this.#removals.add(name);
+      if (error instanceof LaunchError) throw error;
+      const code = error instanceof MountRefused ? 'internal' : 'container_failed';
+      throw new LaunchError(code, errorText(error));
+    }
+  }
+
+  /** Stops the removal of what the engine did not remove. */
+  close(): void {
+    this.#removals.close();
+  }
+
+  #removedWhenStopped(name: string, app: ContainerApp): RunningApp {
+    return {
+      exited: app.exited,
+      handedOver: app.handedOver,
+      logTail: (lines, maxBytes) => app.logTail(lines, maxBytes),
+      stop: async (graceMs) => {
+        try {
+          await app.stop(graceMs);
+        } catch (error) {
+          this.#removals.add(name);
+          throw error;
+        }
+      },
+    };
+  }
+}
+
+export function notPinned(image: string): string {
+  return `${image}: pin it by digest or install it as a catalog image`;
+}
+
+/** Devices by their real names: the by-path link is not there inside. */
+function gpuOf({ renderNode, cdiName }: AppContext['gpu']): ContainerGpu {
+  if (renderNode === null) return { renderNode: null, cdiName };
+  const path = realpathSync(renderNode);
+  return { renderNode: { path, gid: statSync(path).gid }, cdiName };
+}

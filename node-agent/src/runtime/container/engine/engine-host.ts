@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { type Clock, type Environment, errorText, type Logger } from '@footlight/platform';
+import type { AgentConfig } from '../../../config/environment.ts';
+import { ContainerEngine, type EngineError } from './engine.ts';
+import { defaultSockets, findEngine } from './engine-address.ts';
+import { type EngineFacts, type EngineProblem, type EngineWishes, engineProblem } from './engine-facts.ts';
+import { AGENT_LABEL, CONTAINER_PREFIX } from './engine-names.ts';
+
+/** Where distributions put podman's init. Source: containers.conf(5), init_path; Debian's package catatonit. */
+const INITS = ['/usr/libexec/podman/catatonit', '/usr/bin/catatonit', '/usr/local/libexec/podman/catatonit'];
+
+/** No engine can be used now; the problem is for people. */
+export class NoEngine extends Error {
+  constructor(readonly problem: EngineProblem) {
+    super(problem.summary);
+    this.name = 'NoEngine';
+  }
+}
+
+export interface EngineHostOptions extends Omit<EngineWishes, 'nvidia'> {
+  /** Known after the hardware was probed. */
+  nvidia: () => boolean;
+  /** SERVICE_CONTAINER_ENGINE; null: podman, then docker. */
+  url: string | null;
+  /** Whether this host must run containers, because it may run nothing else or an engine is named. */
+  required: boolean;
+}
+
+/** @param nvidia whether the host has an NVIDIA GPU */
+export function engineOptions(config: AgentConfig, nvidia: () => boolean): EngineHostOptions {
+  const { containerEngine, containerRuntime, processRuntime, stateDir } = config;
+  return {
+    url: containerEngine,
+    ociRuntime: containerRuntime,
+    required: containerEngine !== null || containerRuntime !== null || !processRuntime,
+    stateDir,
+    nvidia,
+  };
+}
+
+export interface OpenEngine {
+  engine: ContainerEngine;
+  facts: EngineFacts;
+  hasInit: boolean;
+}
+
+/** What readiness says of containers. */
+export type EngineFact =
+  | { kind: 'off' }
+  | { kind: 'works'; name: string; version: string }
+  | ({ kind: 'fails' } & EngineProblem);
+
+/**
+ * The container engine of this host. It is looked for when it is needed and as long as it is missing, so an engine that
+ * is installed or started later serves without a restart of the agent.
+ *
+ * Opening it removes the containers of an earlier agent with the same state directory.
+ */
+export class EngineHost {
+  /** Of this agent's containers: other agents may share the engine. */
+  readonly agentId: string;
+  readonly #options: EngineHostOptions;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #env: Environment;
+  #open: OpenEngine | null = null;
+  #opening: Promise<OpenEngine> | null = null;
+  #last: EngineFact = { kind: 'off' };
+  #isSwept = false;
+
+  constructor(options: EngineHostOptions, deps: { clock: Clock; logger: Logger; env: Environment }) {
+    this.#options = options;
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+    this.#env = deps.env;
+    this.agentId = createHash('sha256').update(options.stateDir).digest('hex').slice(0, 16);
+  }
+
+  /** Whether the last look found an engine that works. */
+  get works(): boolean {
+    return this.#last.kind === 'works';
+  }
+
+  /** Looks again, and says what was found. Never throws. */
+  async look(): Promise<EngineFact> {
+    if (!this.#options.required && this.#address() === null) {
+      this.#last = { kind: 'off' };
+      return this.#last;
+    }
+    this.#open = null;
+    await this.open().catch(() => undefined);
+    return this.#last;
+  }
+
+  /** @throws NoEngine */
+  async open(): Promise<OpenEngine> {
+    if (this.#open !== null) return this.#open;
+    this.#opening ??= this.#find().finally(() => {
+      this.#opening = null;
+    });
+    return this.#opening;
+  }
+
+  /** @throws NoEngine */
+  async engine(): Promise<ContainerEngine> {
+    return (await this.open()).engine;
+  }
+
+  async #find(): Promise<OpenEngine> {
+    try {
+      const found = await this.#try();
+      this.#open = found;
+      this.#last = { kind: 'works', name: found.facts.kind, version: found.facts.version };
+      return found;
+    } catch (error) {
+      const problem = error instanceof NoEngine ? error.problem : silent(errorText(error, 200));
+      this.#last = { kind: 'fails', ...problem };
+      throw new NoEngine(problem);
+    }
+  }
+
+  async #try(): Promise<OpenEngine> {
+    const address = this.#address();
+    if (address === null) throw new NoEngine(missing(defaultSockets(isRoot(), this.#env)));
+    const engine = await ContainerEngine.at(address, this.#clock);
+    const facts = await engine.facts().catch((error: EngineError) => {
+      const where = address.kind === 'socket' ? address.path : `${address.host}:${address.port}`;
+      throw new NoEngine(silent(`${where}: ${error.message}`));
+    });
+    const problem = engineProblem(facts, { ...this.#options, nvidia: this.#options.nvidia() });
+    if (problem !== null) throw new NoEngine(problem);
+    if (!this.#isSwept) {
+      await this.#removeLeftovers(engine);
+      this.#isSwept = true;
+    }
+    const hasInit = facts.kind === 'docker' || INITS.some((path) => existsSync(path));
+    return { engine, facts, hasInit };
+  }
+
+  /**
+   * Containers of an earlier agent, which was killed. Both label and name must be this agent's: an image may carry the
+   * label, and a container that a person starts from it is not ours to remove.
+   */
+  async #removeLeftovers(engine: ContainerEngine): Promise<void> {
+    const left = await engine.listed(`${AGENT_LABEL}=${this.agentId}`);
+    for (const { name, id } of left) {
+      if (!name.startsWith(CONTAINER_PREFIX)) continue;
+      this.#logger.warn({ container: name }, 'container.left_over');
+      await engine.remove(id);
+    }
+  }
+
+  #address() {
+    return findEngine(this.#options.url, isRoot(), this.#env);
+  }
+}
+
+function missing(sockets: readonly string[]): EngineProblem {
+  const installed = ['/usr/bin/podman', '/usr/local/bin/podman'].some((path) => existsSync(path));
+  const [first = ''] = sockets;
+  return {
+    summary: `No container engine listens at ${sockets.join(' or ')}.`,
+    mend: [
+      ...(installed ? [] : ['apt-get install podman']),
+      'systemctl enable --now podman.socket',
+      `Without systemd: podman system service --time 0 unix://${first}`,
+    ],
+  };
+}
+
+function silent(why: string): EngineProblem {
+  return {
+    summary: `The container engine cannot be used: ${why}`,
+    mend: [
+      'systemctl restart podman.socket',
+      'Or set SERVICE_CONTAINER_ENGINE to the socket of an engine that runs.',
+    ],
+  };
+}
+
+/**
+ * Limits of this process for containers, where the engine's own are above what this machine allows
+ * (SERVICE_CONTAINER_ULIMITS=host). Source: proc_pid_limits(5).
+ */
+export function hostUlimits(
+  text = readFileSync('/proc/self/limits', 'utf8'),
+): { Name: string; Soft: number; Hard: number }[] {
+  return [
+    ['nofile', 'Max open files'],
+    ['nproc', 'Max processes'],
+  ].flatMap(([Name = '', row = '']) => {
+    const fields =
+      text
+        .split('\n')
+        .find((line) => line.startsWith(row))
+        ?.slice(row.length)
+        .trim()
+        .split(/\s+/) ?? [];
+    const [Soft = Number.NaN, Hard = Number.NaN] = fields.map((field) =>
+      field === 'unlimited' ? -1 : Number(field),
+    );
+    return Number.isInteger(Soft) && Number.isInteger(Hard) ? [{ Name, Soft, Hard }] : [];
+  });
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}

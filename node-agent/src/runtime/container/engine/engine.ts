@@ -1,0 +1,309 @@
+import type { Duplex, Readable } from 'node:stream';
+import { type Clock, errorText, within } from '@footlight/platform';
+import type Docker from 'dockerode';
+import type { EngineAddress } from './engine-address.ts';
+import { type EngineFacts, readEngineFacts } from './engine-facts.ts';
+
+/**
+ * Answers of an engine come within a second, those about containers on a busy disk within some. A launch waits for it
+ * (10 s for the ack of an assignment). Chosen, not measured.
+ */
+const ANSWER_MS = 8_000;
+/** Creating or removing a container copies or removes files. */
+const CHANGE_MS = 30_000;
+/** Bound of a line of progress; longer ones are dropped. */
+const LINE_BYTES = 64 * 1024;
+
+/** A call that the engine refused, or did not answer. */
+export class EngineError extends Error {
+  /** @param status of the HTTP answer; null: no answer */
+  constructor(
+    message: string,
+    readonly status: number | null,
+  ) {
+    super(message);
+    this.name = 'EngineError';
+  }
+}
+
+export type ContainerOptions = Docker.ContainerCreateOptions & { name: string };
+
+/** A container as listed by its labels. */
+export interface ListedContainer {
+  id: string;
+  name: string;
+}
+
+/** An image that the engine holds. */
+export interface HeldImage {
+  id: string;
+  /** Size on disk. */
+  bytes: number;
+  /** Paths that its author declared as volumes. */
+  volumes: string[];
+  workingDir: string;
+}
+
+/** One line of a pull or build. */
+export interface ProgressLine {
+  id?: string;
+  status?: string;
+  stream?: string;
+  error?: string;
+  progressDetail?: { current?: number; total?: number };
+}
+
+/**
+ * A container engine behind the Docker API of podman or docker. Every call has a limit; the two that last as long as a
+ * container or a pull end with a signal or with the container.
+ *
+ * An engine that is stopped and started again keeps its containers, so a call that got no answer says nothing about
+ * its effect: names are chosen by the caller, and every removal may be repeated.
+ */
+export class ContainerEngine {
+  readonly #docker: Docker;
+  readonly #clock: Clock;
+
+  private constructor(docker: Docker, clock: Clock) {
+    this.#docker = docker;
+    this.#clock = clock;
+  }
+
+  /** Connects with the first call. The library is loaded here: hosts without an engine do without its memory. */
+  static async at(address: EngineAddress, clock: Clock): Promise<ContainerEngine> {
+    const { default: Client } = await import('dockerode');
+    const docker = new Client(
+      address.kind === 'socket'
+        ? { socketPath: address.path }
+        : { host: address.host, port: address.port, protocol: address.protocol },
+    );
+    return new ContainerEngine(docker, clock);
+  }
+
+  async facts(): Promise<EngineFacts> {
+    const [version, info] = await Promise.all([
+      this.#call(ANSWER_MS, () => this.#docker.version()),
+      this.#call(ANSWER_MS, () => this.#docker.info()),
+    ]);
+    return readEngineFacts(version, info);
+  }
+
+  /** @returns null: the engine does not hold it */
+  async image(ref: string): Promise<HeldImage | null> {
+    const found = await this.#orMissing(() =>
+      this.#call(ANSWER_MS, () => this.#docker.getImage(ref).inspect()),
+    );
+    if (found === null) return null;
+    const { Config } = found;
+    return {
+      id: found.Id,
+      bytes: found.Size,
+      volumes: Object.keys(Config?.Volumes ?? {}),
+      workingDir: Config?.WorkingDir ?? '',
+    };
+  }
+
+  /** @returns false: there is none. @throws EngineError 409 while a container uses it */
+  async removeImage(ref: string): Promise<boolean> {
+    const removed = await this.#orMissing(() =>
+      this.#call(CHANGE_MS, () => this.#docker.getImage(ref).remove({ force: false })),
+    );
+    return removed !== null;
+  }
+
+  /**
+   * Pulls an image by digest.
+   * @param onLine called for each line of progress
+   * @throws EngineError when it fails or `signal` aborts
+   */
+  async pull(ref: string, signal: AbortSignal, onLine: (line: ProgressLine) => void): Promise<void> {
+    const stream = await this.#begin(signal, () => this.#docker.pull(ref, { abortSignal: signal }));
+    await this.#follow(stream, signal, onLine);
+  }
+
+  /**
+   * Builds an image from a tar archive.
+   * @throws EngineError when it fails or `signal` aborts
+   */
+  async build(
+    archive: Readable,
+    options: Docker.ImageBuildOptions,
+    signal: AbortSignal,
+    onLine: (line: ProgressLine) => void,
+  ): Promise<void> {
+    const stream = await this.#begin(signal, () =>
+      this.#docker.buildImage(archive as unknown as NodeJS.ReadableStream, {
+        ...options,
+        abortSignal: signal,
+      }),
+    );
+    await this.#follow(stream, signal, onLine);
+  }
+
+  async create(options: ContainerOptions): Promise<void> {
+    await this.#call(CHANGE_MS, () => this.#docker.createContainer(options));
+  }
+
+  /** Opens the output of a container from its start on, in frames (output-frames.ts). The caller reads and closes it. */
+  async output(name: string): Promise<Duplex> {
+    const stream = await this.#call(ANSWER_MS, () =>
+      this.#docker
+        .getContainer(name)
+        .attach({ stream: true, stdout: true, stderr: true, stdin: false, hijack: true }),
+    );
+    return stream as Duplex;
+  }
+
+  async start(name: string): Promise<void> {
+    await this.#call(CHANGE_MS, () => this.#docker.getContainer(name).start());
+  }
+
+  /** @returns false: it does not run any more */
+  async signal(name: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<boolean> {
+    try {
+      await this.#call(ANSWER_MS, () => this.#docker.getContainer(name).kill({ signal }));
+      return true;
+    } catch (error) {
+      // 409: not running.
+      if (error instanceof EngineError && (error.status === 404 || error.status === 409)) return false;
+      throw error;
+    }
+  }
+
+  /** Waits for the end of a container. @returns its exit status. @throws EngineError when the connection breaks */
+  async wait(name: string, signal: AbortSignal): Promise<number> {
+    const { StatusCode } = (await this.#begin(signal, () =>
+      this.#docker.getContainer(name).wait({ abortSignal: signal }),
+    )) as { StatusCode: number };
+    return StatusCode;
+  }
+
+  /** @returns null: there is none */
+  async state(name: string): Promise<{ running: boolean; exitCode: number; oomKilled: boolean } | null> {
+    const found = await this.#orMissing(() =>
+      this.#call(ANSWER_MS, () => this.#docker.getContainer(name).inspect()),
+    );
+    if (found === null) return null;
+    const { Running, ExitCode, OOMKilled } = found.State;
+    return { running: Running, exitCode: ExitCode, oomKilled: OOMKilled };
+  }
+
+  /** Ends and removes a container with its anonymous volumes. Repeatable. */
+  async remove(name: string): Promise<void> {
+    await this.#orMissing(() =>
+      this.#call(CHANGE_MS, () => this.#docker.getContainer(name).remove({ force: true, v: true })),
+    );
+  }
+
+  /** Containers with that label, running or not. */
+  async listed(label: string): Promise<ListedContainer[]> {
+    const rows = await this.#call(ANSWER_MS, () =>
+      this.#docker.listContainers({ all: true, filters: { label: [label] } }),
+    );
+    return rows.map(({ Id, Names }) => ({ id: Id, name: (Names[0] ?? '').replace(/^\//, '') }));
+  }
+
+  /** Makes a volume, or finds it. @returns its directory on this host */
+  async volume(name: string, labels: Record<string, string>): Promise<string> {
+    await this.#call(ANSWER_MS, () => this.#docker.createVolume({ Name: name, Labels: labels }));
+    const { Mountpoint } = await this.#call(ANSWER_MS, () => this.#docker.getVolume(name).inspect());
+    return Mountpoint;
+  }
+
+  /** @returns false: there is none. @throws EngineError 409 while a container uses it */
+  async removeVolume(name: string): Promise<boolean> {
+    const removed = await this.#orMissing(() =>
+      this.#call(CHANGE_MS, async () => {
+        await this.#docker.getVolume(name).remove();
+        return true;
+      }),
+    );
+    return removed !== null;
+  }
+
+  async #call<T>(limitMs: number, call: () => Promise<T>): Promise<T> {
+    const late = new EngineError(`the container engine did not answer within ${limitMs / 1000} s`, null);
+    const result = await within(
+      this.#clock,
+      limitMs,
+      call().then(
+        (value) => ({ value }),
+        (error: unknown) => ({ error: engineError(error) }),
+      ),
+      { error: late },
+    );
+    if ('error' in result) throw result.error;
+    return result.value;
+  }
+
+  /** A call without a limit, whose caller has one. */
+  async #begin<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+    try {
+      return await call();
+    } catch (error) {
+      throw signal.aborted ? aborted(signal) : engineError(error);
+    }
+  }
+
+  async #orMissing<T>(call: () => Promise<T>): Promise<T | null> {
+    try {
+      return await call();
+    } catch (error) {
+      if (error instanceof EngineError && error.status === 404) return null;
+      throw error;
+    }
+  }
+
+  /** Reads lines of JSON to the end. @throws EngineError for a line with an error */
+  async #follow(
+    stream: NodeJS.ReadableStream,
+    signal: AbortSignal,
+    onLine: (line: ProgressLine) => void,
+  ): Promise<void> {
+    let rest = '';
+    let failure: string | null = null;
+    try {
+      for await (const chunk of stream) {
+        const lines = (rest + chunk.toString()).split('\n');
+        rest = (lines.pop() ?? '').slice(0, LINE_BYTES);
+        for (const text of lines) {
+          const line = progressLine(text);
+          if (line === null) continue;
+          if (typeof line.error === 'string') failure = line.error;
+          onLine(line);
+        }
+      }
+    } catch (error) {
+      throw signal.aborted ? aborted(signal) : engineError(error);
+    }
+    const last = progressLine(rest);
+    if (last !== null) onLine(last);
+    if (typeof last?.error === 'string') failure = last.error;
+    if (signal.aborted) throw aborted(signal);
+    if (failure !== null) throw new EngineError(errorText(failure, 300), null);
+  }
+}
+
+function progressLine(text: string): ProgressLine | null {
+  if (text.trim() === '') return null;
+  try {
+    const line: unknown = JSON.parse(text);
+    return typeof line === 'object' && line !== null ? (line as ProgressLine) : null;
+  } catch {
+    return null;
+  }
+}
+
+function aborted(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new EngineError('given up', null);
+}
+
+function engineError(error: unknown): EngineError {
+  if (error instanceof EngineError) return error;
+  const status = (error as { statusCode?: unknown }).statusCode;
+  const said = (error as { json?: { message?: unknown; cause?: unknown } }).json?.message;
+  return new EngineError(
+    errorText(typeof said === 'string' ? said : error, 300),
+    typeof status === 'number' ? status : null,
+  );
+}

@@ -1,0 +1,34 @@
+/** Stream (1 byte), three zero bytes, length (32 bits, big-endian). Source: Docker API, "Attach to a container". */
+const HEADER_BYTES = 8;
+
+/**
+ * Takes what a container without a terminal writes out of the frames in which an engine sends it. Chunks may be cut
+ * anywhere. Keeps a header at most.
+ */
+export class OutputFrames {
+  #header = Buffer.alloc(0);
+  /** Of the current frame, still to come. */
+  #left = 0;
+
+  /** @returns the output in this chunk, of both streams in their order */
+  take(chunk: Buffer): Buffer[] {
+    const output: Buffer[] = [];
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (this.#left === 0) {
+        const missing = HEADER_BYTES - this.#header.length;
+        this.#header = Buffer.concat([this.#header, rest.subarray(0, missing)]);
+        rest = rest.subarray(missing);
+        if (this.#header.length < HEADER_BYTES) break;
+        this.#left = this.#header.readUInt32BE(4);
+        this.#header = Buffer.alloc(0);
+        continue;
+      }
+      const part = rest.subarray(0, this.#left);
+      output.push(part);
+      this.#left -= part.length;
+      rest = rest.subarray(part.length);
+    }
+    return output;
+  }
+}

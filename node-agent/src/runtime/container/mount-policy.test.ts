@@ -1,0 +1,86 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MountRefused, type MountRules, parseMount } from './mount-policy.ts';
+import { resolveMounts } from './mounts.ts';
+
+describe('which directories of the host an app gets', () => {
+  let top: string;
+  let rules: MountRules;
+
+  beforeAll(() => {
+    top = realpathSync(mkdtempSync(join(tmpdir(), 'footlight-mounts-')));
+    for (const name of ['games/doom', 'saves/doom', 'agent/homes', 'games-of-others', 'games/state'])
+      mkdirSync(join(top, name), { recursive: true });
+    symlinkSync('/etc', join(top, 'games/etc'));
+    symlinkSync(join(top, 'games/doom'), join(top, 'games/link'));
+    symlinkSync(join(top, 'agent'), join(top, 'games/agent'));
+    mkdirSync(join(top, 'games/a,b'));
+    symlinkSync(join(top, 'games/a,b'), join(top, 'games/comma'));
+    symlinkSync(join(top, 'games'), join(top, 'root-link'));
+    rules = {
+      roots: [
+        { path: join(top, 'games'), writable: false },
+        { path: join(top, 'games/state'), writable: true },
+        { path: join(top, 'saves'), writable: true },
+        { path: join(top, 'root-link'), writable: false },
+      ],
+      stateDir: join(top, 'agent'),
+      homeRoot: join(top, 'agent/homes'),
+    };
+  });
+  afterAll(() => rmSync(top, { recursive: true, force: true }));
+
+  const resolve = (entry: string) => resolveMounts([entry.replaceAll('TOP', top)], rules);
+
+  test.each([
+    ['a directory below a root, read-only', 'TOP/games/doom:/data', 'games/doom', false],
+    ['read-only whatever its options say', 'TOP/games/doom:/data:rw', 'games/doom', false],
+    ['the root itself', 'TOP/saves:/saves', 'saves', true],
+    ['below a root with :rw', 'TOP/saves/doom:/saves', 'saves/doom', true],
+    ['the nearest root decides', 'TOP/games/state:/state', 'games/state', true],
+    ['a link that stays below a root, as what it leads to', 'TOP/games/link:/data', 'games/doom', false],
+    ['a root that is a link', 'TOP/root-link/doom:/data', 'games/doom', false],
+  ])('%s', async (_name, entry, source, writable) => {
+    expect(await resolve(entry)).toEqual([
+      { source: join(top, source), target: entry.split(':')[1], writable },
+    ]);
+  });
+
+  test.each([
+    ['no root allows it', '/usr/share:/data'],
+    ['a name that only begins like a root', 'TOP/games-of-others:/data'],
+    ['a link that leads out', 'TOP/games/etc:/data'],
+    ['a link to the agent’s state', 'TOP/games/agent:/data'],
+    ['the agent’s state', 'TOP/agent:/data'],
+    ['a home', 'TOP/agent/homes:/data'],
+    ['what lies above the agent’s state', 'TOP:/data'],
+    ['it is not there', 'TOP/games/none:/data'],
+    ['dot-dot in the source', 'TOP/games/../agent:/data'],
+    ['dot-dot in the target', 'TOP/games/doom:/data/../etc'],
+    ['over everything', 'TOP/games/doom:/'],
+    ['over everything, in other words', 'TOP/games/doom://.'],
+    ['an option of podman’s mounts', 'TOP/games/doom:/data,source=/etc'],
+    ['a link to a name with a comma', 'TOP/games/comma:/data'],
+    ['a relative source', 'games/doom:/data'],
+    ['a relative target', 'TOP/games/doom:data'],
+    ['a NUL', 'TOP/games/doom:/da\0ta'],
+    ['too many fields', 'TOP/games/doom:/data:ro:rw'],
+    ['no target', 'TOP/games/doom'],
+  ])('refused: %s', async (_name, entry) => {
+    await expect(resolve(entry)).rejects.toThrow(MountRefused);
+  });
+
+  test('a root that holds the state directory opens neither it nor what is above it', async () => {
+    const wide = { ...rules, roots: [{ path: top, writable: true }] };
+    await expect(resolveMounts([`${top}/agent/homes:/x`], wide)).rejects.toThrow(MountRefused);
+    await expect(resolveMounts([`${top}:/x`], wide)).rejects.toThrow(MountRefused);
+    expect(await resolveMounts([`${top}/games:/x`], wide)).toHaveLength(1);
+  });
+
+  test('the form of an entry', () => {
+    expect(parseMount('/a/b:/c:ro')).toEqual({ source: '/a/b', target: '/c' });
+    expect(() => parseMount('a:b')).toThrow(MountRefused);
+  });
+});

@@ -1,0 +1,72 @@
+import { type Clock, errorText, type Timer } from '@footlight/platform';
+import type { FailureCode } from '@footlight/protocol';
+import type { AppSpec } from '@footlight/protocol/agent';
+import { LaunchError, type Runtime } from '../../runtime/runtime.ts';
+
+/**
+ * From the assignment to the end of a wait for an image; below the 900 s of the control plane, so that this reason
+ * comes first (wire protocols §5.1, fleet §9).
+ */
+export const IMAGE_WAIT_MS = 840_000;
+/** A report at least every 10 s keeps the control plane waiting; at most one a second. */
+const REPEAT_MS = 5_000;
+const MIN_REPORT_MS = 1_000;
+
+export interface ImageWait {
+  clock: Clock;
+  runtime: Pick<Runtime, 'fetch'>;
+  /** Aborts when the session ends. */
+  ended: AbortSignal;
+  /** Of the assignment, on the monotonic clock. */
+  assignedAtMs: number;
+  /** Percentage of the pull. */
+  report(percent: number): void;
+}
+
+/**
+ * Waits until the engine holds an app's image. The pull goes on after the limit, for the next launch.
+ * @returns null: it is there, or the session ends
+ */
+export async function waitForImage(
+  app: AppSpec,
+  { clock, runtime, ended, assignedAtMs, report }: ImageWait,
+): Promise<{ code: FailureCode; error: string } | null> {
+  let percent: number | null = null;
+  let shown: { percent: number; atMs: number } | null = null;
+  const show = (atMs: number) => {
+    if (percent === null || ended.aborted) return;
+    shown = { percent, atMs };
+    report(percent);
+  };
+  const onPercent = (value: number) => {
+    percent = value;
+    const atMs = clock.monotonicMs();
+    if (shown === null || (value !== shown.percent && atMs - shown.atMs >= MIN_REPORT_MS)) show(atMs);
+  };
+  const leave = new AbortController();
+  const end = () => leave.abort();
+  if (ended.aborted) end();
+  else ended.addEventListener('abort', end, { once: true });
+  const repeat = clock.setInterval(() => show(clock.monotonicMs()), REPEAT_MS);
+  let limit: Timer | null = null;
+  const late = new Promise<'late'>((resolve) => {
+    const restMs = Math.max(0, assignedAtMs + IMAGE_WAIT_MS - clock.monotonicMs());
+    limit = clock.setTimeout(() => resolve('late'), restMs);
+  });
+  try {
+    const outcome = await Promise.race([runtime.fetch(app, { ended: leave.signal, onPercent }), late]);
+    if (outcome !== 'late') return null;
+    return {
+      code: 'image_pull_timeout',
+      error: `${app.image} was not there within ${IMAGE_WAIT_MS / 1000} s`,
+    };
+  } catch (error) {
+    if (ended.aborted) return null;
+    return { code: error instanceof LaunchError ? error.code : 'image_missing', error: errorText(error) };
+  } finally {
+    repeat.cancel();
+    (limit as Timer | null)?.cancel();
+    ended.removeEventListener('abort', end);
+    leave.abort();
+  }
+}

@@ -1,0 +1,8 @@
+export { makeDebianImage, pushImage } from './debian-image.ts';
+export {
+  noRealPodman,
+  type RealPodman,
+  type RealRegistry,
+  startRealPodman,
+  startRealRegistry,
+} from './real-podman.ts';

@@ -1,0 +1,168 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { eventually, freePort } from '../stack/program.ts';
+
+const run = promisify(execFile);
+
+/**
+ * Why this machine cannot run the tests with real containers; null: it can. What is missing is installed by the
+ * preparation of the tests, so on the project's own machine there is no reason.
+ */
+export function noRealPodman(): string | null {
+  if (process.getuid?.() !== 0) return 'skipped: podman of the tests needs root';
+  const missing = ['podman', 'runc', 'docker-registry'].filter(
+    (program) => spawnSync('which', [program]).status !== 0,
+  );
+  return missing.length === 0 ? null : `skipped: not installed: ${missing.join(', ')}`;
+}
+
+/** A podman with images and containers of its own, and its API service. */
+export interface RealPodman {
+  /** Value of SERVICE_CONTAINER_ENGINE. */
+  readonly url: string;
+  readonly folder: string;
+  /** Value of SERVICE_CONTAINER_ULIMITS: the limits of this machine are below podman's. */
+  readonly ulimits: 'host';
+  /** Runs podman with the same images. @returns its output */
+  podman(...words: string[]): Promise<string>;
+  /** Ends the service as a machine's crash does; containers go on. */
+  killService(): Promise<void>;
+  startService(): Promise<void>;
+  /** Names of all containers, running or not. */
+  containers(): Promise<string[]>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a podman that shares nothing with this machine's: other directories, no registry but those on the loopback
+ * interface, and the OCI runtime that this machine's control groups need.
+ */
+export async function startRealPodman(): Promise<RealPodman> {
+  // Not below /tmp, which may be memory: layers need a disk, and an overlay a file system that takes one.
+  const folder = mkdtempSync('/srv/footlight-podman-');
+  const place = (name: string) => path.join(folder, name);
+  for (const name of ['root', 'run', 'tmp', 'networks']) mkdirSync(place(name), { mode: 0o711 });
+  writeFileSync(
+    place('containers.conf'),
+    [
+      '[engine]',
+      'runtime = "runc"',
+      'cgroup_manager = "cgroupfs"',
+      'events_logger = "file"',
+      `tmp_dir = "${place('run/libpod')}"`,
+      `volume_path = "${place('root/volumes')}"`,
+      '[network]',
+      `network_config_dir = "${place('networks')}"`,
+      '',
+    ].join('\n'),
+  );
+  writeFileSync(
+    place('storage.conf'),
+    `[storage]\ndriver = "overlay"\ngraphroot = "${place('root')}"\nrunroot = "${place('run')}"\n`,
+  );
+  writeFileSync(
+    place('registries.conf'),
+    'unqualified-search-registries = []\nshort-name-mode = "disabled"\n[[registry]]\nlocation = "127.0.0.1"\ninsecure = true\n',
+  );
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: folder,
+    TMPDIR: place('tmp'),
+    CONTAINERS_CONF: place('containers.conf'),
+    CONTAINERS_STORAGE_CONF: place('storage.conf'),
+    CONTAINERS_REGISTRIES_CONF: place('registries.conf'),
+  };
+  const socket = place('podman.sock');
+  let service: ChildProcess | null = null;
+  let output = '';
+  const podman = async (...words: string[]) => {
+    const { stdout } = await run('podman', words, { env, maxBuffer: 16 * 1024 * 1024 });
+    return stdout.trim();
+  };
+  const engine: RealPodman = {
+    url: `unix://${socket}`,
+    folder,
+    ulimits: 'host',
+    podman,
+    async killService() {
+      const gone = service === null ? null : new Promise((resolve) => service?.once('exit', resolve));
+      service?.kill('SIGKILL');
+      await gone;
+      service = null;
+      rmSync(socket, { force: true });
+    },
+    async startService() {
+      // The kernel ends it with the test run.
+      service = spawn(
+        'setpriv',
+        ['--pdeathsig', 'KILL', '--', 'podman', 'system', 'service', '--time', '0', engine.url],
+        { env, stdio: ['ignore', 'pipe', 'pipe'] },
+      );
+      for (const stream of [service.stdout, service.stderr])
+        stream?.on('data', (chunk: Buffer) => {
+          output = `${output}${chunk.toString()}`.slice(-4_000);
+        });
+      await eventually(
+        `podman listens at ${socket}; it said: ${output}`,
+        20_000,
+        () => existsSync(socket) || null,
+      );
+    },
+    containers: async () => {
+      const names = await podman('ps', '--all', '--format', '{{.Names}}');
+      return names === '' ? [] : names.split('\n');
+    },
+    async stop() {
+      await podman('rm', '--all', '--force', '--time', '0', '--volumes').catch(() => undefined);
+      await engine.killService();
+      spawnSync('umount', ['--lazy', place('root/overlay')]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  await engine.startService();
+  return engine;
+}
+
+/** A registry of docker's reference implementation on the loopback interface. */
+export interface RealRegistry {
+  /** `127.0.0.1:port`, the first part of its images' names. */
+  readonly name: string;
+  readonly folder: string;
+  stop(): Promise<void>;
+}
+
+export async function startRealRegistry(): Promise<RealRegistry> {
+  const folder = mkdtempSync('/srv/footlight-registry-');
+  const port = await freePort();
+  const name = `127.0.0.1:${port}`;
+  const config = path.join(folder, 'config.yml');
+  writeFileSync(
+    config,
+    JSON.stringify({
+      version: '0.1',
+      log: { level: 'error', accesslog: { disabled: true } },
+      storage: { filesystem: { rootdirectory: path.join(folder, 'data') }, delete: { enabled: true } },
+      http: { addr: name },
+    }),
+  );
+  const registry = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'docker-registry', 'serve', config], {
+    stdio: 'ignore',
+  });
+  const gone = new Promise((resolve) => registry.once('exit', resolve));
+  await eventually(
+    'the registry answers',
+    20_000,
+    async () => (await fetch(`http://${name}/v2/`)).ok || null,
+  );
+  return {
+    name,
+    folder,
+    async stop() {
+      registry.kill('SIGKILL');
+      await gone;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
