@@ -18,6 +18,7 @@ import {
 } from './confinement/command-line.ts';
 import { LogRing } from './log-ring.ts';
 import { type AppNetwork, endNamespace, openClosedNetwork } from './network/app-network.ts';
+import { SocketWatch } from './network/app-sockets.ts';
 import type { NetworkPool } from './network/network-pool.ts';
 import { APP_VARIABLE, listProcesses, pidNamespace, SESSION_VARIABLE, startVariable } from './proc-table.ts';
 import type { AppContext, AppExit, RunningApp, Runtime, SessionUser } from './runtime.ts';
@@ -290,6 +291,7 @@ abstract class ChildApp implements RunningApp {
 class IsolatedApp extends ChildApp {
   readonly #cgroup: SessionCgroup | null;
   readonly #network: AppNetwork | null;
+  readonly #socketWatch: SocketWatch | null;
 
   constructor(
     child: Child,
@@ -301,6 +303,18 @@ class IsolatedApp extends ChildApp {
     super(child, log, handOver, clock);
     this.#cgroup = cgroup;
     this.#network = network;
+    this.#socketWatch =
+      network === null
+        ? null
+        : new SocketWatch({
+            clock,
+            read: () => network.socketUse(),
+            onExcess: (why) => {
+              log.add(Buffer.from(`\nFootlight ended this app: ${why}\n`));
+              void endNamespace(child, clock).catch(() => undefined);
+            },
+          });
+    void child.exited.then(() => this.#socketWatch?.close());
   }
 
   async stop(graceMs: number): Promise<void> {

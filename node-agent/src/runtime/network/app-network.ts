@@ -8,6 +8,7 @@ import { type Child, type ChildExit, killUntilGone, sendSignal, startChild } fro
 import { hostProgram, PATH, withPrivatePorts } from '../confinement/command-line.ts';
 import { HeldNamespace } from '../held-namespace.ts';
 import { listProcesses, SESSION_VARIABLE } from '../proc-table.ts';
+import { readSocketUse, type SocketUse } from './app-sockets.ts';
 import { appResolvConf, networkSetup, RESOLVER4, RESOLVER6, udpTranslation } from './network-rules.ts';
 import { type PortRange, UdpPorts } from './udp-ports.ts';
 
@@ -27,6 +28,8 @@ export interface AppNetwork {
   readonly exited: Promise<ChildExit>;
   /** Moves the process that carries its traffic into these control groups (paths of cgroup.procs); best effort. */
   countIn(procsFiles: readonly string[]): void;
+  /** What the sockets in it hold; null: it is gone. */
+  socketUse(): Promise<SocketUse | null>;
   /** Ends what holds and serves it; comes back when that is gone. An app in there keeps the bare namespace. Repeatable. */
   close(): Promise<void>;
 }
@@ -157,6 +160,7 @@ async function holdNetwork(
       const family = child.alive ? familyOf(child.pid) : [];
       for (const pid of family) enterCgroup(procsFiles, pid);
     },
+    socketUse: () => (child.alive ? readSocketUse(child.pid) : Promise.resolve(null)),
     close() {
       closing ??= endNamespace(child, clock).finally(() => {
         namespace.close();

@@ -21,6 +21,9 @@ class FakeNetwork implements AppNetwork {
   }
 
   countIn(): void {}
+  socketUse(): Promise<null> {
+    return Promise.resolve(null);
+  }
 
   async close(): Promise<void> {
     this.closes += 1;

@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import type { Clock, Timer } from '@footlight/platform';
+
+/** Kernel memory of an app's sockets that no control group counts. */
+export interface SocketUse {
+  /** Open sockets of every kind in the app's network (count). */
+  sockets: number;
+  /** What waits to be read in netlink sockets (bytes). */
+  netlinkBytes: number;
+}
+
+/**
+ * Of one app, with all its processes (count). Options of these (optmem_max, which hold-network.sh sets) take 80 MiB at
+ * most. Chosen with room for a browser of some hundred tabs, not measured.
+ */
+export const MAX_SOCKETS = 4_096;
+/** Of one app. A library that reads the host's addresses leaves a few kilobytes unread. Chosen, not measured. */
+export const MAX_NETLINK_BYTES = 64 * 1024 * 1024;
+/**
+ * Fewer sockets than this cannot hold much more than MAX_NETLINK_BYTES: a netlink socket takes 416 KiB (twice
+ * net.core.rmem_max). Their list is not read then.
+ */
+const FEW_SOCKETS = 160;
+/** What a program may fill before it is seen; a processor writes a gibibyte in this time. Chosen, not measured. */
+const LOOK_EVERY_MS = 250;
+
+/** Why an app must end for what its sockets hold; null: it need not. Pure. */
+export function socketExcess({ sockets, netlinkBytes }: SocketUse): string | null {
+  if (sockets > MAX_SOCKETS) return `the app has ${sockets} open sockets, more than ${MAX_SOCKETS}`;
+  if (netlinkBytes > MAX_NETLINK_BYTES)
+    return `the app leaves ${netlinkBytes >> 20} MiB unread in netlink sockets, more than ${MAX_NETLINK_BYTES >> 20}`;
+  return null;
+}
+
+/**
+ * What the sockets in the network of a process hold.
+ * @returns null: the process is gone
+ * Source: proc_pid_net(5); "used" counts all sockets of the namespace (Linux 4.20 and newer).
+ */
+export async function readSocketUse(pid: number): Promise<SocketUse | null> {
+  try {
+    const stat = await readFile(`/proc/${pid}/net/sockstat`, 'utf8');
+    const sockets = Number(/^sockets: used (\d+)/m.exec(stat)?.[1] ?? 0);
+    if (sockets < FEW_SOCKETS || sockets > MAX_SOCKETS) return { sockets, netlinkBytes: 0 };
+    return { sockets, netlinkBytes: netlinkBytes(await readFile(`/proc/${pid}/net/netlink`, 'utf8')) };
+  } catch {
+    return null;
+  }
+}
+
+/** Sum of the column Rmem of /proc/net/netlink. Pure. */
+export function netlinkBytes(table: string): number {
+  return table
+    .split('\n')
+    .slice(1)
+    .reduce((sum, line) => sum + Number(line.trim().split(/\s+/)[4] ?? 0), 0);
+}
+
+/**
+ * Looks at an app's sockets four times a second: the kernel counts what waits in netlink sockets, and the options of
+ * all sockets, in no control group, so an app could take all memory of the host with them. Owner: the app; ends with
+ * close() or after the first excess.
+ */
+export class SocketWatch {
+  readonly #read: () => Promise<SocketUse | null>;
+  readonly #onExcess: (why: string) => void;
+  readonly #timer: Timer;
+  #isReading = false;
+
+  constructor({
+    clock,
+    read,
+    onExcess,
+  }: {
+    clock: Clock;
+    read: () => Promise<SocketUse | null>;
+    /** Called once. */
+    onExcess: (why: string) => void;
+  }) {
+    this.#read = read;
+    this.#onExcess = onExcess;
+    this.#timer = clock.setInterval(() => void this.#look(), LOOK_EVERY_MS);
+  }
+
+  close(): void {
+    this.#timer.cancel();
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    const use = await this.#read();
+    this.#isReading = false;
+    const why = use === null ? null : socketExcess(use);
+    if (why === null) return;
+    this.close();
+    this.#onExcess(why);
+  }
+}
