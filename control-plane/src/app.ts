@@ -13,6 +13,7 @@ import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/in
 import { createCertification, registerCertificationRoutes } from './certification/index.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
 import { createImages, registerImagesRoutes } from './images/index.ts';
+import { createJobs, type JobsService, registerJobsRoutes } from './jobs/index.ts';
 import { createInProcessBus } from './platform/bus/in-process.ts';
 import type { Config } from './platform/config/config.ts';
 import { openDatabase } from './platform/database/index.ts';
@@ -59,6 +60,7 @@ export interface ControlPlane {
   readonly fleet: FleetService;
   readonly sessions: Sessions;
   readonly telemetry: Telemetry;
+  readonly jobs: JobsService;
   /** @throws with a sentence when an address cannot be bound */
   listen(): Promise<Addresses>;
   /** Injects a request without the network. */
@@ -97,7 +99,10 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     opened.push(() => leader.close());
     const activity = createActivity({ database, clock, logger });
     opened.push(() => activity.settled());
-    const platform: Platform = { config, database, clock, random, logger, bus, leader, activity };
+    const base = { config, database, clock, random, logger, bus, leader, activity };
+    const jobs = createJobs(base);
+    opened.push(() => jobs.close());
+    const platform: Platform = { ...base, jobs };
     const server = await createServer({
       config,
       logger,
@@ -135,6 +140,9 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     opened.push(() => fleet.close());
     const images = createImages(platform, { fleet, presets: catalog.presets, settings });
     opened.push(() => images.close());
+    fleet.links.addRegistrationStep((tx, { hostId, bootId, sameBoot }) =>
+      sameBoot ? Promise.resolve() : jobs.agents.agentRestarted(tx, hostId, bootId),
+    );
     const tokens = createSignalingTokens(platform);
     const telemetry = createTelemetry(platform, { write: (rows, work) => fleet.links.write(rows, work) });
     opened.push(() => telemetry.close());
@@ -170,6 +178,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerCertificationRoutes(server, certification, config);
     registerSignalingRoutes(server, signaling);
     registerStorageRoutes(server, createStorage(platform), platform);
+    registerJobsRoutes(server, jobs);
     await registerReference(server);
     await registerPages(server, { webDir: config.webDir, logger, gate: accounts });
     const unhandled = server.unhandled();
@@ -180,6 +189,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     // Before the seed file's apps, which may refer to profiles.
     await profiles.seedShipped();
     await catalog.plantSeed();
+    await jobs.start();
     await accounts.boot();
     await fleet.start();
     await sessions.start();
@@ -194,6 +204,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       fleet,
       sessions,
       telemetry,
+      jobs,
       async listen() {
         const addresses = await server.listeners.listen();
         leader.start();

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import type { Clock, Logger, Random, Timer } from '@footlight/platform';
-import { errorText } from '@footlight/platform';
+import { errorText, within } from '@footlight/platform';
 import type { ConfigUpdate, ControlCommand, Register, Registered } from '@footlight/protocol/agent';
 import type { AgentConfig } from './config/environment.ts';
 import { HostSettings } from './config/host-settings.ts';
@@ -10,6 +10,7 @@ import { type ConsoleScreens, HostConsole } from './console/host-console.ts';
 import { westonScreens } from './console/weston.ts';
 import { type HealthServer, serveHealth } from './health/server.ts';
 import { HostImages } from './images/host-images.ts';
+import { AgentJobs } from './jobs/agent-jobs.ts';
 import type { Verdict } from './link/ack-store.ts';
 import { ControlLink, type LinkHandler } from './link/control-link.ts';
 import { IdentityStore } from './link/identity.ts';
@@ -45,7 +46,7 @@ const GPU_SAMPLE_MS = 5_000;
 const SHUTDOWN_MS = 8_000;
 /**
  * Time at a shutdown for the last reports to leave; what does not leave is told by the next start as lost
- * sessions.
+ * sessions. Time at a start for what the former process reported of its jobs.
  */
 const FLUSH_MS = 2_000;
 const OK: Verdict = { ok: true };
@@ -81,6 +82,7 @@ export class Agent {
   readonly #supervisor: Supervisor;
   readonly #containers: AgentContainers;
   readonly #link: ControlLink;
+  readonly #jobs: AgentJobs;
   #health: HealthServer | null = null;
   #images: HostImages | null = null;
   #timers: Timer[] = [];
@@ -131,6 +133,7 @@ export class Agent {
       { ...config, bootId: deps.random.uuid(), agentVersion: AGENT_VERSION },
       { ...deps, identity: new IdentityStore(config.stateDir, deps.random), handler: this.#handler() },
     );
+    this.#jobs = new AgentJobs({ ...deps, stateDir: config.stateDir, call: (call) => this.#link.call(call) });
     const displays = deps.displays ?? linuxDisplays();
     this.#console = new HostConsole(displays, screens);
     this.#displays = new ConnectorWatch({
@@ -243,6 +246,7 @@ export class Agent {
         connected: agent.#link.connected,
       }));
       await agent.#recorder.open();
+      await agent.#jobs.open();
       await agent.#inventory.probe();
       await agent.#inventory.sampleGpus();
       // Removes containers of a killed agent before a session can begin.
@@ -255,6 +259,7 @@ export class Agent {
       });
       await agent.#images.check();
       await agent.#link.start();
+      agent.#jobs.start();
     } catch (error) {
       await agent.#release();
       throw error;
@@ -299,6 +304,7 @@ export class Agent {
 
   async #stop(restart: boolean): Promise<void> {
     for (const timer of this.#timers) timer.cancel();
+    await this.#jobs.stop();
     if (restart) {
       await this.#link.flush(FLUSH_MS);
       await this.#link.stop();
@@ -365,6 +371,8 @@ export class Agent {
       linkReady: () => {
         this.#supervisor.linkUp = true;
       },
+      // A registration ends the runs of the former process; what it did report must come first.
+      beforeDial: () => within(this.#deps.clock, FLUSH_MS, this.#jobs.sendKept(), undefined),
       linkLost: () => {
         this.#supervisor.linkUp = false;
         // For the next registration.

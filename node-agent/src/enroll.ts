@@ -50,6 +50,7 @@ export async function enroll(
         registered: () => undefined,
         seen: () => undefined,
         linkReady: () => undefined,
+        beforeDial: async () => undefined,
         linkLost: () => undefined,
       },
     },

@@ -135,14 +135,6 @@ const NOT_SERVED: Record<string, string> = {
 /v1/agent/library/scan-pending GET
 /v1/agent/library/scan-report POST
 `,
-  'The framework of jobs is a later issue; telemetry.retain runs as a task of the leader until then.': `
-/v1/admin/jobs GET
-/v1/admin/jobs/{job_id} GET PATCH
-/v1/admin/jobs/{job_id}/run POST
-/v1/admin/jobs/{job_id}/runs GET
-/v1/agent/jobs/pending GET
-/v1/agent/jobs/report POST
-`,
 };
 
 /** @returns `METHOD path` of each line */

@@ -248,7 +248,7 @@ export function createArtwork(platform: Platform, deps: ArtworkDeps): Artwork {
       return { total, resolved, skipped_locked, failed };
     },
 
-    start: () => platform.leader.runNow('artwork.prune_orphans'),
+    start: () => platform.jobs.runNow('artwork.prune_orphans'),
 
     close() {
       stopping.abort(new FetchRefused('the service is stopping'));

@@ -1,6 +1,4 @@
-import { DAY_MS } from '@footlight/platform';
-import type { Fence } from '../platform/leader.ts';
-import type { Platform } from '../platform/platform.ts';
+import type { JobOutcome, JobRunContext, Platform } from '../platform/platform.ts';
 import { pathOfAsset } from './asset.ts';
 import type { BlobStore } from './blobs.ts';
 import type { Availability } from './fetch/availability.ts';
@@ -20,25 +18,35 @@ export function registerSweeps(
     stopping: AbortSignal;
   },
 ): void {
-  const { config, database, leader, logger } = platform;
+  const { config, database, jobs, logger } = platform;
   const { blobs, stopping } = deps;
 
-  async function sweep(fence: Fence): Promise<void> {
+  async function sweep({ fence, signal }: JobRunContext): Promise<JobOutcome> {
     const { provider } = await deps.availability();
-    if (!provider) return;
+    if (!provider) return { state: 'skipped', summary: { reason: 'no provider is configured' } };
     await blobs.ensureUsable();
-    const counts = await deps.resolver.pass(provider, (tx) => fence.check(tx), stopping);
+    const counts = await deps.resolver.pass(
+      provider,
+      (tx) => fence.check(tx),
+      AbortSignal.any([stopping, signal]),
+    );
     if (counts.resolved + counts.no_match + counts.failed > 0) {
       logger.info({ ...counts }, 'artwork.swept');
     }
+    const { resolved, no_match, failed, left } = counts;
+    return {
+      state: 'succeeded',
+      summary: { apps_considered: resolved + no_match + failed + left, artwork_resolved: resolved, no_match },
+    };
   }
 
-  async function pruneOrphans(fence: Fence): Promise<void> {
+  async function pruneOrphans({ fence, signal }: JobRunContext): Promise<JobOutcome> {
     await blobs.ensureUsable();
     let pruned = 0;
     for await (const shard of blobs.list()) {
       for (let start = 0; start < shard.length; start += BATCH) {
-        if (stopping.aborted) return;
+        stopping.throwIfAborted();
+        signal.throwIfAborted();
         const batch = shard.slice(start, start + BATCH);
         const referenced = await database.transaction(async (tx) => {
           await fence.check(tx);
@@ -53,9 +61,9 @@ export function registerSweeps(
     }
     await blobs.tidy();
     if (pruned > 0) logger.info({ pruned }, 'artwork.pruned');
+    return { state: 'succeeded', summary: { pruned } };
   }
 
-  const everyMs = config.artwork.sweepIntervalMs;
-  if (everyMs !== null) leader.register({ id: 'artwork.sweep', everyMs, run: sweep });
-  leader.register({ id: 'artwork.prune_orphans', everyMs: DAY_MS, run: pruneOrphans });
+  jobs.handle('artwork.sweep', { run: sweep, lock: config.artwork.sweepInterval });
+  jobs.handle('artwork.prune_orphans', { run: pruneOrphans });
 }

@@ -108,6 +108,12 @@ export interface Links {
   /** Without these handlers reports about images are dropped. */
   setImageHandlers(handlers: ImageHandlers): void;
   /**
+   * Adds a step to every later registration, after the reconciliation and in its transaction: await only the database, and
+   * have no other effect, because it may be retried. It locks no row that another transaction may hold, since many hosts
+   * share the transaction.
+   */
+  addRegistrationStep(step: (tx: Tx, host: RegisteringHost) => Promise<void>): void;
+  /**
    * Runs a short write in the transaction that all writes of this turn share, so a thousand concurrent agents cost
    * one commit.
    * @param rows rows that `work` changes; locked beforehand

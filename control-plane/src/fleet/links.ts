@@ -16,7 +16,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { ReliableEvent } from '../telemetry/index.ts';
 import { CONSOLE_FEATURE } from './console/config.ts';
 import { FeatureLists } from './feature-lists.ts';
-import type { AgentHandlers, ImageHandlers, Links } from './fleet.ts';
+import type { AgentHandlers, ImageHandlers, Links, RegisteringHost } from './fleet.ts';
 import { markAllOffline, markOffline } from './hosts/host-store.ts';
 import { HostLog } from './link/host-log.ts';
 import { type HostMemory, newHostMemory } from './link/host-memory.ts';
@@ -90,6 +90,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
   readonly #changes: Subscription;
   #handlers: AgentHandlers | null = null;
   #imageHandlers: ImageHandlers | null = null;
+  readonly #registrationSteps: ((tx: Tx, host: RegisteringHost) => Promise<void>)[] = [];
   #connected = 0;
   #firstConnectedMs: number | null = null;
   #closing = false;
@@ -125,6 +126,10 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
 
   setImageHandlers(handlers: ImageHandlers): void {
     this.#imageHandlers = handlers;
+  }
+
+  addRegistrationStep(step: (tx: Tx, host: RegisteringHost) => Promise<void>): void {
+    this.#registrationSteps.push(step);
   }
 
   write<T>(rows: RowsToLock, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -200,6 +205,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
             random: this.#platform.random,
             handlers: this.handlers,
             imageHandlers: this.#imageHandlers,
+            steps: this.#registrationSteps,
           },
           { identity, connectionId: link.connectionId, message, nowMs: this.#platform.clock.nowMs() },
         ),

@@ -155,9 +155,9 @@ async function writeEverything(first: SessionsWorld, second: SessionsWorld): Pro
       await ask(admin, 'DELETE', `/v1/apps/${id}`);
     },
     async () => {
-      const { leader } = first.plane.platform;
-      for (const task of ['sessions.slots', 'sessions.stuck', 'sessions.grace', 'auth.token_janitor'])
-        await leader.runNow(task);
+      const { jobs, leader } = first.plane.platform;
+      for (const task of ['sessions.slots', 'sessions.stuck', 'sessions.grace']) await leader.runNow(task);
+      await jobs.runNow('auth.token_janitor');
     },
     async () => {
       await ask(admin, 'PATCH', '/v1/admin/settings', { mic_capture_enabled: random.number() < 0.5 });

@@ -29,7 +29,10 @@ const bearerOnes = all.filter(([, operation]) => operation.auth === 'user' || op
 const adminOnes = all.filter(([, operation]) => operation.auth === 'admin');
 const withId = all.filter(([, operation]) => /\{(\w+_)?id\}/.test(operation.path));
 /** Those whose ids are uuids; the others take any text that its maker chose. */
-const withUuid = withId.filter(([, operation]) => !operation.params?.safeParse({ id: 'x' }).success);
+const withUuid = withId.filter(([, { params, path }]) => {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, 'x']);
+  return !params?.safeParse(Object.fromEntries(names)).success;
+});
 const withBody = all.filter(([, operation]) => operation.body !== undefined);
 const withoutBody = all.filter(
   ([, { body, method, upload }]) => body === undefined && upload === undefined && method !== 'GET',
@@ -62,6 +65,9 @@ const UNKNOWN_KEYS = [
 
 /** What an id that nothing has may be answered with. */
 const NO_SUCH: readonly ErrorCode[] = ['not_found', 'not_installed', 'forbidden'];
+
+/** An id that the checks before the body pass: jobs are looked up first. */
+const idOf = ({ path }: Operation): string => (path.includes('{job_id}') ? 'auth.token_janitor' : UNKNOWN_ID);
 
 /** A picture of one pixel, as an upload. */
 const PICTURE: CallOptions = {
@@ -343,12 +349,12 @@ describeDatabases('every declared operation', ({ fresh }) => {
           for (const type of ['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'x']) {
             expectRefusal(
               operation,
-              await callWell(operation, { body, headers: { 'content-type': type } }),
+              await callWell(operation, { body, headers: { 'content-type': type } }, idOf(operation)),
               'validation_failed',
             );
           }
         }
-        const empty = await callWell(operation, { body: '' });
+        const empty = await callWell(operation, { body: '' }, idOf(operation));
         if (operation.body?.optional) expect(empty.body?.error?.code).not.toBe('validation_failed');
         else expectRefusal(operation, empty, 'validation_failed');
       },

@@ -52,6 +52,14 @@ export function invalid(message: string): ApiError {
   return new ApiError('validation_failed', { message });
 }
 
+/**
+ * 401 for a node credential that is not valid, and for what a host may not know to exist: one answer, so that it cannot
+ * tell them apart.
+ */
+export function badNodeCredential(): ApiError {
+  return new ApiError('unauthorized', { message: 'The node credential is not valid.' });
+}
+
 /** 503 internal: a dependency of this answer is temporarily down. `retryAfterSecs` in whole seconds. */
 export function unavailable(message: string, retryAfterSecs = 1): ApiError {
   return new ApiError('internal', { message, status: 503, retryAfterSecs });

@@ -25,6 +25,13 @@ export interface LeaderTask {
   /** Also the name of the lease. */
   id: string;
   everyMs: number;
+  /** Time from `start()` to the first run. Missing: everyMs. */
+  firstAfterMs?: number;
+  /** The task's work goes on between its runs, so its lease is renewed until another replica has it. */
+  keepsLease?: {
+    /** Called when another replica has it. */
+    lost(): void;
+  };
   run(fence: Fence): Promise<void>;
 }
 
@@ -35,8 +42,9 @@ export interface Leader {
   start(): void;
   /**
    * Runs one task now, for tests and for work that just became due. Does nothing if another replica holds the lease.
+   * @param instead runs in the task's place, under its lease and never at the same time
    */
-  runNow(id: string): Promise<void>;
+  runNow(id: string, instead?: (fence: Fence) => Promise<void>): Promise<void>;
   /** Waits for running tasks and releases the leases. */
   close(): Promise<void>;
 }
@@ -49,6 +57,8 @@ const LEASE_MS = 30 * SECOND_MS;
 const LONGEST_LEASE_MS = LEASE_MS + MINUTE_MS;
 /** Below this much time left the lease is renewed before a run. */
 const RENEW_BELOW_MS = 20 * SECOND_MS;
+/** Renewals of a lease that is kept between runs: two may fail before it is over. */
+const RENEW_EVERY_MS = LEASE_MS / 3;
 
 interface Held {
   number: number;
@@ -57,7 +67,7 @@ interface Held {
 
 interface Entry {
   task: LeaderTask;
-  timer: Timer | null;
+  timers: Timer[];
   running: Promise<void> | null;
   held: Held | null;
 }
@@ -104,15 +114,44 @@ export function createLeader(deps: {
     }
   }
 
-  async function runOnce(entry: Entry): Promise<void> {
+  /** Renews the lease of a task that keeps it. Never rejects: the next renewal is soon. */
+  async function renew(entry: Entry): Promise<void> {
+    const { held, task } = entry;
+    if (held === null || entry.running !== null) return;
+    try {
+      const expiresAtMs = clock.nowMs() + LEASE_MS;
+      const { numUpdatedRows } = await database.db
+        .updateTable('leases')
+        .set({ expires_at: expiresAtMs })
+        .where('name', '=', task.id)
+        .where('holder', '=', holder)
+        .where('fence', '=', held.number)
+        .executeTakeFirst();
+      if (numUpdatedRows > 0n) held.expiresAtMs = expiresAtMs;
+      else lose(entry);
+    } catch (error) {
+      logger.warn({ task: task.id, err: error }, 'leader.not_renewed');
+    }
+  }
+
+  function lose(entry: Entry): void {
+    if (entry.held === null) return;
+    entry.held = null;
+    entry.task.keepsLease?.lost();
+  }
+
+  async function runOnce(entry: Entry, instead?: (fence: Fence) => Promise<void>): Promise<void> {
     const { task } = entry;
     try {
-      if (!entry.held || entry.held.expiresAtMs - clock.nowMs() < RENEW_BELOW_MS)
-        entry.held = await acquire(task.id);
+      if (!entry.held || entry.held.expiresAtMs - clock.nowMs() < RENEW_BELOW_MS) {
+        const held = await acquire(task.id);
+        if (held?.number !== entry.held?.number) lose(entry);
+        entry.held = held;
+      }
       if (!entry.held) return;
-      await task.run(fenceOf(task.id, entry.held.number));
+      await (instead ?? task.run)(fenceOf(task.id, entry.held.number));
     } catch (error) {
-      if (error instanceof LeaseLost) entry.held = null;
+      if (error instanceof LeaseLost) lose(entry);
       else logger.error({ task: task.id, err: error }, 'leader.task_failed');
     }
   }
@@ -128,22 +167,33 @@ export function createLeader(deps: {
     },
   });
 
-  function trigger(entry: Entry): Promise<void> {
+  function trigger(entry: Entry, instead?: (fence: Fence) => Promise<void>): Promise<void> {
     if (closed) return Promise.resolve();
-    entry.running ??= runOnce(entry).finally(() => {
+    entry.running ??= runOnce(entry, instead).finally(() => {
       entry.running = null;
     });
     return entry.running;
   }
 
   function schedule(entry: Entry): void {
-    entry.timer = clock.setInterval(() => void trigger(entry), entry.task.everyMs);
+    const { everyMs, firstAfterMs = everyMs, keepsLease } = entry.task;
+    const repeat = () => entry.timers.push(clock.setInterval(() => void trigger(entry), everyMs));
+    if (firstAfterMs === everyMs) repeat();
+    else {
+      const first = () => {
+        void trigger(entry);
+        repeat();
+      };
+      entry.timers.push(clock.setTimeout(first, firstAfterMs));
+    }
+    if (keepsLease !== undefined)
+      entry.timers.push(clock.setInterval(() => void renew(entry), RENEW_EVERY_MS));
   }
 
   return {
     register(task) {
       if (entries.has(task.id)) throw new Error(`leader task ${task.id} is already registered`);
-      const entry: Entry = { task, timer: null, running: null, held: null };
+      const entry: Entry = { task, timers: [], running: null, held: null };
       entries.set(task.id, entry);
       if (started) schedule(entry);
     },
@@ -151,16 +201,16 @@ export function createLeader(deps: {
       started = true;
       for (const entry of entries.values()) schedule(entry);
     },
-    async runNow(id) {
+    async runNow(id, instead) {
       const entry = entries.get(id);
       if (!entry) throw new Error(`there is no leader task ${id}`);
       // The current run may have missed work that just became due.
-      await entry.running;
-      await trigger(entry);
+      while (entry.running !== null) await entry.running;
+      await trigger(entry, instead);
     },
     async close() {
       closed = true;
-      for (const entry of entries.values()) entry.timer?.cancel();
+      for (const { timers } of entries.values()) for (const timer of timers) timer.cancel();
       await Promise.all([...entries.values()].map((entry) => entry.running));
       await database.db
         .updateTable('leases')

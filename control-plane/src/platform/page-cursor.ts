@@ -64,7 +64,7 @@ export function pageOf<Row extends PageKey>(
 
 /** Whether a row comes after `key`; both databases compare the pair column by column. */
 export function isAfter(
-  table: 'hosts' | 'sessions' | 'storage_homes' | 'users',
+  table: 'hosts' | 'job_runs' | 'sessions' | 'storage_homes' | 'users',
   key: PageKey,
 ): RawBuilder<SqlBool> {
   const column = (name: string) => sql.ref(`${table}.${name}`);

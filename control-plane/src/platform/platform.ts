@@ -1,9 +1,11 @@
 import type { Clock, Logger, Random } from '@footlight/platform';
+import type { JsonObject } from '@footlight/protocol';
+import type { AgentJobId } from '@footlight/protocol/agent';
 import type { ActivityAction } from '@footlight/protocol/rest';
 import type { Bus } from './bus/bus.ts';
 import type { Config } from './config/config.ts';
-import type { Database } from './database/database.ts';
-import type { Leader } from './leader.ts';
+import type { Database, Tx } from './database/database.ts';
+import type { Fence, Leader } from './leader.ts';
 
 /** Writes the activity log; never throws and never rolls anything back. */
 export interface Activity {
@@ -23,6 +25,71 @@ export interface Activity {
   settled(): Promise<void>;
 }
 
+/** Jobs that this service runs; `jobs/code-jobs.ts` describes them. */
+export type ControlJobId =
+  | 'artwork.prune_orphans'
+  | 'artwork.sweep'
+  | 'auth.token_janitor'
+  | 'devauth.reaper'
+  | 'library.discovery'
+  | 'storage.home_janitor'
+  | 'telemetry.retain';
+
+/** An interval that a variable of the environment sets. Administrators cannot change it then. */
+export interface IntervalLock {
+  variable: string;
+  /** null: the job never runs by itself. */
+  everyMs: number | null;
+}
+
+/** What a run of a job gets. */
+export interface JobRunContext {
+  /** Call `check` first in every transaction: another replica may have taken the run's work over. */
+  fence: Fence;
+  params: JsonObject;
+  /** Aborted when the service stops, the lease is lost or the run's time is over: end soon. */
+  signal: AbortSignal;
+}
+
+/**
+ * How a run ended. deferred: a gate of the job refused, or it was cut short; it is tried again. skipped: there was nothing
+ * to do. Summary: at most 4096 bytes of JSON. An exception counts as failed.
+ */
+export interface JobOutcome {
+  state: 'succeeded' | 'deferred' | 'skipped';
+  summary?: JsonObject;
+}
+
+export interface JobWork {
+  run(context: JobRunContext): Promise<JobOutcome>;
+  /** Missing or null: administrators choose the interval. */
+  lock?: IntervalLock | null;
+  /** Interval of a job that is new in the database. Missing: that of `jobs/code-jobs.ts`. */
+  firstIntervalMs?(): Promise<number>;
+}
+
+/** Background jobs, for the features that have some. The jobs feature implements it. */
+export interface Jobs {
+  /**
+   * Gives a job of this service its work. Call while the service is composed: a job without work is not listed.
+   * @throws when it has work already
+   */
+  handle(id: ControlJobId, work: JobWork): void;
+  /**
+   * Has a job run because of an event, in the transaction that found it: at once, or in the next window. A pending run is
+   * pulled forward; a running one is followed by another.
+   * @param hostId null for a job of the instance
+   */
+  event(tx: Tx, id: ControlJobId | AgentJobId, hostId: string | null): Promise<void>;
+  /** Changes an interval, unless the environment sets it. Pending runs of the schedule are planned again. */
+  changeInterval(tx: Tx, id: ControlJobId, everyMs: number): Promise<void>;
+  /**
+   * Runs a job of this service now and waits for its end: at boot, and in tests. Does nothing when jobs are switched off,
+   * or another replica has the lease.
+   */
+  runNow(id: ControlJobId): Promise<void>;
+}
+
 /** Dependencies of every feature. */
 export interface Platform {
   readonly config: Config;
@@ -33,4 +100,5 @@ export interface Platform {
   readonly bus: Bus;
   readonly leader: Leader;
   readonly activity: Activity;
+  readonly jobs: Jobs;
 }

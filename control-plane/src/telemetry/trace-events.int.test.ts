@@ -150,7 +150,7 @@ describeDatabases('events of the reliable lane', (databases) => {
   test('of one host are kept up to so many bytes, the newest, however many sessions they are of', async () => {
     const { platform } = world.plane;
     const keptBytes = 64 * 1024;
-    const alone = { ...platform, leader: { ...platform.leader, register: () => undefined } };
+    const alone = { ...platform, jobs: { ...platform.jobs, handle: () => undefined } };
     const telemetry = createTelemetry(alone, {
       write: (_rows, work) => platform.database.transaction(work),
       kept: { bytesOfHost: keptBytes },
@@ -182,10 +182,10 @@ describeDatabases('events of the reliable lane', (databases) => {
   });
 
   test('leave an hour after they came while the session lives, a day after its end; captures stay with it', async () => {
-    const { leader, database } = world.plane.platform;
+    const { jobs, database } = world.plane.platform;
     const { db } = database;
     const left = async () => {
-      await leader.runNow('telemetry.retain');
+      await jobs.runNow('telemetry.retain');
       return (await stored()).map(({ type }) => type);
     };
     /** As if so much time had passed. */

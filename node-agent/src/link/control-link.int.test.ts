@@ -87,6 +87,7 @@ async function dialOnly(
         registered: () => undefined,
         seen: (seq) => void heard.seen.push(seq),
         linkReady: () => void heard.ups++,
+        beforeDial: async () => undefined,
         linkLost: () => void heard.downs++,
         ...handler,
       },

@@ -26,6 +26,7 @@ import { type ClockPair, ClockPairs } from './clock-pairs.ts';
 import { Connection } from './connection.ts';
 import { ControlAddresses } from './control-addresses.ts';
 import { type Credential, isPlainRemote } from './dial.ts';
+import { callControl, type HttpAnswer, type HttpCall } from './http-call.ts';
 import type { Identity, IdentityStore } from './identity.ts';
 import { LossyMessages, Outbox, type ReliableMessage } from './outbox.ts';
 import { type PutFile, putFile } from './put-file.ts';
@@ -44,6 +45,8 @@ export interface LinkHandler {
   /** The control plane has handled every report up to seq. */
   seen(seq: number): void;
   linkReady(): void;
+  /** Called once, before the first connection attempt, for calls that come before the registration. Never rejects. */
+  beforeDial(): Promise<void>;
   linkLost(): void;
 }
 
@@ -142,6 +145,7 @@ export class ControlLink {
         'link.not_encrypted',
       );
     }
+    await this.#deps.handler.beforeDial();
     void this.#dial();
   }
 
@@ -199,12 +203,21 @@ export class ControlLink {
     if (connection?.ready && connection === this.#connection) connection.send(capacity);
   }
 
+  /** Calls the control plane over HTTP. @throws without an identity, and without a whole answer */
+  async call(call: HttpCall): Promise<HttpAnswer> {
+    return callControl(call, this.#callOptions(), this.#deps.clock);
+  }
+
   /** Sends a file. @throws without an identity, and when it is not taken whole */
   async putFile(file: PutFile): Promise<void> {
+    await putFile(file, this.#callOptions(), this.#deps.clock);
+  }
+
+  /** @throws without an identity */
+  #callOptions() {
     const secret = this.#identity?.node_secret;
     if (secret === undefined) throw new Error('this host is not enrolled');
-    const credential = { kind: 'secret', secret } as const;
-    await putFile(file, { ...this.#options, controlUrl: this.controlUrl, credential }, this.#deps.clock);
+    return { ...this.#options, controlUrl: this.controlUrl, credential: { kind: 'secret', secret } as const };
   }
 
   /** Waits until every report is confirmed, limitMs have passed or the link is lost. */

@@ -24,6 +24,7 @@ export * from './captures.ts';
 export * from './downstream.ts';
 export * from './homes.ts';
 export * from './host-settings.ts';
+export * from './job-calls.ts';
 export * from './launch-floor.ts';
 export * from './limits.ts';
 export * from './recordings.ts';

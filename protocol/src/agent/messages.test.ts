@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { jobReportSchema, scanReportSchema } from '../reserved/agent-calls.ts';
+import { scanReportSchema } from '../reserved/agent-calls.ts';
 import { CAPTURE_MAX_MS, clampCapture, clampCaptureBudget } from './captures.ts';
 import {
   type AgentMessage,
@@ -13,6 +13,7 @@ import {
   readRelayedSignal,
   relayedSignal,
 } from './index.ts';
+import { jobReportSchema } from './job-calls.ts';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 const B = 'bbbbbbbb-0000-4000-8000-000000000002';

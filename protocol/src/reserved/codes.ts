@@ -14,7 +14,7 @@ import type { ErrorCode } from '../rest/errors.ts';
 import type { AgentEventType, BrowserEventType } from '../telemetry/events.ts';
 
 export const RESERVED = {
-  errors: ['job_already_running', 'job_disabled', 'job_unmanaged', 'schedule_locked'],
+  errors: [],
   failures: [],
   endReasons: ['peer_gone'],
   refusals: [],

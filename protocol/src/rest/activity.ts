@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_TARGET_TYPE_CHARACTERS } from '../bounds.ts';
 import { jsonObject, uuid } from '../common.ts';
-import { dateTime, string, zonedDateTime } from './atoms.ts';
+import { dateTime, limitOrDefault, string, zonedDateTime } from './atoms.ts';
 import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
@@ -41,6 +41,8 @@ export const ACTIVITY_ACTIONS = {
   'instance.settings.updated': 'instance',
   'invite.minted': 'invite',
   'invite.revoked': 'invite',
+  'job.run': 'job',
+  'job.update': 'job',
   'launch_profile.create': 'launch_profile',
   'launch_profile.delete': 'launch_profile',
   'launch_profile.update': 'launch_profile',
@@ -98,22 +100,6 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 100;
 const MAX_INT64 = 2n ** 63n - 1n;
 
-/** Unlike in other lists, a limit over the cap counts as none. */
-const limit = z
-  .unknown()
-  .optional()
-  .transform((raw): number => {
-    const given = typeof raw === 'string' && /^[0-9]{1,3}$/.test(raw) ? Number(raw) : 0;
-    return given >= 1 && given <= MAX_LIMIT ? given : DEFAULT_LIMIT;
-  })
-  .meta({
-    type: 'integer',
-    minimum: 1,
-    maximum: MAX_LIMIT,
-    default: DEFAULT_LIMIT,
-    description: `Entries of a page. Anything but a number from 1 to ${MAX_LIMIT} counts as ${DEFAULT_LIMIT}.`,
-  });
-
 /** An int64; ids are much smaller than a number's exact range, so larger values are clamped. */
 const cursor = z
   .string()
@@ -125,7 +111,7 @@ const cursor = z
   .meta({ type: 'integer', format: 'int64' });
 
 export const activityQuery = z.object({
-  limit,
+  limit: limitOrDefault(DEFAULT_LIMIT, MAX_LIMIT),
   cursor: cursor.optional().describe('Entries with a lower id than this; left out: from the newest.'),
   action: string({ max: 128 }).optional().describe('Beginning of the action, such as `host.`.'),
   actor_user_id: uuid.optional().describe('Only what this account did.'),

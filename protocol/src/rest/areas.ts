@@ -24,6 +24,7 @@ import { sessionOperations } from './sessions.ts';
 import { settingsOperations } from './settings.ts';
 import { telemetryOperations } from './telemetry.ts';
 import { traceOperations } from './trace.ts';
+import { jobOperations } from './upkeep/jobs.ts';
 import { storageOperations } from './upkeep/storage.ts';
 import { verdictOperations } from './verdict.ts';
 
@@ -125,6 +126,11 @@ export const areas = [
     name: 'Storage',
     summary: 'Homes: the files that people keep for apps, and their deletion by the hosts.',
     operations: storageOperations,
+  },
+  {
+    name: 'Jobs',
+    summary: 'What the service and its hosts do by themselves: when, and with what result.',
+    operations: jobOperations,
   },
   { name: 'Settings', summary: 'Settings of the whole instance.', operations: settingsOperations },
   {

@@ -86,6 +86,22 @@ export function notBlank(max?: number) {
   return string({ max }).refine((value) => value.trim() !== '', { error: 'must not be blank' });
 }
 
+/** Whether this runtime knows an IANA zone. Offsets such as +01:00 are no zones. */
+export function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat('en-US', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Name of an IANA time zone. */
+export const timeZone = string({ min: 1, max: 64 }).refine(isTimeZone, {
+  error: 'must be an IANA time zone',
+});
+
 /** A 32-bit signed integer within its bounds (both included). */
 export function int32(min = -2147483648, max = 2147483647) {
   return z.int().min(min).max(max);
@@ -130,6 +146,24 @@ function pageLimit(defaultLimit: number, cap = 1000) {
       maximum: cap,
       default: defaultLimit,
       description: `Items of a page; left out: ${defaultLimit}. More than ${cap} counts as ${cap}; what is no number from 1 up, as left out.`,
+    });
+}
+
+/** `limit` of lists where one over the cap counts as none, unlike `pageLimit`. */
+export function limitOrDefault(defaultLimit: number, cap: number) {
+  return z
+    .unknown()
+    .optional()
+    .transform((raw): number => {
+      const given = typeof raw === 'string' && /^[0-9]{1,9}$/.test(raw) ? Number(raw) : 0;
+      return given >= 1 && given <= cap ? given : defaultLimit;
+    })
+    .meta({
+      type: 'integer',
+      minimum: 1,
+      maximum: cap,
+      default: defaultLimit,
+      description: `Entries of a page. Anything but a number from 1 to ${cap} counts as ${defaultLimit}.`,
     });
 }
 

@@ -1,31 +1,38 @@
-import { MINUTE_MS } from '@footlight/platform';
 import type { Platform } from '../../platform/platform.ts';
 import { listExpiredUsers, removeUser } from '../users/index.ts';
 
-const TASK = 'devauth.reaper';
+const JOB = 'devauth.reaper';
 /** Accounts of one sweep; accounts that must stay are checked again by the next one. */
 const SWEEP_LIMIT = 500;
+
+/** How a removal counts in the summary. Another sweep may have been first, so an unknown account is a deleted one. */
+const COUNTED = {
+  removed: 'deleted',
+  unknown: 'deleted',
+  active_session: 'in_session',
+  last_admin: 'failed',
+} as const;
 
 /**
  * Deletes expired identities, also where new ones are switched off. An identity with a live session, and the last
  * administrator, are left for a later sweep; their tokens are dead.
  */
 export function registerReaper(platform: Platform): { runNow(): Promise<void> } {
-  const { clock, database, leader, logger } = platform;
-  leader.register({
-    id: TASK,
-    everyMs: MINUTE_MS,
-    async run(fence) {
-      let removed = 0;
+  const { clock, database, jobs, logger } = platform;
+  jobs.handle(JOB, {
+    async run({ fence, signal }) {
+      const counts = { deleted: 0, in_session: 0, failed: 0 };
       for (const id of await listExpiredUsers(database.db, clock.nowMs(), SWEEP_LIMIT)) {
+        signal.throwIfAborted();
         const removal = await database.transaction(async (tx) => {
           await fence.check(tx);
           return removeUser(database, tx, id, clock.nowMs());
         });
-        if (removal.kind === 'removed') removed += 1;
+        counts[COUNTED[removal.kind]] += 1;
       }
-      if (removed > 0) logger.info({ removed }, 'accounts.dev_identities_reaped');
+      if (counts.deleted > 0) logger.info({ removed: counts.deleted }, 'accounts.dev_identities_reaped');
+      return { state: 'succeeded', summary: counts };
     },
   });
-  return { runNow: () => leader.runNow(TASK) };
+  return { runNow: () => jobs.runNow(JOB) };
 }

@@ -255,7 +255,7 @@ describeDatabases('signing in', ({ fresh: database }) => {
       await world.login('alice@example.org');
       const count = async () => (await world.db.selectFrom('auth_tokens').select('id').execute()).length;
       // The note of the last use follows its request, and a run of the janitor skips the row meanwhile.
-      const left = () => world.runTask('auth.token_janitor').then(count);
+      const left = () => world.runJob('auth.token_janitor').then(count);
       await expect.poll(left).toBe(1);
       world.clock.jump(8 * 24 * 3_600_000);
       expect(await left()).toBe(1);
@@ -275,7 +275,7 @@ describeDatabases('signing in', ({ fresh: database }) => {
         });
         await world.db.insertInto('auth_tokens').values(dead).execute();
       }
-      await world.runTask('auth.token_janitor');
+      await world.runJob('auth.token_janitor');
       expect(await world.db.selectFrom('auth_tokens').selectAll().execute()).toEqual([kept]);
     }));
 

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { createLogger, systemClock, systemRandom } from '@footlight/platform';
 import type { LoginResponse } from '@footlight/protocol/rest';
 import type { Kysely } from 'kysely';
+import { createJobs } from '../../jobs/index.ts';
 import { createInProcessBus } from '../../platform/bus/in-process.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { type DatabaseTarget, openDatabase, type Schema } from '../../platform/database/index.ts';
@@ -11,7 +12,7 @@ import { sha256Hex } from '../../platform/digest.ts';
 import { registerPages } from '../../platform/http/pages.ts';
 import { createServer } from '../../platform/http/server.ts';
 import { createLeader } from '../../platform/leader.ts';
-import type { Platform } from '../../platform/platform.ts';
+import type { ControlJobId, Platform } from '../../platform/platform.ts';
 import { createSettings } from '../../settings/index.ts';
 import { CHEAP_HASHES, ManualClock, PASSWORD } from '../../testing/index.ts';
 import { type AccountsDeps, createAccounts, registerAccountsRoutes } from '../index.ts';
@@ -59,7 +60,9 @@ export async function openAccountsWorld(target: DatabaseTarget, options: Account
   const bus = createInProcessBus({ clock, logger });
   const leader = createLeader({ database, clock, random: systemRandom, logger });
   const activity = { record: async () => {}, settled: async () => {} };
-  const platform: Platform = { config, database, clock, random: systemRandom, logger, bus, leader, activity };
+  const base = { config, database, clock, random: systemRandom, logger, bus, leader, activity };
+  const jobs = createJobs(base);
+  const platform: Platform = { ...base, jobs };
   const settings = createSettings(platform);
   const granted: string[] = [];
   const stopped: { id: string; reason: string }[] = [];
@@ -88,6 +91,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: Account
   async function close(): Promise<void> {
     accounts.close();
     await server.close();
+    await jobs.close();
     await leader.close();
     await bus.close();
     await database.close();
@@ -99,6 +103,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: Account
     registerAccountsRoutes(server, accounts, platform, deps);
     await registerPages(server, { webDir: config.webDir, logger, gate: accounts });
     await settings.seed();
+    await jobs.start();
     await accounts.boot();
   } catch (error) {
     await close();
@@ -114,6 +119,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: Account
     granted: granted as readonly string[],
     db: database.db as Kysely<Schema>,
     runTask: (id: string) => leader.runNow(id),
+    runJob: (id: ControlJobId) => jobs.runNow(id),
     close,
     log: () => lines.join(''),
     logEvents: (event: string): LogLine[] =>

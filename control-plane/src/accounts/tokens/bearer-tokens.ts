@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '@footlight/platform';
+import { DAY_MS, MINUTE_MS } from '@footlight/platform';
 import type { Body, User } from '@footlight/protocol/rest';
 import { batchReads, instant } from '../../platform/database/index.ts';
 import { sha256Hex } from '../../platform/digest.ts';
@@ -26,7 +26,6 @@ import { readPageCookies } from './tokens.ts';
 
 /** Least time between two writes of a token's last_used_at. */
 const TOUCH_EVERY_MS = MINUTE_MS;
-const JANITOR_EVERY_MS = 6 * HOUR_MS;
 /** Tokens of one janitor transaction, so that no sign-in waits long for it. */
 const JANITOR_BATCH = 1_000;
 /** Expired tokens are kept for this time for investigations and known devices (docs/sign-in.md, "Tokens"). */
@@ -57,7 +56,7 @@ export function createBearerTokens(
   platform: Platform,
   parts: { guesses: LoginAttempts; hasher: PasswordHasher; signIn: SignIn; versionGate: VersionGate },
 ): BearerTokens {
-  const { clock, database, leader, logger } = platform;
+  const { clock, database, jobs, logger } = platform;
   const { guesses, hasher, signIn, versionGate } = parts;
   const findLiveToken = liveTokenFinder(database, () => clock.nowMs());
   // Batched, because a commit for each token would delay all requests of a reconnecting crowd.
@@ -66,18 +65,18 @@ export function createBearerTokens(
     return new Map<string, never>();
   });
 
-  leader.register({
-    id: 'auth.token_janitor',
-    everyMs: JANITOR_EVERY_MS,
-    async run(fence) {
+  jobs.handle('auth.token_janitor', {
+    async run({ fence, signal }) {
       const expiredBeforeMs = clock.nowMs() - KEEP_EXPIRED_MS;
-      let deleted: number;
-      do {
-        deleted = await database.transaction(async (tx) => {
+      let deleted = 0;
+      for (let batch = JANITOR_BATCH; batch === JANITOR_BATCH; deleted += batch) {
+        signal.throwIfAborted();
+        batch = await database.transaction(async (tx) => {
           await fence.check(tx);
           return deleteDeadTokens(database, tx, expiredBeforeMs, JANITOR_BATCH);
         });
-      } while (deleted === JANITOR_BATCH);
+      }
+      return { state: 'succeeded', summary: { deleted } };
     },
   });
 

@@ -418,7 +418,7 @@ describeDatabases('artwork of a provider', (databases) => {
       ];
       for (const answer of refused) expect(codeOf(answer)).toEqual([409, 'conflict']);
       await on.clock.pass(60 * 60 * 1000);
-      await on.plane.platform.leader.runNow('artwork.sweep');
+      await on.plane.jobs.runNow('artwork.sweep');
       expect(fake.requests).toEqual([]);
       // An app that is not there comes before the provider that is not there.
       const gone = await admin('POST', `/v1/admin/apps/${UNKNOWN_ID}/artwork/search`, {}, on);
@@ -489,7 +489,7 @@ describeDatabases('artwork of a provider', (databases) => {
       await call('POST', `${base}/search`);
       await call('PUT', base, { rematch: true });
       await call('PUT', base, { provider_ref: '11' });
-      await passing(on.plane.platform.leader.runNow('artwork.sweep'), on);
+      await passing(on.plane.jobs.runNow('artwork.sweep'), on);
     }
     fake.broken = null;
     // A title that carries it, where all else is right: plain, and between signs that are taken out of names.

@@ -6,7 +6,7 @@ import { lockRows, type RowsToLock } from '../../platform/database/index.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import { sha256Hex } from '../../platform/digest.ts';
 import { nameTokenHost } from '../enrollment/token-store.ts';
-import type { AgentHandlers, ImageHandlers } from '../fleet.ts';
+import type { AgentHandlers, ImageHandlers, RegisteringHost } from '../fleet.ts';
 import {
   type ClaimedHost,
   claimHost,
@@ -31,6 +31,8 @@ export interface RegistrationDeps {
   random: Random;
   handlers: AgentHandlers;
   imageHandlers: ImageHandlers | null;
+  /** Run after the reconciliation, in order. */
+  steps: readonly ((tx: Tx, host: RegisteringHost) => Promise<void>)[];
 }
 
 export interface RegistrationFacts {
@@ -104,6 +106,7 @@ export async function register(
   const images = message.features.includes(FEATURE_OF_IMAGES)
     ? await deps.imageHandlers?.registered(tx, registering, message.images)
     : undefined;
+  for (const step of deps.steps) await step(tx, registering);
   return {
     kind: 'registered',
     host,

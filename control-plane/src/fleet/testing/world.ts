@@ -165,6 +165,12 @@ export async function openFleetWorld(
     logger,
     bus: createInProcessBus({ clock, logger }),
     leader: { register() {}, start() {}, async runNow() {}, async close() {} },
+    jobs: {
+      handle() {},
+      async event() {},
+      async changeInterval() {},
+      async runNow() {},
+    },
     activity: {
       async record(actorUserId, action, targetId, details) {
         audit.push({ actorUserId, action, targetType: ACTIVITY_ACTIONS[action], targetId, details });

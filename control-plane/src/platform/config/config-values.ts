@@ -1,3 +1,4 @@
+import { isTimeZone } from '@footlight/protocol/rest';
 import { z } from 'zod';
 import { parseBlock } from '../http/origin/client-address.ts';
 import { parseOriginList } from '../http/origin/origins.ts';
@@ -214,6 +215,10 @@ export const registryHosts = reading(
     const known = entries.filter((entry) => entry !== null);
     return known.length === entries.length ? known : null;
   },
+);
+
+export const timeZone = reading('an IANA time zone such as Europe/Berlin', (text) =>
+  isTimeZone(text) ? text : null,
 );
 
 /** Text without surrounding spaces. */

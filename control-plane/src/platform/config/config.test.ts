@@ -62,7 +62,7 @@ describe('configuration from the environment', () => {
       dir: '/var/lib/service-control/artwork',
       provider: 'steamgriddb',
       maxBytes: 8_388_608,
-      sweepIntervalMs: 900_000,
+      sweepInterval: null,
     });
     expect(config.sessions).toEqual({
       placementPolicy: 'spread',
@@ -85,13 +85,14 @@ describe('configuration from the environment', () => {
     expect(loadConfig({}).telemetry).toEqual({
       rollingMs: 3_600_000,
       postmortemMs: 86_400_000,
-      retainEveryMs: 300_000,
+      retainInterval: null,
     });
     const interval = (text: string) => readConfig({ SERVICE_TELEMETRY_RETAIN_INTERVAL: text });
-    expect(interval('0').config.telemetry.retainEveryMs).toBeNull();
-    expect(interval('30s').config.telemetry.retainEveryMs).toBe(30_000);
+    const variable = 'SERVICE_TELEMETRY_RETAIN_INTERVAL';
+    expect(interval('0').config.telemetry.retainInterval).toEqual({ variable, everyMs: null });
+    expect(interval('30s').config.telemetry.retainInterval).toEqual({ variable, everyMs: 30_000 });
     expect(interval('30s').warnings).toEqual([]);
-    expect(interval('often').config.telemetry.retainEveryMs).toBe(300_000);
+    expect(interval('often').config.telemetry.retainInterval).toBeNull();
     expect(interval('often').warnings).toEqual([
       'SERVICE_TELEMETRY_RETAIN_INTERVAL is ignored: expected a duration such as 5m, or 0 for never',
     ]);
@@ -102,7 +103,7 @@ describe('configuration from the environment', () => {
 
   test('a sweep of pictures at interval 0 never runs', () => {
     for (const text of ['0', '0s'])
-      expect(loadConfig({ SERVICE_ARTWORK_SWEEP_INTERVAL: text }).artwork.sweepIntervalMs).toBeNull();
+      expect(loadConfig({ SERVICE_ARTWORK_SWEEP_INTERVAL: text }).artwork.sweepInterval?.everyMs).toBeNull();
   });
 
   test('an empty variable counts as unset, save for the origin list, which it empties', () => {

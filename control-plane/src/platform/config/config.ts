@@ -1,8 +1,9 @@
 import { join } from 'node:path';
-import { type Environment, HOUR_MS, lookUpVariable, MINUTE_MS } from '@footlight/platform';
+import { DAY_MS, type Environment, HOUR_MS, lookUpVariable, SECOND_MS } from '@footlight/platform';
 import { describeIgnored } from '@footlight/protocol/environment';
 import { DEFAULT_ARTWORK_BYTES, type OperationSwitch } from '@footlight/protocol/rest';
 import { BUILT_WEB_APP } from '../../install-location.ts';
+import type { IntervalLock } from '../platform.ts';
 import type { SecretKeys } from '../secret-keys.ts';
 import {
   type FileServer,
@@ -70,8 +71,8 @@ export interface Config {
     provider: 'steamgriddb' | 'none';
     /** Largest picture (bytes). */
     maxBytes: number;
-    /** Interval of look-ups for apps without pictures; null: never. */
-    sweepIntervalMs: number | null;
+    /** Interval of look-ups for apps without pictures; null: administrators choose it. */
+    sweepInterval: IntervalLock | null;
   };
   images: {
     /** Repository of the catalog; null: no catalog. */
@@ -101,8 +102,22 @@ export interface Config {
     rollingMs: number;
     /** Retention after a session's end; at least `rollingMs`. */
     postmortemMs: number;
-    /** Interval of retention sweeps; null: never. */
-    retainEveryMs: number | null;
+    /** Interval of retention sweeps; null: administrators choose it. */
+    retainInterval: IntervalLock | null;
+  };
+  jobs: {
+    /** False: no job runs, and hosts get none. */
+    isOn: boolean;
+    /** Time between two looks for due runs. */
+    tickMs: number;
+    /** Zone of new jobs. */
+    timezone: string;
+    /** Kept runs of new jobs, for each target (count). */
+    historyLimit: number;
+    /** Age at which a run's record is deleted; null: age does not matter. */
+    retentionMs: number | null;
+    /** Time from a claim to its report. */
+    claimTimeoutMs: number;
   };
   /** Operations that are switched on. */
   switchedOn: ReadonlySet<OperationSwitch>;
@@ -211,7 +226,7 @@ function shown(name: VariableName, text: string | null): string | null {
 
 /** Values of unset variables, in the form in which they would be set. */
 function defaultsInForce(config: Config): Partial<Record<VariableName, string>> {
-  const { http, tls, accounts, artwork, images, settings, sessions, telemetry } = config;
+  const { http, tls, accounts, artwork, images, jobs, settings, sessions, telemetry } = config;
   const address = ({ host, port }: ListenAddress) => `${host ?? ''}:${port}`;
   return {
     SERVICE_DATA_DIR: config.dataDir,
@@ -237,8 +252,6 @@ function defaultsInForce(config: Config): Partial<Record<VariableName, string>> 
     SERVICE_ARTWORK_DIR: artwork.dir,
     SERVICE_ARTWORK_PROVIDER: artwork.provider,
     SERVICE_ARTWORK_MAX_BYTES: String(artwork.maxBytes),
-    SERVICE_ARTWORK_SWEEP_INTERVAL:
-      artwork.sweepIntervalMs === null ? '0' : `${artwork.sweepIntervalMs / MINUTE_MS}m`,
     SERVICE_IMAGE_CATALOG_PATH: images.path,
     SERVICE_IMAGE_CATALOG_BASE_URL: images.base.url,
     SERVICE_IMAGE_REGISTRY_HOSTS: images.registryHosts.map(({ host }) => host).join(','),
@@ -250,8 +263,12 @@ function defaultsInForce(config: Config): Partial<Record<VariableName, string>> 
     SERVICE_ICE_SERVERS: '[]',
     SERVICE_TELEMETRY_ROLLING_WINDOW: `${telemetry.rollingMs / HOUR_MS}h`,
     SERVICE_TELEMETRY_POSTMORTEM_RETENTION: `${telemetry.postmortemMs / HOUR_MS}h`,
-    SERVICE_TELEMETRY_RETAIN_INTERVAL:
-      telemetry.retainEveryMs === null ? '0' : `${telemetry.retainEveryMs / MINUTE_MS}m`,
+    SERVICE_JOBS: jobs.isOn ? '1' : '0',
+    SERVICE_JOBS_TICK_SECS: String(jobs.tickMs / SECOND_MS),
+    SERVICE_JOBS_TIMEZONE: jobs.timezone,
+    SERVICE_JOBS_RUN_RETENTION: String(jobs.historyLimit),
+    SERVICE_JOBS_RUN_RETENTION_DAYS: String((jobs.retentionMs ?? 0) / DAY_MS),
+    SERVICE_JOBS_CLAIM_TIMEOUT_SECS: String(jobs.claimTimeoutMs / SECOND_MS),
   };
 }
 
@@ -299,12 +316,20 @@ function contradictions(values: Values): string[] {
 const isDevAgentAuthOn = (values: Values): boolean => values.SERVICE_DEV_AGENT_AUTH === '1';
 
 function telemetryOf(values: Values): Config['telemetry'] {
-  const interval = values.SERVICE_TELEMETRY_RETAIN_INTERVAL?.everyMs;
   return {
     rollingMs: values.SERVICE_TELEMETRY_ROLLING_WINDOW ?? HOUR_MS,
     postmortemMs: values.SERVICE_TELEMETRY_POSTMORTEM_RETENTION ?? 24 * HOUR_MS,
-    retainEveryMs: interval === undefined ? 5 * MINUTE_MS : interval,
+    retainInterval: lockOf('SERVICE_TELEMETRY_RETAIN_INTERVAL', values),
   };
+}
+
+/** null: the variable is unset, or was ignored. */
+function lockOf(
+  variable: 'SERVICE_ARTWORK_SWEEP_INTERVAL' | 'SERVICE_TELEMETRY_RETAIN_INTERVAL',
+  values: Values,
+): IntervalLock | null {
+  const everyMs = values[variable]?.everyMs;
+  return everyMs === undefined ? null : { variable, everyMs };
 }
 
 function assemble(values: Values): Config {
@@ -367,7 +392,7 @@ function assemble(values: Values): Config {
       dir: values.SERVICE_ARTWORK_DIR ?? join(dataDir, 'artwork'),
       provider: values.SERVICE_ARTWORK_PROVIDER ?? 'steamgriddb',
       maxBytes: values.SERVICE_ARTWORK_MAX_BYTES ?? DEFAULT_ARTWORK_BYTES,
-      sweepIntervalMs: (values.SERVICE_ARTWORK_SWEEP_INTERVAL ?? { everyMs: 15 * MINUTE_MS }).everyMs,
+      sweepInterval: lockOf('SERVICE_ARTWORK_SWEEP_INTERVAL', values),
     },
     images: {
       repo: values.SERVICE_IMAGE_CATALOG_REPO || null,
@@ -391,6 +416,14 @@ function assemble(values: Values): Config {
     },
     certification: { benchApp: values.SERVICE_BENCH_APP || 'Diagnostics' },
     telemetry: telemetryOf(values),
+    jobs: {
+      isOn: values.SERVICE_JOBS !== '0' && values.SERVICE_JOBS !== 'false',
+      tickMs: (values.SERVICE_JOBS_TICK_SECS ?? 10) * SECOND_MS,
+      timezone: values.SERVICE_JOBS_TIMEZONE ?? 'UTC',
+      historyLimit: values.SERVICE_JOBS_RUN_RETENTION ?? 50,
+      retentionMs: (values.SERVICE_JOBS_RUN_RETENTION_DAYS ?? 30) * DAY_MS || null,
+      claimTimeoutMs: (values.SERVICE_JOBS_CLAIM_TIMEOUT_SECS ?? 3_600) * SECOND_MS,
+    },
     switchedOn: new Set(isDevAgentAuthOn(values) ? ['SERVICE_DEV_AGENT_AUTH'] : []),
     webDir: values.SERVICE_WEB_DIR ?? BUILT_WEB_APP,
   };

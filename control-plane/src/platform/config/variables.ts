@@ -1,3 +1,4 @@
+import { MAX_KEPT_RUNS } from '@footlight/protocol/rest';
 import { z } from 'zod';
 import {
   absolutePath,
@@ -18,6 +19,7 @@ import {
   proxyList,
   registryHosts,
   secretKey,
+  timeZone,
   trimmed,
   wholeNumber,
 } from './config-values.ts';
@@ -73,6 +75,13 @@ export const VARIABLES = {
 
   SERVICE_DEV_AGENT_AUTH: text,
   SERVICE_DEV_AGENT_KEY_PATH: absolutePath,
+
+  SERVICE_JOBS: choice('0', '1', 'false', 'true'),
+  SERVICE_JOBS_TICK_SECS: wholeNumber(1, 3_600),
+  SERVICE_JOBS_TIMEZONE: timeZone,
+  SERVICE_JOBS_RUN_RETENTION: wholeNumber(1, MAX_KEPT_RUNS),
+  SERVICE_JOBS_RUN_RETENTION_DAYS: wholeNumber(0, 36_500),
+  SERVICE_JOBS_CLAIM_TIMEOUT_SECS: wholeNumber(1),
 
   SERVICE_STORAGE_PROVIDER: choice('auto', 'local', 'volume'),
   SERVICE_SEED_FILE: absolutePath,

@@ -21,6 +21,7 @@ import { telemetryMigration } from './migrations/0018-telemetry.ts';
 import { recordingsMigration } from './migrations/0020-recordings.ts';
 import { certificationMigration } from './migrations/0021-certification.ts';
 import { capturesMigration } from './migrations/0022-captures.ts';
+import { jobsMigration } from './migrations/0023-jobs.ts';
 import { homesMigration } from './migrations/0024-homes.ts';
 import { imagesMigration } from './migrations/0026-images.ts';
 import type { Schema } from './schema.ts';
@@ -48,8 +49,9 @@ const STEPS: readonly SchemaStep[] = [
   recordingsMigration,
   certificationMigration,
   capturesMigration,
-  imagesMigration,
+  jobsMigration,
   homesMigration,
+  imagesMigration,
 ];
 
 /**

@@ -5,6 +5,7 @@ import type { CatalogTables } from './tables/catalog.ts';
 import type { CertificationTables } from './tables/certification.ts';
 import type { FleetTables } from './tables/fleet.ts';
 import type { ImagesTables } from './tables/images.ts';
+import type { JobsTables } from './tables/jobs.ts';
 import type { PlatformTables } from './tables/platform.ts';
 import type { PreferencesTables } from './tables/preferences.ts';
 import type { ProfilesTables } from './tables/profiles.ts';
@@ -24,6 +25,7 @@ export interface Schema
     ImagesTables,
     SessionsTables,
     ArtworkTables,
+    JobsTables,
     PreferencesTables,
     ProfilesTables,
     RecordingsTables,

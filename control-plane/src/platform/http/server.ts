@@ -12,7 +12,7 @@ import Fastify, {
 } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { Config } from '../config/config.ts';
-import { ApiError, invalid } from '../errors.ts';
+import { ApiError, badNodeCredential, invalid } from '../errors.ts';
 import { LOG_LINES_PER_MINUTE } from '../limits.ts';
 import { AdmittedRequest } from './admitted-request.ts';
 import { createListeners, type ListenerLimits, type Listeners } from './connection/listeners.ts';
@@ -358,7 +358,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   async function nodeOf({ raw }: Pick<FastifyRequest, 'raw'>): Promise<NodeCaller> {
     if (!checks) throw new Error('the server has no way to look hosts up');
     const node = await checks.authenticateNode(raw.headers);
-    if (node === null) throw new ApiError('unauthorized', { message: 'The node credential is not valid.' });
+    if (node === null) throw badNodeCredential();
     return node;
   }
 

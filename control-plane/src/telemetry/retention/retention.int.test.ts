@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '@footlight/platform';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../platform/config/config.ts';
 import type { Tx } from '../../platform/database/index.ts';
-import type { LeaderTask } from '../../platform/leader.ts';
+import type { JobWork } from '../../platform/platform.ts';
 import { addSession, createTestApp, describeDatabases, type TestApp } from '../../testing/index.ts';
 import { createTelemetry, type Telemetry } from '../index.ts';
 
@@ -47,7 +47,7 @@ describeDatabases('how long and how many samples are kept', (databases) => {
     if (sessionId !== undefined) query = query.where('session_id', '=', sessionId);
     return Number((await query.executeTakeFirstOrThrow()).count);
   };
-  const retain = () => app.plane.platform.leader.runNow('telemetry.retain');
+  const retain = () => app.plane.jobs.runNow('telemetry.retain');
 
   test('an hour while the session lives', async () => {
     const id = await live();
@@ -96,9 +96,13 @@ describeDatabases('how long and how many samples are kept', (databases) => {
   describe('with a telemetry of its own', () => {
     /** Rows after each transaction of the sweep. */
     let counts: number[];
-    let task: LeaderTask | null;
+    let job: JobWork | null;
     let telemetry: Telemetry;
-    const fence = { lease: 'telemetry.retain', number: 1, check: async () => undefined };
+    const context = {
+      fence: { lease: 'jobs.dispatch', number: 1, check: async () => undefined },
+      params: {},
+      signal: new AbortController().signal,
+    };
 
     function open(
       kept: { samplesOfHost?: number; samplesInAll?: number } = {},
@@ -107,7 +111,7 @@ describeDatabases('how long and how many samples are kept', (databases) => {
       const { platform } = app.plane;
       const config = { ...platform.config, telemetry: { ...platform.config.telemetry, ...times } };
       counts = [];
-      task = null;
+      job = null;
       const database = {
         ...platform.database,
         db: platform.database.db,
@@ -117,31 +121,30 @@ describeDatabases('how long and how many samples are kept', (databases) => {
           return result;
         },
       };
-      const leader = {
-        ...platform.leader,
-        register: (registered: LeaderTask) => {
-          task = registered;
+      const jobs = {
+        ...platform.jobs,
+        handle: (_id: string, work: JobWork) => {
+          job = work;
         },
       };
       telemetry = createTelemetry(
-        { ...platform, config, database: database as typeof platform.database, leader },
+        { ...platform, config, database: database as typeof platform.database, jobs },
         { write: (_rows, work) => platform.database.transaction(work), kept },
       );
     }
 
-    test.each([
-      ['the default', {}, 5 * MINUTE_MS],
-      ['SERVICE_TELEMETRY_RETAIN_INTERVAL', { retainEveryMs: MINUTE_MS }, MINUTE_MS],
-      ['0', { retainEveryMs: null }, undefined],
-    ])('are swept at the interval of %s', (_what, times, everyMs) => {
-      open({}, times);
-      expect(task?.everyMs).toBe(everyMs);
+    test('are swept at the interval of the environment, if it has one', () => {
+      const retainInterval = { variable: 'SERVICE_TELEMETRY_RETAIN_INTERVAL', everyMs: MINUTE_MS };
+      open({}, { retainInterval });
+      expect(job?.lock).toEqual(retainInterval);
+      open();
+      expect(job?.lock).toBeNull();
     });
 
     test('12,000 expired samples leave in batches of 5,000', async () => {
       open();
       await addSamples(await live(), 12_000, 2 * HOUR_MS);
-      await task?.run(fence);
+      await job?.run(context);
       const steps = [12_000, ...counts].map((rows, n, all) => (all[n - 1] ?? rows) - rows);
       expect(Math.max(...steps)).toBe(5_000);
       expect(await count()).toBe(0);
@@ -152,11 +155,11 @@ describeDatabases('how long and how many samples are kept', (databases) => {
       const [older, newer] = [await live(), await live()];
       await addSamples(older, 90, 1_000);
       await addSamples(newer, 90, 10);
-      await task?.run(fence);
+      await job?.run(context);
       // Samples with the same time leave together, or not at all.
       expect([await count(older), await count(newer)]).toEqual([90, 90]);
       await addSamples(await live(), 90, 0);
-      await task?.run(fence);
+      await job?.run(context);
       expect([await count(older), await count(newer)]).toEqual([0, 90]);
     });
 

@@ -49,12 +49,11 @@ const TRIM_HOST_PARTS = 16;
 const SESSIONS_AT_ONCE = 200;
 /** One transaction then holds SQLite's only writer for a few milliseconds. */
 const DELETED_AT_ONCE = 5_000;
-const RETAIN = 'telemetry.retain';
 /** Parts of sessions and hosts that are counted in memory; an evicted one is trimmed with its next report. */
 const COUNTED_SESSIONS = 8_192;
 const COUNTED_HOSTS = 8_192;
 
-/** Bounds what is stored of sessions: by count and bytes as it comes, by age with a leader task. */
+/** Bounds what is stored of sessions: by count and bytes as it comes, by age with a job. */
 export interface Retained {
   /** Trims the sessions and hosts of these new reports where it is due. Call in their transaction. */
   trim(tx: Tx, stored: StoredReports): Promise<void>;
@@ -81,10 +80,10 @@ const KEPT: KeptLimits = {
 };
 
 export function createRetention(
-  { clock, config, database, leader, logger }: Platform,
+  { clock, config, database, jobs, logger }: Platform,
   limits: Partial<KeptLimits> = {},
 ): Retained {
-  const { rollingMs, postmortemMs, retainEveryMs } = config.telemetry;
+  const { rollingMs, postmortemMs, retainInterval } = config.telemetry;
   const rollingHours = Math.max(1, rollingMs / HOUR_MS);
   const keptSamples = Math.ceil(KEPT_SAMPLES * rollingHours);
   const kept = { ...KEPT, samplesOfHost: Math.ceil(KEPT_SAMPLES_OF_HOST * rollingHours), ...limits };
@@ -93,48 +92,47 @@ export function createRetention(
   /** Host, with the source of its events: bytes of events, or samples, since the last trim. */
   const untrimmedOfHosts = new LRUCache<string, number>({ max: COUNTED_HOSTS });
 
-  if (retainEveryMs !== null) {
-    leader.register({
-      id: RETAIN,
-      everyMs: retainEveryMs,
-      async run(fence) {
-        const nowMs = clock.nowMs();
-        const retention = { liveSince: nowMs - rollingMs, endedSince: nowMs - postmortemMs };
-        const inBatches = async (step: (tx: Tx) => Promise<number>): Promise<number> => {
-          let total = 0;
-          for (let deleted = DELETED_AT_ONCE; deleted >= DELETED_AT_ONCE; total += deleted) {
-            deleted = await database.transaction(async (tx) => {
-              await fence.check(tx);
-              return step(tx);
-            });
+  jobs.handle('telemetry.retain', {
+    lock: retainInterval,
+    async run({ fence, signal }) {
+      const nowMs = clock.nowMs();
+      const retention = { liveSince: nowMs - rollingMs, endedSince: nowMs - postmortemMs };
+      const inBatches = async (step: (tx: Tx) => Promise<number>): Promise<number> => {
+        let total = 0;
+        for (let deleted = DELETED_AT_ONCE; deleted >= DELETED_AT_ONCE; total += deleted) {
+          signal.throwIfAborted();
+          deleted = await database.transaction(async (tx) => {
+            await fence.check(tx);
+            return step(tx);
+          });
+        }
+        return total;
+      };
+      const sweep = async (table: ReportTable, keep: number): Promise<number> => {
+        let deleted = 0;
+        const expired: Record<Expired, string[]> = { all: [], rolled: [], reports: [], none: [] };
+        for (const session of await listReporting(database.db, table))
+          expired[decideExpiry(session, retention)].push(session.id);
+        for (const kind of ['all', 'rolled', 'reports'] as const) {
+          for (let from = 0; from < expired[kind].length; from += SESSIONS_AT_ONCE) {
+            const ids = expired[kind].slice(from, from + SESSIONS_AT_ONCE);
+            deleted += await inBatches((tx) =>
+              deleteExpired(tx, table, ids, kind, retention, DELETED_AT_ONCE),
+            );
           }
-          return total;
-        };
-        const sweep = async (table: ReportTable, keep: number): Promise<number> => {
-          let deleted = 0;
-          const expired: Record<Expired, string[]> = { all: [], rolled: [], reports: [], none: [] };
-          for (const session of await listReporting(database.db, table))
-            expired[decideExpiry(session, retention)].push(session.id);
-          for (const kind of ['all', 'rolled', 'reports'] as const) {
-            for (let from = 0; from < expired[kind].length; from += SESSIONS_AT_ONCE) {
-              const ids = expired[kind].slice(from, from + SESSIONS_AT_ONCE);
-              deleted += await inBatches((tx) =>
-                deleteExpired(tx, table, ids, kind, retention, DELETED_AT_ONCE),
-              );
-            }
-          }
-          const oldest = await oldestKept(database.db, table, keep);
-          if (oldest === null) return deleted;
-          return deleted + (await inBatches((tx) => deleteBefore(tx, table, oldest, DELETED_AT_ONCE)));
-        };
-        const events = await sweep(EVENTS, kept.eventsInAll);
-        const samples = await sweep(SAMPLES, kept.samplesInAll);
-        await inBatches((tx) => deleteFacts(tx, retention.endedSince, DELETED_AT_ONCE));
-        if (events + samples > 0)
-          logger.info({ deleted_events: events, deleted_samples: samples }, 'telemetry.retained');
-      },
-    });
-  }
+        }
+        const oldest = await oldestKept(database.db, table, keep);
+        if (oldest === null) return deleted;
+        return deleted + (await inBatches((tx) => deleteBefore(tx, table, oldest, DELETED_AT_ONCE)));
+      };
+      const events = await sweep(EVENTS, kept.eventsInAll);
+      const samples = await sweep(SAMPLES, kept.samplesInAll);
+      const facts = await inBatches((tx) => deleteFacts(tx, retention.endedSince, DELETED_AT_ONCE));
+      if (events + samples > 0)
+        logger.info({ deleted_events: events, deleted_samples: samples }, 'telemetry.retained');
+      return { state: 'succeeded', summary: { events, samples, facts } };
+    },
+  });
 
   /** Counts up to a limit. @returns true once it is reached; the first time of an unknown key as well */
   function isDue(counts: LRUCache<string, number>, key: string, added: number, limit: number): boolean {

@@ -19,6 +19,8 @@ export const LOCK_ORDER = [
   'stream_profiles',
   'storage_homes',
   'sessions',
+  'jobs',
+  'job_runs',
   'catalog_version',
 ] as const;
 

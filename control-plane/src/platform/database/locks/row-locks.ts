@@ -89,6 +89,7 @@ const REFERRING = {
     ['favourites', ['user_id', 'app_id'], ['user_id']],
     ['storage_homes', ['id'], ['user_id']],
     ['sessions', ['id'], ['user_id']],
+    ['job_runs', ['id'], ['actor_user_id']],
   ],
   devices: [
     ['auth_tokens', ['id'], ['device_id']],
@@ -104,6 +105,7 @@ const REFERRING = {
     ['gpus', ['id'], ['host_id']],
     ['storage_homes', ['id'], ['host_id']],
     ['sessions', ['id'], ['host_id']],
+    ['job_runs', ['id'], ['host_id']],
   ],
 } as const;
 

@@ -27,6 +27,8 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'launch_profile.update': 'Changed a launch profile',
   'launch_profile.delete': 'Deleted a launch profile',
   'profile_policy.update': 'Changed the profile policy',
+  'job.update': 'Changed a background job',
+  'job.run': 'Started a background job',
   'instance.settings.updated': 'Changed settings',
   'instance.secret.set': 'Stored a secret',
   'instance.secret.cleared': 'Forgot a secret',

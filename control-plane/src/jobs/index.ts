@@ -1,0 +1,2 @@
+export { registerJobsRoutes } from './routes.ts';
+export { createJobs, type JobsService } from './service.ts';

@@ -1,0 +1,359 @@
+import type { JobRunState } from '@footlight/protocol/rest';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { Database, Executor, Tx } from '../platform/database/index.ts';
+import type { JobRunsTable } from '../platform/database/tables/jobs.ts';
+import { isAfter, type PageKey } from '../platform/page-cursor.ts';
+import { RECORD_COLUMNS, type RecordedRun } from './record.ts';
+import type { EndingRun, FollowingRun, OpenState, RunOfHost, Trigger } from './rules/run-life.ts';
+
+/** As the partial indexes have it: SQLite uses one only for the same text. */
+const isOpen = sql<SqlBool>`state in ('pending', 'running')`;
+
+/** The instance, or one host. */
+export interface Target {
+  jobId: string;
+  hostId: string | null;
+}
+
+const isTarget = ({ jobId, hostId }: Target): RawBuilder<SqlBool> =>
+  hostId === null
+    ? sql<SqlBool>`job_id = ${jobId} and host_id is null`
+    : sql<SqlBool>`job_id = ${jobId} and host_id = ${hostId}`;
+
+export interface OpenRun {
+  id: string;
+  job_id: string;
+  host_id: string | null;
+  state: OpenState;
+  scheduled_for: number;
+}
+
+/** Every open run of jobs of the instance. */
+export async function listOpenOfInstance(db: Executor): Promise<OpenRun[]> {
+  return (await openRuns(db).where('host_id', 'is', null).execute()) as OpenRun[];
+}
+
+/** Open runs of a job, of all its targets. */
+export async function listOpenOfJob(db: Executor, jobId: string): Promise<OpenRun[]> {
+  return (await openRuns(db).where('job_id', '=', jobId).execute()) as OpenRun[];
+}
+
+const openRuns = (db: Executor) =>
+  db.selectFrom('job_runs').select(['id', 'job_id', 'host_id', 'state', 'scheduled_for']).where(isOpen);
+
+export interface NewRun extends FollowingRun {
+  id: string;
+  job_id: string;
+  host_id: string | null;
+  created_at: number;
+}
+
+/** Rows of one insert: twelve values each stay below the placeholder limit of both databases. */
+const ROWS_AT_ONCE = 500;
+
+/** Adds pending runs. A target with an open run gets none. @returns ids of the added runs */
+export async function insertPending(tx: Executor, runs: readonly NewRun[]): Promise<string[]> {
+  const added: string[] = [];
+  for (let from = 0; from < runs.length; from += ROWS_AT_ONCE) {
+    const rows = await tx
+      .insertInto('job_runs')
+      .values(
+        runs
+          .slice(from, from + ROWS_AT_ONCE)
+          .map((run) => ({ ...run, state: 'pending' as const, summary: '{}' })),
+      )
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('id')
+      .execute();
+    added.push(...rows.map(({ id }) => id));
+  }
+  return added;
+}
+
+/** Pulls a pending run forward, never back. @returns its id and time; undefined: it is pending no more */
+export function pullForward(
+  tx: Executor,
+  target: Target,
+  pull: { trigger: Trigger; actor_user_id: string | null; scheduled_for: number },
+): Promise<{ id: string; scheduled_for: number } | undefined> {
+  const isLater = sql<SqlBool>`scheduled_for > ${pull.scheduled_for}`;
+  // A run by hand stays one: its deferred retries ignore the window.
+  const takes = pull.trigger === 'manual' ? sql<SqlBool>`1 = 1` : isLater;
+  return tx
+    .updateTable('job_runs')
+    .set({
+      scheduled_for: sql`case when ${isLater} then ${pull.scheduled_for} else scheduled_for end`,
+      trigger: sql`case when ${takes} then ${pull.trigger} else "trigger" end`,
+      actor_user_id: sql`case when ${takes} then ${pull.actor_user_id} else actor_user_id end`,
+    })
+    .where(isOpen)
+    .where(isTarget(target))
+    .where('state', '=', 'pending')
+    .returning(['id', 'scheduled_for'])
+    .executeTakeFirst();
+}
+
+/** Notes an event for after the running run. @returns false: none is running */
+export async function noteRerun(tx: Executor, target: Target): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('job_runs')
+    .set({ rerun: 1 })
+    .where(isOpen)
+    .where(isTarget(target))
+    .where('state', '=', 'running')
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Removes the pending first tries that the schedule made, so that they are planned again. */
+export async function deletePlanned(tx: Executor, jobId: string): Promise<void> {
+  await tx
+    .deleteFrom('job_runs')
+    .where(isOpen)
+    .where('job_id', '=', jobId)
+    .where('state', '=', 'pending')
+    .where('trigger', '=', 'schedule')
+    .where('attempt', '=', 1)
+    .execute();
+}
+
+/** Marks due runs of this service as running. @param jobIds jobs that may run now @returns the claimed runs */
+export async function claimControlRuns(
+  database: Database,
+  tx: Tx,
+  jobIds: readonly string[],
+  claim: { limit: number; fence: number; nowMs: number },
+): Promise<{ id: string; job_id: string; params: string }[]> {
+  if (jobIds.length === 0) return [];
+  const due = tx
+    .selectFrom('job_runs')
+    .select('id')
+    .where(isOpen)
+    .where('host_id', 'is', null)
+    .where('state', '=', 'pending')
+    .where('scheduled_for', '<=', claim.nowMs)
+    .where('job_id', 'in', jobIds)
+    .orderBy('scheduled_for')
+    .orderBy('id')
+    .limit(claim.limit);
+  return tx
+    .updateTable('job_runs')
+    .set({ state: 'running', claimed_at: claim.nowMs, started_at: claim.nowMs, fence: claim.fence })
+    .where('id', 'in', database.skipLocked(due))
+    .where('state', '=', 'pending')
+    .returning(['id', 'job_id', 'params'])
+    .execute();
+}
+
+/** A run on its way to its end. */
+export type RunningRun = Pick<JobRunsTable, 'id' | 'job_id' | 'host_id' | 'claimed_at' | 'fence'> & EndingRun;
+
+const RUNNING_COLUMNS = [
+  'id',
+  'job_id',
+  'host_id',
+  'claimed_at',
+  'fence',
+  'trigger',
+  'attempt',
+  'actor_user_id',
+  'params',
+  'rerun',
+] as const;
+
+/** Running runs that the claim reaper judges: those of dispatchers, and those claimed before a time. */
+export function listReapable(db: Executor, claimedBeforeMs: number): Promise<RunningRun[]> {
+  return db
+    .selectFrom('job_runs')
+    .select(RUNNING_COLUMNS)
+    .where(isOpen)
+    .where('state', '=', 'running')
+    .where((row) => row.or([row('fence', 'is not', null), row('claimed_at', '<', claimedBeforeMs)]))
+    .execute();
+}
+
+/** Reads a running run and locks its row until the transaction ends; undefined: it is running no more. */
+export function lockRunning(database: Database, tx: Tx, id: string): Promise<RunningRun | undefined> {
+  return database
+    .forNoKeyUpdate(
+      tx.selectFrom('job_runs').select(RUNNING_COLUMNS).where('id', '=', id).where('state', '=', 'running'),
+    )
+    .executeTakeFirst();
+}
+
+/**
+ * Running runs of a host that other processes of its agent claimed, locked. A run whose report is being stored is left
+ * out.
+ */
+export function lockRunsOfOtherBoots(
+  database: Database,
+  tx: Tx,
+  hostId: string,
+  bootId: string,
+): Promise<RunningRun[]> {
+  return database
+    .skipLocked(
+      tx
+        .selectFrom('job_runs')
+        .select(RUNNING_COLUMNS)
+        .where(isOpen)
+        .where('host_id', '=', hostId)
+        .where('state', '=', 'running')
+        .where((row) => row.or([row('claimed_boot', 'is', null), row('claimed_boot', '!=', bootId)])),
+    )
+    .execute();
+}
+
+export interface RunEnd {
+  state: Exclude<JobRunState, OpenState>;
+  /** JSON text. */
+  summary: string;
+  error: string | null;
+  finished_at: number;
+}
+
+/** Ends runs that the transaction has locked. */
+export async function endRuns(tx: Tx, ids: readonly string[], end: RunEnd): Promise<void> {
+  await tx
+    .updateTable('job_runs')
+    .set({ ...end, rerun: 0 })
+    .where('id', 'in', ids)
+    .execute();
+}
+
+export interface KeptRuns {
+  /** Newest ended runs of each target that stay (count). */
+  keep: number;
+  /** Runs that ended before are deleted; null: age does not matter. */
+  endedBeforeMs: number | null;
+  /** The last one stays, however old it is. */
+  keepLast: boolean;
+}
+
+/** Deletes ended runs of a job. @param target null: of all its targets */
+export async function deleteOldRuns(
+  tx: Tx,
+  jobId: string,
+  target: Target | null,
+  { keep, endedBeforeMs, keepLast }: KeptRuns,
+): Promise<void> {
+  const which = target === null ? sql<SqlBool>`job_id = ${jobId}` : isTarget(target);
+  const old = sql<SqlBool>`finished_at < ${endedBeforeMs ?? 0} and newness > ${keepLast ? 1 : 0}`;
+  await sql`delete from job_runs where id in (
+    select id from (
+      select id, finished_at, row_number() over (partition by host_id order by created_at desc, id desc) as newness
+      from job_runs where ${which} and finished_at is not null
+    ) as ended where newness > ${keep} or (${old})
+  )`.execute(tx);
+}
+
+/** A run by its id, of any host. */
+export function findRun(
+  db: Executor,
+  id: string,
+): Promise<Pick<JobRunsTable, 'job_id' | 'host_id' | 'state'> | undefined> {
+  return db
+    .selectFrom('job_runs')
+    .select(['job_id', 'host_id', 'state'])
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Open runs of a host. */
+export async function listRunsOfHost(db: Executor, hostId: string): Promise<RunOfHost[]> {
+  const rows = await db
+    .selectFrom('job_runs')
+    .innerJoin('jobs', 'jobs.id', 'job_runs.job_id')
+    .select([
+      'job_runs.id',
+      'job_runs.job_id',
+      'job_runs.params',
+      'job_runs.state',
+      'job_runs.scheduled_for',
+      'job_runs.claimed_at',
+      'job_runs.claimed_boot',
+      'jobs.enabled',
+    ])
+    .where(isOpen)
+    .where('job_runs.host_id', '=', hostId)
+    .execute();
+  return rows as RunOfHost[];
+}
+
+/** Marks pending runs as running. @returns the claimed ones; another claim may have been first */
+export async function claimRunsOfHost<Run extends RunOfHost>(
+  database: Database,
+  runs: readonly Run[],
+  { claimed_boot, nowMs }: { claimed_boot: string | null; nowMs: number },
+): Promise<Run[]> {
+  const ids = runs.map(({ id }) => id);
+  const due = database.db
+    .selectFrom('job_runs')
+    .select('id')
+    .where('id', 'in', ids)
+    .where('state', '=', 'pending');
+  const rows = await database.db
+    .updateTable('job_runs')
+    .set({ state: 'running', claimed_at: nowMs, started_at: nowMs, claimed_boot })
+    // Several rows are locked in any order, so none is waited for.
+    .where('id', 'in', database.skipLocked(due))
+    .where('state', '=', 'pending')
+    .returning('id')
+    .execute();
+  const claimed = new Set(rows.map(({ id }) => id));
+  return runs.filter(({ id }) => claimed.has(id)).map((run) => ({ ...run, claimed_at: nowMs }));
+}
+
+/** The last run of a job of the instance that ended. */
+export function findLastRun(db: Executor, jobId: string): Promise<RecordedRun | undefined> {
+  return db
+    .selectFrom('job_runs')
+    .select(RECORD_COLUMNS)
+    .where('host_id', 'is', null)
+    .where('job_id', '=', jobId)
+    .where('finished_at', 'is not', null)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Failed and aborted runs of a job of the instance since the last one that succeeded. */
+export async function countFailures(db: Executor, jobId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('job_runs')
+    .select((run) => run.fn.countAll<number>().as('count'))
+    .where('host_id', 'is', null)
+    .where('job_id', '=', jobId)
+    .where('state', 'in', ['failed', 'aborted'])
+    .where('finished_at', '>', (run) =>
+      run
+        .selectFrom('job_runs as succeeded')
+        .select((last) => last.fn.coalesce(last.fn.max('succeeded.finished_at'), last.val(-1)).as('at'))
+        .where('succeeded.host_id', 'is', null)
+        .where('succeeded.job_id', '=', jobId)
+        .where('succeeded.state', '=', 'succeeded'),
+    )
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Runs of a job, newest first. One extra row shows that another page exists. */
+export function listRuns(
+  db: Executor,
+  {
+    jobId,
+    hostId,
+    limit,
+    after,
+  }: { jobId: string; hostId: string | null; limit: number; after: PageKey | null },
+): Promise<RecordedRun[]> {
+  let query = db.selectFrom('job_runs').select(RECORD_COLUMNS).where('job_id', '=', jobId);
+  if (hostId !== null) query = query.where('host_id', '=', hostId);
+  if (after !== null) query = query.where(isAfter('job_runs', after));
+  return query
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute();
+}

@@ -1,0 +1,224 @@
+import {
+  type Clock,
+  errorText,
+  type Logger,
+  MINUTE_MS,
+  type Random,
+  SECOND_MS,
+  type Timer,
+  within,
+} from '@footlight/platform';
+import type { JsonObject } from '@footlight/protocol';
+import {
+  type AgentJobId,
+  isSummaryWithinBound,
+  type JobReport,
+  type JobRunOrder,
+  jobsPendingSchema,
+  POLL_INTERVAL_MS,
+} from '@footlight/protocol/agent';
+import type { CallControl } from '../link/http-call.ts';
+import { Poll } from '../link/poll.ts';
+import { ReportFile } from './report-file.ts';
+
+/** How a run ended. deferred: a gate of the job refused; it is tried again later. skipped: there was nothing to do. */
+export interface AgentJobOutcome {
+  state: 'succeeded' | 'deferred' | 'skipped';
+  /** At most 4096 bytes of JSON. */
+  summary?: JsonObject;
+}
+
+/** A job that this agent can run. One run at a time. */
+export interface AgentJob {
+  /**
+   * @param run signal is aborted when the agent stops or the claim runs out: end soon
+   * @throws the run is reported as failed
+   */
+  run(run: { params: JsonObject; signal: AbortSignal }): Promise<AgentJobOutcome>;
+}
+
+/** The first poll of a process comes within this time. Chosen, not measured. */
+const FIRST_POLL_MS = 5 * SECOND_MS;
+/** Waits between two tries to report: 1 s, doubling to a minute, with jitter over the upper half. Chosen, not measured. */
+const FIRST_RETRY_MS = SECOND_MS;
+const MAX_RETRY_MS = MINUTE_MS;
+/** Answers after which a report is not sent again: stored, or never to be stored. Source: wire protocols, §19. */
+const FINAL = new Set([200, 400, 401]);
+/** Time for the jobs to end when the agent stops. Chosen, not measured. */
+const STOP_MS = 5 * SECOND_MS;
+
+interface Working {
+  jobId: string;
+  abort: AbortController;
+  done: Promise<void>;
+}
+
+/**
+ * Runs of this host: asks for them, runs them, reports their ends.
+ *
+ * A claimed run is in exactly one of two places: among the working ones, or, once it ended, in the report file until the
+ * control plane confirms it. What is in either is not begun a second time when a poll brings it again. A run that is lost
+ * with this process is ended by the control plane, when the next process registers.
+ *
+ * Teardown: `stop` ends the polls, aborts the jobs and waits for them at most STOP_MS. What they report then is sent by
+ * the next process.
+ */
+export class AgentJobs {
+  readonly #deps: {
+    call: CallControl;
+    clock: Clock;
+    random: Random;
+    logger: Logger;
+    stateDir: string;
+  };
+  readonly #jobs = new Map<string, AgentJob>();
+  readonly #working = new Map<string, Working>();
+  readonly #reports: ReportFile;
+  readonly #poll: Poll;
+  #sending: Promise<void> | null = null;
+  #retry: Timer | null = null;
+  /** Tries to report that failed in a row (count). */
+  #failures = 0;
+  #isStopped = false;
+
+  constructor(deps: {
+    call: CallControl;
+    clock: Clock;
+    random: Random;
+    logger: Logger;
+    stateDir: string;
+  }) {
+    this.#deps = deps;
+    this.#reports = new ReportFile(deps.stateDir, deps.logger);
+    this.#poll = new Poll({ ...deps, everyMs: POLL_INTERVAL_MS, poll: () => this.#ask() });
+  }
+
+  /** Adds a job. Call before `start`. @throws when the job is there already */
+  register(id: AgentJobId, job: AgentJob): void {
+    if (this.#jobs.has(id)) throw new Error(`the job ${id} is registered already`);
+    this.#jobs.set(id, job);
+  }
+
+  /** Reads the reports that a former process left. Call before `start`. */
+  open(): Promise<void> {
+    return this.#reports.open();
+  }
+
+  /** Sends left reports and polls from now on. */
+  start(): void {
+    this.#send();
+    this.#poll.start(FIRST_POLL_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#retry?.cancel();
+    const running = [...this.#working.values()];
+    for (const { abort } of running) abort.abort(new Error('the agent stops'));
+    const ended = Promise.all([this.#poll.stop(), ...running.map(({ done }) => done)]);
+    await within(this.#deps.clock, STOP_MS, ended, undefined);
+  }
+
+  /** Never rejects: a failed poll waits for the next one. */
+  async #ask(): Promise<void> {
+    const { call, logger } = this.#deps;
+    try {
+      const { status, body } = await call({ method: 'GET', path: '/v1/agent/jobs/pending' });
+      if (status !== 200) throw new Error(`the control plane answered ${status}`);
+      for (const run of jobsPendingSchema.parse(body).runs) this.#begin(run);
+    } catch (error) {
+      logger.debug({ error: errorText(error) }, 'jobs.poll_failed');
+    }
+  }
+
+  #begin(order: JobRunOrder): void {
+    const { run_id, job_id } = order;
+    if (this.#isStopped || this.#working.has(run_id) || this.#reports.has(run_id)) return;
+    const abort = new AbortController();
+    // A run whose claim ran out may still be at work when the next one of its job comes.
+    const before = [...this.#working.values()]
+      .filter(({ jobId }) => jobId === job_id)
+      .map(({ done }) => done);
+    const done = (async () => {
+      await Promise.all(before);
+      const report = await this.#run(order, abort);
+      await this.#reports.add(report);
+      this.#working.delete(run_id);
+      this.#send();
+    })();
+    this.#working.set(run_id, { jobId: job_id, abort, done });
+  }
+
+  /** Never rejects. */
+  async #run(
+    { run_id, job_id, params, deadline_secs }: JobRunOrder,
+    abort: AbortController,
+  ): Promise<JobReport> {
+    const { clock, logger } = this.#deps;
+    const job = this.#jobs.get(job_id);
+    if (job === undefined)
+      return { run_id, state: 'skipped', summary: { reason: 'this agent does not know the job' } };
+    const deadline = clock.setTimeout(
+      () => abort.abort(new Error('the time of the claim is over')),
+      deadline_secs * SECOND_MS,
+    );
+    try {
+      abort.signal.throwIfAborted();
+      const { state, summary = {} } = await job.run({ params, signal: abort.signal });
+      return { run_id, state, summary: isSummaryWithinBound(summary) ? summary : { truncated: true } };
+    } catch (error) {
+      if (this.#isStopped) return { run_id, state: 'deferred', summary: { reason: 'the agent was stopped' } };
+      logger.warn({ job: job_id, run_id, error: errorText(error) }, 'jobs.run_failed');
+      return { run_id, state: 'failed', error: errorText(error) };
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  /** Sends the kept reports, unless that is under way or waits for its next try. */
+  #send(): void {
+    if (this.#retry === null && !this.#isStopped) void this.sendKept();
+  }
+
+  /** Sends the kept reports, oldest first, until one fails; that one is tried again later. Never rejects. */
+  sendKept(): Promise<void> {
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = null;
+    });
+    return this.#sending;
+  }
+
+  async #sendAll(): Promise<void> {
+    const { clock, random } = this.#deps;
+    for (let report = this.#reports.first(); report !== undefined; report = this.#reports.first()) {
+      if (!(await this.#isConfirmed(report))) {
+        const fullMs = Math.min(FIRST_RETRY_MS * 2 ** Math.min(this.#failures, 16), MAX_RETRY_MS);
+        this.#failures += 1;
+        if (this.#isStopped) return;
+        this.#retry = clock.setTimeout(
+          () => {
+            this.#retry = null;
+            this.#send();
+          },
+          fullMs * (0.5 + 0.5 * random.number()),
+        );
+        return;
+      }
+      this.#failures = 0;
+      await this.#reports.remove(report.run_id);
+    }
+  }
+
+  async #isConfirmed(report: JobReport): Promise<boolean> {
+    const { call, logger } = this.#deps;
+    try {
+      const { status } = await call({ method: 'POST', path: '/v1/agent/jobs/report', body: report });
+      if (FINAL.has(status) && status !== 200)
+        logger.warn({ run_id: report.run_id, status }, 'jobs.report_refused');
+      return FINAL.has(status);
+    } catch (error) {
+      logger.debug({ run_id: report.run_id, error: errorText(error) }, 'jobs.report_failed');
+      return false;
+    }
+  }
+}

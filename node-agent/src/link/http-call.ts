@@ -1,0 +1,83 @@
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { type Clock, SECOND_MS } from '@footlight/platform';
+import { MAX_CALL_BODY_BYTES } from '@footlight/protocol/agent';
+import { credentialHeaders, type DialOptions, tlsAgent } from './dial.ts';
+
+/** Time for a whole call. A claim that takes longer is handed out again by a later poll. Chosen, not measured. */
+const CALL_MS = 30 * SECOND_MS;
+
+export interface HttpCall {
+  method: 'GET' | 'POST';
+  /** Path below the control plane's address, beginning with "/". */
+  path: string;
+  /** Sent as JSON; missing: no body. */
+  body?: unknown;
+  /** Longest answer. Default: 64 KiB. */
+  maxAnswerBytes?: number;
+}
+
+export interface HttpAnswer {
+  status: number;
+  /** Parsed JSON; undefined for anything else. */
+  body: unknown;
+}
+
+/** Calls the control plane over HTTP. @throws when no whole answer comes in time; the call may have had its effect */
+export type CallControl = (call: HttpCall) => Promise<HttpAnswer>;
+
+/**
+ * One call with the credential and the certificate checks of the socket; never retried here. Node's client instead of
+ * undici: it takes the agent that compares a pinned certificate before it sends anything.
+ */
+export function callControl(
+  { method, path, body, maxAnswerBytes = MAX_CALL_BODY_BYTES }: HttpCall,
+  options: Omit<DialOptions, 'handshakeTimeoutMs'>,
+  clock: Clock,
+): Promise<HttpAnswer> {
+  const url = new URL(options.controlUrl);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}${path}`;
+  const isSecure = url.protocol === 'https:';
+  const text = body === undefined ? null : Buffer.from(JSON.stringify(body));
+  return new Promise((resolve, reject) => {
+    const request = (isSecure ? httpsRequest : httpRequest)(url, {
+      method,
+      headers: {
+        ...credentialHeaders(options),
+        ...(text !== null && { 'content-type': 'application/json', 'content-length': text.length }),
+      },
+      ...(isSecure ? { agent: tlsAgent(options) } : { agent: false }),
+    });
+    const timer = clock.setTimeout(
+      () => request.destroy(new Error('the control plane did not answer in time')),
+      CALL_MS,
+    );
+    const settle = (finish: () => void) => {
+      timer.cancel();
+      finish();
+    };
+    request.once('error', (error) => settle(() => reject(error)));
+    request.once('response', (response) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes <= maxAnswerBytes) chunks.push(chunk);
+        else request.destroy(new Error(`the answer has more than ${maxAnswerBytes} bytes`));
+      });
+      response.once('error', (error) => settle(() => reject(error)));
+      response.once('end', () =>
+        settle(() => resolve({ status: response.statusCode ?? 0, body: jsonOf(Buffer.concat(chunks)) })),
+      );
+    });
+    request.end(text ?? undefined);
+  });
+}
+
+function jsonOf(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,67 @@
+/** Bodies of the agent's HTTP calls about jobs. Unknown keys are ignored, because either end may be newer. */
+import { z } from 'zod';
+import {
+  count,
+  humanText,
+  type JsonObject,
+  jsonObject,
+  text,
+  utf8Length,
+  uuid,
+  wireUuid,
+} from '../common.ts';
+
+/** Jobs that agents run; a job that an agent does not know is reported as skipped. */
+export const AGENT_JOB_IDS = ['home.gc', 'template.warmup'] as const;
+export type AgentJobId = (typeof AGENT_JOB_IDS)[number];
+
+/** How often an agent asks for runs, ± 10 %. Source: wire protocols, §19. */
+export const POLL_INTERVAL_MS = 60_000;
+/** Runs that one answer hands out: new ones, and as many that the same process claimed before. */
+export const MAX_CLAIMED_RUNS = 5;
+/** What a run may say about its result. Source: service specification, "Limits". */
+export const MAX_SUMMARY_BYTES = 4096;
+/** Longest body of an agent's call, unless the call has its own bound. */
+export const MAX_CALL_BODY_BYTES = 64 * 1024;
+
+const jobRunOrder = z.object({
+  run_id: wireUuid.describe('Id of the run.'),
+  job_id: text(128).describe('Which job to run.'),
+  params: jsonObject.meta({ type: 'object' }).describe('Parameters of the run; {} without any.'),
+  deadline_secs: count.describe('Seconds that are left until the claim counts as abandoned.'),
+});
+/** A claimed run. */
+export type JobRunOrder = z.infer<typeof jobRunOrder>;
+
+export const jobsPendingSchema = z.object({
+  runs: z
+    .array(jobRunOrder)
+    .max(2 * MAX_CLAIMED_RUNS)
+    .describe(
+      'Runs that this host claimed with the call, and those that it claimed before and did not report.',
+    ),
+});
+export type JobsPending = z.infer<typeof jobsPendingSchema>;
+
+/** Whether a run's summary is within its bound. Checked after the run's ownership, therefore not by the schema. */
+export function isSummaryWithinBound(summary: JsonObject): boolean {
+  return utf8Length(JSON.stringify(summary)) <= MAX_SUMMARY_BYTES;
+}
+
+export const jobReportSchema = z.object({
+  run_id: uuid.describe('Id of the run.'),
+  state: z
+    .enum(['succeeded', 'failed', 'deferred', 'skipped'])
+    .describe(
+      '`deferred`: a gate of the job refused, and it is tried again later; `skipped`: there was nothing to do.',
+    ),
+  summary: jsonObject
+    .meta({ type: 'object' })
+    .optional()
+    .describe('Result of the run, at most 4096 bytes; left out: {}.'),
+  error: humanText(MAX_CALL_BODY_BYTES)
+    .nullable()
+    .optional()
+    .describe('Why it failed; null or left out for other states.'),
+});
+export type JobReport = z.infer<typeof jobReportSchema>;
