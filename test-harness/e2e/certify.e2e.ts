@@ -11,6 +11,8 @@ const LONG = process.env.FOOTLIGHT_LONG === '1';
 const PROFILES = LONG ? '720p30-h264,720p60-h264,1080p60-h264' : '720p30-h264';
 const BITRATES = LONG ? '4000,6000,8000,12000' : '3000,4000';
 const DWELL = LONG ? '25' : '9';
+/** Sessions at once. */
+const MOST = LONG ? '4' : '2';
 
 type Metrics = Record<string, number | boolean | string>;
 /** A measured cell: its request, and the samples that the agent sent, oldest first. */
@@ -79,6 +81,34 @@ describe('scripts/certify on this machine', () => {
       }),
     );
   }
+
+  test('--concurrency adds sessions until one is too slow, and files the curve', {
+    timeout: 300_000,
+  }, async () => {
+    const words = ['--concurrency', '--profiles', '720p30-h264', '--bitrates', '3000', '--dwell', DWELL];
+    const { code, said } = await certify([...words, '--most', MOST]);
+    process.stdout.write(said);
+    expect(code).toBe(0);
+    const { items } = await ask('GET', `${base}/concurrency`);
+    expect(items).toEqual([
+      expect.objectContaining({
+        gpu_index: 0,
+        encoder: 'openh264',
+        bitrate_kbps: 3_000,
+        stream_profile_id: '720p30-h264',
+      }),
+    ]);
+    const [{ curve, sessions }] = items;
+    expect(curve.map(({ n }: { n: number }) => n)).toEqual(curve.map((_: unknown, i: number) => i + 1));
+    // All points but the last were fast enough; the last one was, where --most ended the curve.
+    expect([curve.length - 1, curve.length]).toContain(sessions);
+    for (const { n, encode_ms_p95, output_fps } of curve.slice(0, sessions)) {
+      expect([n, encode_ms_p95 <= 1000 / 30]).toEqual([n, true]);
+      expect([n, output_fps > 0]).toEqual([n, true]);
+      expect(said).toContain(`${n} at once: p95 ${encode_ms_p95.toFixed(1)} of 33.3 ms`);
+    }
+    expect((await ask('GET', '/v1/admin/sessions?state=active')).items).toEqual([]);
+  });
 
   test('the verdicts follow from the samples: the fake agent sends the same, and gets the same rows', {
     timeout: 1_500_000,
