@@ -11,6 +11,8 @@ export interface AgentProcessOptions extends TestAgentPlace {
   uid: number | null;
   /** Port of the health endpoint; default: a free port. */
   healthPort?: number;
+  /** Variables of the agent in addition. */
+  env?: Record<string, string>;
 }
 
 /** Starts `node-agent run` as a separate process, configured only by environment variables. */
@@ -20,6 +22,7 @@ export function startAgentProcess({
   uids,
   uid,
   healthPort = 0,
+  env = {},
 }: AgentProcessOptions): ChildProcess {
   return spawn(process.execPath, [MAIN, 'run'], {
     cwd: resolve(import.meta.dirname, '../..'),
@@ -30,6 +33,7 @@ export function startAgentProcess({
       SERVICE_AGENT_HEALTH_ADDR: `127.0.0.1:${healthPort}`,
       // The output of the tests then shows why the agent ended.
       SERVICE_LOG_LEVEL: 'fatal',
+      ...env,
     },
     stdio: ['ignore', 'inherit', 'inherit'],
     ...(uid === null ? {} : { uid, gid: uid }),

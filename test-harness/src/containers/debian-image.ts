@@ -8,9 +8,10 @@ import type { RealPodman } from './real-podman.ts';
 const run = promisify(execFile);
 
 /** Programs of this Debian that the image has: an app that draws, and what attacks need. */
-const PROGRAMS = ['sh', 'cat', 'env', 'id', 'ls', 'perl', 'sleep', 'touch', 'mount', 'pactl', 'xterm'];
+const PROGRAMS = ['cat', 'env', 'id', 'ls', 'perl', 'sleep', 'touch', 'mount', 'pactl', 'xterm'];
 /** Data that those programs read. */
 const DATA = [
+  '/bin/sh',
   '/usr/share/X11/app-defaults/XTerm',
   '/usr/share/X11/app-defaults/XTerm-color',
   '/usr/lib/x86_64-linux-gnu/perl-base',

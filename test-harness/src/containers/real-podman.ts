@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { eventually, freePort } from '../stack/program.ts';
@@ -30,6 +31,8 @@ export interface RealPodman {
   /** Ends the service as a machine's crash does; containers go on. */
   killService(): Promise<void>;
   startService(): Promise<void>;
+  /** Lets the service hang, or go on. */
+  signalService(signal: 'SIGSTOP' | 'SIGCONT'): void;
   /** Names of all containers, running or not. */
   containers(): Promise<string[]>;
   stop(): Promise<void>;
@@ -93,6 +96,9 @@ export async function startRealPodman(): Promise<RealPodman> {
       service = null;
       rmSync(socket, { force: true });
     },
+    signalService(signal) {
+      service?.kill(signal);
+    },
     async startService() {
       // The kernel ends it with the test run.
       service = spawn(
@@ -130,6 +136,8 @@ export interface RealRegistry {
   /** `127.0.0.1:port`, the first part of its images' names. */
   readonly name: string;
   readonly folder: string;
+  /** Changes a byte of every stored layer and manifest that is larger than a page, under the same digests. */
+  forge(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -159,6 +167,17 @@ export async function startRealRegistry(): Promise<RealRegistry> {
   return {
     name,
     folder,
+    async forge() {
+      const blobs = path.join(folder, 'data/docker/registry/v2/blobs');
+      for (const entry of await readdir(blobs, { recursive: true })) {
+        const file = path.join(blobs, entry);
+        if (path.basename(file) !== 'data' || (await stat(file)).size < 4096) continue;
+        const bytes = await readFile(file);
+        const middle = Math.floor(bytes.length / 2);
+        bytes[middle] = (bytes[middle] ?? 0) ^ 0xff;
+        await writeFile(file, bytes);
+      }
+    },
     async stop() {
       registry.kill('SIGKILL');
       await gone;

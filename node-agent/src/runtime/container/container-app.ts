@@ -2,7 +2,7 @@ import { type Clock, delay, errorText, type Logger, within } from '@footlight/pl
 import { readPaced } from '../child.ts';
 import { LogRing } from '../log-ring.ts';
 import type { AppExit, RunningApp } from '../runtime.ts';
-import { type ContainerEngine, EngineError } from './engine/engine.ts';
+import type { ContainerEngine } from './engine/engine.ts';
 import { OutputFrames } from './engine/output-frames.ts';
 
 /** After SIGKILL; a process that needs longer is blocked in the kernel. */
@@ -88,16 +88,18 @@ export class ContainerApp implements RunningApp {
     await Promise.race([this.exited, delay(this.#clock, KILL_MS)]);
   }
 
-  /** @returns its exit status; null: it was removed by another, or this app was stopped first */
+  /**
+   * The wait of an engine that dies never ends: its answer has begun, and the library does not notice that the rest
+   * stays away. The output ends then, and from there on the container is looked at.
+   * @returns its exit status; null: it was removed by another, or this app was stopped first
+   */
   async #wait(): Promise<number | null> {
     const { signal } = this.#over;
+    const status = this.#engine.wait(this.#name, signal).catch(() => undefined);
+    const outputEnded = this.#drained.then(() => within(this.#clock, DRAIN_MS, status, undefined));
+    const seen = await Promise.race([status, outputEnded]);
+    if (seen !== undefined) return seen;
     while (!signal.aborted) {
-      try {
-        return await this.#engine.wait(this.#name, signal);
-      } catch (error) {
-        if (signal.aborted) break;
-        if (error instanceof EngineError && error.status === 404) return null;
-      }
       const state = await this.#engine.state(this.#name).catch(() => undefined);
       if (state === null) return null;
       if (state !== undefined && !state.running) return state.exitCode;

@@ -1,15 +1,18 @@
-import {
-  makeDebianImage,
-  noRealPodman,
-  pushImage,
-  type RealPodman,
-  type RealRegistry,
-  startRealPodman,
-  startRealRegistry,
-} from '@footlight/test-harness/containers';
-import { assignment } from '@footlight/test-harness/fake-control';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { noRealPodman, type RealPodman } from '@footlight/test-harness/containers';
+import { FakeControl } from '@footlight/test-harness/fake-control';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Assignment, type HostedSessions, startHostedSessions } from '../../testing/hosted-sessions.ts';
+import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
+import {
+  type ContainedSessions,
+  engineVariables,
+  startContainedSessions,
+} from '../../testing/contained-sessions.ts';
+import type { Assignment, HostedSessions } from '../../testing/hosted-sessions.ts';
 import { NO_TRACES } from '../../testing/traces.ts';
 
 const why = noRealPodman();
@@ -17,49 +20,50 @@ const why = noRealPodman();
 describe.skipIf(why !== null)(
   `sessions in containers of a real podman${why === null ? '' : ` (${why})`}`,
   () => {
+    let host: ContainedSessions;
     let podman: RealPodman;
-    let registry: RealRegistry;
-    let host: Awaited<ReturnType<typeof startHostedSessions>>;
     let sessions: HostedSessions;
-    let image: string;
-    let tagged: string;
+    let shared: string;
 
     beforeAll(async () => {
-      podman = await startRealPodman();
-      registry = await startRealRegistry();
-      tagged = `${registry.name}/apps/terminal:1`;
-      await makeDebianImage(podman, tagged);
-      image = await pushImage(podman, tagged);
-      // The host must pull it.
-      await podman.podman('rmi', '--force', tagged);
-      host = await startHostedSessions([71_500, 71_509], {
-        SERVICE_CONTAINER_ENGINE: podman.url,
-        SERVICE_CONTAINER_ULIMITS: podman.ulimits,
-        SERVICE_APP_MEMORY_MB: '512',
-        SERVICE_APP_PIDS: '200',
+      shared = await mkdtemp('/srv/footlight-shared-');
+      await chmod(shared, 0o755);
+      for (const name of ['games', 'saves']) await mkdir(join(shared, name));
+      await chmod(join(shared, 'saves'), 0o777);
+      await writeFile(join(shared, 'games/level'), 'level one');
+      await symlink('/etc', join(shared, 'games/link'));
+      host = await startContainedSessions([71_500, 71_509], {
+        SERVICE_MOUNT_ROOTS: `${join(shared, 'games')}:${join(shared, 'saves')}:rw`,
       });
-      ({ sessions } = host);
+      ({ podman, sessions } = host);
     }, 120_000);
 
     afterEach(async () => {
       await vi.waitFor(async () => expect(await sessions.traces()).toEqual(NO_TRACES), 20_000);
       expect(await podman.containers()).toEqual([]);
+      expect(await podman.podman('volume', 'ls', '--quiet', '--filter', 'name=^[0-9a-f]{64}$')).toBe('');
     });
 
     afterAll(async () => {
       await host?.close();
-      await registry?.stop();
-      await podman?.stop();
+      await rm(shared, { recursive: true, force: true });
     });
 
-    const contained = (args: string[], more: Partial<Assignment['app']> = {}): Assignment => {
-      const body = assignment(args);
-      Object.assign(body.app, { image, ...more });
-      return body;
-    };
+    /** Runs a script in the image to its end. @returns its output */
+    async function said(script: string, more: Partial<Assignment['app']> = {}): Promise<string> {
+      const body = host.contained(['/bin/sh', '-c', `${script}; exit 7`], more);
+      await sessions.launch(body);
+      const end = await sessions.ended(body);
+      expect(end).toMatchObject({
+        state: 'failed',
+        failure_code: 'app_exited_early',
+        error: 'the app exited with status 7 before it drew anything',
+      });
+      return end.app_log_tail ?? '';
+    }
 
     test('an image with a digest is pulled and its app drawn, step by step', async () => {
-      const body = contained(['xterm', '-T', 'inside']);
+      const body = host.contained(['xterm', '-T', 'inside']);
       await sessions.launch(body);
       await sessions.reached(body, 'app presented');
       const steps = sessions.details(body);
@@ -74,6 +78,199 @@ describe.skipIf(why !== null)(
       ]);
       expect(await podman.containers()).toEqual([`footlight-${body.session_id}`]);
       await sessions.stop(body);
+    });
+
+    test('what the engine holds is not pulled again, and the output of the app is kept', async () => {
+      expect(await said('echo one; echo two >&2')).toBe('one\ntwo');
+    });
+
+    test('an app that ends well after its picture stops the session', async () => {
+      const body = host.contained(['xterm', '-e', '/bin/sh', '-c', 'sleep 1']);
+      await sessions.launch(body);
+      expect(await sessions.ended(body)).toMatchObject({ state: 'stopped', reason: 'app_exited' });
+    });
+
+    test('an app that crashes after its picture fails the session', async () => {
+      const body = host.contained(['/bin/sh', '-c', 'xterm & sleep 2; exit 3']);
+      await sessions.launch(body);
+      await sessions.reached(body, 'app presented');
+      expect(await sessions.ended(body)).toMatchObject({ failure_code: 'app_crashed' });
+    });
+
+    test('a program that the image lacks is named', async () => {
+      const body = host.contained(['/usr/bin/no-such-game']);
+      await sessions.launch(body);
+      const end = await sessions.ended(body);
+      expect(end).toMatchObject({ state: 'failed', failure_code: 'app_exited_early' });
+      expect(end.app_log_tail).toContain('No such file or directory');
+    });
+
+    test('an app is changed for another in the same session', async () => {
+      const body = host.contained(['xterm', '-T', 'first']);
+      await sessions.launch(body);
+      await sessions.reached(body, 'app presented');
+      const display = await sessions.displayOf(body);
+      const next = host.contained(['xterm', '-T', 'second']).app;
+      const app_id = randomUUID();
+      const { session_id } = body;
+      expect(
+        await host.control.command({ type: 'session_swap_app', session_id, app_id, app: next }),
+      ).toMatchObject({ ok: true });
+      expect(
+        await host.control.wait(
+          'session_state',
+          (message) => message.session_id === session_id && message.swap !== undefined,
+        ),
+      ).toMatchObject({ state: 'running', swap: { app_id, result: 'complete' } });
+      expect(await podman.containers()).toEqual([`footlight-2-${session_id}`]);
+      expect(await sessions.displayOf(body)).toEqual(display);
+      await sessions.stop(body);
+    });
+
+    test('a home keeps its files, as a directory and as a volume', async () => {
+      const volume = `service-home-${randomUUID()}`;
+      for (const home of [
+        { provider: 'local', ref: join(host.stateDir, 'homes/alice-1/doom'), container_path: '/home/doom' },
+        { provider: 'volume', ref: volume, container_path: '/home/doom' },
+      ] as const) {
+        expect(await said('cd; pwd; echo saved >game', { home })).toBe('/home/doom');
+        expect(await said('cat "$HOME/game"', { home })).toBe('saved');
+      }
+      expect(await readFile(join(host.stateDir, 'homes/alice-1/doom/game'), 'utf8')).toBe('saved\n');
+      const labels = await podman.podman('volume', 'inspect', '--format', '{{.Labels}}', volume);
+      expect(labels).toContain('footlight.home');
+      await podman.podman('volume', 'rm', volume);
+    });
+
+    test('directories of the host are mounted as its list allows', async () => {
+      const mounts = [`${join(shared, 'games')}:/games:rw`, `${join(shared, 'saves')}:/saves`];
+      const script = 'cat /games/level; echo; touch /games/x; touch /saves/x && echo saved';
+      expect(await said(script, { mounts })).toMatch(/^level one\ntouch: .*Read-only file system\nsaved$/);
+      expect(existsSync(join(shared, 'saves/x'))).toBe(true);
+    });
+
+    test.each([
+      ['outside the list', ['/usr/share:/data'], '/usr/share'],
+      ['a link that leads out', ['SHARED/games/link:/data'], '/etc'],
+      ['an option behind a comma', ['SHARED/games:/data,source=/etc'], '/data,source=/etc'],
+    ])('a mount is refused: %s', async (_name, mounts, path) => {
+      const body = host.contained(['xterm'], {
+        mounts: mounts.map((each) => each.replace('SHARED', shared)),
+      });
+      const ack = await host.control.command(body);
+      expect(ack).toMatchObject({ ok: false, code: 'policy' });
+      expect(ack.error).toContain(path);
+    });
+
+    test('only what is pinned is pulled; another name runs where the engine holds it', async () => {
+      const name = `${host.registry.name}/apps/terminal:1`;
+      const unheld = await host.control.command(host.contained(['xterm'], { image: `${name}0` }));
+      expect(unheld).toMatchObject({
+        ok: false,
+        code: 'image_missing',
+        error: `${name}0: pin it by digest or install it as a catalog image`,
+      });
+      await podman.podman('tag', host.image, name);
+      expect(await said('echo held', { image: name })).toBe('held');
+      await podman.podman('untag', host.image, name);
+    });
+
+    test('an image that the registry does not have fails, and says so', async () => {
+      const image = `${host.registry.name}/apps/terminal@sha256:${'0'.repeat(64)}`;
+      const body = host.contained(['xterm'], { image });
+      await sessions.launch(body);
+      const end = await sessions.ended(body);
+      expect(end).toMatchObject({ state: 'failed', failure_code: 'image_missing' });
+      expect(end.error).toContain('manifest unknown');
+    });
+
+    test('the engine is restarted: the app goes on, and its end is seen', async () => {
+      const body = host.contained(['/bin/sh', '-c', 'xterm & sleep 6; exit 0']);
+      await sessions.launch(body);
+      await sessions.reached(body, 'app presented');
+      await podman.killService();
+      await podman.startService();
+      expect(await sessions.ended(body)).toMatchObject({ state: 'stopped', reason: 'app_exited' });
+    });
+
+    test('a session ends while the engine is down, and its container goes when it is back', async () => {
+      const body = host.contained(['xterm']);
+      await sessions.launch(body);
+      await sessions.reached(body, 'app presented');
+      await podman.killService();
+      await sessions.stop(body);
+      await podman.startService();
+      await vi.waitFor(async () => expect(await podman.containers()).toEqual([]), 20_000);
+    });
+
+    test('an engine that hangs fails a launch in time, and leaves nothing', async () => {
+      const body = host.contained(['xterm']);
+      podman.signalService('SIGSTOP');
+      const from = host.control.messages.length;
+      // Without an answer of the engine the pinned image counts as not there.
+      expect(await host.control.command(body)).toMatchObject({ ok: true });
+      await host.control.command({ type: 'session_start', session_id: body.session_id });
+      expect(await sessions.ended(body)).toMatchObject({ state: 'failed', failure_code: 'container_failed' });
+      await host.control.wait('heartbeat', () => true, from);
+      podman.signalService('SIGCONT');
+      await vi.waitFor(async () => expect(await podman.containers()).toEqual([]), 20_000);
+    });
+
+    test('containers of a killed agent are removed at its next start, and no other', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'footlight-contained-'));
+      await chmod(folder, 0o711);
+      const stateDir = join(folder, 'state');
+      await mkdir(stateDir, { mode: 0o711 });
+      const control = await FakeControl.listen();
+      const place = {
+        control,
+        stateDir,
+        uids: [71_510, 71_519] as const,
+        uid: null,
+        env: engineVariables(podman),
+      };
+      const first = startAgentProcess(place);
+      await firstHeartbeat(first, control);
+      const body = host.contained(['xterm']);
+      expect(await control.command(body)).toMatchObject({ ok: true });
+      await control.command({ type: 'session_start', session_id: body.session_id });
+      await control.wait('session_state', ({ detail }) => detail === 'app presented');
+      const left = `footlight-${body.session_id}`;
+      // An image may carry the label of an agent; a container of a person is not the agent's.
+      const label = await podman.podman(
+        'inspect',
+        '--format',
+        '{{index .Config.Labels "footlight.agent"}}',
+        left,
+      );
+      await podman.podman(
+        'create',
+        '--name',
+        'of-a-person',
+        '--label',
+        `footlight.agent=${label}`,
+        host.image,
+      );
+      await podman.podman(
+        'create',
+        '--name',
+        'footlight-of-another',
+        '--label',
+        'footlight.agent=x',
+        host.image,
+      );
+      first.kill('SIGKILL');
+      await exitOf(first);
+      expect(await podman.containers()).toContain(left);
+      const from = control.messages.length;
+      const second = startAgentProcess(place);
+      await control.wait('register', () => true, from);
+      expect((await podman.containers()).sort()).toEqual(['footlight-of-another', 'of-a-person']);
+      await podman.podman('rm', 'of-a-person', 'footlight-of-another');
+      second.kill('SIGTERM');
+      await exitOf(second);
+      await control.close();
+      await rm(folder, { recursive: true, force: true });
     });
   },
 );

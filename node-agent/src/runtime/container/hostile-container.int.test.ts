@@ -1,0 +1,182 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { noRealPodman } from '@footlight/test-harness/containers';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type ContainedSessions, startContainedSessions } from '../../testing/contained-sessions.ts';
+import type { Assignment, HostedSessions } from '../../testing/hosted-sessions.ts';
+import { NO_TRACES, processesOf } from '../../testing/traces.ts';
+
+const why = noRealPodman();
+const SECRET = 'a-secret-of-the-agent';
+const NEIGHBOUR = `perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); print connect(S, pack_sockaddr_un(qq(PATH))) ? qq(connected\\n) : qq(no\\n)'`;
+
+describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' : ` (${why})`}`, () => {
+  let host: ContainedSessions;
+  let sessions: HostedSessions;
+  let server: Server;
+  let victim: Assignment;
+  let display: number;
+
+  beforeAll(async () => {
+    host = await startContainedSessions([71_520, 71_529], {
+      SERVICE_APP_MEMORY_MB: '256',
+      SERVICE_APP_PIDS: '60',
+    });
+    ({ sessions } = host);
+    await writeFile(join(host.stateDir, 'secret'), SECRET, { mode: 0o644 });
+    server = createServer((socket) => socket.end('reached')).listen(0, '0.0.0.0');
+    victim = host.contained(['xterm', '-T', 'victim']);
+    await sessions.launch(victim);
+    await sessions.reached(victim, 'app presented');
+    ({ number: display } = await sessions.displayOf(victim));
+  }, 120_000);
+
+  // The victim goes on through every attack.
+  afterEach(async () => {
+    expect(processesOf(victim.session_id).length).toBeGreaterThan(0);
+    await vi.waitFor(async () => expect(await host.podman.containers()).toHaveLength(1), 20_000);
+  });
+
+  afterAll(async () => {
+    await sessions.stop(victim);
+    await vi.waitFor(async () => expect(await sessions.traces()).toEqual(NO_TRACES), 20_000);
+    server.close();
+    await host?.close();
+  });
+
+  async function attack(script: string, more: Partial<Assignment['app']> = {}) {
+    const body = host.contained(['/bin/sh', '-c', `${script}\nexit 7`], more);
+    await sessions.launch(body);
+    const { error, app_log_tail = '' } = await sessions.ended(body);
+    return { error, said: app_log_tail };
+  }
+
+  test('has no capability, and can gain none', async () => {
+    const { said } = await attack('cat /proc/self/status');
+    const rows = Object.fromEntries(said.split('\n').map((row) => row.split(/:\s+/) as [string, string]));
+    const none = '0000000000000000';
+    expect(rows).toMatchObject({
+      CapEff: none,
+      CapPrm: none,
+      CapBnd: none,
+      CapInh: none,
+      CapAmb: none,
+      NoNewPrivs: '1',
+      Seccomp: '2',
+    });
+    expect(rows.Uid).toMatch(/^7152\d\t7152\d\t7152\d\t7152\d$/);
+  });
+
+  test('does nothing that root could', async () => {
+    const { said } = await attack(
+      'mount -t tmpfs x /tmp; touch /etc/x /usr/x /new; perl -e \'unlink(q(/etc/passwd)) or print "passwd stays\\n"; chroot(q(/tmp)) or print "no chroot\\n"; setpgrp; kill(9, -1); print "alive\\n"\'',
+    );
+    expect(said).toMatch(/mount: .*(permission denied|must be superuser|failed)/i);
+    for (const path of ['/etc/x', '/usr/x', '/new'])
+      expect(said).toMatch(new RegExp(`touch: cannot touch '${path}': Read-only file system`));
+    for (const line of ['passwd stays', 'no chroot']) expect(said).toContain(line);
+  });
+
+  test('sees no file, process or device of the host and of its agent', async () => {
+    const { said } = await attack(
+      `cat ${join(host.stateDir, 'secret')}; ls ${host.stateDir}; ls /srv /home; cat /proc/1/cmdline; ls /proc | perl -ne 'print "pid $_" if /^\\d+$/'; ls /dev; cat /run/podman/podman.sock ${host.podman.folder}/podman.sock`,
+    );
+    expect(said).not.toContain(SECRET);
+    expect(said).not.toMatch(/node\.json|sessions$/m);
+    expect(said.match(/^pid /gm)?.length).toBeLessThan(8);
+    expect(said).not.toMatch(/^(vda|sda|mem|kmsg|uinput|kvm|net)$/m);
+    expect(said).toMatch(/podman\.sock: No such file or directory/);
+  });
+
+  test('reaches no socket of another session: display, sound, abstract names', async () => {
+    const { said: own } = await attack(
+      `${NEIGHBOUR.replace('PATH', '/tmp/.X11-unix/X$ENV{DISPLAY}').replace('X$ENV{DISPLAY}', 'X@{[substr($ENV{DISPLAY},1)]}')}; ls /tmp/.X11-unix`,
+    );
+    expect(own).toMatch(/^connected\nX\d+$/);
+    const run = execFileSync('sh', ['-c', `ls -d ${host.stateDir}/sessions/*/scratch/run`], {
+      encoding: 'utf8',
+    });
+    for (const path of [
+      `/tmp/.X11-unix/X${display}`,
+      `\\0/tmp/.X11-unix/X${display}`,
+      `${run.trim()}/pulse.sock`,
+    ]) {
+      const { said } = await attack(NEIGHBOUR.replace('PATH', path));
+      expect([path, said]).toEqual([path, 'no']);
+    }
+  });
+
+  test('reaches no address without a network, not even the host', async () => {
+    const { port } = server.address() as { port: number };
+    const targets = ['127.0.0.1', '10.55.0.2', '169.254.169.254', '1.1.1.1'];
+    const { said } = await attack(
+      targets
+        .map(
+          (to) =>
+            `perl -MSocket -e 'socket(S, AF_INET, SOCK_STREAM, 0); alarm 2; print connect(S, pack_sockaddr_in(${port}, inet_aton(q(${to})))) ? qq(${to} connected\\n) : qq(${to} no\\n)'`,
+        )
+        .join('\n'),
+      { network: 'none' },
+    );
+    expect(said).toBe(targets.map((to) => `${to} no`).join('\n'));
+  });
+
+  test('forks until its limit, and no further', async () => {
+    const { said } = await attack(
+      `perl -e 'for (1..500) { my $p = fork; if (!defined $p) { print qq(stopped at $_\\n); exit } if ($p == 0) { sleep 30; exit } } print qq(all\\n)'`,
+    );
+    const count = Number(/^stopped at (\d+)$/.exec(said)?.[1]);
+    expect(count).toBeGreaterThan(20);
+    expect(count).toBeLessThan(60);
+  });
+
+  test('takes memory until its limit, and ends alone', async () => {
+    const { said, error } = await attack(
+      `exec perl -e 'push @a, q(x) x 1048576 for 1..1024; print qq(all\\n)'`,
+    );
+    expect(said).not.toContain('all');
+    expect(error).toMatch(/^the app exited with status 137 before it drew anything/);
+  });
+
+  test('fills its own /tmp and no disk', async () => {
+    const { said, error } = await attack(
+      `for d in /var /opt /usr/local /etc /home /var/lib; do touch $d/x 2>/dev/null && echo "wrote $d"; done; exec perl -e 'open F, q(>), q(/tmp/x); print F q(x) x 1048576 for 1..1024; print qq(all\\n)'`,
+    );
+    expect(said).toBe('');
+    expect(error).toContain('status 137');
+  });
+
+  test('floods its output, of which the newest lines are kept', async () => {
+    const { said } = await attack(
+      `perl -e 'print qq(line $_ ), q(x) x 900, qq(\\n) for 1..20000'; echo last`,
+    );
+    expect(said.length).toBeLessThanOrEqual(65_536);
+    expect(said.endsWith('\nlast')).toBe(true);
+  });
+
+  test('is named and labelled as the agent says, whatever its variables say', async () => {
+    const body = host.contained(['xterm'], {
+      env: {
+        FOOTLIGHT_SESSION: victim.session_id,
+        'HOME=/x;': 'y',
+        LD_PRELOAD: '/nonexistent.so',
+        PATH: '/usr/bin:/bin',
+        'A\nB': '$(touch /tmp/pwned)',
+      },
+      label: '--privileged"; rm -rf /',
+    });
+    await sessions.launch(body);
+    await sessions.reached(body, 'app presented');
+    const app = processesOf(body.session_id).find(({ command }) => command.startsWith('xterm'));
+    const env = readFileSync(`/proc/${app?.pid}/environ`, 'utf8').split('\0');
+    expect(env.filter((entry) => /^(HOME|FOOTLIGHT_SESSION)=/.test(entry)).sort()).toEqual([
+      `FOOTLIGHT_SESSION=${body.session_id}`,
+      'HOME=/home/service',
+    ]);
+    expect(await host.podman.containers()).toContain(`footlight-${body.session_id}`);
+    await sessions.stop(body);
+  });
+});

@@ -1,0 +1,60 @@
+import {
+  makeDebianImage,
+  pushImage,
+  type RealPodman,
+  type RealRegistry,
+  startRealPodman,
+  startRealRegistry,
+} from '@footlight/test-harness/containers';
+import { assignment } from '@footlight/test-harness/fake-control';
+import { type Assignment, startHostedSessions } from './hosted-sessions.ts';
+
+/** Podman, a registry with an image of this Debian, and an agent that uses both. */
+export interface ContainedSessions extends Awaited<ReturnType<typeof startHostedSessions>> {
+  podman: RealPodman;
+  registry: RealRegistry;
+  /** By digest; podman does not hold it yet. */
+  image: string;
+  /** An assignment of an app in that image. */
+  contained(args: string[], more?: Partial<Assignment['app']>): Assignment;
+}
+
+/** Settings of an agent for an engine of the tests. */
+export function engineVariables(podman: RealPodman): Record<string, string> {
+  return { SERVICE_CONTAINER_ENGINE: podman.url, SERVICE_CONTAINER_ULIMITS: podman.ulimits };
+}
+
+/**
+ * Starts them. `close` ends all and removes their files.
+ * @param uids range of the agent's session users
+ * @param env variables of the agent in addition
+ */
+export async function startContainedSessions(
+  uids: readonly [number, number],
+  env: Record<string, string> = {},
+): Promise<ContainedSessions> {
+  const podman = await startRealPodman();
+  const registry = await startRealRegistry();
+  const name = `${registry.name}/apps/terminal:1`;
+  await makeDebianImage(podman, name);
+  const image = await pushImage(podman, name);
+  // The host has to pull it.
+  await podman.podman('rmi', '--force', name);
+  const host = await startHostedSessions(uids, { ...engineVariables(podman), ...env });
+  return {
+    ...host,
+    podman,
+    registry,
+    image,
+    contained: (args, more = {}) => {
+      const body = assignment(args);
+      Object.assign(body.app, { image, ...more });
+      return body;
+    },
+    async close() {
+      await host.close();
+      await registry.stop();
+      await podman.stop();
+    },
+  };
+}
