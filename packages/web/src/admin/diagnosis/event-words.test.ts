@@ -81,3 +81,25 @@ test.each([Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER])('%d ms of a host 
   expect([timeWords(ms), exactTimeWords(ms)]).toEqual(['no time', 'no time']);
   expect(timeWords(new Date(2026, 10, 20, 14, 3, 5).getTime())).toBe('14:03:05');
 });
+
+// Payloads are free objects of hosts and viewers: one that cannot be a text would take the page away.
+test.each([
+  'client.first_frame',
+  'webrtc.state_changed',
+  'abr.retarget',
+  'encoder.stall',
+  'operator.annotation',
+  'another',
+])('no payload of %s is an exception', (type) => {
+  const odd: unknown[] = [{ toString: 1 }, { toString: null, valueOf: null }, [{ toString: 1 }], {}, null];
+  const names = 'width height kind from to from_kbps to_kbps reason phase stalled_ms label tags'.split(' ');
+  for (const value of odd) {
+    const event: TraceEvent = {
+      source: 'browser' as const,
+      ts_unix_ms: 1,
+      type,
+      payload: Object.fromEntries(names.map((name) => [name, value])) as TraceEvent['payload'],
+    };
+    expect([eventWords(event), toneOf(event), detailWords(event)]).toEqual(Array(3).fill(expect.any(String)));
+  }
+});

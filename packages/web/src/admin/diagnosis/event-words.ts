@@ -66,11 +66,15 @@ export const eventWords = ({ type, payload }: TraceEvent): string => {
 /** How alarming an event is. */
 export function toneOf({ type, payload }: TraceEvent): Tone {
   if (type === 'encoder.stall' && payload.phase === 'recovered') return 'neutral';
-  if (type === 'abr.retarget' && Number(payload.to_kbps) >= Number(payload.from_kbps)) return 'neutral';
+  const { from_kbps, to_kbps } = payload;
+  if (type === 'abr.retarget' && typeof to_kbps === 'number' && typeof from_kbps === 'number')
+    return to_kbps >= from_kbps ? 'neutral' : 'warning';
   return Object.hasOwn(TONES, type) ? (TONES[type] ?? 'neutral') : 'neutral';
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : String(value ?? ''));
+/** An object that hides its methods, as JSON can, has no text: String() would throw, and take the page away. */
+const text = (value: unknown): string =>
+  typeof value === 'object' ? (value === null ? '' : JSON.stringify(value)) : String(value ?? '');
 const rounded = (value: unknown): string => (typeof value === 'number' ? String(Math.round(value)) : '–');
 const tagsOf = ({ tags }: Payload): string => (Array.isArray(tags) ? tags.map(text).join(', ') : '');
 
