@@ -1,5 +1,6 @@
 import { type FakeAgent, startPostgres } from '@footlight/test-harness';
 import { describe, expect, test } from 'vitest';
+import { startFakeRegistry } from '../images/testing/fake-registry.ts';
 import { openSessionsWorld, type SessionsWorld, slots } from '../sessions/testing/world.ts';
 import type { Person } from '../testing/index.ts';
 import { choose, SEED_HINT, testRandom } from '../testing/seed.ts';
@@ -8,6 +9,8 @@ const LONG = process.env.FOOTLIGHT_LONG === '1';
 const DURATION_MS = LONG ? 60_000 : 6_000;
 const HOSTS = 4;
 const PEOPLE = 5;
+/** Images of the catalog. */
+const IMAGES = ['one', 'two', 'three'];
 /** Every n-th request goes to the second service. */
 const OF_SECOND = 3;
 
@@ -19,10 +22,20 @@ describe('everything that writes, at once, from two services on one Postgres', (
     'ends in no deadlock, no failure and no slot that is booked wrongly',
     async () => {
       const server = await startPostgres();
+      const registry = await startFakeRegistry();
+      for (const image of IMAGES) {
+        registry.publish(`example/${image}`, '1');
+        const named = { id: image, display_name: image, kind: 'prebuilt', version: '1', runtime: {} };
+        registry.images.push({ ...named, registry_ref: `${registry.host}/example/${image}:1` });
+      }
       try {
         const { url } = await server.createDatabase();
-        const first = await openSessionsWorld({ dialect: 'postgres', url });
-        const second = await openSessionsWorld({ dialect: 'postgres', url }, withoutClosing(first));
+        const first = await openSessionsWorld({ dialect: 'postgres', url }, undefined, registry.env);
+        const second = await openSessionsWorld(
+          { dialect: 'postgres', url },
+          withoutClosing(first),
+          registry.env,
+        );
         try {
           await writeEverything(first, second);
         } finally {
@@ -32,6 +45,7 @@ describe('everything that writes, at once, from two services on one Postgres', (
       } finally {
         // Throws with the statements of each deadlock.
         await server.stop();
+        await registry.close();
       }
     },
     DURATION_MS + 120_000,
@@ -155,6 +169,22 @@ async function writeEverything(first: SessionsWorld, second: SessionsWorld): Pro
       await ask(admin, 'DELETE', `/v1/apps/${id}`);
     },
     async () => {
+      const image = any(IMAGES);
+      await ask(admin, 'POST', '/v1/admin/images/sync');
+      const installed = await ask(admin, 'POST', `/v1/admin/images/${image}/install`);
+      for (const agent of agents) agent.reportImage(image, '1', { state: 'ready', bytes: serial });
+      await ask(admin, 'POST', `/v1/admin/images/${image}/pin`);
+      await ask(admin, 'DELETE', `/v1/admin/images/${image}/pin`);
+      const preset = installed.body?.image?.runtime_preset_id;
+      if (preset) await ask(admin, 'DELETE', `/v1/admin/runtime-presets/${preset}`);
+    },
+    async () => {
+      const image = any(IMAGES);
+      for (const agent of agents) agent.reportImage(image, '1', { state: 'pulling', progress_pct: 40 });
+      await ask(admin, 'POST', `/v1/admin/images/${image}/update`);
+      await ask(admin, 'DELETE', `/v1/admin/images/${image}/install`);
+    },
+    async () => {
       const { jobs, leader } = first.plane.platform;
       for (const task of ['sessions.slots', 'sessions.stuck', 'sessions.grace']) await leader.runNow(task);
       await jobs.runNow('auth.token_janitor');
@@ -169,8 +199,9 @@ async function writeEverything(first: SessionsWorld, second: SessionsWorld): Pro
   expect(unexpected.slice(0, 10), SEED_HINT).toEqual([]);
   expect(errorsIn(first, second), SEED_HINT).toEqual([]);
   // What the driver is there for really happened.
-  for (const what of ['POST /v1/sessions 201', 'DELETE /v1/users/{id} 204', 'DELETE /v1/apps/{id} 204'])
-    expect([what, answers.get(what) ?? 0]).not.toEqual([what, 0]);
+  const happened = ['POST /v1/sessions 201', 'DELETE /v1/users/{id} 204', 'DELETE /v1/apps/{id} 204'];
+  for (const image of IMAGES) happened.push(`POST /v1/admin/images/${image}/install 201`);
+  for (const what of happened) expect([what, answers.get(what) ?? 0]).not.toEqual([what, 0]);
   await expectSlotsRight(first);
 }
 
