@@ -12,7 +12,7 @@ import { type Artwork, type ArtworkDeps, createArtwork, registerArtworkRoutes } 
 import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/index.ts';
 import { createCertification, registerCertificationRoutes } from './certification/index.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
-import { createImages, registerImagesRoutes } from './images/index.ts';
+import { createImages, type Images, registerImagesRoutes } from './images/index.ts';
 import { createJobs, type JobsService, registerJobsRoutes } from './jobs/index.ts';
 import { createInProcessBus } from './platform/bus/in-process.ts';
 import type { Config } from './platform/config/config.ts';
@@ -58,6 +58,7 @@ export interface ControlPlane {
   readonly catalog: Catalog;
   readonly artwork: Artwork;
   readonly fleet: FleetService;
+  readonly images: Images;
   readonly sessions: Sessions;
   readonly telemetry: Telemetry;
   readonly jobs: JobsService;
@@ -202,6 +203,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       catalog,
       artwork,
       fleet,
+      images,
       sessions,
       telemetry,
       jobs,

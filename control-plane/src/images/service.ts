@@ -14,11 +14,11 @@ import type { Caller } from '../platform/http/message/contract.ts';
 import { createFetcher, FetchRefused, PUBLIC_INTERNET } from '../platform/outgoing/guarded-fetch.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Settings } from '../settings/index.ts';
-import type { RuntimeBlock } from './manifest/manifest.ts';
 import { isNewer } from './manifest/version-order.ts';
 import { Ensurer } from './presence/ensurer.ts';
 import { ABSENT, needsEnsure } from './presence/presence-rules.ts';
 import { createImageHandlers } from './presence/reports.ts';
+import { type ProviderImage, toProvider } from './providers.ts';
 import { type CatalogImageRow, type HostImageRow, type InstalledRow, toCatalog, toImage } from './record.ts';
 import { fetchManifest } from './registry/catalog-source.ts';
 import { createDigestResolver } from './registry/digest-resolver.ts';
@@ -29,22 +29,6 @@ export interface ImagesDeps {
   fleet: { agents: Agents; links: Links };
   presets: Presets;
   settings: Settings;
-}
-
-/** A catalog image that is the home of a library. */
-export interface ProviderImage {
-  imageId: string;
-  provider: string;
-  displayName: string;
-  description: string;
-  /** Address of a picture, as the manifest has it; null: none. */
-  tileUrl: string | null;
-  /** How its apps run; null: the manifest does not say. */
-  runtime: RuntimeBlock | null;
-  /** Name by which hosts run it; null: not installed. */
-  image: string | null;
-  /** Preset that was made at the installation; null: none, or not installed. */
-  runtimePresetId: string | null;
 }
 
 /** The image catalog, installations, and what hosts have of them. */
@@ -65,12 +49,16 @@ export interface Images {
    * @param image as the launch names it; "" is none
    */
   used(hostId: string, image: string): Promise<void>;
-  /** For the life of provider apps. */
+  /** For the life of the apps of libraries. */
   readonly providers: {
-    /** Catalog images that libraries live in, by id. */
-    list(): Promise<ProviderImage[]>;
-    /** Installs an image on all hosts, unless it is installed. @throws ApiError as `install` does */
-    install(imageId: string): Promise<void>;
+    /** Images of the catalog that known libraries live in, by id. */
+    declared(): Promise<ProviderImage[]>;
+    /**
+     * Installs an image on all hosts, unless it is installed.
+     * @returns its preset (null: none), and the name by which hosts run it
+     * @throws ApiError as `install` does
+     */
+    ensureInstalled(imageId: string): Promise<{ runtimePresetId: string | null; image: string }>;
     /** Runs after each synchronisation that took a manifest; its rejection is logged. */
     onSynced(listener: () => Promise<void>): void;
   };
@@ -349,34 +337,23 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
     },
 
     providers: {
-      async list() {
-        const [rows, installed] = await Promise.all([
-          store.listCatalogImages(database.db),
-          store.listInstalled(database.db),
-        ]);
-        const installedById = new Map(installed.map((row) => [row.image_id, row]));
+      async declared() {
+        const rows = await store.listCatalogImages(database.db);
         return rows
-          .flatMap((row) => {
-            if (row.library_provider === null) return [];
-            const held = installedById.get(row.id) ?? null;
-            return {
-              imageId: row.id,
-              provider: row.library_provider,
-              displayName: row.display_name,
-              description: row.description,
-              tileUrl: tileOf(row),
-              runtime: runtimeOf(row),
-              image: held && store.nameOf(held),
-              runtimePresetId: held?.runtime_preset_id ?? null,
-            };
-          })
+          .flatMap((row) =>
+            row.library_provider === 'steam' ? [toProvider(row, config.images.registryHosts)] : [],
+          )
           .sort((a, b) => (a.imageId < b.imageId ? -1 : 1));
       },
-      async install(imageId) {
-        if ((await store.findInstalled(database.db, imageId)) !== null) return;
-        const installed = await insert(imageId, false);
-        await ensureOnHosts(installed, true);
-        await activity.record(null, 'image.installed', imageId, { version: installed.version, lazy: false });
+      async ensureInstalled(imageId) {
+        let installed = await store.findInstalled(database.db, imageId);
+        if (installed === null) {
+          installed = await insert(imageId, false);
+          await ensureOnHosts(installed, true);
+          const { version } = installed;
+          await activity.record(null, 'image.installed', imageId, { version, lazy: false });
+        }
+        return { runtimePresetId: installed.runtime_preset_id, image: store.nameOf(installed) };
       },
       onSynced(listener) {
         syncedListeners.push(listener);
@@ -400,11 +377,6 @@ const nameOfVersion = ({
   registry_ref,
   local_tag,
 }: Pick<InstalledRow, 'registry_ref' | 'local_tag'>): string => registry_ref ?? local_tag ?? '';
-
-function tileOf({ artwork }: CatalogImageRow): string | null {
-  const { tile } = JSON.parse(artwork) as { tile?: string };
-  return tile ?? null;
-}
 
 /** Runs a transaction again that another one took the name of a preset from. */
 async function retryTakenName<T>(work: () => Promise<T>): Promise<T> {

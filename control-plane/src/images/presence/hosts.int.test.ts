@@ -224,7 +224,8 @@ describeDatabases('images on hosts', (databases) => {
       const agent = await host({ behaviour: { answer: () => ({ code: 'busy' }) } });
       await offer('1');
       await install();
-      for (const secs of [30, 60, 120]) {
+      for (const [n, secs] of [30, 60, 120].entries()) {
+        await ordered(agent, n + 1);
         await agent.heard();
         await world.pass(secs * SECOND_MS, agent);
       }
