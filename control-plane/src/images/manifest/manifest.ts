@@ -39,6 +39,7 @@ const absent = <Schema extends z.ZodType>(schema: Schema) =>
 const variables = (max: number) =>
   environment.refine((value) => Object.keys(value).length <= max, { error: 'has too many entries' });
 
+/** How apps of an image run; null: the manifest does not say. */
 const runtimeBlock = z.object({
   preset_name: absent(named(128)),
   gpu: absent(z.boolean()),
@@ -59,8 +60,6 @@ const runtimeBlock = z.object({
   ),
   network: absent(network),
 });
-/** How apps of an image run; null: the manifest does not say. */
-export type RuntimeBlock = z.output<typeof runtimeBlock>;
 
 const manifestImage = z
   .object({

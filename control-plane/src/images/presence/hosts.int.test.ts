@@ -236,6 +236,37 @@ describeDatabases('images on hosts', (databases) => {
     });
   });
 
+  test('a host warms up after an image is there, and when a new agent process has nothing to fetch', async () => {
+    const runs = async (agent: FakeAgent) =>
+      (
+        await world.call(
+          world.people.admin,
+          'GET',
+          `/v1/admin/jobs/template.warmup/runs?host_id=${agent.hostId}`,
+        )
+      ).body.items.map(({ state, trigger }: { state: string; trigger: string }) => [state, trigger]);
+    const agent = await host({ behaviour: { pull: [] } });
+    await offer('1');
+    await install();
+    await ordered(agent, 1);
+    expect(await runs(agent)).toEqual([]);
+    agent.reportImage(id, '1', { state: 'ready', bytes: 5 });
+    await shows(agent, { state: 'ready' });
+    expect(await runs(agent)).toEqual([['pending', 'event']]);
+    const { db } = world.plane.platform.database;
+    await db.deleteFrom('job_runs').where('host_id', '=', agent.hostId).execute();
+    // The same report again, and the same process.
+    agent.reportImage(id, '1', { state: 'ready', bytes: 5 });
+    await agent.drop();
+    await world.offline(agent);
+    await world.reconnect(agent);
+    expect(await runs(agent)).toEqual([]);
+    await agent.crash();
+    await world.offline(agent);
+    await world.reconnect(agent);
+    expect(await runs(agent)).toEqual([['pending', 'event']]);
+  });
+
   test('an agent that runs no images is never asked', async () => {
     const agent = await host({ features: ['process_runtime'] });
     await offer('1');

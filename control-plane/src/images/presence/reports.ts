@@ -9,10 +9,10 @@ import { needsEnsure, type Presence, planRegistration, presenceOf } from './pres
 
 /** What agents say about images: stored, and answered by orders for what a host lacks. */
 export function createImageHandlers(
-  platform: Pick<Platform, 'clock'>,
+  platform: Pick<Platform, 'clock' | 'jobs'>,
   deps: { ensurer: Ensurer; links: Links },
 ): ImageHandlers {
-  const { clock } = platform;
+  const { clock, jobs } = platform;
   const { ensurer, links } = deps;
 
   const store = (tx: Tx, hostId: string, imageId: string, presence: Presence) =>
@@ -24,7 +24,7 @@ export function createImageHandlers(
     });
 
   return {
-    async registered(tx: Tx, { hostId }: RegisteringHost, listed: Register['images']) {
+    async registered(tx: Tx, { hostId, sameBoot }: RegisteringHost, listed: Register['images']) {
       const installed = await listInstalled(tx);
       if (installed.length === 0) return { afterCommit() {} };
       const held: Map<string, Presence> = await loadImagesOfHost(tx, hostId);
@@ -38,6 +38,9 @@ export function createImageHandlers(
       const lacking: InstalledRow[] = installed.filter(
         (image) => !bool(image.lazy) && needsEnsure(held.get(image.image_id), image.version),
       );
+      const isFetching = [...held.values()].some(({ state }) => state === 'pulling' || state === 'building');
+      // A new agent process has no warm worker yet. While an image is fetched, its end warms up.
+      if (!sameBoot && !isFetching) await jobs.event(tx, 'template.warmup', hostId);
       return {
         afterCommit() {
           // Orders of the former link: this registration plans anew.
@@ -51,8 +54,20 @@ export function createImageHandlers(
       await links.write({ hosts: [hostId] }, async (tx) => {
         const ids = [...new Set(reports.map((report) => report.image_id))];
         const installed = await findInstalledIds(tx, ids);
-        for (const report of reports)
-          if (installed.has(report.image_id)) await store(tx, hostId, report.image_id, presenceOf(report));
+        const held: Map<string, Presence> = await loadImagesOfHost(tx, hostId);
+        let isNew = false;
+        for (const report of reports) {
+          const { image_id } = report;
+          if (!installed.has(image_id)) continue;
+          const presence = presenceOf(report);
+          const before = held.get(image_id);
+          isNew ||=
+            presence.state === 'ready' && (before?.state !== 'ready' || before.version !== presence.version);
+          await store(tx, hostId, image_id, presence);
+          held.set(image_id, presence);
+        }
+        // Last: jobs come after everything else in the lock order.
+        if (isNew) await jobs.event(tx, 'template.warmup', hostId);
       });
       for (const { image_id, version, state } of reports)
         if (state === 'ready' || state === 'failed') ensurer.reported(hostId, image_id, version, state);
