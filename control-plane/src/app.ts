@@ -14,6 +14,7 @@ import { createCertification, registerCertificationRoutes } from './certificatio
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
 import { createImages, type Images, registerImagesRoutes } from './images/index.ts';
 import { createJobs, type JobsService, registerJobsRoutes } from './jobs/index.ts';
+import { createLibrary, type Library, type LibraryDeps, registerLibraryRoutes } from './library/index.ts';
 import { createInProcessBus } from './platform/bus/in-process.ts';
 import type { Config } from './platform/config/config.ts';
 import { openDatabase } from './platform/database/index.ts';
@@ -49,6 +50,7 @@ export interface Overrides {
   installDir?: string;
   listenerLimits?: Partial<ListenerLimits>;
   artwork?: Omit<ArtworkDeps, 'secrets'>;
+  library?: Partial<Omit<LibraryDeps, 'settings'>>;
 }
 
 /** The composed control plane, ready to listen. */
@@ -57,6 +59,7 @@ export interface ControlPlane {
   readonly server: Server;
   readonly catalog: Catalog;
   readonly artwork: Artwork;
+  readonly library: Library;
   readonly fleet: FleetService;
   readonly images: Images;
   readonly sessions: Sessions;
@@ -144,6 +147,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     fleet.links.addRegistrationStep((tx, { hostId, bootId, sameBoot }) =>
       sameBoot ? Promise.resolve() : jobs.agents.agentRestarted(tx, hostId, bootId),
     );
+    const library = createLibrary(platform, { settings, images: images.providers, ...overrides.library });
+    opened.push(() => library.close());
     const tokens = createSignalingTokens(platform);
     const telemetry = createTelemetry(platform, { write: (rows, work) => fleet.links.write(rows, work) });
     opened.push(() => telemetry.close());
@@ -163,6 +168,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerCatalogRoutes(server, catalog);
     registerArtworkRoutes(server, artwork, config.artwork.maxBytes);
     registerImagesRoutes(server, images);
+    registerLibraryRoutes(server, library);
     registerProfilesRoutes(server, profiles);
     registerSettingsRoutes(server, { settings, secrets });
     registerFleetRoutes(server, fleet);
@@ -195,6 +201,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     await fleet.start();
     await sessions.start();
     await artwork.start();
+    await library.settleProviders();
     await server.fastify.ready();
 
     return {
@@ -202,6 +209,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       server,
       catalog,
       artwork,
+      library,
       fleet,
       images,
       sessions,

@@ -31,14 +31,14 @@ export const MAX_JSON_DEPTH = 64;
 export const MAX_JSON_VALUES = 32_768;
 
 /** Whether a JSON text has more values than that, counted without parsing it. Texts that are no JSON get any answer. */
-export function hasTooManyValues(text: string): boolean {
-  if (text.length <= MAX_JSON_VALUES) return false;
+export function hasTooManyValues(text: string, maxValues = MAX_JSON_VALUES): boolean {
+  if (text.length <= maxValues) return false;
   let values = 1;
   for (let at = 0; at < text.length; at += 1) {
     const character = text.charCodeAt(at);
     if (character === QUOTE) at = endOfString(text, at);
     else if (character === COMMA || character === OPEN_LIST || character === OPEN_OBJECT) values += 1;
-    if (values > MAX_JSON_VALUES) return true;
+    if (values > maxValues) return true;
   }
   return false;
 }

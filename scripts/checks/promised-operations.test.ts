@@ -125,17 +125,7 @@ const ADDED = `
 `;
 
 /** Operations that are not served yet, by the reason. A served one is taken off. */
-const NOT_SERVED: Record<string, string> = {
-  'The search of libraries and its pages come with the issue of libraries.': `
-/v1/admin/apps/{id}/library/rules GET
-/v1/admin/apps/{id}/library/rules/{external_id} DELETE PUT
-/v1/admin/apps/{id}/library/unpublished GET
-/v1/admin/library/scan POST
-/v1/admin/library/status GET
-/v1/agent/library/scan-pending GET
-/v1/agent/library/scan-report POST
-`,
-};
+const NOT_SERVED: Record<string, string> = {};
 
 /** @returns `METHOD path` of each line */
 const routesOf = (lines: string): string[] =>

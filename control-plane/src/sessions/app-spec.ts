@@ -81,7 +81,6 @@ export function mergeRuntime(
   const env = new Map([...Object.entries(preset?.env ?? {}), ...Object.entries(spec.env ?? {})]);
   if (tile !== null && tile.source === 'steam')
     env.set('STEAM_STARTUP_FLAGS', `-bigpicture -applaunch ${tile.external_id}`);
-  const ownPath = owner.home_container_path;
   return {
     app: {
       image,
@@ -97,11 +96,18 @@ export function mergeRuntime(
     },
     runtime: image === '' ? 'process' : 'container',
     managed_home: owner.managed_home || (preset?.managed_home ?? false),
-    home_container_path:
-      preset !== null && (ownPath.trim() === '' || ownPath === DEFAULT_HOME_PATH)
-        ? preset.home_container_path || DEFAULT_HOME_PATH
-        : ownPath || DEFAULT_HOME_PATH,
+    home_container_path: homeContainerPath(owner.home_container_path, preset?.home_container_path ?? null),
   };
+}
+
+/**
+ * Where an app sees its home: its own path, unless it is blank or the default; then its preset's.
+ * @param presetPath null: the app has no preset
+ */
+export function homeContainerPath(ownPath: string, presetPath: string | null): string {
+  if (presetPath !== null && (ownPath.trim() === '' || ownPath === DEFAULT_HOME_PATH))
+    return presetPath || DEFAULT_HOME_PATH;
+  return ownPath || DEFAULT_HOME_PATH;
 }
 
 /**

@@ -1,3 +1,4 @@
+export { homeContainerPath } from './app-spec.ts';
 export { registerVerdictRoutes } from './health/verdict-routes.ts';
 export { createLauncher } from './launch/launch.ts';
 export { registerSessionsRoutes } from './routes.ts';

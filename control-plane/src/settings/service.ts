@@ -1,8 +1,9 @@
 import type { InstanceSettings, SettingsPatch } from '@footlight/protocol/rest';
+import type { Tx } from '../platform/database/index.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type SettingsInForce, toColumns, toRecord, toSettingsInForce } from './record.ts';
-import { loadAllowedOrigins, loadSettings, seedSettings, updateSettings } from './store.ts';
+import { loadAllowedOrigins, loadSettings, lockSettings, seedSettings, updateSettings } from './store.ts';
 import { INSTANCE, settingsSubjects } from './subjects.ts';
 
 /** Largest age of cached settings. */
@@ -12,6 +13,14 @@ const MAX_STALE_MS = 2_000;
 export interface OriginsInForce {
   source: 'environment' | 'database';
   allowed: readonly string[];
+}
+
+/** A feature that does something when settings change. */
+export interface SettingsFollower {
+  /** Runs in the transaction of the change. */
+  changing(tx: Tx, before: SettingsInForce, after: SettingsInForce): Promise<void>;
+  /** Runs after the change is stored and before its answer. Never rejects. */
+  changed(): Promise<void>;
 }
 
 export interface Settings {
@@ -25,6 +34,8 @@ export interface Settings {
    * @throws ApiError validation_failed with the 1-based position of an invalid origin
    */
   update(actor: Caller, patch: SettingsPatch): Promise<InstanceSettings>;
+  /** Adds a follower of changes. Call while the service is composed. */
+  follow(follower: SettingsFollower): void;
   /** Settings, at most 2 s old. */
   current(): Promise<SettingsInForce>;
   /** The list in force, at most 2 s old. Never rejects: an unreadable list is empty. */
@@ -36,6 +47,8 @@ export function createSettings(platform: Platform): Settings {
   const { activity, bus, clock, config, database, logger } = platform;
   const row = cached(clock, async () => toSettingsInForce(await loadSettings(database.db)));
   const storedOrigins = cached(clock, () => loadAllowedOrigins(database.db));
+
+  const followers: SettingsFollower[] = [];
 
   bus.subscribe(settingsSubjects.changed, INSTANCE, () => {
     row.forget();
@@ -61,10 +74,19 @@ export function createSettings(platform: Platform): Settings {
       const keys = Object.keys(columns).sort();
       if (keys.length === 0) return toRecord(await loadSettings(database.db));
       const change = { updated_by: actor.userId, updated_at: clock.nowMs() };
-      const updated = await updateSettings(database.db, columns, change);
+      const updated = await database.transaction(async (tx) => {
+        const before = toSettingsInForce(await lockSettings(database, tx));
+        const row = await updateSettings(tx, columns, change);
+        for (const follower of followers) await follower.changing(tx, before, toSettingsInForce(row));
+        return row;
+      });
       bus.publish(settingsSubjects.changed, INSTANCE, {});
       await activity.record(actor.userId, 'instance.settings.updated', 'instance_settings', { keys });
+      for (const follower of followers) await follower.changed();
       return toRecord(updated);
+    },
+    follow(follower) {
+      followers.push(follower);
     },
     current: row.read,
     async originsInForce() {

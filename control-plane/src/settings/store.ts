@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Executor } from '../platform/database/index.ts';
+import type { Database, Executor, Tx } from '../platform/database/index.ts';
 import { fromJson } from '../platform/database/index.ts';
 import type { InstanceSettingsTable } from '../platform/database/tables/accounts.ts';
 
@@ -10,6 +10,12 @@ export type SettingsRow = Selectable<InstanceSettingsTable>;
 /** The row of settings, with internal columns. */
 export async function loadSettings(db: Executor): Promise<SettingsRow> {
   return db.selectFrom('instance_settings').selectAll().where('id', '=', ROW).executeTakeFirstOrThrow();
+}
+
+/** The row, locked until the transaction ends, so that changes follow one another. */
+export async function lockSettings(database: Database, tx: Tx): Promise<SettingsRow> {
+  const query = tx.selectFrom('instance_settings').selectAll().where('id', '=', ROW);
+  return database.forNoKeyUpdate(query).executeTakeFirstOrThrow();
 }
 
 /** Columns of a change; other columns have other writers. */

@@ -26,6 +26,7 @@ export * from './homes.ts';
 export * from './host-settings.ts';
 export * from './job-calls.ts';
 export * from './launch-floor.ts';
+export * from './library-scans.ts';
 export * from './limits.ts';
 export * from './recordings.ts';
 export * from './session-spec.ts';

@@ -9,6 +9,7 @@ import { captureOperations } from './captures.ts';
 import { artworkOperations } from './catalog/artwork.ts';
 import { catalogOperations } from './catalog/catalog.ts';
 import { imageOperations } from './catalog/images.ts';
+import { libraryOperations } from './catalog/library.ts';
 import { presetOperations } from './catalog/presets.ts';
 import { profileOperations } from './catalog/profiles.ts';
 import { certificationOperations } from './fleet/certification.ts';
@@ -70,6 +71,11 @@ export const areas = [
     name: 'Catalog',
     summary: 'Apps, and who may see and launch them.',
     operations: catalogOperations,
+  },
+  {
+    name: 'Library',
+    summary: 'Games that are found in homes, and which of them become apps.',
+    operations: libraryOperations,
   },
   { name: 'Artwork', summary: 'Covers and heroes of apps.', operations: artworkOperations },
   {

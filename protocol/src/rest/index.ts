@@ -48,6 +48,7 @@ export * from './captures.ts';
 export * from './catalog/artwork.ts';
 export * from './catalog/catalog.ts';
 export * from './catalog/images.ts';
+export * from './catalog/library.ts';
 export * from './catalog/presets.ts';
 export * from './catalog/profiles.ts';
 export * from './catalog/runtime-spec.ts';

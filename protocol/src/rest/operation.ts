@@ -19,6 +19,8 @@ export interface BodyDeclaration {
   readonly schema: z.ZodType;
   /** Cap in bytes; default: 1 MiB. */
   readonly maxBytes?: number;
+  /** Most values of its JSON; default: MAX_JSON_VALUES. */
+  readonly maxValues?: number;
   /** An empty or absent body counts as `{}`. */
   readonly optional?: true;
   /** Handling of unknown top-level keys; default: refused. */

@@ -160,6 +160,9 @@ export const hostList = reading('a comma list of names and addresses', (text) =>
   return entries.every((entry) => /^[A-Za-z0-9._:*-]{1,253}$/.test(entry)) ? entries : null;
 });
 
+/** Names of providers, lower-cased. */
+export const nameList = reading('a comma list of names', (text) => commaList(text.toLowerCase()));
+
 /** CIDR blocks or addresses; /0 is refused, because it would trust every client. */
 export const proxyList = reading('a comma list of addresses or CIDR blocks, none of them /0', (text) => {
   const entries = commaList(text);

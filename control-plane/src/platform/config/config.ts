@@ -84,6 +84,14 @@ export interface Config {
     /** Registries that may be asked for digests. */
     registryHosts: readonly RegistryHost[];
   };
+  library: {
+    /** Interval of scans, everyMs null: no scans. null: the stored setting applies. */
+    scanInterval: { everyMs: number | null } | null;
+    /** Whether the store is asked about titles. null: the stored setting applies. */
+    storeLookup: boolean | null;
+    /** Providers that get an app when discovery is switched on. */
+    providers: readonly string[];
+  };
   fleet: { enrollmentToken: string | null };
   sessions: {
     placementPolicy: 'spread' | 'locality';
@@ -226,7 +234,7 @@ function shown(name: VariableName, text: string | null): string | null {
 
 /** Values of unset variables, in the form in which they would be set. */
 function defaultsInForce(config: Config): Partial<Record<VariableName, string>> {
-  const { http, tls, accounts, artwork, images, jobs, settings, sessions, telemetry } = config;
+  const { http, tls, accounts, artwork, images, library, jobs, settings, sessions, telemetry } = config;
   const address = ({ host, port }: ListenAddress) => `${host ?? ''}:${port}`;
   return {
     SERVICE_DATA_DIR: config.dataDir,
@@ -255,6 +263,7 @@ function defaultsInForce(config: Config): Partial<Record<VariableName, string>> 
     SERVICE_IMAGE_CATALOG_PATH: images.path,
     SERVICE_IMAGE_CATALOG_BASE_URL: images.base.url,
     SERVICE_IMAGE_REGISTRY_HOSTS: images.registryHosts.map(({ host }) => host).join(','),
+    SERVICE_LIBRARY_PROVIDERS: library.providers.join(','),
     SERVICE_PLACEMENT_POLICY: sessions.placementPolicy,
     SERVICE_VRAM_MIN_FREE_MB: String(sessions.vramMinFreeMb),
     SERVICE_VRAM_INFLIGHT_ESTIMATE_MB: String(sessions.vramInflightEstimateMb),
@@ -404,6 +413,14 @@ function assemble(values: Values): Config {
       registryHosts: values.SERVICE_IMAGE_REGISTRY_HOSTS ?? [
         { scheme: 'https', host: 'ghcr.io', isNamed: false },
       ],
+    },
+    library: {
+      scanInterval: values.SERVICE_LIBRARY_SCAN_INTERVAL ?? null,
+      storeLookup:
+        values.SERVICE_STEAM_APPDETAILS_LOOKUP === undefined
+          ? null
+          : ['1', 'true'].includes(values.SERVICE_STEAM_APPDETAILS_LOOKUP),
+      providers: values.SERVICE_LIBRARY_PROVIDERS ?? ['steam'],
     },
     fleet: { enrollmentToken: values.SERVICE_ENROLLMENT_TOKEN ?? null },
     sessions: {

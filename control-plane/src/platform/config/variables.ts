@@ -12,6 +12,7 @@ import {
   intervalMs,
   lenientIntervalMs,
   listenAddress,
+  nameList,
   originList,
   port,
   positiveDurationMs,
@@ -90,6 +91,10 @@ export const VARIABLES = {
   SERVICE_ARTWORK_PROVIDER: choice('steamgriddb', 'none'),
   SERVICE_ARTWORK_MAX_BYTES: wholeNumber(1, MAX_ARTWORK_BYTES),
   SERVICE_ARTWORK_SWEEP_INTERVAL: intervalMs,
+
+  SERVICE_LIBRARY_SCAN_INTERVAL: intervalMs,
+  SERVICE_STEAM_APPDETAILS_LOOKUP: choice('1', '0', 'true', 'false'),
+  SERVICE_LIBRARY_PROVIDERS: nameList,
 
   SERVICE_SECRET_KEY: secretKey,
   SERVICE_SECRET_KEY_PREVIOUS: previousSecretKeys,

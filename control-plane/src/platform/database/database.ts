@@ -14,6 +14,7 @@ export const ADVISORY_LOCKS = {
   dispatch: 7_303,
   profiles: 7_304,
   last_admin: 7_305,
+  library: 7_306,
 } as const;
 export type AdvisoryLockName = keyof typeof ADVISORY_LOCKS;
 

@@ -23,6 +23,7 @@ import { certificationMigration } from './migrations/0021-certification.ts';
 import { capturesMigration } from './migrations/0022-captures.ts';
 import { jobsMigration } from './migrations/0023-jobs.ts';
 import { homesMigration } from './migrations/0024-homes.ts';
+import { libraryMigration } from './migrations/0025-library.ts';
 import { imagesMigration } from './migrations/0026-images.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
@@ -52,6 +53,7 @@ const STEPS: readonly SchemaStep[] = [
   jobsMigration,
   homesMigration,
   imagesMigration,
+  libraryMigration,
 ];
 
 /**

@@ -6,6 +6,7 @@ import type { CertificationTables } from './tables/certification.ts';
 import type { FleetTables } from './tables/fleet.ts';
 import type { ImagesTables } from './tables/images.ts';
 import type { JobsTables } from './tables/jobs.ts';
+import type { LibraryTables } from './tables/library.ts';
 import type { PlatformTables } from './tables/platform.ts';
 import type { PreferencesTables } from './tables/preferences.ts';
 import type { ProfilesTables } from './tables/profiles.ts';
@@ -26,6 +27,7 @@ export interface Schema
     SessionsTables,
     ArtworkTables,
     JobsTables,
+    LibraryTables,
     PreferencesTables,
     ProfilesTables,
     RecordingsTables,

@@ -21,6 +21,7 @@ export const LOCK_ORDER = [
   'sessions',
   'jobs',
   'job_runs',
+  'library_scans',
   'catalog_version',
 ] as const;
 

@@ -36,7 +36,8 @@ export async function readBody(
   } catch {
     throw notJson();
   }
-  if (hasTooManyValues(text)) throw invalid(`The body has more than ${MAX_JSON_VALUES} values.`);
+  const { maxValues = MAX_JSON_VALUES } = declared;
+  if (hasTooManyValues(text, maxValues)) throw invalid(`The body has more than ${maxValues} values.`);
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -1,0 +1,50 @@
+/** Which values of discovery are in force, and why it may do nothing. Pure. Source: docs/library.md, "Settings". */
+
+/** The environment's part. null: the variable is not set. */
+export interface LibraryEnvironment {
+  /** everyMs null: 0, which ends all scans. */
+  scanInterval: { everyMs: number | null } | null;
+  storeLookup: boolean | null;
+}
+
+/** The part of the stored settings. */
+export interface LibrarySettings {
+  libraryDiscoveryEnabled: boolean;
+  libraryDiscoveryIntervalMinutes: number;
+  libraryDiscoveryAppdetailsEnabled: boolean;
+  storageProvider: 'auto' | 'local' | 'volume';
+}
+
+export interface LibraryInForce {
+  /** Time between two scans of a home; null: no scans. */
+  scanIntervalMs: number | null;
+  storeLookup: boolean;
+}
+
+const MINUTE_MS = 60_000;
+
+/** A set variable wins over the setting. */
+export function planLibrary(environment: LibraryEnvironment, settings: LibrarySettings): LibraryInForce {
+  return {
+    scanIntervalMs:
+      environment.scanInterval === null
+        ? settings.libraryDiscoveryIntervalMinutes * MINUTE_MS
+        : environment.scanInterval.everyMs,
+    storeLookup: environment.storeLookup ?? settings.libraryDiscoveryAppdetailsEnabled,
+  };
+}
+
+/** @returns why discovery does nothing, for people; "": it works. The order is part of the contract. */
+export function decideInertReason(
+  environment: LibraryEnvironment,
+  settings: LibrarySettings,
+  hasProviderApp: boolean,
+): string {
+  if (!settings.libraryDiscoveryEnabled) return 'Library discovery is switched off in the settings.';
+  if (environment.scanInterval?.everyMs === null) return 'SERVICE_LIBRARY_SCAN_INTERVAL is 0.';
+  if (settings.storageProvider === 'volume') {
+    return 'Homes are volumes of the container engine, which are not scanned.';
+  }
+  if (!hasProviderApp) return 'No app is marked as a library provider.';
+  return '';
+}

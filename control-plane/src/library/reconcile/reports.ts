@@ -1,0 +1,213 @@
+import type { ScanReport } from '@footlight/protocol/agent';
+import {
+  type AppRow,
+  describeTile,
+  disableTiles,
+  insertDiscoveredTiles,
+  insertProviderGrants,
+  lockApp,
+  lockDiscoveryTiles,
+  lockTileGrants,
+  lockUserShared,
+  recordCatalogChange,
+  revokeProviderGrants,
+  revokeProviderGrantsOf,
+} from '../../catalog/index.ts';
+import { flag, type Tx } from '../../platform/database/index.ts';
+import { ApiError, badNodeCredential } from '../../platform/errors.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { loadRules } from '../rules/store.ts';
+import { endScan, findScanOfHost, type ScanRow } from '../scans/store.ts';
+import { decideReconcile, type ReconcileChanges, type StoreDetails, type TileRecord } from './decision.ts';
+import { planLookups } from './lookups.ts';
+import {
+  deleteObservations,
+  loadObserved,
+  loadObservedElsewhere,
+  type ScannedHome,
+  upsertObservations,
+} from './store.ts';
+import type { StoreLookup } from './store-details.ts';
+
+/** Characters of a failed scan's error. */
+const MAX_ERROR_CHARACTERS = 512;
+/** Changed apps that are noted one by one; more make every list be read again. Chosen, not measured. */
+const MAX_NOTED_APPS = 16;
+
+/** Takes the reports of agents. */
+export interface Reports {
+  /**
+   * Applies a report of a claimed scan in one transaction.
+   * @throws ApiError 401 for an unknown scan and for one of another host, 409 when it is not claimed
+   */
+  take(hostId: string, report: ScanReport): Promise<void>;
+}
+
+export function createReports(
+  platform: Platform,
+  deps: { store: StoreLookup; isLookupOn: () => Promise<boolean> },
+): Reports {
+  const { database, clock, random, logger } = platform;
+
+  return {
+    async take(hostId, report) {
+      const scan = await findScanOfHost(database.db, report.scan_id, hostId);
+      if (scan === null) throw badNodeCredential();
+      if (scan.state !== 'claimed') throw notClaimed();
+      if (!report.ok) {
+        const outcome = { state: 'failed' as const, error: shortError(report), reported_at: clock.nowMs() };
+        if (!(await endScan(database.db, scan.id, outcome))) throw notClaimed();
+        return;
+      }
+      // Before the transaction: it must not wait for the network.
+      const details = (await deps.isLookupOn()) ? await lookUp(scan, report) : null;
+      const counts = await database.transaction((tx) => reconcile(tx, scan, report, details));
+      logger.info({ scan_id: scan.id, host_id: hostId, ...counts }, 'library.reconciled');
+    },
+  };
+
+  async function lookUp(scan: ScanRow, report: ScanReport): Promise<Map<string, StoreDetails>> {
+    const facts = await database.transaction(async (tx) => {
+      const parent = await lockApp(database, tx, scan.app_id);
+      if (parent === null) return null;
+      const home = homeOf(scan, parent);
+      return {
+        rules: await loadRules(tx, scan.app_id, home.source),
+        tiles: tilesById(await lockDiscoveryTiles(database, tx, parent.id, parent.library_provider)),
+        observed: await loadObserved(tx, home),
+      };
+    });
+    if (facts === null) return new Map();
+    return deps.store.find(planLookups({ entries: report.entries, ...facts }));
+  }
+
+  async function reconcile(
+    tx: Tx,
+    scan: ScanRow,
+    report: ScanReport,
+    details: ReadonlyMap<string, StoreDetails> | null,
+  ) {
+    const nowMs = clock.nowMs();
+    // What the scan refers to is gone, and the scan with it.
+    if (!(await lockUserShared(database, tx, scan.user_id))) throw badNodeCredential();
+    const parent = await lockApp(database, tx, scan.app_id);
+    if (parent === null) throw badNodeCredential();
+    if (parent.library_provider === '') {
+      const error = 'the app is no library provider any more';
+      if (!(await endScan(tx, scan.id, { state: 'failed', error, reported_at: nowMs }))) throw notClaimed();
+      return {};
+    }
+    const home = homeOf(scan, parent);
+    const tiles = tilesById(await lockDiscoveryTiles(database, tx, parent.id, parent.library_provider));
+    const grants = await lockTileGrants(database, tx, parent.id, scan.user_id);
+    const changes = decideReconcile({
+      entries: report.entries,
+      complete: report.complete !== false,
+      rules: await loadRules(tx, parent.id, home.source),
+      tiles,
+      grants: new Map(grants.map((row) => [row.app_id, { id: row.id, grantedBy: row.granted_by }])),
+      observed: await loadObserved(tx, home),
+      elsewhere: await loadObservedElsewhere(tx, home),
+      store: details,
+    });
+    const revoked = await apply(tx, { scan, parent, home, tiles, changes, nowMs });
+    const described = changes.create.filter(({ description }) => description !== '').length;
+    const counts = {
+      observed: changes.observedCount,
+      suppressed: changes.suppressedCount,
+      created: changes.create.length,
+      disabled: changes.disable.length,
+      granted: changes.grant.length,
+      revoked,
+      rejected: changes.rejectedCount,
+      backfilled: changes.describe.length + described,
+    };
+    const ended = await endScan(tx, scan.id, {
+      state: 'reported',
+      complete: flag(report.complete !== false),
+      error: shortError(report),
+      reported_at: nowMs,
+      ...counts,
+    });
+    // Another call ended it first, or it went back to pending: nothing of this call stays.
+    if (!ended) throw notClaimed();
+    await noteChanges(tx, scan.user_id, changes, revoked);
+    return counts;
+  }
+
+  /** @returns revoked entitlements (count) */
+  async function apply(
+    tx: Tx,
+    of: {
+      scan: ScanRow;
+      parent: AppRow;
+      home: ScannedHome;
+      tiles: ReadonlyMap<string, TileRecord>;
+      changes: ReconcileChanges;
+      nowMs: number;
+    },
+  ): Promise<number> {
+    const { scan, parent, home, tiles, changes, nowMs } = of;
+    const created = changes.create.map((tile) => ({ ...tile, id: random.uuid() }));
+    const tileIds = new Map([
+      ...[...tiles].map(([externalId, { id }]) => [externalId, id] as const),
+      ...created.map(({ externalId, id }) => [externalId, id] as const),
+    ]);
+    await disableTiles(tx, changes.disable, nowMs);
+    for (const { tileId, description } of changes.describe)
+      await describeTile(tx, tileId, description, nowMs);
+    await insertDiscoveredTiles(tx, parent, created, nowMs);
+    const grants = changes.grant.map((externalId) => ({
+      id: random.uuid(),
+      userId: scan.user_id,
+      appId: tileIds.get(externalId) ?? '',
+      sourceRef: `library:${home.source}:${externalId}`,
+    }));
+    await insertProviderGrants(tx, grants, nowMs);
+    const revoked =
+      (await revokeProviderGrantsOf(database, tx, changes.suppressedTiles)) +
+      (await revokeProviderGrants(tx, changes.revoke));
+    await upsertObservations(tx, home, changes.observations, nowMs);
+    await deleteObservations(tx, home, changes.unseen);
+    return revoked;
+  }
+
+  /** Last, because it locks the version that every change of the catalog counts up. */
+  async function noteChanges(
+    tx: Tx,
+    userId: string,
+    changes: ReconcileChanges,
+    revoked: number,
+  ): Promise<void> {
+    const isEverybodys = revoked > changes.revoke.length || changes.create.length > 0;
+    const changed = [...changes.disable, ...changes.describe.map(({ tileId }) => tileId)];
+    if (isEverybodys || changed.length > MAX_NOTED_APPS) {
+      await recordCatalogChange(tx, 'everything');
+      return;
+    }
+    for (const appId of changed) await recordCatalogChange(tx, { appId });
+    if (changes.grant.length > 0 || revoked > 0) await recordCatalogChange(tx, { userId });
+  }
+}
+
+const homeOf = (scan: ScanRow, parent: AppRow): ScannedHome => ({
+  userId: scan.user_id,
+  appId: scan.app_id,
+  hostId: scan.host_id,
+  source: parent.library_provider,
+});
+
+type LockedTiles = Awaited<ReturnType<typeof lockDiscoveryTiles>>;
+
+const tilesById = (rows: LockedTiles): Map<string, TileRecord> =>
+  new Map(
+    rows.map(({ id, external_id, enabled, origin, description }) => [
+      external_id,
+      { id, enabled: enabled === 1, origin, description },
+    ]),
+  );
+
+const shortError = ({ error }: ScanReport): string =>
+  [...(error ?? '')].slice(0, MAX_ERROR_CHARACTERS).join('');
+
+const notClaimed = () => new ApiError('conflict', { message: 'The scan is not claimed, or has ended.' });

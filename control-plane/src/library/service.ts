@@ -1,0 +1,144 @@
+import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
+import type { ScanReport, ScanTask } from '@footlight/protocol/agent';
+import type { Body, LibraryStatus, Success } from '@footlight/protocol/rest';
+import { hasProviderApp } from '../catalog/index.ts';
+import { instant, instantOrNull, type Tx } from '../platform/database/index.ts';
+import type { Caller, NodeCaller } from '../platform/http/message/contract.ts';
+import { PUBLIC_INTERNET } from '../platform/outgoing/guarded-fetch.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { Settings } from '../settings/index.ts';
+import { decideInertReason, planLibrary } from './inertness.ts';
+import type { ProviderImages } from './providers/images.ts';
+import { createProviderApps } from './providers/service.ts';
+import { createReports } from './reconcile/reports.ts';
+import { createStoreLookup, type StoreTarget } from './reconcile/store-details.ts';
+import { createLibraryRules, type LibraryRules } from './rules/service.ts';
+import { createScans, type PassResult } from './scans/service.ts';
+import { countScans, listEnded, loadLastReportAt, type ScanRow } from './scans/store.ts';
+
+const RECENT_SCANS = 20;
+
+const STEAM_STORE: StoreTarget = { policy: PUBLIC_INTERNET, url: 'https://store.steampowered.com' };
+
+export interface LibraryDeps {
+  settings: Settings;
+  images: ProviderImages;
+  /** Replacement of tests for Steam's store. */
+  store?: StoreTarget;
+}
+
+/** Discovery of titles in homes: scans, rules, provider apps. */
+export interface Library {
+  readonly rules: LibraryRules;
+  status(): Promise<LibraryStatus>;
+  /** @throws ApiError 404, 400 */
+  force(actor: Caller, body: Body<'library.scan'>): Promise<Success<'library.scan'>>;
+  claim(node: NodeCaller): Promise<ScanTask[]>;
+  /** @throws ApiError 401, 409 */
+  report(node: NodeCaller, report: ScanReport): Promise<void>;
+  /** The work of the job library.discovery. @param guard called first in the transaction */
+  pass(guard: (tx: Tx) => Promise<void>): Promise<PassResult>;
+  /** Brings provider apps in line with the switch and the catalog of images. Never rejects. */
+  settleProviders(): Promise<void>;
+  /** Ends calls to the store. */
+  close(): void;
+}
+
+export function createLibrary(platform: Platform, deps: LibraryDeps): Library {
+  const { clock, config, database, jobs, logger } = platform;
+  const { db } = database;
+  const stopping = new AbortController();
+
+  const inForce = async () => {
+    const settings = await deps.settings.current();
+    return { settings, ...planLibrary(config.library, settings) };
+  };
+  const inertReason = async () =>
+    decideInertReason(config.library, await deps.settings.current(), await hasProviderApp(db));
+
+  const scans = createScans(platform, {
+    gate: async () => ({ reason: await inertReason(), intervalMs: (await inForce()).scanIntervalMs }),
+  });
+  const store = createStoreLookup({
+    ...{ clock, logger, stopping: stopping.signal },
+    target: deps.store ?? STEAM_STORE,
+  });
+  const reports = createReports(platform, {
+    store,
+    isLookupOn: async () => (await inForce()).storeLookup,
+  });
+  const providers = createProviderApps(platform, {
+    images: deps.images,
+    isOn: async () => (await deps.settings.current()).libraryDiscoveryEnabled,
+  });
+
+  deps.settings.follow({
+    async changing(tx, before, after) {
+      const minutes = after.libraryDiscoveryIntervalMinutes;
+      if (minutes !== before.libraryDiscoveryIntervalMinutes) {
+        await jobs.changeInterval(tx, 'library.discovery', minutes * MINUTE_MS);
+      }
+      if (after.libraryDiscoveryEnabled && !before.libraryDiscoveryEnabled) {
+        await jobs.event(tx, 'library.discovery', null);
+      }
+    },
+    changed: providers.settle,
+  });
+
+  jobs.handle('library.discovery', {
+    lock: config.library.scanInterval && {
+      variable: 'SERVICE_LIBRARY_SCAN_INTERVAL',
+      ...config.library.scanInterval,
+    },
+    firstIntervalMs: async () => (await deps.settings.current()).libraryDiscoveryIntervalMinutes * MINUTE_MS,
+    async run({ fence }) {
+      // What failed when discovery was switched on is tried again.
+      await providers.settle();
+      const result = await scans.pass((tx) => fence.check(tx));
+      return 'inert' in result
+        ? { state: 'skipped', summary: { reason: result.inert } }
+        : { state: 'succeeded', summary: { ...result } };
+    },
+  });
+
+  return {
+    rules: createLibraryRules(platform),
+    force: scans.force,
+    claim: scans.claim,
+    report: ({ hostId }, report) => reports.take(hostId, report),
+    pass: scans.pass,
+    settleProviders: providers.settle,
+
+    async status() {
+      const { settings, scanIntervalMs, storeLookup } = await inForce();
+      return {
+        enabled: settings.libraryDiscoveryEnabled,
+        storage_provider: settings.storageProvider,
+        scan_interval_secs: Math.round((scanIntervalMs ?? 0) / SECOND_MS),
+        appdetails_lookup: storeLookup,
+        interval_overridden_by_env: config.library.scanInterval !== null,
+        appdetails_overridden_by_env: config.library.storeLookup !== null,
+        last_scan_completed_at: instantOrNull(await loadLastReportAt(db)),
+        recent_scans: (await listEnded(db, RECENT_SCANS)).map(toRecentScan),
+        inert_reason: await inertReason(),
+        scans: await countScans(db),
+      };
+    },
+
+    close: () => stopping.abort(new Error('the service is stopping')),
+  };
+}
+
+type EndedScan = ScanRow & { username: string; node_name: string };
+
+function toRecentScan(row: EndedScan): LibraryStatus['recent_scans'][number] {
+  const { observed, suppressed, created, disabled, granted, revoked, rejected, backfilled } = row;
+  return {
+    user: row.username,
+    host: row.node_name,
+    state: row.state === 'failed' ? 'failed' : 'reported',
+    completed_at: instant(row.reported_at ?? row.created_at),
+    ...{ observed, suppressed, created, disabled, granted, revoked, rejected, backfilled },
+    error: row.error,
+  };
+}
