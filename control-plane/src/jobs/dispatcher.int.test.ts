@@ -1,0 +1,289 @@
+import { createLogger, HOUR_MS, MINUTE_MS, SECOND_MS, systemRandom } from '@footlight/platform';
+import { describe, expect, test } from 'vitest';
+import { createInProcessBus } from '../platform/bus/in-process.ts';
+import { loadConfig } from '../platform/config/config.ts';
+import { type Database, openDatabase } from '../platform/database/index.ts';
+import { createLeader } from '../platform/leader.ts';
+import type { ControlJobId, JobOutcome, JobRunContext } from '../platform/platform.ts';
+import { describeDatabases, ManualClock } from '../testing/index.ts';
+import { createJobs } from './service.ts';
+
+const JANITOR = 'auth.token_janitor';
+const OTHERS: ControlJobId[] = [
+  'artwork.prune_orphans',
+  'artwork.sweep',
+  'devauth.reaper',
+  'telemetry.retain',
+];
+const logger = createLogger('silent');
+
+/** One process of the control plane: its jobs, its leader and its clock. */
+function replica(database: Database, clock: ManualClock, env: Record<string, string> = {}) {
+  const bus = createInProcessBus({ clock, logger });
+  const leader = createLeader({ database, clock, random: systemRandom, logger });
+  const activity = { record: async () => undefined, settled: async () => undefined };
+  const config = loadConfig(env);
+  const jobs = createJobs({ config, database, clock, random: systemRandom, logger, bus, leader, activity });
+  const started: JobRunContext[] = [];
+  const waiting: ((outcome: JobOutcome | Error) => void)[] = [];
+  let holds = false;
+  jobs.handle(JANITOR, {
+    run(context) {
+      started.push(context);
+      if (!holds) return Promise.resolve({ state: 'succeeded', summary: { deleted: started.length } });
+      return new Promise((resolve, reject) => {
+        waiting.push((outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome)));
+        context.signal.addEventListener('abort', () => reject(context.signal.reason));
+      });
+    },
+  });
+  return {
+    jobs,
+    leader,
+    started: started as readonly JobRunContext[],
+    /** Later runs of the janitor wait for `finish`. */
+    hold: () => {
+      holds = true;
+    },
+    finish: (outcome: JobOutcome | Error = { state: 'succeeded' }) => waiting.shift()?.(outcome),
+    tick: () => leader.runNow('jobs.dispatch'),
+    async close() {
+      await jobs.close();
+      await leader.close();
+      await bus.close();
+    },
+  };
+}
+
+describeDatabases('the dispatcher', ({ dialect, fresh }) => {
+  async function open(env: Record<string, string> = {}) {
+    const database = await openDatabase(await fresh(), { logger });
+    const clock = new ManualClock();
+    const one = replica(database, clock, env);
+    await one.jobs.start();
+    const runs = () =>
+      database.db.selectFrom('job_runs').selectAll().orderBy('created_at').orderBy('attempt').execute();
+    const states = async () => (await runs()).map(({ state }) => state);
+    return {
+      ...{ database, clock, one, runs, states },
+      async close(...more: { close(): Promise<void> }[]) {
+        for (const each of [one, ...more]) await each.close();
+        await database.close();
+      },
+    };
+  }
+
+  test('begins five seconds after the start, and looks every SERVICE_JOBS_TICK_SECS', async () => {
+    const world = await open({ SERVICE_JOBS_TICK_SECS: '3' });
+    world.one.leader.start();
+    await world.clock.pass(4_999);
+    expect(await world.runs()).toEqual([]);
+    await world.clock.pass(1);
+    await expect.poll(() => world.states()).toEqual(['succeeded']);
+    await world.close();
+  });
+
+  test('plans the next run from the end of the last one', async () => {
+    const world = await open();
+    world.one.hold();
+    await world.one.tick();
+    expect(await world.states()).toEqual(['running']);
+    await world.clock.pass(2 * MINUTE_MS);
+    world.one.finish();
+    await expect.poll(() => world.states()).toEqual(['succeeded']);
+    await world.one.tick();
+    expect((await world.runs())[1]).toMatchObject({
+      ...{ state: 'pending', trigger: 'schedule', scheduled_for: world.clock.nowMs() + 6 * HOUR_MS },
+    });
+    await world.clock.pass(6 * HOUR_MS - 1);
+    await world.one.tick();
+    expect(world.one.started).toHaveLength(1);
+    await world.clock.pass(1);
+    await world.one.tick();
+    expect(world.one.started).toHaveLength(2);
+    world.one.finish();
+    await world.close();
+  });
+
+  test('goes on ticking while a job runs, and never starts it twice', async () => {
+    const world = await open({ SERVICE_JOBS_CLAIM_TIMEOUT_SECS: '60' });
+    world.one.hold();
+    await world.one.tick();
+    await world.clock.pass(MINUTE_MS + 1);
+    // The reaper gives the run up; the job that ignores its signal still works.
+    await world.database.db
+      .updateTable('jobs')
+      .set({ interval_secs: 60 })
+      .where('id', '=', JANITOR)
+      .execute();
+    await world.one.tick();
+    expect((await world.runs())[0]?.state).not.toBe('running');
+    await world.close();
+  });
+
+  test('stores why a job failed, was skipped or deferred', async () => {
+    const world = await open();
+    world.one.hold();
+    for (const [outcome, state, error] of [
+      [new Error('no such table'), 'failed', 'no such table'],
+      [{ state: 'skipped', summary: { reason: 'nothing to do' } }, 'skipped', null],
+      [{ state: 'deferred' }, 'deferred', null],
+    ] as const) {
+      const ended = world.one.jobs.runNow(JANITOR);
+      await expect.poll(() => world.one.started.length).toBeGreaterThan(0);
+      await expect.poll(async () => (await world.states()).at(-1)).toBe('running');
+      world.one.finish(outcome as JobOutcome | Error);
+      await ended;
+      const last = (await world.runs()).filter((run) => run.finished_at !== null).at(-1);
+      expect([last?.state, last?.error]).toEqual([state, error]);
+      await world.clock.pass(SECOND_MS);
+    }
+    expect((await world.runs()).at(-1)).toMatchObject({ state: 'pending', attempt: 2 });
+    await world.close();
+  });
+
+  test('claims at most five runs in a tick, and none of a job that is off', async () => {
+    const world = await open();
+    const two = replica(world.database, world.clock);
+    let ran = 0;
+    for (const id of [...OTHERS, 'storage.home_janitor', 'library.discovery'] as ControlJobId[])
+      two.jobs.handle(id, {
+        async run() {
+          ran += 1;
+          return { state: 'succeeded' };
+        },
+      });
+    await world.one.close();
+    await two.jobs.start();
+    await world.database.db
+      .updateTable('jobs')
+      .set({ enabled: 0 })
+      .where('id', '=', 'devauth.reaper')
+      .execute();
+    await two.tick();
+    await expect.poll(() => world.states()).toEqual(Array.from({ length: 5 }, () => 'succeeded'));
+    expect(ran + two.started.length).toBe(5);
+    await world.close(two);
+  });
+
+  test('runs the others when one of a job is lost with its claim', async () => {
+    const world = await open();
+    world.one.hold();
+    await world.one.tick();
+    // As if the answer of the claim's commit was lost: the row has this process's number, and it does not know the run.
+    await world.database.db
+      .insertInto('jobs')
+      .values({
+        ...(await world.database.db
+          .selectFrom('jobs')
+          .selectAll()
+          .where('id', '=', JANITOR)
+          .executeTakeFirstOrThrow()),
+        id: 'lost.job',
+      })
+      .execute();
+    const [run] = await world.runs();
+    await world.database.db
+      .insertInto('job_runs')
+      .values({ ...run!, id: 'lost', job_id: 'lost.job' })
+      .execute();
+    await world.one.tick();
+    const lost = (await world.runs()).find(({ id }) => id === 'lost');
+    expect([lost?.state, lost?.error]).toEqual(['aborted', 'dispatcher went away']);
+    expect((await world.runs()).find(({ id }) => id === run!.id)?.state).toBe('running');
+    world.one.finish();
+    await world.close();
+  });
+
+  describe('of two processes', () => {
+    test('the one that takes the lease ends the runs of the other, which then changes nothing', async () => {
+      const world = await open();
+      world.one.hold();
+      await world.one.tick();
+      const slept = world.one.started[0] as JobRunContext;
+      const clock = new ManualClock();
+      clock.jump(HOUR_MS);
+      const two = replica(world.database, clock);
+      await two.tick().catch(() => undefined);
+      await two.jobs.start();
+      await two.tick();
+      const [first, second] = await world.runs();
+      expect([first?.state, first?.error]).toEqual(['aborted', 'dispatcher went away']);
+      await expect(world.database.transaction((tx) => slept.fence.check(tx))).rejects.toThrow('lease');
+      world.one.finish({ state: 'succeeded', summary: { late: true } });
+      await world.clock.pass(1);
+      expect((await world.runs())[0]).toMatchObject({ state: 'aborted', summary: '{}' });
+      expect(second?.state ?? 'pending').not.toBe('running');
+      await world.close(two);
+    });
+
+    test('a lease is kept while ticks are rare', async () => {
+      const world = await open({ SERVICE_JOBS_TICK_SECS: '600' });
+      world.one.leader.start();
+      await world.clock.pass(5_000);
+      await expect.poll(() => world.states()).toEqual(['succeeded']);
+      const lease = () =>
+        world.database.db
+          .selectFrom('leases')
+          .select('expires_at')
+          .where('name', '=', 'jobs.dispatch')
+          .executeTakeFirst();
+      await expect
+        .poll(async () => {
+          await world.clock.pass(10_000);
+          return ((await lease())?.expires_at ?? 0) - world.clock.nowMs();
+        })
+        .toBeGreaterThan(10_000);
+      expect(world.clock.nowMs()).toBeGreaterThan(0);
+      await world.close();
+    });
+  });
+
+  test('old runs go: the newest of each target stay, and none older than SERVICE_JOBS_RUN_RETENTION_DAYS', async () => {
+    const world = await open({ SERVICE_JOBS_RUN_RETENTION: '3', SERVICE_JOBS_RUN_RETENTION_DAYS: '2' });
+    for (let n = 0; n < 6; n += 1) {
+      await world.one.jobs.runNow(JANITOR);
+      await world.clock.pass(MINUTE_MS);
+    }
+    await world.one.tick();
+    const ended = async () => (await world.runs()).filter(({ finished_at }) => finished_at !== null).length;
+    expect(await ended()).toBe(3);
+    await world.database.db.updateTable('jobs').set({ enabled: 0 }).execute();
+    await world.clock.pass(2 * 24 * HOUR_MS - 3 * MINUTE_MS);
+    await world.one.tick();
+    expect(await ended()).toBe(3);
+    await world.clock.pass(10 * MINUTE_MS);
+    await world.one.tick();
+    expect(await ended()).toBe(0);
+    await world.close();
+  });
+
+  test('a service that stops cuts its jobs short, and they are tried again', async () => {
+    const world = await open();
+    world.one.hold();
+    await world.one.tick();
+    await world.one.jobs.close();
+    expect(await world.runs()).toMatchObject([
+      { state: 'deferred', summary: '{"reason":"the service is stopping"}' },
+      { state: 'pending', attempt: 2, scheduled_for: world.clock.nowMs() + 30 * SECOND_MS },
+    ]);
+    await world.close();
+  });
+
+  test(`the end of a run that cannot be stored is stored by a later tick (${dialect})`, async () => {
+    const world = await open();
+    world.one.hold();
+    await world.one.tick();
+    await world.database.db.schema.alterTable('job_runs').renameTo('hidden_runs').execute();
+    world.one.finish({ state: 'succeeded', summary: { deleted: 3 } });
+    await world.clock.pass(1);
+    await world.database.db.schema.alterTable('hidden_runs').renameTo('job_runs').execute();
+    await expect
+      .poll(async () => {
+        await world.one.tick();
+        return (await world.runs())[0]?.summary;
+      })
+      .toBe('{"deleted":3}');
+    await world.close();
+  });
+});
