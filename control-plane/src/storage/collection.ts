@@ -1,7 +1,7 @@
 import type { DueHome, GcConfirmed } from '@footlight/protocol/agent';
 import { MAX_COLLECTED_HOMES } from '@footlight/protocol/agent';
 import { HOMES_PER_PAGE, type StorageHome } from '@footlight/protocol/rest';
-import { instant, type Tx } from '../platform/database/index.ts';
+import { instant } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import { pageOf, readCursor } from '../platform/page-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -37,16 +37,30 @@ export interface Storage {
   pending(hostId: string): Promise<{ homes: DueHome[] }>;
   /** Decides about homes that a host has moved aside, and deletes the records of those that go. Repeatable. */
   confirm(hostId: string, homeIds: readonly string[]): Promise<GcConfirmed>;
-  /**
-   * Deletes records whose host is deleted: no host will ask for them, and the files stay on that machine.
-   * @param fence called first in each transaction; throws when another replica does this work now
-   * @returns deleted records (count)
-   */
-  deleteUnreapable(fence: (tx: Tx) => Promise<void>): Promise<number>;
 }
 
 export function createStorage(platform: Platform): Storage {
-  const { activity, clock, database } = platform;
+  const { activity, clock, database, jobs } = platform;
+
+  // Records whose host is deleted: no host will ask for them, and the files stay on that machine.
+  jobs.handle('storage.home_janitor', {
+    async run({ fence, signal }) {
+      let deleted_unreapable = 0;
+      for (let batch = JANITOR_BATCH; batch === JANITOR_BATCH; deleted_unreapable += batch) {
+        signal.throwIfAborted();
+        batch = await database.transaction(async (tx) => {
+          await fence.check(tx);
+          const homes = await lockUnreapableHomes(database, tx, JANITOR_BATCH);
+          await deleteHomes(
+            tx,
+            homes.map(({ id }) => id),
+          );
+          return homes.length;
+        });
+      }
+      return { state: 'succeeded', summary: { deleted_unreapable } };
+    },
+  });
 
   return {
     async list({ cursor, ...filter }) {
@@ -94,21 +108,6 @@ export function createStorage(platform: Platform): Storage {
         deleted_ids: decision.deletedIds,
         kept_ids: decision.keptIds,
       };
-    },
-
-    async deleteUnreapable(fence) {
-      let deleted = 0;
-      for (;;) {
-        const ids = await database.transaction(async (tx) => {
-          await fence(tx);
-          const rows = await lockUnreapableHomes(database, tx, JANITOR_BATCH);
-          const found = rows.map(({ id }) => id);
-          await deleteHomes(tx, found);
-          return found;
-        });
-        deleted += ids.length;
-        if (ids.length < JANITOR_BATCH) return deleted;
-      }
     },
   };
 }
