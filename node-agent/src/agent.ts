@@ -27,6 +27,8 @@ import { AppRuntimes } from './runtime/container/app-runtimes.ts';
 import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { NetworkPool } from './runtime/network/network-pool.ts';
 import { canIsolate, ProcessRuntime } from './runtime/process.ts';
+import { gcCalls } from './sessions/home/collection/gc-calls.ts';
+import { HomeCollection } from './sessions/home/collection/home-collection.ts';
 import { HomeLocks } from './sessions/home/home-locks.ts';
 import { takeUserAndHomes } from './sessions/home/user-and-homes.ts';
 import { TraceEvents } from './sessions/reports/trace-events.ts';
@@ -79,6 +81,7 @@ export class Agent {
   readonly #quarantine: Quarantine;
   readonly #sweep: UidSweep;
   readonly #recorder: FlightRecorder;
+  readonly #collection: HomeCollection;
   readonly #supervisor: Supervisor;
   readonly #containers: AgentContainers;
   readonly #link: ControlLink;
@@ -125,6 +128,7 @@ export class Agent {
       networks: networks !== null,
       settings,
       engine: containers.engine,
+      homeProblems: () => this.#collection.problems.map(({ why }) => why),
     });
     this.restartRequested = new Promise((resolve) => {
       this.#requestRestart = resolve;
@@ -156,6 +160,29 @@ export class Agent {
           bytes,
           body: file.createReadStream({ autoClose: false, end: bytes - 1 }),
         }),
+    });
+    this.#collection = new HomeCollection(
+      {
+        stateDir: config.stateDir,
+        root: () => ({ path: this.#inventory.homeRoot, isOwn: this.#inventory.ownsHomeRoot }),
+        isSessionsGroup: (gid) => uids?.contains(gid) ?? false,
+      },
+      {
+        ...deps,
+        locks: homes,
+        control: gcCalls((call) => this.#link.call(call)),
+        volumes: {
+          ready: async () => void (await containers.engine.engine()),
+          remove: (ref) => containers.volumes.remove(ref),
+        },
+        changed: () => this.#report(),
+      },
+    );
+    this.#jobs.register('home.gc', {
+      run: async ({ signal }) => ({
+        state: 'succeeded',
+        summary: { ...(await this.#collection.run(signal)) },
+      }),
     });
     this.#supervisor = new Supervisor(
       {
@@ -247,6 +274,8 @@ export class Agent {
       }));
       await agent.#recorder.open();
       await agent.#jobs.open();
+      // Takes the homes that a killed agent moved aside before a session can.
+      await agent.#collection.open();
       await agent.#inventory.probe();
       await agent.#inventory.sampleGpus();
       // Removes containers of a killed agent before a session can begin.
@@ -264,6 +293,7 @@ export class Agent {
       await agent.#release();
       throw error;
     }
+    void agent.#collection.resume();
     agent.#timers.push(
       deps.clock.setInterval(() => void agent.#checkStorage(), STORAGE_CHECK_MS),
       deps.clock.setInterval(() => void agent.#inventory.sampleGpus(), GPU_SAMPLE_MS),
@@ -304,6 +334,8 @@ export class Agent {
 
   async #stop(restart: boolean): Promise<void> {
     for (const timer of this.#timers) timer.cancel();
+    // Before the jobs: one of them may wait for the control plane.
+    this.#collection.close();
     await this.#jobs.stop();
     if (restart) {
       await this.#link.flush(FLUSH_MS);
@@ -319,6 +351,7 @@ export class Agent {
 
   async #release(): Promise<void> {
     this.#displays.close();
+    this.#collection.close();
     this.#quarantine.close();
     this.#sweep.close();
     this.#recorder.close();

@@ -27,6 +27,7 @@ const OPTIONAL = [
   'app_limits',
   'app_network',
   'storage_free',
+  'storage_trash',
   'clock_offset',
 ];
 
@@ -52,6 +53,8 @@ export async function doctor(config: AgentConfig, print: (line: string) => void)
     isolated,
     networks: isolated && (await networkNamespaceProblem(systemClock)) === null,
     settings: await HostSettings.open(config.stateDir, config.hostSettings, logger),
+    // The agent knows; this program must not move its homes.
+    homeProblems: () => [],
   });
   await inventory.probe();
   const checks = [

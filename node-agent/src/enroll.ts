@@ -32,6 +32,7 @@ export async function enroll(
     isolated: false,
     networks: false,
     // Said with the first report of the agent that stays.
+    homeProblems: () => [],
     engine: { look: async () => ({ kind: 'off' as const }) },
     settings: await HostSettings.open(config.stateDir, config.hostSettings, deps.logger),
   });

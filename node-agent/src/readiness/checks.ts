@@ -43,6 +43,8 @@ export interface ReadinessFacts {
   stateDisk: { path: string; freeBytes: number; totalBytes: number } | null;
   /** Unwritable directories among state directory and home root. */
   unwritable: readonly string[];
+  /** Why homes that should be gone are not; a path and a reason each. */
+  homeProblems: readonly string[];
   /** Whether limits on memory and CPU can be enforced. */
   cgroupsWritable: boolean;
   limitsWanted: boolean;
@@ -72,6 +74,7 @@ export function readinessChecks(facts: ReadinessFacts): Readiness[] {
     consoleDisplay(facts),
     audioServer(facts),
     storageFree(facts),
+    storageTrash(facts),
     appLimits(facts),
     appNetwork(facts),
     clockOffset(facts),
@@ -87,6 +90,9 @@ function pass(id: string, summary: string): Readiness {
 function skip(id: string, summary: string): Readiness {
   return { id, status: 'skip', summary, remediation: [] };
 }
+
+/** Longest summary. Source: the report's schema. */
+const SUMMARY_CHARACTERS = 512;
 
 /** @param remediation commands for the host's root shell, or sentences with a full stop */
 function fail(id: string, summary: string, ...remediation: string[]): Readiness {
@@ -280,6 +286,20 @@ function storageFree(facts: ReadinessFacts): Readiness {
   const summary = `${gib.toFixed(1)} GiB (${Math.floor(share * 100)} %) are free at ${disk.path}.`;
   if (share >= 0.1 && gib >= 10) return pass(id, summary);
   return fail(id, summary, `Free space at ${disk.path}, or set SERVICE_HOME_ROOT to a larger disk.`);
+}
+
+/** Source: docs/homes.md, "What keeps a home from being deleted". */
+function storageTrash({ homeProblems }: ReadinessFacts): Readiness {
+  const id = 'storage_trash';
+  const [first, ...others] = homeProblems;
+  if (first === undefined) return pass(id, 'Every home that should be deleted is gone.');
+  const count = homeProblems.length === 1 ? 'A home' : `${homeProblems.length} homes`;
+  return fail(
+    id,
+    `${count} could not be deleted or put back: ${first}`.slice(0, SUMMARY_CHARACTERS),
+    ...others.slice(0, 6).map((why) => `${why}.`.slice(0, SUMMARY_CHARACTERS)),
+    'Remove what holds it; the agent tries again every six hours, and when it starts.',
+  );
 }
 
 function appLimits(facts: ReadinessFacts): Readiness {

@@ -49,6 +49,7 @@ export class Inventory {
   readonly #isolated: boolean;
   readonly #networks: boolean;
   readonly #engine: Pick<EngineHost, 'look'>;
+  readonly #homeProblems: () => readonly string[];
   #probe: GpuProbe = { detection: 'failed', reason: 'not probed yet', gpus: [] };
   #encoders: EncoderProbeResult = { encoders: [], throughput: {} };
   #graceSecs = 0;
@@ -66,6 +67,8 @@ export class Inventory {
       networks: boolean;
       settings: HostSettings;
       engine: Pick<EngineHost, 'look'>;
+      /** Why homes that should be gone are not. */
+      homeProblems: () => readonly string[];
     },
   ) {
     this.#config = config;
@@ -76,6 +79,7 @@ export class Inventory {
     this.#facts = new HostFactsProbe(deps.clock);
     this.#settings = deps.settings;
     this.#engine = deps.engine;
+    this.#homeProblems = deps.homeProblems;
   }
 
   /** Finds GPUs and tests encoders; takes seconds, because each encoder really encodes. */
@@ -243,6 +247,7 @@ export class Inventory {
       storage: facts.storage,
       stateDisk: diskOf(config.stateDir),
       unwritable: [config.stateDir, this.homeRoot].filter((path) => !isWritable(path)),
+      homeProblems: this.#homeProblems(),
       cgroupsWritable:
         this.#isolated && limitsWanted && areLimitsEnforceable(config.appMemoryMb, config.appCpus),
       limitsWanted,

@@ -71,7 +71,7 @@ class World {
         logger: silentLogger(),
         locks: this.locks,
         control: this.control,
-        volumes: null,
+        volumes: { ready: () => Promise.reject(new Error('no engine')), remove: async () => 'absent' },
         changed: () => undefined,
       },
     );

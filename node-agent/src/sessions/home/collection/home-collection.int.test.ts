@@ -24,6 +24,11 @@ import { ControlModel } from './testing/control-model.ts';
 const IS_ROOT = process.getuid?.() === 0;
 const USER = { uid: 71_330, gid: 71_330, groups: [] };
 
+const NO_ENGINE: VolumeRemover = {
+  ready: () => Promise.reject(new Error('no container engine')),
+  remove: () => Promise.reject(new Error('no container engine')),
+};
+
 let directory: string;
 let stateDir: string;
 let root: string;
@@ -57,7 +62,7 @@ afterEach(() => {
 /** A process of the agent, after the earlier one. */
 function started(
   options: Partial<HomeCollectionOptions> = {},
-  volumes: VolumeRemover | null = null,
+  volumes: VolumeRemover = NO_ENGINE,
 ): HomeCollection {
   locks = new HomeLocks(systemClock);
   return new HomeCollection(
@@ -80,7 +85,7 @@ function started(
 }
 
 /** The next process after this one ended at any moment. */
-async function restarted(volumes: VolumeRemover | null = null): Promise<void> {
+async function restarted(volumes: VolumeRemover = NO_ENGINE): Promise<void> {
   collection.close();
   collection = started({}, volumes);
   await collection.open();
@@ -516,10 +521,17 @@ describe('a home that is an engine volume', () => {
     control.add(due);
     return due;
   };
+  const engine = (removed: string[], end: 'removed' | 'absent' | 'in_use' = 'removed'): VolumeRemover => ({
+    ready: async () => undefined,
+    remove: async (ref) => {
+      removed.push(ref);
+      return end;
+    },
+  });
 
   test('is removed after the answer, and stays when it is kept', async () => {
     const removed: string[] = [];
-    collection = started({}, { removeVolume: async (name) => void removed.push(name) });
+    collection = started({}, engine(removed));
     const [gone, kept] = [volume(), volume()];
     control.beforeAnswer = (id) => {
       expect(removed).not.toContain(`service-home-${id}`);
@@ -529,21 +541,20 @@ describe('a home that is an engine volume', () => {
     expect([removed, notes()]).toEqual([[gone.ref], []]);
   });
 
-  test('that the engine does not remove is tried again, also by the next process', async () => {
+  test('that a container uses is tried again, also by the next process', async () => {
     const due = volume();
-    const failing = { removeVolume: () => Promise.reject(new Error('volume is in use')) };
-    collection = started({}, failing);
+    collection = started({}, engine([], 'in_use'));
     expect(await collection.run()).toEqual({ deleted: 0, kept: 0, failed: 1 });
-    expect(collection.problems).toEqual([{ id: due.id, why: 'volume is in use' }]);
+    expect(collection.problems).toEqual([{ id: due.id, why: `${due.ref}: a container uses it` }]);
     const removed: string[] = [];
-    await restarted({ removeVolume: async (name) => void removed.push(name) });
+    await restarted(engine(removed, 'absent'));
     await collection.resume();
     expect([removed, notes(), collection.problems]).toEqual([[due.ref], [], []]);
   });
 
   test.each(['service-home-other', '--all', 'database'])('named %s is not touched', async (ref) => {
     const removed: string[] = [];
-    collection = started({}, { removeVolume: async (name) => void removed.push(name) });
+    collection = started({}, engine(removed));
     control.add({ id: randomUUID(), provider: 'volume', ref });
     expect(await collection.run()).toEqual({ deleted: 0, kept: 0, failed: 1 });
     expect([removed, control.asked]).toEqual([[], []]);

@@ -26,10 +26,12 @@ export interface GcControl {
   confirm(homeIds: readonly string[]): Promise<GcConfirmed>;
 }
 
-/** Removes engine volumes. */
+/** The engine's volumes. */
 export interface VolumeRemover {
-  /** A missing volume is no error. @throws when it stays, with the reason */
-  removeVolume(name: string): Promise<void>;
+  /** @throws when this host has no container engine that answers */
+  ready(): Promise<void>;
+  /** @returns in_use: a container has it, and nothing was removed. @throws when it stays for another reason */
+  remove(ref: string): Promise<'removed' | 'absent' | 'in_use'>;
 }
 
 export interface HomeCollectionOptions {
@@ -46,8 +48,7 @@ export interface HomeCollectionDeps {
   logger: Logger;
   locks: HomeLocks;
   control: GcControl;
-  /** null: this host has no container engine. */
-  volumes: VolumeRemover | null;
+  volumes: VolumeRemover;
   /** The problems may have changed. */
   changed: () => void;
 }
@@ -210,8 +211,7 @@ export class HomeCollection {
     const note: GcNote = { ...home, root: NO_ROOT, kept: false };
     try {
       if (!isVolumeOf(home)) throw new CollectionError(`${home.ref} is not the volume of home ${home.id}`);
-      if (this.#deps.volumes === null)
-        throw new CollectionError(`${home.ref}: this host has no container engine`);
+      await this.#deps.volumes.ready();
       await this.#notes.write(note);
     } catch (error) {
       release();
@@ -305,10 +305,10 @@ export class HomeCollection {
   /** @returns why it is not gone; null: it is */
   async #remove(note: GcNote, place: HomePlace | null): Promise<string | null> {
     if (this.#closed.signal.aborted) return 'the agent ended';
-    if (place === null) {
-      if (this.#deps.volumes === null) return `${note.ref}: this host has no container engine`;
-      return this.#deps.volumes.removeVolume(note.ref).then(() => null, errorText);
-    }
+    if (place === null)
+      return this.#deps.volumes
+        .remove(note.ref)
+        .then((end) => (end === 'in_use' ? `${note.ref}: a container uses it` : null), errorText);
     return this.#removeBelow(place.root, [...place.way, trashName(note.id)]);
   }
 

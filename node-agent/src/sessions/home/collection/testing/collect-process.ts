@@ -82,7 +82,7 @@ if (order.provision) {
       random: systemRandom,
       logger: silentLogger(),
       locks: new HomeLocks(clock),
-      volumes: null,
+      volumes: { ready: () => Promise.reject(new Error('no engine')), remove: async () => 'absent' },
       changed: () => undefined,
     },
   );

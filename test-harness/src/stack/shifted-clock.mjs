@@ -1,0 +1,8 @@
+// Loaded before a program: its wall clock is ahead by the milliseconds in the file FOOTLIGHT_CLOCK_FILE, as they were at
+// its start. Deadlines keep their speed.
+import { readFileSync } from 'node:fs';
+
+const aheadMs = Number(readFileSync(process.env.FOOTLIGHT_CLOCK_FILE ?? '', 'utf8'));
+const now = Date.now.bind(Date);
+
+Date.now = () => now() + aheadMs;
