@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
+import { createTestApp, describeDatabases, refused, type TestApp } from '../testing/index.ts';
 import { type FakeRegistry, startFakeRegistry } from './testing/fake-registry.ts';
 
 describeDatabases('images that libraries live in', (databases) => {
@@ -85,5 +85,37 @@ describeDatabases('images that libraries live in', (databases) => {
       runtimePresetId: expect.any(String),
     });
     expect(await providers.ensureInstalled('steam')).toEqual(installed);
+  });
+
+  test('become an app when discovery is on, and cannot be removed until it is off', async () => {
+    const { admin } = app.people;
+    const discover = (library_discovery_enabled: boolean) =>
+      app.call(admin, 'PATCH', '/v1/admin/settings', { body: { library_discovery_enabled } });
+    const libraries = async () => (await app.call(admin, 'GET', '/v1/admin/apps')).body.items;
+    registry.images = registry.images.filter(({ id }) => id === 'steam');
+    registry.tags.clear();
+    await app.call(admin, 'DELETE', '/v1/admin/images/steam/install');
+    Object.assign(registry.images[0] ?? {}, { registry_ref: `${registry.host}/example/steam:2` });
+    await sync();
+    await discover(true);
+    expect(await libraries()).toEqual([]);
+    registry.publish('example/steam', '2');
+    await sync();
+    const installed = await app.call(admin, 'GET', '/v1/admin/images');
+    const [{ runtime_preset_id }] = installed.body.images;
+    expect(await libraries()).toMatchObject([
+      {
+        name: 'steam',
+        kind: 'launcher',
+        library_provider: 'steam',
+        runtime_preset_id,
+        managed_home: true,
+        cover_url: 'https://ghcr.io/tile.png',
+        runtime_spec: { gpu: true, no_new_privileges: false },
+      },
+    ]);
+    refused(await app.call(admin, 'DELETE', '/v1/admin/images/steam/install'), 409, 'provider_enabled');
+    await discover(false);
+    expect((await app.call(admin, 'DELETE', '/v1/admin/images/steam/install')).status).toBe(204);
   });
 });

@@ -138,6 +138,10 @@ export interface RealRegistry {
   readonly folder: string;
   /** Changes a byte of every stored layer and manifest that is larger than a page, under the same digests. */
   forge(): Promise<void>;
+  /** Ends the program; images stay. */
+  kill(): Promise<void>;
+  /** Starts it again at the same address. */
+  start(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -155,16 +159,8 @@ export async function startRealRegistry(): Promise<RealRegistry> {
       http: { addr: name },
     }),
   );
-  const registry = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'docker-registry', 'serve', config], {
-    stdio: 'ignore',
-  });
-  const gone = new Promise((resolve) => registry.once('exit', resolve));
-  await eventually(
-    'the registry answers',
-    20_000,
-    async () => (await fetch(`http://${name}/v2/`)).ok || null,
-  );
-  return {
+  let kill: () => Promise<void> = async () => undefined;
+  const registry: RealRegistry = {
     name,
     folder,
     async forge() {
@@ -178,10 +174,28 @@ export async function startRealRegistry(): Promise<RealRegistry> {
         await writeFile(file, bytes);
       }
     },
+    kill: () => kill(),
+    async start() {
+      // The kernel ends it with the test run.
+      const program = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'docker-registry', 'serve', config], {
+        stdio: 'ignore',
+      });
+      const gone = new Promise((resolve) => program.once('exit', resolve));
+      kill = async () => {
+        program.kill('SIGKILL');
+        await gone;
+      };
+      await eventually(
+        'the registry answers',
+        20_000,
+        async () => (await fetch(`http://${name}/v2/`)).ok || null,
+      );
+    },
     async stop() {
-      registry.kill('SIGKILL');
-      await gone;
+      await kill();
       rmSync(folder, { recursive: true, force: true });
     },
   };
+  await registry.start();
+  return registry;
 }

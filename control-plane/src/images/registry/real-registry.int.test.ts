@@ -17,7 +17,7 @@ describeDatabases('an image of a real registry', (databases) => {
     [catalog, registry] = await Promise.all([startFakeRegistry(), startDebianRegistry()]);
     world = await openSessionsWorld(await databases.fresh(), undefined, {
       ...catalog.env,
-      SERVICE_IMAGE_REGISTRY_HOSTS: `http://${registry.host}`,
+      SERVICE_IMAGE_REGISTRY_HOSTS: `http://${registry.name}`,
     });
     agent = await world.host('hosta', { behaviour: { pull: [] } });
     agent.behaviour.answer = (command) => {
@@ -27,7 +27,7 @@ describeDatabases('an image of a real registry', (databases) => {
   });
   afterAll(async () => {
     await world.close();
-    await registry.close();
+    await registry.stop();
     await catalog.close();
   });
 
@@ -73,11 +73,11 @@ describeDatabases('an image of a real registry', (databases) => {
         display_name: 'Retro games',
         kind: 'prebuilt',
         version,
-        registry_ref: `${registry.host}/example/retro:${version}`,
+        registry_ref: `${registry.name}/example/retro:${version}`,
         runtime: { args: ['retro'] },
       },
     ];
-    return `${registry.host}/example/retro@${digest}`;
+    return `${registry.name}/example/retro@${digest}`;
   }
 
   test('is synchronised, installed, pulled, launched, updated, pinned and removed', async () => {

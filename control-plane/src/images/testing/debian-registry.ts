@@ -1,57 +1,36 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-// biome-ignore lint/style/noRestrictedImports: fixtures of tests, which may use the harness.
-import { freePort } from '@footlight/test-harness';
-import { vi } from 'vitest';
+import { type RealRegistry, startRealRegistry } from '@footlight/test-harness/containers';
 import { digestOf, OCI_MANIFEST } from './fake-registry.ts';
 
 const CONFIG = 'application/vnd.oci.image.config.v1+json';
 const LAYER = 'application/vnd.oci.image.layer.v1.tar+gzip';
 
-/** Debian's docker-registry on loopback, with a folder of its own. */
-export interface DebianRegistry {
-  /** `127.0.0.1:port`, as names of images have it. */
-  readonly host: string;
-  /** Pushes an image of one layer over the registry's HTTP API. @returns the digest of its manifest */
+/** A real registry that images are pushed to, and fetched from, over its HTTP API. */
+export interface DebianRegistry extends RealRegistry {
+  /** Pushes an image of one layer. @returns the digest of its manifest */
   push(name: string, tag: string, content: string): Promise<string>;
-  /** Fetches an image by its digest and compares every part. @returns bytes of all parts (count) */
+  /**
+   * Fetches an image by its digest and compares every part.
+   * @param progress of the parts, in per cent
+   * @returns bytes of all parts
+   */
   pull(registryRef: string, progress: (pct: number) => void): Promise<number>;
-  /** Ends the program; images stay. */
-  kill(): Promise<void>;
-  start(): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** @throws when Debian's docker-registry is missing: the preparation of the tests installs it */
 export async function startDebianRegistry(): Promise<DebianRegistry> {
-  if (spawnSync('docker-registry', ['--version']).status !== 0)
-    throw new Error('docker-registry is not installed; scripts/test installs it');
-  const folder = mkdtempSync(join(tmpdir(), 'footlight-registry-'));
-  const host = `127.0.0.1:${await freePort()}`;
-  const config = join(folder, 'config.yml');
-  writeFileSync(
-    config,
-    JSON.stringify({
-      version: '0.1',
-      log: { level: 'error', accesslog: { disabled: true } },
-      storage: { filesystem: { rootdirectory: join(folder, 'data') } },
-      http: { addr: host },
-    }),
-  );
-  let stop: () => Promise<void> = async () => undefined;
+  const registry = await startRealRegistry();
+  const origin = `http://${registry.name}`;
 
   async function call(path: string, status: number, init?: RequestInit): Promise<Response> {
-    const answer = await fetch(new URL(path, `http://${host}`), init);
+    const answer = await fetch(new URL(path, origin), init);
     if (answer.status !== status) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
     return answer;
   }
 
   async function pushBlob(name: string, bytes: Buffer): Promise<{ digest: string; size: number }> {
     const begun = await call(`/v2/${name}/blobs/uploads/`, 202, { method: 'POST' });
-    const at = new URL(begun.headers.get('location') ?? '', `http://${host}`);
+    const at = new URL(begun.headers.get('location') ?? '', origin);
     at.searchParams.set('digest', digestOf(bytes));
     await call(at.href, 201, { method: 'PUT', body: new Uint8Array(bytes) });
     return { digest: digestOf(bytes), size: bytes.length };
@@ -64,8 +43,8 @@ export async function startDebianRegistry(): Promise<DebianRegistry> {
     return bytes;
   }
 
-  const registry: DebianRegistry = {
-    host,
+  return {
+    ...registry,
     async push(name, tag, content) {
       const layer = gzipSync(Buffer.concat([Buffer.from(content), Buffer.alloc(1024)]));
       const image = JSON.stringify({
@@ -100,24 +79,5 @@ export async function startDebianRegistry(): Promise<DebianRegistry> {
       }
       return bytes;
     },
-    kill: () => stop(),
-    async start() {
-      // The kernel ends it with the test run.
-      const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'docker-registry', 'serve', config], {
-        stdio: 'ignore',
-      });
-      const exited = new Promise((resolve) => child.once('exit', resolve));
-      stop = async () => {
-        child.kill('SIGKILL');
-        await exited;
-      };
-      await vi.waitFor(() => call('/v2/', 200), { timeout: 20_000 });
-    },
-    async close() {
-      await stop();
-      rmSync(folder, { recursive: true, force: true });
-    },
   };
-  await registry.start();
-  return registry;
 }
