@@ -40,6 +40,18 @@ export const drills = [
     short: '8 times',
   },
   {
+    name: 'jobs-killed',
+    file: 'control-plane/src/integration/jobs-killed.int.test.ts',
+    whole: 'the control plane killed 40 times on each database between claims and reports of jobs',
+    short: 'twice',
+  },
+  {
+    name: 'job-histories',
+    file: 'control-plane/src/jobs/histories.int.test.ts',
+    whole: 'random histories of job runs with 3,000 steps on each database',
+    short: '150 steps',
+  },
+  {
     name: 'database-half-open',
     file: 'control-plane/src/platform/database/engine/faults.int.test.ts',
     whole: 'every connection to Postgres half-open for good while 30 requests wait',

@@ -1,0 +1,215 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FakeAgent, usePostgres } from '@footlight/test-harness';
+import BetterSqlite3 from 'better-sqlite3';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type OwnProcess, startOwnProcess } from '../testing/own-process.ts';
+import { SEED_HINT, testRandom } from '../testing/seed.ts';
+
+const KILLS = process.env.FOOTLIGHT_LONG === '1' ? 40 : 2;
+/** Runs that the host reports in one life before the kill, which meets one of its calls. */
+const REPORTS = 4;
+const ENROLLMENT = 'a-fixed-enrollment-token';
+const TARGETS =
+  "select job_id, coalesce(host_id, '') as host_id, id, state, error, started_at, finished_at from job_runs";
+
+interface Run {
+  job_id: string;
+  host_id: string;
+  id: string;
+  state: string;
+  error: string | null;
+  started_at: string | number | null;
+  finished_at: string | number | null;
+}
+
+/** The database beside the service, which may be dead. */
+interface Beside {
+  env: Record<string, string>;
+  rows(statement: string): Promise<Run[]>;
+  run(statement: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+function sqliteIn(folder: string): Beside {
+  const on = <T>(work: (database: BetterSqlite3.Database) => T): T => {
+    const database = new BetterSqlite3(join(folder, 'control.db'));
+    try {
+      return work(database);
+    } finally {
+      database.close();
+    }
+  };
+  return {
+    env: {},
+    rows: async (statement) => on((database) => database.prepare(statement).all() as Run[]),
+    run: async (statement) => void on((database) => database.exec(statement)),
+    close: async () => undefined,
+  };
+}
+
+async function onPostgres(): Promise<Beside> {
+  const server = await usePostgres();
+  const database = await server.createDatabase();
+  const on = async (statement: string): Promise<Run[]> => {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    try {
+      return (await client.query(statement)).rows as Run[];
+    } finally {
+      await client.end();
+    }
+  };
+  return {
+    env: { DATABASE_URL: database.url },
+    rows: on,
+    run: async (statement) => void (await on(statement)),
+    async close() {
+      await database.drop();
+      await server.stop();
+    },
+  };
+}
+
+describe.each(['sqlite', 'postgres'] as const)(
+  'a control plane that is killed while jobs run (%s)',
+  (dialect) => {
+    let folder: string;
+    let beside: Beside;
+    let service: OwnProcess;
+    let agent: FakeAgent;
+    const random = testRandom();
+    /** What the host was told, and what it heard of its reports. */
+    const handed = new Map<string, string>();
+    const confirmed = new Map<string, string>();
+
+    const start = async () => {
+      service = await startOwnProcess(folder, {
+        env: { SERVICE_ENROLLMENT_TOKEN: ENROLLMENT, SERVICE_JOBS_TICK_SECS: '1', ...beside.env },
+      });
+    };
+    /** null: no whole answer came. */
+    async function call(
+      method: string,
+      path: string,
+      body?: object,
+    ): Promise<{ status: number; body: unknown } | null> {
+      try {
+        const answer = await fetch(`${service.url}${path}`, {
+          method,
+          headers: agent.headers(),
+          ...(body && { body: JSON.stringify(body) }),
+        });
+        return { status: answer.status, body: await answer.json() };
+      } catch {
+        return null;
+      }
+    }
+    /** Polls and reports what was handed out and is not confirmed. @returns confirmed reports */
+    async function round(): Promise<number> {
+      const polled = await call('GET', '/v1/agent/jobs/pending');
+      if (polled?.status === 200)
+        for (const { run_id } of (polled.body as { runs: { run_id: string }[] }).runs)
+          handed.set(run_id, 'succeeded');
+      let done = 0;
+      for (const [run_id, state] of handed) {
+        if (confirmed.has(run_id)) continue;
+        const reported = await call('POST', '/v1/agent/jobs/report', { run_id, state });
+        if (reported?.status === 200) {
+          confirmed.set(run_id, state);
+          done += 1;
+        }
+      }
+      return done;
+    }
+    /** Each target has one open run at most, and none of its runs began before the former ended. */
+    async function expectOneAtATime(): Promise<void> {
+      const byTarget = new Map<string, Run[]>();
+      for (const run of await beside.rows(TARGETS)) {
+        const key = `${run.job_id} ${run.host_id}`;
+        byTarget.set(key, [...(byTarget.get(key) ?? []), run]);
+      }
+      expect(byTarget.size).toBeGreaterThan(1);
+      for (const [target, runs] of byTarget) {
+        const open = runs.filter(({ finished_at }) => finished_at === null);
+        expect([target, open.length <= 1], SEED_HINT).toEqual([target, true]);
+        const began = runs
+          .filter(({ started_at }) => started_at !== null)
+          .sort((a, b) => Number(a.started_at) - Number(b.started_at));
+        for (const [n, run] of began.slice(1).entries())
+          expect(Number(run.started_at), `${target} ${SEED_HINT}`).toBeGreaterThanOrEqual(
+            Number(began[n]?.finished_at ?? Number.POSITIVE_INFINITY),
+          );
+      }
+    }
+
+    beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'jobs-killed-'));
+      beside = dialect === 'sqlite' ? sqliteIn(folder) : await onPostgres();
+      await start();
+      agent = new FakeAgent({
+        url: service.url,
+        nodeName: 'hosta',
+        credential: { token: ENROLLMENT },
+        heartbeatMs: 0,
+      });
+      await agent.connect();
+      await agent.drop();
+      // A lease of a killed process lasts 30 s on Postgres; a single replica need not wait for that.
+      await beside.run("update jobs set interval_secs = 1 where schedule_kind = 'interval'");
+    });
+    afterAll(async () => {
+      await service?.end('SIGKILL');
+      await beside.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    test(
+      'hands no target two runs at once, forgets no report that it confirmed, and goes on',
+      async () => {
+        for (let kill = 0; kill <= KILLS; kill += 1) {
+          let reports = 0;
+          let calls = 0;
+          const killAfter = Math.floor(random.number() * 3);
+          await expect
+            .poll(
+              async () => {
+                reports += await round();
+                return reports;
+              },
+              { timeout: 20_000, interval: 100 },
+            )
+            .toBeGreaterThanOrEqual(kill === 0 ? REPORTS : 1);
+          await expectOneAtATime();
+          if (kill === KILLS) break;
+          // The kill meets a claim, a report, or the moment between them.
+          const last = (async () => {
+            while (!service.ended) {
+              calls += 1;
+              await round();
+            }
+          })();
+          await expect.poll(() => calls, { interval: 1 }).toBeGreaterThan(killAfter);
+          await service.end('SIGKILL');
+          await last;
+          await expectOneAtATime();
+          await beside.run('update leases set expires_at = 0');
+          await start();
+        }
+        const rows = new Map((await beside.rows(TARGETS)).map((run) => [run.id, run]));
+        for (const [id, state] of confirmed) {
+          const run = rows.get(id);
+          // Only the newest fifty of a target are kept.
+          if (run !== undefined) expect([id, run.state], SEED_HINT).toEqual([id, state]);
+        }
+        const errors = [...rows.values()]
+          .filter(({ state }) => state === 'aborted')
+          .map(({ error }) => error);
+        for (const error of errors) expect(error).toBe('dispatcher went away');
+      },
+      120_000 + KILLS * 15_000,
+    );
+  },
+);
