@@ -9,12 +9,13 @@ import { presetRules } from './presets/preset-model.ts';
 import { launchProfileRules } from './profiles/launch-profile-model.ts';
 import { rungRules } from './profiles/rung-model.ts';
 import { figureProblem } from './sessions/preview-model.ts';
+import { upkeepRules } from './settings/upkeep-fields.tsx';
 
 type NumberRule = (value: number) => string | null;
 type TextRule = (value: string) => string | null;
 
 const NUMBERS = [
-  ...[-(2 ** 31), 0, 1, 16, 240, 7680, 500_000, 2 ** 31 - 1].flatMap((at) => [
+  ...[-(2 ** 31), 0, 1, 16, 240, 7680, 10_080, 500_000, 2 ** 31 - 1].flatMap((at) => [
     at - 2,
     at - 1,
     at,
@@ -52,6 +53,7 @@ describe('an administrator’s form refuses exactly what the server refuses', ()
     ['launchProfiles.create', 'sort_order', sort_order],
     ...fields('apps.create', appNumbers),
     ['invites.create', 'max_uses', inviteRules.max_uses],
+    ...fields('settings.update', upkeepRules),
     ['users.update', 'max_concurrent_sessions', rightsRules.max_concurrent_sessions],
     ...(['width', 'height', 'fps', 'bitrate_kbps'] as const).map(
       (figure): [OperationId, string, NumberRule] => [

@@ -47,6 +47,7 @@ export const keys = {
   invites: ['invites'] as const,
   inviteList: (state: string) => ['invites', state] as const,
   settings: ['settings'] as const,
+  libraryStatus: ['library-status'] as const,
   secrets: ['secrets'] as const,
   launchProfiles: ['launch-profiles'] as const,
   launchProfileList: ['launch-profiles', 'list'] as const,

@@ -14,6 +14,7 @@ const CHECKED = [
   'invites.create',
   'launchProfiles.create',
   'runtimePresets.create',
+  'settings.update',
   'streamProfiles.create',
   'users.update',
 ] as const satisfies OperationId[];

@@ -14,6 +14,7 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
 import { PageHead } from '../frame/page-head.tsx';
 import { Secrets } from './secrets.tsx';
+import { UpkeepFields, upkeepBody, upkeepRules, upkeepValues } from './upkeep-fields.tsx';
 
 const REGISTRATION = [
   { value: 'closed', label: 'Nobody: accounts exist already' },
@@ -49,7 +50,9 @@ function Form({ settings }: { settings: InstanceSettings }) {
       mic_capture_enabled: settings.mic_capture_enabled,
       flight_recorder_enabled: settings.flight_recorder_enabled,
       origins: settings.allowed_origins.join('\n'),
+      ...upkeepValues(settings),
     },
+    validate: upkeepRules,
   });
   const access = useQuery({
     queryKey: keys.accessCheck,
@@ -63,12 +66,15 @@ function Form({ settings }: { settings: InstanceSettings }) {
           mic_capture_enabled: values.mic_capture_enabled,
           flight_recorder_enabled: values.flight_recorder_enabled,
           allowed_origins: values.origins.split('\n'),
+          ...upkeepBody(values),
         },
       }),
     onSuccess: (answer) => {
       queryClient.setQueryData(keys.settings, answer);
       notifications.show({ message: 'The settings were saved', autoClose: 4000 });
-      return queryClient.invalidateQueries({ queryKey: keys.accessCheck });
+      return Promise.all(
+        [keys.accessCheck, keys.libraryStatus].map((queryKey) => queryClient.invalidateQueries({ queryKey })),
+      );
     },
   });
   const pinned = access.data?.origins.source === 'environment';
@@ -105,6 +111,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
           {...form.getInputProps('flight_recorder_enabled', { type: 'checkbox' })}
         />
       </fieldset>
+      <UpkeepFields form={form} />
       <fieldset className={styles.fieldset}>
         <legend>Other addresses of this service</legend>
         <Textarea

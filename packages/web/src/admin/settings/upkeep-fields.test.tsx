@@ -1,0 +1,69 @@
+// @vitest-environment happy-dom
+import { type InstanceSettings, operations } from '@footlight/protocol/rest';
+import { MantineProvider } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { cleanup, configure, render, screen } from '@testing-library/react';
+import { afterEach, expect, test, vi } from 'vitest';
+import { addOperations } from '../../api/client.ts';
+import { adminOperationTable } from '../frame/admin-operation-table.ts';
+import { UpkeepFields, upkeepRules, upkeepValues } from './upkeep-fields.tsx';
+
+/** A machine that builds next to this test needs more than the usual second. */
+configure({ asyncUtilTimeout: 20_000 });
+
+addOperations(adminOperationTable);
+
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+
+const settings = operations['settings.read'].example.response.settings as InstanceSettings;
+
+function Fields() {
+  return <UpkeepFields form={useForm({ initialValues: upkeepValues(settings), validate: upkeepRules })} />;
+}
+
+/** @param status differences from the documented example */
+function show(status: object) {
+  const whole = { ...operations['library.status'].example.response, enabled: true, ...status };
+  vi.stubGlobal('fetch', async () => Response.json(whole));
+  render(
+    <MantineProvider>
+      <QueryClientProvider client={new QueryClient()}>
+        <Fields />
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+}
+
+const notes = async (words: RegExp) => (await screen.findByText(words)).textContent;
+
+test.each([
+  [0, 'homes are never searched'],
+  [90, 'every 90 seconds'],
+  [3_600, 'every 60 minutes'],
+])(
+  'an interval of %i s in the environment is told, because the stored one has no effect',
+  async (secs, words) => {
+    show({ interval_overridden_by_env: true, scan_interval_secs: secs });
+    expect(await notes(/SERVICE_LIBRARY_SCAN_INTERVAL/)).toContain(`replaces this: ${words}.`);
+  },
+);
+
+test('a lookup in the environment is told', async () => {
+  show({ appdetails_overridden_by_env: true, appdetails_lookup: false });
+  expect(await notes(/SERVICE_STEAM_APPDETAILS_LOOKUP/)).toContain('the store is not asked');
+});
+
+test('why no home is searched is told, though the switch is on', async () => {
+  show({ inert_reason: 'No app is marked as a library provider.' });
+  expect(await notes(/No home is searched/)).toContain('No app is marked as a library provider.');
+});
+
+test('without variables nothing is told', async () => {
+  show({});
+  await vi.waitFor(() => expect(screen.getByText('Homes of apps')).toBeDefined());
+  expect(screen.queryByText(/SERVICE_/)).toBeNull();
+});

@@ -1,0 +1,130 @@
+import type { InstanceSettings } from '@footlight/protocol/rest';
+import { NativeSelect, NumberInput, Switch } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import { useQuery } from '@tanstack/react-query';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import styles from '../frame/admin-pages.module.css';
+import { bodyBounds } from '../frame/body-bounds.ts';
+import { numberRule } from '../frame/bound-rules.ts';
+
+const STORAGE = [
+  { value: 'auto', label: 'A directory on the host' },
+  { value: 'volume', label: 'A volume of the container engine' },
+];
+
+const UPDATES = [
+  { value: 'manual', label: 'Nothing' },
+  { value: 'notify', label: 'Tell administrators' },
+  { value: 'auto', label: 'Update all hosts' },
+];
+
+/** What the service does by itself: keep homes, find games in them, update images. */
+export interface UpkeepValues {
+  storage_provider: string;
+  library_discovery_enabled: boolean;
+  library_discovery_interval_minutes: number | string;
+  library_discovery_appdetails_enabled: boolean;
+  image_update_policy: string;
+}
+
+export const upkeepRules = {
+  library_discovery_interval_minutes: numberRule(
+    bodyBounds['settings.update'].library_discovery_interval_minutes,
+  ),
+};
+
+export const upkeepValues = (settings: InstanceSettings): UpkeepValues => ({
+  // "local" and "auto" are the same place.
+  storage_provider: settings.storage_provider === 'volume' ? 'volume' : 'auto',
+  library_discovery_enabled: settings.library_discovery_enabled,
+  library_discovery_interval_minutes: settings.library_discovery_interval_minutes,
+  library_discovery_appdetails_enabled: settings.library_discovery_appdetails_enabled,
+  image_update_policy: settings.image_update_policy,
+});
+
+export const upkeepBody = (values: UpkeepValues) => ({
+  storage_provider: values.storage_provider as InstanceSettings['storage_provider'],
+  library_discovery_enabled: values.library_discovery_enabled,
+  library_discovery_interval_minutes: Number(values.library_discovery_interval_minutes),
+  library_discovery_appdetails_enabled: values.library_discovery_appdetails_enabled,
+  image_update_policy: values.image_update_policy as InstanceSettings['image_update_policy'],
+});
+
+/** Fields of the settings' form. A field that a variable of the server replaces says so. */
+export function UpkeepFields<Values extends UpkeepValues>({ form }: { form: UseFormReturnType<Values> }) {
+  const { data: library } = useQuery({
+    queryKey: keys.libraryStatus,
+    queryFn: ({ signal }) => call('library.status', { signal }),
+  });
+  return (
+    <>
+      <fieldset className={styles.fieldset}>
+        <legend>Homes of apps</legend>
+        <NativeSelect
+          label="Where new homes lie"
+          description="A home keeps what an app saves for one person. Homes that exist stay where they are."
+          data={STORAGE}
+          key={form.key('storage_provider')}
+          {...form.getInputProps('storage_provider')}
+        />
+        <Switch
+          label="Show the games that people installed in their homes as apps"
+          description="Hosts look into the homes of launchers such as Steam. Each person sees the games of their own home."
+          key={form.key('library_discovery_enabled')}
+          {...form.getInputProps('library_discovery_enabled', { type: 'checkbox' })}
+        />
+        {library?.enabled && library.inert_reason !== '' && (
+          <p className={styles.note}>No home is searched: {library.inert_reason}</p>
+        )}
+        <NumberInput
+          label="Minutes between two searches of a home"
+          min={15}
+          allowDecimal={false}
+          key={form.key('library_discovery_interval_minutes')}
+          {...form.getInputProps('library_discovery_interval_minutes')}
+        />
+        {library?.interval_overridden_by_env && (
+          <Replaced variable="SERVICE_LIBRARY_SCAN_INTERVAL">
+            {intervalWords(library.scan_interval_secs)}
+          </Replaced>
+        )}
+        <Switch
+          label="Ask the store about games that were found"
+          description="Only games become apps then, and get a description. The numbers of the games leave this service."
+          key={form.key('library_discovery_appdetails_enabled')}
+          {...form.getInputProps('library_discovery_appdetails_enabled', { type: 'checkbox' })}
+        />
+        {library?.appdetails_overridden_by_env && (
+          <Replaced variable="SERVICE_STEAM_APPDETAILS_LOOKUP">
+            {library.appdetails_lookup ? 'the store is asked' : 'the store is not asked'}
+          </Replaced>
+        )}
+      </fieldset>
+      <fieldset className={styles.fieldset}>
+        <legend>Images of apps</legend>
+        <NativeSelect
+          label="When a newer image is published"
+          data={UPDATES}
+          key={form.key('image_update_policy')}
+          {...form.getInputProps('image_update_policy')}
+        />
+      </fieldset>
+    </>
+  );
+}
+
+function Replaced({ variable, children }: { variable: string; children: string }) {
+  return (
+    <p className={styles.note}>
+      {variable} of the server's environment replaces this: {children}. What is stored here counts once that
+      variable is gone.
+    </p>
+  );
+}
+
+/** @param seconds 0: never */
+const intervalWords = (seconds: number): string => {
+  if (seconds === 0) return 'homes are never searched';
+  return seconds < 120 ? `every ${seconds} seconds` : `every ${Math.round(seconds / 60)} minutes`;
+};
