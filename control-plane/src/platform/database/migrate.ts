@@ -25,6 +25,7 @@ import { jobsMigration } from './migrations/0023-jobs.ts';
 import { homesMigration } from './migrations/0024-homes.ts';
 import { libraryMigration } from './migrations/0025-library.ts';
 import { imagesMigration } from './migrations/0026-images.ts';
+import { samplesBySourceMigration } from './migrations/0027-samples-by-source.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
 
@@ -54,6 +55,7 @@ const STEPS: readonly SchemaStep[] = [
   homesMigration,
   imagesMigration,
   libraryMigration,
+  samplesBySourceMigration,
 ];
 
 /**

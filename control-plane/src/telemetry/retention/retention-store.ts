@@ -58,10 +58,15 @@ export async function trimHostEvents(
     where bytes > ${keepBytes} order by received_at desc limit 1)`.execute(tx);
 }
 
-/** Deletes a host's oldest samples beyond `keep`; those with the same time as the last kept one stay. */
-export async function trimHostSamples(tx: Tx, hostId: string, keep: number): Promise<void> {
-  await sql`delete from session_samples where host_id = ${hostId} and received_at <
-    (select received_at from session_samples where host_id = ${hostId}
+/** Deletes a host's oldest samples of a source beyond `keep`; those with the same time as the last kept one stay. */
+export async function trimHostSamples(
+  tx: Tx,
+  { hostId, source }: { hostId: string; source: string },
+  keep: number,
+): Promise<void> {
+  const ofHost = sql`host_id = ${hostId} and source = ${source}`;
+  await sql`delete from session_samples where ${ofHost} and received_at <
+    (select received_at from session_samples where ${ofHost}
       order by received_at desc limit 1 offset ${keep - 1})`.execute(tx);
 }
 

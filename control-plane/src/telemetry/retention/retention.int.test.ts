@@ -223,5 +223,24 @@ describeDatabases('how long and how many samples are kept', (databases) => {
       expect(await count(others.at(-1))).toBe(1_024);
       expect(await count(first)).toBe(64);
     });
+
+    test('viewers of a host push out nothing that the host measured', async () => {
+      open({ samplesOfHost: 1_024 });
+      const [measured, ...watched] = [await live(), await live(), await live(), await live()];
+      for (let n = 0; n < 20; n += 1) {
+        await app.clock.pass(1_000);
+        telemetry.ingest.hostSample('this host', {
+          type: 'session_metrics',
+          session_id: measured as string,
+          ts: now(),
+          window_ms: 1_000,
+          metrics: { fps: 60 },
+        });
+      }
+      await telemetry.flush();
+      expect(await count(measured)).toBe(20);
+      for (const id of watched) await flood(id, 'this host', 16, 'browser');
+      expect(await count(measured)).toBe(20);
+    });
   });
 });

@@ -37,8 +37,8 @@ const KEPT_SAMPLES_IN_ALL = 1_000_000;
  */
 const KEPT_BYTES_OF_HOST = 256 * 1024 * 1024;
 /**
- * Kept samples of one host for each hour of the rolling window: those of 60 sessions. A sample has 4 KiB at most, so this
- * bounds the bytes as well.
+ * Kept samples of one host for each hour of the rolling window, for each source, so that viewers cannot displace what
+ * hosts measure: those of 60 sessions. A sample has 4 KiB at most, so this bounds the bytes as well.
  */
 const KEPT_SAMPLES_OF_HOST = 262_144;
 /** Part of the kept reports of a session after which it is trimmed. */
@@ -89,7 +89,7 @@ export function createRetention(
   const kept = { ...KEPT, samplesOfHost: Math.ceil(KEPT_SAMPLES_OF_HOST * rollingHours), ...limits };
   /** Table, session and part → reports since the last trim. */
   const untrimmed = new LRUCache<string, number>({ max: COUNTED_SESSIONS });
-  /** Host, with the source of its events: bytes of events, or samples, since the last trim. */
+  /** Table, host and source: bytes of events, or samples, since the last trim. */
   const untrimmedOfHosts = new LRUCache<string, number>({ max: COUNTED_HOSTS });
 
   jobs.handle('telemetry.retain', {
@@ -163,7 +163,7 @@ export function createRetention(
   async function trimEventsOfHosts(tx: Tx, events: readonly SessionTraceEventsTable[]): Promise<void> {
     const hosts = new Map<string, { hostId: string; source: string; bytes: number }>();
     for (const { host_id, source, payload } of events) {
-      const key = `${host_id} ${source}`;
+      const key = `${EVENTS.name} ${host_id} ${source}`;
       const host = hosts.get(key) ?? { hostId: host_id, source, bytes: 0 };
       host.bytes += Buffer.byteLength(payload);
       hosts.set(key, host);
@@ -175,11 +175,16 @@ export function createRetention(
   }
 
   async function trimSamplesOfHosts(tx: Tx, samples: readonly SessionSamplesTable[]): Promise<void> {
-    const hosts = new Map<string, number>();
-    for (const { host_id } of samples) hosts.set(host_id, (hosts.get(host_id) ?? 0) + 1);
-    for (const [hostId, count] of hosts) {
-      if (isDue(untrimmedOfHosts, hostId, count, Math.ceil(kept.samplesOfHost / TRIM_HOST_PARTS)))
-        await trimHostSamples(tx, hostId, kept.samplesOfHost);
+    const hosts = new Map<string, { hostId: string; source: string; count: number }>();
+    for (const { host_id, source } of samples) {
+      const key = `${SAMPLES.name} ${host_id} ${source}`;
+      const host = hosts.get(key) ?? { hostId: host_id, source, count: 0 };
+      host.count += 1;
+      hosts.set(key, host);
+    }
+    for (const [key, { count, ...host }] of hosts) {
+      if (isDue(untrimmedOfHosts, key, count, Math.ceil(kept.samplesOfHost / TRIM_HOST_PARTS)))
+        await trimHostSamples(tx, host, kept.samplesOfHost);
     }
   }
 
