@@ -19,7 +19,7 @@ export interface BuildSource {
   context_url: string;
   context_subdir: string;
   dockerfile: string;
-  build_args: Record<string, string>;
+  build_args: Readonly<Record<string, string>>;
 }
 
 /** A host for the list; it may have no row. */

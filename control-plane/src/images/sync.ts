@@ -3,8 +3,8 @@ import pLimit from 'p-limit';
 import { fromJson, type Tx, toJson } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { ManifestImage } from './manifest/manifest.ts';
-import type { BuildSource, CatalogRow } from './record.ts';
-import { buildContextUrl, CatalogUnusable, type FetchedManifest } from './registry/catalog-source.ts';
+import type { CatalogRow } from './record.ts';
+import { buildSourceOf, CatalogUnusable, type FetchedManifest } from './registry/catalog-source.ts';
 import { type DigestResolver, Unresolved } from './registry/digest-resolver.ts';
 import * as store from './store.ts';
 
@@ -70,7 +70,7 @@ export async function syncCatalog(
     const row = await store.lockCatalog(database, tx);
     const former = new Map((await store.listCatalogImages(tx)).map((image) => [image.id, image]));
     await store.replaceCatalogImages(tx, manifest.images, (image) =>
-      buildSourceOf(image, buildContextUrl(config.images, manifest.commitSha), manifest.commitSha),
+      buildSourceOf(config.images, image, manifest.commitSha),
     );
     const installed = new Map((await store.listInstalled(tx)).map((image) => [image.image_id, image]));
     for (const image of manifest.images) {
@@ -100,25 +100,6 @@ function provenanceOf(
     url,
     changed: isChanged ? (1 as const) : (0 as const),
     ...(isChanged && { previous_sha256: row.sha256, changed_at: nowMs }),
-  };
-}
-
-/** @param contextUrl archive of the catalog's commit, with one folder around it; null: not known */
-function buildSourceOf(
-  image: ManifestImage,
-  contextUrl: string | null,
-  commitSha: string | null,
-): BuildSource | null {
-  if (image.kind === 'prebuilt' || image.dockerfile === null || contextUrl === null) return null;
-  // GitHub's archives have one folder, named for the repository and the commit.
-  const repo = contextUrl.split('/').at(-3) ?? '';
-  const folders = image.dockerfile.split('/').filter((part) => part !== '' && part !== '.');
-  const dockerfile = folders.pop() ?? '';
-  return {
-    context_url: contextUrl,
-    context_subdir: [`${repo}-${commitSha}`, ...folders].join('/'),
-    dockerfile,
-    build_args: image.build_args,
   };
 }
 

@@ -3,6 +3,7 @@ import { SECOND_MS } from '@footlight/platform';
 import type { Config } from '../../platform/config/config.ts';
 import { type Fetcher, FetchRefused } from '../../platform/outgoing/guarded-fetch.ts';
 import { type ManifestImage, readManifest } from '../manifest/manifest.ts';
+import type { BuildSource } from '../record.ts';
 
 /** Source of both: the contract. */
 const DEADLINE_MS = 15 * SECOND_MS;
@@ -75,8 +76,24 @@ export async function fetchManifest(
   }
 }
 
-/** What a host builds a template from: the archive of a commit; GitHub serves these. null: not known. */
-export function buildContextUrl({ repo, base }: Config['images'], commitSha: string | null): string | null {
+/**
+ * What a host builds a template from: a folder in the archive of a commit. GitHub serves these, with one folder around
+ * that is named for the repository and the commit.
+ * @returns null: a prebuilt image, a commit that is not known, or another server
+ */
+export function buildSourceOf(
+  { repo, base }: Pick<Config['images'], 'repo' | 'base'>,
+  image: Pick<ManifestImage, 'kind' | 'dockerfile' | 'build_args'>,
+  commitSha: string | null,
+): BuildSource | null {
+  if (image.kind === 'prebuilt' || image.dockerfile === null) return null;
   if (repo === null || commitSha === null || base.url !== GITHUB_FILES) return null;
-  return `https://github.com/${repo.split('/').map(encodeURIComponent).join('/')}/archive/${commitSha}.tar.gz`;
+  const folders = image.dockerfile.split('/').filter((part) => part !== '' && part !== '.');
+  const dockerfile = folders.pop() ?? '';
+  return {
+    context_url: `https://codeload.github.com/${repo.split('/').map(encodeURIComponent).join('/')}/tar.gz/${commitSha}`,
+    context_subdir: [`${repo.split('/').at(-1)}-${commitSha}`, ...folders].join('/'),
+    dockerfile,
+    build_args: image.build_args,
+  };
 }

@@ -286,6 +286,48 @@ describe('configuration from the environment', () => {
     expect(readConfig({}).warnings).toEqual([]);
   });
 
+  describe('of the image catalog', () => {
+    const images = (env: Record<string, string>) => loadConfig(env).images;
+
+    test('is GitHub for files and ghcr.io for images, both of them public servers', () => {
+      expect(images({})).toEqual({
+        repo: null,
+        path: 'image-manifest.json',
+        base: { url: 'https://raw.githubusercontent.com', isNamed: false },
+        registryHosts: [{ scheme: 'https', host: 'ghcr.io', isNamed: false }],
+      });
+    });
+
+    test('takes what the operator names, http for this machine only', () => {
+      const SERVICE_IMAGE_REGISTRY_HOSTS =
+        'ghcr.io, GHCR.example:443,http://127.0.0.1:5000,http://[::1]:5000';
+      expect(
+        images({ SERVICE_IMAGE_CATALOG_BASE_URL: 'http://localhost:80/raw/', SERVICE_IMAGE_REGISTRY_HOSTS }),
+      ).toMatchObject({
+        base: { url: 'http://localhost/raw', isNamed: true },
+        registryHosts: [
+          { scheme: 'https', host: 'ghcr.io', isNamed: true },
+          { scheme: 'https', host: 'ghcr.example', isNamed: true },
+          { scheme: 'http', host: '127.0.0.1:5000', isNamed: true },
+          { scheme: 'http', host: '[::1]:5000', isNamed: true },
+        ],
+      });
+    });
+
+    test.each([
+      ['SERVICE_IMAGE_REGISTRY_HOSTS', 'http://registry.example'],
+      ['SERVICE_IMAGE_REGISTRY_HOSTS', 'http://10.0.0.1:5000'],
+      ['SERVICE_IMAGE_REGISTRY_HOSTS', 'ghcr.io/example'],
+      ['SERVICE_IMAGE_REGISTRY_HOSTS', 'user:password@ghcr.io'],
+      ['SERVICE_IMAGE_REGISTRY_HOSTS', 'ghcr.io,ftp://x'],
+      ['SERVICE_IMAGE_CATALOG_BASE_URL', 'http://files.example'],
+      ['SERVICE_IMAGE_CATALOG_BASE_URL', 'files.example'],
+      ['SERVICE_IMAGE_CATALOG_BASE_URL', 'https://files.example/?token=x'],
+    ])('%s=%s stops the start', (name, value) => {
+      expect(() => loadConfig({ [name]: value })).toThrow(name);
+    });
+  });
+
   test('every variable of the contract is either read or named as one without effect', () => {
     const known = [...Object.keys(VARIABLES), ...Object.keys(IGNORED_VARIABLES)];
     expect(CONTRACT_VARIABLES.filter((name) => !known.includes(name))).toEqual([]);
