@@ -11,6 +11,7 @@ import { westonScreens } from './console/weston.ts';
 import { type HealthServer, serveHealth } from './health/server.ts';
 import { HostImages } from './images/host-images.ts';
 import { AgentJobs } from './jobs/agent-jobs.ts';
+import { LibraryScanner } from './library/library-scanner.ts';
 import type { Verdict } from './link/ack-store.ts';
 import { ControlLink, type LinkHandler } from './link/control-link.ts';
 import { IdentityStore } from './link/identity.ts';
@@ -86,6 +87,7 @@ export class Agent {
   readonly #containers: AgentContainers;
   readonly #link: ControlLink;
   readonly #jobs: AgentJobs;
+  readonly #library: LibraryScanner;
   #health: HealthServer | null = null;
   #images: HostImages | null = null;
   #timers: Timer[] = [];
@@ -138,6 +140,7 @@ export class Agent {
       { ...deps, identity: new IdentityStore(config.stateDir, deps.random), handler: this.#handler() },
     );
     this.#jobs = new AgentJobs({ ...deps, stateDir: config.stateDir, call: (call) => this.#link.call(call) });
+    this.#library = new LibraryScanner({ ...deps, call: (call) => this.#link.call(call) });
     const displays = deps.displays ?? linuxDisplays();
     this.#console = new HostConsole(displays, screens);
     this.#displays = new ConnectorWatch({
@@ -289,6 +292,7 @@ export class Agent {
       await agent.#images.check();
       await agent.#link.start();
       agent.#jobs.start();
+      agent.#library.start();
     } catch (error) {
       await agent.#release();
       throw error;
@@ -336,7 +340,7 @@ export class Agent {
     for (const timer of this.#timers) timer.cancel();
     // Before the jobs: one of them may wait for the control plane.
     this.#collection.close();
-    await this.#jobs.stop();
+    await Promise.all([this.#jobs.stop(), this.#library.stop()]);
     if (restart) {
       await this.#link.flush(FLUSH_MS);
       await this.#link.stop();

@@ -21,7 +21,7 @@ const EXEMPT = new Map([
 
 /** Packages and parts of Node that only compute. */
 const HARMLESS =
-  /^(node:(buffer|crypto|net|path|string_decoder|url|util|zlib)|zod|ipaddr\.js|fast-xml-parser|@footlight\/(platform|protocol(\/[\w-]+)?))$/;
+  /^(node:(buffer|crypto|net|path|string_decoder|url|util|zlib)|zod|ipaddr\.js|fast-xml-parser|vdf-parser|@footlight\/(platform|protocol(\/[\w-]+)?))$/;
 /** Their names that read clock, randomness or files. */
 const EFFECTS =
   /^(systemClock|systemRandom|delay|within|createLogger|random[A-Z]\w*|createServer|connect|Socket)$/;

@@ -52,6 +52,7 @@ const bundles = [
       'worker-main.js': 'media/worker/worker-main.ts',
       'probe-main.js': 'media/worker/probe-main.ts',
       'recording-main.js': 'media/worker/recording-main.ts',
+      'scan-main.js': 'library/scan-main.ts',
     },
     copies: [
       'runtime/enter-session.sh',

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { chmod, type FileHandle, lstat, mkdir, open, rm, rmdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { O_PATH } from '../linux/open-path.ts';
 import { readSharedFile } from '../linux/shared-file.ts';
 import { type HeldName, holdAbstractName, listeningProcess } from '../linux/unix-names.ts';
 import { removeTree } from '../runtime/owned-files.ts';
@@ -8,8 +9,6 @@ import { readProcess } from '../runtime/proc-table.ts';
 
 export const SOCKET_DIR = '/tmp/.X11-unix';
 const SOCKET_DIR_MODE = 0o1777;
-/** Opens the name of a file, not the file. Source: open(2); node:fs does not have it. */
-const O_PATH = 0o10000000;
 /** Display numbers for sessions: 0 to 999. */
 export const DISPLAY_NUMBERS = 1_000;
 /** Bytes read from a lock file; an X server writes 11. */

@@ -15,6 +15,8 @@ export interface HttpCall {
   body?: unknown;
   /** Longest answer. Default: 64 KiB. */
   maxAnswerBytes?: number;
+  /** Time for the whole call in milliseconds. Default: 30 s. */
+  limitMs?: number;
 }
 
 export interface HttpAnswer {
@@ -31,7 +33,7 @@ export type CallControl = (call: HttpCall) => Promise<HttpAnswer>;
  * undici: it takes the agent that compares a pinned certificate before it sends anything.
  */
 export function callControl(
-  { method, path, body, maxAnswerBytes = MAX_CALL_BODY_BYTES }: HttpCall,
+  { method, path, body, maxAnswerBytes = MAX_CALL_BODY_BYTES, limitMs = CALL_MS }: HttpCall,
   options: Omit<DialOptions, 'handshakeTimeoutMs'>,
   clock: Clock,
 ): Promise<HttpAnswer> {
@@ -50,7 +52,7 @@ export function callControl(
     });
     const timer = clock.setTimeout(
       () => request.destroy(new Error('the control plane did not answer in time')),
-      CALL_MS,
+      limitMs,
     );
     const settle = (finish: () => void) => {
       timer.cancel();

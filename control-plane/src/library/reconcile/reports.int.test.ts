@@ -166,6 +166,17 @@ describeDatabases('reports of scans', ({ fresh }) => {
     expect((await status()).recent_scans[0]).toMatchObject({ observed: 10_000, created: 0 });
   });
 
+  test('of two thousand new titles publish all of them, and of none take all away', async () => {
+    const titles = Array.from({ length: 2000 }, (_, n) => String(n + 1));
+    await world.scan(world.hostA, titles);
+    expect((await status()).recent_scans[0]).toMatchObject({ created: 2000, granted: 2000 });
+    await world.scan(world.hostA, titles);
+    expect((await status()).recent_scans[0]).toMatchObject({ observed: 2000, created: 0, granted: 0 });
+    await world.scan(world.hostA, []);
+    expect((await status()).recent_scans[0]).toMatchObject({ observed: 0, revoked: 2000 });
+    expect(await world.seenBy(people().alice)).toEqual([]);
+  });
+
   test('of an app that is no provider any more fail the scan', async () => {
     const id = await claimed();
     await world.admin('PATCH', `/v1/apps/${world.providerId}`, { library_provider: '' });

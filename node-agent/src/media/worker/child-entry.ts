@@ -28,8 +28,14 @@ const MAX_LINE = 16 * 1024;
  */
 const WORKER_KIB = 3 * 1024 * 1024;
 
-/** Programs of the agent that run in a process of their own; each is a file beside this one. */
-export type ChildEntry = 'worker-main' | 'probe-main' | 'recording-main';
+/** Programs of the agent that run in a process of their own, and their sources from here; built, each is beside the agent. */
+const SOURCES = {
+  'worker-main': '.',
+  'probe-main': '.',
+  'recording-main': '.',
+  'scan-main': '../../library',
+} as const;
+export type ChildEntry = keyof typeof SOURCES;
 
 export interface ChildEntryOptions {
   /** Limits the rate at which output is read. */
@@ -74,7 +80,7 @@ export function forkEntry(
   };
   const isBuilt = !import.meta.url.endsWith('.ts');
   const built = isBuilt ? import.meta.dirname : env[BUILT_ENTRIES_VARIABLE];
-  const file = join(built || import.meta.dirname, `${entry}.${built ? 'js' : 'ts'}`);
+  const file = built ? join(built, `${entry}.js`) : join(import.meta.dirname, SOURCES[entry], `${entry}.ts`);
   // unshare and sh exec node: process id and channel stay.
   const ownIpc = [
     'unshare',

@@ -1,0 +1,152 @@
+import {
+  type Clock,
+  delay,
+  errorText,
+  type Logger,
+  MINUTE_MS,
+  type Random,
+  SECOND_MS,
+} from '@footlight/platform';
+import { backoffMs } from '@footlight/protocol';
+import {
+  POLL_INTERVAL_MS,
+  type ScanReport,
+  type ScanTask,
+  scanPendingSchema,
+} from '@footlight/protocol/agent';
+import type { CallControl } from '../link/http-call.ts';
+import { Poll } from '../link/poll.ts';
+import { scanInProcess } from './scan-process.ts';
+import type { ScanResult } from './steam-library.ts';
+
+/** The first poll of a process comes within this time. Chosen, not measured. */
+const FIRST_POLL_MS = 5 * SECOND_MS;
+/** Fifty tasks with the longest paths have 60 KiB. */
+const MAX_TASKS_BYTES = 128 * 1024;
+/** The control plane may ask a store about forty titles before it answers, 10 s each. Source: catalog.md, §6.1. */
+const REPORT_MS = 8 * MINUTE_MS;
+/** Answers after which a report is not sent again: taken, refused for good, or the scan has ended in the meantime. */
+const SETTLED: ReadonlySet<number> = new Set([200, 400, 401, 409]);
+/** A poll brings at most 50; a control plane that sends more is not remembered without a bound. */
+const MAX_WAITING = 200;
+
+export interface LibraryScannerDeps {
+  call: CallControl;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** Never rejects. Default: in a process of its own. */
+  scan?: (task: ScanTask, stopping: AbortSignal) => Promise<ScanResult>;
+}
+
+/**
+ * Asks for scans of homes, makes them one after another, and sends each report until it is settled; the next scan begins
+ * after that. So at most one report is held through an outage.
+ *
+ * A task is waiting → scanned → reported; a task that a poll brings again in the meantime is passed over.
+ *
+ * Teardown: `stop` ends the polls and a running scan. What is not reported then is scanned again by the next process.
+ */
+export class LibraryScanner {
+  readonly #deps: LibraryScannerDeps;
+  readonly #poll: Poll;
+  /** By scan id, in the order of the polls; the first is being worked on. */
+  readonly #tasks = new Map<string, ScanTask>();
+  readonly #stopping = new AbortController();
+  #work: Promise<void> | null = null;
+
+  constructor(deps: LibraryScannerDeps) {
+    this.#deps = deps;
+    this.#poll = new Poll({ ...deps, everyMs: POLL_INTERVAL_MS, poll: () => this.ask() });
+  }
+
+  /** Polls from now on. */
+  start(): void {
+    this.#poll.start(FIRST_POLL_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the agent stops'));
+    this.#tasks.clear();
+    await this.#poll.stop();
+  }
+
+  /** One poll. Never rejects: a failed one waits for the next. */
+  async ask(): Promise<void> {
+    const { call, logger } = this.#deps;
+    try {
+      const { status, body } = await call({
+        method: 'GET',
+        path: '/v1/agent/library/scan-pending',
+        maxAnswerBytes: MAX_TASKS_BYTES,
+      });
+      if (status !== 200) throw new Error(`the control plane answered ${status}`);
+      this.#take(scanPendingSchema.parse(body).scans);
+    } catch (error) {
+      logger.debug({ error: errorText(error) }, 'library.poll_failed');
+    }
+  }
+
+  /** Settles when no task waits. */
+  async idle(): Promise<void> {
+    await this.#work;
+  }
+
+  #take(tasks: readonly ScanTask[]): void {
+    if (this.#stopping.signal.aborted) return;
+    for (const task of tasks) {
+      if (this.#tasks.size < MAX_WAITING && !this.#tasks.has(task.scan_id))
+        this.#tasks.set(task.scan_id, task);
+    }
+    if (this.#tasks.size === 0) return;
+    this.#work ??= this.#run().finally(() => {
+      this.#work = null;
+    });
+  }
+
+  async #run(): Promise<void> {
+    for (const [id, task] of this.#tasks) {
+      const report = await this.#scan(task);
+      await this.#deliver(report);
+      this.#tasks.delete(id);
+    }
+  }
+
+  async #scan(task: ScanTask): Promise<ScanReport> {
+    const { clock, logger } = this.#deps;
+    const { scan = (one, stopping) => scanInProcess(one, { clock, stopping }) } = this.#deps;
+    const startMs = clock.monotonicMs();
+    const { ok, complete, error, entries, outside } = await scan(task, this.#stopping.signal);
+    const fields = { scan_id: task.scan_id, ok, complete, titles: entries.length };
+    const tookMs = Math.round(clock.monotonicMs() - startMs);
+    logger.info({ ...fields, took_ms: tookMs, outside_libraries: outside, error }, 'library.scanned');
+    return { scan_id: task.scan_id, ok, complete, error: error === '' ? null : error, entries };
+  }
+
+  async #deliver(report: ScanReport): Promise<void> {
+    const { clock, logger, random } = this.#deps;
+    for (let attempt = 0; !this.#stopping.signal.aborted; attempt += 1) {
+      const status = await this.#send(report);
+      if (status !== null && SETTLED.has(status)) {
+        if (status !== 200) logger.warn({ scan_id: report.scan_id, status }, 'library.report_refused');
+        return;
+      }
+      await delay(clock, backoffMs(attempt, random.number()));
+    }
+  }
+
+  /** @returns the status of the answer; null: none came */
+  async #send(report: ScanReport): Promise<number | null> {
+    try {
+      const { status } = await this.#deps.call({
+        method: 'POST',
+        path: '/v1/agent/library/scan-report',
+        body: report,
+        limitMs: REPORT_MS,
+      });
+      return status;
+    } catch {
+      return null;
+    }
+  }
+}

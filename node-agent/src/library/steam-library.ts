@@ -1,0 +1,198 @@
+import { closeSync } from 'node:fs';
+import {
+  FULLY_INSTALLED,
+  MAX_SCAN_REPORT_BYTES,
+  type ScanEntry,
+  type ScanTask,
+} from '@footlight/protocol/agent';
+import { HomeTree, namesIn, type Opened, readText } from './home-tree.ts';
+import { bareEntry, manifestId, readLibraryFolders, readManifest } from './manifests.ts';
+
+/** Room for the other members of the report (bytes). */
+const ENTRIES_BYTES = MAX_SCAN_REPORT_BYTES - 16 * 1024;
+/** Listed folders of one root; Steam's own limit is lower. Chosen, not measured. */
+const MAX_FOLDERS = 64;
+/** Faults that are named. */
+const MAX_FAULTS = 4;
+const LIST = 'libraryfolders.vdf';
+/** Names between two looks at the clock. */
+const NAMES_PER_LOOK = 256;
+
+export interface ScanResult {
+  /** false: the home could not be opened. */
+  ok: boolean;
+  /** false: something could not be read, or a limit was reached. */
+  complete: boolean;
+  /** What; "": nothing. */
+  error: string;
+  entries: ScanEntry[];
+  /** Listed libraries outside of the home, which are left out (count). */
+  outside: number;
+}
+
+/**
+ * Reads the manifests of a Steam home: those of the task's roots, and of the libraries that their lists name. Blocks its
+ * process, so it runs in one of its own.
+ * @param clock milliseconds that only grow
+ * @param limitMs time for the whole scan
+ */
+export function scanSteamLibrary(task: ScanTask, clock: () => number, limitMs: number): ScanResult {
+  let tree: HomeTree;
+  try {
+    tree = new HomeTree(task.root_path, task.container_path);
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    return {
+      ok: false,
+      complete: false,
+      error: `the home cannot be opened: ${code}`,
+      entries: [],
+      outside: 0,
+    };
+  }
+  try {
+    return new Scan(task, tree, clock, clock() + limitMs).run();
+  } finally {
+    tree.close();
+  }
+}
+
+/** Ends a scan early; what was found counts. */
+class LimitReached extends Error {}
+
+class Scan {
+  readonly #task: ScanTask;
+  readonly #tree: HomeTree;
+  readonly #clock: () => number;
+  readonly #endMs: number;
+  readonly #titles = new Map<string, ScanEntry>();
+  readonly #faults: string[] = [];
+  /** Directories that were read, by device and inode. */
+  readonly #seen = new Set<string>();
+  #bytes = 0;
+  #outside = 0;
+
+  constructor(task: ScanTask, tree: HomeTree, clock: () => number, endMs: number) {
+    this.#task = task;
+    this.#tree = tree;
+    this.#clock = clock;
+    this.#endMs = endMs;
+  }
+
+  run(): ScanResult {
+    try {
+      for (const root of this.#task.relative_roots) {
+        const names = root.split('/').filter((name) => name !== '');
+        this.#readFolder(names, root, true);
+      }
+    } catch (error) {
+      if (!(error instanceof LimitReached)) throw error;
+      this.#faults.unshift(error.message);
+    }
+    return {
+      ok: true,
+      complete: this.#faults.length === 0,
+      error: this.#faults.slice(0, MAX_FAULTS).join('; '),
+      entries: [...this.#titles.values()],
+      outside: this.#outside,
+    };
+  }
+
+  /** @param isRoot its list of libraries is read too */
+  #readFolder(names: readonly string[], label: string, isRoot: boolean): void {
+    const found = this.#tree.open(names);
+    if (found.kind === 'missing') return;
+    if (found.kind === 'refused') {
+      this.#faults.push(`${label}: ${found.why}`);
+      return;
+    }
+    const { opened } = found;
+    try {
+      const key = `${opened.stats.dev}:${opened.stats.ino}`;
+      if (this.#seen.has(key)) return;
+      this.#seen.add(key);
+      if (!opened.stats.isDirectory()) {
+        this.#faults.push(`${label}: no directory`);
+        return;
+      }
+      this.#readManifests(opened, label);
+      if (isRoot) this.#readList(opened, label);
+    } finally {
+      closeSync(opened.fd);
+    }
+  }
+
+  #readManifests(directory: Opened, label: string): void {
+    let looked = 0;
+    try {
+      for (const name of namesIn(directory)) {
+        looked += 1;
+        if (looked % NAMES_PER_LOOK === 0) this.#checkTime();
+        const id = manifestId(name);
+        if (id !== null) this.#readTitle(directory, name, id);
+      }
+    } catch (error) {
+      if (error instanceof LimitReached) throw error;
+      this.#faults.push(`${label}: ${(error as NodeJS.ErrnoException).code ?? 'cannot be listed'}`);
+    }
+  }
+
+  #readTitle(directory: Opened, name: string, id: string): void {
+    const found = this.#tree.openIn(directory, name);
+    // Deleted in the meantime.
+    if (found.kind === 'missing') return;
+    if (found.kind === 'refused') {
+      this.#add(bareEntry(id));
+      return;
+    }
+    try {
+      // A pipe, a device or a directory is no manifest, whatever its name says.
+      if (!found.opened.stats.isFile()) return;
+      this.#add(readManifest(id, readText(found.opened, this.#task.max_manifest_bytes)));
+    } finally {
+      closeSync(found.opened.fd);
+    }
+    this.#checkTime();
+  }
+
+  /** A title in several libraries counts as the one that is installed. */
+  #add(entry: ScanEntry): void {
+    const former = this.#titles.get(entry.external_id);
+    if (former !== undefined && (isInstalled(former) || !isInstalled(entry))) return;
+    if (former === undefined && this.#titles.size >= this.#task.max_entries)
+      throw new LimitReached(`more than ${this.#task.max_entries} titles`);
+    const bytes = Buffer.byteLength(JSON.stringify(entry)) + 1;
+    if (this.#bytes + bytes > ENTRIES_BYTES) throw new LimitReached('the report is too long');
+    this.#bytes += bytes;
+    this.#titles.set(entry.external_id, entry);
+  }
+
+  #readList(directory: Opened, label: string): void {
+    const found = this.#tree.openIn(directory, LIST);
+    if (found.kind === 'missing') return;
+    let folders: string[] | null = null;
+    if (found.kind === 'opened') {
+      const text = readText(found.opened, this.#task.max_manifest_bytes);
+      closeSync(found.opened.fd);
+      folders = text === null ? null : readLibraryFolders(text);
+    }
+    // The titles of the libraries in it are not gone because of it.
+    if (folders === null) {
+      this.#faults.push(`${label}/${LIST} cannot be read`);
+      return;
+    }
+    if (folders.length > MAX_FOLDERS) this.#faults.push(`${label}/${LIST}: more than ${MAX_FOLDERS} folders`);
+    for (const path of folders.slice(0, MAX_FOLDERS)) {
+      const names = path.startsWith('/') ? this.#tree.mapAbsolute(path) : null;
+      if (names === null) this.#outside += 1;
+      else this.#readFolder([...names, 'steamapps'], `library ${names.join('/')}`, false);
+    }
+  }
+
+  #checkTime(): void {
+    if (this.#clock() > this.#endMs) throw new LimitReached('the time limit');
+  }
+}
+
+const isInstalled = ({ state_flags }: ScanEntry): boolean =>
+  Math.floor(state_flags / FULLY_INSTALLED) % 2 === 1;
