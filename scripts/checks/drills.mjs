@@ -143,13 +143,13 @@ export const drills = [
   },
   {
     name: 'greedy-apps',
-    file: 'test-harness/e2e/hostile-apps.e2e.ts',
+    file: 'test-harness/e2e/hostile/hostile-apps.e2e.ts',
     whole: 'each greedy app beside another session for 30 s, which keeps four fifths of its frames',
     short: '2 s each, without limits of time',
   },
   {
     name: 'hostile-neighbour',
-    file: 'test-harness/e2e/hostile-neighbour.e2e.ts',
+    file: 'test-harness/e2e/hostile/hostile-neighbour.e2e.ts',
     whole: 'an app attacks the session of another person for a minute, while that one is used',
     short: '6 s',
   },

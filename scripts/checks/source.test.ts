@@ -88,7 +88,7 @@ const REAL_TIME: Record<string, readonly string[]> = {
     'test-harness/e2e/control-killed.e2e.ts',
     'test-harness/e2e/faults.e2e.ts',
     'test-harness/e2e/host-faults.e2e.ts',
-    'test-harness/e2e/hostile-apps.e2e.ts',
+    'test-harness/e2e/hostile/hostile-apps.e2e.ts',
     'test-harness/e2e/services.e2e.ts',
     'test-harness/e2e/verdicts.e2e.ts',
   ],

@@ -24,7 +24,7 @@ const FEW_SOCKETS = 160;
 /** What a program may fill before it is seen; a processor writes a gibibyte in this time. Chosen, not measured. */
 const LOOK_EVERY_MS = 250;
 
-/** Why an app must end for what its sockets hold; null: it need not. Pure. */
+/** Why an app must end for what its sockets hold; null: it need not. */
 export function socketExcess({ sockets, netlinkBytes }: SocketUse): string | null {
   if (sockets > MAX_SOCKETS) return `the app has ${sockets} open sockets, more than ${MAX_SOCKETS}`;
   if (netlinkBytes > MAX_NETLINK_BYTES)
@@ -48,7 +48,7 @@ export async function readSocketUse(pid: number): Promise<SocketUse | null> {
   }
 }
 
-/** Sum of the column Rmem of /proc/net/netlink. Pure. */
+/** Sum of the column Rmem of /proc/net/netlink. */
 export function netlinkBytes(table: string): number {
   return table
     .split('\n')

@@ -12,11 +12,11 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { FakeViewer } from '../src/fake-viewer/index.ts';
-import { descendants } from '../src/stack/host-traces.ts';
-import { eventually } from '../src/stack/program.ts';
-import { PersonSessions } from '../src/stack/sessions.ts';
-import { type Stack, startStack } from '../src/stack/stack.ts';
+import type { FakeViewer } from '../../src/fake-viewer/index.ts';
+import { descendants } from '../../src/stack/host-traces.ts';
+import { eventually } from '../../src/stack/program.ts';
+import { PersonSessions } from '../../src/stack/sessions.ts';
+import { type Stack, startStack } from '../../src/stack/stack.ts';
 
 const PYTHON = '/usr/bin/python3';
 /** How long each greedy app is watched. */
@@ -72,7 +72,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own'
         SERVICE_APP_MEMORY_MB: '512',
       },
     });
-    copyFileSync(path.join(import.meta.dirname, 'hostile/neighbour.py'), fixture('neighbour.py'));
+    copyFileSync(path.join(import.meta.dirname, 'neighbour.py'), fixture('neighbour.py'));
     // A claimed instance has no setup token any more; a new one is written for the drill, where the real one lies.
     const token = stack.setupToken();
     sessions = new PersonSessions(stack, (await stack.claim()).token);

@@ -1,11 +1,11 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { FakeViewer } from '../src/fake-viewer/index.ts';
-import { descendants } from '../src/stack/host-traces.ts';
-import { eventually } from '../src/stack/program.ts';
-import { PersonSessions } from '../src/stack/sessions.ts';
-import { type Stack, startStack } from '../src/stack/stack.ts';
+import type { FakeViewer } from '../../src/fake-viewer/index.ts';
+import { descendants } from '../../src/stack/host-traces.ts';
+import { eventually } from '../../src/stack/program.ts';
+import { PersonSessions } from '../../src/stack/sessions.ts';
+import { type Stack, startStack } from '../../src/stack/stack.ts';
 
 const PYTHON = '/usr/bin/python3';
 const LONG = process.env.FOOTLIGHT_LONG === '1';
@@ -39,7 +39,7 @@ describe.runIf(process.getuid?.() === 0).each([
       ...(uid !== undefined && { agentUid: uid }),
     });
     for (const name of ['storm.py', 'all-names.py'])
-      copyFileSync(path.join(import.meta.dirname, 'hostile', name), fixture(name));
+      copyFileSync(path.join(import.meta.dirname, name), fixture(name));
     const { token } = await stack.claim();
     own = new PersonSessions(stack, token);
     await own.call('PATCH', '/v1/admin/settings', { registration_mode: 'invite_only' });
