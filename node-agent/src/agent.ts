@@ -25,6 +25,7 @@ import { writeRecording } from './recorder/recording-writer.ts';
 import { enterServiceGroup } from './runtime/cgroups.ts';
 import { type AgentContainers, agentContainers } from './runtime/container/agent-containers.ts';
 import { AppRuntimes } from './runtime/container/app-runtimes.ts';
+import { FIRST_LOOK_MS } from './runtime/container/engine/engine-host.ts';
 import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { NetworkPool } from './runtime/network/network-pool.ts';
 import { canIsolate, ProcessRuntime } from './runtime/process.ts';
@@ -282,14 +283,14 @@ export class Agent {
       await agent.#inventory.probe();
       await agent.#inventory.sampleGpus();
       // Removes containers of a killed agent before a session can begin.
-      await containers.engine.look();
+      await containers.engine.look(FIRST_LOOK_MS);
       agent.#images = await HostImages.open({
         ...{ stateDir: config.stateDir, sourceHosts: config.imageSourceHosts },
         ...{ host: containers.engine, pulls: containers.pulls, clock: deps.clock, logger: deps.logger },
         report: (message) => void agent.#link.report(message),
         progress: (message) => agent.#link.imageProgress(message),
       });
-      await agent.#images.check();
+      if (containers.engine.works) await agent.#images.check();
       await agent.#link.start();
       agent.#jobs.start();
       agent.#library.start();

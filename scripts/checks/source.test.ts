@@ -72,6 +72,7 @@ const REAL_TIME: Record<string, readonly string[]> = {
     'node-agent/src/sessions/home/planted-files.int.test.ts',
     'packages/web/test/fixture-server.ts',
     'test-harness/src/by-hand/viewer.ts',
+    'test-harness/src/containers/slow-registry.ts',
     'test-harness/src/fake-agent/inbox.ts',
     'test-harness/src/fake-viewer/fake-viewer.ts',
     'test-harness/src/stack/throttle.ts',

@@ -19,7 +19,7 @@ import { Agent } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { EngineHost } from '../runtime/container/engine/engine-host.ts';
 import { ImagePulls } from '../runtime/container/image-pulls.ts';
-import { HostImages, type ImageCommand } from './host-images.ts';
+import { HostImages, type HostImagesDeps, type ImageCommand } from './host-images.ts';
 
 const why = noRealPodman();
 type Entry = Partial<Headers> & { name: string; text?: string };
@@ -30,6 +30,7 @@ describe.skipIf(why !== null)(`an image built on its host${why === null ? '' : `
   let server: Server;
   let source: string;
   let images: HostImages;
+  let deps: HostImagesDeps;
   let reports: ImageState[] = [];
   let progress: ImageState[] = [];
   let free: number | null = null;
@@ -77,7 +78,7 @@ describe.skipIf(why !== null)(`an image built on its host${why === null ? '' : `
       { url: podman.url, ociRuntime: null, required: true, stateDir: folder, nvidia: () => false },
       { clock: systemClock, logger: silentLogger(), env: {} },
     );
-    images = await HostImages.open({
+    deps = {
       stateDir: folder,
       sourceHosts: [source],
       host,
@@ -88,7 +89,8 @@ describe.skipIf(why !== null)(`an image built on its host${why === null ? '' : `
       progress: (message) => progress.push(message),
       freeBytes: async () => free,
       dispatcher,
-    });
+    };
+    images = await HostImages.open(deps);
   }, 120_000);
 
   afterEach(async () => {
@@ -158,11 +160,19 @@ describe.skipIf(why !== null)(`an image built on its host${why === null ? '' : `
     expect(held ?? []).toEqual([]);
     await images.check();
     expect(images.held).toEqual([{ image_id: 'tool', version: '1', state: 'ready' }]);
+    // The next agent asks the engine, which somebody may have used by hand.
+    const again = await HostImages.open(deps);
+    expect(again.held).toBe(undefined);
+    await again.check();
+    expect(again.held).toEqual(images.held);
     const name = (await podman.podman('images', '--format', '{{.Repository}}:{{.Tag}}')).split('\n');
     const built = name.find((each) => each.endsWith('service-local/tool:1')) ?? '';
     expect(await podman.podman('run', '--rm', '--ulimit', 'host', '--network', 'none', built)).toBe(
       'hello; touch /pwned',
     );
+    await podman.podman('rmi', built);
+    await again.check();
+    expect(again.held).toEqual([]);
   });
 
   test.each<[string, Entry[], string]>([

@@ -6,3 +6,4 @@ export {
   startRealPodman,
   startRealRegistry,
 } from './real-podman.ts';
+export { startSlowRegistry } from './slow-registry.ts';

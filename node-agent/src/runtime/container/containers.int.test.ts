@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { noRealPodman, type RealPodman } from '@footlight/test-harness/containers';
+import { noRealPodman, type RealPodman, startSlowRegistry } from '@footlight/test-harness/containers';
 import { FakeControl } from '@footlight/test-harness/fake-control';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
@@ -182,6 +182,60 @@ describe.skipIf(why !== null)(
       const end = await sessions.ended(body);
       expect(end).toMatchObject({ state: 'failed', failure_code: 'image_missing' });
       expect(end.error).toContain('manifest unknown');
+    });
+
+    test('a slow registry: the launch says how far it is, a stop ends the wait, and the pull goes on', async () => {
+      await podman.podman('rmi', '--all', '--force');
+      const slow = await startSlowRegistry(host.registry.name);
+      try {
+        const image = host.image.replace(host.registry.name, slow.name);
+        const body = host.contained(['xterm'], { image });
+        await sessions.launch(body);
+        const percents = () =>
+          sessions
+            .details(body)
+            .flatMap((step) => /^pulling image (\d+) %$/.exec(step)?.[1] ?? [])
+            .map(Number);
+        await vi.waitFor(() => expect(percents().some((each) => each > 0 && each < 100)).toBe(true), 20_000);
+        expect(percents()).toEqual(percents().toSorted((a, b) => a - b));
+        expect(sessions.details(body)).not.toContain('starting display');
+        await sessions.stop(body);
+        slow.hurry();
+        const next = host.contained(['/bin/sh', '-c', 'exit 7'], { image });
+        await sessions.launch(next);
+        expect(await sessions.ended(next)).toMatchObject({ failure_code: 'app_exited_early' });
+        // Two layers and their configuration, each once.
+        expect(slow.blobsAsked()).toBe(3);
+      } finally {
+        slow.close();
+        await podman.podman('rmi', '--all', '--force');
+      }
+    });
+
+    test('an agent whose engine hangs connects all the same, and says so', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'footlight-hung-'));
+      await chmod(folder, 0o711);
+      const control = await FakeControl.listen();
+      podman.signalService('SIGSTOP');
+      const agent = startAgentProcess({
+        ...{ control, stateDir: join(folder, 'state'), uids: [71_510, 71_519] as const, uid: null },
+        env: engineVariables(podman),
+      });
+      try {
+        const { features } = await control.wait('register');
+        expect(features).not.toContain('images');
+        const { readiness } = await control.wait('capacity');
+        const check = readiness?.find(({ id }) => id === 'container_runtime');
+        expect(check).toMatchObject({ status: 'fail' });
+        expect(check?.summary).toContain('did not answer within 2 s');
+        await firstHeartbeat(agent, control);
+      } finally {
+        podman.signalService('SIGCONT');
+        agent.kill('SIGTERM');
+        await exitOf(agent);
+        await control.close();
+        await rm(folder, { recursive: true, force: true });
+      }
     });
 
     test('the engine is restarted: the app goes on, and its end is seen', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { type Clock, type Environment, errorText, type Logger } from '@footlight/platform';
+import { type Clock, type Environment, errorText, type Logger, within } from '@footlight/platform';
 import type { AgentConfig } from '../../../config/environment.ts';
 import { ContainerEngine, type EngineError } from './engine.ts';
 import { defaultSockets, findEngine } from './engine-address.ts';
@@ -9,6 +9,14 @@ import { AGENT_LABEL, CONTAINER_PREFIX } from './engine-names.ts';
 
 /** Where distributions put podman's init. Source: containers.conf(5), init_path; Debian's package catatonit. */
 const INITS = ['/usr/libexec/podman/catatonit', '/usr/bin/catatonit', '/usr/local/libexec/podman/catatonit'];
+
+/**
+ * Of a look for readiness: the link waits for it, and the control plane waits 15 s for each step of a registration. An
+ * engine answers within 100 ms. Chosen, not measured.
+ */
+const LOOK_MS = 2_000;
+/** Of the first look, which also removes containers of a killed agent. */
+export const FIRST_LOOK_MS = 10_000;
 
 /** No engine can be used now; the problem is for people. */
 export class NoEngine extends Error {
@@ -82,14 +90,22 @@ export class EngineHost {
     return this.#last.kind === 'works';
   }
 
-  /** Looks again, and says what was found. Never throws. */
-  async look(): Promise<EngineFact> {
+  /**
+   * Looks again, and says what was found. Never throws.
+   * @param limitMs an engine that needs longer counts as one that does not answer, until it does
+   */
+  async look(limitMs = LOOK_MS): Promise<EngineFact> {
     if (!this.#options.required && this.#address() === null) {
       this.#last = { kind: 'off' };
       return this.#last;
     }
     this.#open = null;
-    await this.open().catch(() => undefined);
+    const opened = this.open().then(
+      () => 'known' as const,
+      () => 'known' as const,
+    );
+    if ((await within(this.#clock, limitMs, opened, 'late' as const)) === 'late')
+      this.#last = { kind: 'fails', ...silent(`it did not answer within ${limitMs / 1000} s`) };
     return this.#last;
   }
 

@@ -1,0 +1,60 @@
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { delay, systemClock } from '@footlight/platform';
+
+/** Of a layer, between two pauses. */
+const CHUNK_BYTES = 512 * 1024;
+const PAUSE_MS = 150;
+
+/** A registry on the loopback interface that passes on another one's images, and their layers slowly. */
+export interface SlowRegistry {
+  /** `127.0.0.1:port` */
+  readonly name: string;
+  /** Requests for layers and configurations (count). */
+  blobsAsked(): number;
+  /** From now on without pauses. */
+  hurry(): void;
+  close(): void;
+}
+
+export async function startSlowRegistry(origin: string): Promise<SlowRegistry> {
+  let pauseMs = PAUSE_MS;
+  let blobs = 0;
+  const server = createServer((asked, answer) => {
+    const isBlob = asked.method === 'GET' && (asked.url ?? '').includes('/blobs/');
+    if (isBlob) blobs += 1;
+    const onward = request(
+      `http://${origin}${asked.url}`,
+      { method: asked.method, headers: { ...asked.headers, host: origin } },
+      async (from) => {
+        answer.writeHead(from.statusCode ?? 502, from.headers);
+        try {
+          for await (const part of from) {
+            for (let at = 0; at < part.length; at += CHUNK_BYTES) {
+              answer.write(part.subarray(at, at + CHUNK_BYTES));
+              // A network that is slow; nothing waits for this time to pass.
+              if (isBlob && pauseMs > 0) await delay(systemClock, pauseMs / (CHUNK_BYTES / part.length));
+            }
+          }
+        } catch {
+          // The engine gave up.
+        }
+        answer.end();
+      },
+    );
+    onward.on('error', () => answer.destroy());
+    asked.pipe(onward);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    name: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    blobsAsked: () => blobs,
+    hurry: () => {
+      pauseMs = 0;
+    },
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
