@@ -44,6 +44,21 @@ describe('the example of the contract', () => {
   });
 });
 
+// Infinity is null in JSON, and the page of the host, which shows each figure, would be an error for administrators.
+test('no figure of a host makes one that is no number', () => {
+  const figure = fc.oneof(fc.double(), fc.constantFrom(Number.MAX_VALUE, 1e300, 0, 60));
+  const sample = fc.record({ encode_ms: figure, fps: figure, frames_dropped: figure });
+  fc.assert(
+    fc.property(fc.array(sample, { minLength: 2, maxLength: 9 }), (figures) => {
+      const derived = deriveVerdict([at(0), ...figures.map((each, n) => at(7 + n, each))], FPS);
+      if (derived === null) return;
+      const { verdict: _, live_write_stable: __, ...numbers } = derived;
+      for (const [name, value] of Object.entries(numbers))
+        expect([name, Number.isFinite(value)]).toEqual([name, true]);
+    }),
+  );
+});
+
 describe('which samples count', () => {
   const SLOW = { encode_ms: 100 };
   test.each([

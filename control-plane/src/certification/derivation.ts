@@ -92,6 +92,9 @@ function readSample({ ts_unix_ms: ts, metrics }: CellSample) {
   return [{ ts, encodeMs, fps, dropped, isStable: metrics.live_write_stable !== false }];
 }
 
+/** Larger figures are no measurement, and sums of them would not be numbers. */
+const MAX_FIGURE = Number.MAX_SAFE_INTEGER;
+
 /** A figure of an agent; null: missing, or no figure. */
 const figure = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+  typeof value === 'number' && value >= 0 && value <= MAX_FIGURE ? value : null;
