@@ -194,6 +194,8 @@ describeDatabases('images on hosts', (databases) => {
         await offer('1');
         await install();
         await ordered(agent, 1);
+        // The wait begins with the answer.
+        await agent.heard();
         const waits = [30, 60, 120];
         for (const [n, secs] of waits.entries()) {
           if (kind === 'silent') await world.pass(15 * SECOND_MS, agent);
@@ -215,6 +217,7 @@ describeDatabases('images on hosts', (databases) => {
       await offer('1');
       await install();
       await shows(agent, { state: 'failed', error: 'The disk is full.' });
+      await agent.heard();
       agent.behaviour.pull = [{ state: 'ready', bytes: 5 }];
       await world.pass(30 * SECOND_MS, agent);
       await shows(agent, { state: 'ready', error: null, bytes: 5 });
