@@ -183,7 +183,7 @@ describeDatabases('histories of homes', ({ dialect, fresh }) => {
   }
 
   test('a live home is never deleted, and a confirmed one is gone', { timeout: 200_000 }, async () => {
-    await fc.assert(fc.asyncProperty(fc.array(anyStep, { maxLength: 30 }), run), {
+    await fc.assert(fc.asyncProperty(fc.array(anyStep, { maxLength: 40, size: 'max' }), run), {
       numRuns: dialect === 'sqlite' ? 150 : 50,
     });
   });

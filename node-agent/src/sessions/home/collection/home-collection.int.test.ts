@@ -267,11 +267,14 @@ describe('a path from the network', () => {
   });
 
   test.runIf(IS_ROOT)('below a root that the control plane chose, to what is no home', async () => {
-    mkdirSync(join(outside, 'data'));
-    writeFileSync(join(outside, 'data/file'), '');
-    collection = started({ root: () => ({ path: outside, isOwn: false }) });
-    await refused(join(outside, 'data'), /no home of a session|host's own|lies in/);
-    expect(existsSync(join(outside, 'data/file'))).toBe(true);
+    // Not below /tmp, which is no place for homes either.
+    const data = mkdtempSync('/srv/footlight-collection-');
+    undo.push(() => rmSync(data, { recursive: true }));
+    mkdirSync(join(data, 'disk'));
+    writeFileSync(join(data, 'disk/file'), '');
+    collection = started({ root: () => ({ path: data, isOwn: false }) });
+    await refused(join(data, 'disk'), /no home of a session/);
+    expect(existsSync(join(data, 'disk/file'))).toBe(true);
   });
 
   test.runIf(IS_ROOT)(
