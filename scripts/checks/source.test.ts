@@ -22,7 +22,10 @@ const WAITS_OF_DATABASE = 'waits of the database';
 /** Files that read the system's time or chance, or set bare timers, by the reason. Each line names one at least. */
 const EXEMPT_FROM_CLOCK: readonly (readonly [files: RegExp, reason: string])[] = [
   [/^control-plane\/src\/(app|main)\.ts$/, 'the program hands the system clock to the rest'],
-  [/^node-agent\/src\/(cli|doctor|diagnostics-app\/main)\.ts$/, 'programs hand the system clock to the rest'],
+  [
+    /^node-agent\/src\/(cli|doctor|diagnostics-app\/main|library\/scan-main)\.ts$/,
+    'programs hand the system clock to the rest',
+  ],
   [/^node-agent\/src\/media\/session\/media-clock\.ts$/, 'the clock of media workers'],
   [/^control-plane\/src\/platform\/database\//, WAITS_OF_DATABASE],
   [/^control-plane\/src\/platform\/batch-queue\.ts$/, WAITS_OF_DATABASE],

@@ -85,8 +85,8 @@ describe('a manifest', () => {
   ])('of a mebibyte of %s takes no long time', (_what, text) => {
     const startMs = performance.now();
     readManifest('440', text);
-    // A second on a busy machine; without the bounds of a line these take minutes.
-    expect(performance.now() - startMs).toBeLessThan(5000);
+    // At most 0.8 s on a busy machine; brackets and open values took over 40 s without the bounds of a line.
+    expect(performance.now() - startMs).toBeLessThan(20_000);
   });
 
   test('of any text is read without a fault', () => {
