@@ -483,7 +483,7 @@ export const SINGLE_ROWS: readonly (readonly [string, Row])[] = [
       id: 1,
       registration_mode: 'invite_only',
       storage_provider: 'local',
-      library_discovery_enabled: 0,
+      library_discovery_enabled: 1,
       library_discovery_interval_minutes: 720,
       library_discovery_appdetails_enabled: 1,
       mic_capture_enabled: 1,
