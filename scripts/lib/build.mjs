@@ -27,6 +27,17 @@ const OUTSIDE = [
 ];
 
 /**
+ * What dockerode loads for engines behind SSH and for BuildKit, which the agent does not use: native parts, and two
+ * versions of one package. A module of Node stands in for each: it is loaded, and nothing of it called.
+ */
+const UNUSED = {
+  ssh2: 'node:util',
+  '@grpc/grpc-js': 'node:util',
+  '@grpc/proto-loader': 'node:util',
+  protobufjs: 'node:util',
+};
+
+/**
  * @typedef {object} Bundle
  * @property {string} folder   the package; its sources and built files lie below it
  * @property {string[]} sources folders that the bundle is made of
@@ -63,8 +74,7 @@ const bundles = [
       'runtime/confinement/confine.pl',
       'runtime/confinement/run-app.pl',
     ],
-    // Loads schemas of its own by name, and native parts where there are some.
-    external: [...OUTSIDE, 'dockerode'],
+    external: OUTSIDE,
   },
   {
     // The users of sessions cannot read a clone everywhere: this one brings everything with it.
@@ -111,6 +121,7 @@ export async function build(folder) {
         define: { 'process.env.NODE_ENV': '"production"' },
         banner: { js: NODE_BANNER },
         external: bundle.external,
+        alias: UNUSED,
         // Comments of libraries are a third of it, and the letters of a few make the whole source take twice its size in
         // memory. Names and lines stay, for stack traces.
         minifyWhitespace: true,
