@@ -3,6 +3,7 @@ import { benchAdmission } from './api/admission.ts';
 import { benchApi } from './api/api.ts';
 import { benchLogin } from './api/login.ts';
 import { benchFanin, benchReconnect, benchStorm } from './fleet/fleet.ts';
+import { benchJobs } from './jobs/jobs.ts';
 import { benchCaptures } from './media/captures.ts';
 import { benchDensity } from './media/density.ts';
 import { benchLoss } from './media/loss.ts';
@@ -26,6 +27,7 @@ const benches: Record<string, () => Promise<number>> = {
   admission: () => benchAdmission(ROUNDS, ['sqlite', 'postgres']),
   'admission-sqlite': () => benchAdmission(ROUNDS, ['sqlite']),
   'admission-postgres': () => benchAdmission(ROUNDS, ['postgres']),
+  jobs: () => benchJobs(ROUNDS),
   login: () => benchLogin(ROUNDS),
   relay: () => benchRelay(ROUNDS),
   fanin: () => benchFanin(ROUNDS),

@@ -1,5 +1,6 @@
 import { SECOND_MS } from '@footlight/platform';
 import { isSummaryWithinBound, type JobReport, type JobsPending } from '@footlight/protocol/agent';
+import pLimit from 'p-limit';
 import { fromJson, type Tx } from '../platform/database/index.ts';
 import { ApiError, badNodeCredential, invalid } from '../platform/errors.ts';
 import type { NodeCaller } from '../platform/http/message/contract.ts';
@@ -25,9 +26,16 @@ export interface AgentRuns {
   agentRestarted(tx: Tx, hostId: string, bootId: string): Promise<void>;
 }
 
+/**
+ * Claims and reports of this process that write at once. A fleet that comes back would otherwise hold every connection of
+ * the pool, and others would wait for one until they time out. Chosen, not measured.
+ */
+const WRITES_AT_ONCE = 8;
+
 export function createAgentRuns(platform: JobsPlatform, pruner: Pruner): AgentRuns {
   const { clock, config, database, random } = platform;
   const { claimTimeoutMs, isOn } = config.jobs;
+  const writes = pLimit(WRITES_AT_ONCE);
 
   return {
     async pending({ hostId, bootId }) {
@@ -35,7 +43,9 @@ export function createAgentRuns(platform: JobsPlatform, pruner: Pruner): AgentRu
       const nowMs = clock.nowMs();
       const { due, again } = selectRuns(await listRunsOfHost(database.db, hostId), bootId, nowMs);
       const claimed =
-        due.length === 0 ? [] : await claimRunsOfHost(database, due, { claimed_boot: bootId, nowMs });
+        due.length === 0
+          ? []
+          : await writes(() => claimRunsOfHost(database, due, { claimed_boot: bootId, nowMs }));
       return {
         runs: [...again, ...claimed].map(({ id, job_id, params, claimed_at }) => ({
           ...{ run_id: id, job_id, params: fromJson<JobReport['summary'] & object>(params) },
@@ -54,7 +64,7 @@ export function createAgentRuns(platform: JobsPlatform, pruner: Pruner): AgentRu
       if (step === 'no_op') return;
       if (!isSummaryWithinBound(summary)) throw invalid('summary: over 4096 bytes');
       if (step === 'refuse') throw new ApiError('conflict', { message: 'The run is not claimed.' });
-      const isEnded = await database.transaction(async (tx) => {
+      const end = async (tx: Tx): Promise<boolean> => {
         const locked = await lockRunning(database, tx, run_id);
         if (locked === undefined) return false;
         const nowMs = clock.nowMs();
@@ -65,7 +75,8 @@ export function createAgentRuns(platform: JobsPlatform, pruner: Pruner): AgentRu
           { nowMs, random },
         );
         return true;
-      });
+      };
+      const isEnded = await writes(() => database.transaction(end));
       if (!isEnded) throw new ApiError('conflict', { message: 'The run changed meanwhile.' });
       pruner.ended({ jobId: run.job_id, hostId });
     },
