@@ -72,7 +72,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
 
   test('does nothing that root could', async () => {
     const { said } = await attack(
-      'mount -t tmpfs x /tmp; touch /etc/x /usr/x /new; perl -e \'unlink(q(/etc/passwd)) or print "passwd stays\\n"; chroot(q(/tmp)) or print "no chroot\\n"; setpgrp; kill(9, -1); print "alive\\n"\'',
+      'mount -t tmpfs x /tmp; touch /etc/x /usr/x /new; perl -e \'$| = 1; unlink(q(/etc/passwd)) or print "passwd stays\\n"; chroot(q(/tmp)) or print "no chroot\\n"; setpgrp; kill(9, -1); print "alive\\n"\'',
     );
     expect(said).toMatch(/mount: .*(permission denied|must be superuser|failed)/i);
     for (const path of ['/etc/x', '/usr/x', '/new'])
