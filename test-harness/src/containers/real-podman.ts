@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -46,10 +46,21 @@ export async function startRealPodman(): Promise<RealPodman> {
   // Not below /tmp, which may be memory: layers need a disk, and an overlay a file system that takes one.
   const folder = mkdtempSync('/srv/footlight-podman-');
   const place = (name: string) => path.join(folder, name);
+  const limits = readFileSync('/proc/self/limits', 'utf8');
+  const limitOf = (row: string, most: string) =>
+    Math.min(
+      Number(new RegExp(`^${row} +(\\d+)`, 'm').exec(limits)?.[1] ?? Number.POSITIVE_INFINITY),
+      Number(readFileSync(most, 'utf8')),
+    );
+  const files = limitOf('Max open files', '/proc/sys/fs/nr_open');
+  const processes = limitOf('Max processes', '/proc/sys/kernel/pid_max');
   for (const name of ['root', 'run', 'tmp', 'networks']) mkdirSync(place(name), { mode: 0o711 });
   writeFileSync(
     place('containers.conf'),
     [
+      '[containers]',
+      // Podman's own are above what a machine without CAP_SYS_RESOURCE allows, and --ulimit host does not always help.
+      `default_ulimits = ["nofile=${files}", "nproc=${processes}"]`,
       '[engine]',
       'runtime = "runc"',
       'cgroup_manager = "cgroupfs"',

@@ -195,29 +195,39 @@ function silent(why: string): EngineProblem {
   };
 }
 
+/** A limit of a container; -1: unlimited. */
+interface Ulimit {
+  Name: string;
+  Soft: number;
+  Hard: number;
+}
+
 /**
  * Limits of this process for containers, where the engine's own are above what this machine allows
- * (SERVICE_CONTAINER_ULIMITS=host). Source: proc_pid_limits(5).
+ * (SERVICE_CONTAINER_ULIMITS=host).
  */
-export function hostUlimits(
-  text = readFileSync('/proc/self/limits', 'utf8'),
-): { Name: string; Soft: number; Hard: number }[] {
-  return [
-    ['nofile', 'Max open files'],
-    ['nproc', 'Max processes'],
-  ].flatMap(([Name = '', row = '']) => {
-    const fields =
-      text
-        .split('\n')
-        .find((line) => line.startsWith(row))
-        ?.slice(row.length)
-        .trim()
-        .split(/\s+/) ?? [];
-    const [Soft = Number.NaN, Hard = Number.NaN] = fields.map((field) =>
-      field === 'unlimited' ? -1 : Number(field),
-    );
-    return Number.isInteger(Soft) && Number.isInteger(Hard) ? [{ Name, Soft, Hard }] : [];
-  });
+export const hostUlimits = (): Ulimit[] =>
+  ulimitsWithin(
+    readFileSync('/proc/self/limits', 'utf8'),
+    Number(readFileSync('/proc/sys/kernel/pid_max', 'utf8')),
+  );
+
+/**
+ * Pure. Podman lowers its own limit of processes to the kernel's, and where the machine lacks CAP_SYS_RESOURCE no
+ * container can have more than that (seen with 4.3).
+ * @param limits content of /proc/<pid>/limits. Source: proc_pid_limits(5)
+ * @param pidMax most processes of the kernel
+ */
+export function ulimitsWithin(limits: string, pidMax: number): Ulimit[] {
+  const limitOf = (row: string): number[] => {
+    const line = limits.split('\n').find((each) => each.startsWith(row)) ?? '';
+    const fields = line.slice(row.length).trim().split(/\s+/).slice(0, 2);
+    return fields.map((field) => (field === 'unlimited' ? -1 : Number(field)));
+  };
+  const named = (Name: string, [Soft = Number.NaN, Hard = Number.NaN]: number[]): Ulimit[] =>
+    Number.isInteger(Soft) && Number.isInteger(Hard) ? [{ Name, Soft, Hard }] : [];
+  const processes = limitOf('Max processes').map((limit) => (limit < 0 ? pidMax : Math.min(limit, pidMax)));
+  return [...named('nofile', limitOf('Max open files')), ...named('nproc', processes)];
 }
 
 function isRoot(): boolean {
