@@ -1,11 +1,11 @@
 import { NativeSelect } from '@mantine/core';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { clock } from '../../clock.ts';
 import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import type { ActivitySearch } from '../../search/activity-search.ts';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
 import { ActivityTable } from './activity-table.tsx';
@@ -38,7 +38,7 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
   usePageTitle('Activity');
   const { search, onSearch } = props;
   const { query, items } = usePages(
-    keys.activityList(search),
+    adminKeys.activityList(search),
     (cursor: number | undefined, signal) =>
       call('activity.list', {
         query: {

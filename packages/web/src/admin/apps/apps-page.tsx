@@ -3,12 +3,12 @@ import { IconAppWindow, IconPlus, IconSearch } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
 import { PageHead } from '../frame/page-head.tsx';
 import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column[] = [
 export function AppsPage() {
   usePageTitle('Apps');
   const [q, setQ] = useState('');
-  const { query, items: apps } = usePages(keys.adminAppList(q), (cursor: string | undefined, signal) =>
+  const { query, items: apps } = usePages(adminKeys.adminAppList(q), (cursor: string | undefined, signal) =>
     call('admin.apps.list', { query: { limit: 100, q, cursor }, signal }),
   );
   const add = (

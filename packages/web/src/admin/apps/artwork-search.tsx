@@ -3,11 +3,11 @@ import { Button } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { SearchField } from '../frame/paged-list.tsx';
 
 /** Searches the provider's titles and applies one of them to the app. */
@@ -21,7 +21,7 @@ export function ArtworkSearch(props: {
   const { app } = props;
   const [text, setText] = useState(app.name);
   const found = useQuery({
-    queryKey: keys.artworkCandidates(app.id, text),
+    queryKey: adminKeys.artworkCandidates(app.id, text),
     queryFn: ({ signal }) =>
       call('artwork.search', { params: { id: app.id }, body: { query: text }, signal }),
     placeholderData: keepPreviousData,

@@ -10,6 +10,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { ArtworkSearch } from './artwork-search.tsx';
 
 const TYPES = 'image/jpeg,image/png,image/webp';
@@ -23,16 +24,16 @@ export function Artwork({ app }: { app: AdminApp }) {
   const [confirming, setConfirming] = useState<'search' | 'address' | 'remove' | null>(null);
   const queryClient = useQueryClient();
   const query = useQuery({
-    queryKey: keys.artwork(app.id),
+    queryKey: adminKeys.artwork(app.id),
     queryFn: ({ signal }) => call('artwork.envelope', { params: { id: app.id }, signal }),
   });
   const refresh = async (answer?: ArtworkEnvelope) => {
     setConfirming(null);
-    if (answer !== undefined) queryClient.setQueryData(keys.artwork(app.id), answer);
+    if (answer !== undefined) queryClient.setQueryData(adminKeys.artwork(app.id), answer);
     await Promise.all([
-      queryClient.invalidateQueries({ queryKey: keys.artwork(app.id) }),
+      queryClient.invalidateQueries({ queryKey: adminKeys.artwork(app.id) }),
       queryClient.invalidateQueries({ queryKey: keys.app(app.id) }),
-      queryClient.invalidateQueries({ queryKey: keys.adminApps }),
+      queryClient.invalidateQueries({ queryKey: adminKeys.adminApps }),
     ]);
   };
   const upload = useMutation({

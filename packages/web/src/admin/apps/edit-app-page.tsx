@@ -8,6 +8,7 @@ import { ApiFailure, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
@@ -88,7 +89,7 @@ function LoadedApp({ app }: { app: AdminApp }) {
 
 /** Invalidates lists of apps, and the uses of presets and launch profiles. */
 function forgetUses(queryClient: QueryClient) {
-  const stale = [keys.adminApps, keys.presets, keys.launchProfiles];
+  const stale = [adminKeys.adminApps, adminKeys.presets, adminKeys.launchProfiles];
   return Promise.all(stale.map((queryKey) => queryClient.invalidateQueries({ queryKey })));
 }
 

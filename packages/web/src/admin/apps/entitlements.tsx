@@ -5,13 +5,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { readUser } from '../../api/auth-store.ts';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
 import { PickDialog } from '../frame/pick-dialog.tsx';
 import { pickUsers } from '../people/user-lookup.ts';
@@ -34,9 +34,9 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
   const [revoking, setRevoking] = useState<Entitlement | null>(null);
   const queryClient = useQueryClient();
   const me = readUser();
-  const refresh = () => queryClient.invalidateQueries({ queryKey: keys.entitlements(app.id) });
+  const refresh = () => queryClient.invalidateQueries({ queryKey: adminKeys.entitlements(app.id) });
   const list = useQuery({
-    queryKey: keys.entitlements(app.id),
+    queryKey: adminKeys.entitlements(app.id),
     queryFn: ({ signal }) => call('entitlements.list', { params: { id: app.id }, signal }),
   });
   const grant = useMutation({

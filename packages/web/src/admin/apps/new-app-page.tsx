@@ -5,8 +5,8 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useUser } from '../../api/auth-store.ts';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { AppFields } from './app-form.tsx';
 import { type AppForm, bodyOf, NEW_APP } from './app-form-model.ts';
@@ -49,9 +49,9 @@ export function NewAppPage() {
           : { message: `${app.name} was added, and nobody has it yet`, color: 'yellow' },
       );
       await Promise.all([
-        queryClient.invalidateQueries({ queryKey: keys.adminApps }),
-        queryClient.invalidateQueries({ queryKey: keys.presets }),
-        queryClient.invalidateQueries({ queryKey: keys.launchProfiles }),
+        queryClient.invalidateQueries({ queryKey: adminKeys.adminApps }),
+        queryClient.invalidateQueries({ queryKey: adminKeys.presets }),
+        queryClient.invalidateQueries({ queryKey: adminKeys.launchProfiles }),
       ]);
       await navigate({ to: '/admin/apps/$id', params: { id: app.id } });
     },

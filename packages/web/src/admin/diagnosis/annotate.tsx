@@ -2,8 +2,8 @@ import { Button, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import styles from './diagnosis.module.css';
 import { timeWords } from './time-words.ts';
 
@@ -19,7 +19,7 @@ export function Annotate({ sessionId, atMs }: { sessionId: string; atMs: number 
       }),
     onSuccess: () => {
       setLabel('');
-      return queryClient.invalidateQueries({ queryKey: keys.sessionDiagnoses(sessionId) });
+      return queryClient.invalidateQueries({ queryKey: adminKeys.sessionDiagnoses(sessionId) });
     },
   });
   const text = label.trim();

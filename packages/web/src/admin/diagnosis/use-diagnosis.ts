@@ -4,6 +4,7 @@ import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { clock } from '../../clock.ts';
 import type { DiagnosisSearch } from '../../search/diagnosis-search.ts';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { readAccount } from '../people/user-lookup.ts';
 import { SERIES_NAMES, type SeriesByName } from './chart-model.ts';
 import type { TraceEvent } from './event-words.ts';
@@ -28,7 +29,7 @@ export function useDiagnosis(
   const { id } = session;
   const ran = { startedAtMs: parsed(session.started_at), endedAtMs: parsed(session.ended_at) };
   return useQuery({
-    queryKey: keys.sessionDiagnosis(id, search, ran.endedAtMs),
+    queryKey: adminKeys.sessionDiagnosis(id, search, ran.endedAtMs),
     queryFn: async ({ signal }): Promise<Diagnosis> => {
       const { from, to } = windowOf(search, ran, clock.nowMs());
       // The service tells the window in force, because its clock may be another one than that of this browser.
@@ -61,12 +62,12 @@ export function useNames(session: Pick<Session, 'app_id' | 'user_id' | 'host_id'
     retry: false,
   });
   const user = useQuery({
-    queryKey: keys.user(session.user_id),
+    queryKey: adminKeys.user(session.user_id),
     queryFn: ({ signal }) => readAccount(session.user_id, signal),
     retry: false,
   });
   const host = useQuery({
-    queryKey: keys.host(hostId ?? ''),
+    queryKey: adminKeys.host(hostId ?? ''),
     queryFn: ({ signal }) => call('hosts.read', { params: { id: hostId ?? '' }, signal }),
     enabled: hostId !== null,
     retry: false,

@@ -5,7 +5,6 @@ import { IconKey } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { clock } from '../../clock.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyLine } from '../../components/copy-line.tsx';
@@ -15,6 +14,7 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { textRule } from '../frame/bound-rules.ts';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
@@ -49,7 +49,7 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
   const [deleting, setDeleting] = useState<EnrollmentToken | null>(null);
   const queryClient = useQueryClient();
   const tokens = useQuery({
-    queryKey: keys.enrollmentTokens,
+    queryKey: adminKeys.enrollmentTokens,
     queryFn: ({ signal }) => call('enrollmentTokens.list', { signal }),
     refetchInterval: 10_000,
   });
@@ -57,7 +57,7 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
     mutationFn: (token: EnrollmentToken) => call('enrollmentTokens.delete', { params: { id: token.id } }),
     onSuccess: () => {
       setDeleting(null);
-      return queryClient.invalidateQueries({ queryKey: keys.enrollmentTokens });
+      return queryClient.invalidateQueries({ queryKey: adminKeys.enrollmentTokens });
     },
   });
   return (
@@ -141,7 +141,7 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
           ...(values.nodeName.trim() === '' ? {} : { node_name: values.nodeName.trim() }),
         },
       }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: keys.enrollmentTokens }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: adminKeys.enrollmentTokens }),
   });
   const form = useForm({
     mode: 'uncontrolled',

@@ -5,8 +5,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { countWords } from '../frame/quantity-words.ts';
 import { EndedSessions } from './ended-sessions.tsx';
 
@@ -24,7 +24,7 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
   const navigate = useNavigate();
   const size = compact ? 'compact-sm' : 'sm';
   const live = host.capacity?.active_sessions ?? 0;
-  const refresh = () => queryClient.invalidateQueries({ queryKey: keys.hosts });
+  const refresh = () => queryClient.invalidateQueries({ queryKey: adminKeys.hosts });
   const notify = (message: string) => notifications.show({ message, autoClose: 4000 });
 
   const drain = useMutation({

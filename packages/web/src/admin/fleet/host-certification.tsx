@@ -2,12 +2,12 @@ import type { Certification, Concurrency } from '@footlight/protocol/rest';
 import { IconGauge } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip, type Tone } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../frame/data-table.tsx';
 import { Section } from '../frame/page-head.tsx';
 import fleet from './fleet.module.css';
@@ -38,7 +38,7 @@ const CURVE_COLUMNS: readonly Column[] = [
 /** What the encoders of a host were measured to sustain, and how many sessions at once. */
 export function HostCertification({ id }: { id: string }) {
   const found = useQuery({
-    queryKey: keys.hostCertification(id),
+    queryKey: adminKeys.hostCertification(id),
     queryFn: async ({ signal }) => {
       const [rows, curves] = await Promise.all([
         call('certification.list', { params: { id }, signal }),

@@ -9,6 +9,7 @@ import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { pickApps } from '../apps/app-lookup.ts';
 import pageStyles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { Section } from '../frame/page-head.tsx';
 import { PickDialog } from '../frame/pick-dialog.tsx';
@@ -38,7 +39,7 @@ const COMPOSITORS = [
  */
 export function HostConsoleSection({ host, shown }: { host: Host; shown: AdminSession | undefined }) {
   const query = useQuery({
-    queryKey: keys.hostConsole(host.id),
+    queryKey: adminKeys.hostConsole(host.id),
     queryFn: ({ signal }) => call('hostConsole.read', { params: { id: host.id }, signal }),
   });
   return (
@@ -62,7 +63,7 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
     mutationFn: () => call('hostConsole.update', { params: { id: host.id }, body: changes }),
     onSuccess: (answer) => {
       setDraft({});
-      queryClient.setQueryData(keys.hostConsole(host.id), answer);
+      queryClient.setQueryData(adminKeys.hostConsole(host.id), answer);
       notifications.show({ message: `The display of ${host.node_name} was saved`, autoClose: 4000 });
     },
   });
@@ -234,7 +235,7 @@ function AutoStart({ config, set }: FieldProps) {
     enabled: default_app !== null,
   });
   const user = useQuery({
-    queryKey: keys.user(default_user ?? ''),
+    queryKey: adminKeys.user(default_user ?? ''),
     queryFn: ({ signal }) => readAccount(default_user ?? '', signal),
     enabled: default_user !== null,
   });

@@ -2,13 +2,13 @@ import type { Gpu, Host } from '@footlight/protocol/rest';
 import { IconChecklist, IconCpu } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../frame/data-table.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { megabytesWords } from '../frame/quantity-words.ts';
@@ -35,12 +35,12 @@ const GPU_COLUMNS: readonly Column[] = [
 /** One host: status, readiness, settings, sessions. */
 export function HostPage({ id }: { id: string }) {
   const host = useQuery({
-    queryKey: keys.host(id),
+    queryKey: adminKeys.host(id),
     queryFn: ({ signal }) => call('hosts.read', { params: { id }, signal }),
     refetchInterval: REFRESH_MS,
   });
   const gpus = useQuery({
-    queryKey: keys.gpus(id),
+    queryKey: adminKeys.gpus(id),
     queryFn: ({ signal }) => call('hosts.gpus', { params: { id }, signal }),
     refetchInterval: REFRESH_MS,
   });

@@ -4,12 +4,12 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiFailure, call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import pageStyles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
@@ -34,12 +34,12 @@ const REFRESH_MS = 5_000;
 /** Settings of a host: overrides, values in force, changes. */
 export function HostSettingsSection({ host, sessions }: { host: Host; sessions: readonly AdminSession[] }) {
   const catalog = useQuery({
-    queryKey: keys.configCatalog,
+    queryKey: adminKeys.configCatalog,
     queryFn: ({ signal }) => call('configCatalog.read', { signal }),
     staleTime: Number.POSITIVE_INFINITY,
   });
   const settings = useQuery({
-    queryKey: keys.hostSettings(host.id),
+    queryKey: adminKeys.hostSettings(host.id),
     queryFn: ({ signal }) => call('hostSettings.read', { params: { id: host.id }, signal }),
     refetchInterval: REFRESH_MS,
   });
@@ -84,7 +84,7 @@ function Fields(props: {
         : `The settings of ${host.node_name} were saved`;
       notifications.show({ message, autoClose: 4000 });
     },
-    onSettled: () => queryClient.invalidateQueries({ queryKey: keys.hosts }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: adminKeys.hosts }),
   });
   const needsConfirm = save.error instanceof ApiFailure && save.error.code === 'restart_required';
   const live = needsConfirm ? ((save.error as ApiFailure).liveSessions ?? 0) : 0;

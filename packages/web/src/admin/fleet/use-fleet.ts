@@ -1,7 +1,7 @@
 import type { Gpu, Host } from '@footlight/protocol/rest';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 
 /** Agents report every 5 s. */
 const REFRESH_MS = 5_000;
@@ -11,7 +11,7 @@ const MOST = 1000;
 /** All hosts, refreshed while the page is visible. */
 export function useHosts() {
   return useQuery({
-    queryKey: keys.hosts,
+    queryKey: adminKeys.hosts,
     queryFn: ({ signal }) => call('hosts.list', { query: { limit: MOST }, signal }),
     refetchInterval: REFRESH_MS,
   });
@@ -21,7 +21,7 @@ export function useHosts() {
 export function useGpus(hosts: readonly Host[]): ReadonlyMap<string, Gpu[]> {
   return useQueries({
     queries: hosts.map((host) => ({
-      queryKey: keys.gpus(host.id),
+      queryKey: adminKeys.gpus(host.id),
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         call('hosts.gpus', { params: { id: host.id }, signal }),
       refetchInterval: REFRESH_MS,
@@ -39,7 +39,7 @@ export function useGpus(hosts: readonly Host[]): ReadonlyMap<string, Gpu[]> {
 /** Live sessions for administrators, refreshed while the page is visible. */
 export function useActiveSessions() {
   return useQuery({
-    queryKey: keys.adminOverviewSessions,
+    queryKey: adminKeys.adminOverviewSessions,
     queryFn: ({ signal }) => call('admin.sessions.list', { query: { state: 'active', limit: 200 }, signal }),
     refetchInterval: REFRESH_MS,
   });

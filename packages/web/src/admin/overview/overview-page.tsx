@@ -10,6 +10,7 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { ActivityTable } from '../activity/activity-table.tsx';
 import { useActiveSessions, useGpus, useHosts } from '../fleet/use-fleet.ts';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { SessionTable } from '../sessions/session-table.tsx';
@@ -30,7 +31,7 @@ export function OverviewPage() {
   const sessions = useActiveSessions();
   const setup = useQuery({ queryKey: keys.setup, queryFn: ({ signal }) => call('setup.status', { signal }) });
   const activity = useQuery({
-    queryKey: keys.activityList({ limit: LATEST }),
+    queryKey: adminKeys.activityList({ limit: LATEST }),
     queryFn: ({ signal }) => call('activity.list', { query: { limit: LATEST }, signal }),
     refetchInterval: REFRESH_MS,
   });

@@ -6,7 +6,6 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { clock } from '../../clock.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyLine } from '../../components/copy-line.tsx';
@@ -17,6 +16,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
@@ -57,18 +57,18 @@ export function InvitesPage() {
   const [revoking, setRevoking] = useState<Invite | null>(null);
   const queryClient = useQueryClient();
   const list = useQuery({
-    queryKey: keys.inviteList(state),
+    queryKey: adminKeys.inviteList(state),
     queryFn: ({ signal }) => call('invites.list', { query: { state }, signal }),
   });
   const settings = useQuery({
-    queryKey: keys.settings,
+    queryKey: adminKeys.settings,
     queryFn: ({ signal }) => call('settings.read', { signal }),
   });
   const revoke = useMutation({
     mutationFn: (invite: Invite) => call('invites.revoke', { params: { id: invite.id } }),
     onSuccess: () => {
       setRevoking(null);
-      return queryClient.invalidateQueries({ queryKey: keys.invites });
+      return queryClient.invalidateQueries({ queryKey: adminKeys.invites });
     },
   });
   const invites = list.data?.invites;
@@ -185,7 +185,7 @@ function MakeInvite({ opened, onClose }: { opened: boolean; onClose: () => void 
             values.days === '' ? null : new Date(clock.nowMs() + Number(values.days) * DAY_MS).toISOString(),
         },
       }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: keys.invites }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: adminKeys.invites }),
   });
   const close = () => {
     onClose();

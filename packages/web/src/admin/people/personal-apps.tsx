@@ -5,7 +5,6 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
@@ -13,6 +12,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { pickApps } from '../apps/app-lookup.ts';
 import { GRANT_SOURCE_WORDS } from '../apps/entitlements.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
 import { PickDialog } from '../frame/pick-dialog.tsx';
 
@@ -29,13 +29,13 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
   const [revoking, setRevoking] = useState<Entitlement | null>(null);
   const queryClient = useQueryClient();
   const list = useQuery({
-    queryKey: keys.userEntitlements(user.id),
+    queryKey: adminKeys.userEntitlements(user.id),
     queryFn: ({ signal }) => call('users.entitlements', { params: { id: user.id }, signal }),
   });
   const refresh = (appId: string) =>
     Promise.all([
-      queryClient.invalidateQueries({ queryKey: keys.userEntitlements(user.id) }),
-      queryClient.invalidateQueries({ queryKey: keys.entitlements(appId) }),
+      queryClient.invalidateQueries({ queryKey: adminKeys.userEntitlements(user.id) }),
+      queryClient.invalidateQueries({ queryKey: adminKeys.entitlements(appId) }),
     ]);
   const grant = useMutation({
     mutationFn: (appId: string) =>

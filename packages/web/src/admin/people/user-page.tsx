@@ -6,12 +6,12 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { readUser } from '../../api/auth-store.ts';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule } from '../frame/bound-rules.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
@@ -33,7 +33,7 @@ export const rightsRules = {
 /** One account: rights, own apps, deletion. */
 export function UserPage({ id }: { id: string }) {
   const query = useQuery({
-    queryKey: keys.user(id),
+    queryKey: adminKeys.user(id),
     queryFn: ({ signal }) => readAccount(id, signal),
   });
   const user = query.data;
@@ -121,9 +121,9 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
     },
     onSuccess: (answer) => {
       setConfirming(null);
-      queryClient.setQueryData(keys.user(user.id), answer.user);
+      queryClient.setQueryData(adminKeys.user(user.id), answer.user);
       notifications.show({ message: `${answer.user.username} was saved`, autoClose: 4000 });
-      return queryClient.invalidateQueries({ queryKey: keys.users });
+      return queryClient.invalidateQueries({ queryKey: adminKeys.users });
     },
   });
   const submit = (values: RightsValues) => {
@@ -218,7 +218,7 @@ function DeleteUser({ user }: { user: AdminUser }) {
       name={user.username}
       back={BACK}
       remove={() => call('users.delete', { params: { id: user.id } })}
-      stale={[keys.users]}
+      stale={[adminKeys.users]}
     >
       <p>
         Their devices, favourites, past sessions and invites go at once. Their files on the hosts are

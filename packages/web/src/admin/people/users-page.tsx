@@ -4,13 +4,13 @@ import { IconMailPlus, IconUsers } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
 import { PageHead } from '../frame/page-head.tsx';
 import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
@@ -29,7 +29,7 @@ const COLUMNS: readonly Column[] = [
 export function UsersPage() {
   usePageTitle('Users');
   const [q, setQ] = useState('');
-  const { query, items: users } = usePages(keys.userList(q), (cursor: string | undefined, signal) =>
+  const { query, items: users } = usePages(adminKeys.userList(q), (cursor: string | undefined, signal) =>
     call('users.list', { query: { limit: 100, q, cursor }, signal }),
   );
   return (

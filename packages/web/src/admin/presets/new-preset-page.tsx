@@ -2,8 +2,8 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { PresetFields } from './preset-form.tsx';
 import { bodyOf, NEW_PRESET, type PresetForm } from './preset-model.ts';
@@ -17,7 +17,7 @@ export function NewPresetPage() {
     mutationFn: (form: PresetForm) => call('runtimePresets.create', { body: bodyOf(form, undefined) }),
     onSuccess: async ({ runtime_preset: preset }) => {
       notifications.show({ message: `${preset.name} was added`, autoClose: 4000 });
-      await queryClient.invalidateQueries({ queryKey: keys.presets });
+      await queryClient.invalidateQueries({ queryKey: adminKeys.presets });
       await navigate({ to: '/admin/presets/$id', params: { id: preset.id } });
     },
   });

@@ -3,10 +3,10 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
@@ -18,7 +18,7 @@ const BACK = { to: '/admin/presets', words: 'Presets' } as const;
 /** One runtime preset: apps that use it, fields, deletion. */
 export function PresetPage({ id }: { id: string }) {
   const query = useQuery({
-    queryKey: keys.preset(id),
+    queryKey: adminKeys.preset(id),
     queryFn: ({ signal }) => call('runtimePresets.read', { params: { id }, signal }),
   });
   const preset = query.data?.runtime_preset;
@@ -38,9 +38,9 @@ function LoadedPreset({ preset }: { preset: RuntimePreset }) {
         body: changesOf(preset, bodyOf(form, preset)),
       }),
     onSuccess: (answer) => {
-      queryClient.setQueryData(keys.preset(preset.id), answer);
+      queryClient.setQueryData(adminKeys.preset(preset.id), answer);
       notifications.show({ message: `${answer.runtime_preset.name} was saved`, autoClose: 4000 });
-      return queryClient.invalidateQueries({ queryKey: keys.presetList });
+      return queryClient.invalidateQueries({ queryKey: adminKeys.presetList });
     },
   });
   return (
@@ -91,7 +91,7 @@ function DeletePreset({ preset }: { preset: RuntimePreset }) {
       name={preset.name}
       back={BACK}
       remove={() => call('runtimePresets.delete', { params: { id: preset.id } })}
-      stale={[keys.presetList]}
+      stale={[adminKeys.presetList]}
     >
       <p>No app may use it, not even one that is disabled. Sessions that run go on.</p>
     </DeleteRecord>

@@ -3,11 +3,11 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
@@ -22,7 +22,7 @@ const BACK = { to: '/admin/profiles', words: 'Profiles' } as const;
 /** One launch profile: its uses as a default, fields, deletion. */
 export function LaunchProfilePage({ id }: { id: string }) {
   const query = useQuery({
-    queryKey: keys.launchProfile(id),
+    queryKey: adminKeys.launchProfile(id),
     queryFn: ({ signal }) => call('launchProfiles.read', { params: { id }, signal }),
   });
   const profile = query.data;
@@ -43,12 +43,12 @@ function LoadedProfile({ profile }: { profile: LaunchProfile }) {
         body: changesOf({ ...profile, rungs: chainOf(profile) }, bodyOf(form)),
       }),
     onSuccess: (answer) => {
-      queryClient.setQueryData(keys.launchProfile(profile.id), answer);
+      queryClient.setQueryData(adminKeys.launchProfile(profile.id), answer);
       const doubt = answer.warnings.length === 0 ? '' : ', with a doubt about its chain';
       notifications.show({ message: `${answer.display_name} was saved${doubt}`, autoClose: 4000 });
       return Promise.all([
-        queryClient.invalidateQueries({ queryKey: keys.launchProfileList }),
-        queryClient.invalidateQueries({ queryKey: keys.rungs }),
+        queryClient.invalidateQueries({ queryKey: adminKeys.launchProfileList }),
+        queryClient.invalidateQueries({ queryKey: adminKeys.rungs }),
       ]);
     },
   });
@@ -111,7 +111,7 @@ function DeleteProfile({ profile }: { profile: LaunchProfile }) {
       name={profile.display_name}
       back={BACK}
       remove={() => call('launchProfiles.delete', { params: { id: profile.id } })}
-      stale={[keys.launchProfileList, keys.rungs]}
+      stale={[adminKeys.launchProfileList, adminKeys.rungs]}
     >
       <p>
         Its rungs stay. It goes from the lists of apps that allow it, and an app that allowed nothing else can

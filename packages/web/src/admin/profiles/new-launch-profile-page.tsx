@@ -2,10 +2,10 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { LaunchProfileFields } from './launch-profile-form.tsx';
 import { bodyOf, type LaunchProfileForm, newLaunchProfile } from './launch-profile-model.ts';
@@ -22,12 +22,12 @@ export function NewLaunchProfilePage() {
     mutationFn: (form: LaunchProfileForm) =>
       call('launchProfiles.create', { body: { id: form.id.trim(), ...bodyOf(form) } }),
     onSuccess: async (profile) => {
-      queryClient.setQueryData(keys.launchProfile(profile.id), profile);
+      queryClient.setQueryData(adminKeys.launchProfile(profile.id), profile);
       notifications.show({ message: `${profile.display_name} was added`, autoClose: 4000 });
       await navigate({ to: '/admin/profiles/$id', params: { id: profile.id } });
       await Promise.all([
-        queryClient.invalidateQueries({ queryKey: keys.launchProfiles }),
-        queryClient.invalidateQueries({ queryKey: keys.rungs }),
+        queryClient.invalidateQueries({ queryKey: adminKeys.launchProfiles }),
+        queryClient.invalidateQueries({ queryKey: adminKeys.rungs }),
       ]);
     },
   });

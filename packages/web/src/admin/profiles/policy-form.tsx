@@ -4,9 +4,9 @@ import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { defaultOptions } from './profile-words.ts';
 
@@ -30,9 +30,9 @@ export function PolicyForm(props: { policy: InstanceProfilePolicy; profiles: rea
         }),
       }),
     onSuccess: (answer) => {
-      queryClient.setQueryData(keys.profilePolicy, answer);
+      queryClient.setQueryData(adminKeys.profilePolicy, answer);
       notifications.show({ message: 'The policy was saved', autoClose: 4000 });
-      return queryClient.invalidateQueries({ queryKey: keys.launchProfiles });
+      return queryClient.invalidateQueries({ queryKey: adminKeys.launchProfiles });
     },
   });
   return (

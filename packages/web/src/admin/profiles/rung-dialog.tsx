@@ -4,10 +4,10 @@ import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { ChainWarnings } from './chain-warnings.tsx';
@@ -70,8 +70,8 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
       notifications.show({ message: `${answer.display_name} was ${done}`, autoClose: 4000 });
       if (answer.warnings === undefined) onDone();
       return Promise.all([
-        queryClient.invalidateQueries({ queryKey: keys.rungs }),
-        queryClient.invalidateQueries({ queryKey: keys.launchProfiles }),
+        queryClient.invalidateQueries({ queryKey: adminKeys.rungs }),
+        queryClient.invalidateQueries({ queryKey: adminKeys.launchProfiles }),
       ]);
     },
   });

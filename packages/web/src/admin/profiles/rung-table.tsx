@@ -5,11 +5,11 @@ import { IconStack2 } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
 import { Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
@@ -41,7 +41,7 @@ export function Rungs() {
     onSuccess: (_answer, rung) => {
       setDeleting(null);
       notifications.show({ message: `${rung.display_name} was deleted`, autoClose: 4000 });
-      return queryClient.invalidateQueries({ queryKey: keys.rungs });
+      return queryClient.invalidateQueries({ queryKey: adminKeys.rungs });
     },
   });
   const rungs = query.data?.items;

@@ -1,16 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 
 /** Every rung, by id. */
 export function useRungs() {
-  return useQuery({ queryKey: keys.rungs, queryFn: ({ signal }) => call('streamProfiles.list', { signal }) });
+  return useQuery({
+    queryKey: adminKeys.rungs,
+    queryFn: ({ signal }) => call('streamProfiles.list', { signal }),
+  });
 }
 
 /** Every launch profile, in the order of the lists. */
 export function useLaunchProfiles() {
   return useQuery({
-    queryKey: keys.launchProfileList,
+    queryKey: adminKeys.launchProfileList,
     queryFn: ({ signal }) => call('launchProfiles.list', { signal }),
   });
 }
@@ -18,7 +21,7 @@ export function useLaunchProfiles() {
 /** The instance's profile policy. */
 export function useProfilePolicy() {
   return useQuery({
-    queryKey: keys.profilePolicy,
+    queryKey: adminKeys.profilePolicy,
     queryFn: ({ signal }) => call('profilePolicy.read', { signal }),
   });
 }

@@ -13,6 +13,7 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { pickApps } from '../apps/app-lookup.ts';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../frame/data-table.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
@@ -71,7 +72,7 @@ export function PlacementPage(props: {
   const userId = props.search.user ?? me?.id;
   const question = appId === undefined || userId === undefined ? null : previewOf(appId, userId, request);
   const answer = useQuery({
-    queryKey: keys.placementPreview(question),
+    queryKey: adminKeys.placementPreview(question),
     queryFn: ({ signal }) =>
       question === null ? null : call('admin.placement.preview', { body: question, signal }),
     enabled: question !== null,
@@ -132,7 +133,7 @@ function Subject(props: {
     enabled: appId !== undefined,
   });
   const user = useQuery({
-    queryKey: keys.user(userId ?? ''),
+    queryKey: adminKeys.user(userId ?? ''),
     queryFn: ({ signal }) => readAccount(userId ?? '', signal),
     enabled: userId !== undefined,
   });

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { passedOverWords, refusalWords } from './placement-words.ts';
 
 /** Why a session runs on its host, and with its codec; empty without a stored explanation. */
 export function SessionPlacement({ sessionId }: { sessionId: string }) {
   const { data } = useQuery({
-    queryKey: keys.sessionPlacement(sessionId),
+    queryKey: adminKeys.sessionPlacement(sessionId),
     queryFn: ({ signal }) => call('admin.sessions.placement', { params: { id: sessionId }, signal }),
     // Stored with the session and never changed.
     staleTime: Number.POSITIVE_INFINITY,

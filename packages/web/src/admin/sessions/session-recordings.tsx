@@ -2,12 +2,12 @@ import type { Recording, Session } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { call, send } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { saveFile } from '../diagnosis/save-file.ts';
 import pages from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../frame/data-table.tsx';
 import { megabytesWords } from '../frame/quantity-words.ts';
 
@@ -27,7 +27,7 @@ const COLUMNS: readonly Column[] = [
 export function SessionRecordings({ session }: { session: Session }) {
   const { id, state, stream } = session;
   const queryClient = useQueryClient();
-  const queryKey = keys.sessionRecordings(id);
+  const queryKey = adminKeys.sessionRecordings(id);
   const query = useQuery({
     queryKey,
     queryFn: ({ signal }) => call('admin.sessions.recordings.list', { params: { id }, signal }),

@@ -6,11 +6,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Fragment, useState } from 'react';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SessionChip } from '../fleet/states.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
 import { SessionDetail } from './session-detail.tsx';
 
@@ -43,7 +43,7 @@ export function SessionTable(props: {
     onSuccess: (_answer, session) => {
       setStopping(null);
       notifications.show({ message: `${nameOf(session)} is being stopped`, autoClose: 4000 });
-      return queryClient.invalidateQueries({ queryKey: keys.adminSessions });
+      return queryClient.invalidateQueries({ queryKey: adminKeys.adminSessions });
     },
   });
   return (

@@ -2,12 +2,12 @@ import { Button } from '@mantine/core';
 import { IconPlayerPlay } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { SESSION_FILTERS, type SessionSearch } from '../../search/session-search.ts';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
@@ -23,7 +23,7 @@ export function SessionsPage(props: { search: SessionSearch; onSearch: (search: 
   const state = search.state ?? 'active';
   const q = search.q ?? '';
   const { query, items: sessions } = usePages(
-    keys.adminSessionList(state, q),
+    adminKeys.adminSessionList(state, q),
     (cursor: string | undefined, signal) =>
       call('admin.sessions.list', { query: { state, limit: 100, q, cursor }, signal }),
     { refetchMs: REFRESH_MS },

@@ -5,7 +5,6 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
@@ -13,6 +12,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Section } from '../frame/page-head.tsx';
 
 /** Keys of other services; they can be written but not read. */
@@ -21,7 +21,7 @@ export function Secrets() {
   const [clearing, setClearing] = useState<SecretStatus | null>(null);
   const queryClient = useQueryClient();
   const list = useQuery({
-    queryKey: keys.secrets,
+    queryKey: adminKeys.secrets,
     queryFn: ({ signal }) => call('secrets.list', { signal }),
   });
   const clear = useMutation({
@@ -29,7 +29,7 @@ export function Secrets() {
     onSuccess: (_answer, secret) => {
       setClearing(null);
       notifications.show({ message: `${secret.label} was forgotten`, autoClose: 4000 });
-      return queryClient.invalidateQueries({ queryKey: keys.secrets });
+      return queryClient.invalidateQueries({ queryKey: adminKeys.secrets });
     },
   });
   const keyless = list.data?.master_key_configured === false;
@@ -123,7 +123,7 @@ function SetSecret({ secret, onClose }: { secret: SecretStatus | null; onClose: 
     onSuccess: async () => {
       notifications.show({ message: `${secret?.label ?? 'It'} was stored`, autoClose: 4000 });
       close();
-      await queryClient.invalidateQueries({ queryKey: keys.secrets });
+      await queryClient.invalidateQueries({ queryKey: adminKeys.secrets });
     },
   });
   return (

@@ -5,13 +5,13 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { Secrets } from './secrets.tsx';
 import { UpkeepFields, upkeepBody, upkeepRules, upkeepValues } from './upkeep-fields.tsx';
@@ -26,7 +26,7 @@ const REGISTRATION = [
 export function SettingsPage() {
   usePageTitle('Settings');
   const query = useQuery({
-    queryKey: keys.settings,
+    queryKey: adminKeys.settings,
     queryFn: ({ signal }) => call('settings.read', { signal }),
   });
   const settings = query.data?.settings;
@@ -55,7 +55,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
     validate: upkeepRules,
   });
   const access = useQuery({
-    queryKey: keys.accessCheck,
+    queryKey: adminKeys.accessCheck,
     queryFn: ({ signal }) => call('access.check', { signal }),
   });
   const save = useMutation({
@@ -70,10 +70,12 @@ function Form({ settings }: { settings: InstanceSettings }) {
         },
       }),
     onSuccess: (answer) => {
-      queryClient.setQueryData(keys.settings, answer);
+      queryClient.setQueryData(adminKeys.settings, answer);
       notifications.show({ message: 'The settings were saved', autoClose: 4000 });
       return Promise.all(
-        [keys.accessCheck, keys.libraryStatus].map((queryKey) => queryClient.invalidateQueries({ queryKey })),
+        [adminKeys.accessCheck, adminKeys.libraryStatus].map((queryKey) =>
+          queryClient.invalidateQueries({ queryKey }),
+        ),
       );
     },
   });

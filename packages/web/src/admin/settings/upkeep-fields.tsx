@@ -3,8 +3,8 @@ import { NativeSelect, NumberInput, Switch } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule } from '../frame/bound-rules.ts';
 
@@ -54,7 +54,7 @@ export const upkeepBody = (values: UpkeepValues) => ({
 /** Fields of the settings' form. A field that a variable of the server replaces says so. */
 export function UpkeepFields<Values extends UpkeepValues>({ form }: { form: UseFormReturnType<Values> }) {
   const { data: library } = useQuery({
-    queryKey: keys.libraryStatus,
+    queryKey: adminKeys.libraryStatus,
     queryFn: ({ signal }) => call('library.status', { signal }),
   });
   return (

@@ -2,11 +2,11 @@ import { Button } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { CopyLine } from '../../components/copy-line.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { verdictsOf } from './access-verdicts.ts';
 
 const COPIED: Record<string, string> = {
@@ -17,7 +17,7 @@ const COPIED: Record<string, string> = {
 /** First step: how this browser reached the server, with consequences. */
 export function AccessStep() {
   const check = useQuery({
-    queryKey: keys.accessCheck,
+    queryKey: adminKeys.accessCheck,
     queryFn: ({ signal }) => call('access.check', { signal }),
     staleTime: 0,
   });

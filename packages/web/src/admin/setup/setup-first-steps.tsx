@@ -4,7 +4,6 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
-import { keys } from '../../api/query-keys.ts';
 import { AppPicture } from '../../components/app-picture.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
@@ -12,6 +11,7 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import { AddHost } from '../fleet/enrollment-tokens.tsx';
 import { useGpus, useHosts } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { FindingList } from '../overview/finding-list.tsx';
@@ -57,7 +57,7 @@ export function FirstHostStep() {
 /** Third step: something to launch. */
 export function FirstAppStep() {
   const apps = useQuery({
-    queryKey: keys.adminAppsFirst,
+    queryKey: adminKeys.adminAppsFirst,
     queryFn: ({ signal }) => call('admin.apps.list', { query: { limit: SHOWN_APPS }, signal }),
   });
   if (apps.isError) return <Problem error={apps.error} retry={() => void apps.refetch()} />;

@@ -3,11 +3,11 @@ import { Button } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiFailure, call } from '../../../api/client.ts';
-import { keys } from '../../../api/query-keys.ts';
 import { clock } from '../../../clock.ts';
 import { Problem } from '../../../components/problem.tsx';
 import { StateChip } from '../../../components/state-chip.tsx';
 import pages from '../../frame/admin-pages.module.css';
+import { adminKeys } from '../../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../../frame/data-table.tsx';
 import styles from '../diagnosis.module.css';
 import type { TraceEvent } from '../event-words.ts';
@@ -181,7 +181,7 @@ async function saveText(capture: Capture | undefined): Promise<void> {
 /** Polls for the result of a capture. `lost`: it will not come. */
 function useCaptureResult(sessionId: string, known: Known) {
   const query = useQuery({
-    queryKey: keys.sessionCapture(sessionId, known.id),
+    queryKey: adminKeys.sessionCapture(sessionId, known.id),
     queryFn: async ({ signal }) => {
       const params = { id: sessionId, capture_id: known.id };
       try {
@@ -204,7 +204,7 @@ function useCaptureResult(sessionId: string, known: Known) {
 /** Unpacks the result while it is shown: a session may have 200 of them. */
 function CaptureBody({ sessionId, capture }: { sessionId: string; capture: Capture }) {
   const { data: text } = useQuery({
-    queryKey: keys.captureText(sessionId, capture.capture_id),
+    queryKey: adminKeys.captureText(sessionId, capture.capture_id),
     queryFn: () => captureText(capture).catch(() => null),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
