@@ -1,14 +1,14 @@
 import { SECOND_MS } from '@footlight/platform';
 import { isSummaryWithinBound, type JobReport, type JobsPending } from '@footlight/protocol/agent';
-import pLimit from 'p-limit';
-import { fromJson, type Tx } from '../platform/database/index.ts';
+import { fromJson, runWithIndividualRetry, type Tx } from '../platform/database/index.ts';
+import { batchWrites } from '../platform/database/query/batch-writes.ts';
 import { ApiError, badNodeCredential, invalid } from '../platform/errors.ts';
 import type { NodeCaller } from '../platform/http/message/contract.ts';
 import type { JobsPlatform } from './deps.ts';
 import type { Pruner } from './pruner.ts';
 import { decideReport, selectRuns } from './rules/run-life.ts';
-import { endRun } from './run-end.ts';
-import { claimRunsOfHost, findRun, listRunsOfHost, lockRunning, lockRunsOfOtherBoots } from './run-store.ts';
+import { endRunning } from './run-end.ts';
+import { claimRuns, findRuns, listRunsOfHosts, lockRunning, lockRunsOfOtherBoots } from './run-store.ts';
 
 /** The hosts' side of jobs: claims and reports. */
 export interface AgentRuns {
@@ -26,67 +26,121 @@ export interface AgentRuns {
   agentRestarted(tx: Tx, hostId: string, bootId: string): Promise<void>;
 }
 
-/**
- * Claims and reports of this process that write at once. A fleet that comes back would otherwise hold every connection of
- * the pool, and others would wait for one until they time out. Chosen, not measured.
- */
-const WRITES_AT_ONCE = 8;
+/** Polls or reports of one batch; a poll claims up to five runs. Chosen, not measured. */
+const MAX_BATCH = 128;
+
+interface Reported {
+  hostId: string;
+  report: JobReport;
+}
+
+/** What became of a report. stored: the run has ended, by this report or before it. */
+type Stored = 'stored' | 'foreign' | 'too_long' | 'not_claimed' | 'changed';
 
 export function createAgentRuns(platform: JobsPlatform, pruner: Pruner): AgentRuns {
   const { clock, config, database, random } = platform;
   const { claimTimeoutMs, isOn } = config.jobs;
-  const writes = pLimit(WRITES_AT_ONCE);
+
+  const poll = batchWrites<NodeCaller, JobsPending>(async (nodes) => {
+    const nowMs = clock.nowMs();
+    const open = await listRunsOfHosts(database.db, [...new Set(nodes.map(({ hostId }) => hostId))]);
+    const selected = nodes.map(({ hostId, bootId }) => selectRuns(open.get(hostId) ?? [], bootId, nowMs));
+    /** Run → index of the poll that claims it: a host may have sent two. */
+    const claims = new Map<string, number>();
+    for (const [n, { due }] of selected.entries())
+      for (const { id } of due) if (!claims.has(id)) claims.set(id, n);
+    const claimed =
+      claims.size === 0
+        ? new Set<string>()
+        : await claimRuns(
+            database,
+            [...claims].map(([id, n]) => ({ id, bootId: nodes[n]?.bootId ?? null })),
+            nowMs,
+          );
+    return selected.map(({ due, again }, n) => ({
+      runs: [
+        ...again,
+        ...due
+          .filter(({ id }) => claims.get(id) === n && claimed.has(id))
+          .map((run) => ({ ...run, claimed_at: nowMs })),
+      ].map(({ id, job_id, params, claimed_at }) => ({
+        ...{ run_id: id, job_id, params: fromJson<JobReport['summary'] & object>(params) },
+        deadline_secs: Math.max(0, Math.ceil((claimTimeoutMs - (nowMs - (claimed_at ?? nowMs))) / SECOND_MS)),
+      })),
+    }));
+  }, MAX_BATCH);
+
+  /** Ends claimed runs. @returns ids of those that ended; others changed meanwhile */
+  const end = (reports: readonly JobReport[]): Promise<ReadonlySet<string>> =>
+    database.transaction(async (tx) => {
+      const byRun = new Map(reports.map((report) => [report.run_id, report]));
+      const ends = (await lockRunning(database, tx, [...byRun.keys()])).map((run) => {
+        const { state, summary = {}, error = null } = byRun.get(run.id) as JobReport;
+        return { run, ending: { state, summary, error: state === 'failed' ? error : null } };
+      });
+      if (ends.length > 0) await endRunning(tx, ends, { nowMs: clock.nowMs(), random });
+      return new Set(ends.map(({ run: { id } }) => id));
+    });
+
+  const store = batchWrites<Reported, Stored>(async (batch) => {
+    const runs = await findRuns(database.db, [...new Set(batch.map(({ report: { run_id } }) => run_id))]);
+    /** The first report of each run that can end it. */
+    const ending = new Map<string, JobReport>();
+    const steps = batch.map(({ hostId, report }): Stored | JobReport => {
+      const { run_id, summary = {} } = report;
+      const run = runs.get(run_id);
+      if (run === undefined || run.host_id !== hostId) return 'foreign';
+      const step = decideReport(run.state);
+      if (step === 'no_op') return 'stored';
+      if (!isSummaryWithinBound(summary)) return 'too_long';
+      if (step === 'refuse') return 'not_claimed';
+      const first = ending.get(run_id) ?? report;
+      ending.set(run_id, first);
+      return first;
+    });
+    const reports = [...ending.values()];
+    const outcomes = await runWithIndividualRetry(reports, async (some): Promise<Stored[]> => {
+      const ended = await end(some);
+      return some.map(({ run_id }) => (ended.has(run_id) ? 'stored' : 'changed'));
+    });
+    for (const [n, { run_id }] of reports.entries()) {
+      const run = runs.get(run_id);
+      if (outcomes[n] === 'stored' && run) pruner.ended({ jobId: run.job_id, hostId: run.host_id });
+    }
+    return steps.map((step) =>
+      typeof step === 'string' ? step : (outcomes[reports.indexOf(step)] ?? 'changed'),
+    );
+  }, MAX_BATCH);
 
   return {
-    async pending({ hostId, bootId }) {
-      if (!isOn) return { runs: [] };
-      const nowMs = clock.nowMs();
-      const { due, again } = selectRuns(await listRunsOfHost(database.db, hostId), bootId, nowMs);
-      const claimed =
-        due.length === 0
-          ? []
-          : await writes(() => claimRunsOfHost(database, due, { claimed_boot: bootId, nowMs }));
-      return {
-        runs: [...again, ...claimed].map(({ id, job_id, params, claimed_at }) => ({
-          ...{ run_id: id, job_id, params: fromJson<JobReport['summary'] & object>(params) },
-          deadline_secs: Math.max(
-            0,
-            Math.ceil((claimTimeoutMs - (nowMs - (claimed_at ?? nowMs))) / SECOND_MS),
-          ),
-        })),
-      };
-    },
+    pending: async (node) => (isOn ? poll(node) : { runs: [] }),
 
-    async report({ hostId }, { run_id, state, summary = {}, error = null }) {
-      const run = await findRun(database.db, run_id);
-      if (run === undefined || run.host_id !== hostId) throw badNodeCredential();
-      const step = decideReport(run.state);
-      if (step === 'no_op') return;
-      if (!isSummaryWithinBound(summary)) throw invalid('summary: over 4096 bytes');
-      if (step === 'refuse') throw new ApiError('conflict', { message: 'The run is not claimed.' });
-      const end = async (tx: Tx): Promise<boolean> => {
-        const locked = await lockRunning(database, tx, run_id);
-        if (locked === undefined) return false;
-        const nowMs = clock.nowMs();
-        await endRun(
-          tx,
-          locked,
-          { state, summary, error: state === 'failed' ? error : null },
-          { nowMs, random },
-        );
-        return true;
-      };
-      const isEnded = await writes(() => database.transaction(end));
-      if (!isEnded) throw new ApiError('conflict', { message: 'The run changed meanwhile.' });
-      pruner.ended({ jobId: run.job_id, hostId });
+    async report({ hostId }, report) {
+      switch (await store({ hostId, report })) {
+        case 'stored':
+          return;
+        case 'foreign':
+          throw badNodeCredential();
+        case 'too_long':
+          throw invalid('summary: over 4096 bytes');
+        case 'not_claimed':
+          throw new ApiError('conflict', { message: 'The run is not claimed.' });
+        case 'changed':
+          throw new ApiError('conflict', { message: 'The run changed meanwhile.' });
+      }
     },
 
     async agentRestarted(tx, hostId, bootId) {
       const nowMs = clock.nowMs();
-      for (const run of await lockRunsOfOtherBoots(database, tx, hostId, bootId)) {
-        await endRun(tx, run, { state: 'aborted', summary: {}, error: 'agent restarted' }, { nowMs, random });
-        pruner.ended({ jobId: run.job_id, hostId });
-      }
+      const runs = await lockRunsOfOtherBoots(database, tx, hostId, bootId);
+      if (runs.length === 0) return;
+      const ending = { state: 'aborted' as const, summary: {}, error: 'agent restarted' };
+      await endRunning(
+        tx,
+        runs.map((run) => ({ run, ending })),
+        { nowMs, random },
+      );
+      for (const { job_id } of runs) pruner.ended({ jobId: job_id, hostId });
     },
   };
 }

@@ -10,7 +10,7 @@ import type { Pruner } from './pruner.ts';
 import { intervalOf, windowOf } from './rules/effective.ts';
 import { judgeClaim, type Reaped } from './rules/run-life.ts';
 import { nextStart } from './rules/schedule.ts';
-import { endRun, type RunEnding } from './run-end.ts';
+import { endRunning, type RunEnding } from './run-end.ts';
 import {
   claimControlRuns,
   insertPending,
@@ -133,11 +133,12 @@ export class Dispatcher {
       if (judgeClaim(listed, { isExecuting: executing.has(id), timeoutMs, nowMs }) === null) continue;
       const reaped = await database.transaction(async (tx) => {
         await fence.check(tx);
-        const run = await lockRunning(database, tx, id);
+        const [run] = await lockRunning(database, tx, [id]);
         const why =
           run === undefined ? null : judgeClaim(run, { isExecuting: executing.has(id), timeoutMs, nowMs });
         if (run === undefined || why === null) return null;
-        await endRun(tx, run, { state: 'aborted', summary: {}, error: REAPED[why] }, { nowMs, random });
+        const ending = { state: 'aborted' as const, summary: {}, error: REAPED[why] };
+        await endRunning(tx, [{ run, ending }], { nowMs, random });
         return { ...run, why };
       });
       if (reaped === null) continue;
@@ -258,8 +259,9 @@ export class Dispatcher {
     try {
       await database.transaction(async (tx) => {
         await fence.check(tx);
-        const run = await lockRunning(database, tx, runId);
-        if (run?.fence === fence.number) await endRun(tx, run, ending, { nowMs: clock.nowMs(), random });
+        const [run] = await lockRunning(database, tx, [runId]);
+        if (run?.fence === fence.number)
+          await endRunning(tx, [{ run, ending }], { nowMs: clock.nowMs(), random });
       });
       this.#pruner.ended({ jobId, hostId: null });
     } catch (error) {

@@ -18,26 +18,28 @@ export interface RunEnding {
   error: string | null;
 }
 
-/** Ends a run that the transaction has locked, and adds the run that follows. */
-export async function endRun(
+/** Ends runs that the transaction has locked, and adds the runs that follow. */
+export async function endRunning(
   tx: Tx,
-  run: RunningRun,
-  ending: RunEnding,
+  ends: readonly { run: RunningRun; ending: RunEnding }[],
   { nowMs, random }: { nowMs: number; random: Pick<Random, 'uuid'> },
 ): Promise<void> {
-  const { state, error } = ending;
-  const summary = isSummaryWithinBound(ending.summary) ? ending.summary : { truncated: true };
-  await endRuns(tx, [run.id], {
-    state,
-    summary: toJson(summary),
-    error: error === null ? null : cutUtf8(error, MAX_ERROR_BYTES),
-    finished_at: nowMs,
-  });
-  if (state !== 'deferred' && run.rerun === 0) return;
-  const job = await findJob(tx, run.job_id);
-  if (job === undefined) return;
-  const following = planFollowing(run, state, windowOf(job), nowMs);
-  if (following === null) return;
-  const { job_id, host_id } = run;
-  await insertPending(tx, [{ ...following, id: random.uuid(), job_id, host_id, created_at: nowMs }]);
+  await endRuns(
+    tx,
+    ends.map(({ run: { id }, ending: { state, summary, error } }) => ({
+      ...{ id, state },
+      summary: toJson(isSummaryWithinBound(summary) ? summary : { truncated: true }),
+      error: error === null ? null : cutUtf8(error, MAX_ERROR_BYTES),
+    })),
+    nowMs,
+  );
+  for (const { run, ending } of ends) {
+    if (ending.state !== 'deferred' && run.rerun === 0) continue;
+    const job = await findJob(tx, run.job_id);
+    if (job === undefined) continue;
+    const following = planFollowing(run, ending.state, windowOf(job), nowMs);
+    if (following === null) continue;
+    const { job_id, host_id } = run;
+    await insertPending(tx, [{ ...following, id: random.uuid(), job_id, host_id, created_at: nowMs }]);
+  }
 }

@@ -1,6 +1,7 @@
 import type { JobRunState } from '@footlight/protocol/rest';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Database, Executor, Tx } from '../platform/database/index.ts';
+import { values } from '../platform/database/query/values.ts';
 import type { JobRunsTable } from '../platform/database/tables/jobs.ts';
 import { isAfter, type PageKey } from '../platform/page-cursor.ts';
 import { RECORD_COLUMNS, type RecordedRun } from './record.ts';
@@ -172,13 +173,18 @@ export function listReapable(db: Executor, claimedBeforeMs: number): Promise<Run
     .execute();
 }
 
-/** Reads a running run and locks its row until the transaction ends; undefined: it is running no more. */
-export function lockRunning(database: Database, tx: Tx, id: string): Promise<RunningRun | undefined> {
+/** Reads running runs and locks their rows in the order of their ids until the transaction ends; others are left out. */
+export function lockRunning(database: Database, tx: Tx, ids: readonly string[]): Promise<RunningRun[]> {
   return database
     .forNoKeyUpdate(
-      tx.selectFrom('job_runs').select(RUNNING_COLUMNS).where('id', '=', id).where('state', '=', 'running'),
+      tx
+        .selectFrom('job_runs')
+        .select(RUNNING_COLUMNS)
+        .where('id', 'in', ids)
+        .where('state', '=', 'running')
+        .orderBy('id'),
     )
-    .executeTakeFirst();
+    .execute();
 }
 
 /**
@@ -205,19 +211,30 @@ export function lockRunsOfOtherBoots(
 }
 
 export interface RunEnd {
+  id: string;
   state: Exclude<JobRunState, OpenState>;
   /** JSON text. */
   summary: string;
   error: string | null;
-  finished_at: number;
 }
 
-/** Ends runs that the transaction has locked. */
-export async function endRuns(tx: Tx, ids: readonly string[], end: RunEnd): Promise<void> {
+/** Ends runs that the transaction has locked. @param finishedAtMs time of their end */
+export async function endRuns(tx: Tx, ends: readonly RunEnd[], finishedAtMs: number): Promise<void> {
   await tx
     .updateTable('job_runs')
-    .set({ ...end, rerun: 0 })
-    .where('id', 'in', ids)
+    .from(
+      values<{ column1: string; column2: RunEnd['state']; column3: string; column4: string | null }>(
+        ends.map(({ id, state, summary, error }) => sql`(${id}, ${state}, ${summary}, ${error})`),
+      ),
+    )
+    .set(({ ref }) => ({
+      state: ref('written.column2'),
+      summary: ref('written.column3'),
+      error: ref('written.column4'),
+      finished_at: finishedAtMs,
+      rerun: 0 as const,
+    }))
+    .whereRef('job_runs.id', '=', 'written.column1')
     .execute();
 }
 
@@ -247,25 +264,30 @@ export async function deleteOldRuns(
   )`.execute(tx);
 }
 
-/** A run by its id, of any host. */
-export function findRun(
+/** Runs by their ids, of any host; unknown ids are missing. */
+export async function findRuns(
   db: Executor,
-  id: string,
-): Promise<Pick<JobRunsTable, 'job_id' | 'host_id' | 'state'> | undefined> {
-  return db
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Pick<JobRunsTable, 'job_id' | 'host_id' | 'state'>>> {
+  const rows = await db
     .selectFrom('job_runs')
-    .select(['job_id', 'host_id', 'state'])
-    .where('id', '=', id)
-    .executeTakeFirst();
+    .select(['id', 'job_id', 'host_id', 'state'])
+    .where('id', 'in', ids)
+    .execute();
+  return new Map(rows.map(({ id, ...run }) => [id, run]));
 }
 
-/** Open runs of a host. */
-export async function listRunsOfHost(db: Executor, hostId: string): Promise<RunOfHost[]> {
+/** Open runs by host; a host without one is missing. */
+export async function listRunsOfHosts(
+  db: Executor,
+  hostIds: readonly string[],
+): Promise<ReadonlyMap<string, RunOfHost[]>> {
   const rows = await db
     .selectFrom('job_runs')
     .innerJoin('jobs', 'jobs.id', 'job_runs.job_id')
     .select([
       'job_runs.id',
+      'job_runs.host_id',
       'job_runs.job_id',
       'job_runs.params',
       'job_runs.state',
@@ -275,18 +297,28 @@ export async function listRunsOfHost(db: Executor, hostId: string): Promise<RunO
       'jobs.enabled',
     ])
     .where(isOpen)
-    .where('job_runs.host_id', '=', hostId)
+    .where('job_runs.host_id', 'in', hostIds)
     .execute();
-  return rows as RunOfHost[];
+  const byHost = new Map<string, RunOfHost[]>();
+  for (const row of rows as (RunOfHost & { host_id: string })[]) {
+    const runs = byHost.get(row.host_id);
+    if (runs === undefined) byHost.set(row.host_id, [row]);
+    else runs.push(row);
+  }
+  return byHost;
 }
 
-/** Marks pending runs as running. @returns the claimed ones; another claim may have been first */
-export async function claimRunsOfHost<Run extends RunOfHost>(
+/**
+ * Marks pending runs as running.
+ * @param claims bootId: of the agent process that claims; null: it did not say
+ * @returns ids of the claimed ones; another claim may have been first
+ */
+export async function claimRuns(
   database: Database,
-  runs: readonly Run[],
-  { claimed_boot, nowMs }: { claimed_boot: string | null; nowMs: number },
-): Promise<Run[]> {
-  const ids = runs.map(({ id }) => id);
+  claims: readonly { id: string; bootId: string | null }[],
+  nowMs: number,
+): Promise<ReadonlySet<string>> {
+  const ids = claims.map(({ id }) => id);
   const due = database.db
     .selectFrom('job_runs')
     .select('id')
@@ -294,14 +326,24 @@ export async function claimRunsOfHost<Run extends RunOfHost>(
     .where('state', '=', 'pending');
   const rows = await database.db
     .updateTable('job_runs')
-    .set({ state: 'running', claimed_at: nowMs, started_at: nowMs, claimed_boot })
+    .from(
+      values<{ column1: string; column2: string | null }>(
+        claims.map(({ id, bootId }) => sql`(${id}, ${bootId})`),
+      ),
+    )
+    .set(({ ref }) => ({
+      state: 'running' as const,
+      claimed_at: nowMs,
+      started_at: nowMs,
+      claimed_boot: ref('written.column2'),
+    }))
+    .whereRef('job_runs.id', '=', 'written.column1')
     // Several rows are locked in any order, so none is waited for.
-    .where('id', 'in', database.skipLocked(due))
-    .where('state', '=', 'pending')
-    .returning('id')
+    .where('job_runs.id', 'in', database.skipLocked(due))
+    .where('job_runs.state', '=', 'pending')
+    .returning('job_runs.id')
     .execute();
-  const claimed = new Set(rows.map(({ id }) => id));
-  return runs.filter(({ id }) => claimed.has(id)).map((run) => ({ ...run, claimed_at: nowMs }));
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** The last run of a job of the instance that ended. */

@@ -1,6 +1,7 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Tx } from '../../platform/database/database.ts';
 import { statement } from '../../platform/database/query/statements.ts';
+import { values } from '../../platform/database/query/values.ts';
 
 /** Parameters of a statement with list values only. */
 type NoValues = Record<never, never>;
@@ -25,9 +26,6 @@ export interface VramHeartbeat {
   sampledAt: number;
 }
 
-/** One row for each value. A bare VALUES list names its columns column1, column2, … in both databases. */
-const values = <Columns>(rows: readonly RawBuilder<unknown>[]) =>
-  sql<Columns>`(values ${sql.join(rows)})`.as('written');
 const bigint = (value: number | null | undefined) => sql`cast(${value} as bigint)`;
 
 const writeHeartbeats = statement(
