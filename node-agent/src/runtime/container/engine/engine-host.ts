@@ -213,7 +213,7 @@ export const hostUlimits = (): Ulimit[] =>
   );
 
 /**
- * Pure. Podman lowers its own limit of processes to the kernel's, and where the machine lacks CAP_SYS_RESOURCE no
+ * Podman lowers its own limit of processes to the kernel's, and where the machine lacks CAP_SYS_RESOURCE no
  * container can have more than that (seen with 4.3).
  * @param limits content of /proc/<pid>/limits. Source: proc_pid_limits(5)
  * @param pidMax most processes of the kernel
