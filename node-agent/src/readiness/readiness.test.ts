@@ -130,6 +130,15 @@ describe('readiness', () => {
     expect(row?.remediation.length).toBeGreaterThan(0);
   });
 
+  test('without an engine apps may run as processes, which is said where it is not allowed yet', () => {
+    const containers = { kind: 'fails' as const, summary: 'no engine', mend: ['start it'] };
+    expect(check('container_runtime', { containers })?.remediation).toEqual(['start it']);
+    expect(check('container_runtime', { containers, processRuntime: false })?.remediation).toEqual([
+      'start it',
+      expect.stringMatching(/^Or set SERVICE_PROCESS_RUNTIME=1 on a machine/),
+    ]);
+  });
+
   test('commands stand alone, so that they can be copied; sentences end with a full stop', () => {
     const node = '/dev/dri/renderD128';
     const closed = check('render_node_access', {
