@@ -84,8 +84,8 @@ export function hostTraces(agentPid: number, agentDirectory: string): HostTraces
       ...names('/tmp').filter((name) => /^\.X\d+-lock$/.test(name)),
     ].sort(),
     files: filesBelow(agentDirectory, [path.join(agentDirectory, 'homes')])
-      // The parent folder of the session folders stays.
-      .filter((file) => file !== path.join(agentDirectory, 'sessions'))
+      // The parent folder of the session folders stays. Jobs are reported when the service asks, session or not.
+      .filter((file) => file !== path.join(agentDirectory, 'sessions') && !/\/job-reports\.json\b/.test(file))
       .sort(),
     sharedMemory: [
       ...names('/dev/shm').filter((name) => !/chromium|PostgreSQL/.test(name)),
