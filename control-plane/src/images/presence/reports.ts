@@ -43,7 +43,7 @@ export function createImageHandlers(
       if (!sameBoot && !isFetching) await jobs.event(tx, 'template.warmup', hostId);
       return {
         afterCommit() {
-          // Orders of the former link: this registration plans anew.
+          // The former link took its commands along, so each lacking image is asked for again.
           ensurer.lost(hostId);
           for (const image of lacking) ensurer.ensure(hostId, image);
         },
