@@ -4,5 +4,6 @@ export {
   loadRequiredImages,
   type RequiredImage,
 } from './launch-facts.ts';
+export type { ProviderImage } from './providers.ts';
 export { registerImagesRoutes } from './routes.ts';
 export { createImages, type Images } from './service.ts';

@@ -1,21 +1,4 @@
-import type { LibraryProvider } from '../../catalog/index.ts';
-
-/** A library provider as an image of the catalog declares it. */
-export interface DeclaredProvider {
-  provider: LibraryProvider;
-  imageId: string;
-  displayName: string;
-  description: string;
-  /** The manifest's tile, where it is https on an allowed registry host; null: none. */
-  coverUrl: string | null;
-  /** Undefined: the manifest does not say. */
-  gpu: boolean | undefined;
-  noNewPrivileges: boolean | undefined;
-  systempathsUnconfined: boolean | undefined;
-  managedHome: boolean;
-  /** null: the default. */
-  homeContainerPath: string | null;
-}
+import type { ProviderImage } from '../../images/index.ts';
 
 /** An installed image of a provider. */
 export interface InstalledProvider {
@@ -28,7 +11,7 @@ export interface InstalledProvider {
 /** What discovery needs of the catalog of images. Implemented by the feature of images. */
 export interface ProviderImages {
   /** Images of the catalog with a library provider, in a stable order. */
-  declared(): Promise<readonly DeclaredProvider[]>;
+  declared(): Promise<readonly ProviderImage[]>;
   /**
    * Installs the image on all hosts, unless it is installed.
    * @throws when it cannot be installed yet, for example without a digest; the caller tries again later

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ProviderImage } from '../../images/index.ts';
 import { createTestApp, describeDatabases, type TestApp } from '../../testing/index.ts';
-import type { DeclaredProvider, ProviderImages } from './images.ts';
+import type { ProviderImages } from './images.ts';
 
-const DECLARED: DeclaredProvider = {
+const DECLARED: ProviderImage = {
   provider: 'steam',
   imageId: 'steam',
   displayName: 'Steam',
@@ -18,7 +19,7 @@ const IMAGE = `ghcr.io/example/steam@sha256:${'a'.repeat(64)}`;
 
 /** A catalog of images that declares one provider. */
 class FakeImages implements ProviderImages {
-  list: DeclaredProvider[] = [DECLARED];
+  list: ProviderImage[] = [DECLARED];
   installed: string[] = [];
   broken = false;
   synced: () => Promise<void> = async () => undefined;

@@ -6,8 +6,9 @@ import {
   type NewProviderApp,
   settleProviderApps,
 } from '../../catalog/index.ts';
+import type { ProviderImage } from '../../images/index.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { DeclaredProvider, InstalledProvider, ProviderImages } from './images.ts';
+import type { InstalledProvider, ProviderImages } from './images.ts';
 
 /** Provider apps follow the switch of discovery and the catalog of images. */
 export interface ProviderApps {
@@ -50,7 +51,7 @@ export function createProviderApps(
     }
   }
 
-  async function ensure(declared: DeclaredProvider): Promise<void> {
+  async function ensure(declared: ProviderImage): Promise<void> {
     const installed = await deps.images.ensureInstalled(declared.imageId);
     const app = toNewApp(declared, installed);
     const ids = { app: random.uuid(), entitlement: random.uuid() };
@@ -64,7 +65,7 @@ export function createProviderApps(
   return { settle };
 }
 
-function toNewApp(declared: DeclaredProvider, installed: InstalledProvider): NewProviderApp {
+function toNewApp(declared: ProviderImage, installed: InstalledProvider): NewProviderApp {
   const { noNewPrivileges, systempathsUnconfined } = declared;
   const runtimeSpec: RuntimeSpec = {
     ...(installed.runtimePresetId === null && { image: installed.image }),
