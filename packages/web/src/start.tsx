@@ -1,7 +1,7 @@
 import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
-import { StrictMode } from 'react';
+import { StrictMode, useMemo } from 'react';
 import { createRoot } from 'react-dom/client';
 import { onSignedOut } from './api/client.ts';
 import { loginPath } from './api/next-path.ts';
@@ -10,12 +10,16 @@ import { clock } from './clock.ts';
 import { createAppRouter } from './router.tsx';
 import { mantineTheme } from './theme/mantine-theme.ts';
 import { resolveScheme, useScheme } from './theme/scheme.ts';
+import { showChosenLanguage, useLanguage } from './words/language.ts';
 
 const queryClient = createQueryClient();
 const router = createAppRouter(queryClient);
 
-/** Puts the web app into the document. Both documents start it; which pages they show is the address's matter. */
-export function start(): void {
+/**
+ * Puts the web app into the document, in the person's language. Both documents start it; the address decides which
+ * pages they show.
+ */
+export async function start(): Promise<void> {
   document.documentElement.dataset.mantineColorScheme = resolveScheme();
   // A whole new document, so that nothing of the former person stays in memory.
   onSignedOut(() => {
@@ -26,6 +30,7 @@ export function start(): void {
   reloadOnceAfterAnUpdate();
   const root = document.getElementById('root');
   if (root === null) throw new Error('the document has no #root');
+  await showChosenLanguage();
   createRoot(root).render(
     <StrictMode>
       <WebApp />
@@ -35,17 +40,20 @@ export function start(): void {
 
 function WebApp() {
   const scheme = useScheme();
+  const language = useLanguage();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: its texts follow the language
+  const theme = useMemo(mantineTheme, [language]);
   return (
     // Mantine's variables stand in theme/tokens.css and its visibility classes are not used: both would be style
     // elements, which the Content-Security-Policy forbids.
     <MantineProvider
-      theme={mantineTheme}
+      theme={theme}
       forceColorScheme={scheme}
       withCssVariables={false}
       withGlobalClasses={false}
     >
       <QueryClientProvider client={queryClient}>
-        <RouterProvider router={router} />
+        <RouterProvider key={language} router={router} />
       </QueryClientProvider>
     </MantineProvider>
   );

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Brand } from '../components/brand.tsx';
+import { LanguageLinks } from '../components/language-links.tsx';
 import styles from './account.module.css';
 
 /** Frame of the pages before sign-in. */
@@ -15,7 +16,9 @@ export function AuthCard(props: { title: string; lead: ReactNode; children: Reac
         {props.children}
         {props.foot !== undefined && <p className={styles.foot}>{props.foot}</p>}
       </main>
-      <span />
+      <footer className={styles.language}>
+        <LanguageLinks />
+      </footer>
     </div>
   );
 }

@@ -5,24 +5,28 @@ import {
   MIN_IDENTIFIER_CHARACTERS,
   MIN_PASSWORD_CHARACTERS,
 } from '@footlight/protocol/bounds';
+import { t } from '../words/words.ts';
 
 /** Text below the field of a new password. */
-export const PASSWORD_HINT = `At least ${MIN_PASSWORD_CHARACTERS} characters. A few plain words are fine.`;
+export const passwordHint = () =>
+  t('At least {min} characters. A few plain words are fine.', { min: MIN_PASSWORD_CHARACTERS });
 
 /** Fault of an email address, or null. The server decides; this check only saves a round trip. */
 export function emailProblem(email: string): string | null {
   const length = [...email.trim()].length;
-  if (length === 0) return 'Enter an email address';
+  if (length === 0) return t('Enter an email address');
   if (!email.includes('@') || length > MAX_EMAIL_CHARACTERS)
-    return 'This does not look like an email address';
+    return t('This does not look like an email address');
   return null;
 }
 
 /** Fault of a user name, or null. */
 export function usernameProblem(username: string): string | null {
   const length = [...username.trim()].length;
-  if (length === 0) return 'Choose a name';
-  return length > MAX_USERNAME_CHARACTERS ? `At most ${MAX_USERNAME_CHARACTERS} characters` : null;
+  if (length === 0) return t('Choose a name');
+  return length > MAX_USERNAME_CHARACTERS
+    ? t('At most {max} characters', { max: MAX_USERNAME_CHARACTERS })
+    : null;
 }
 
 /**
@@ -31,12 +35,14 @@ export function usernameProblem(username: string): string | null {
  */
 export function passwordProblem(password: string, owner: { username: string; email: string }): string | null {
   const length = [...password].length;
-  if (length < MIN_PASSWORD_CHARACTERS) return `At least ${MIN_PASSWORD_CHARACTERS} characters`;
-  if (length > MAX_PASSWORD_CHARACTERS) return `At most ${MAX_PASSWORD_CHARACTERS} characters`;
+  if (length < MIN_PASSWORD_CHARACTERS)
+    return t('At least {min} characters', { min: MIN_PASSWORD_CHARACTERS });
+  if (length > MAX_PASSWORD_CHARACTERS)
+    return t('At most {max} characters', { max: MAX_PASSWORD_CHARACTERS });
   const lower = password.toLowerCase();
   const parts = [owner.username.trim(), owner.email.trim().split('@')[0] ?? ''];
   const contained = parts.some(
     (part) => [...part].length >= MIN_IDENTIFIER_CHARACTERS && lower.includes(part.toLowerCase()),
   );
-  return contained ? 'It must not contain your name or email address' : null;
+  return contained ? t('It must not contain your name or email address') : null;
 }

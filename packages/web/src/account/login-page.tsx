@@ -8,13 +8,14 @@ import { safeNext } from '../api/next-path.ts';
 import { keys } from '../api/query-keys.ts';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
+import { rich, t } from '../words/words.ts';
 import styles from './account.module.css';
 import { AuthCard } from './auth-card.tsx';
 import { signOut } from './sign-out.ts';
 
 /** Signs a person in and returns to the requested page. */
 export function LoginPage({ next }: { next: string | undefined }) {
-  usePageTitle('Log in');
+  usePageTitle(t('Log in'));
   const target = safeNext(next);
   const wantsAdmin = /^\/admin(\/|\?|$)/.test(target);
   // Read once: a login on this page navigates itself, and two navigations would cancel each other.
@@ -44,8 +45,8 @@ export function LoginPage({ next }: { next: string | undefined }) {
     mode: 'uncontrolled',
     initialValues: { email: '', password: '' },
     validate: {
-      email: (value) => (value.trim() === '' ? 'Enter your email address' : null),
-      password: (value) => (value === '' ? 'Enter your password' : null),
+      email: (value) => (value.trim() === '' ? t('Enter your email address') : null),
+      password: (value) => (value === '' ? t('Enter your password') : null),
     },
   });
 
@@ -64,14 +65,16 @@ export function LoginPage({ next }: { next: string | undefined }) {
   if (wrongRole) {
     return (
       <AuthCard
-        title="This part is for administrators"
-        lead={`You are signed in as ${readUser()?.username ?? 'a user'}, who is no administrator here.`}
+        title={t('This part is for administrators')}
+        lead={t('You are signed in as {name}, who is no administrator here.', {
+          name: readUser()?.username ?? t('a user'),
+        })}
       >
         <div className={styles.form}>
           <Button variant="filled" component="a" href="/app">
-            Go to your library
+            {t('Go to your library')}
           </Button>
-          <Button onClick={() => void signOut()}>Log in as somebody else</Button>
+          <Button onClick={() => void signOut()}>{t('Log in as somebody else')}</Button>
         </div>
       </AuthCard>
     );
@@ -79,18 +82,20 @@ export function LoginPage({ next }: { next: string | undefined }) {
 
   return (
     <AuthCard
-      title="Log in"
-      lead="Your apps are one step away."
-      foot={
-        <>
-          No account yet? <a href="/register">Register</a>
-        </>
-      }
+      title={t('Log in')}
+      lead={t('Your apps are one step away.')}
+      foot={rich('No account yet? {register}', {
+        register: (
+          <a key="register" href="/register">
+            {t('Register')}
+          </a>
+        ),
+      })}
     >
       <form className={styles.form} onSubmit={form.onSubmit((values) => login.mutate(values))} noValidate>
         {login.isError && <Problem error={login.error} />}
         <TextInput
-          label="Email"
+          label={t('Email')}
           type="email"
           autoComplete="username"
           inputMode="email"
@@ -99,7 +104,7 @@ export function LoginPage({ next }: { next: string | undefined }) {
           {...form.getInputProps('email')}
         />
         <PasswordInput
-          label="Password"
+          label={t('Password')}
           autoComplete="current-password"
           key={form.key('password')}
           {...form.getInputProps('password')}
@@ -110,7 +115,7 @@ export function LoginPage({ next }: { next: string | undefined }) {
           size="md"
           loading={login.isPending || login.isSuccess || (remembered && me.isPending)}
         >
-          Log in
+          {t('Log in')}
         </Button>
       </form>
     </AuthCard>

@@ -1,6 +1,7 @@
 import { PasswordInput, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
-import { emailProblem, PASSWORD_HINT, passwordProblem, usernameProblem } from './field-rules.ts';
+import { t } from '../words/words.ts';
+import { emailProblem, passwordHint, passwordProblem, usernameProblem } from './field-rules.ts';
 
 /** Fields of a new account. */
 export interface NewAccount {
@@ -21,7 +22,7 @@ export function NewAccountFields<Values extends NewAccount>({ form }: { form: Us
   return (
     <>
       <TextInput
-        label="Email"
+        label={t('Email')}
         type="email"
         autoComplete="email"
         inputMode="email"
@@ -29,15 +30,15 @@ export function NewAccountFields<Values extends NewAccount>({ form }: { form: Us
         {...form.getInputProps('email')}
       />
       <TextInput
-        label="Name"
-        description="Shown to administrators and on your screen."
+        label={t('Name')}
+        description={t('Shown to administrators and on your screen.')}
         autoComplete="username"
         key={form.key('username')}
         {...form.getInputProps('username')}
       />
       <PasswordInput
-        label="Password"
-        description={PASSWORD_HINT}
+        label={t('Password')}
+        description={passwordHint()}
         autoComplete="new-password"
         key={form.key('password')}
         {...form.getInputProps('password')}

@@ -7,7 +7,7 @@ import { deviceKey, saveLogin } from '../api/auth-store.ts';
 import { ApiFailure, call } from '../api/client.ts';
 import { Problem } from '../components/problem.tsx';
 import styles from './account.module.css';
-import { PASSWORD_HINT, passwordProblem } from './field-rules.ts';
+import { passwordHint, passwordProblem } from './field-rules.ts';
 
 /**
  * Changes the password. The server signs the account out everywhere, this page included, so the page signs in again
@@ -70,7 +70,7 @@ export function ChangePassword({ owner }: { owner: User | undefined }) {
       />
       <PasswordInput
         label="New password"
-        description={PASSWORD_HINT}
+        description={passwordHint()}
         autoComplete="new-password"
         key={form.key('next')}
         {...form.getInputProps('next')}

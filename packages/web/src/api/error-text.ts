@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@footlight/protocol/rest';
+import { msg, plural, t } from '../words/words.ts';
 import { ApiFailure } from './client.ts';
 
 /** An error for people: event, advice, and a code to quote. */
@@ -38,76 +39,91 @@ type ToldByServer =
 
 const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Words>> = {
   network: [
-    'The server cannot be reached',
-    'Nothing was changed. Check your connection; this page tries again by itself.',
+    msg('The server cannot be reached'),
+    msg('Nothing was changed. Check your connection; this page tries again by itself.'),
   ],
-  unauthorized: ['You are signed out', 'Sign in again to go on.'],
-  invalid_credentials: ['Email or password is wrong', 'Check both and try again.'],
-  forbidden: ['You may not do this', 'Ask an administrator if you think you should.'],
+  unauthorized: [msg('You are signed out'), msg('Sign in again to go on.')],
+  invalid_credentials: [msg('Email or password is wrong'), msg('Check both and try again.')],
+  forbidden: [msg('You may not do this'), msg('Ask an administrator if you think you should.')],
   registration_closed: [
-    'Registration is closed here',
-    'Ask the person who runs this instance for an account.',
+    msg('Registration is closed here'),
+    msg('Ask the person who runs this instance for an account.'),
   ],
   invalid_invite: [
-    'This invite code cannot be used',
-    'It may have run out or been used already. Ask for a new one.',
+    msg('This invite code cannot be used'),
+    msg('It may have run out or been used already. Ask for a new one.'),
   ],
-  setup_already_complete: ['This instance was claimed already', 'Sign in with the administrator account.'],
-  not_found: ['It is not here any more', 'It may have been removed meanwhile. Go back and look again.'],
-  session_quota_exceeded: ['You have as many apps open as you may', 'End one of them, then launch this one.'],
-  home_in_use: ['This app’s files are in use by another session', 'Go on in that session, or end it first.'],
+  setup_already_complete: [
+    msg('This instance was claimed already'),
+    msg('Sign in with the administrator account.'),
+  ],
+  not_found: [
+    msg('It is not here any more'),
+    msg('It may have been removed meanwhile. Go back and look again.'),
+  ],
+  session_quota_exceeded: [
+    msg('You have as many apps open as you may'),
+    msg('End one of them, then launch this one.'),
+  ],
+  home_in_use: [
+    msg('This app’s files are in use by another session'),
+    msg('Go on in that session, or end it first.'),
+  ],
   home_not_provisioned: [
-    'The launcher has not been started yet',
-    'Start the launcher this app belongs to once, then try again.',
+    msg('The launcher has not been started yet'),
+    msg('Start the launcher this app belongs to once, then try again.'),
   ],
   session_not_swappable: [
-    'The app cannot be changed now',
-    'It may be starting, ending or changing already. Try again in a moment.',
+    msg('The app cannot be changed now'),
+    msg('It may be starting, ending or changing already. Try again in a moment.'),
   ],
   swap_exceeds_reservation: [
-    'That app needs more than this session has',
-    'End this session and launch the app by itself.',
+    msg('That app needs more than this session has'),
+    msg('End this session and launch the app by itself.'),
   ],
   parent_app_disabled: [
-    'The launcher of this app is switched off',
-    'An administrator can switch it on again.',
+    msg('The launcher of this app is switched off'),
+    msg('An administrator can switch it on again.'),
   ],
   profile_ineligible: [
-    'That quality does not suit this device or connection',
-    'Choose another one and try again.',
+    msg('That quality does not suit this device or connection'),
+    msg('Choose another one and try again.'),
   ],
   profile_not_launchable_for_app: [
-    'This app is not offered in that quality',
-    'Choose another one and try again.',
+    msg('This app is not offered in that quality'),
+    msg('Choose another one and try again.'),
   ],
   no_host_available: [
-    'No machine can run this app right now',
-    'Ask an administrator to look at the hosts, or try again later.',
+    msg('No machine can run this app right now'),
+    msg('Ask an administrator to look at the hosts, or try again later.'),
   ],
   capacity_exhausted: [
-    'Every machine is busy',
-    'A place opens when somebody ends a session. Try again in a moment.',
+    msg('Every machine is busy'),
+    msg('A place opens when somebody ends a session. Try again in a moment.'),
   ],
   agent_not_connected: [
-    'The machine is not connected',
-    'It reconnects by itself when it can. Try again shortly.',
+    msg('The machine is not connected'),
+    msg('It reconnects by itself when it can. Try again shortly.'),
   ],
-  restart_required: ['The host still runs sessions', 'Confirm that they may end, then try again.'],
-  rate_limited: ['That was too often', 'Wait a moment, then try again.'],
-  client_too_old: ['This page is out of date', 'Reload it to get the current version.'],
-  https_required: ['This needs the secure address', 'Open the page with https.'],
-  library_discovery_disabled: ['Library discovery is switched off', 'Switch it on in the settings first.'],
+  restart_required: [msg('The host still runs sessions'), msg('Confirm that they may end, then try again.')],
+  rate_limited: [msg('That was too often'), msg('Wait a moment, then try again.')],
+  client_too_old: [msg('This page is out of date'), msg('Reload it to get the current version.')],
+  https_required: [msg('This needs the secure address'), msg('Open the page with https.')],
+  library_discovery_disabled: [
+    msg('Library discovery is switched off'),
+    msg('Switch it on in the settings first.'),
+  ],
 };
 
 const BY_STATUS: Readonly<Record<number, Words>> = {
-  400: ['That was not accepted', 'Nothing was changed. Check what you entered.'],
-  401: ['You are signed out', 'Sign in again to go on.'],
-  403: ['You may not do this', 'Ask an administrator if you think you should.'],
-  404: ['It is not here any more', 'It may have been removed meanwhile. Go back and look again.'],
-  409: ['This does not fit the current state', 'Nothing was changed. Look again and retry.'],
-  413: ['That is too large', 'Nothing was changed. Try a smaller one.'],
-  422: ['That was not accepted', 'Nothing was changed. Check what you entered.'],
-  429: ['That was too often', 'Wait a moment, then try again.'],
+  400: [msg('That was not accepted'), msg('Nothing was changed. Check what you entered.')],
+  401: [msg('You are signed out'), msg('Sign in again to go on.')],
+  403: [msg('You may not do this'), msg('Ask an administrator if you think you should.')],
+  404: [msg('It is not here any more'), msg('It may have been removed meanwhile. Go back and look again.')],
+  409: [msg('This does not fit the current state'), msg('Nothing was changed. Look again and retry.')],
+  413: [msg('That is too large'), msg('Nothing was changed. Try a smaller one.')],
+  422: [msg('That was not accepted'), msg('Nothing was changed. Check what you entered.')],
+  429: [msg('That was too often'), msg('Wait a moment, then try again.')],
 };
 
 /** Repeated here, because importing the table of codes would load every schema. */
@@ -116,7 +132,7 @@ export const NO_HOST = 'No host can run this app.';
 /** A host is missing for several reasons; the server's reason is more precise. */
 function adviceOf({ code, message }: ApiFailure, usual: string): string {
   if (code !== 'no_host_available' || message === '' || message === NO_HOST) return usual;
-  return `${message} Ask an administrator.`;
+  return t('{message} Ask an administrator.', { message });
 }
 
 /**
@@ -126,8 +142,8 @@ function adviceOf({ code, message }: ApiFailure, usual: string): string {
 export function errorText(error: unknown): ErrorText {
   if (!(error instanceof ApiFailure)) {
     return {
-      title: 'This page stumbled',
-      advice: 'Your apps keep running. Reload the page; if it happens again, tell an administrator.',
+      title: t('This page stumbled'),
+      advice: t('Your apps keep running. Reload the page; if it happens again, tell an administrator.'),
       code: error instanceof Error ? error.name : 'unknown',
     };
   }
@@ -136,24 +152,27 @@ export function errorText(error: unknown): ErrorText {
   if (known !== undefined) {
     const wait = error.code === 'rate_limited' && error.retryAfterSecs !== undefined;
     return {
-      title: known[0],
-      advice: wait ? `Try again in ${secondsInWords(error.retryAfterSecs ?? 0)}.` : adviceOf(error, known[1]),
+      title: t(known[0]),
+      advice: wait ? waitWords(error.retryAfterSecs ?? 0) : adviceOf(error, t(known[1])),
       code: quoted,
     };
   }
   const byStatus = BY_STATUS[error.status];
   if (byStatus !== undefined) {
     const theirs = error.status < 500 && error.code !== 'unreadable' ? error.message : '';
-    return { title: byStatus[0], advice: theirs || byStatus[1], code: quoted };
+    return { title: t(byStatus[0]), advice: theirs || t(byStatus[1]), code: quoted };
   }
   return {
-    title: 'The server had a problem',
-    advice: 'Running apps are not affected. Try again; if it stays, tell an administrator.',
+    title: t('The server had a problem'),
+    advice: t('Running apps are not affected. Try again; if it stays, tell an administrator.'),
     code: quoted,
   };
 }
 
-function secondsInWords(seconds: number): string {
-  if (seconds < 90) return `${Math.max(1, Math.ceil(seconds))} seconds`;
-  return `${Math.ceil(seconds / 60)} minutes`;
+function waitWords(seconds: number): string {
+  if (seconds < 90) {
+    const count = Math.max(1, Math.ceil(seconds));
+    return plural(count, 'Try again in {n} second.', 'Try again in {n} seconds.');
+  }
+  return plural(Math.ceil(seconds / 60), 'Try again in {n} minute.', 'Try again in {n} minutes.');
 }

@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { t } from '../words/words.ts';
 import styles from './components.module.css';
 import { Dialog } from './dialog.tsx';
 import { Problem } from './problem.tsx';
@@ -26,7 +27,7 @@ export function ConfirmDialog(props: {
       </div>
       <div className={styles.confirmActions}>
         <Button onClick={props.onClose} data-autofocus>
-          Keep it as it is
+          {t('Keep it as it is')}
         </Button>
         <Button variant="filled" color="danger" loading={props.pending} onClick={props.onConfirm}>
           {props.act}

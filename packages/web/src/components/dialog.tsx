@@ -1,6 +1,7 @@
 import { ActionIcon } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { t } from '../words/words.ts';
 import styles from './components.module.css';
 
 /**
@@ -37,7 +38,7 @@ export function Dialog(props: { opened: boolean; title: string; onClose: () => v
       <div className={styles.dialogBox}>
         <div className={styles.dialogHead}>
           <h2 id={titleId}>{props.title}</h2>
-          <ActionIcon aria-label="Close" onClick={props.onClose}>
+          <ActionIcon aria-label={t('Close')} onClick={props.onClose}>
             <IconX size={20} />
           </ActionIcon>
         </div>

@@ -1,20 +1,21 @@
 import { Button } from '@mantine/core';
+import { t } from '../words/words.ts';
 import styles from './components.module.css';
 import { usePageTitle } from './use-page-title.ts';
 
 /** The page of an unknown address. */
 export function NotFoundPage() {
-  usePageTitle('Nothing here');
+  usePageTitle(t('Nothing here'));
   return (
     <main className={styles.fullPage}>
       <div className={styles.numeral} aria-hidden="true">
         404
       </div>
-      <h1>Nothing is staged here</h1>
-      <p>The address leads nowhere. It may have been mistyped, or what it named was removed.</p>
+      <h1>{t('Nothing is staged here')}</h1>
+      <p>{t('The address leads nowhere. It may have been mistyped, or what it named was removed.')}</p>
       <div className={styles.fullPageActions}>
         <Button component="a" href="/app" variant="filled">
-          Go to your library
+          {t('Go to your library')}
         </Button>
       </div>
     </main>

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
 import type { ErrorComponentProps } from '@tanstack/react-router';
 import { errorText } from '../api/error-text.ts';
+import { t } from '../words/words.ts';
 import styles from './components.module.css';
 
 /** Shown in place of a page that failed to render. */
@@ -13,10 +14,10 @@ export function PageError({ error, reset }: ErrorComponentProps) {
       <code>{text.code}</code>
       <div className={styles.fullPageActions}>
         <Button variant="filled" onClick={reset}>
-          Try again
+          {t('Try again')}
         </Button>
         <Button component="a" href="/app">
-          Go to your library
+          {t('Go to your library')}
         </Button>
       </div>
     </main>

@@ -2,6 +2,7 @@ import { Button } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { errorText } from '../api/error-text.ts';
+import { t } from '../words/words.ts';
 import styles from './components.module.css';
 
 /** An error in place: event, advice, code. Announced to screen readers. */
@@ -20,7 +21,7 @@ export function Problem(props: { error: unknown; retry?: () => void; act?: React
       {props.act ??
         (props.retry && (
           <Button size="xs" onClick={props.retry}>
-            Try again
+            {t('Try again')}
           </Button>
         ))}
     </div>

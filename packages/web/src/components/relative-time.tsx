@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react';
 import { clock } from '../clock.ts';
+import { localeTag, t } from '../words/words.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -7,16 +8,16 @@ const DAY_MS = 24 * HOUR_MS;
 /** The smallest unit shown is a minute; a quarter of it is late by 15 s at most. */
 const TICK_MS = 15_000;
 
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+/** Formats of the language in force. Making one takes longer than using it. */
+let formats = makeFormats();
 
 /** A relative time, with the exact one on hover; `never` is shown for null. */
-export function RelativeTime({ at, never = 'never' }: { at: string | null; never?: string }) {
+export function RelativeTime({ at, never = t('never') }: { at: string | null; never?: string }) {
   const nowMs = useSyncExternalStore(subscribe, () => Math.floor(clock.nowMs() / TICK_MS) * TICK_MS);
   if (at === null) return <span>{never}</span>;
   const atMs = Date.parse(at);
   return (
-    <time dateTime={at} title={exact.format(atMs)}>
+    <time dateTime={at} title={formatsNow().exact.format(atMs)}>
       {relativeWords(atMs - Math.max(nowMs, clock.nowMs()))}
     </time>
   );
@@ -27,13 +28,15 @@ export function relativeWords(offsetMs: number): string {
   // Future times are rounded, so that an hour does not become "in 59 minutes" a moment later.
   if (offsetMs >= MINUTE_MS) return aheadWords(offsetMs);
   const size = Math.abs(offsetMs);
-  if (size < MINUTE_MS) return offsetMs > 0 ? 'in under a minute' : 'just now';
+  const { relative } = formatsNow();
+  if (size < MINUTE_MS) return offsetMs > 0 ? t('in under a minute') : t('just now');
   if (size < HOUR_MS) return relative.format(Math.trunc(offsetMs / MINUTE_MS), 'minute');
   if (size < DAY_MS) return relative.format(Math.trunc(offsetMs / HOUR_MS), 'hour');
   return relative.format(Math.trunc(offsetMs / DAY_MS), 'day');
 }
 
 function aheadWords(offsetMs: number): string {
+  const { relative } = formatsNow();
   if (offsetMs < HOUR_MS - MINUTE_MS / 2) return relative.format(Math.round(offsetMs / MINUTE_MS), 'minute');
   if (offsetMs < DAY_MS - HOUR_MS / 2) return relative.format(Math.round(offsetMs / HOUR_MS), 'hour');
   return relative.format(Math.round(offsetMs / DAY_MS), 'day');
@@ -46,6 +49,20 @@ export function durationWords(ms: number): string {
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)}:${two(seconds % 60)}`;
   return `${Math.floor(seconds / 3600)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
+}
+
+function makeFormats() {
+  const tag = localeTag();
+  return {
+    tag,
+    relative: new Intl.RelativeTimeFormat(tag, { numeric: 'auto' }),
+    exact: new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'medium' }),
+  };
+}
+
+function formatsNow() {
+  if (formats.tag !== localeTag()) formats = makeFormats();
+  return formats;
 }
 
 function subscribe(tick: () => void): () => void {

@@ -1,4 +1,6 @@
 import '../styles.ts';
 import { start } from '../start.tsx';
+import { addLanguages } from '../words/language.ts';
 
-start();
+addLanguages({ de: () => import('../words/de/index.ts') });
+void start();

@@ -1,4 +1,5 @@
 import { createTheme, type VariantColorsResolver } from '@mantine/core';
+import { t } from '../words/words.ts';
 import inputs from './inputs.module.css';
 
 /** Button colours from the tokens: `danger` for actions that end or delete, otherwise the accent. */
@@ -35,34 +36,35 @@ const field = { classNames: { input: inputs.input, label: inputs.label, descript
  * Defaults of every used Mantine component; sizes and radii come from the tokens. By name instead of import, so that
  * a page loads only its components.
  */
-export const mantineTheme = createTheme({
-  primaryColor: 'yellow',
-  defaultRadius: 'var(--fl-radius-control)',
-  cursorType: 'pointer',
-  respectReducedMotion: true,
-  variantColorResolver,
-  components: {
-    Button: { defaultProps: { variant: 'default' } },
-    ActionIcon: { defaultProps: { variant: 'subtle', size: 36 } },
-    TextInput: field,
-    PasswordInput: {
-      defaultProps: { visibilityToggleButtonProps: { 'aria-label': 'Show password' } },
-      classNames: { ...field.classNames, innerInput: inputs.innerInput },
+export const mantineTheme = () =>
+  createTheme({
+    primaryColor: 'yellow',
+    defaultRadius: 'var(--fl-radius-control)',
+    cursorType: 'pointer',
+    respectReducedMotion: true,
+    variantColorResolver,
+    components: {
+      Button: { defaultProps: { variant: 'default' } },
+      ActionIcon: { defaultProps: { variant: 'subtle', size: 36 } },
+      TextInput: field,
+      PasswordInput: {
+        defaultProps: { visibilityToggleButtonProps: { 'aria-label': t('Show password') } },
+        classNames: { ...field.classNames, innerInput: inputs.innerInput },
+      },
+      Textarea: field,
+      NumberInput: { ...field, defaultProps: { hideControls: true, allowDecimal: false } },
+      NativeSelect: field,
+      Checkbox: {
+        defaultProps: { color: 'var(--fl-text)', iconColor: 'var(--fl-page)' },
+        classNames: { input: inputs.check },
+      },
+      Radio: {
+        defaultProps: { color: 'var(--fl-text)', iconColor: 'var(--fl-page)' },
+        classNames: { radio: inputs.check },
+      },
+      Switch: {
+        defaultProps: { color: 'var(--fl-text)', withThumbIndicator: false },
+        classNames: { track: inputs.track, thumb: inputs.thumb },
+      },
     },
-    Textarea: field,
-    NumberInput: { ...field, defaultProps: { hideControls: true, allowDecimal: false } },
-    NativeSelect: field,
-    Checkbox: {
-      defaultProps: { color: 'var(--fl-text)', iconColor: 'var(--fl-page)' },
-      classNames: { input: inputs.check },
-    },
-    Radio: {
-      defaultProps: { color: 'var(--fl-text)', iconColor: 'var(--fl-page)' },
-      classNames: { radio: inputs.check },
-    },
-    Switch: {
-      defaultProps: { color: 'var(--fl-text)', withThumbIndicator: false },
-      classNames: { track: inputs.track, thumb: inputs.thumb },
-    },
-  },
-});
+  });

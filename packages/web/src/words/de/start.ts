@@ -1,0 +1,48 @@
+import type { Table } from '../words.ts';
+
+/** The pages before the library, and what all pages share. */
+export const start: Table = {
+  'Log in': 'Anmelden',
+  'Enter your email address': 'Gib deine E-Mail-Adresse ein',
+  'Enter your password': 'Gib dein Passwort ein',
+  'This part is for administrators': 'Dieser Teil ist für Administratoren',
+  'You are signed in as {name}, who is no administrator here.':
+    'Du bist als {name} angemeldet, ohne Rechte als Administrator.',
+  'a user': 'Benutzer',
+  'Go to your library': 'Zu deiner Bibliothek',
+  'Log in as somebody else': 'Als jemand anderes anmelden',
+  'Your apps are one step away.': 'Nur noch ein Schritt bis zu deinen Apps.',
+  'No account yet? {register}': 'Noch kein Konto? {register}',
+  'Already have one? {login}': 'Du hast schon eins? {login}',
+  Email: 'E-Mail',
+  Password: 'Passwort',
+  'Show password': 'Passwort anzeigen',
+  Name: 'Name',
+  Register: 'Registrieren',
+  'This email address or name is taken.': 'Diese E-Mail-Adresse oder dieser Name ist vergeben.',
+  'Make an account': 'Konto anlegen',
+  'For this instance only; nothing leaves it.': 'Nur für diese Instanz; nichts verlässt sie.',
+  'Invite code': 'Einladungscode',
+  'Needed only if this instance asks for one.': 'Nur nötig, wenn diese Instanz einen verlangt.',
+  'Shown to administrators and on your screen.': 'Sichtbar für Administratoren und auf deinem Bildschirm.',
+  'Enter an email address': 'Gib eine E-Mail-Adresse ein',
+  'This does not look like an email address': 'Das sieht nicht nach einer E-Mail-Adresse aus',
+  'Choose a name': 'Wähle einen Namen',
+  'At least {min} characters. A few plain words are fine.':
+    'Mindestens {min} Zeichen. Ein paar einfache Wörter genügen.',
+  'At least {min} characters': 'Mindestens {min} Zeichen',
+  'At most {max} characters': 'Höchstens {max} Zeichen',
+  'It must not contain your name or email address':
+    'Es darf deinen Namen und deine E-Mail-Adresse nicht enthalten',
+  Language: 'Sprache',
+  'Try again': 'Noch einmal versuchen',
+  'Keep it as it is': 'So lassen',
+  Close: 'Schließen',
+  never: 'nie',
+  'just now': 'gerade eben',
+  'in under a minute': 'in weniger als einer Minute',
+  'Nothing here': 'Nichts hier',
+  'Nothing is staged here': 'Hier wird nichts gespielt',
+  'The address leads nowhere. It may have been mistyped, or what it named was removed.':
+    'Die Adresse führt nirgendwohin. Vielleicht ist sie vertippt, oder was sie benannte, wurde entfernt.',
+};

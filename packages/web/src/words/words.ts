@@ -1,0 +1,69 @@
+import type { ReactNode } from 'react';
+
+/** Forms of a counted text by plural category (CLDR); `other` is the form for the rest. */
+export type Forms = { readonly other: string } & { readonly [Rule in Intl.LDMLPluralRule]?: string };
+
+/** Translations by their English text. A counted text has the `other` form of English as its key. */
+export type Table = Readonly<Record<string, string | Forms>>;
+
+/** Values for the `{name}` places of a text. */
+export type Values = Readonly<Record<string, string | number>>;
+
+let table: Table = {};
+let locale = 'en-GB';
+let rules = new Intl.PluralRules(locale);
+
+/**
+ * Puts other translations in force. Pages have to render again afterwards.
+ * @param tag BCP 47 tag for numbers, dates and plural rules
+ */
+export function putInForce(next: Table, tag: string): void {
+  table = next;
+  locale = tag;
+  rules = new Intl.PluralRules(tag);
+}
+
+/** BCP 47 tag for dates and numbers. */
+export function localeTag(): string {
+  return locale;
+}
+
+/**
+ * A text in the person's language. English is the source and the fallback; so it needs no table and no download.
+ * Never called while a module loads, because the language is not known then: use `msg` there.
+ * @param english a literal, so that the test of translations finds it
+ */
+export function t(english: string, values?: Values): string {
+  const found = lookUp(english);
+  return fill(typeof found === 'string' ? found : (found?.other ?? english), values);
+}
+
+/** Marks a text of a constant for translation; `t(text)` gives the translation where it is shown. */
+export function msg<Text extends string>(english: Text): Text {
+  return english;
+}
+
+/** A counted text; `{n}` stands for the count in the person's number format. */
+export function plural(count: number, one: string, other: string, values?: Values): string {
+  const forms = lookUp(other);
+  const english = count === 1 ? one : other;
+  const text = typeof forms === 'object' ? (forms[rules.select(count)] ?? forms.other) : (forms ?? english);
+  return fill(text, { ...values, n: count.toLocaleString(locale) });
+}
+
+/** A text with elements in its places, as children of an element. */
+export function rich(english: string, parts: Readonly<Record<string, ReactNode>>): ReactNode[] {
+  return t(english)
+    .split(/(\{\w+\})/)
+    .map((piece) => (/^\{\w+\}$/.test(piece) ? (parts[piece.slice(1, -1)] ?? piece) : piece));
+}
+
+/** A translation; a name such as "constructor" is no key of the table. */
+function lookUp(english: string): string | Forms | undefined {
+  return Object.hasOwn(table, english) ? table[english] : undefined;
+}
+
+function fill(text: string, values: Values | undefined): string {
+  if (values === undefined) return text;
+  return text.replace(/\{(\w+)\}/g, (place, name: string) => String(values[name] ?? place));
+}
