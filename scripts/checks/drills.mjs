@@ -46,6 +46,13 @@ export const drills = [
     short: 'twice',
   },
   {
+    name: 'jobs-replicas',
+    file: 'control-plane/src/integration/jobs-replicas.int.test.ts',
+    whole:
+      'two control planes on one Postgres with claims and reports of jobs, the holder of the lease stopped eight times, half of them past its time, and four kills',
+    short: 'the holder stopped twice, and a kill',
+  },
+  {
     name: 'job-histories',
     file: 'control-plane/src/jobs/histories.int.test.ts',
     whole: 'random histories of job runs with 3,000 steps on each database',

@@ -1,0 +1,90 @@
+/**
+ * Every change of a run, as a Postgres trigger writes it down: no look at the rows could miss one. Changes of one target
+ * are in their order, because its runs wait for each other in the unique index of open runs.
+ */
+
+/** Statements that start the log. Source of `lease`: the transaction that changes a run of the dispatcher holds that row. */
+export const LOG_RUNS = `
+  create table run_log (
+    seq bigserial primary key, op text, id text, job_id text, host_id text, state text, attempt int, fence bigint,
+    lease bigint, error text
+  );
+  create function log_run() returns trigger language plpgsql as $$
+  declare
+    run job_runs := coalesce(new, old);
+  begin
+    insert into run_log (op, id, job_id, host_id, state, attempt, fence, lease, error) values (
+      tg_op, run.id, run.job_id, run.host_id, run.state, run.attempt, run.fence,
+      (select fence from leases where name = 'jobs.dispatch'), run.error
+    );
+    return null;
+  end $$;
+  create trigger log_run after insert or update or delete on job_runs for each row execute function log_run();`;
+
+export interface RunChange {
+  op: 'INSERT' | 'UPDATE' | 'DELETE';
+  id: string;
+  job_id: string;
+  host_id: string | null;
+  state: string;
+  attempt: number;
+  /** Of the dispatcher that claimed the run, and of the lease at the change; null: none. */
+  fence: string | null;
+  lease: string | null;
+  error: string | null;
+}
+
+const OPEN = ['pending', 'running'];
+
+/**
+ * Looks for what must never be: two open runs of a target, a run that changes after its end, a retry that is lost or made
+ * twice, a write of a dispatcher whose lease another one has.
+ * @param changes all of a database, in their order
+ * @returns one text for each
+ */
+export function findViolations(changes: readonly RunChange[]): string[] {
+  const violations: string[] = [];
+  const states = new Map<string, string>();
+  const open = new Map<string, Set<string>>();
+  /** Attempt of the run that must come next. */
+  const retries = new Map<string, number>();
+  for (const [n, change] of changes.entries()) {
+    const { op, id, state, attempt, fence, lease, error } = change;
+    const target = `${change.job_id} ${change.host_id ?? ''}`;
+    const wrong = (what: string) => violations.push(`${what}: change ${n}, run ${id} of ${target}`);
+    const before = states.get(id);
+    const opened = open.get(target) ?? new Set();
+    open.set(target, opened);
+    if (op === 'DELETE') {
+      if (before === 'running') wrong('a running run is deleted');
+      if (before === 'pending' && attempt > 1) wrong('a retry is deleted');
+      opened.delete(id);
+      states.delete(id);
+      continue;
+    }
+    states.set(id, state);
+    if (op === 'INSERT') {
+      if (state !== 'pending') wrong(`begins as ${state}`);
+      if (attempt !== (retries.get(target) ?? 1)) wrong(`begins with attempt ${attempt}`);
+      retries.delete(target);
+      opened.add(id);
+      if (opened.size > 1) wrong('a second open run');
+      continue;
+    }
+    if (before === undefined || !OPEN.includes(before)) wrong(`${before} becomes ${state}`);
+    else if (before === 'running' && state === 'pending') wrong('a claim is taken back');
+    else if (before === 'pending' && !OPEN.includes(state)) wrong(`ends as ${state} without a claim`);
+    if (OPEN.includes(state)) {
+      if (before === 'pending' && state === 'running' && fence !== null && fence !== lease)
+        wrong('a claim with an old number');
+      continue;
+    }
+    opened.delete(id);
+    if (state === 'deferred') retries.set(target, attempt + 1);
+    if (fence === null) continue;
+    if (state !== 'aborted' && fence !== lease) wrong('a late end');
+    if (error === 'dispatcher went away' && fence === lease) wrong('a run of the dispatcher is reaped');
+  }
+  for (const target of retries.keys()) violations.push(`a retry is lost: ${target}`);
+  return violations;
+}
