@@ -30,7 +30,8 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
     const needed = [...startsThatNeed(id, graph, known)];
     const forUsers = needed.filter((start) => !isAdminModule(start));
     // A style file is named after its chunk, and only this name puts it behind the gate.
-    if (forUsers.length === 0) return needed.length > 1 || STYLE.test(id) ? 'admin-shared' : null;
+    if (forUsers.length === 0)
+      return needed.length > 1 || STYLE.test(id) || ADMIN_SHELL.test(needed[0] ?? '') ? 'admin-shared' : null;
     if (forUsers.every((start) => FORM_PAGE.test(start))) return needed.length > 1 ? 'forms' : null;
     if (!forUsers.some((start) => ENTRY.test(start) || IN_LIBRARY.test(start)))
       return needed.length > 1 ? 'beside' : null;

@@ -28,6 +28,8 @@ import { Route as AdminAppsIdRouteImport } from './routes/admin/apps/$id';
 import { Route as AdminAppsNewRouteImport } from './routes/admin/apps/new';
 import { Route as AdminHostsIndexRouteImport } from './routes/admin/hosts.index';
 import { Route as AdminHostsIdRouteImport } from './routes/admin/hosts.$id';
+import { Route as AdminJobsIndexRouteImport } from './routes/admin/jobs.index';
+import { Route as AdminJobsIdRouteImport } from './routes/admin/jobs.$id';
 import { Route as AdminPresetsIndexRouteImport } from './routes/admin/presets/index';
 import { Route as AdminPresetsIdRouteImport } from './routes/admin/presets/$id';
 import { Route as AdminPresetsNewRouteImport } from './routes/admin/presets/new';
@@ -135,6 +137,16 @@ const AdminHostsIdRoute = AdminHostsIdRouteImport.update({
   path: '/hosts/$id',
   getParentRoute: () => AdminRoute,
 } as any);
+const AdminJobsIndexRoute = AdminJobsIndexRouteImport.update({
+  id: '/jobs/',
+  path: '/jobs/',
+  getParentRoute: () => AdminRoute,
+} as any);
+const AdminJobsIdRoute = AdminJobsIdRouteImport.update({
+  id: '/jobs/$id',
+  path: '/jobs/$id',
+  getParentRoute: () => AdminRoute,
+} as any);
 const AdminPresetsIndexRoute = AdminPresetsIndexRouteImport.update({
   id: '/presets/',
   path: '/presets/',
@@ -213,6 +225,7 @@ export interface FileRoutesByFullPath {
   '/admin/apps/$id': typeof AdminAppsIdRoute;
   '/admin/apps/new': typeof AdminAppsNewRoute;
   '/admin/hosts/$id': typeof AdminHostsIdRoute;
+  '/admin/jobs/$id': typeof AdminJobsIdRoute;
   '/admin/presets/$id': typeof AdminPresetsIdRoute;
   '/admin/presets/new': typeof AdminPresetsNewRoute;
   '/admin/profiles/$id': typeof AdminProfilesIdRoute;
@@ -222,6 +235,7 @@ export interface FileRoutesByFullPath {
   '/app/session/$id': typeof AppSessionIdRoute;
   '/admin/apps/': typeof AdminAppsIndexRoute;
   '/admin/hosts/': typeof AdminHostsIndexRoute;
+  '/admin/jobs/': typeof AdminJobsIndexRoute;
   '/admin/presets/': typeof AdminPresetsIndexRoute;
   '/admin/profiles/': typeof AdminProfilesIndexRoute;
   '/admin/sessions/': typeof AdminSessionsIndexRoute;
@@ -244,6 +258,7 @@ export interface FileRoutesByTo {
   '/admin/apps/$id': typeof AdminAppsIdRoute;
   '/admin/apps/new': typeof AdminAppsNewRoute;
   '/admin/hosts/$id': typeof AdminHostsIdRoute;
+  '/admin/jobs/$id': typeof AdminJobsIdRoute;
   '/admin/presets/$id': typeof AdminPresetsIdRoute;
   '/admin/presets/new': typeof AdminPresetsNewRoute;
   '/admin/profiles/$id': typeof AdminProfilesIdRoute;
@@ -253,6 +268,7 @@ export interface FileRoutesByTo {
   '/app/session/$id': typeof AppSessionIdRoute;
   '/admin/apps': typeof AdminAppsIndexRoute;
   '/admin/hosts': typeof AdminHostsIndexRoute;
+  '/admin/jobs': typeof AdminJobsIndexRoute;
   '/admin/presets': typeof AdminPresetsIndexRoute;
   '/admin/profiles': typeof AdminProfilesIndexRoute;
   '/admin/sessions': typeof AdminSessionsIndexRoute;
@@ -277,6 +293,7 @@ export interface FileRoutesById {
   '/admin/apps/$id': typeof AdminAppsIdRoute;
   '/admin/apps/new': typeof AdminAppsNewRoute;
   '/admin/hosts/$id': typeof AdminHostsIdRoute;
+  '/admin/jobs/$id': typeof AdminJobsIdRoute;
   '/admin/presets/$id': typeof AdminPresetsIdRoute;
   '/admin/presets/new': typeof AdminPresetsNewRoute;
   '/admin/profiles/$id': typeof AdminProfilesIdRoute;
@@ -286,6 +303,7 @@ export interface FileRoutesById {
   '/app/session/$id': typeof AppSessionIdRoute;
   '/admin/apps/': typeof AdminAppsIndexRoute;
   '/admin/hosts/': typeof AdminHostsIndexRoute;
+  '/admin/jobs/': typeof AdminJobsIndexRoute;
   '/admin/presets/': typeof AdminPresetsIndexRoute;
   '/admin/profiles/': typeof AdminProfilesIndexRoute;
   '/admin/sessions/': typeof AdminSessionsIndexRoute;
@@ -311,6 +329,7 @@ export interface FileRouteTypes {
     | '/admin/apps/$id'
     | '/admin/apps/new'
     | '/admin/hosts/$id'
+    | '/admin/jobs/$id'
     | '/admin/presets/$id'
     | '/admin/presets/new'
     | '/admin/profiles/$id'
@@ -320,6 +339,7 @@ export interface FileRouteTypes {
     | '/app/session/$id'
     | '/admin/apps/'
     | '/admin/hosts/'
+    | '/admin/jobs/'
     | '/admin/presets/'
     | '/admin/profiles/'
     | '/admin/sessions/'
@@ -342,6 +362,7 @@ export interface FileRouteTypes {
     | '/admin/apps/$id'
     | '/admin/apps/new'
     | '/admin/hosts/$id'
+    | '/admin/jobs/$id'
     | '/admin/presets/$id'
     | '/admin/presets/new'
     | '/admin/profiles/$id'
@@ -351,6 +372,7 @@ export interface FileRouteTypes {
     | '/app/session/$id'
     | '/admin/apps'
     | '/admin/hosts'
+    | '/admin/jobs'
     | '/admin/presets'
     | '/admin/profiles'
     | '/admin/sessions'
@@ -374,6 +396,7 @@ export interface FileRouteTypes {
     | '/admin/apps/$id'
     | '/admin/apps/new'
     | '/admin/hosts/$id'
+    | '/admin/jobs/$id'
     | '/admin/presets/$id'
     | '/admin/presets/new'
     | '/admin/profiles/$id'
@@ -383,6 +406,7 @@ export interface FileRouteTypes {
     | '/app/session/$id'
     | '/admin/apps/'
     | '/admin/hosts/'
+    | '/admin/jobs/'
     | '/admin/presets/'
     | '/admin/profiles/'
     | '/admin/sessions/'
@@ -534,6 +558,20 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AdminHostsIdRouteImport;
       parentRoute: typeof AdminRoute;
     };
+    '/admin/jobs/': {
+      id: '/admin/jobs/';
+      path: '/jobs';
+      fullPath: '/admin/jobs/';
+      preLoaderRoute: typeof AdminJobsIndexRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
+    '/admin/jobs/$id': {
+      id: '/admin/jobs/$id';
+      path: '/jobs/$id';
+      fullPath: '/admin/jobs/$id';
+      preLoaderRoute: typeof AdminJobsIdRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
     '/admin/presets/': {
       id: '/admin/presets/';
       path: '/presets';
@@ -632,6 +670,7 @@ interface AdminRouteChildren {
   AdminAppsIdRoute: typeof AdminAppsIdRoute;
   AdminAppsNewRoute: typeof AdminAppsNewRoute;
   AdminHostsIdRoute: typeof AdminHostsIdRoute;
+  AdminJobsIdRoute: typeof AdminJobsIdRoute;
   AdminPresetsIdRoute: typeof AdminPresetsIdRoute;
   AdminPresetsNewRoute: typeof AdminPresetsNewRoute;
   AdminProfilesIdRoute: typeof AdminProfilesIdRoute;
@@ -639,6 +678,7 @@ interface AdminRouteChildren {
   AdminUsersIdRoute: typeof AdminUsersIdRoute;
   AdminAppsIndexRoute: typeof AdminAppsIndexRoute;
   AdminHostsIndexRoute: typeof AdminHostsIndexRoute;
+  AdminJobsIndexRoute: typeof AdminJobsIndexRoute;
   AdminPresetsIndexRoute: typeof AdminPresetsIndexRoute;
   AdminProfilesIndexRoute: typeof AdminProfilesIndexRoute;
   AdminSessionsIndexRoute: typeof AdminSessionsIndexRoute;
@@ -656,6 +696,7 @@ const AdminRouteChildren: AdminRouteChildren = {
   AdminAppsIdRoute: AdminAppsIdRoute,
   AdminAppsNewRoute: AdminAppsNewRoute,
   AdminHostsIdRoute: AdminHostsIdRoute,
+  AdminJobsIdRoute: AdminJobsIdRoute,
   AdminPresetsIdRoute: AdminPresetsIdRoute,
   AdminPresetsNewRoute: AdminPresetsNewRoute,
   AdminProfilesIdRoute: AdminProfilesIdRoute,
@@ -663,6 +704,7 @@ const AdminRouteChildren: AdminRouteChildren = {
   AdminUsersIdRoute: AdminUsersIdRoute,
   AdminAppsIndexRoute: AdminAppsIndexRoute,
   AdminHostsIndexRoute: AdminHostsIndexRoute,
+  AdminJobsIndexRoute: AdminJobsIndexRoute,
   AdminPresetsIndexRoute: AdminPresetsIndexRoute,
   AdminProfilesIndexRoute: AdminProfilesIndexRoute,
   AdminSessionsIndexRoute: AdminSessionsIndexRoute,

@@ -94,6 +94,21 @@ describe('the built web app', () => {
     }
   });
 
+  test('no two files need each other, for the first to run would find the other empty', () => {
+    const importsOf = (key: string) => manifest[key]?.imports ?? [];
+    const reach = (from: string) => {
+      const seen = new Set<string>();
+      const queue = [...importsOf(from)];
+      for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
+        if (seen.has(at)) continue;
+        seen.add(at);
+        queue.push(...importsOf(at));
+      }
+      return seen;
+    };
+    expect(Object.keys(manifest).filter((key) => reach(key).has(key))).toEqual([]);
+  });
+
   test.each(['index.html', 'admin/index.html'])(
     '%s has no inline script or style and loads only own files',
     async (name) => {

@@ -8,6 +8,7 @@ import { extname, join, resolve } from 'node:path';
 import { type OperationId, operations, type Session, type Success } from '@footlight/protocol/rest';
 import { diagnosis } from './diagnosis-fixtures.ts';
 import * as made from './fixtures.ts';
+import * as upkeep from './upkeep-fixtures.ts';
 
 const CSP =
   "default-src 'self'; img-src 'self' data:; connect-src 'self' ws: wss:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
@@ -34,7 +35,10 @@ const launched: Session = made.session(0, {
 const ended = made.session(6, { state: 'stopped', end_reason: 'user_requested', ended_at: made.ago(60_000) });
 const STEPS = ['preparing home', 'starting display', 'starting app'];
 
-type Answers = { [Id in OperationId]?: (at: { id: string; query: URLSearchParams }) => Success<Id> };
+/** `last` is the last part of the path, which is the id of things without a uuid. */
+type Answers = {
+  [Id in OperationId]?: (at: { id: string; last: string; query: URLSearchParams }) => Success<Id>;
+};
 
 const answers: Answers = {
   'setup.status': () => ({ admin_exists: true, setup_completed: false }),
@@ -104,6 +108,15 @@ const answers: Answers = {
           : made.session(0, { id, ...(id === ended.id ? ended : {}) }),
   }),
   'sessions.verdict': () => diagnosis.verdict,
+  'admin.jobs.list': () => ({ items: upkeep.jobs, next_cursor: null }),
+  'admin.jobs.read': ({ last }) => upkeep.jobs.find((job) => job.id === last) ?? upkeep.job(),
+  'admin.jobs.runs': ({ query }) => page(upkeep.jobRuns, query),
+  'admin.jobs.run': () => ({
+    run_id: made.id(20, 1),
+    state: 'pending',
+    scheduled_for: made.ago(0),
+    eta_note: 'Starts within about 10 s.',
+  }),
   'users.update': () => ({
     user: {
       ...user,
@@ -170,8 +183,9 @@ createServer(async (request, response) => {
   );
   if (operation?.id === 'sessions.events') return follow(response);
   if (operation !== undefined) {
-    const id = url.pathname.split('/').find((part) => /^[0-9a-f-]{36}$/.test(part)) ?? '';
-    const answer = answers[operation.id]?.({ id, query: url.searchParams });
+    const parts = decodeURIComponent(url.pathname).split('/');
+    const id = parts.find((part) => /^[0-9a-f-]{36}$/.test(part)) ?? '';
+    const answer = answers[operation.id]?.({ id, last: parts.at(-1) ?? '', query: url.searchParams });
     const refused = { error: { code: 'not_found', message: 'There is no such resource.' } };
     return send(
       response,
@@ -181,7 +195,8 @@ createServer(async (request, response) => {
     );
   }
   const file =
-    extname(url.pathname) === ''
+    // An id of a page may have a dot.
+    TYPES[extname(url.pathname)] === undefined
       ? /^\/admin(\/|$)/.test(url.pathname)
         ? 'admin/index.html'
         : 'index.html'

@@ -3,6 +3,7 @@ import { type Operation, type OperationId, operations } from '@footlight/protoco
 import { describe, expect, test } from 'vitest';
 import { appRules } from './apps/app-form-model.ts';
 import { tokenRules } from './fleet/enrollment-tokens.tsx';
+import { jobRules } from './jobs/job-form-model.ts';
 import { inviteRules } from './people/invites-page.tsx';
 import { rightsRules } from './people/user-page.tsx';
 import { presetRules } from './presets/preset-model.ts';
@@ -54,6 +55,7 @@ describe('an administrator’s form refuses exactly what the server refuses', ()
     ...fields('apps.create', appNumbers),
     ['invites.create', 'max_uses', inviteRules.max_uses],
     ...fields('settings.update', upkeepRules),
+    ...fields('admin.jobs.update', jobRules),
     ['users.update', 'max_concurrent_sessions', rightsRules.max_concurrent_sessions],
     ...(['width', 'height', 'fps', 'bitrate_kbps'] as const).map(
       (figure): [OperationId, string, NumberRule] => [

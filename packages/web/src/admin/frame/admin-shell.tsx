@@ -1,10 +1,13 @@
 import { Notifications } from '@mantine/notifications';
 import {
+  type Icon,
   IconAppWindow,
   IconArrowLeft,
   IconChecklist,
+  IconClockPlay,
   IconHistory,
   IconLayoutDashboard,
+  IconMenu2,
   IconPlayerPlay,
   IconServer,
   IconSettings,
@@ -13,8 +16,8 @@ import {
   IconUsers,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useRouterState } from '@tanstack/react-router';
-import { useEffect, useRef } from 'react';
+import { Link, type LinkProps, Outlet, useRouterState } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
 import { addOperations, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Brand } from '../../components/brand.tsx';
@@ -34,6 +37,44 @@ import styles from './admin-layout.module.css';
 // Every page of the administration stands in this shell.
 addOperations(adminOperationTable);
 
+interface Entry {
+  to: NonNullable<LinkProps['to']>;
+  words: string;
+  icon: Icon;
+}
+
+/** Pages by what they are about. */
+const GROUPS: readonly { words: string; entries: readonly Entry[] }[] = [
+  {
+    words: 'Fleet',
+    entries: [
+      { to: '/admin/hosts', words: 'Hosts', icon: IconServer },
+      { to: '/admin/sessions', words: 'Sessions', icon: IconPlayerPlay },
+    ],
+  },
+  {
+    words: 'Apps',
+    entries: [
+      { to: '/admin/apps', words: 'Apps', icon: IconAppWindow },
+      { to: '/admin/presets', words: 'Presets', icon: IconTemplate },
+      { to: '/admin/profiles', words: 'Profiles', icon: IconStack2 },
+    ],
+  },
+  {
+    words: 'Service',
+    entries: [
+      { to: '/admin/users', words: 'Users', icon: IconUsers },
+      { to: '/admin/jobs', words: 'Jobs', icon: IconClockPlay },
+      { to: '/admin/activity', words: 'Activity', icon: IconHistory },
+      { to: '/admin/settings', words: 'Settings', icon: IconSettings },
+    ],
+  },
+];
+const SETUP = {
+  words: 'First steps',
+  entries: [{ to: '/admin/setup', words: 'Set up', icon: IconChecklist }] satisfies Entry[],
+};
+
 /** Frame of the administrators' area. */
 export function AdminShell() {
   const setup = useQuery({
@@ -41,17 +82,13 @@ export function AdminShell() {
     queryFn: ({ signal }) => call('setup.status', { signal }),
     staleTime: 60_000,
   });
-  const nav = useRef<HTMLElement>(null);
   const path = useRouterState({ select: (state) => state.location.pathname });
-  // On a phone the bar is wider than the window and would hide the current link.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the path decides which link is the current one
-  useEffect(() => {
-    const bar = nav.current;
-    const current = bar?.querySelector<HTMLElement>('[aria-current="page"]');
-    if (bar && current) {
-      bar.scrollLeft = current.offsetLeft - bar.offsetLeft - (bar.clientWidth - current.offsetWidth) / 2;
-    }
-  }, [path]);
+  const [opened, setOpened] = useState(false);
+  // A phone's menu covers the page that a link of it has opened.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another path is another page
+  useEffect(() => setOpened(false), [path]);
+  const groups = setup.data?.setup_completed === false ? [...GROUPS, SETUP] : GROUPS;
+  const current = groups.flatMap((group) => group.entries).findLast((entry) => path.startsWith(entry.to));
   return (
     <div className={styles.frame}>
       <a href="#main" className={shell.skip}>
@@ -61,39 +98,35 @@ export function AdminShell() {
         <div className={styles.sideBrand}>
           <Brand href="/admin" />
         </div>
-        <nav ref={nav} className={styles.nav} aria-label="Administration">
+        <button
+          type="button"
+          className={styles.menuButton}
+          aria-expanded={opened}
+          aria-controls="admin-nav"
+          onClick={() => setOpened(!opened)}
+        >
+          <IconMenu2 size={20} aria-hidden="true" />
+          <span className="visually-hidden">Menu, on the page </span>
+          {path === '/admin' ? 'Overview' : (current?.words ?? 'Pages')}
+        </button>
+        <nav id="admin-nav" className={styles.nav} data-opened={opened} aria-label="Administration">
           <Link to="/admin" activeOptions={{ exact: true }} className={styles.link}>
             <IconLayoutDashboard size={20} aria-hidden="true" /> Overview
           </Link>
-          <Link to="/admin/hosts" className={styles.link}>
-            <IconServer size={20} aria-hidden="true" /> Hosts
-          </Link>
-          <Link to="/admin/sessions" className={styles.link}>
-            <IconPlayerPlay size={20} aria-hidden="true" /> Sessions
-          </Link>
-          <Link to="/admin/apps" className={styles.link}>
-            <IconAppWindow size={20} aria-hidden="true" /> Apps
-          </Link>
-          <Link to="/admin/presets" className={styles.link}>
-            <IconTemplate size={20} aria-hidden="true" /> Presets
-          </Link>
-          <Link to="/admin/profiles" className={styles.link}>
-            <IconStack2 size={20} aria-hidden="true" /> Profiles
-          </Link>
-          <Link to="/admin/users" className={styles.link}>
-            <IconUsers size={20} aria-hidden="true" /> Users
-          </Link>
-          <Link to="/admin/activity" className={styles.link}>
-            <IconHistory size={20} aria-hidden="true" /> Activity
-          </Link>
-          <Link to="/admin/settings" className={styles.link}>
-            <IconSettings size={20} aria-hidden="true" /> Settings
-          </Link>
-          {setup.data?.setup_completed === false && (
-            <Link to="/admin/setup" className={styles.link}>
-              <IconChecklist size={20} aria-hidden="true" /> Set up
-            </Link>
-          )}
+          {groups.map((group) => (
+            <div key={group.words} className={styles.group}>
+              <p id={`nav-${group.words}`}>{group.words}</p>
+              <ul aria-labelledby={`nav-${group.words}`}>
+                {group.entries.map(({ to, words, icon: Icon }) => (
+                  <li key={to}>
+                    <Link to={to} className={styles.link}>
+                      <Icon size={20} aria-hidden="true" /> {words}
+                    </Link>
+                  </li>
+                ))}
+              </ul>
+            </div>
+          ))}
         </nav>
         <div className={styles.sideFoot}>
           <a href="/app" className={styles.link}>

@@ -8,6 +8,7 @@ import {
 
 /** Operations whose fields a form checks before it sends them. */
 const CHECKED = [
+  'admin.jobs.update',
   'admin.placement.preview',
   'apps.create',
   'enrollmentTokens.create',

@@ -1,12 +1,22 @@
 import { Button } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { IconArrowDown, IconArrowUp, IconSelector } from '@tabler/icons-react';
+import { type ReactNode, useLayoutEffect, useRef } from 'react';
 import { Skeleton } from '../../components/skeleton.tsx';
 import styles from './admin-pages.module.css';
+import { nextSort, readSort } from './table-sort.ts';
 
 /** A table's column; numbers are right-aligned, the action column has no visible head. */
 export interface Column {
   words: string;
   kind?: 'text' | 'number' | 'action';
+  /** Key by which its head orders the table; missing: it does not. */
+  sort?: string;
+}
+
+/** The order of a table, as the URL keeps it. */
+export interface TableOrder {
+  sort: string | undefined;
+  onSort: (sort: string | undefined) => void;
 }
 
 /**
@@ -33,32 +43,65 @@ export function EndButton(props: {
   );
 }
 
-/** A compact table in a frame with horizontal scrolling. */
-export function DataTable(props: { label: string; columns: readonly Column[]; children: ReactNode }) {
+/**
+ * A compact table in a frame with horizontal scrolling; on a phone each row is a card, with the columns' words before
+ * its values.
+ */
+export function DataTable(props: {
+  label: string;
+  columns: readonly Column[];
+  order?: TableOrder;
+  children: ReactNode;
+}) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  // The words stand in attributes, which only the style sheet of a phone shows: rows are made by many components.
+  useLayoutEffect(() => {
+    for (const row of body.current?.rows ?? []) {
+      if (row.cells.length !== props.columns.length) continue;
+      for (const [at, cell] of [...row.cells].entries()) {
+        const column = props.columns[at];
+        if (column !== undefined && column.kind !== 'action') cell.dataset.label = column.words;
+      }
+    }
+  });
+  const sortable = props.order !== undefined && props.columns.some((column) => column.sort !== undefined);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table scrolls, which a keyboard must be able to do
     <section className={styles.tableFrame} tabIndex={0} aria-label={`${props.label}, table`}>
       <table className={styles.table}>
-        <thead>
+        <thead data-sortable={sortable}>
           <tr>
             {props.columns.map((column) => (
-              <th
-                key={column.words}
-                scope="col"
-                className={column.kind === 'number' ? styles.number : undefined}
-              >
-                {column.kind === 'action' ? (
-                  <span className="visually-hidden">{column.words}</span>
-                ) : (
-                  column.words
-                )}
-              </th>
+              <HeadCell key={column.words} column={column} order={props.order} />
             ))}
           </tr>
         </thead>
-        <tbody>{props.children}</tbody>
+        <tbody ref={body}>{props.children}</tbody>
       </table>
     </section>
+  );
+}
+
+function HeadCell({ column, order }: { column: Column; order: TableOrder | undefined }) {
+  const className = column.kind === 'number' ? styles.number : undefined;
+  const { sort: key } = column;
+  if (order === undefined || key === undefined) {
+    return (
+      <th scope="col" className={className}>
+        {column.kind === 'action' ? <span className="visually-hidden">{column.words}</span> : column.words}
+      </th>
+    );
+  }
+  const now = readSort(order.sort);
+  const sorted = now.key !== key ? 'none' : now.reverse ? 'descending' : 'ascending';
+  const Icon = { none: IconSelector, ascending: IconArrowUp, descending: IconArrowDown }[sorted];
+  return (
+    <th scope="col" className={className} aria-sort={sorted} data-sorts="true">
+      <button type="button" className={styles.sort} onClick={() => order.onSort(nextSort(order.sort, key))}>
+        {column.words}
+        <Icon size={14} aria-hidden="true" />
+      </button>
+    </th>
   );
 }
 

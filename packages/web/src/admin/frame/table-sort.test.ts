@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest';
+import { nextSort, sortRows } from './table-sort.ts';
+
+const rows = [
+  { name: 'gpu-10', size: 3 },
+  { name: 'Gpu-2', size: null },
+  { name: 'alpha', size: 20 },
+];
+const keys = {
+  name: (row: (typeof rows)[number]) => row.name,
+  size: (row: (typeof rows)[number]) => row.size,
+};
+const names = (sort?: string) => sortRows(rows, sort, keys).map((row) => row.name);
+
+describe('the order of a table', () => {
+  test.each([
+    [undefined, ['gpu-10', 'Gpu-2', 'alpha']],
+    ['name', ['alpha', 'Gpu-2', 'gpu-10']],
+    ['-name', ['gpu-10', 'Gpu-2', 'alpha']],
+    ['size', ['gpu-10', 'alpha', 'Gpu-2']],
+    ['-size', ['alpha', 'gpu-10', 'Gpu-2']],
+    ['constructor', ['gpu-10', 'Gpu-2', 'alpha']],
+  ])('by %s: %j', (sort, order) => {
+    expect(names(sort)).toEqual(order);
+  });
+
+  test('a column’s head goes up, down, and back to the order of the server', () => {
+    expect(nextSort(undefined, 'name')).toBe('name');
+    expect(nextSort('name', 'name')).toBe('-name');
+    expect(nextSort('-name', 'name')).toBeUndefined();
+    expect(nextSort('-size', 'name')).toBe('name');
+  });
+});

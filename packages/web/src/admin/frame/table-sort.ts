@@ -1,0 +1,43 @@
+/** A row's value in a column; null is last in both directions. */
+type SortValue = string | number | null;
+
+/** Values of a row by sort key. */
+export type SortKeys<Row> = Readonly<Record<string, (row: Row) => SortValue>>;
+
+/** Text as people order it: "gpu-2" before "gpu-10". */
+const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+
+/**
+ * Rows in the order of a URL. Pure.
+ * @param sort a key, with "-" in front for the reverse; an unknown one, or undefined, keeps the order of the rows
+ */
+export function sortRows<Row>(
+  rows: readonly Row[],
+  sort: string | undefined,
+  keys: SortKeys<Row>,
+): readonly Row[] {
+  const { key, reverse } = readSort(sort);
+  if (!Object.hasOwn(keys, key)) return rows;
+  const valueIn = keys[key]!;
+  const direction = reverse ? -1 : 1;
+  return [...rows].sort((one, other) => {
+    const a = valueIn(one);
+    const b = valueIn(other);
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    const order =
+      typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b));
+    return direction * order;
+  });
+}
+
+/** Key and direction of a URL's order. */
+export function readSort(sort = ''): { key: string; reverse: boolean } {
+  return sort.startsWith('-') ? { key: sort.slice(1), reverse: true } : { key: sort, reverse: false };
+}
+
+/** The order after a press on a column's head: up, then down, then as the server gives it. */
+export function nextSort(sort: string | undefined, key: string): string | undefined {
+  const now = readSort(sort);
+  if (now.key !== key) return key;
+  return now.reverse ? undefined : `-${key}`;
+}

@@ -1,0 +1,159 @@
+import type { Job } from '@footlight/protocol/rest';
+import { Button, Checkbox, NativeSelect, NumberInput, Switch, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { call } from '../../api/client.ts';
+import { focusFirstError } from '../../components/first-error.ts';
+import { Problem } from '../../components/problem.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
+import { changesOf } from '../frame/changes.ts';
+import { intervalProblem, jobBody, jobRules, jobValues, timeProblem } from './job-form-model.ts';
+import { DAYS, INTERVAL_UNITS, type IntervalUnit } from './job-words.ts';
+
+const UNITS = INTERVAL_UNITS.map(({ value }) => ({ value, label: value }));
+
+/** Switch, interval, window and history of a job. */
+export function JobForm({ job }: { job: Job }) {
+  const queryClient = useQueryClient();
+  const { schedule } = job;
+  const form = useForm({
+    mode: 'controlled',
+    initialValues: jobValues(job),
+    validate: {
+      count: (count, values) =>
+        schedule.kind !== 'interval' || schedule.locked
+          ? null
+          : intervalProblem(count, values.unit as IntervalUnit),
+      start: (start, values) => (values.windowed ? timeProblem(start) : null),
+      end: (end, values) =>
+        values.windowed
+          ? (timeProblem(end) ?? (end === values.start ? 'Another time than the start' : null))
+          : null,
+      history_limit: jobRules.history_limit,
+    },
+  });
+  const save = useMutation({
+    mutationFn: (values: typeof form.values) => {
+      const stored = jobBody(jobValues(job), job);
+      return call('admin.jobs.update', {
+        params: { job_id: job.id },
+        body: changesOf(stored, jobBody(values, job)),
+      });
+    },
+    onMutate: () => notifications.clean(),
+    onSuccess: (changed) => {
+      queryClient.setQueryData(adminKeys.job(job.id), changed);
+      notifications.show({ message: `${job.name} was saved`, autoClose: 4000 });
+      return queryClient.invalidateQueries({ queryKey: adminKeys.jobs });
+    },
+  });
+  const { values } = form;
+  return (
+    <form
+      className={styles.form}
+      onSubmit={form.onSubmit((sent) => save.mutate(sent), focusFirstError)}
+      noValidate
+    >
+      {save.isError && <Problem error={save.error} />}
+      <Switch
+        label="Switched on"
+        description="Switched off it never runs, not by hand either. A run under way goes on."
+        {...form.getInputProps('enabled', { type: 'checkbox' })}
+      />
+      {schedule.kind === 'interval' && (
+        <>
+          <div className={styles.pair}>
+            <NumberInput
+              label="Time between two runs"
+              description="From the end of one to the start of the next."
+              min={1}
+              allowDecimal={false}
+              disabled={schedule.locked}
+              {...form.getInputProps('count')}
+            />
+            <NativeSelect
+              label="Unit"
+              data={UNITS}
+              disabled={schedule.locked}
+              {...form.getInputProps('unit')}
+            />
+          </div>
+          {schedule.locked && (
+            <p className={styles.note}>
+              {schedule.locked_by ?? 'A variable'} of the server's environment sets this time. It can be
+              changed here once that variable is gone.
+            </p>
+          )}
+          <Switch
+            label="Only at certain times"
+            description="A run that you ask for starts at any time."
+            {...form.getInputProps('windowed', { type: 'checkbox' })}
+          />
+          {values.windowed && (
+            <>
+              <div className={styles.pair}>
+                <TextInput label="From" type="time" step={60} {...form.getInputProps('start')} />
+                <TextInput
+                  label="To"
+                  type="time"
+                  step={60}
+                  description={
+                    values.end < values.start && values.end !== '' ? 'On the next day.' : undefined
+                  }
+                  {...form.getInputProps('end')}
+                />
+                <NativeSelect
+                  label="Time zone"
+                  data={timeZones(values.timezone)}
+                  {...form.getInputProps('timezone')}
+                />
+              </div>
+              <fieldset className={styles.fieldset}>
+                <legend>On these days</legend>
+                <p className={styles.dim}>None is every day. A day is the one on which the time begins.</p>
+                <div className={styles.checkColumns}>
+                  {DAYS.map((day, number) => (
+                    <Checkbox
+                      key={day}
+                      label={day}
+                      checked={values.days.includes(String(number))}
+                      onChange={(event) =>
+                        form.setFieldValue(
+                          'days',
+                          event.currentTarget.checked
+                            ? [...values.days, String(number)]
+                            : values.days.filter((each) => each !== String(number)),
+                        )
+                      }
+                    />
+                  ))}
+                </div>
+              </fieldset>
+            </>
+          )}
+        </>
+      )}
+      <NumberInput
+        label="Runs kept in the history"
+        description={
+          job.scope === 'host' ? 'Of each host; older ones are deleted.' : 'Older ones are deleted.'
+        }
+        min={1}
+        allowDecimal={false}
+        {...form.getInputProps('history_limit')}
+      />
+      <div>
+        <Button type="submit" variant="filled" loading={save.isPending}>
+          Save changes
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** Zones that the browser knows, the stored one in any case. */
+function timeZones(stored: string): string[] {
+  return [...new Set(['UTC', stored, ...Intl.supportedValuesOf('timeZone')])];
+}

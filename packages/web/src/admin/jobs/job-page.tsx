@@ -1,0 +1,166 @@
+import type { Job, JobTarget } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { call } from '../../api/client.ts';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import type { ListSearch } from '../../search/list-search.ts';
+import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
+import { type Column, DataTable } from '../frame/data-table.tsx';
+import { PageHead, Section } from '../frame/page-head.tsx';
+import { countWords } from '../frame/quantity-words.ts';
+import { AbsentRecord } from '../frame/record-page.tsx';
+import { JobForm } from './job-form.tsx';
+import { JobRuns } from './job-runs.tsx';
+import { runState, scheduleWords, standingOf } from './job-words.ts';
+import { placeWords } from './jobs-page.tsx';
+import { useRunJob } from './run-job.ts';
+
+const BACK = { to: '/admin/jobs', words: 'Jobs' } as const;
+/** A run of this service lasts seconds, so a person sees it begin and end. Chosen, not measured. */
+const REFRESH_MS = 2_000;
+const TARGET_COLUMNS: readonly Column[] = [
+  { words: 'Host' },
+  { words: 'State' },
+  { words: 'Last run' },
+  { words: 'Next run' },
+  { words: 'Act', kind: 'action' },
+];
+
+export type JobSearch = ListSearch<'host'>;
+
+/** One job: what it does, when, and how it went. */
+export function JobPage(props: { id: string; search: JobSearch; onSearch: (search: JobSearch) => void }) {
+  const query = useQuery({
+    queryKey: adminKeys.job(props.id),
+    queryFn: ({ signal }) => call('admin.jobs.read', { params: { job_id: props.id }, signal }),
+    refetchInterval: REFRESH_MS,
+  });
+  usePageTitle(query.data?.name ?? 'Job');
+  if (query.data === undefined) return <AbsentRecord words="Job" back={BACK} query={query} />;
+  return <LoadedJob job={query.data} search={props.search} onSearch={props.onSearch} />;
+}
+
+function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobSearch) => void }) {
+  const { job, search, onSearch } = props;
+  const run = useRunJob();
+  const standing = standingOf(job);
+  const hostIds = job.targets?.map((target) => target.host_id) ?? [];
+  return (
+    <>
+      <PageHead
+        title={job.name}
+        lead={job.description}
+        back={BACK}
+        actions={
+          job.managed && (
+            <Button
+              variant="filled"
+              disabled={!job.enabled || standing.running || job.targets?.length === 0}
+              loading={run.isPending}
+              onClick={() => run.mutate({ id: job.id, name: job.name, hostIds })}
+            >
+              {job.targets === undefined ? 'Run now' : `Run now on ${countWords(hostIds.length, 'host')}`}
+            </Button>
+          )
+        }
+      />
+      {run.isError && <Problem error={run.error} />}
+      <div className={styles.sheet}>
+        <dl className={styles.facts}>
+          <dt>State</dt>
+          <dd>
+            <StateChip tone={standing.tone}>{standing.words}</StateChip>
+          </dd>
+          <dt>Schedule</dt>
+          <dd>{scheduleWords(job.schedule)}</dd>
+          {job.managed && (
+            <>
+              <dt>Last run</dt>
+              <dd>
+                <RelativeTime at={standing.lastRun?.finished_at ?? null} />
+              </dd>
+              <dt>Next run</dt>
+              <dd>{job.enabled ? <RelativeTime at={standing.nextRunAt} never="not planned" /> : 'never'}</dd>
+            </>
+          )}
+          <dt>Who does it</dt>
+          <dd>{placeWords(job)}</dd>
+          <dt>Id</dt>
+          <dd className={styles.mono}>{job.id}</dd>
+        </dl>
+      </div>
+      {job.targets !== undefined && (
+        <Section title="Hosts">
+          {job.targets.length === 0 && <p className={styles.dim}>No host has enrolled yet.</p>}
+          {job.targets.length > 0 && (
+            <DataTable label="Hosts of the job" columns={TARGET_COLUMNS}>
+              {job.targets.map((target) => (
+                <TargetRow
+                  key={target.host_id}
+                  job={job}
+                  target={target}
+                  pending={run.isPending}
+                  onRun={() => run.mutate({ id: job.id, name: job.name, hostIds: [target.host_id] })}
+                />
+              ))}
+            </DataTable>
+          )}
+        </Section>
+      )}
+      {job.managed && (
+        <Section title="When it runs">
+          <JobForm key={JSON.stringify([job.enabled, job.schedule, job.history_limit])} job={job} />
+        </Section>
+      )}
+      {job.managed && (
+        <JobRuns
+          job={job}
+          live={standing.running}
+          hostId={search.host}
+          onHost={(host) => onSearch(host === '' ? {} : { host })}
+        />
+      )}
+    </>
+  );
+}
+
+function TargetRow(props: { job: Job; target: JobTarget; pending: boolean; onRun: () => void }) {
+  const { job, target } = props;
+  const [tone, words] = target.running
+    ? runState('running')
+    : target.last_run === null
+      ? (['neutral', 'Has not run yet'] as const)
+      : runState(target.last_run.state);
+  return (
+    <tr>
+      <td className={styles.nameCell}>
+        <Link to="/admin/hosts/$id" params={{ id: target.host_id }} className={styles.nameLink}>
+          {target.node_name}
+        </Link>
+      </td>
+      <td>
+        <StateChip tone={tone}>{words}</StateChip>
+      </td>
+      <td>
+        <RelativeTime at={target.last_run?.finished_at ?? null} />
+      </td>
+      <td>{job.enabled ? <RelativeTime at={target.next_run_at} never="not planned" /> : 'never'}</td>
+      <td className={styles.act}>
+        <Button
+          size="compact-sm"
+          variant="subtle"
+          aria-label={`Run ${job.name} on ${target.node_name} now`}
+          disabled={!job.enabled || target.running || props.pending}
+          onClick={props.onRun}
+        >
+          Run now
+        </Button>
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,117 @@
+import type { Job } from '@footlight/protocol/rest';
+import { NativeSelect } from '@mantine/core';
+import { IconHistory } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { call } from '../../api/client.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { durationWords, RelativeTime } from '../../components/relative-time.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
+import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { Section } from '../frame/page-head.tsx';
+import { ShowMore, usePages } from '../frame/paged-list.tsx';
+import { resultWords, runState, TRIGGER_WORDS } from './job-words.ts';
+
+const LIVE_MS = 2_000;
+const CALM_MS = 10_000;
+const PAGE = 25;
+const COLUMNS: readonly Column[] = [
+  { words: 'State' },
+  { words: 'Started' },
+  { words: 'Took', kind: 'number' },
+  { words: 'Asked for by' },
+  { words: 'Result' },
+];
+const HOST_COLUMNS: readonly Column[] = [{ words: 'State' }, { words: 'Host' }, ...COLUMNS.slice(1)];
+
+/**
+ * Runs of a job, newest first.
+ * @param props.live a run is under way
+ * @param props.hostId undefined: of all hosts
+ */
+export function JobRuns(props: {
+  job: Job;
+  live: boolean;
+  hostId: string | undefined;
+  onHost: (id: string) => void;
+}) {
+  const { job, hostId } = props;
+  const { query, items } = usePages(
+    adminKeys.jobRuns(job.id, hostId),
+    (cursor: string | undefined, signal) =>
+      call('admin.jobs.runs', {
+        params: { job_id: job.id },
+        query: { limit: PAGE, cursor, host_id: hostId },
+        signal,
+      }),
+    { refetchMs: props.live ? LIVE_MS : CALM_MS },
+  );
+  const columns = job.targets === undefined ? COLUMNS : HOST_COLUMNS;
+  const nameOf = (id: string | null) => job.targets?.find((target) => target.host_id === id)?.node_name;
+  return (
+    <Section
+      title="History"
+      busy={query.isPending}
+      actions={
+        job.targets !== undefined &&
+        job.targets.length > 1 && (
+          <NativeSelect
+            aria-label="Host"
+            data={[
+              { value: '', label: 'On all hosts' },
+              ...job.targets.map(({ host_id, node_name }) => ({ value: host_id, label: node_name })),
+            ]}
+            value={hostId ?? ''}
+            onChange={(event) => props.onHost(event.currentTarget.value)}
+          />
+        )
+      }
+    >
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      {items?.length === 0 ? (
+        <EmptyState icon={IconHistory} title="It has not run yet">
+          The last {job.history_limit} runs are kept here.
+        </EmptyState>
+      ) : (
+        <DataTable label="Runs" columns={columns}>
+          {items === undefined && <SkeletonRows rows={4} columns={columns.length} />}
+          {items?.map((run) => {
+            const [tone, words] = runState(run.state);
+            return (
+              <tr key={run.id}>
+                <td>
+                  <StateChip tone={tone}>{words}</StateChip>
+                </td>
+                {job.targets !== undefined && (
+                  <td>
+                    {run.host_id !== null && nameOf(run.host_id) !== undefined ? (
+                      <Link to="/admin/hosts/$id" params={{ id: run.host_id }} className={styles.nameLink}>
+                        {nameOf(run.host_id)}
+                      </Link>
+                    ) : (
+                      <span className={styles.dim}>deleted host</span>
+                    )}
+                  </td>
+                )}
+                <td>
+                  <RelativeTime at={run.started_at} never="not yet" />
+                </td>
+                <td className={styles.number}>
+                  {run.duration_ms === null ? '' : millisecondsWords(run.duration_ms)}
+                </td>
+                <td>{TRIGGER_WORDS[run.trigger]}</td>
+                <td className={styles.wrapCell}>{resultWords(run)}</td>
+              </tr>
+            );
+          })}
+        </DataTable>
+      )}
+      <ShowMore query={query} />
+    </Section>
+  );
+}
+
+/** Runs mostly last less than a second. */
+const millisecondsWords = (ms: number): string => (ms < 1000 ? `${ms} ms` : durationWords(ms));

@@ -1,0 +1,195 @@
+import type { Job } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { IconSearch } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { call } from '../../api/client.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import type { ListSearch } from '../../search/list-search.ts';
+import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
+import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { Disclosure } from '../frame/disclosure.tsx';
+import { PageHead } from '../frame/page-head.tsx';
+import { SearchField } from '../frame/paged-list.tsx';
+import { SegmentedChoice } from '../frame/segmented-choice.tsx';
+import { sortRows } from '../frame/table-sort.ts';
+import { type JobStanding, scheduleWords, standingOf } from './job-words.ts';
+import { useRunJob } from './run-job.ts';
+
+/** Largest page of the server; there are a few dozen jobs. */
+const MOST = 500;
+/** A run of this service lasts seconds, so a person sees it begin and end. Chosen, not measured. */
+const REFRESH_MS = 2_000;
+
+const COLUMNS: readonly Column[] = [
+  { words: 'Job', sort: 'name' },
+  { words: 'State', sort: 'state' },
+  { words: 'Schedule' },
+  { words: 'Last run', sort: 'last' },
+  { words: 'Next run', sort: 'next' },
+  { words: 'Act', kind: 'action' },
+];
+const LISTED_COLUMNS: readonly Column[] = [
+  { words: 'Work' },
+  { words: 'What it does' },
+  { words: 'Who does it' },
+];
+
+const FILTERS = [
+  { value: 'all', words: 'All' },
+  { value: 'failing', words: 'Failing' },
+  { value: 'running', words: 'Running' },
+  { value: 'off', words: 'Switched off' },
+] as const;
+type Filter = (typeof FILTERS)[number]['value'];
+
+export type JobsSearch = ListSearch<'q' | 'state' | 'sort'>;
+
+interface Row {
+  job: Job;
+  standing: JobStanding;
+}
+
+const SORT_KEYS = {
+  name: ({ job }: Row) => job.name,
+  state: ({ standing }: Row) => standing.words,
+  last: ({ standing }: Row) => standing.lastRun?.finished_at ?? null,
+  next: ({ standing }: Row) => standing.nextRunAt,
+};
+
+/** All background jobs, kept up to date while the page is visible. */
+export function useJobs() {
+  return useQuery({
+    queryKey: adminKeys.jobList,
+    queryFn: ({ signal }) => call('admin.jobs.list', { query: { limit: MOST }, signal }),
+    refetchInterval: REFRESH_MS,
+  });
+}
+
+/** Background jobs, and other work that is only listed. */
+export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSearch) => void }) {
+  usePageTitle('Jobs');
+  const { search, onSearch } = props;
+  const query = useJobs();
+  const run = useRunJob();
+  const jobs = query.data?.items;
+  const state = FILTERS.find((filter) => filter.value === search.state)?.value ?? 'all';
+  const text = (search.q ?? '').toLowerCase();
+  const rows = jobs
+    ?.map((job): Row => ({ job, standing: standingOf(job) }))
+    .filter(({ job }) => `${job.name} ${job.id} ${job.description}`.toLowerCase().includes(text));
+  const managed = rows?.filter((row) => row.job.managed && fits(row, state));
+  const listed = rows?.filter((row) => !row.job.managed);
+  return (
+    <>
+      <PageHead title="Jobs" lead="Work that the service and its hosts do in the background." />
+      <div className={styles.filters}>
+        <SegmentedChoice
+          label="State"
+          value={state}
+          options={FILTERS}
+          onChange={(next) => onSearch({ ...search, state: next })}
+        />
+        <SearchField
+          words="Find a job"
+          hint="Name or purpose"
+          value={search.q ?? ''}
+          onChange={(q) => onSearch({ ...search, q })}
+        />
+      </div>
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      {run.isError && <Problem error={run.error} />}
+      {managed?.length === 0 ? (
+        <EmptyState icon={IconSearch} title={state === 'failing' ? 'No job fails' : 'No such job'}>
+          {state === 'failing' ? 'The last run of every job went well.' : 'Another filter shows the others.'}
+        </EmptyState>
+      ) : (
+        <DataTable
+          label="Jobs"
+          columns={COLUMNS}
+          order={{ sort: search.sort, onSort: (sort) => onSearch({ ...search, sort: sort ?? '' }) }}
+        >
+          {managed === undefined && <SkeletonRows rows={8} columns={COLUMNS.length} />}
+          {managed !== undefined &&
+            sortRows(managed, search.sort, SORT_KEYS).map(({ job, standing }) => (
+              <tr key={job.id}>
+                <td className={styles.nameCell}>
+                  <Link
+                    to="/admin/jobs/$id"
+                    params={{ id: job.id }}
+                    className={styles.nameLink}
+                    title={job.description}
+                  >
+                    {job.name}
+                  </Link>
+                </td>
+                <td>
+                  <StateChip tone={standing.tone}>{standing.words}</StateChip>
+                </td>
+                <td className={styles.shortCell} title={scheduleWords(job.schedule)}>
+                  {scheduleWords(job.schedule)}
+                </td>
+                <td>
+                  <RelativeTime at={standing.lastRun?.finished_at ?? null} />
+                </td>
+                <td>
+                  {job.enabled ? <RelativeTime at={standing.nextRunAt} never="not planned" /> : 'never'}
+                </td>
+                <td className={styles.act}>
+                  <Button
+                    size="compact-sm"
+                    variant="subtle"
+                    aria-label={`Run ${job.name} now`}
+                    disabled={!job.enabled || standing.running || job.targets?.length === 0}
+                    loading={run.isPending && run.variables.id === job.id}
+                    onClick={() =>
+                      run.mutate({
+                        id: job.id,
+                        name: job.name,
+                        hostIds: job.targets?.map((target) => target.host_id) ?? [],
+                      })
+                    }
+                  >
+                    Run now
+                  </Button>
+                </td>
+              </tr>
+            ))}
+        </DataTable>
+      )}
+      {listed !== undefined && listed.length > 0 && (
+        <Disclosure words={`Other work of the service (${listed.length})`}>
+          <p className={styles.dim}>It follows what happens, and can be neither run nor changed.</p>
+          <DataTable label="Other work" columns={LISTED_COLUMNS}>
+            {listed.map(({ job }) => (
+              <tr key={job.id}>
+                <td className={styles.nameCell} title={job.id}>
+                  {job.name}
+                </td>
+                <td className={styles.wrapCell}>{job.unmanaged_note ?? job.description}</td>
+                <td>{placeWords(job)}</td>
+              </tr>
+            ))}
+          </DataTable>
+        </Disclosure>
+      )}
+    </>
+  );
+}
+
+function fits({ job, standing }: Row, filter: Filter): boolean {
+  if (filter === 'failing') return standing.failing;
+  if (filter === 'running') return standing.running;
+  return filter === 'all' || !job.enabled;
+}
+
+/** Who does the work of a job. */
+export function placeWords({ plane, scope }: Pick<Job, 'plane' | 'scope'>): string {
+  if (plane === 'agent') return 'The agent of each host';
+  return scope === 'host' ? 'This service, for each host' : 'This service';
+}

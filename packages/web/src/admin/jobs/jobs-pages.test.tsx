@@ -1,0 +1,132 @@
+// @vitest-environment happy-dom
+import { cleanup, fireEvent, screen, waitFor, within } from '@testing-library/react';
+import { useState } from 'react';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Answers, type Asked, answerBy, refusal, showPage } from '../../../test/show-page.tsx';
+import { job, jobRuns, jobs } from '../../../test/upkeep-fixtures.ts';
+import { JobPage } from './job-page.tsx';
+import { JobsPage, type JobsSearch } from './jobs-page.tsx';
+
+let writes: Asked[];
+let answers: Answers;
+beforeEach(() => {
+  answers = {
+    'admin.jobs.list': () => ({ items: jobs, next_cursor: null }),
+    'admin.jobs.read': ({ path }) => jobs.find(({ id }) => path.endsWith(id)) ?? job(),
+    'admin.jobs.runs': ({ query }) => ({
+      items: jobRuns.slice(Number(query.get('cursor') ?? 0), Number(query.get('cursor') ?? 0) + 25),
+      next_cursor: query.has('cursor') ? null : '25',
+    }),
+    'admin.jobs.run': () => ({
+      run_id: 'r',
+      state: 'pending',
+      scheduled_for: new Date().toISOString(),
+      eta_note: 'Starts within about 10 s.',
+    }),
+    'admin.jobs.update': () => job({ enabled: false }),
+  };
+  writes = answerBy(answers);
+});
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+
+function List({ first = {} }: { first?: JobsSearch }) {
+  const [search, setSearch] = useState<JobsSearch>(first);
+  return (
+    <>
+      <output>{JSON.stringify(search)}</output>
+      <JobsPage search={search} onSearch={setSearch} />
+    </>
+  );
+}
+const names = () =>
+  within(screen.getAllByRole('table')[0]!)
+    .getAllByRole('link')
+    .map((link) => link.textContent);
+const press = (name: string) => fireEvent.click(screen.getByRole('button', { name }));
+
+describe('the list of jobs', () => {
+  test('says of each job when it runs and how it went, and sets apart what is listed only', async () => {
+    showPage(<List />);
+    await screen.findByText('Failed 3 times in a row');
+    expect(screen.getByText('Every 15 minutes')).toBeDefined();
+    expect(screen.getByText('Running on 1 of 3 hosts')).toBeDefined();
+    // The filter has the same words as the chip.
+    expect(screen.getAllByText('Switched off')).toHaveLength(2);
+    expect(screen.getByText('Other work of the service (1)')).toBeDefined();
+    expect(screen.queryByRole('button', { name: 'Run Start watchdog now' })).toBeNull();
+  });
+
+  test('sorts by a column’s head and filters; the address has both', async () => {
+    showPage(<List />);
+    await screen.findByText('Artwork search');
+    fireEvent.click(screen.getByRole('button', { name: 'Next run' }));
+    await waitFor(() => expect(screen.getByRole('status').textContent).toContain('"sort":"next"'));
+    press('Failing');
+    await waitFor(() => expect(screen.queryByText('Token janitor')).toBeNull());
+    expect(names()).toEqual(['Artwork search', 'Home collection']);
+  });
+
+  test('runs a job of the instance, and says when it will start', async () => {
+    showPage(<List />);
+    await screen.findByText('Token janitor');
+    press('Run Token janitor now');
+    await screen.findByText('Token janitor was asked for. Starts within about 10 s.');
+    expect(writes.map(({ path, body }) => [path, body])).toEqual([
+      ['/v1/admin/jobs/auth.token_janitor/run', {}],
+    ]);
+  });
+
+  test('a refusal takes the place of the last good news', async () => {
+    showPage(<List />);
+    await screen.findByText('Token janitor');
+    press('Run Token janitor now');
+    await screen.findByText(/was asked for/);
+    answers['admin.jobs.run'] = () =>
+      refusal(409, 'job_already_running', 'A run of this target is under way.');
+    press('Run Token janitor now');
+    await screen.findByText('A run of this target is under way.');
+    await waitFor(() => expect(screen.queryByText(/was asked for/)).toBeNull());
+  });
+});
+
+describe('the page of a job', () => {
+  const show = (id: string) => showPage(<JobPage id={id} search={{}} onSearch={() => undefined} />);
+
+  test('shows the history with reasons and results, page by page', async () => {
+    show('auth.token_janitor');
+    await screen.findByText('The disk is full: 0 bytes are free on /var/lib.');
+    expect(screen.getByText('live sessions')).toBeDefined();
+    expect(screen.getByText('1:04')).toBeDefined();
+    expect(screen.getAllByRole('row')).toHaveLength(26);
+    press('Show more');
+    await waitFor(() => expect(screen.getAllByRole('row')).toHaveLength(41));
+  });
+
+  test('runs a job of hosts on one of them, or on all', async () => {
+    show('home.gc');
+    fireEvent.click(await screen.findByRole('button', { name: /^Run Home collection on .*1.* now$/ }));
+    await screen.findByText(/was asked for\./);
+    expect(writes).toMatchObject([{ body: { host_id: jobs[2]?.targets?.[0]?.host_id } }]);
+  });
+
+  test('sends only what was changed, and tells of an interval that the environment sets', async () => {
+    show('artwork.sweep');
+    await screen.findByText(/SERVICE_ARTWORK_SWEEP_INTERVAL of the server's environment/);
+    expect((screen.getByLabelText(/^Time between two runs/) as HTMLInputElement).disabled).toBe(true);
+    fireEvent.click(screen.getByRole('switch', { name: /^Switched on/ }));
+    press('Save changes');
+    await waitFor(() =>
+      expect(writes).toMatchObject([{ id: 'admin.jobs.update', body: { enabled: false } }]),
+    );
+  });
+
+  test('a job that is listed only has neither a form nor a history', async () => {
+    show('session.start_watchdog');
+    await screen.findByText('Ends sessions that do not start in time.');
+    expect(screen.queryByText('History')).toBeNull();
+    expect(screen.queryByRole('button', { name: 'Save changes' })).toBeNull();
+  });
+});

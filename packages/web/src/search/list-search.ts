@@ -1,0 +1,21 @@
+import { MAX_SEARCH_CHARACTERS } from '@footlight/protocol/bounds';
+
+/** Named texts in the URL of a list: filters, the search and the order. */
+export type ListSearch<Key extends string> = { [Name in Key]?: string };
+
+/**
+ * Parses the named texts of a URL's search part; blank ones and unknown keys are dropped. The router reads a text of
+ * digits as a number.
+ */
+export function parseListSearch<const Key extends string>(
+  search: Record<string, unknown>,
+  keys: readonly Key[],
+): ListSearch<Key> {
+  const found = keys.flatMap((key): [string, string][] => {
+    const value = search[key];
+    if (typeof value !== 'string' && typeof value !== 'number') return [];
+    const text = String(value).trim().slice(0, MAX_SEARCH_CHARACTERS);
+    return text === '' ? [] : [[key, text]];
+  });
+  return Object.fromEntries(found) as ListSearch<Key>;
+}
