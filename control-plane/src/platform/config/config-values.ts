@@ -27,14 +27,21 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Milliseconds of a duration such as 24h or 1h30m; null for other texts and negative durations. */
+/** Longest duration: 68 years, the most seconds of a 32-bit number, so that every time made with it can be stored and shown. */
+const MAX_DURATION_MS = 2_147_483_647 * 1_000;
+
+/**
+ * Whole milliseconds of a duration such as 24h or 1h30m, because times are stored so: shorter ones that are not zero are 1.
+ * @returns null for other texts, and for negative and too long durations
+ */
 export function parseDuration(text: string): number | null {
   if (!/^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return null;
   let totalMs = 0;
   for (const [, number, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)) {
     totalMs += Number(number) * (UNIT_MS[unit ?? ''] ?? 0);
   }
-  return Number.isFinite(totalMs) ? totalMs : null;
+  if (totalMs > MAX_DURATION_MS) return null;
+  return totalMs > 0 ? Math.max(1, Math.round(totalMs)) : 0;
 }
 
 /** `:8080`, `127.0.0.1:8080`, `[::1]:8080` or `name:8080`. */
@@ -161,7 +168,10 @@ export const hostList = reading('a comma list of names and addresses', (text) =>
 });
 
 /** Names of providers, lower-cased. */
-export const nameList = reading('a comma list of names', (text) => commaList(text.toLowerCase()));
+export const nameList = reading('a comma list of names such as steam', (text) => {
+  const names = commaList(text.toLowerCase());
+  return names.every((name) => /^[a-z0-9][a-z0-9._-]{0,63}$/.test(name)) ? names : null;
+});
 
 /** CIDR blocks or addresses; /0 is refused, because it would trust every client. */
 export const proxyList = reading('a comma list of addresses or CIDR blocks, none of them /0', (text) => {

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { ConfigError, loadConfig, readConfig } from './config.ts';
 import { parseDuration, parseListenAddress } from './config-values.ts';
 import { IGNORED_VARIABLES } from './ignored-variables.ts';
-import { VARIABLES } from './variables.ts';
+import { SECRET_VARIABLES, VARIABLES, type VariableName } from './variables.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footlight-config-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -173,8 +173,59 @@ describe('configuration from the environment', () => {
     ['SERVICE_ICE_SERVERS', '[{"urls":"stun:a.example","username":"u","credential":"c"}]'],
     ['SERVICE_ICE_SERVERS', '[{"urls":"http://a.example"}]'],
     ['PUBLIC_BASE_URL', 'play.example'],
-  ])('%s=%s refuses the boot', (name, value) => {
+    ['SERVICE_JOBS', 'yes'],
+    ['SERVICE_JOBS', 'TRUE'],
+    ['SERVICE_JOBS_TICK_SECS', '0'],
+    ['SERVICE_JOBS_TICK_SECS', '10s'],
+    ['SERVICE_JOBS_TICK_SECS', '3601'],
+    ['SERVICE_JOBS_TIMEZONE', 'Europe/Atlantis'],
+    ['SERVICE_JOBS_RUN_RETENTION', '0'],
+    ['SERVICE_JOBS_RUN_RETENTION', '501'],
+    ['SERVICE_JOBS_RUN_RETENTION_DAYS', '-1'],
+    ['SERVICE_JOBS_RUN_RETENTION_DAYS', '1.5'],
+    ['SERVICE_JOBS_CLAIM_TIMEOUT_SECS', '0'],
+    ['SERVICE_JOBS_CLAIM_TIMEOUT_SECS', '1h'],
+    ['SERVICE_LIBRARY_SCAN_INTERVAL', '-6h'],
+    ['SERVICE_LIBRARY_SCAN_INTERVAL', '6'],
+    ['SERVICE_LIBRARY_SCAN_INTERVAL', 'daily'],
+    ['SERVICE_LIBRARY_SCAN_INTERVAL', '999999999999999h'],
+    ['AUTH_TOKEN_TTL', '999999999999999h'],
+    ['SERVICE_STEAM_APPDETAILS_LOOKUP', 'on'],
+    ['SERVICE_LIBRARY_PROVIDERS', 'steam; gog'],
+    ['SERVICE_LIBRARY_PROVIDERS', 'steam,https://gog.example'],
+  ])('%s=%s refuses the boot with the name, what was expected, and the value', (name, value) => {
     expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name}: expected `))]);
+    if (!SECRET_VARIABLES.has(name as VariableName))
+      expect(problemsOf({ [name]: value })[0]).toContain(`it is ${JSON.stringify(value)}`);
+  });
+
+  test('the jobs: every switch and number, and the intervals that lock a job', () => {
+    expect(loadConfig({}).jobs).toEqual({
+      ...{ isOn: true, tickMs: 10_000, timezone: 'UTC', historyLimit: 50 },
+      ...{ retentionMs: 30 * 86_400_000, claimTimeoutMs: 3_600_000 },
+    });
+    for (const [value, isOn] of [
+      ['1', true],
+      ['true', true],
+      ['0', false],
+      ['false', false],
+    ] as const)
+      expect(loadConfig({ SERVICE_JOBS: value }).jobs.isOn).toBe(isOn);
+    expect(loadConfig({ SERVICE_JOBS_RUN_RETENTION_DAYS: '0' }).jobs.retentionMs).toBeNull();
+    expect(loadConfig({}).library).toEqual({ scanInterval: null, storeLookup: null, providers: ['steam'] });
+    const set = {
+      SERVICE_LIBRARY_SCAN_INTERVAL: '0',
+      SERVICE_STEAM_APPDETAILS_LOOKUP: 'false',
+      SERVICE_LIBRARY_PROVIDERS: ' Steam ,gog,',
+    };
+    expect(loadConfig(set).library).toEqual({
+      ...{ scanInterval: { everyMs: null }, storeLookup: false, providers: ['steam', 'gog'] },
+    });
+    // Times of runs are whole milliseconds.
+    for (const text of ['1ns', '100us'])
+      expect(loadConfig({ SERVICE_LIBRARY_SCAN_INTERVAL: text }).library.scanInterval).toEqual({
+        everyMs: 1,
+      });
   });
 
   test('a bad origin is named by its position only', () => {
@@ -384,11 +435,14 @@ describe('durations', () => {
     ['90s', 90_000],
     ['1.5s', 1_500],
     ['250ms', 250],
+    ['1.4ms', 1],
+    ['1us', 1],
     ['0s', 0],
   ])('%s is %i ms', (text, expected) => expect(parseDuration(text)).toBe(expected));
 
-  test.each(['', '24', 'h', '-1h', '1d', '1h 30m', '1h,30m', 'NaNs'])('%s is none', (text) =>
-    expect(parseDuration(text)).toBeNull(),
+  test.each(['', '24', 'h', '-1h', '1d', '1h 30m', '1h,30m', 'NaNs', '600000h', `${'9'.repeat(400)}h`])(
+    '%s is none',
+    (text) => expect(parseDuration(text)).toBeNull(),
   );
 });
 
