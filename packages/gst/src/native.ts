@@ -19,6 +19,7 @@ function loadLibraries() {
     glib: koffi.load('libglib-2.0.so.0'),
     gobject: koffi.load('libgobject-2.0.so.0'),
     gst: koffi.load('libgstreamer-1.0.so.0'),
+    check: koffi.load('libgstcheck-1.0.so.0'),
     app: koffi.load('libgstapp-1.0.so.0'),
     video: koffi.load('libgstvideo-1.0.so.0'),
   };
@@ -36,7 +37,7 @@ function enlargeStacks(): void {
 const gError = koffi.struct('GError', { domain: 'uint32_t', code: 'int', message: 'char *' });
 
 function bind() {
-  const { libc, glib, gobject, gst, app, video } = loadLibraries();
+  const { libc, glib, gobject, gst, check, app, video } = loadLibraries();
   return {
     eventfd: libc.func('int eventfd(uint count, int flags)') as (count: number, flags: number) => number,
     eventfd_read: libc.func('int eventfd_read(int fd, void *count)') as (fd: number, count: Buffer) => number,
@@ -142,19 +143,15 @@ function bind() {
       clock: Pointer,
     ) => void,
     gst_system_clock_obtain: gst.func('void *gst_system_clock_obtain()') as () => Pointer,
-    gst_system_clock_get_type: gst.func('size_t gst_system_clock_get_type()') as () => number | bigint,
-    gst_clock_get_internal_time: gst.func('uint64_t gst_clock_get_internal_time(void *clock)') as (
+    gst_clock_id_unref: gst.func('void gst_clock_id_unref(void *id)') as (id: Pointer) => void,
+    gst_test_clock_new: check.func('void *gst_test_clock_new()') as () => Pointer,
+    gst_test_clock_set_time: check.func('void gst_test_clock_set_time(void *clock, uint64_t time)') as (
       clock: Pointer,
-    ) => number | bigint,
-    gst_clock_set_calibration: gst.func(
-      'void gst_clock_set_calibration(void *clock, uint64_t internal, uint64_t external, uint64_t rate_num, uint64_t rate_denom)',
-    ) as (
-      clock: Pointer,
-      internal: bigint,
-      external: bigint,
-      rateNumerator: number,
-      rateDenominator: number,
+      time: bigint,
     ) => void,
+    gst_test_clock_process_next_clock_id: check.func(
+      'void *gst_test_clock_process_next_clock_id(void *clock)',
+    ) as (clock: Pointer) => Pointer | null,
 
     gst_util_set_object_arg: gst.func(
       'void gst_util_set_object_arg(void *object, const char *name, const char *value)',

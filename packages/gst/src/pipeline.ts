@@ -2,9 +2,9 @@ import { AppSink } from './app-sink.ts';
 import { AppSrc } from './app-src.ts';
 import { Bus } from './bus.ts';
 import { initialise } from './init.ts';
+import type { ManualClock } from './manual-clock.ts';
 import { CLOCK_TIME_NONE, native, type Pointer, takeError, takeString } from './native.ts';
 import { GstObject } from './object.ts';
-import type { SteeredClock } from './steered-clock.ts';
 
 export type PipelineState = 'null' | 'ready' | 'paused' | 'playing';
 
@@ -153,7 +153,7 @@ export class Pipeline {
   }
 
   /** Uses a clock of the caller's, which must live longer than the pipeline. */
-  useClock(clock: SteeredClock): void {
+  useClock(clock: ManualClock): void {
     native().gst_pipeline_use_clock(this.#object.pointer, clock.pointer);
   }
 

@@ -1,21 +1,34 @@
-import { delay } from '@footlight/platform';
 import type { XDamage, XEvent } from 'x11';
 import type { XConnection } from './x-connection.ts';
 
-/** Draws read in one window (count): an app that draws line by line gets no more of the worker's time. */
-const MAX_DRAWS = 256;
+/** An app that is not done with a picture after this long is not waited for, milliseconds. Chosen. */
+const SETTLE_MS = 4;
 
 /**
- * The times at which anything is drawn on the display, read in short windows, because each draw wakes this process.
- * Owner: the session's screen; the connection is the screen's. Source: the DAMAGE extension, level NonEmpty.
+ * Tells when an app has drawn a picture.
+ *
+ * idle → (next) → waiting, with a damage object at the server → idle again with rest(). Owner: the session's screen;
+ * the connection is the screen's, and the server frees the object with it. Source: the DAMAGE extension, level
+ * NonEmpty: one event, and no further one before it is answered, however much is drawn.
  */
 export class XDrawing {
   readonly #x: XConnection;
-  readonly #damage: XDamage;
+  readonly #extension: XDamage;
+  /** null: idle. */
+  #damage: number | null = null;
+  /** Whether there is an event without an answer. */
+  #isDrawn = false;
+  #onDrawn: () => void = () => undefined;
 
-  private constructor(x: XConnection, damage: XDamage) {
+  private constructor(x: XConnection, extension: XDamage) {
     this.#x = x;
-    this.#damage = damage;
+    this.#extension = extension;
+    x.client.on('event', (event: XEvent) => {
+      if (event.type !== extension.firstEvent || event.damage !== this.#damage) return;
+      this.#isDrawn = true;
+      this.#onDrawn();
+    });
+    x.client.on('end', () => this.#onDrawn());
   }
 
   /** @throws when the display has no DAMAGE */
@@ -24,25 +37,41 @@ export class XDrawing {
   }
 
   /**
-   * Watches for this long.
-   * @returns the times of the draws, monotonic milliseconds, oldest first; an incomplete list counts as none
+   * Waits until something is drawn that was not told before, and until the server has carried out what the app had
+   * sent by then. A picture that the app sends in several writes is told once when they follow closely.
+   * @returns false: the display is closed. Never throws
    */
-  async watch(durationMs: number): Promise<number[]> {
+  async next(): Promise<boolean> {
     const { client, clock, root } = this.#x;
-    if (this.#x.closed) return [];
-    const drawnAtMs: number[] = [];
-    const damage = client.AllocID();
-    const onEvent = (event: XEvent) => {
-      if (event.type !== this.#damage.firstEvent || event.damage !== damage) return;
-      drawnAtMs.push(clock.monotonicMs());
-      // Without this there is no further event.
-      if (drawnAtMs.length < MAX_DRAWS) this.#damage.Subtract(damage, 0, 0);
-    };
-    client.on('event', onEvent);
-    this.#damage.Create(damage, root, this.#damage.ReportLevel.NonEmpty);
-    await delay(clock, durationMs);
-    client.removeListener('event', onEvent);
-    if (!this.#x.closed) this.#damage.Destroy(damage);
-    return drawnAtMs.length < MAX_DRAWS ? drawnAtMs : [];
+    if (this.#x.closed) return false;
+    if (this.#damage === null) {
+      this.#damage = client.AllocID();
+      this.#extension.Create(this.#damage, root, this.#extension.ReportLevel.NonEmpty);
+    }
+    if (!this.#isDrawn) {
+      await new Promise<void>((resolve) => {
+        this.#onDrawn = resolve;
+      });
+    }
+    const fromMs = clock.monotonicMs();
+    while (this.#isDrawn && clock.monotonicMs() - fromMs < SETTLE_MS) {
+      this.#isDrawn = false;
+      if (this.#x.closed) return false;
+      this.#extension.Subtract(this.#damage, 0, 0);
+      // The server takes what one client has sent before it turns to the next, so its answer follows the app's batch.
+      try {
+        await this.#x.settle();
+      } catch {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Draws wake this process no more until the next call of next(). Do not call it while one waits. */
+  rest(): void {
+    if (this.#damage !== null && !this.#x.closed) this.#extension.Destroy(this.#damage);
+    this.#damage = null;
+    this.#isDrawn = false;
   }
 }

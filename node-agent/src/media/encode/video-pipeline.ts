@@ -1,9 +1,9 @@
-import { type BusMessage, type MediaBuffer, Pipeline, SteeredClock } from '@footlight/gst';
+import { type BusMessage, ManualClock, type MediaBuffer, Pipeline } from '@footlight/gst';
 import { delay } from '@footlight/platform';
-import { readRtpHeader } from '../rtp/rtp-packet.ts';
+import { readRtpHeader, writeRtpTimestamp } from '../rtp/rtp-packet.ts';
 import type { MediaClock } from '../session/media-clock.ts';
 import type { EncoderProps } from '../worker/capture-messages.ts';
-import { captureShiftMs, pictureEnds } from './capture-phase.ts';
+import { CaptureTimer } from './capture-timer.ts';
 import { effortProperties } from './encoder-effort.ts';
 import {
   type ChosenElement,
@@ -20,9 +20,9 @@ export interface EncodedFrame {
   packets: Buffer[];
   /** The same picture as a recording keeps it: its packets, or its temporal unit where there is no payloader. */
   coded: Buffer[];
-  /** RTP timestamp of the payloader, 90 kHz from the pipeline's start. */
+  /** RTP timestamp of its packets, 90 kHz: the time of capture. */
   rtpTimestamp: number;
-  /** Presentation time, milliseconds of running time; null when the payloader lost it. */
+  /** Presentation time, milliseconds: frames of equal length; null when the payloader lost it. */
   ptsMs: number | null;
   /** Capture time, monotonic milliseconds. */
   capturedAtMs: number;
@@ -33,8 +33,10 @@ export interface EncodedFrame {
 }
 
 export interface CapturedFrame {
-  /** Presentation time, milliseconds of running time. */
+  /** Presentation time, milliseconds: frames of equal length. */
   ptsMs: number;
+  /** Capture time, monotonic milliseconds. */
+  capturedAtMs: number;
   /** Arrival at the encoder's queue, monotonic milliseconds. */
   arrivedAtMs: number;
   /** Frames in that queue (count). */
@@ -74,6 +76,8 @@ const CAPTURE_AGAIN_LIMIT_MS = 500;
 const CAPTURE_LOOK_MS = 5;
 /** Characters of a property's value in a capture. */
 const MAX_PROPERTY = 256;
+/** Clock rate of video. Source: RFC 3551, 5. */
+const RTP_TICKS_PER_MS = 90;
 /** Frames inside the encoder that can be matched to their output (count). */
 const MAX_PENDING = 240;
 
@@ -86,14 +90,20 @@ const MAX_PENDING = 240;
  * AV1 has no payloader: the pipeline gives temporal units, which are packed here.
  *
  * The queue lets capture and encoder run on different cores, and drops the oldest frame when the encoder is too slow.
+ * The source waits for each capture until a clock of this process is set, see CaptureTimer.
+ *
  * Packets wake the event loop, captured frames do not: they are read together with the packets, or when the queue is
  * full because no packets come. Owner: the media session; start() once, dispose() once.
  */
 export class VideoPipeline {
   readonly #pipeline: Pipeline;
-  /** Its rate moves the times of capture. */
-  readonly #clock = new SteeredClock();
-  #fps: number;
+  /** The source waits by it for its next capture. */
+  readonly #clock = new ManualClock();
+  readonly #capture: CaptureTimer;
+  /** RTP timestamps count from the first frame. */
+  #firstFrame: { timestamp: number; capturedAtMs: number } | null = null;
+  /** Those of the newest frame, after the first. */
+  #lastTicks = -1;
   readonly #encoder: ChosenElement;
   readonly #toPackets: (buffer: MediaBuffer) => Buffer[];
   readonly #options: VideoPipelineOptions;
@@ -116,13 +126,13 @@ export class VideoPipeline {
   constructor(options: VideoPipelineOptions) {
     this.#options = options;
     const { row, target } = options;
-    this.#fps = target.fps;
     const encoder = chooseElement(row, target);
     if (!encoder) throw new Error(`GStreamer has no element for ${row.family} ${row.codec}`);
     this.#encoder = encoder;
     this.#toPackets = packetMaker(row.codec);
     this.#pipeline = Pipeline.launch(describe(options.display, row, encoder, target));
     this.#pipeline.useClock(this.#clock);
+    this.#capture = new CaptureTimer(this.#clock, target.fps, options.clock);
     configureEncoder(this.#pipeline, encoder, target);
     this.#sinceArrival = this.#pipeline.element('arrival').sinceSignal('handoff');
     this.#queueLevel = this.#pipeline.element('interpipe').counter('current-level-buffers');
@@ -135,6 +145,7 @@ export class VideoPipeline {
     } catch (error) {
       throw new Error(firstError(this.#pipeline.pollBus()) ?? String(error));
     }
+    this.#capture.start();
     this.#loop = this.#pullPackets();
   }
 
@@ -177,7 +188,7 @@ export class VideoPipeline {
 
   #usePicture(picture: EncodedPicture): void {
     const { row, target } = this.#options;
-    this.#fps = picture.fps;
+    this.#capture.setRate(picture.fps);
     this.#pipeline.element('rate').setProperty('caps', rateCaps(picture.fps));
     this.#pipeline.element('size').setProperty('caps', sizeCaps(row, picture));
     const encoder = this.#pipeline.element('encoder');
@@ -206,6 +217,8 @@ export class VideoPipeline {
         try {
           await work();
         } finally {
+          // A source that starts again captures at once; without a new time its frame would have that of the last one.
+          this.#capture.now();
           await source.setState('playing');
           await this.#captureAgain();
         }
@@ -235,20 +248,9 @@ export class VideoPipeline {
     }
   }
 
-  /**
-   * Moves the times of capture so that they follow the app's drawing closely, until the next call.
-   * @param drawnAtMs what was drawn lately, monotonic
-   * @param overMs time until the next call; capture has moved by then
-   */
-  followDrawing(drawnAtMs: readonly number[], overMs: number): void {
-    const frameMs = 1000 / this.#fps;
-    const baseMs = this.#pipeline.baseTimeMs;
-    // ximagesrc captures at whole frame times after the base time.
-    const positionsMs = pictureEnds(drawnAtMs).map(
-      (atMs) => (this.#clock.fromMonotonicMs(atMs) - baseMs) % frameMs,
-    );
-    const laterMs = captureShiftMs(positionsMs, frameMs) ?? 0;
-    this.#clock.setRate(1 - laterMs / overMs);
+  /** Captures what was drawn, as soon as the frame rate allows. @returns once that was done, or the capture has ended */
+  captureDrawn(): Promise<void> {
+    return this.#capture.drawn();
   }
 
   /** Whether the picture contains the pointer, for a viewer that does not draw it. */
@@ -302,6 +304,7 @@ export class VideoPipeline {
   async dispose(): Promise<void> {
     this.#stopping = true;
     await this.#sourceChange;
+    this.#capture.stop();
     // The state NULL ends the running pull; the loop then sees that it must stop.
     await this.#pipeline.setState('null').catch(() => undefined);
     await this.#loop.catch(() => undefined);
@@ -335,26 +338,34 @@ export class VideoPipeline {
 
   /**
    * Reports the frames captured since the last call. Only the newest has an arrival time; the others are dated back
-   * by their PTS distance.
+   * by the times of their captures.
    */
   #takeCaptured(): void {
     if (this.#stopping) return;
     const tap = this.#pipeline.appSink('tap');
-    const captured: number[] = [];
+    const captured: { ptsMs: number; capturedAtMs: number }[] = [];
     for (let sample = tap.pullNow(); sample; sample = tap.pullNow()) {
-      if (sample.ptsMs !== null) captured.push(sample.ptsMs);
+      const { ptsMs } = sample;
+      if (ptsMs !== null) captured.push({ ptsMs, capturedAtMs: this.#capturedAtMs(ptsMs) });
       sample.release();
     }
-    const newestMs = captured.at(-1);
-    if (newestMs === undefined) return;
-    const newestAtMs = this.#options.clock.monotonicMs() - this.#sinceArrival();
+    const newest = captured.at(-1);
+    if (newest === undefined) return;
+    const sinceCaptureMs = Math.max(
+      0,
+      this.#options.clock.monotonicMs() - this.#sinceArrival() - newest.capturedAtMs,
+    );
     const queueLevel = this.#queueLevel();
-    for (const ptsMs of captured) {
-      const arrivedAtMs = newestAtMs - (newestMs - ptsMs);
+    for (const { ptsMs, capturedAtMs } of captured) {
+      const arrivedAtMs = capturedAtMs + sinceCaptureMs;
       this.#pending.set(ptsMs, arrivedAtMs);
       if (this.#pending.size > MAX_PENDING) this.#dropPendingThrough(this.#pending.keys().next().value ?? 0);
-      this.#options.events.onCaptured({ ptsMs, arrivedAtMs, queueLevel });
+      this.#options.events.onCaptured({ ptsMs, capturedAtMs, arrivedAtMs, queueLevel });
     }
+  }
+
+  #capturedAtMs(ptsMs: number): number {
+    return this.#capture.capturedAtMs(this.#pipeline.baseTimeMs + ptsMs);
   }
 
   #assemble(packet: Buffer, ptsMs: number | null, arrivedAtMs: number): void {
@@ -367,16 +378,30 @@ export class VideoPipeline {
     this.#units = [];
     const enteredAtMs = ptsMs === null ? undefined : this.#pending.get(ptsMs);
     if (ptsMs !== null) this.#dropPendingThrough(ptsMs);
-    const baseMs = this.#pipeline.baseTimeMs;
+    const capturedAtMs = ptsMs === null ? arrivedAtMs : this.#capturedAtMs(ptsMs);
+    const rtpTimestamp = this.#timestampOf(capturedAtMs, header.timestamp);
+    for (const one of packets) writeRtpTimestamp(one, rtpTimestamp);
     this.#options.events.onFrame({
       packets,
       coded,
-      rtpTimestamp: header.timestamp,
+      rtpTimestamp,
       ptsMs,
-      capturedAtMs: ptsMs === null ? arrivedAtMs : this.#clock.toMonotonicMs(baseMs + ptsMs),
+      capturedAtMs,
       encodeMs: enteredAtMs === undefined ? null : Math.max(0, arrivedAtMs - enteredAtMs),
       bytes: packets.reduce((sum, { length }) => sum + length, 0),
     });
+  }
+
+  /**
+   * A browser learns from timestamps and arrival how evenly the path delivers, so they tell the time of capture; the
+   * payloader's tell frames of equal length.
+   */
+  #timestampOf(capturedAtMs: number, payloaderTimestamp: number): number {
+    this.#firstFrame ??= { timestamp: payloaderTimestamp, capturedAtMs };
+    const { timestamp, capturedAtMs: firstMs } = this.#firstFrame;
+    const ticks = Math.max(this.#lastTicks + 1, Math.round((capturedAtMs - firstMs) * RTP_TICKS_PER_MS));
+    this.#lastTicks = ticks;
+    return (timestamp + ticks) % 2 ** 32;
   }
 
   /** Frames leave in order, so all frames up to this one have left or were dropped. */

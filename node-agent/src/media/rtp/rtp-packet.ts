@@ -1,5 +1,5 @@
 /**
- * Reads the RTP packets of GStreamer's payloaders: version 2, no padding, no extension.
+ * Reads the RTP packets of GStreamer's payloaders (version 2, no padding, no extension) and sets their time.
  * Source: RFC 3550, 5.1.
  */
 
@@ -33,6 +33,11 @@ export function readRtpHeader(packet: Buffer): RtpHeader | null {
     timestamp: packet.readUInt32BE(4),
     payloadOffset,
   };
+}
+
+/** @param timestamp 32 bits */
+export function writeRtpTimestamp(packet: Buffer, timestamp: number): void {
+  packet.writeUInt32BE(timestamp, 4);
 }
 
 /** Whether sequence number a is newer than b, over the wrap. Source: RFC 1982 with 16 bits. */

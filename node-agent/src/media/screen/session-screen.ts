@@ -104,9 +104,13 @@ export class SessionScreen {
     return this.#sizes.metrics();
   }
 
-  /** Times of the draws on the display during this long, monotonic milliseconds; none while it is closed. */
-  async drawn(durationMs: number): Promise<number[]> {
-    return (await this.#drawing?.watch(durationMs)) ?? [];
+  /** See XDrawing; false: the display is closed. */
+  async nextDrawing(): Promise<boolean> {
+    return (await this.#drawing?.next()) ?? false;
+  }
+
+  restDrawing(): void {
+    this.#drawing?.rest();
   }
 
   /** Sends the current state to a new viewer. */

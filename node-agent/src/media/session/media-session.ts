@@ -55,9 +55,6 @@ const BENCH_METRICS_MS = 1_000;
  * docs/measuring.md).
  */
 const POLL_MS = 250;
-/** Interval in which capture is moved to the app's drawing, and the time in which the drawing is watched for it. */
-const FOLLOW_MS = 1_000;
-const WATCH_MS = 400;
 /** Time limit for disposing the pipelines; a hanging encoder never ends, so the process exits without it. */
 const DISPOSE_LIMIT_MS = 1_500;
 
@@ -98,6 +95,7 @@ export class MediaSession {
   /** Whether the viewer draws the pointer; null: unknown. */
   #pointerDrawn: boolean | null = null;
   #stopped = false;
+  #following = false;
 
   /** @throws MediaFailure when the table lacks the encoder */
   constructor(options: MediaSessionOptions) {
@@ -243,7 +241,6 @@ export class MediaSession {
     const metricsMs = prepare.bench === undefined ? METRICS_MS : BENCH_METRICS_MS;
     this.#timers.push(clock.setInterval(() => this.#reportMetrics(), metricsMs));
     this.#timers.push(clock.setInterval(() => this.#poll(), POLL_MS));
-    this.#timers.push(clock.setInterval(() => void this.#followDrawing(), FOLLOW_MS));
     this.#sound?.start();
   }
 
@@ -368,13 +365,19 @@ export class MediaSession {
     this.#liveWrites.tick(this.#options.clock.monotonicMs());
     this.#sound?.poll();
     this.#peers.tick();
+    void this.#followDrawing();
     if (this.#recorder?.wantsKeyframe(this.#options.clock.monotonicMs())) this.#video.forceKeyframe();
   }
 
+  /** Captures each picture when it is drawn, while somebody watches. Never throws. */
   async #followDrawing(): Promise<void> {
-    if (this.#peers.active === null) return;
-    const drawnAtMs = await this.#screen.drawn(WATCH_MS);
-    if (!this.#stopped) this.#video.followDrawing(drawnAtMs, FOLLOW_MS);
+    if (this.#following) return;
+    this.#following = true;
+    while (!this.#stopped && this.#peers.active !== null && (await this.#screen.nextDrawing())) {
+      await this.#video.captureDrawn();
+    }
+    this.#screen.restDrawing();
+    this.#following = false;
   }
 
   #reportMetrics(): void {

@@ -16,7 +16,7 @@ const MAX_VALUES = 2400;
 export class MetricsCollector {
   #startedAtMs: number;
   #captured = 0;
-  #lastPtsMs: number | null = null;
+  #lastCaptureMs: number | null = null;
   #ptsDeltasMs: number[] = [];
   #queueLevelMax = 0;
   #queueDrops = 0;
@@ -32,11 +32,11 @@ export class MetricsCollector {
     this.#startedAtMs = nowMs;
   }
 
-  /** A frame was captured. @param ptsMs its nominal time */
-  captured(ptsMs: number, queueLevel: number): void {
+  /** A frame was captured. @param atMs when: the time that viewers see */
+  captured(atMs: number, queueLevel: number): void {
     this.#captured++;
-    if (this.#lastPtsMs !== null) keep(this.#ptsDeltasMs, ptsMs - this.#lastPtsMs);
-    this.#lastPtsMs = ptsMs;
+    if (this.#lastCaptureMs !== null) keep(this.#ptsDeltasMs, atMs - this.#lastCaptureMs);
+    this.#lastCaptureMs = atMs;
     this.#queueLevelMax = Math.max(this.#queueLevelMax, queueLevel);
   }
 

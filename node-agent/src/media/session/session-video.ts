@@ -79,10 +79,10 @@ export class SessionVideo {
         clock,
         events: {
           onFrame: (frame) => this.#onFrame(frame),
-          onCaptured: ({ ptsMs, arrivedAtMs, queueLevel }) => {
+          onCaptured: ({ ptsMs, capturedAtMs, arrivedAtMs, queueLevel }) => {
             this.#watch?.input(arrivedAtMs);
             this.#drops.input(ptsMs, arrivedAtMs);
-            this.#options.metrics.captured(ptsMs, queueLevel);
+            this.#options.metrics.captured(capturedAtMs, queueLevel);
             this.#options.burst()?.captured(queueLevel);
           },
           onError: (source, message) => this.#onError(source, message),
@@ -141,9 +141,9 @@ export class SessionVideo {
     await this.#pipeline?.withoutCapture(work);
   }
 
-  /** Lets capture follow the app's drawing; see VideoPipeline.followDrawing. */
-  followDrawing(drawnAtMs: readonly number[], overMs: number): void {
-    if (this.#encoding && !this.#disposed) this.#pipeline?.followDrawing(drawnAtMs, overMs);
+  /** See VideoPipeline; done at once while nothing is captured. */
+  async captureDrawn(): Promise<void> {
+    if (this.#encoding && !this.#disposed) await this.#pipeline?.captureDrawn();
   }
 
   /** The graph of the pipeline; null: there is none. */

@@ -1,0 +1,113 @@
+import type { ManualClock } from '@footlight/gst';
+import type { Timer } from '@footlight/platform';
+import type { MediaClock } from '../session/media-clock.ts';
+import { CaptureSchedule } from './capture-schedule.ts';
+
+const NS_PER_S = 1_000_000_000n;
+const NS_PER_MS = 1e6;
+/** Captures whose times are kept (count): more than the encoder's queue and the encoder hold. Chosen. */
+const MAX_KEPT = 64;
+/** A source between reading the clock and waiting for it misses its time; it is let go once more after this. Chosen. */
+const AGAIN_MS = 1;
+
+/**
+ * Makes the captures of one pipeline: its source waits for the next frame time of a clock, which goes on by one frame
+ * for each capture. So the encoder sees frames of equal length, whenever they were captured.
+ *
+ * new → (start) → running → (stop) → stopped. Owner: the pipeline, which owns the clock too.
+ */
+export class CaptureTimer {
+  readonly #clock: ManualClock;
+  readonly #mediaClock: MediaClock;
+  #fps: bigint;
+  #schedule: CaptureSchedule;
+  /** null: not running. */
+  #timer: Timer | null = null;
+  #again: Timer | null = null;
+  #running = false;
+  /** When something was drawn after the last capture, and whom to tell of the next; null: nothing was. */
+  #drawn: { atMs: number; onCaptured: () => void } | null = null;
+  /** The clock's times and when they were set (monotonic), milliseconds, oldest first. */
+  readonly #captures: { clockMs: number; atMs: number }[] = [];
+
+  /** @param fps whole frames per second */
+  constructor(clock: ManualClock, fps: number, mediaClock: MediaClock) {
+    this.#clock = clock;
+    this.#mediaClock = mediaClock;
+    this.#fps = BigInt(fps);
+    this.#schedule = new CaptureSchedule(fps, mediaClock.monotonicMs());
+  }
+
+  /** The source has captured its first frame at the clock's time 0, and from there counts its frames. */
+  start(): void {
+    this.#running = true;
+    this.#captured(this.#mediaClock.monotonicMs());
+  }
+
+  setRate(fps: number): void {
+    this.#fps = BigInt(fps);
+    this.#schedule.setRate(fps);
+    if (this.#running) this.#plan();
+  }
+
+  /**
+   * Something was drawn: captures it as soon as the frame rate allows.
+   * @returns once it is captured, or the captures have ended
+   */
+  drawn(): Promise<void> {
+    if (!this.#running) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#drawn = { atMs: this.#mediaClock.monotonicMs(), onCaptured: resolve };
+      this.#plan();
+    });
+  }
+
+  /** Captures now. */
+  now(): void {
+    if (!this.#running) return;
+    const frame = (this.#clock.timeNs * this.#fps) / NS_PER_S + 1n;
+    // Rounded up, because the source rounds down and would see the frame before.
+    const timeNs = (frame * NS_PER_S + this.#fps - 1n) / this.#fps;
+    const atMs = this.#mediaClock.monotonicMs();
+    if (!this.#clock.set(timeNs)) {
+      this.#again?.cancel();
+      this.#again = this.#mediaClock.setTimeout(() => this.#clock.releaseWaiting(), AGAIN_MS);
+    }
+    this.#captured(atMs);
+  }
+
+  /** Monotonic milliseconds of the capture at a time of the clock. @param clockMs milliseconds */
+  capturedAtMs(clockMs: number): number {
+    const at = this.#captures.findLast((capture) => capture.clockMs <= clockMs + 1 / NS_PER_MS);
+    return (at ?? this.#captures[0])?.atMs ?? this.#mediaClock.monotonicMs();
+  }
+
+  stop(): void {
+    this.#running = false;
+    this.#timer?.cancel();
+    this.#again?.cancel();
+    this.#tell();
+  }
+
+  #captured(atMs: number): void {
+    this.#captures.push({ clockMs: Number(this.#clock.timeNs) / NS_PER_MS, atMs });
+    if (this.#captures.length > MAX_KEPT) this.#captures.shift();
+    this.#schedule.captured(atMs, this.#drawn?.atMs ?? null);
+    this.#tell();
+    this.#plan();
+  }
+
+  #tell(): void {
+    const drawn = this.#drawn;
+    this.#drawn = null;
+    drawn?.onCaptured();
+  }
+
+  #plan(): void {
+    this.#timer?.cancel();
+    const isDrawn = this.#drawn !== null;
+    const waitMs = this.#schedule.nextMs(isDrawn) - this.#mediaClock.monotonicMs();
+    if (waitMs <= 0 && isDrawn) this.now();
+    else this.#timer = this.#mediaClock.setTimeout(() => this.now(), Math.max(0, waitMs));
+  }
+}
