@@ -17,7 +17,9 @@ import { Route as RegisterRouteImport } from './routes/register';
 import { Route as SetupRouteImport } from './routes/setup';
 import { Route as AdminIndexRouteImport } from './routes/admin/index';
 import { Route as AdminActivityRouteImport } from './routes/admin/activity';
+import { Route as AdminHomesRouteImport } from './routes/admin/homes';
 import { Route as AdminInvitesRouteImport } from './routes/admin/invites';
+import { Route as AdminLibraryRouteImport } from './routes/admin/library';
 import { Route as AdminNewProfileRouteImport } from './routes/admin/new-profile';
 import { Route as AdminPlacementRouteImport } from './routes/admin/placement';
 import { Route as AdminSettingsRouteImport } from './routes/admin/settings';
@@ -28,6 +30,8 @@ import { Route as AdminAppsIdRouteImport } from './routes/admin/apps/$id';
 import { Route as AdminAppsNewRouteImport } from './routes/admin/apps/new';
 import { Route as AdminHostsIndexRouteImport } from './routes/admin/hosts.index';
 import { Route as AdminHostsIdRouteImport } from './routes/admin/hosts.$id';
+import { Route as AdminImagesIndexRouteImport } from './routes/admin/images.index';
+import { Route as AdminImagesIdRouteImport } from './routes/admin/images.$id';
 import { Route as AdminJobsIndexRouteImport } from './routes/admin/jobs.index';
 import { Route as AdminJobsIdRouteImport } from './routes/admin/jobs.$id';
 import { Route as AdminPresetsIndexRouteImport } from './routes/admin/presets/index';
@@ -83,9 +87,19 @@ const AdminActivityRoute = AdminActivityRouteImport.update({
   path: '/activity',
   getParentRoute: () => AdminRoute,
 } as any);
+const AdminHomesRoute = AdminHomesRouteImport.update({
+  id: '/homes',
+  path: '/homes',
+  getParentRoute: () => AdminRoute,
+} as any);
 const AdminInvitesRoute = AdminInvitesRouteImport.update({
   id: '/invites',
   path: '/invites',
+  getParentRoute: () => AdminRoute,
+} as any);
+const AdminLibraryRoute = AdminLibraryRouteImport.update({
+  id: '/library',
+  path: '/library',
   getParentRoute: () => AdminRoute,
 } as any);
 const AdminNewProfileRoute = AdminNewProfileRouteImport.update({
@@ -135,6 +149,16 @@ const AdminHostsIndexRoute = AdminHostsIndexRouteImport.update({
 const AdminHostsIdRoute = AdminHostsIdRouteImport.update({
   id: '/hosts/$id',
   path: '/hosts/$id',
+  getParentRoute: () => AdminRoute,
+} as any);
+const AdminImagesIndexRoute = AdminImagesIndexRouteImport.update({
+  id: '/images/',
+  path: '/images/',
+  getParentRoute: () => AdminRoute,
+} as any);
+const AdminImagesIdRoute = AdminImagesIdRouteImport.update({
+  id: '/images/$id',
+  path: '/images/$id',
   getParentRoute: () => AdminRoute,
 } as any);
 const AdminJobsIndexRoute = AdminJobsIndexRouteImport.update({
@@ -216,7 +240,9 @@ export interface FileRoutesByFullPath {
   '/register': typeof RegisterRoute;
   '/setup': typeof SetupRoute;
   '/admin/activity': typeof AdminActivityRoute;
+  '/admin/homes': typeof AdminHomesRoute;
   '/admin/invites': typeof AdminInvitesRoute;
+  '/admin/library': typeof AdminLibraryRoute;
   '/admin/new-profile': typeof AdminNewProfileRoute;
   '/admin/placement': typeof AdminPlacementRoute;
   '/admin/settings': typeof AdminSettingsRoute;
@@ -225,6 +251,7 @@ export interface FileRoutesByFullPath {
   '/admin/apps/$id': typeof AdminAppsIdRoute;
   '/admin/apps/new': typeof AdminAppsNewRoute;
   '/admin/hosts/$id': typeof AdminHostsIdRoute;
+  '/admin/images/$id': typeof AdminImagesIdRoute;
   '/admin/jobs/$id': typeof AdminJobsIdRoute;
   '/admin/presets/$id': typeof AdminPresetsIdRoute;
   '/admin/presets/new': typeof AdminPresetsNewRoute;
@@ -235,6 +262,7 @@ export interface FileRoutesByFullPath {
   '/app/session/$id': typeof AppSessionIdRoute;
   '/admin/apps/': typeof AdminAppsIndexRoute;
   '/admin/hosts/': typeof AdminHostsIndexRoute;
+  '/admin/images/': typeof AdminImagesIndexRoute;
   '/admin/jobs/': typeof AdminJobsIndexRoute;
   '/admin/presets/': typeof AdminPresetsIndexRoute;
   '/admin/profiles/': typeof AdminProfilesIndexRoute;
@@ -249,7 +277,9 @@ export interface FileRoutesByTo {
   '/register': typeof RegisterRoute;
   '/setup': typeof SetupRoute;
   '/admin/activity': typeof AdminActivityRoute;
+  '/admin/homes': typeof AdminHomesRoute;
   '/admin/invites': typeof AdminInvitesRoute;
+  '/admin/library': typeof AdminLibraryRoute;
   '/admin/new-profile': typeof AdminNewProfileRoute;
   '/admin/placement': typeof AdminPlacementRoute;
   '/admin/settings': typeof AdminSettingsRoute;
@@ -258,6 +288,7 @@ export interface FileRoutesByTo {
   '/admin/apps/$id': typeof AdminAppsIdRoute;
   '/admin/apps/new': typeof AdminAppsNewRoute;
   '/admin/hosts/$id': typeof AdminHostsIdRoute;
+  '/admin/images/$id': typeof AdminImagesIdRoute;
   '/admin/jobs/$id': typeof AdminJobsIdRoute;
   '/admin/presets/$id': typeof AdminPresetsIdRoute;
   '/admin/presets/new': typeof AdminPresetsNewRoute;
@@ -268,6 +299,7 @@ export interface FileRoutesByTo {
   '/app/session/$id': typeof AppSessionIdRoute;
   '/admin/apps': typeof AdminAppsIndexRoute;
   '/admin/hosts': typeof AdminHostsIndexRoute;
+  '/admin/images': typeof AdminImagesIndexRoute;
   '/admin/jobs': typeof AdminJobsIndexRoute;
   '/admin/presets': typeof AdminPresetsIndexRoute;
   '/admin/profiles': typeof AdminProfilesIndexRoute;
@@ -283,7 +315,9 @@ export interface FileRoutesById {
   '/register': typeof RegisterRoute;
   '/setup': typeof SetupRoute;
   '/admin/activity': typeof AdminActivityRoute;
+  '/admin/homes': typeof AdminHomesRoute;
   '/admin/invites': typeof AdminInvitesRoute;
+  '/admin/library': typeof AdminLibraryRoute;
   '/admin/new-profile': typeof AdminNewProfileRoute;
   '/admin/placement': typeof AdminPlacementRoute;
   '/admin/settings': typeof AdminSettingsRoute;
@@ -293,6 +327,7 @@ export interface FileRoutesById {
   '/admin/apps/$id': typeof AdminAppsIdRoute;
   '/admin/apps/new': typeof AdminAppsNewRoute;
   '/admin/hosts/$id': typeof AdminHostsIdRoute;
+  '/admin/images/$id': typeof AdminImagesIdRoute;
   '/admin/jobs/$id': typeof AdminJobsIdRoute;
   '/admin/presets/$id': typeof AdminPresetsIdRoute;
   '/admin/presets/new': typeof AdminPresetsNewRoute;
@@ -303,6 +338,7 @@ export interface FileRoutesById {
   '/app/session/$id': typeof AppSessionIdRoute;
   '/admin/apps/': typeof AdminAppsIndexRoute;
   '/admin/hosts/': typeof AdminHostsIndexRoute;
+  '/admin/images/': typeof AdminImagesIndexRoute;
   '/admin/jobs/': typeof AdminJobsIndexRoute;
   '/admin/presets/': typeof AdminPresetsIndexRoute;
   '/admin/profiles/': typeof AdminProfilesIndexRoute;
@@ -320,7 +356,9 @@ export interface FileRouteTypes {
     | '/register'
     | '/setup'
     | '/admin/activity'
+    | '/admin/homes'
     | '/admin/invites'
+    | '/admin/library'
     | '/admin/new-profile'
     | '/admin/placement'
     | '/admin/settings'
@@ -329,6 +367,7 @@ export interface FileRouteTypes {
     | '/admin/apps/$id'
     | '/admin/apps/new'
     | '/admin/hosts/$id'
+    | '/admin/images/$id'
     | '/admin/jobs/$id'
     | '/admin/presets/$id'
     | '/admin/presets/new'
@@ -339,6 +378,7 @@ export interface FileRouteTypes {
     | '/app/session/$id'
     | '/admin/apps/'
     | '/admin/hosts/'
+    | '/admin/images/'
     | '/admin/jobs/'
     | '/admin/presets/'
     | '/admin/profiles/'
@@ -353,7 +393,9 @@ export interface FileRouteTypes {
     | '/register'
     | '/setup'
     | '/admin/activity'
+    | '/admin/homes'
     | '/admin/invites'
+    | '/admin/library'
     | '/admin/new-profile'
     | '/admin/placement'
     | '/admin/settings'
@@ -362,6 +404,7 @@ export interface FileRouteTypes {
     | '/admin/apps/$id'
     | '/admin/apps/new'
     | '/admin/hosts/$id'
+    | '/admin/images/$id'
     | '/admin/jobs/$id'
     | '/admin/presets/$id'
     | '/admin/presets/new'
@@ -372,6 +415,7 @@ export interface FileRouteTypes {
     | '/app/session/$id'
     | '/admin/apps'
     | '/admin/hosts'
+    | '/admin/images'
     | '/admin/jobs'
     | '/admin/presets'
     | '/admin/profiles'
@@ -386,7 +430,9 @@ export interface FileRouteTypes {
     | '/register'
     | '/setup'
     | '/admin/activity'
+    | '/admin/homes'
     | '/admin/invites'
+    | '/admin/library'
     | '/admin/new-profile'
     | '/admin/placement'
     | '/admin/settings'
@@ -396,6 +442,7 @@ export interface FileRouteTypes {
     | '/admin/apps/$id'
     | '/admin/apps/new'
     | '/admin/hosts/$id'
+    | '/admin/images/$id'
     | '/admin/jobs/$id'
     | '/admin/presets/$id'
     | '/admin/presets/new'
@@ -406,6 +453,7 @@ export interface FileRouteTypes {
     | '/app/session/$id'
     | '/admin/apps/'
     | '/admin/hosts/'
+    | '/admin/images/'
     | '/admin/jobs/'
     | '/admin/presets/'
     | '/admin/profiles/'
@@ -481,11 +529,25 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AdminActivityRouteImport;
       parentRoute: typeof AdminRoute;
     };
+    '/admin/homes': {
+      id: '/admin/homes';
+      path: '/homes';
+      fullPath: '/admin/homes';
+      preLoaderRoute: typeof AdminHomesRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
     '/admin/invites': {
       id: '/admin/invites';
       path: '/invites';
       fullPath: '/admin/invites';
       preLoaderRoute: typeof AdminInvitesRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
+    '/admin/library': {
+      id: '/admin/library';
+      path: '/library';
+      fullPath: '/admin/library';
+      preLoaderRoute: typeof AdminLibraryRouteImport;
       parentRoute: typeof AdminRoute;
     };
     '/admin/new-profile': {
@@ -556,6 +618,20 @@ declare module '@tanstack/react-router' {
       path: '/hosts/$id';
       fullPath: '/admin/hosts/$id';
       preLoaderRoute: typeof AdminHostsIdRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
+    '/admin/images/': {
+      id: '/admin/images/';
+      path: '/images';
+      fullPath: '/admin/images/';
+      preLoaderRoute: typeof AdminImagesIndexRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
+    '/admin/images/$id': {
+      id: '/admin/images/$id';
+      path: '/images/$id';
+      fullPath: '/admin/images/$id';
+      preLoaderRoute: typeof AdminImagesIdRouteImport;
       parentRoute: typeof AdminRoute;
     };
     '/admin/jobs/': {
@@ -661,7 +737,9 @@ declare module '@tanstack/react-router' {
 
 interface AdminRouteChildren {
   AdminActivityRoute: typeof AdminActivityRoute;
+  AdminHomesRoute: typeof AdminHomesRoute;
   AdminInvitesRoute: typeof AdminInvitesRoute;
+  AdminLibraryRoute: typeof AdminLibraryRoute;
   AdminNewProfileRoute: typeof AdminNewProfileRoute;
   AdminPlacementRoute: typeof AdminPlacementRoute;
   AdminSettingsRoute: typeof AdminSettingsRoute;
@@ -670,6 +748,7 @@ interface AdminRouteChildren {
   AdminAppsIdRoute: typeof AdminAppsIdRoute;
   AdminAppsNewRoute: typeof AdminAppsNewRoute;
   AdminHostsIdRoute: typeof AdminHostsIdRoute;
+  AdminImagesIdRoute: typeof AdminImagesIdRoute;
   AdminJobsIdRoute: typeof AdminJobsIdRoute;
   AdminPresetsIdRoute: typeof AdminPresetsIdRoute;
   AdminPresetsNewRoute: typeof AdminPresetsNewRoute;
@@ -678,6 +757,7 @@ interface AdminRouteChildren {
   AdminUsersIdRoute: typeof AdminUsersIdRoute;
   AdminAppsIndexRoute: typeof AdminAppsIndexRoute;
   AdminHostsIndexRoute: typeof AdminHostsIndexRoute;
+  AdminImagesIndexRoute: typeof AdminImagesIndexRoute;
   AdminJobsIndexRoute: typeof AdminJobsIndexRoute;
   AdminPresetsIndexRoute: typeof AdminPresetsIndexRoute;
   AdminProfilesIndexRoute: typeof AdminProfilesIndexRoute;
@@ -687,7 +767,9 @@ interface AdminRouteChildren {
 
 const AdminRouteChildren: AdminRouteChildren = {
   AdminActivityRoute: AdminActivityRoute,
+  AdminHomesRoute: AdminHomesRoute,
   AdminInvitesRoute: AdminInvitesRoute,
+  AdminLibraryRoute: AdminLibraryRoute,
   AdminNewProfileRoute: AdminNewProfileRoute,
   AdminPlacementRoute: AdminPlacementRoute,
   AdminSettingsRoute: AdminSettingsRoute,
@@ -696,6 +778,7 @@ const AdminRouteChildren: AdminRouteChildren = {
   AdminAppsIdRoute: AdminAppsIdRoute,
   AdminAppsNewRoute: AdminAppsNewRoute,
   AdminHostsIdRoute: AdminHostsIdRoute,
+  AdminImagesIdRoute: AdminImagesIdRoute,
   AdminJobsIdRoute: AdminJobsIdRoute,
   AdminPresetsIdRoute: AdminPresetsIdRoute,
   AdminPresetsNewRoute: AdminPresetsNewRoute,
@@ -704,6 +787,7 @@ const AdminRouteChildren: AdminRouteChildren = {
   AdminUsersIdRoute: AdminUsersIdRoute,
   AdminAppsIndexRoute: AdminAppsIndexRoute,
   AdminHostsIndexRoute: AdminHostsIndexRoute,
+  AdminImagesIndexRoute: AdminImagesIndexRoute,
   AdminJobsIndexRoute: AdminJobsIndexRoute,
   AdminPresetsIndexRoute: AdminPresetsIndexRoute,
   AdminProfilesIndexRoute: AdminProfilesIndexRoute,

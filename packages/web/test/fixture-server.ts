@@ -51,7 +51,7 @@ const answers: Answers = {
       query,
     ),
   'apps.read': ({ id }) => ({ app: apps.find((app) => app.id === id) ?? made.app(0, { id }) }),
-  'admin.apps.list': ({ query }) => page(apps, query),
+  'admin.apps.list': ({ query }) => page([upkeep.launcher, ...apps], query),
   'entitlements.list': ({ id }) => ({ items: made.entitlements(id) }),
   'hosts.list': () => ({ items: made.hosts, next_cursor: null }),
   'hosts.read': ({ id }) => made.hosts.find((host) => host.id === id) ?? made.host(1),
@@ -117,6 +117,14 @@ const answers: Answers = {
     scheduled_for: made.ago(0),
     eta_note: 'Starts within about 10 s.',
   }),
+  'images.list': () => upkeep.imageCatalog,
+  'images.sync': () => upkeep.imageCatalog,
+  'runtimePresets.read': () => ({ runtime_preset: made.preset() }),
+  'admin.storage.homes.list': () => ({ items: upkeep.homes, next_cursor: null }),
+  'library.status': () => upkeep.libraryStatus,
+  'library.scan': () => ({ queued: 2, skipped: 1, eligible: 3, inert_reason: '' }),
+  'libraryUnpublished.list': () => ({ items: upkeep.unpublished }),
+  'libraryRules.list': () => ({ items: upkeep.libraryRules }),
   'users.update': () => ({
     user: {
       ...user,

@@ -1,5 +1,17 @@
-import { type Job, type JobRun, type JobTarget, operations } from '@footlight/protocol/rest';
-import { ago, host, id } from './fixtures.ts';
+import {
+  type AdminApp,
+  type CatalogImage,
+  type ImageCatalog,
+  type Job,
+  type JobRun,
+  type JobTarget,
+  type LibraryRule,
+  type LibraryStatus,
+  operations,
+  type StorageHome,
+  type UnpublishedTitle,
+} from '@footlight/protocol/rest';
+import { ago, app, host, id } from './fixtures.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -131,3 +143,158 @@ export const jobRuns: JobRun[] = Array.from({ length: 40 }, (_none, n) =>
       ? jobRun(n, 10 * HOUR, { state: 'deferred', summary: { reason: 'live sessions' }, trigger: 'manual' })
       : jobRun(n, (n + 1) * 2 * HOUR, n === 0 ? { duration_ms: 64_000 } : {}),
 );
+
+const exampleImage = operations['images.update'].example.response.image as CatalogImage;
+
+/** What a host has of an image. */
+export function onHost(
+  n: number,
+  part: Partial<CatalogImage['hosts'][number]> = {},
+): CatalogImage['hosts'][number] {
+  const { id: host_id, node_name } = host(n);
+  return {
+    host_id,
+    node_name,
+    version: '1.4.0',
+    state: 'ready',
+    progress_pct: null,
+    error: null,
+    bytes: 734_003_200,
+    ...part,
+  };
+}
+
+/** An installed image that all hosts have. */
+export function image(part: Partial<CatalogImage> = {}): CatalogImage {
+  return { ...exampleImage, hosts: [onHost(1), onHost(2), onHost(3)], ...part };
+}
+
+const absent = { state: 'absent', version: null, bytes: null } as const;
+
+export const imageCatalog: ImageCatalog = {
+  ...(operations['images.list'].example.response as ImageCatalog),
+  fetched_at: ago(3 * HOUR),
+  images: [
+    image({
+      id: 'desktop',
+      display_name: 'Desktop with an office suite',
+      description: 'Writer, Calc and a browser on a light desktop.',
+      version: '2.1.0',
+      installed_version: '2.0.3',
+      update_available: true,
+      pinned: true,
+      hosts: [
+        onHost(1, { version: '2.0.3' }),
+        onHost(2, { version: '2.0.3', bytes: 3_221_225_472 }),
+        onHost(3, absent),
+      ],
+    }),
+    image({
+      hosts: [
+        onHost(1, { ...absent, state: 'pulling', progress_pct: 62 }),
+        onHost(2),
+        onHost(3, {
+          ...absent,
+          state: 'failed',
+          error: 'The registry refused the digest: manifest unknown (tried three times).',
+        }),
+      ],
+    }),
+    image({
+      id: 'steam',
+      display_name: 'Steam',
+      description: 'The launcher, in which people install games into their homes.',
+      kind: 'template',
+      registry_ref: null,
+      registry_digest: null,
+      library_provider: 'steam',
+      installed: false,
+      installed_version: null,
+      runtime_preset_id: null,
+      hosts: [onHost(1, absent), onHost(2, absent), onHost(3, absent)],
+    }),
+  ],
+};
+
+/** A home that is kept. */
+export function home(n: number, part: Partial<StorageHome> = {}): StorageHome {
+  return {
+    id: id(21, n),
+    user_id: id(9, n),
+    username: ['alice', 'bob', 'christopher-with-a-long-name'][n % 3] ?? 'alice',
+    app_id: id(1, n),
+    app_name: ['SuperTux', 'Steam', 'A desktop for everything that people do all day'][n % 3] ?? 'SuperTux',
+    host_id: host(1).id,
+    host_name: host(1).node_name,
+    provider: 'local',
+    ref: `/srv/homes/alice-7f9c24e8/supertux-5a4f3c5${n}`,
+    bytes_used: 73_400_320 * (n + 1) ** 2,
+    created_at: ago(90 * 24 * HOUR),
+    last_used_at: ago((n + 1) * 5 * HOUR),
+    gc_after: null,
+    ...part,
+  };
+}
+
+export const homes: StorageHome[] = [
+  home(0),
+  home(1),
+  home(2, { gc_after: ago(3 * HOUR) }),
+  home(3, { user_id: null, username: null, gc_after: ago(2 * HOUR) }),
+  home(4, { bytes_used: 0 }),
+];
+
+export const libraryStatus: LibraryStatus = {
+  ...(operations['library.status'].example.response as unknown as LibraryStatus),
+  last_scan_completed_at: ago(40 * MINUTE),
+  recent_scans: [
+    { ...operations['library.status'].example.response.recent_scans[0]!, completed_at: ago(40 * MINUTE) },
+    {
+      ...operations['library.status'].example.response.recent_scans[0]!,
+      user: 'bob',
+      completed_at: ago(2 * HOUR),
+      state: 'failed',
+      error: 'The directory of the home is not there.',
+    },
+  ] as LibraryStatus['recent_scans'],
+};
+
+/** The app in which people install games. */
+export const launcher: AdminApp = app(1, {
+  name: 'Steam',
+  kind: 'launcher',
+  library_provider: 'steam',
+  parent_app_id: null,
+});
+
+export const unpublished: UnpublishedTitle[] = [
+  {
+    external_source: 'steam',
+    external_id: '228980',
+    name: 'Steamworks Common Redistributables',
+    suppressed_by: 'builtin_appid',
+    users: 3,
+    last_seen_at: ago(40 * MINUTE),
+    has_tile: false,
+  },
+  {
+    external_source: 'steam',
+    external_id: '440',
+    name: 'Team Fortress 2',
+    suppressed_by: 'other',
+    users: 1,
+    last_seen_at: ago(2 * HOUR),
+    has_tile: true,
+  },
+];
+
+export const libraryRules: LibraryRule[] = [
+  {
+    external_source: 'steam',
+    external_id: '570',
+    rule: 'ignore',
+    note: 'Not at the office',
+    created_by: id(9, 1),
+    created_at: ago(30 * HOUR),
+  },
+];

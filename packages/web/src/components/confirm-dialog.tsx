@@ -13,6 +13,8 @@ export function ConfirmDialog(props: {
   opened: boolean;
   title: string;
   act: string;
+  /** Nothing ends or is deleted; the question is about how. */
+  harmless?: boolean;
   children: ReactNode;
   pending: boolean;
   error: unknown;
@@ -29,7 +31,12 @@ export function ConfirmDialog(props: {
         <Button onClick={props.onClose} data-autofocus>
           {t('Keep it as it is')}
         </Button>
-        <Button variant="filled" color="danger" loading={props.pending} onClick={props.onConfirm}>
+        <Button
+          variant="filled"
+          {...(props.harmless ? {} : { color: 'danger' })}
+          loading={props.pending}
+          onClick={props.onConfirm}
+        >
           {props.act}
         </Button>
       </div>

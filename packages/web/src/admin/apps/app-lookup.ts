@@ -9,3 +9,7 @@ export async function pickApps(text: string, signal: AbortSignal): Promise<Pick[
   const { items } = await call('admin.apps.list', { query: { q: text, limit: MATCHES }, signal });
   return items.map(({ id, name, enabled }) => ({ id, name, hint: enabled ? '' : 'Switched off' }));
 }
+
+/** The name of the app with the id, for a filter. @throws ApiFailure not_found */
+export const nameOfApp = async (id: string, signal: AbortSignal): Promise<string> =>
+  (await call('apps.read', { params: { id }, signal })).app.name;

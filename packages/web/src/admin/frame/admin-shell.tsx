@@ -3,11 +3,14 @@ import {
   type Icon,
   IconAppWindow,
   IconArrowLeft,
+  IconBooks,
   IconChecklist,
   IconClockPlay,
+  IconFolders,
   IconHistory,
   IconLayoutDashboard,
   IconMenu2,
+  IconPackage,
   IconPlayerPlay,
   IconServer,
   IconSettings,
@@ -50,12 +53,15 @@ const GROUPS: readonly { words: string; entries: readonly Entry[] }[] = [
     entries: [
       { to: '/admin/hosts', words: 'Hosts', icon: IconServer },
       { to: '/admin/sessions', words: 'Sessions', icon: IconPlayerPlay },
+      { to: '/admin/images', words: 'Images', icon: IconPackage },
+      { to: '/admin/homes', words: 'Homes', icon: IconFolders },
     ],
   },
   {
     words: 'Apps',
     entries: [
       { to: '/admin/apps', words: 'Apps', icon: IconAppWindow },
+      { to: '/admin/library', words: 'Discovery', icon: IconBooks },
       { to: '/admin/presets', words: 'Presets', icon: IconTemplate },
       { to: '/admin/profiles', words: 'Profiles', icon: IconStack2 },
     ],
@@ -70,11 +76,6 @@ const GROUPS: readonly { words: string; entries: readonly Entry[] }[] = [
     ],
   },
 ];
-const SETUP = {
-  words: 'First steps',
-  entries: [{ to: '/admin/setup', words: 'Set up', icon: IconChecklist }] satisfies Entry[],
-};
-
 /** Frame of the administrators' area. */
 export function AdminShell() {
   const setup = useQuery({
@@ -87,8 +88,7 @@ export function AdminShell() {
   // A phone's menu covers the page that a link of it has opened.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another path is another page
   useEffect(() => setOpened(false), [path]);
-  const groups = setup.data?.setup_completed === false ? [...GROUPS, SETUP] : GROUPS;
-  const current = groups.flatMap((group) => group.entries).findLast((entry) => path.startsWith(entry.to));
+  const current = GROUPS.flatMap((group) => group.entries).findLast((entry) => path.startsWith(entry.to));
   return (
     <div className={styles.frame}>
       <a href="#main" className={shell.skip}>
@@ -113,7 +113,12 @@ export function AdminShell() {
           <Link to="/admin" activeOptions={{ exact: true }} className={styles.link}>
             <IconLayoutDashboard size={20} aria-hidden="true" /> Overview
           </Link>
-          {groups.map((group) => (
+          {setup.data?.setup_completed === false && (
+            <Link to="/admin/setup" className={styles.link}>
+              <IconChecklist size={20} aria-hidden="true" /> Set up
+            </Link>
+          )}
+          {GROUPS.map((group) => (
             <div key={group.words} className={styles.group}>
               <p id={`nav-${group.words}`}>{group.words}</p>
               <ul aria-labelledby={`nav-${group.words}`}>

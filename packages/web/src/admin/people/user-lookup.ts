@@ -18,3 +18,7 @@ export async function pickUsers(text: string, signal: AbortSignal): Promise<Pick
 export async function readAccount(id: string, signal: AbortSignal): Promise<AdminUser> {
   return (await call('users.update', { params: { id }, body: {}, signal })).user;
 }
+
+/** The name of the account with the id, for a filter. @throws ApiFailure not_found */
+export const nameOfUser = async (id: string, signal: AbortSignal): Promise<string> =>
+  (await readAccount(id, signal)).username;

@@ -1,0 +1,63 @@
+import { ActionIcon, Button } from '@mantine/core';
+import { IconX } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import styles from './admin-pages.module.css';
+import { adminKeys } from './admin-query-keys.ts';
+import { type Pick, PickDialog } from './pick-dialog.tsx';
+
+/**
+ * A filter by one item of a long list, such as a person, whose id stands in the address.
+ * @param props.words what is filtered: "Person"
+ * @param props.all words while nothing is picked: "Everybody"
+ * @param props.nameOf the name of an id that the address brought along
+ */
+export function PickFilter(props: {
+  words: string;
+  all: string;
+  kind: string;
+  id: string | undefined;
+  find: (text: string, signal: AbortSignal) => Promise<Pick[]>;
+  nameOf: (id: string, signal: AbortSignal) => Promise<string>;
+  onPick: (id: string | undefined) => void;
+}) {
+  const { words, id } = props;
+  const [picking, setPicking] = useState(false);
+  const name = useQuery({
+    queryKey: adminKeys.pickedName(props.kind, id ?? ''),
+    queryFn: ({ signal }) => props.nameOf(id ?? '', signal),
+    enabled: id !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+  const shown = id === undefined ? props.all : (name.data ?? (name.isError ? 'Deleted' : '…'));
+  return (
+    <span className={styles.pickFilter}>
+      <Button onClick={() => setPicking(true)}>
+        <span className={styles.dim}>{words}:</span>&nbsp;
+        <span className={styles.pickFilterName}>{shown}</span>
+      </Button>
+      {id !== undefined && (
+        <ActionIcon size={36} aria-label={`${words}: ${props.all}`} onClick={() => props.onPick(undefined)}>
+          <IconX size={18} />
+        </ActionIcon>
+      )}
+      <PickDialog
+        opened={picking}
+        title={words}
+        words="Find by name"
+        kind={props.kind}
+        act="Show"
+        find={props.find}
+        taken={new Set(id === undefined ? [] : [id])}
+        pending={undefined}
+        error={null}
+        onPick={(picked) => {
+          setPicking(false);
+          props.onPick(picked);
+        }}
+        onClose={() => setPicking(false)}
+      />
+    </span>
+  );
+}

@@ -1,0 +1,208 @@
+import type { CatalogImage, ImageCatalog } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconPackage, IconSearch } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { bytesWords } from '../../account/bytes-words.ts';
+import { call } from '../../api/client.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import type { ListSearch } from '../../search/list-search.ts';
+import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
+import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { Disclosure } from '../frame/disclosure.tsx';
+import { PageHead } from '../frame/page-head.tsx';
+import { SearchField } from '../frame/paged-list.tsx';
+import { countWords } from '../frame/quantity-words.ts';
+import { SegmentedChoice } from '../frame/segmented-choice.tsx';
+import { sortRows } from '../frame/table-sort.ts';
+import { imageState, presenceOf, presenceWords } from './image-words.ts';
+import { useImages } from './use-images.ts';
+
+const COLUMNS: readonly Column[] = [
+  { words: 'Image', sort: 'name' },
+  { words: 'State', sort: 'state' },
+  { words: 'In use', sort: 'version' },
+  { words: 'In the catalog' },
+  { words: 'On', sort: 'hosts', kind: 'number' },
+  { words: 'Size', sort: 'size', kind: 'number' },
+];
+const FILTERS = [
+  { value: 'all', words: 'All' },
+  { value: 'installed', words: 'Installed' },
+  { value: 'newer', words: 'Newer ones' },
+  { value: 'failed', words: 'Failed' },
+] as const;
+type Filter = (typeof FILTERS)[number]['value'];
+
+const SORT_KEYS = {
+  name: (image: CatalogImage) => image.display_name,
+  state: (image: CatalogImage) => imageState(image)[1],
+  version: (image: CatalogImage) => image.installed_version,
+  hosts: (image: CatalogImage) => presenceOf(image).ready.length,
+  size: (image: CatalogImage) => presenceOf(image).bytes,
+};
+
+export type ImagesSearch = ListSearch<'q' | 'state' | 'sort'>;
+
+/** The image catalog, with what is installed and what each host has. */
+export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: ImagesSearch) => void }) {
+  usePageTitle('Images');
+  const { search, onSearch } = props;
+  const query = useImages();
+  const queryClient = useQueryClient();
+  const catalog = query.data;
+  const sync = useMutation({
+    mutationFn: () => call('images.sync', {}),
+    onMutate: () => notifications.clean(),
+    onSuccess: (fetched) => {
+      queryClient.setQueryData(adminKeys.images, fetched);
+      if (fetched.sync_error === null)
+        notifications.show({
+          message: `The catalog has ${countWords(fetched.images.length, 'image')}`,
+          autoClose: 5000,
+        });
+    },
+  });
+  const state = FILTERS.find((filter) => filter.value === search.state)?.value ?? 'all';
+  const text = (search.q ?? '').toLowerCase();
+  const images = catalog?.images.filter(
+    (image) => fits(image, state) && `${image.display_name} ${image.id}`.toLowerCase().includes(text),
+  );
+  const fetchNow = (
+    <Button variant="filled" loading={sync.isPending} onClick={() => sync.mutate()}>
+      Fetch the catalog
+    </Button>
+  );
+  const isNew = catalog?.images.length === 0;
+  return (
+    <>
+      <PageHead
+        title="Images"
+        lead={catalog === undefined ? 'Asking for the catalog' : <CatalogWords catalog={catalog} />}
+        actions={isNew ? undefined : fetchNow}
+      />
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      {sync.isError && <Problem error={sync.error} />}
+      {catalog?.sync_error != null && (
+        <p className={styles.note} role="status">
+          The catalog could not be brought up to date; what is listed is the last one. {catalog.sync_error}
+        </p>
+      )}
+      {isNew ? (
+        <EmptyState icon={IconPackage} title="No images yet" act={fetchNow}>
+          An image holds an app with all it needs, for the container engine of the hosts. The catalog is a
+          file that SERVICE_IMAGE_CATALOG_REPO of the server's environment names.
+        </EmptyState>
+      ) : (
+        <>
+          <div className={styles.filters}>
+            <SegmentedChoice
+              label="State"
+              value={state}
+              options={FILTERS}
+              onChange={(next) => onSearch({ ...search, state: next })}
+            />
+            <SearchField
+              words="Find an image"
+              hint="Name or id"
+              value={search.q ?? ''}
+              onChange={(q) => onSearch({ ...search, q })}
+            />
+          </div>
+          {images?.length === 0 ? (
+            <EmptyState icon={IconSearch} title="No such image">
+              Another filter shows the others.
+            </EmptyState>
+          ) : (
+            <DataTable
+              label="Images"
+              columns={COLUMNS}
+              order={{ sort: search.sort, onSort: (sort) => onSearch({ ...search, sort: sort ?? '' }) }}
+            >
+              {images === undefined && <SkeletonRows rows={4} columns={COLUMNS.length} />}
+              {images !== undefined &&
+                sortRows(images, search.sort, SORT_KEYS).map((image) => (
+                  <ImageRow key={image.id} image={image} />
+                ))}
+            </DataTable>
+          )}
+        </>
+      )}
+      {catalog?.manifest_provenance != null && <Provenance catalog={catalog} />}
+    </>
+  );
+}
+
+function ImageRow({ image }: { image: CatalogImage }) {
+  const [tone, words] = imageState(image);
+  const { bytes } = presenceOf(image);
+  return (
+    <tr>
+      <td className={styles.nameCell}>
+        <Link
+          to="/admin/images/$id"
+          params={{ id: image.id }}
+          className={styles.nameLink}
+          title={image.description}
+        >
+          {image.display_name}
+        </Link>
+      </td>
+      <td>
+        <StateChip tone={tone}>{words}</StateChip>
+      </td>
+      <td className={styles.shortCell}>
+        {image.installed_version ?? <span className={styles.dim}>none</span>}
+      </td>
+      <td className={styles.shortCell}>{image.version}</td>
+      <td className={styles.number}>{presenceWords(image)}</td>
+      <td className={styles.number}>{bytes === 0 ? '' : bytesWords(bytes)}</td>
+    </tr>
+  );
+}
+
+function CatalogWords({ catalog }: { catalog: ImageCatalog }) {
+  const installed = catalog.images.filter((image) => image.installed).length;
+  return (
+    <>
+      {countWords(catalog.images.length, 'image')} in the catalog, {installed} installed. Fetched{' '}
+      <RelativeTime at={catalog.fetched_at} />.
+    </>
+  );
+}
+
+/** Where the catalog comes from, for those who want to prove it. */
+function Provenance({ catalog }: { catalog: ImageCatalog }) {
+  const from = catalog.manifest_provenance;
+  if (from === null) return null;
+  return (
+    <Disclosure words="Where the catalog comes from">
+      <dl className={styles.facts}>
+        <dt>Address</dt>
+        <dd className={styles.mono}>{from.url}</dd>
+        <dt>Branch or tag</dt>
+        <dd className={styles.mono}>{from.ref}</dd>
+        <dt>Commit</dt>
+        <dd className={styles.mono}>{from.commit_sha ?? 'not known'}</dd>
+        <dt>SHA-256</dt>
+        <dd className={styles.mono}>{from.sha256}</dd>
+        <dt>Last change</dt>
+        <dd>
+          <RelativeTime at={from.changed_at} />
+        </dd>
+      </dl>
+    </Disclosure>
+  );
+}
+
+function fits(image: CatalogImage, filter: Filter): boolean {
+  if (filter === 'installed') return image.installed;
+  if (filter === 'newer') return image.update_available;
+  return filter === 'all' || presenceOf(image).failed.length > 0;
+}

@@ -1,0 +1,65 @@
+import type { CatalogImage } from '@footlight/protocol/rest';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { call } from '../../api/client.ts';
+import { adminKeys } from '../frame/admin-query-keys.ts';
+import { countWords } from '../frame/quantity-words.ts';
+import { isAdvancing } from './image-words.ts';
+
+/** An advancing pull is seen within 3 s, the answer of a slow server included. */
+const ADVANCING_MS = 1_000;
+const CALM_MS = 2_500;
+
+/** The image catalog with what hosts have, kept up to date while the page is visible. */
+export function useImages() {
+  return useQuery({
+    queryKey: adminKeys.images,
+    queryFn: ({ signal }) => call('images.list', { signal }),
+    refetchInterval: ({ state }) => (isAdvancing(state.data?.images) ? ADVANCING_MS : CALM_MS),
+  });
+}
+
+export type ImageAct = 'install' | 'installLazily' | 'update' | 'pin' | 'unpin' | 'uninstall';
+
+/** One action on an image; a refusal takes the place of the last good news. */
+export function useImageAct() {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: ({ image, act }: { image: CatalogImage; act: ImageAct }) => perform(image, act),
+    onMutate: () => notifications.clean(),
+    onSuccess: (message) => notifications.show({ message, autoClose: 6000 }),
+    onSettled: () =>
+      Promise.all(
+        [adminKeys.images, adminKeys.presets].map((queryKey) => queryClient.invalidateQueries({ queryKey })),
+      ),
+  });
+}
+
+/** @returns what was done, for people */
+async function perform(image: CatalogImage, act: ImageAct): Promise<string> {
+  const params = { id: image.id };
+  const hosts = countWords(image.hosts.length, 'host');
+  switch (act) {
+    case 'install':
+      await call('images.install', { params, body: { lazy: false } });
+      return `${image.display_name} is being installed on ${hosts}`;
+    case 'installLazily':
+      await call('images.install', { params, body: { lazy: true } });
+      return `${image.display_name} is installed; each host fetches it with the first launch there`;
+    case 'update': {
+      const { applied } = await call('images.update', { params });
+      return applied
+        ? `${image.display_name} ${image.version} is being fetched by ${hosts}`
+        : `${image.display_name} ${image.version} was installed already`;
+    }
+    case 'pin':
+      await call('images.pin', { params });
+      return `${image.display_name} stays at ${image.installed_version ?? 'its version'}`;
+    case 'unpin':
+      await call('images.unpin', { params });
+      return `${image.display_name} may be updated again`;
+    case 'uninstall':
+      await call('images.uninstall', { params });
+      return `${image.display_name} was removed from the instance`;
+  }
+}

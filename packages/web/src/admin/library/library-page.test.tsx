@@ -1,0 +1,115 @@
+// @vitest-environment happy-dom
+import { cleanup, fireEvent, screen, waitFor } from '@testing-library/react';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { app } from '../../../test/fixtures.ts';
+import { type Answers, type Asked, answerBy, refusal, showPage } from '../../../test/show-page.tsx';
+import { launcher, libraryRules, libraryStatus, unpublished } from '../../../test/upkeep-fixtures.ts';
+import { LibraryPage } from './library-page.tsx';
+import { intervalWords, scanWords } from './library-words.ts';
+import { titleProblem } from './rules.tsx';
+
+const tile = app(5, {
+  parent_app_id: launcher.id,
+  external_source: 'steam',
+  external_id: '440',
+  enabled: false,
+});
+let answers: Answers;
+let writes: Asked[];
+beforeEach(() => {
+  answers = {
+    'library.status': () => libraryStatus,
+    'admin.apps.list': () => ({ items: [launcher, tile], next_cursor: null }),
+    'libraryUnpublished.list': () => ({ items: unpublished }),
+    'libraryRules.list': () => ({ items: libraryRules }),
+    'libraryRules.set': () => ({ rule: libraryRules[0]!, disabled: true, revoked: 3 }),
+    'libraryRules.delete': () => new Response(null, { status: 204 }),
+    'library.scan': () => ({ queued: 2, skipped: 1, eligible: 3, inert_reason: '' }),
+    'apps.update': () => ({ app: tile }),
+  };
+  writes = answerBy(answers);
+  showPage(<LibraryPage search={{}} onSearch={() => undefined} />);
+});
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+const press = async (name: string | RegExp) => fireEvent.click(await screen.findByRole('button', { name }));
+const sent = () => writes.map(({ id, body }) => [id, body]);
+
+test('a forced search says what it will do', async () => {
+  await press('Search all homes now');
+  await screen.findByText('2 homes will be searched within a minute. 1 home is being searched already.');
+});
+
+test('while discovery is off the page says so, and what stays', async () => {
+  answers['library.status'] = () => ({
+    ...libraryStatus,
+    enabled: false,
+    inert_reason: 'Library discovery is switched off in the settings.',
+  });
+  await screen.findByText('Switched off');
+  expect(screen.getByText(/their launchers are switched off until it is on again/)).toBeDefined();
+});
+
+test('a tool can be published: the decision is enough', async () => {
+  await press('Publish Steamworks Common Redistributables');
+  await waitFor(() =>
+    expect(sent()).toEqual([['libraryRules.set', { rule: 'allow', external_source: 'steam' }]]),
+  );
+});
+
+test('a title whose tile somebody switched off gets it back', async () => {
+  await press('Publish Team Fortress 2');
+  await waitFor(() =>
+    expect(sent()).toEqual([
+      ['libraryRules.set', { rule: 'allow', external_source: 'steam' }],
+      ['apps.update', { enabled: true }],
+    ]),
+  );
+});
+
+test('a new decision says whom it took a title from', async () => {
+  await press('Add a decision');
+  fireEvent.change(await screen.findByLabelText(/^Number of the title/), { target: { value: '570' } });
+  await press('Save the decision');
+  await screen.findByText(
+    'The decision about 570 was saved: its tile was switched off, 3 people have lost it',
+  );
+});
+
+test('a refusal stands in the dialog', async () => {
+  answers['libraryRules.delete'] = () => refusal(404, 'not_found', '');
+  await press('Remove the decision about 570');
+  await press('Remove 1 decision');
+  await screen.findByText('It is not here any more');
+});
+
+describe('words', () => {
+  test.each([
+    [{ queued: 0, skipped: 0, eligible: 0, inert_reason: 'It is off.' }, 'Nothing was searched. It is off.'],
+    [{ queued: 0, skipped: 0, eligible: 0, inert_reason: '' }, 'There is no home to search.'],
+    [{ queued: 1, skipped: 0, eligible: 1, inert_reason: '' }, '1 home will be searched within a minute.'],
+  ])('%j: %s', (answer, words) => {
+    expect(scanWords(answer)).toBe(words);
+  });
+
+  test.each([
+    [0, 'Never'],
+    [90, 'Every 90 seconds'],
+    [1_800, 'Every 30 minutes'],
+    [3_600, 'Every hour'],
+    [21_600, 'Every 6 hours'],
+  ])('%i s: %s', (seconds, words) => {
+    expect(intervalWords(seconds)).toBe(words);
+  });
+
+  test.each([
+    ['228980', null],
+    ['4294967296', 'A number such as 228980'],
+    ['0440', 'A number such as 228980'],
+    ['', 'A number such as 228980'],
+  ])('the title %s: %s', (number, problem) => {
+    expect(titleProblem(number)).toBe(problem);
+  });
+});

@@ -1,0 +1,229 @@
+import type { AdminApp, LibraryStatus } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconBooks } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { call } from '../../api/client.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import type { ListSearch } from '../../search/list-search.ts';
+import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
+import { type Column, DataTable } from '../frame/data-table.tsx';
+import { PageHead, Section } from '../frame/page-head.tsx';
+import { PickFilter } from '../frame/pick-filter.tsx';
+import { SegmentedChoice } from '../frame/segmented-choice.tsx';
+import { nameOfUser, pickUsers } from '../people/user-lookup.ts';
+import { discoveryWords, intervalWords, scanWords } from './library-words.ts';
+import { Rules } from './rules.tsx';
+import { Unpublished } from './unpublished.tsx';
+
+/** Hosts ask for scans every 60 s and report seconds later. */
+const REFRESH_MS = 3_000;
+/** Largest page of the server. A library with more titles shows the first ones. */
+const MOST_APPS = 1000;
+
+const SCAN_COLUMNS: readonly Column[] = [
+  { words: 'Person' },
+  { words: 'Host' },
+  { words: 'State' },
+  { words: 'Ended' },
+  { words: 'Found', kind: 'number' },
+  { words: 'New', kind: 'number' },
+  { words: 'Kept out', kind: 'number' },
+  { words: 'Given', kind: 'number' },
+  { words: 'Taken back', kind: 'number' },
+  { words: 'Trouble' },
+];
+
+export type LibrarySearch = ListSearch<'app' | 'user'>;
+
+/** Library discovery: what it does, its scans, and decisions about titles. */
+export function LibraryPage(props: { search: LibrarySearch; onSearch: (search: LibrarySearch) => void }) {
+  usePageTitle('Discovery');
+  const { search, onSearch } = props;
+  const queryClient = useQueryClient();
+  const query = useQuery({
+    queryKey: adminKeys.libraryStatus,
+    queryFn: ({ signal }) => call('library.status', { signal }),
+    refetchInterval: REFRESH_MS,
+  });
+  const apps = useQuery({
+    queryKey: adminKeys.libraryApps,
+    queryFn: ({ signal }) => call('admin.apps.list', { query: { limit: MOST_APPS }, signal }),
+  });
+  const scan = useMutation({
+    mutationFn: () =>
+      call('library.scan', { body: { app_id: provider?.id ?? null, user_id: search.user ?? null } }),
+    onMutate: () => notifications.clean(),
+    onSuccess: (answer) => {
+      notifications.show({ message: scanWords(answer), autoClose: 8000 });
+      return queryClient.invalidateQueries({ queryKey: adminKeys.libraryStatus });
+    },
+  });
+  const status = query.data;
+  const providers = apps.data?.items.filter((app) => app.library_provider !== '') ?? [];
+  const provider = providers.find((app) => app.id === search.app) ?? providers[0];
+  const who = search.user === undefined ? 'all homes' : 'the homes of one person';
+  return (
+    <>
+      <PageHead
+        title="Discovery"
+        lead={status === undefined ? 'Asking the service' : discoveryWords(status)}
+        actions={
+          <Button variant="filled" loading={scan.isPending} onClick={() => scan.mutate()}>
+            Search {who} now
+          </Button>
+        }
+      />
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      {scan.isError && <Problem error={scan.error} />}
+      <div className={styles.filters}>
+        {providers.length > 1 && (
+          <SegmentedChoice
+            label="Launcher"
+            value={provider?.id ?? ''}
+            options={providers.map(({ id, name }) => ({ value: id, words: name }))}
+            onChange={(app) => onSearch({ ...search, app })}
+          />
+        )}
+        <PickFilter
+          words="Homes of"
+          all="everybody"
+          kind="users"
+          id={search.user}
+          find={pickUsers}
+          nameOf={nameOfUser}
+          onPick={(user) => {
+            const { user: _former, ...others } = search;
+            onSearch(user === undefined ? others : { ...others, user });
+          }}
+        />
+      </div>
+      {status === undefined ? (
+        !query.isError && <Skeleton height={160} radius={14} />
+      ) : (
+        <Status status={status} providers={providers} />
+      )}
+      {apps.isError && <Problem error={apps.error} retry={() => void apps.refetch()} />}
+      {provider !== undefined && (
+        <>
+          <Unpublished key={`titles ${provider.id}`} app={provider} apps={apps.data?.items ?? []} />
+          <Rules key={`rules ${provider.id}`} app={provider} />
+        </>
+      )}
+      {apps.isSuccess && provider === undefined && <NoProvider />}
+      {status !== undefined && status.recent_scans.length > 0 && <Scans status={status} />}
+    </>
+  );
+}
+
+function Status({ status, providers }: { status: LibraryStatus; providers: readonly AdminApp[] }) {
+  const { scans } = status;
+  return (
+    <>
+      {status.inert_reason !== '' && (
+        <p className={styles.note}>
+          {status.inert_reason} Titles that were found stay as they are
+          {status.enabled ? '' : ', and their launchers are switched off until it is on again'}.{' '}
+          <Link to="/admin/settings">Open the settings</Link>
+        </p>
+      )}
+      <div className={styles.sheet}>
+        <dl className={styles.facts}>
+          <dt>State</dt>
+          <dd>
+            {status.inert_reason === '' ? (
+              <StateChip tone="success">Working</StateChip>
+            ) : (
+              <StateChip tone="neutral">{status.enabled ? 'Does nothing' : 'Switched off'}</StateChip>
+            )}
+          </dd>
+          <dt>A home is searched</dt>
+          <dd>
+            {intervalWords(status.scan_interval_secs)}
+            {status.interval_overridden_by_env && ', set by SERVICE_LIBRARY_SCAN_INTERVAL'}
+          </dd>
+          <dt>Launchers</dt>
+          <dd>
+            {providers.length === 0
+              ? 'none'
+              : providers.map((app, index) => (
+                  <span key={app.id}>
+                    {index > 0 && ', '}
+                    <Link to="/admin/apps/$id" params={{ id: app.id }}>
+                      {app.name}
+                    </Link>
+                  </span>
+                ))}
+          </dd>
+          <dt>The store is asked</dt>
+          <dd>
+            {status.appdetails_lookup ? 'about each title' : 'never'}
+            {status.appdetails_overridden_by_env && ', set by SERVICE_STEAM_APPDETAILS_LOOKUP'}
+          </dd>
+          <dt>Last search</dt>
+          <dd>
+            <RelativeTime at={status.last_scan_completed_at} />
+          </dd>
+          <dt>Searches</dt>
+          <dd className="tabular">
+            {scans.pending} waiting, {scans.claimed} under way, {scans.reported} done, {scans.failed} failed
+          </dd>
+        </dl>
+      </div>
+    </>
+  );
+}
+
+/** The app of a launcher is made from its image, so the page leads to the images. */
+function NoProvider() {
+  return (
+    <EmptyState
+      icon={IconBooks}
+      title="No launcher yet"
+      act={<Button renderRoot={(root) => <Link to="/admin/images" {...root} />}>Open the images</Button>}
+    >
+      A launcher is an app in which people install games, such as Steam. Its app is made by itself from an
+      image of the catalog once discovery is switched on.
+    </EmptyState>
+  );
+}
+
+function Scans({ status }: { status: LibraryStatus }) {
+  return (
+    <Section title="Last searches">
+      <DataTable label="Last searches" columns={SCAN_COLUMNS}>
+        {status.recent_scans.map((scan) => (
+          <tr key={`${scan.completed_at} ${scan.user} ${scan.host}`}>
+            <td className={styles.shortCell}>{scan.user}</td>
+            <td className={styles.shortCell}>{scan.host}</td>
+            <td>
+              {scan.state === 'reported' ? (
+                <StateChip tone={scan.error === '' ? 'success' : 'warning'}>
+                  {scan.error === '' ? 'Done' : 'In part'}
+                </StateChip>
+              ) : (
+                <StateChip tone="danger">Failed</StateChip>
+              )}
+            </td>
+            <td>
+              <RelativeTime at={scan.completed_at} />
+            </td>
+            <td className={styles.number}>{scan.observed}</td>
+            <td className={styles.number}>{scan.created}</td>
+            <td className={styles.number}>{scan.suppressed}</td>
+            <td className={styles.number}>{scan.granted}</td>
+            <td className={styles.number}>{scan.revoked}</td>
+            <td className={styles.wrapCell}>{scan.error}</td>
+          </tr>
+        ))}
+      </DataTable>
+    </Section>
+  );
+}

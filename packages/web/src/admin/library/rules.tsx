@@ -1,0 +1,221 @@
+import type { AdminApp, LibraryRule } from '@footlight/protocol/rest';
+import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { IconListDetails } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../../api/client.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
+import { Section } from '../frame/page-head.tsx';
+import { countWords } from '../frame/quantity-words.ts';
+
+const COLUMNS: readonly Column[] = [
+  { words: 'Number' },
+  { words: 'Decision' },
+  { words: 'Note' },
+  { words: 'Since' },
+  { words: 'Act', kind: 'action' },
+];
+const DECISIONS = [
+  { value: 'ignore', label: 'Keep out: never a tile' },
+  { value: 'allow', label: 'Publish: always a tile' },
+];
+/** Steam’s numbers have 32 bits. */
+const END = 2 ** 32;
+
+/** Fault of the number of a title; null: none. */
+export function titleProblem(number: string): string | null {
+  const text = number.trim();
+  return /^[1-9][0-9]{0,9}$/.test(text) && Number(text) < END ? null : 'A number such as 228980';
+}
+
+/** Decisions about titles of a launcher, which count before everything that the service decides itself. */
+export function Rules({ app }: { app: AdminApp }) {
+  const [editing, setEditing] = useState<LibraryRule | 'new' | null>(null);
+  const [removing, setRemoving] = useState<LibraryRule | null>(null);
+  const queryClient = useQueryClient();
+  const query = useQuery({
+    queryKey: adminKeys.libraryRules(app.id),
+    queryFn: ({ signal }) => call('libraryRules.list', { params: { id: app.id }, signal }),
+  });
+  const refresh = () =>
+    Promise.all(
+      [adminKeys.libraryRules(app.id), adminKeys.libraryUnpublished(app.id), adminKeys.adminApps].map(
+        (queryKey) => queryClient.invalidateQueries({ queryKey }),
+      ),
+    );
+  const remove = useMutation({
+    mutationFn: (rule: LibraryRule) =>
+      call('libraryRules.delete', { params: { id: app.id, external_id: rule.external_id } }),
+    onMutate: () => notifications.clean(),
+    onSuccess: () => {
+      setRemoving(null);
+      return refresh();
+    },
+  });
+  const rules = query.data?.items;
+  const add = (
+    <Button size="sm" onClick={() => setEditing('new')}>
+      Add a decision
+    </Button>
+  );
+  return (
+    <Section
+      title={`Your decisions about titles of ${app.name}`}
+      busy={query.isPending}
+      actions={rules?.length === 0 ? undefined : add}
+    >
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      {rules?.length === 0 ? (
+        <EmptyState icon={IconListDetails} title="No decisions" act={add}>
+          The service publishes what looks like a game. A decision about a title counts more.
+        </EmptyState>
+      ) : (
+        <DataTable label="Decisions" columns={COLUMNS}>
+          {rules === undefined && <SkeletonRows rows={2} columns={COLUMNS.length} />}
+          {rules?.map((rule) => (
+            <tr key={`${rule.external_source} ${rule.external_id}`}>
+              <td className="tabular">{rule.external_id}</td>
+              <td>
+                {rule.rule === 'allow' ? (
+                  <StateChip tone="success">Publish</StateChip>
+                ) : (
+                  <StateChip tone="neutral">Keep out</StateChip>
+                )}
+              </td>
+              <td className={styles.wrapCell}>{rule.note}</td>
+              <td>
+                <RelativeTime at={rule.created_at} />
+              </td>
+              <td className={styles.act}>
+                <Button
+                  size="compact-sm"
+                  variant="subtle"
+                  aria-label={`Change the decision about ${rule.external_id}`}
+                  onClick={() => setEditing(rule)}
+                >
+                  Change
+                </Button>
+                <EndButton
+                  label={`Remove the decision about ${rule.external_id}`}
+                  onClick={() => setRemoving(rule)}
+                >
+                  Remove
+                </EndButton>
+              </td>
+            </tr>
+          ))}
+        </DataTable>
+      )}
+      <RuleDialog
+        key={editing === null ? 'none' : editing === 'new' ? 'new' : editing.external_id}
+        app={app}
+        rule={editing}
+        onSaved={refresh}
+        onClose={() => setEditing(null)}
+      />
+      <ConfirmDialog
+        opened={removing !== null}
+        title={`Remove the decision about ${removing?.external_id ?? ''}?`}
+        act="Remove 1 decision"
+        pending={remove.isPending}
+        error={remove.error}
+        onConfirm={() => removing !== null && remove.mutate(removing)}
+        onClose={() => {
+          setRemoving(null);
+          remove.reset();
+        }}
+      >
+        <p>
+          Nothing changes at once. With the next search of a home the service decides itself whether people
+          see the title.
+        </p>
+      </ConfirmDialog>
+    </Section>
+  );
+}
+
+function RuleDialog(props: {
+  app: AdminApp;
+  rule: LibraryRule | 'new' | null;
+  onSaved: () => Promise<unknown>;
+  onClose: () => void;
+}) {
+  const { app, rule, onSaved, onClose } = props;
+  const stored = rule === 'new' ? null : rule;
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: {
+      external_id: stored?.external_id ?? '',
+      rule: (stored?.rule ?? 'ignore') as string,
+      note: stored?.note ?? '',
+    },
+    validate: { external_id: titleProblem },
+  });
+  const save = useMutation({
+    mutationFn: (values: { external_id: string; rule: string; note: string }) =>
+      call('libraryRules.set', {
+        params: { id: app.id, external_id: values.external_id.trim() },
+        body: { rule: values.rule as LibraryRule['rule'], note: values.note.trim() },
+      }),
+    onMutate: () => notifications.clean(),
+    onSuccess: ({ rule: saved, disabled, revoked }) => {
+      const effect = [
+        disabled ? 'its tile was switched off' : '',
+        revoked > 0 ? `${countWords(revoked, 'person has', 'people have')} lost it` : '',
+      ].filter(Boolean);
+      notifications.show({
+        message: `The decision about ${saved.external_id} was saved${effect.length === 0 ? '' : `: ${effect.join(', ')}`}`,
+        autoClose: 6000,
+      });
+      onClose();
+      return onSaved();
+    },
+  });
+  return (
+    <Dialog
+      opened={rule !== null}
+      title={stored === null ? `A title of ${app.name}` : `Title ${stored.external_id}`}
+      onClose={onClose}
+    >
+      <form className={styles.form} onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
+        {save.isError && <Problem error={save.error} />}
+        <TextInput
+          label="Number of the title"
+          description="As the store counts it: the number in the address of its page."
+          inputMode="numeric"
+          disabled={stored !== null}
+          {...(stored === null ? { 'data-autofocus': true } : {})}
+          key={form.key('external_id')}
+          {...form.getInputProps('external_id')}
+        />
+        <NativeSelect
+          label="Decision"
+          description="Keeping a title out switches its tile off at once, for everybody who got it by discovery."
+          data={DECISIONS}
+          key={form.key('rule')}
+          {...form.getInputProps('rule')}
+        />
+        <TextInput
+          label="Note"
+          description="Why, for other administrators."
+          maxLength={512}
+          key={form.key('note')}
+          {...form.getInputProps('note')}
+        />
+        <Button type="submit" variant="filled" loading={save.isPending}>
+          Save the decision
+        </Button>
+      </form>
+    </Dialog>
+  );
+}

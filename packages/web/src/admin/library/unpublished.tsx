@@ -1,0 +1,130 @@
+import type { AdminApp, UnpublishedTitle } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconBooks } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { call } from '../../api/client.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
+import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { Section } from '../frame/page-head.tsx';
+import { reasonWords, tileOf } from './library-words.ts';
+
+const COLUMNS: readonly Column[] = [
+  { words: 'Title' },
+  { words: 'Why not' },
+  { words: 'People', kind: 'number' },
+  { words: 'Last seen' },
+  { words: 'Act', kind: 'action' },
+];
+/** A search that ends may add titles. */
+const REFRESH_MS = 5_000;
+
+/**
+ * Titles in homes that people do not see, and the decision about each.
+ * @param props.apps all apps, to find the tile of a title that has a disabled one
+ */
+export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly AdminApp[] }) {
+  const queryClient = useQueryClient();
+  const query = useQuery({
+    queryKey: adminKeys.libraryUnpublished(app.id),
+    queryFn: ({ signal }) => call('libraryUnpublished.list', { params: { id: app.id }, signal }),
+    refetchInterval: REFRESH_MS,
+  });
+  const decide = useMutation({
+    mutationFn: async ({ title, rule }: { title: UnpublishedTitle; rule: 'allow' | 'ignore' }) => {
+      await call('libraryRules.set', {
+        params: { id: app.id, external_id: title.external_id },
+        body: { rule, external_source: 'steam' },
+      });
+      // A rule that allows a title leaves a tile as it is that somebody switched off.
+      const tile = rule === 'allow' && title.has_tile ? tileOf(apps, app.id, title) : undefined;
+      if (tile !== undefined) await call('apps.update', { params: { id: tile.id }, body: { enabled: true } });
+    },
+    onMutate: () => notifications.clean(),
+    onSuccess: (_answer, { title, rule }) => {
+      const name = title.name || title.external_id;
+      const message =
+        rule === 'ignore'
+          ? `${name} is kept out, whatever is found`
+          : `${name} is published with the next search of a home that has it`;
+      notifications.show({ message, autoClose: 6000 });
+      return Promise.all(
+        [
+          adminKeys.libraryUnpublished(app.id),
+          adminKeys.libraryRules(app.id),
+          adminKeys.libraryApps,
+          adminKeys.adminApps,
+        ].map((queryKey) => queryClient.invalidateQueries({ queryKey })),
+      );
+    },
+  });
+  const items = query.data?.items;
+  const pending = (title: UnpublishedTitle, rule: string) =>
+    decide.isPending &&
+    decide.variables.title.external_id === title.external_id &&
+    decide.variables.rule === rule;
+  return (
+    <Section title={`Titles of ${app.name} that people do not see`} busy={query.isPending}>
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      {decide.isError && <Problem error={decide.error} />}
+      {items?.length === 0 ? (
+        <EmptyState icon={IconBooks} title="Every title that was found is published">
+          Tools of the launcher and titles that you keep out appear here after a search.
+        </EmptyState>
+      ) : (
+        <DataTable label="Unpublished titles" columns={COLUMNS}>
+          {items === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
+          {items?.map((title) => {
+            const tile = title.has_tile ? tileOf(apps, app.id, title) : undefined;
+            const name = title.name || `Title ${title.external_id}`;
+            return (
+              <tr key={`${title.external_source} ${title.external_id}`}>
+                <td className={styles.nameCell} title={`${title.external_source} ${title.external_id}`}>
+                  {tile === undefined ? (
+                    name
+                  ) : (
+                    <Link to="/admin/apps/$id" params={{ id: tile.id }} className={styles.nameLink}>
+                      {name}
+                    </Link>
+                  )}
+                </td>
+                <td>{reasonWords(title)}</td>
+                <td className={styles.number}>{title.users}</td>
+                <td>
+                  <RelativeTime at={title.last_seen_at} />
+                </td>
+                <td className={styles.act}>
+                  <Button
+                    size="compact-sm"
+                    variant="subtle"
+                    aria-label={`Publish ${name}`}
+                    loading={pending(title, 'allow')}
+                    onClick={() => decide.mutate({ title, rule: 'allow' })}
+                  >
+                    Publish
+                  </Button>
+                  {title.suppressed_by !== 'rule_ignore' && (
+                    <Button
+                      size="compact-sm"
+                      variant="subtle"
+                      aria-label={`Keep ${name} out`}
+                      loading={pending(title, 'ignore')}
+                      onClick={() => decide.mutate({ title, rule: 'ignore' })}
+                    >
+                      Keep out
+                    </Button>
+                  )}
+                </td>
+              </tr>
+            );
+          })}
+        </DataTable>
+      )}
+    </Section>
+  );
+}
