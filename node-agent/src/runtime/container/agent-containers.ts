@@ -32,10 +32,12 @@ export function agentContainers(
     { clock, logger, env: process.env },
   );
   const pulls = new ImagePulls({ open: () => host.open(), clock });
+  const own = process.getuid?.() ?? 0;
   const rules = () => ({
     roots: config.mountRoots,
     stateDir: config.stateDir,
     homeRoot: probed().homeRoot,
+    users: { range: own === 0 ? config.processUids : null, own },
   });
   const runtime = new ContainerRuntime(
     {

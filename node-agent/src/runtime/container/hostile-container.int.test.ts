@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { noRealPodman } from '@footlight/test-harness/containers';
@@ -19,11 +19,17 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
   let server: Server;
   let victim: Assignment;
   let display: number;
+  /** A directory that apps may write to. */
+  let shared: string;
 
   beforeAll(async () => {
+    shared = await mkdtemp('/srv/footlight-shared-');
+    await mkdir(join(shared, 'game'));
+    await chmod(shared, 0o777);
     host = await startContainedSessions([71_520, 71_529], {
       SERVICE_APP_MEMORY_MB: '256',
       SERVICE_APP_PIDS: '60',
+      SERVICE_MOUNT_ROOTS: `${shared}:rw`,
     });
     ({ sessions } = host);
     await writeFile(join(host.stateDir, 'secret'), SECRET, { mode: 0o644 });
@@ -45,6 +51,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
     await vi.waitFor(async () => expect(await sessions.traces()).toEqual(NO_TRACES), 20_000);
     server.close();
     await host?.close();
+    await rm(shared, { recursive: true, force: true });
   });
 
   async function attack(script: string, more: Partial<Assignment['app']> = {}) {
@@ -155,6 +162,23 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
     );
     expect(said.length).toBeLessThanOrEqual(65_536);
     expect(said.endsWith('\nlast')).toBe(true);
+  });
+
+  test('swaps a directory for a link between the check of a mount and the start of the container', async () => {
+    const swap = `chdir '/shared'; while (1) { rename 'game', 'aside'; symlink '/etc', 'game'; unlink 'game'; rename 'aside', 'game' }`;
+    const attacker = host.contained(['/bin/sh', '-c', `xterm & exec perl -e "${swap}"`], {
+      mounts: [`${shared}:/shared`],
+    });
+    await sessions.launch(attacker);
+    await sessions.reached(attacker, 'app presented');
+    for (let launch = 0; launch < 5; launch += 1) {
+      const body = host.contained(['/bin/sh', '-c', 'ls /data; exit 7'], {
+        mounts: [`${join(shared, 'game')}:/data`],
+      });
+      // Whatever stands there at this moment: its name can be changed by an app.
+      expect(await host.control.command(body)).toMatchObject({ ok: false, code: 'policy' });
+    }
+    await sessions.stop(attacker);
   });
 
   test('is named and labelled as the agent says, whatever its variables say', async () => {

@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MountRefused, type MountRules, parseMount } from './mount-policy.ts';
+import { MountRefused, type MountRules, parseMount, type WayPart, whyChangeable } from './mount-policy.ts';
 import { resolveMounts } from './mounts.ts';
 
 describe('which directories of the host an app gets', () => {
@@ -28,6 +28,7 @@ describe('which directories of the host an app gets', () => {
       ],
       stateDir: join(top, 'agent'),
       homeRoot: join(top, 'agent/homes'),
+      users: { range: [70_000, 70_255], own: process.getuid?.() ?? 0 },
     };
   });
   afterAll(() => rmSync(top, { recursive: true, force: true }));
@@ -77,6 +78,59 @@ describe('which directories of the host an app gets', () => {
     await expect(resolveMounts([`${top}/agent/homes:/x`], wide)).rejects.toThrow(MountRefused);
     await expect(resolveMounts([`${top}:/x`], wide)).rejects.toThrow(MountRefused);
     expect(await resolveMounts([`${top}/games:/x`], wide)).toHaveLength(1);
+  });
+
+  test.each([
+    ['everybody', 0o777],
+    ['a group', 0o770],
+  ])(
+    'refused: a name in a directory that %s can change, but not the directory itself',
+    async (_who, mode) => {
+      mkdirSync(join(top, 'saves/open/inside/deeper'), { recursive: true });
+      chmodSync(join(top, 'saves/open'), mode);
+      for (const source of ['saves/open/inside', 'saves/open/inside/deeper'])
+        await expect(resolve(`TOP/${source}:/x`)).rejects.toThrow(
+          `${top}/saves/open can be written to by its group or by everybody`,
+        );
+      expect(await resolve('TOP/saves/open:/x')).toMatchObject([{ writable: true }]);
+    },
+  );
+
+  test.runIf(process.getuid?.() === 0)(
+    'refused: a name in a directory of the user of a session',
+    async () => {
+      mkdirSync(join(top, 'games/owned/inside'), { recursive: true });
+      chownSync(join(top, 'games/owned'), 70_001, 0);
+      await expect(resolve('TOP/games/owned/inside:/x')).rejects.toThrow('belongs to the user of a session');
+      chownSync(join(top, 'games/owned'), 1000, 1000);
+      expect(await resolve('TOP/games/owned/inside:/x')).toHaveLength(1);
+    },
+  );
+
+  describe('who can change a name', () => {
+    const part = { path: '/srv/saves/a', uid: 0, mode: 0o755, nextUid: 0 };
+    const root = { range: [70_000, 70_255], own: 0 } as const;
+    const shared = { range: null, own: 1000 } as const;
+    const rules = (users: MountRules['users']) => ({
+      roots: [{ path: '/srv/saves', writable: true }],
+      users,
+    });
+
+    test.each<[string, Partial<WayPart>, MountRules['users'], boolean]>([
+      ['root alone', {}, root, false],
+      ['another user of the machine, whom it would gain nothing', { uid: 1000 }, root, false],
+      ['the first user of a session', { uid: 70_000 }, root, true],
+      ['the last user of a session', { uid: 70_255 }, root, true],
+      ['a group, or one user by an access list', { mode: 0o775 }, root, true],
+      ['everybody', { mode: 0o757 }, root, true],
+      ['nobody, in a sticky directory', { mode: 0o1777 }, root, false],
+      ['a session, whose entry of a sticky directory it is', { mode: 0o1777, nextUid: 70_001 }, root, true],
+      ['another user, whose entry of a sticky directory it is', { mode: 0o1777, nextUid: 1000 }, root, true],
+      ['apps that share the user, where they may write', { uid: 1000 }, shared, true],
+      ['no app that shares the user, elsewhere', { uid: 1000, path: '/srv/games' }, shared, false],
+    ])('%s', (_who, change, users, isChangeable) => {
+      expect(whyChangeable({ ...part, ...change }, rules(users)) !== null).toBe(isChangeable);
+    });
   });
 
   test('the form of an entry', () => {

@@ -2,11 +2,30 @@ import { isAbsolute, resolve } from 'node:path';
 import type { MountRoot } from '../../config/environment.ts';
 import { isMountable } from './engine/engine-names.ts';
 
-/** Directories of this host that decide about mounts. */
+/** What of this host decides about mounts. */
 export interface MountRules {
   roots: readonly MountRoot[];
   stateDir: string;
   homeRoot: string;
+  users: AppUsers;
+}
+
+/** The users that apps run as. */
+export interface AppUsers {
+  /** Inclusive range of uids; null: apps share the agent's user. */
+  range: readonly [number, number] | null;
+  /** Uid of the agent. */
+  own: number;
+}
+
+/** A directory above the source of a mount, without links. */
+export interface WayPart {
+  path: string;
+  uid: number;
+  /** Permissions and the sticky bit. */
+  mode: number;
+  /** Owner of the next name on the way. */
+  nextUid: number;
 }
 
 export interface Mount {
@@ -45,6 +64,34 @@ export function decideMount(real: string, { roots, stateDir, homeRoot }: MountRu
     .sort((a, b) => b.path.length - a.path.length)[0];
   if (root === undefined) throw new MountRefused(`${real} is not below a path of SERVICE_MOUNT_ROOTS`);
   return root.writable;
+}
+
+/** Source: stat(2). */
+const STICKY = 0o1000;
+const WRITE = { group: 0o020, others: 0o002 };
+
+/**
+ * Whether apps could put something else in place of a name in this directory. The engine opens the source by its name,
+ * some time after it was judged; a link there by then would give the app any directory of the host. Pure.
+ *
+ * An access list may give a single user the right to write; its mask is shown as the group's permissions (acl(5)), so
+ * those count too. Other users of the machine who own a directory gain nothing: an app sees what its own user may.
+ * @param part with `rules.roots` and the part itself resolved
+ * @returns why for administrators; null: they cannot
+ */
+export function whyChangeable(
+  { path, uid, mode, nextUid }: WayPart,
+  { roots, users: { range, own } }: Pick<MountRules, 'roots' | 'users'>,
+): string | null {
+  const isOfApps = (owner: number) => range !== null && owner >= range[0] && owner <= range[1];
+  if (isOfApps(uid)) return 'belongs to the user of a session';
+  // Who shares the agent's user reaches from a container only what is mounted for writing.
+  const isMountedForWriting = roots.some((root) => root.writable && isAtOrBelow(path, root.path));
+  if (range === null && uid === own && isMountedForWriting) return 'can be written to by apps';
+  const isShared = (mode & (WRITE.group | WRITE.others)) !== 0;
+  // Nobody else may rename or remove what root or the agent put into a sticky directory.
+  const isKept = (mode & STICKY) !== 0 && (nextUid === 0 || (range !== null && nextUid === own));
+  return isShared && !isKept ? 'can be written to by its group or by everybody' : null;
 }
 
 function isAtOrBelow(path: string, folder: string): boolean {

@@ -1,14 +1,24 @@
-import { realpath } from 'node:fs/promises';
+import { lstat, realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { isMountable } from './engine/engine-names.ts';
-import { decideMount, type Mount, MountRefused, type MountRules, parseMount } from './mount-policy.ts';
+import {
+  decideMount,
+  type Mount,
+  MountRefused,
+  type MountRules,
+  parseMount,
+  whyChangeable,
+} from './mount-policy.ts';
 
 /**
- * The mounts of an app, with their sources as they are now.
+ * The mounts of an app, with their sources as they are now. No app can change what stands at such a source before the
+ * engine opens it.
  * @throws MountRefused for one that this host does not allow, or whose source is missing
  */
 export async function resolveMounts(entries: readonly string[], rules: MountRules): Promise<Mount[]> {
   if (entries.length === 0) return [];
   const real: MountRules = {
+    ...rules,
     roots: await Promise.all(
       rules.roots.map(async (root) => ({ ...root, path: await realOrSame(root.path) })),
     ),
@@ -23,9 +33,33 @@ export async function resolveMounts(entries: readonly string[], rules: MountRule
       const writable = decideMount(path, real);
       // The name that a link leads to may be one that no mount can have.
       if (!isMountable(path)) throw new MountRefused(`${path} cannot be named in a mount`);
+      await refuseChangeable(path, real);
       return { source: path, target, writable };
     }),
   );
+}
+
+/**
+ * Walks from the root to the source: a name that only the host can change leads, for each of them, to a directory that
+ * only the host can change.
+ * @throws MountRefused when an app could put something else at the source, or did so since its links were resolved
+ */
+async function refuseChangeable(source: string, rules: MountRules): Promise<void> {
+  const names = [source];
+  for (let path = source; path !== '/'; path = dirname(path)) names.unshift(dirname(path));
+  let above: { path: string; uid: number; mode: number } | null = null;
+  for (const path of names) {
+    const found = await lstat(path).catch(() => null);
+    if (found === null || found.isSymbolicLink())
+      throw new MountRefused(`${source} is being changed: ${path} is ${found ? 'a link' : 'gone'} now`);
+    const why = above && whyChangeable({ ...above, nextUid: found.uid }, rules);
+    if (above && why !== null) {
+      throw new MountRefused(
+        `${source}: ${above.path} ${why}, so apps could put a link in its place; mount ${above.path} itself, or take that right away`,
+      );
+    }
+    above = { path, uid: found.uid, mode: found.mode };
+  }
 }
 
 function realOrSame(path: string): Promise<string> {
