@@ -92,7 +92,8 @@ export async function startRealPodman(): Promise<RealPodman> {
   let service: ChildProcess | null = null;
   let output = '';
   const podman = async (...words: string[]) => {
-    const { stdout } = await run('podman', words, { env, maxBuffer: 16 * 1024 * 1024 });
+    // Its conmon leaves a file `oom` in the directory that it was started in.
+    const { stdout } = await run('podman', words, { env, cwd: folder, maxBuffer: 16 * 1024 * 1024 });
     return stdout.trim();
   };
   const engine: RealPodman = {
@@ -115,7 +116,7 @@ export async function startRealPodman(): Promise<RealPodman> {
       service = spawn(
         'setpriv',
         ['--pdeathsig', 'KILL', '--', 'podman', 'system', 'service', '--time', '0', engine.url],
-        { env, stdio: ['ignore', 'pipe', 'pipe'] },
+        { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] },
       );
       for (const stream of [service.stdout, service.stderr])
         stream?.on('data', (chunk: Buffer) => {
