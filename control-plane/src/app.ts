@@ -184,7 +184,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerVerdictRoutes(server, sessions, { recordings, telemetry, clock });
     registerCertificationRoutes(server, certification, config);
     registerSignalingRoutes(server, signaling);
-    registerStorageRoutes(server, createStorage(platform), platform);
+    registerStorageRoutes(server, createStorage(platform, { collected: library.forget }), platform);
     registerJobsRoutes(server, jobs);
     await registerReference(server);
     await registerPages(server, { webDir: config.webDir, logger, gate: accounts });

@@ -122,7 +122,11 @@ describeDatabases('query plans on a large instance', ({ dialect, fresh }) => {
       ({ db }) => listHomes(db, { pending_gc: true }, { created_at: TEST_EPOCH_MS, id: user() }, 50),
     ],
     ["an account's homes", ({ db }) => listHomes(db, { user_id: user() }, null, 50)],
-    ['homes that a host shall collect', ({ db }) => listDueHomes(db, user(), TEST_EPOCH_MS, 100)],
+    ['homes that a host shall collect', ({ db }) => listDueHomes(db, user(), TEST_EPOCH_MS, null, 100)],
+    [
+      'a later page of them',
+      ({ db }) => listDueHomes(db, user(), TEST_EPOCH_MS, { gc_after: 1, id: user() }, 100),
+    ],
     ['a login', ({ db }) => findAccountByEmail(db, 'user5@example.test')],
   ])('%s reads no table from end to end', async (_what, work) => {
     expect(await plansOf(work)).not.toMatch(WHOLE[dialect]);

@@ -7,6 +7,7 @@ import type { Caller, NodeCaller } from '../platform/http/message/contract.ts';
 import { PUBLIC_INTERNET } from '../platform/outgoing/guarded-fetch.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Settings } from '../settings/index.ts';
+import type { CollectedHome } from '../storage/index.ts';
 import { decideInertReason, planLibrary } from './inertness.ts';
 import type { ProviderImages } from './providers/images.ts';
 import { createProviderApps } from './providers/service.ts';
@@ -38,6 +39,11 @@ export interface Library {
   report(node: NodeCaller, report: ScanReport): Promise<void>;
   /** The work of the job library.discovery. @param guard called first in the transaction */
   pass(guard: (tx: Tx) => Promise<void>): Promise<PassResult>;
+  /**
+   * Forgets the titles of homes that are collected, with discovery's entitlements to those that the person has in no
+   * other home. Never rejects: what fails is forgotten by the next pass.
+   */
+  forget(homes: readonly CollectedHome[]): Promise<void>;
   /** Brings provider apps in line with the switch and the catalog of images. Never rejects. */
   settleProviders(): Promise<void>;
   /** Ends calls to the store. */
@@ -94,6 +100,8 @@ export function createLibrary(platform: Platform, deps: LibraryDeps): Library {
     async run({ fence }) {
       // What failed when discovery was switched on is tried again.
       await providers.settle();
+      // Also while discovery does nothing: a home may be collected then, too.
+      await reports.forget(null, (tx) => fence.check(tx));
       const result = await scans.pass((tx) => fence.check(tx));
       return 'inert' in result
         ? { state: 'skipped', summary: { reason: result.inert } }
@@ -107,6 +115,8 @@ export function createLibrary(platform: Platform, deps: LibraryDeps): Library {
     claim: scans.claim,
     report: ({ hostId }, report) => reports.take(hostId, report),
     pass: scans.pass,
+    forget: (homes) =>
+      reports.forget(homes).catch((error: unknown) => logger.error({ err: error }, 'library.forget_failed')),
     settleProviders: providers.settle,
 
     async status() {

@@ -10,8 +10,9 @@ export interface PageKey {
 
 const CURSOR = /^(\d{1,15}) ([0-9a-f-]{36})$/;
 
-function writeCursor(row: PageKey): string {
-  return Buffer.from(`${row.created_at} ${row.id}`, 'latin1').toString('base64url');
+/** @param key the last row of a page; of a list in another order, its time in place of `created_at` */
+export function writeCursor({ created_at, id }: PageKey): string {
+  return Buffer.from(`${created_at} ${id}`, 'latin1').toString('base64url');
 }
 
 /**

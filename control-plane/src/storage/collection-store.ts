@@ -114,16 +114,22 @@ export async function findHolder(tx: Tx, homeId: string): Promise<string | null>
  * Homes that a host shall collect, oldest mark first. A session that is stopping may still write to its home, and a
  * directory that another home of the host uses is never listed.
  * @param markedBeforeMs homes marked later are inside their grace
+ * @param after mark and id of the last home of the page before; null: the first page
+ * @returns up to limit + 1 homes, with their marks
  */
 export function listDueHomes(
   db: Executor,
   hostId: string,
   markedBeforeMs: number,
+  after: { gc_after: number; id: string } | null,
   limit: number,
-): Promise<DueHome[]> {
-  return db
-    .selectFrom('storage_homes')
-    .select(['id', 'provider', 'ref'])
+): Promise<(DueHome & { gc_after: number })[]> {
+  let query = db.selectFrom('storage_homes').select(['id', 'provider', 'ref', 'gc_after']);
+  if (after !== null)
+    query = query.where(
+      sql<boolean>`(${sql.ref('gc_after')}, ${sql.ref('id')}) > (${after.gc_after}, ${after.id})`,
+    );
+  return query
     .where('host_id', '=', hostId)
     .where('gc_after', '<=', markedBeforeMs)
     .where((eb) => eb.not(eb.exists(usersOf(nonterminalStates)(eb))))
@@ -141,7 +147,8 @@ export function listDueHomes(
     )
     .orderBy('gc_after')
     .orderBy('id')
-    .limit(limit)
+    .limit(limit + 1)
+    .$narrowType<{ gc_after: number }>()
     .execute();
 }
 
@@ -151,11 +158,11 @@ export function lockHomesOfHost(
   tx: Tx,
   hostId: string,
   ids: readonly string[],
-): Promise<Pick<StorageHomesTable, 'id' | 'gc_after'>[]> {
+): Promise<Pick<StorageHomesTable, 'id' | 'gc_after' | 'user_id' | 'app_id'>[]> {
   return forRemoval(
     tx
       .selectFrom('storage_homes')
-      .select(['id', 'gc_after'])
+      .select(['id', 'gc_after', 'user_id', 'app_id'])
       .where('id', 'in', ids)
       .where('host_id', '=', hostId)
       .orderBy('id'),

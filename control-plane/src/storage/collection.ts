@@ -1,9 +1,9 @@
-import type { DueHome, GcConfirmed } from '@footlight/protocol/agent';
+import type { GcConfirmed, GcPending } from '@footlight/protocol/agent';
 import { MAX_COLLECTED_HOMES } from '@footlight/protocol/agent';
 import { HOMES_PER_PAGE, type StorageHome } from '@footlight/protocol/rest';
 import { instant } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
-import { pageOf, readCursor } from '../platform/page-cursor.ts';
+import { pageOf, readCursor, writeCursor } from '../platform/page-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
 import { decideCollection, HOME_GRACE_MS } from './collection-rules.ts';
 import {
@@ -33,13 +33,24 @@ export interface Storage {
    * @throws ApiError 404; 409 `home_in_use` with the session that uses it
    */
   tombstone(id: string, actorUserId: string): Promise<void>;
-  /** What a host shall collect. */
-  pending(hostId: string): Promise<{ homes: DueHome[] }>;
+  /** What a host shall collect, oldest mark first. @throws ApiError 400 for an unreadable cursor */
+  pending(hostId: string, cursor?: string): Promise<GcPending>;
   /** Decides about homes that a host has moved aside, and deletes the records of those that go. Repeatable. */
   confirm(hostId: string, homeIds: readonly string[]): Promise<GcConfirmed>;
 }
 
-export function createStorage(platform: Platform): Storage {
+/** A home whose record is deleted. */
+export interface CollectedHome {
+  userId: string;
+  appId: string;
+  hostId: string;
+}
+
+/** @param deps.collected what else goes with homes, after their records; must not reject */
+export function createStorage(
+  platform: Platform,
+  deps: { collected: (homes: readonly CollectedHome[]) => Promise<void> },
+): Storage {
   const { activity, clock, database, jobs } = platform;
 
   // Records whose host is deleted: no host will ask for them, and the files stay on that machine.
@@ -85,18 +96,36 @@ export function createStorage(platform: Platform): Storage {
       });
     },
 
-    async pending(hostId) {
-      const markedBeforeMs = clock.nowMs() - HOME_GRACE_MS;
-      return { homes: await listDueHomes(database.db, hostId, markedBeforeMs, MAX_COLLECTED_HOMES) };
+    async pending(hostId, cursor) {
+      const key = readCursor(cursor);
+      const rows = await listDueHomes(
+        database.db,
+        hostId,
+        clock.nowMs() - HOME_GRACE_MS,
+        key && { gc_after: key.created_at, id: key.id },
+        MAX_COLLECTED_HOMES,
+      );
+      const page = rows.slice(0, MAX_COLLECTED_HOMES);
+      const last = rows.length > page.length ? page.at(-1) : undefined;
+      return {
+        homes: page.map(({ id, provider, ref }) => ({ id, provider, ref })),
+        next_cursor: last === undefined ? null : writeCursor({ created_at: last.gc_after, id: last.id }),
+      };
     },
 
     async confirm(hostId, homeIds) {
-      const decision = await database.transaction(async (tx) => {
+      const { decision, gone } = await database.transaction(async (tx) => {
         const found = await lockHomesOfHost(database, tx, hostId, homeIds);
-        const decided = decideCollection(homeIds, found, clock.nowMs());
-        await deleteHomes(tx, decided.toDelete);
-        return decided;
+        const decision = decideCollection(homeIds, found, clock.nowMs());
+        await deleteHomes(tx, decision.toDelete);
+        const gone = found.filter(({ id }) => decision.toDelete.includes(id));
+        return { decision, gone };
       });
+      await deps.collected(
+        gone.flatMap(({ user_id, app_id }) =>
+          user_id === null || app_id === null ? [] : [{ userId: user_id, appId: app_id, hostId }],
+        ),
+      );
       // A repeated question deletes nothing, and is no entry of its own.
       if (decision.toDelete.length > 0)
         await activity.record(null, 'storage.gc.confirm', hostId, {

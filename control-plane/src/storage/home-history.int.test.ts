@@ -72,7 +72,10 @@ describeDatabases('histories of homes', ({ dialect, fresh }) => {
     app = await createTestApp(await fresh());
     const { platform } = app.plane;
     // The service has given the job its work.
-    storage = createStorage({ ...platform, clock, jobs: { ...platform.jobs, handle: () => undefined } });
+    storage = createStorage(
+      { ...platform, clock, jobs: { ...platform.jobs, handle: () => undefined } },
+      { collected: async () => undefined },
+    );
     hostId = await addHost(app, 'hosta');
     const made = await app.call(app.people.admin, 'POST', '/v1/apps', {
       body: { name: 'Game', managed_home: true },

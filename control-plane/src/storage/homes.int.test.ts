@@ -256,9 +256,30 @@ describeDatabases('homes', ({ fresh }) => {
       expect(await idsOf()).toHaveLength(6);
     });
 
-    test('has at most a hundred homes', async () => {
-      for (let count = 0; count < 101; count++) await home({ gc_after: 0 });
-      expect(await pending()).toHaveLength(100);
+    test('has at most a hundred homes, and a cursor to those that wait behind them', async () => {
+      const page = async (query = '') =>
+        (
+          await app.call(null, 'GET', `/v1/agent/storage/gc-pending${query}`, {
+            headers: hostA?.headers ?? {},
+          })
+        ).body;
+      const old: string[] = [];
+      for (let count = 0; count < 100; count++) old.push(await home({ gc_after: 0 }));
+      const [young, youngest] = [await home({ gc_after: 1 }), await home({ gc_after: 2 })];
+      const ids = ({ homes }: { homes: { id: string }[] }) => homes.map(({ id }) => id);
+      const first = await page();
+      expect(ids(first)).toEqual(old.sort());
+      const second = await page(`?cursor=${first.next_cursor}`);
+      expect([ids(second), second.next_cursor]).toEqual([[young, youngest], null]);
+      // A repeat without it is the same list: nothing was collected.
+      expect(await page()).toEqual(first);
+    });
+
+    test('with a cursor of another list is 400', async () => {
+      const answer = await app.call(null, 'GET', '/v1/agent/storage/gc-pending?cursor=x', {
+        headers: hostA?.headers ?? {},
+      });
+      expect([answer.status, answer.body.error.code]).toEqual([400, 'validation_failed']);
     });
 
     test.each(['running', 'stopping'] as const)(

@@ -1,4 +1,4 @@
-export { createStorage } from './collection.ts';
+export { type CollectedHome, createStorage } from './collection.ts';
 export { registerStorageRoutes } from './routes.ts';
 export { claimHome, type HomeClaim, previewHome } from './service.ts';
 export {

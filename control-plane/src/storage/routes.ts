@@ -28,9 +28,9 @@ export function registerStorageRoutes(
     return { status: 204 };
   });
 
-  server.handle('agent.storage.gcPending', async ({ node }) => ({
+  server.handle('agent.storage.gcPending', async ({ node, query }) => ({
     status: 200,
-    body: await storage.pending(node.hostId),
+    body: await storage.pending(node.hostId, query.cursor),
   }));
 
   server.handle('agent.storage.gcConfirm', async ({ node, body }) => ({

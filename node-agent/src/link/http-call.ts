@@ -11,6 +11,7 @@ export interface HttpCall {
   method: 'GET' | 'POST';
   /** Path below the control plane's address, beginning with "/". */
   path: string;
+  query?: Readonly<Record<string, string>>;
   /** Sent as JSON; missing: no body. */
   body?: unknown;
   /** Longest answer. Default: 64 KiB. */
@@ -33,12 +34,13 @@ export type CallControl = (call: HttpCall) => Promise<HttpAnswer>;
  * undici: it takes the agent that compares a pinned certificate before it sends anything.
  */
 export function callControl(
-  { method, path, body, maxAnswerBytes = MAX_CALL_BODY_BYTES, limitMs = CALL_MS }: HttpCall,
+  { method, path, query, body, maxAnswerBytes = MAX_CALL_BODY_BYTES, limitMs = CALL_MS }: HttpCall,
   options: Omit<DialOptions, 'handshakeTimeoutMs'>,
   clock: Clock,
 ): Promise<HttpAnswer> {
   const url = new URL(options.controlUrl);
   url.pathname = `${url.pathname.replace(/\/+$/, '')}${path}`;
+  url.search = new URLSearchParams(query).toString();
   const isSecure = url.protocol === 'https:';
   const text = body === undefined ? null : Buffer.from(JSON.stringify(body));
   return new Promise((resolve, reject) => {

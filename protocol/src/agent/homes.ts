@@ -4,6 +4,8 @@ import { count, text, uuid } from '../common.ts';
 
 /** Homes of one answer, and of one confirmation. Chosen, not measured: both bodies stay below 64 KiB. */
 export const MAX_COLLECTED_HOMES = 100;
+/** Longest cursor of the list (characters). */
+export const MAX_GC_CURSOR = 1024;
 /** Largest body of a confirmation, in bytes. */
 export const MAX_GC_CONFIRM_BYTES = 64 * 1024;
 
@@ -23,6 +25,12 @@ export const gcPendingSchema = z.object({
     .array(dueHome)
     .max(MAX_COLLECTED_HOMES)
     .describe('The homes that wait longest come first; empty: nothing is due.'),
+  next_cursor: z
+    .string()
+    .max(MAX_GC_CURSOR)
+    .nullable()
+    .optional()
+    .describe('Leads to the homes after these; null or left out: there are no more.'),
 });
 export type GcPending = z.output<typeof gcPendingSchema>;
 

@@ -103,6 +103,8 @@ export const LOG_EVENTS = [
   'library.poll_failed',
   'library.provider_not_ready',
   'library.providers_switched',
+  'library.forget_failed',
+  'library.forgotten',
   'library.reconciled',
   'library.report_refused',
   'library.scanned',

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { DAY_MS, MINUTE_MS } from '@footlight/platform';
+import { MINUTE_MS } from '@footlight/platform';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { describeDatabases, dumpDatabase, refused, UNKNOWN_ID } from '../../testing/index.ts';
-import { type LibraryWorld, openLibraryWorld } from '../testing/world.ts';
+import { type LibraryWorld, openLibraryWorld, type TestHost } from '../testing/world.ts';
 
 describeDatabases('reports of scans', ({ fresh }) => {
   let world: LibraryWorld;
@@ -74,6 +74,77 @@ describeDatabases('reports of scans', ({ fresh }) => {
       runtime_spec: {},
       managed_home: false,
       library_provider: '',
+    });
+  });
+
+  describe('a home that is collected', () => {
+    const collect = async (host: TestHost, homeId: string) => {
+      const { db } = world.app.plane.platform.database;
+      await db.updateTable('storage_homes').set({ gc_after: 0 }).where('id', '=', homeId).execute();
+      const answer = await host.call('POST', '/v1/agent/storage/gc-confirm', { home_ids: [homeId] });
+      expect(answer.body.deleted_ids).toEqual([homeId]);
+    };
+    const observed = () =>
+      world.app.plane.platform.database.db
+        .selectFrom('library_observations')
+        .select(['host_id', 'external_id'])
+        .orderBy('external_id')
+        .execute();
+    const homeOn = async (host: TestHost) =>
+      (
+        await world.app.plane.platform.database.db
+          .selectFrom('storage_homes')
+          .select('id')
+          .where('host_id', '=', host.id)
+          .executeTakeFirstOrThrow()
+      ).id;
+
+    test('takes its titles along, but not those that another home of the person has', async () => {
+      await world.addHome(people().alice, world.hostB);
+      await world.admin('PATCH', '/v1/admin/settings', { library_discovery_enabled: true });
+      await world.force();
+      for (const [host, titles] of [
+        [world.hostA, ['440', '570']],
+        [world.hostB, ['570']],
+      ] as const) {
+        const [task] = await host.poll();
+        await world.report(host, task?.scan_id ?? '', titles);
+      }
+      await world.addHome(people().bob, world.hostA);
+      expect(await world.seenBy(people().alice)).toEqual(['Title 440', 'Title 570']);
+      const gone = await world.app.plane.platform.database.db
+        .selectFrom('storage_homes')
+        .select('id')
+        .where('host_id', '=', world.hostA.id)
+        .where('user_id', '=', people().alice.id)
+        .executeTakeFirstOrThrow();
+      await collect(world.hostA, gone.id);
+      expect(await observed()).toEqual([{ host_id: world.hostB.id, external_id: '570' }]);
+      expect(await world.seenBy(people().alice)).toEqual(['Title 570']);
+    });
+
+    test('leaves what an administrator granted, and the tiles', async () => {
+      await world.scan(world.hostA, ['440', '570']);
+      const tile = (await world.tiles()).find(({ external_id }) => external_id === '440');
+      const [granted] = (await world.admin('GET', `/v1/admin/apps/${tile?.id}/entitlements`)).body.items;
+      await world.admin('DELETE', `/v1/admin/apps/${tile?.id}/entitlements/${granted.id}`);
+      await world.admin('POST', `/v1/admin/apps/${tile?.id}/entitlements`, {
+        subject_type: 'user',
+        subject_id: people().alice.id,
+      });
+      const before = await world.tiles();
+      await collect(world.hostA, await homeOn(world.hostA));
+      expect(await world.seenBy(people().alice)).toEqual(['Title 440']);
+      expect(await world.tiles()).toEqual(before);
+    });
+
+    test('while the service ended between both is forgotten by the next pass, also with discovery off', async () => {
+      await world.scan(world.hostA, ['440']);
+      await world.app.plane.platform.database.db.deleteFrom('storage_homes').execute();
+      expect(await observed()).toHaveLength(1);
+      await world.admin('PATCH', '/v1/admin/settings', { library_discovery_enabled: false });
+      await world.app.plane.platform.jobs.runNow('library.discovery');
+      expect(await observed()).toEqual([]);
     });
   });
 
@@ -255,7 +326,6 @@ describeDatabases('reports of scans', ({ fresh }) => {
     const { db } = world.app.plane.platform.database;
     expect(await db.selectFrom('library_observations').selectAll().execute()).toEqual([]);
     expect(await db.selectFrom('library_scans').selectAll().execute()).toEqual([]);
-    await world.app.clock.advance(DAY_MS);
     const removed = await world.admin('DELETE', `/v1/apps/${world.providerId}?delete_derived=true`);
     expect(removed.status, removed.text).toBe(204);
   });

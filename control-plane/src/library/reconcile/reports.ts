@@ -16,8 +16,9 @@ import {
 import { flag, type Tx } from '../../platform/database/index.ts';
 import { ApiError, badNodeCredential } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { CollectedHome } from '../../storage/index.ts';
 import { loadRules } from '../rules/store.ts';
-import { endScan, findScanOfHost, type ScanRow } from '../scans/store.ts';
+import { endScan, findScanOfHost, listGoneHomes, type ScanRow } from '../scans/store.ts';
 import { decideReconcile, type ReconcileChanges, type StoreDetails, type TileRecord } from './decision.ts';
 import { planLookups } from './lookups.ts';
 import {
@@ -41,6 +42,13 @@ export interface Reports {
    * @throws ApiError 401 for an unknown scan and for one of another host, 409 when it is not claimed
    */
   take(hostId: string, report: ScanReport): Promise<void>;
+  /**
+   * Takes back what discovery knows of homes that no longer exist: a home that is collected sends no report that says
+   * its titles are gone. Each home is a transaction of its own.
+   * @param homes null: all of them
+   * @param guard called first in each transaction; throws to give the work up
+   */
+  forget(homes: readonly CollectedHome[] | null, guard?: (tx: Tx) => Promise<void>): Promise<void>;
 }
 
 export function createReports(
@@ -64,7 +72,43 @@ export function createReports(
       const counts = await database.transaction((tx) => reconcile(tx, scan, report, details));
       logger.info({ scan_id: scan.id, host_id: hostId, ...counts }, 'library.reconciled');
     },
+
+    async forget(homes, guard = async () => undefined) {
+      const gone =
+        homes === null
+          ? await listGoneHomes(database.db, null)
+          : (await Promise.all(homes.map((home) => listGoneHomes(database.db, home)))).flat();
+      for (const home of gone)
+        await database.transaction(async (tx) => {
+          await guard(tx);
+          await forgetHome(tx, home);
+        });
+    },
   };
+
+  async function forgetHome(tx: Tx, home: ScannedHome): Promise<void> {
+    if (!(await lockUserShared(database, tx, home.userId))) return;
+    const parent = await lockApp(database, tx, home.appId);
+    if (parent === null) return;
+    const source = home.source as AppRow['external_source'];
+    const tiles = tilesById(await lockDiscoveryTiles(database, tx, parent.id, source));
+    const grants = await lockTileGrants(database, tx, parent.id, home.userId);
+    // The same rule as for a report of an empty home.
+    const changes = decideReconcile({
+      entries: [],
+      complete: true,
+      rules: new Map(),
+      tiles,
+      grants: new Map(grants.map((row) => [row.app_id, { id: row.id, grantedBy: row.granted_by }])),
+      observed: await loadObserved(tx, home),
+      elsewhere: await loadObservedElsewhere(tx, home),
+      store: null,
+    });
+    const revoked = await revokeProviderGrants(tx, changes.revoke);
+    await deleteObservations(tx, home, changes.unseen);
+    await noteChanges(tx, home.userId, changes, revoked);
+    logger.info({ host_id: home.hostId, titles: changes.unseen.length, revoked }, 'library.forgotten');
+  }
 
   async function lookUp(scan: ScanRow, report: ScanReport): Promise<Map<string, StoreDetails>> {
     const facts = await database.transaction(async (tx) => {

@@ -62,6 +62,43 @@ export function listHomes(db: Executor, scope: ScanScope): Promise<HomeKey[]> {
   return query.execute();
 }
 
+/**
+ * Homes that have titles from earlier scans, and no record any more.
+ * @param only null: all of them
+ */
+export async function listGoneHomes(
+  db: Executor,
+  only: { userId: string; appId: string; hostId: string } | null,
+): Promise<{ userId: string; appId: string; hostId: string; source: string }[]> {
+  let query = db
+    .selectFrom('library_observations as seen')
+    .select(['seen.user_id', 'seen.parent_app_id', 'seen.host_id', 'seen.external_source'])
+    .distinct()
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('storage_homes')
+            .select('storage_homes.id')
+            .whereRef('storage_homes.user_id', '=', 'seen.user_id')
+            .whereRef('storage_homes.app_id', '=', 'seen.parent_app_id')
+            .whereRef('storage_homes.host_id', '=', 'seen.host_id'),
+        ),
+      ),
+    );
+  if (only !== null)
+    query = query
+      .where('seen.user_id', '=', only.userId)
+      .where('seen.parent_app_id', '=', only.appId)
+      .where('seen.host_id', '=', only.hostId);
+  return (await query.execute()).map((row) => ({
+    userId: row.user_id,
+    appId: row.parent_app_id,
+    hostId: row.host_id,
+    source: row.external_source,
+  }));
+}
+
 /** Homes without an open scan whose last report belongs to a scan that was made at the time or before. */
 export function listDueHomes(db: Executor, madeUntilMs: number): Promise<HomeKey[]> {
   return homeKeys(db)

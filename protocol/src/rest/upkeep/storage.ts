@@ -4,6 +4,7 @@ import {
   gcConfirmSchema,
   gcPendingSchema,
   MAX_GC_CONFIRM_BYTES,
+  MAX_GC_CURSOR,
 } from '../../agent/homes.ts';
 import { uuid } from '../../common.ts';
 import { dateTime, idParams, madeId, page, string } from '../atoms.ts';
@@ -49,6 +50,12 @@ const homesQuery = z.object({
   cursor: string({ max: 1024 })
     .optional()
     .describe('`next_cursor` of the page before; left out: the first page.'),
+});
+
+const gcPendingQuery = z.object({
+  cursor: string({ max: MAX_GC_CURSOR })
+    .optional()
+    .describe('`next_cursor` of the answer before; left out: the homes that wait longest.'),
 });
 
 const HOME_ID = '8d1f6a52-3c0b-4e7d-9a64-b5f2c7e01d38';
@@ -111,11 +118,13 @@ export const storageOperations = {
     auth: 'node',
     summary: 'Homes that the calling host shall collect',
     description:
-      'Marked at least a day ago, without a session that uses them. Asking changes nothing; only `gc-confirm` deletes.',
+      'Marked at least a day ago, without a session that uses them; at most a hundred. Asking changes nothing; only `gc-confirm` deletes. The cursor leads past homes that the host cannot collect now.',
+    query: gcPendingQuery,
     responses: { 200: gcPendingSchema },
     example: {
       response: {
         homes: [{ id: HOME_ID, provider: 'local', ref: '/srv/homes/alice-7f9c24e8/supertux-5a4f3c52' }],
+        next_cursor: null,
       },
     },
   }),

@@ -1,24 +1,27 @@
 import { gcConfirmedSchema, gcPendingSchema } from '@footlight/protocol/agent';
+import type { CallControl, HttpCall } from '../../../link/http-call.ts';
 import type { GcControl } from './home-collection.ts';
 
-interface HttpCall {
-  method: 'GET' | 'POST';
-  /** Path below the control plane's address. */
-  path: string;
-  /** Sent as JSON; missing: no body. */
-  body?: unknown;
-}
+/** A hundred homes with the longest paths have 60 KiB, and more where the paths need escapes. */
+const MAX_LIST_BYTES = 128 * 1024;
 
 /** The calls of the collection. An answer that is none of the contract's is none at all. */
-export function gcCalls(call: (call: HttpCall) => Promise<{ status: number; body: unknown }>): GcControl {
+export function gcCalls(call: CallControl): GcControl {
   async function answered(request: HttpCall): Promise<unknown> {
     const { status, body } = await call(request);
     if (status !== 200) throw new Error(`the control plane answered ${status} to ${request.path}`);
     return body;
   }
   return {
-    pending: async () =>
-      gcPendingSchema.parse(await answered({ method: 'GET', path: '/v1/agent/storage/gc-pending' })),
+    pending: async (cursor) =>
+      gcPendingSchema.parse(
+        await answered({
+          method: 'GET',
+          path: '/v1/agent/storage/gc-pending',
+          ...(cursor !== null && { query: { cursor } }),
+          maxAnswerBytes: MAX_LIST_BYTES,
+        }),
+      ),
     confirm: async (home_ids) =>
       gcConfirmedSchema.parse(
         await answered({ method: 'POST', path: '/v1/agent/storage/gc-confirm', body: { home_ids } }),

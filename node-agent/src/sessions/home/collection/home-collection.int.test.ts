@@ -153,6 +153,23 @@ describe('a home that is past its grace', () => {
     expect(await collection.run()).toEqual({ deleted: 103, kept: 0, failed: 0 });
   });
 
+  test.each([
+    ['with pages', true],
+    ['without pages, as an older control plane', false],
+  ])('behind more than a hundred that cannot be collected is collected too: %s', async (_name, pages) => {
+    control.pages = pages;
+    const count = pages ? 103 : 50;
+    for (let number = 0; number < count; number++) {
+      const due = await dueHome(`alice-1/game-${number}`, {});
+      rmSync(due.ref, { recursive: true });
+      symlinkSync(outside, due.ref);
+    }
+    const young = [await dueHome('bob-4/game-1'), await dueHome('bob-4/game-2')];
+    expect(await collection.run()).toEqual({ deleted: 2, kept: 0, failed: count });
+    expect(young.map(({ ref }) => existsSync(ref))).toEqual([false, false]);
+    expect(collection.problems).toHaveLength(count);
+  });
+
   test('is asked about again until there is an answer', async () => {
     const due = await dueHome('alice-1/game-2');
     let failures = 2;

@@ -21,7 +21,8 @@ import {
 
 /** The control plane's part. Both reject when it does not answer. */
 export interface GcControl {
-  pending(): Promise<GcPending>;
+  /** @param cursor of the answer before; null: the homes that wait longest */
+  pending(cursor: string | null): Promise<GcPending>;
   /** May be repeated: the answer stays the same. */
   confirm(homeIds: readonly string[]): Promise<GcConfirmed>;
 }
@@ -81,6 +82,8 @@ interface LeftCollection {
 
 /** Of a volume: it lies below no directory. */
 const NO_ROOT = '';
+/** Pages of the list in one run: 200,000 homes, asked for again once. For a control plane whose list has no end. */
+const MAX_PAGES = 4_000;
 /** A session that the earlier process left may hold the home for some seconds. Chosen, not measured. */
 const LEFTOVER_WAIT_MS = 60_000;
 
@@ -149,7 +152,8 @@ export class HomeCollection {
   }
 
   /**
-   * Collects everything that the control plane lists.
+   * Collects everything that the control plane lists. Homes that cannot go now hold up no others: the cursor leads past
+   * them. Ends after a walk through the list that brought nothing which this run has not tried.
    * @param ended no further home is begun after this
    * @throws when the control plane does not answer the list
    */
@@ -160,15 +164,22 @@ export class HomeCollection {
       await this.#finishLeft();
       this.#refused = [];
       const tried = new Set<string>();
-      while (!isOver()) {
-        const { homes } = await this.#deps.control.pending();
+      let cursor: string | null = null;
+      let isWalkFresh = false;
+      for (let page = 1; !isOver() && page <= MAX_PAGES; page++) {
+        const { homes, next_cursor = null } = await this.#deps.control.pending(cursor);
         const fresh = homes.filter(({ id }) => !tried.has(id));
-        if (fresh.length === 0) break;
         for (const home of fresh) {
           if (isOver()) break;
           tried.add(home.id);
           summary[await this.#collect(home)] += 1;
         }
+        isWalkFresh ||= fresh.length > 0;
+        // A page without a home ends a walk too, whatever its cursor says.
+        cursor = homes.length === 0 ? null : next_cursor;
+        if (cursor !== null) continue;
+        if (!isWalkFresh) break;
+        isWalkFresh = false;
       }
       this.#deps.changed();
       return summary;

@@ -1,4 +1,4 @@
-import type { DueHome, GcConfirmed } from '@footlight/protocol/agent';
+import type { DueHome, GcConfirmed, GcPending } from '@footlight/protocol/agent';
 import type { GcControl } from '../home-collection.ts';
 
 /** What the control plane knows of a home: kept, or marked and past its grace. */
@@ -9,6 +9,8 @@ export class ControlModel implements GcControl {
   readonly #homes = new Map<string, DueHome & { state: State }>();
   /** Ids of all questions. */
   readonly asked: string[] = [];
+  /** Whether its answers lead to the next page. */
+  pages = true;
   /** Called before each answer to a question; a rejection is no answer. */
   beforeAnswer: (id: string) => Promise<void> | void = () => undefined;
 
@@ -26,9 +28,13 @@ export class ControlModel implements GcControl {
     return this.#homes.get(id)?.state ?? 'deleted';
   }
 
-  async pending(): Promise<{ homes: DueHome[] }> {
-    const due = [...this.#homes.values()].filter(({ state }) => state === 'due');
-    return { homes: due.slice(0, 100).map(({ id, provider, ref }) => ({ id, provider, ref })) };
+  async pending(cursor: string | null = null): Promise<GcPending> {
+    const all = [...this.#homes.values()];
+    const after = cursor === null ? 0 : Number(cursor);
+    const due = all.filter(({ state }, place) => state === 'due' && place >= after);
+    const homes = due.slice(0, 100).map(({ id, provider, ref }) => ({ id, provider, ref }));
+    const next = due[100];
+    return { homes, next_cursor: this.pages && next ? String(all.indexOf(next)) : null };
   }
 
   async confirm(homeIds: readonly string[]): Promise<GcConfirmed> {
