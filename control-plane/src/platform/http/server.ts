@@ -125,6 +125,11 @@ const ESSENTIAL = new Set<OperationId>([
   'auth.login',
   'auth.logout',
   'hosts.drain',
+  // Homes and images may lie on the same disk. A host keeps the results of jobs and scans until they are taken; scans
+  // only add rows.
+  'admin.storage.homes.delete',
+  'agent.storage.gcConfirm',
+  'images.uninstall',
 ]);
 
 /** Creates the server; it does not listen yet. */
