@@ -31,6 +31,8 @@ const MAX_SHARES = 262_144;
  * could take that. Chosen, not measured: 20 connections with the largest default buffers.
  */
 const SOCKET_BYTES = 128 * 1024 * 1024;
+const SOCKET_LIMIT = 'memory.kmem.tcp.limit_in_bytes';
+const socketLimit = (memoryBytes: number): string => String(Math.min(memoryBytes, SOCKET_BYTES));
 /** The agent's own group below its service's group, because a group with controllers below it may hold no process. */
 const AGENT_GROUP = 'footlight-agent';
 
@@ -137,8 +139,7 @@ function makeLegacy(name: string, limits: CgroupLimits, dirs: string[]): void {
     writeFileSync(join(dir, 'memory.limit_in_bytes'), String(limits.memoryBytes));
     // Memory and swap together; it may not be less than the limit of memory, which is why that comes first.
     whereAvailable(() => writeFileSync(join(dir, 'memory.memsw.limit_in_bytes'), String(limits.memoryBytes)));
-    const socketBytes = String(Math.min(limits.memoryBytes, SOCKET_BYTES));
-    whereAvailable(() => writeFileSync(join(dir, 'memory.kmem.tcp.limit_in_bytes'), socketBytes));
+    whereAvailable(() => writeFileSync(join(dir, SOCKET_LIMIT), socketLimit(limits.memoryBytes)));
   }
   const { pids } = limits;
   if (pids !== undefined) whereAvailable(() => writeFileSync(join(make('pids'), 'pids.max'), String(pids)));
@@ -153,6 +154,21 @@ function makeLegacy(name: string, limits: CgroupLimits, dirs: string[]): void {
     writeFileSync(join(dir, 'cpu.cfs_quota_us'), String(cpuQuotaUs(limits.cpus)));
   } catch (error) {
     if (limits.cpus > 0) throw error;
+  }
+}
+
+/**
+ * Limits what may wait in the TCP and UDP sockets of the group that a process is in (v1; on v2 it counts as memory).
+ * @returns exceeded: more waits there already. none: there is no such limit here, or it may not be written
+ */
+export function limitSocketMemory(pid: number, memoryBytes: number): 'limited' | 'exceeded' | 'none' {
+  try {
+    const group = groupsIn(readFileSync(`/proc/${pid}/cgroup`, 'utf8')).get('memory');
+    if (group === undefined || group === '/') return 'none';
+    writeFileSync(join(ROOT, 'memory', group, SOCKET_LIMIT), socketLimit(memoryBytes));
+    return 'limited';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EBUSY' ? 'exceeded' : 'none';
   }
 }
 
@@ -172,9 +188,12 @@ function cpuQuotaUs(cpus: number): number {
 /**
  * This process's group by v1 controller, whose parent's limits apply to groups below; the key "" is its group on v2.
  */
-function ownGroups(): Map<string, string> {
+const ownGroups = (): Map<string, string> => groupsIn(readFileSync('/proc/self/cgroup', 'utf8'));
+
+/** @param text a file cgroup of /proc */
+function groupsIn(text: string): Map<string, string> {
   const groups = new Map<string, string>();
-  for (const line of readFileSync('/proc/self/cgroup', 'utf8').split('\n')) {
+  for (const line of text.split('\n')) {
     const [, controllers, path] = line.split(':');
     for (const controller of (controllers ?? '').split(',')) {
       if (path !== undefined) groups.set(controller, path);

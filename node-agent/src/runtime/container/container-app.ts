@@ -1,8 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { type Clock, delay, errorText, type Logger, within } from '@footlight/platform';
+import { limitSocketMemory } from '../cgroups.ts';
 import { readPaced } from '../child.ts';
 import { LogRing } from '../log-ring.ts';
+import { readSocketUse, SocketWatch } from '../network/app-sockets.ts';
 import type { AppExit, RunningApp } from '../runtime.ts';
-import type { ContainerEngine } from './engine/engine.ts';
+import type { ContainerLimits } from './container-options.ts';
+import type { ContainerEngine, ContainerState } from './engine/engine.ts';
 import { OutputFrames } from './engine/output-frames.ts';
 
 /** After SIGKILL; a process that needs longer is blocked in the kernel. */
@@ -26,6 +30,7 @@ export class ContainerApp implements RunningApp {
   readonly #clock: Clock;
   readonly #log = new LogRing();
   readonly #over = new AbortController();
+  #sockets: SocketWatch | null = null;
   readonly #drained: Promise<void>;
   #hasExited = false;
 
@@ -45,6 +50,7 @@ export class ContainerApp implements RunningApp {
     });
     this.exited = this.#wait().then(async (status) => {
       this.#hasExited = true;
+      this.#sockets?.close();
       await within(clock, DRAIN_MS, this.#drained, undefined);
       return { status };
     });
@@ -52,9 +58,15 @@ export class ContainerApp implements RunningApp {
 
   /**
    * Starts a created container.
+   * @param limits of an app whose sockets are watched, in a network of its own on this machine; null: not watched
    * @throws EngineError when it does not start; the caller removes it
    */
-  static async open(engine: ContainerEngine, name: string, clock: Clock): Promise<ContainerApp> {
+  static async open(
+    engine: ContainerEngine,
+    name: string,
+    clock: Clock,
+    limits: Pick<ContainerLimits, 'memoryMb'> | null,
+  ): Promise<ContainerApp> {
     const output = await engine.output(name);
     output.on('error', () => undefined);
     try {
@@ -63,7 +75,10 @@ export class ContainerApp implements RunningApp {
       output.destroy();
       throw error;
     }
-    return new ContainerApp(engine, name, clock, output);
+    const app = new ContainerApp(engine, name, clock, output);
+    // The launch does not wait for it.
+    if (limits !== null) void app.#watchSockets(limits.memoryMb * 1024 * 1024).catch(() => undefined);
+    return app;
   }
 
   logTail(lines?: number, maxBytes?: number): string {
@@ -78,6 +93,24 @@ export class ContainerApp implements RunningApp {
       this.#over.abort();
       await this.#engine.remove(this.#name);
     }
+  }
+
+  /** What waits in sockets counts in no control group, or apart from other memory (cgroups v1). */
+  async #watchSockets(memoryBytes: number): Promise<void> {
+    const state = await this.#engine.state(this.#name);
+    // The engine may count processes of another machine.
+    if (state === null || this.#hasExited || !isProcessOf(state)) return;
+    const endFor = (why: string) => {
+      this.#log.add(Buffer.from(`\nFootlight ended this app: ${why}\n`));
+      void this.#engine.signal(this.#name, 'SIGKILL').catch(() => undefined);
+    };
+    this.#sockets = new SocketWatch({
+      clock: this.#clock,
+      read: () => readSocketUse(state.pid),
+      onExcess: endFor,
+    });
+    if (memoryBytes > 0 && limitSocketMemory(state.pid, memoryBytes) === 'exceeded')
+      endFor('the app leaves too much unread in its sockets');
   }
 
   async #end(graceMs: number): Promise<void> {
@@ -106,6 +139,15 @@ export class ContainerApp implements RunningApp {
       await delay(this.#clock, LOOK_AGAIN_MS);
     }
     return null;
+  }
+}
+
+/** Whether the first process of a container is on this machine: its control group has the container's name. */
+function isProcessOf({ id, pid }: ContainerState): boolean {
+  try {
+    return pid > 0 && readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(id);
+  } catch {
+    return false;
   }
 }
 

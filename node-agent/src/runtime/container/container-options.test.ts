@@ -42,6 +42,7 @@ const host: ContainerHost = {
   network: 'none',
   ociRuntime: null,
   ulimits: null,
+  filters: null,
   hasInit: true,
   ownIds: { uid: 0, gid: 0 },
   inputDevices: null,

@@ -3,6 +3,7 @@ import type { AppSpec } from '@footlight/protocol/agent';
 import { APP_VARIABLE, SESSION_VARIABLE } from '../proc-table.ts';
 import { APP_TMP_BYTES } from '../process.ts';
 import type { AppContext } from '../runtime.ts';
+import type { AppFilters } from './engine/app-filter.ts';
 import type { ContainerOptions, HeldImage } from './engine/engine.ts';
 import type { EngineFacts } from './engine/engine-facts.ts';
 import { AGENT_LABEL, CONTAINER_PREFIX } from './engine/engine-names.ts';
@@ -35,6 +36,8 @@ export interface ContainerHost {
   ulimits: readonly { Name: string; Soft: number; Hard: number }[] | null;
   /** An init process is there that passes on signals and reaps orphans. */
   hasInit: boolean;
+  /** null: the engine's own filter of system calls. */
+  filters: AppFilters | null;
   /** The agent's own user, for a session that shares it. */
   ownIds: { uid: number; gid: number };
   /** Directory of input devices; null: the host has none. */
@@ -79,7 +82,6 @@ export function containerOptions(plan: ContainerPlan, host: ContainerHost): Cont
   const taken = new Set([home, ...mounts.map(({ target }) => target)]);
   const memory = ['/tmp', '/var/tmp', ...image.volumes].filter((path) => !taken.has(path));
   const memoryBytes = limits.memoryMb * 1024 * 1024;
-  const groups = [...user.groups, ...(gpu?.renderNode ? [gpu.renderNode.gid] : [])];
   return {
     name: containerName(context.instance),
     Image: app.image,
@@ -103,6 +105,7 @@ export function containerOptions(plan: ContainerPlan, host: ContainerHost): Cont
       CapDrop: ['ALL'],
       SecurityOpt: [
         'no-new-privileges',
+        ...(host.filters === null ? [] : [`seccomp=${filterOf(app, host.filters)}`]),
         ...(app.systempaths_unconfined === true && facts.kind === 'podman' ? ['unmask=ALL'] : []),
       ],
       ...(app.systempaths_unconfined === true && facts.kind === 'docker'
@@ -115,7 +118,7 @@ export function containerOptions(plan: ContainerPlan, host: ContainerHost): Cont
       ...(context.user === null && facts.rootless && facts.kind === 'podman'
         ? { UsernsMode: 'keep-id' }
         : {}),
-      GroupAdd: [...new Set(groups)].map(String),
+      GroupAdd: groupsOf(gpu).map(String),
       Init: host.hasInit,
       ...(host.ociRuntime !== null && facts.obeysRequests ? { Runtime: host.ociRuntime } : {}),
       ...(host.ulimits === null ? {} : { Ulimits: [...host.ulimits] }),
@@ -142,6 +145,19 @@ export function containerOptions(plan: ContainerPlan, host: ContainerHost): Cont
       ...gpuRequests(gpu),
     },
   };
+}
+
+/**
+ * Groups of an app beside its user's own: that of its render node. Those that lead to its home are for apps outside of
+ * containers; this one sees its home itself.
+ */
+export function groupsOf(gpu: ContainerGpu | null): number[] {
+  const gid = gpu?.renderNode?.gid ?? 0;
+  return gid === 0 ? [] : [gid];
+}
+
+function filterOf({ systempaths_unconfined }: AppSpec, { closed, ownSandbox }: AppFilters): string {
+  return systempaths_unconfined === true ? ownSandbox : closed;
 }
 
 /** The app's variables, then the session's. */

@@ -16,7 +16,7 @@ import {
   containerName,
   containerOptions,
 } from './container-options.ts';
-import { EngineError } from './engine/engine.ts';
+import { type ContainerEngine, EngineError } from './engine/engine.ts';
 import { type EngineHost, hostUlimits } from './engine/engine-host.ts';
 import { type ImagePulls, isPinned } from './image-pulls.ts';
 import { MountRefused, type MountRules } from './mount-policy.ts';
@@ -80,7 +80,7 @@ export class ContainerRuntime implements Runtime {
   async start(app: AppSpec, context: AppContext): Promise<RunningApp> {
     const name = containerName(context.instance);
     try {
-      const { engine, facts, hasInit } = await this.#host.open();
+      const { engine, facts, hasInit, filters, isHere } = await this.#host.open();
       const image = await engine.image(app.image);
       if (image === null) throw new LaunchError('image_missing', `the engine no longer holds ${app.image}`);
       const { limits, network, ociRuntime, hostLimits, rules } = this.#options;
@@ -89,7 +89,7 @@ export class ContainerRuntime implements Runtime {
       const options = containerOptions(
         { app, context, image, mounts, gpu: app.gpu ? gpuOf(context.gpu) : null },
         {
-          ...{ agentId: this.#host.agentId, facts, hasInit, limits, network, ociRuntime },
+          ...{ agentId: this.#host.agentId, facts, hasInit, filters, limits, network, ociRuntime },
           ulimits: hostLimits ? hostUlimits() : null,
           ownIds: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
           inputDevices: existsSync(INPUT_DEVICES) ? INPUT_DEVICES : null,
@@ -101,7 +101,9 @@ export class ContainerRuntime implements Runtime {
         await engine.remove(name);
         await engine.create(options);
       });
-      return this.#removedWhenStopped(name, await ContainerApp.open(engine, name, this.#clock));
+      await refuseNumberedGroups(engine, name, options.HostConfig?.GroupAdd ?? []);
+      const sockets = isHere && options.HostConfig?.NetworkMode !== 'host' ? limits : null;
+      return this.#removedWhenStopped(name, await ContainerApp.open(engine, name, this.#clock, sockets));
     } catch (error) {
       // Also after a creation without an answer: it may have an effect later.
       this.#removals.add(name);
@@ -136,6 +138,28 @@ export class ContainerRuntime implements Runtime {
 export function notPinned(image: string): string {
   return `${image}: pin it by digest or install it as a catalog image`;
 }
+
+/** Honest ones have some kilobytes. Chosen, not measured. */
+const MAX_GROUP_FILE_BYTES = 1024 * 1024;
+
+/**
+ * The engine looks up each additional group in the image, first by its name: an image with a group that is *named* like
+ * the number would choose another group of the host for its app, such as that of the input devices.
+ * @throws LaunchError
+ */
+export async function refuseNumberedGroups(
+  engine: ContainerEngine,
+  name: string,
+  groups: readonly string[],
+): Promise<void> {
+  if (groups.length === 0) return;
+  const file = await engine.textFile(name, '/etc/group', MAX_GROUP_FILE_BYTES);
+  const taken = groups.find((group) => (file ?? '').split('\n').some((line) => nameOf(line) === group));
+  if (taken !== undefined)
+    throw new LaunchError('container_failed', `/etc/group of the image has a group with the name ${taken}`);
+}
+
+const nameOf = (line: string): string => line.split(':', 1)[0]?.trim() ?? '';
 
 /** Devices by their real names: the by-path link is not there inside. */
 function gpuOf({ renderNode, cdiName }: AppContext['gpu']): ContainerGpu {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { type Clock, type Environment, errorText, type Logger, within } from '@footlight/platform';
 import type { AgentConfig } from '../../../config/environment.ts';
+import { type AppFilters, writeAppFilters } from './app-filter.ts';
 import { ContainerEngine, type EngineError } from './engine.ts';
 import { defaultSockets, findEngine } from './engine-address.ts';
 import { type EngineFacts, type EngineProblem, type EngineWishes, engineProblem } from './engine-facts.ts';
@@ -51,6 +52,10 @@ export interface OpenEngine {
   engine: ContainerEngine;
   facts: EngineFacts;
   hasInit: boolean;
+  /** null: apps get the engine's own filter of system calls. */
+  filters: AppFilters | null;
+  /** Its containers are processes of this machine, as far as their ids tell. */
+  isHere: boolean;
 }
 
 /** What readiness says of containers. */
@@ -151,7 +156,10 @@ export class EngineHost {
       this.#isSwept = true;
     }
     const hasInit = facts.kind === 'docker' || INITS.some((path) => existsSync(path));
-    return { engine, facts, hasInit };
+    const isHere = address.kind === 'socket';
+    // Docker's own filter closes most of what these close, and it takes no file.
+    const filters = isHere && facts.kind === 'podman' ? await writeAppFilters(this.#options.stateDir) : null;
+    return { engine, facts, hasInit, filters, isHere };
   }
 
   /**

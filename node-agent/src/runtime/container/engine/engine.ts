@@ -1,6 +1,7 @@
 import type { Duplex, Readable } from 'node:stream';
 import { type Clock, errorText, within } from '@footlight/platform';
 import type Docker from 'dockerode';
+import { extract } from 'tar-stream';
 import type { EngineAddress } from './engine-address.ts';
 import { type EngineFacts, readEngineFacts } from './engine-facts.ts';
 
@@ -32,6 +33,17 @@ export type ContainerOptions = Docker.ContainerCreateOptions & { name: string };
 export interface ListedContainer {
   id: string;
   name: string;
+}
+
+/** A container as its engine sees it. */
+export interface ContainerState {
+  /** Of 64 characters. */
+  id: string;
+  /** Its first process, on the engine's machine; 0: it does not run. */
+  pid: number;
+  running: boolean;
+  exitCode: number;
+  oomKilled: boolean;
 }
 
 /** An image that the engine holds. */
@@ -179,13 +191,36 @@ export class ContainerEngine {
   }
 
   /** @returns null: there is none */
-  async state(name: string): Promise<{ running: boolean; exitCode: number; oomKilled: boolean } | null> {
+  async state(name: string): Promise<ContainerState | null> {
     const found = await this.#orMissing(() =>
       this.#call(ANSWER_MS, () => this.#docker.getContainer(name).inspect()),
     );
     if (found === null) return null;
-    const { Running, ExitCode, OOMKilled } = found.State;
-    return { running: Running, exitCode: ExitCode, oomKilled: OOMKilled };
+    const { Running, ExitCode, OOMKilled, Pid } = found.State;
+    return { id: found.Id, pid: Pid, running: Running, exitCode: ExitCode, oomKilled: OOMKilled };
+  }
+
+  /**
+   * A small file in a container, as text.
+   * @returns null: there is none
+   * @throws EngineError for what is no regular file, or has more than `maxBytes`
+   */
+  async textFile(name: string, path: string, maxBytes: number): Promise<string | null> {
+    return this.#orMissing(() =>
+      this.#call(ANSWER_MS, async () => {
+        const archive = await this.#docker.getContainer(name).getArchive({ path });
+        const entries = extract();
+        archive.on('error', (error) => entries.destroy(error));
+        for await (const entry of archive.pipe(entries)) {
+          const { type, size = 0 } = entry.header;
+          if (type !== 'file' || size > maxBytes) break;
+          const parts: Buffer[] = [];
+          for await (const part of entry) parts.push(part as Buffer);
+          return Buffer.concat(parts).toString('utf8');
+        }
+        throw new EngineError(`${path} of the image is no regular file of at most ${maxBytes} bytes`, null);
+      }),
+    );
   }
 
   /** Ends and removes a container with its anonymous volumes. Repeatable. */

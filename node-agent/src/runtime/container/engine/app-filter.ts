@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+/** Where podman has its system call filter, the first one that exists. Source: containers.conf(5), seccomp_profile. */
+const PODMAN_PROFILES = ['/etc/containers/seccomp.json', '/usr/share/containers/seccomp.json'];
+
+/**
+ * Calls that apps do not need and podman 4.3 allows, as for apps without a container (confinement/seccomp.ts).
+ *
+ * With pidfd_getfd an app takes the descriptors of its display and sound servers, which run outside of its container:
+ * their sockets name them (SO_PEERPIDFD). Keys stay with a user id for three days, and 200 of them are all that its next
+ * holder may have. One app can take all contexts of old asynchronous I/O that the host has. openat2 names the mode of a
+ * file where a filter cannot read it.
+ */
+const CLOSED: ReadonlySet<string> = new Set([
+  ...['add_key', 'request_key', 'keyctl', 'pidfd_getfd', 'openat2'],
+  ...['io_setup', 'io_uring_setup', 'io_uring_enter', 'io_uring_register'],
+  ...['bpf', 'perf_event_open', 'userfaultfd'],
+]);
+/** Make or enter user namespaces. The flags of clone3 cannot be read: the C library falls back to clone. */
+const NAMESPACE_CALLS: ReadonlySet<string> = new Set(['clone3', 'setns']);
+
+const CLONE_NEWUSER = 0x1000_0000;
+const S_ISUID = 0o4000;
+const O_CREAT = 0o100;
+/** The own bit of O_TMPFILE. */
+const O_TMPFILE = 0o20_000_000;
+const EPERM = 1;
+
+/** Index of the argument with the mode, by call. */
+const MODE_CALLS: ReadonlyMap<string, number> = new Map([
+  ...['chmod', 'fchmod', 'creat', 'mknod'].map((name) => [name, 1] as const),
+  ...['fchmodat', 'fchmodat2', 'mknodat'].map((name) => [name, 2] as const),
+]);
+/** Indexes of flags and mode; the mode counts where the call makes a file. */
+const OPEN_CALLS: ReadonlyMap<string, { flags: number; mode: number }> = new Map([
+  ['open', { flags: 1, mode: 2 }],
+  ['openat', { flags: 2, mode: 3 }],
+]);
+
+const ruleSchema = z.looseObject({
+  names: z.array(z.string()),
+  action: z.string(),
+  args: z.array(z.unknown()).nullish(),
+  includes: z.looseObject({}).nullish(),
+});
+const profileSchema = z.looseObject({ syscalls: z.array(ruleSchema) });
+type Rule = z.infer<typeof ruleSchema>;
+
+/**
+ * The filter of an app, made from that of the engine: what the engine closes stays closed. Pure.
+ *
+ * In addition it closes the calls above and, with EPERM, files with a setuid bit: another user of the host who runs one
+ * would be the user of all later sessions with this id.
+ * @param profile a filter of podman or docker (the JSON of containers/common)
+ * @param userNamespaces false: also closes user namespaces, in which an app has every capability
+ * @throws for another form
+ */
+export function appProfile(profile: unknown, userNamespaces: boolean): object {
+  const { syscalls, ...rest } = profileSchema.parse(profile);
+  const open = new Set(syscalls.filter(isUnconditional).flatMap(({ names }) => names));
+  const isTaken = (name: string) =>
+    CLOSED.has(name) ||
+    MODE_CALLS.has(name) ||
+    OPEN_CALLS.has(name) ||
+    (!userNamespaces && (NAMESPACE_CALLS.has(name) || name === 'clone' || name === 'unshare'));
+  const kept = syscalls.map((rule) =>
+    isUnconditional(rule) ? { ...rule, names: rule.names.filter((name) => !isTaken(name)) } : rule,
+  );
+  const modes = [...MODE_CALLS].flatMap(([name, mode]) => unlessBits(name, mode, S_ISUID));
+  const opens = [...OPEN_CALLS].flatMap(([name, { flags, mode }]) => [
+    allow(name, [without(flags, O_CREAT | O_TMPFILE)]),
+    allow(name, [without(mode, S_ISUID)]),
+    refuse(name, [having(flags, O_CREAT), having(mode, S_ISUID)]),
+    refuse(name, [having(flags, O_TMPFILE), having(mode, S_ISUID)]),
+  ]);
+  const namespaces = userNamespaces
+    ? []
+    : ['clone', 'unshare'].flatMap((name) => unlessBits(name, 0, CLONE_NEWUSER));
+  const added = [...modes, ...opens, ...namespaces].filter(({ names }) => open.has(names[0] ?? ''));
+  return { ...rest, syscalls: [...kept.filter(({ names }) => names.length > 0), ...added] };
+}
+
+/** Whether a rule allows its calls with every argument, also without a capability. */
+function isUnconditional({ action, args, includes }: Rule): boolean {
+  const needs = Object.values(includes ?? {}).some((each) => !Array.isArray(each) || each.length > 0);
+  return action === 'SCMP_ACT_ALLOW' && (args ?? []).length === 0 && !needs;
+}
+
+/** Allows a call unless an argument has a bit, which is refused. */
+const unlessBits = (name: string, index: number, bit: number) => [
+  allow(name, [without(index, bit)]),
+  refuse(name, [having(index, bit)]),
+];
+
+const allow = (name: string, args: readonly object[]) => ({ names: [name], action: 'SCMP_ACT_ALLOW', args });
+const refuse = (name: string, args: readonly object[]) => ({
+  names: [name],
+  action: 'SCMP_ACT_ERRNO',
+  errnoRet: EPERM,
+  args,
+});
+/** Compares (argument & value) with valueTwo. Source: seccomp_rule_add(3), SCMP_CMP_MASKED_EQ. */
+const masked = (index: number, value: number, valueTwo: number) => ({
+  ...{ index, value, valueTwo },
+  op: 'SCMP_CMP_MASKED_EQ',
+});
+const without = (index: number, bits: number) => masked(index, bits, 0);
+const having = (index: number, bits: number) => masked(index, bits, bits);
+
+/** Files with the filters of apps, for an engine on this machine. */
+export interface AppFilters {
+  /** Path of the filter for apps without user namespaces, and for those that bring a sandbox of their own. */
+  closed: string;
+  ownSandbox: string;
+}
+
+/**
+ * Writes the filters of apps that podman shall use.
+ * @returns null: podman's own filter is in none of its usual places, or cannot be read
+ * @throws when they cannot be written
+ */
+export async function writeAppFilters(stateDir: string): Promise<AppFilters | null> {
+  const profile = podmanProfile();
+  if (profile === null) return null;
+  const folder = join(stateDir, 'filters');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const write = async (name: string, userNamespaces: boolean) => {
+    const file = join(folder, name);
+    // Podman may read it at any time.
+    await writeFile(`${file}.new`, JSON.stringify(appProfile(profile, userNamespaces)), { mode: 0o600 });
+    await rename(`${file}.new`, file);
+    return file;
+  };
+  return { closed: await write('app.json', false), ownSandbox: await write('own-sandbox.json', true) };
+}
+
+function podmanProfile(): unknown {
+  for (const path of PODMAN_PROFILES) {
+    try {
+      return profileSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+    } catch {
+      // The next place.
+    }
+  }
+  return null;
+}
