@@ -3,7 +3,7 @@
  *
  * running → completed (the caller), or → failed (two hours, or the host went away). Both are final.
  */
-import { DAY_MS, HOUR_MS, SECOND_MS } from '@footlight/platform';
+import { DAY_MS, HOUR_MS, SECOND_MS, type Timer } from '@footlight/platform';
 import { encoderFamily } from '@footlight/protocol';
 import type { Body, CertificationRun, PlannedCertificationRun } from '@footlight/protocol/rest';
 import { type FleetService, hostSubjects } from '../fleet/index.ts';
@@ -51,14 +51,21 @@ export function createRuns(platform: Platform, fleet: Pick<FleetService, 'links'
   const bootAtMs = clock.monotonicMs();
   const graceMs = config.sessions.graceSecs * SECOND_MS;
 
+  /** One look for all hosts that go away meanwhile, which may be a thousand at once; null: none is due. */
+  let look: Timer | null = null;
+  let lostSince = false;
   const lost = bus.subscribe(hostSubjects.changed, null, ({ what }) => {
     if (what !== 'lost') return;
-    clock.setTimeout(
-      () =>
-        void failLost().catch((error: unknown) => logger.error({ err: error }, 'certification.sweep_failed')),
-      LOST_SETTLES_MS,
-    );
+    lostSince = true;
+    look ??= clock.setTimeout(lookForLost, LOST_SETTLES_MS);
   });
+
+  function lookForLost(): void {
+    // A host that is lost from now on may not be marked as offline when this look reads it.
+    look = lostSince ? clock.setTimeout(lookForLost, LOST_SETTLES_MS) : null;
+    lostSince = false;
+    failLost().catch((error: unknown) => logger.error({ err: error }, 'certification.sweep_failed'));
+  }
 
   /**
    * Fails runs whose hosts went away. After a boot every host is offline until it is back, so one that this process
@@ -144,7 +151,10 @@ export function createRuns(platform: Platform, fleet: Pick<FleetService, 'links'
       });
     },
 
-    close: () => lost.close(),
+    close() {
+      lost.close();
+      look?.cancel();
+    },
   };
 }
 
