@@ -26,7 +26,7 @@ export function registerAccountsRoutes(
   deps: Pick<AccountsDeps, 'settings' | 'certificate'>,
 ): void {
   const { clock, logger } = platform;
-  const { claimLimiter, claimLog, registration, setup, setupToken, signInBuckets, tokens } =
+  const { claimLimiter, claimLog, passwordReset, registration, setup, setupToken, signInBuckets, tokens } =
     accounts.services;
 
   const signInHeaders = createSignInHeaders(clock);
@@ -54,6 +54,20 @@ export function registerAccountsRoutes(
     },
     limitSignIn,
   );
+
+  server.handle(
+    'auth.passwordReset',
+    async (request) => {
+      const signedIn = await passwordReset.redeem(request.body, originOf(request));
+      return { status: 200, body: signedIn.response, headers: signInHeaders(signedIn, request) };
+    },
+    limitSignIn,
+  );
+
+  server.handle('users.passwordReset', async ({ caller, headers, params }) => ({
+    status: 201,
+    body: await passwordReset.link(caller, params.id, headers.host),
+  }));
 
   server.handle('auth.logout', async (request) => {
     await tokens.logout(request.caller);
@@ -145,7 +159,10 @@ export function registerAccountsRoutes(
   });
 }
 
-const originOf = ({ addressKey, headers }: EarlyRequest<'auth.login' | 'setup.claim'>): LoginOrigin => ({
+const originOf = ({
+  addressKey,
+  headers,
+}: EarlyRequest<'auth.login' | 'auth.passwordReset' | 'setup.claim'>): LoginOrigin => ({
   addressKey,
   userAgent: headers['user-agent'],
 });

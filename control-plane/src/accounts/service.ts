@@ -6,6 +6,7 @@ import { createDevSessions, type DevSessions } from './dev-session/service.ts';
 import { createDevices, type Devices } from './devices/service.ts';
 import { createInvites, type Invites } from './invites/service.ts';
 import { createPasswordChange, type PasswordChange } from './password/password-change.ts';
+import { createPasswordReset, type PasswordReset } from './password/password-reset.ts';
 import { createPreferences, type Preferences } from './preferences/service.ts';
 import { createRegistration, type Registration } from './registration.ts';
 import { createSetup, type Setup } from './setup/setup.ts';
@@ -56,6 +57,7 @@ interface AccountsServices {
   versionGate: VersionGate;
   devices: Devices;
   passwordChange: PasswordChange;
+  passwordReset: PasswordReset;
   preferences: Preferences;
   signInBuckets: TokenBuckets;
   deviceBuckets: TokenBuckets;
@@ -100,6 +102,7 @@ export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts
       versionGate,
       devices: createDevices(platform, deps),
       passwordChange: createPasswordChange(platform, hasher),
+      passwordReset: createPasswordReset(platform, { hasher, signIn }),
       preferences: createPreferences(platform),
       signInBuckets: createTokenBuckets(deps.limits?.signIn ?? SIGN_IN_BUCKET, clock),
       deviceBuckets: createTokenBuckets(perUser, clock),

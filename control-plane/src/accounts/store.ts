@@ -14,6 +14,9 @@ export function duplicateAccount(): ApiError {
   return new ApiError('conflict', { message: 'An account with this email or username exists.' });
 }
 
+/** A link to set a password dies with a new password, and when the account is disabled. */
+export const NO_RESET_LINK = { password_reset_hash: null, password_reset_expires_at: null } as const;
+
 /** Account columns for a sign-in. */
 export type AccountRow = Pick<
   UsersTable,
@@ -65,9 +68,61 @@ export async function replacePassword(
 ): Promise<boolean> {
   const result = await tx
     .updateTable('users')
-    .set({ password_hash: change.newHash, updated_at: nowMs })
+    .set({ password_hash: change.newHash, ...NO_RESET_LINK, updated_at: nowMs })
     .where('id', '=', change.userId)
     .where('password_hash', '=', change.verifiedHash)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/**
+ * Gives an account a reset link in place of its former one.
+ * @returns false when there is no such account that people know of
+ */
+export async function storeResetLink(
+  tx: Tx,
+  link: { userId: string; tokenHash: string; expiresAtMs: number },
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('users')
+    .set({ password_reset_hash: link.tokenHash, password_reset_expires_at: link.expiresAtMs })
+    .where('id', '=', link.userId)
+    .where('internal', '=', 0)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** The enabled account whose link is live. */
+export async function findByResetHash(
+  db: Executor,
+  tokenHash: string,
+  nowMs: number,
+): Promise<AccountRow | undefined> {
+  return db
+    .selectFrom('users')
+    .select(ACCOUNT_COLUMNS)
+    .where('password_reset_hash', '=', tokenHash)
+    .where('password_reset_expires_at', '>', nowMs)
+    .where('disabled_at', 'is', null)
+    .executeTakeFirst();
+}
+
+/**
+ * Replaces the password and ends the link.
+ * @returns false when the link was no longer live; nothing was written
+ */
+export async function spendResetLink(
+  tx: Tx,
+  use: { userId: string; tokenHash: string; newHash: string },
+  nowMs: number,
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('users')
+    .set({ password_hash: use.newHash, ...NO_RESET_LINK, updated_at: nowMs })
+    .where('id', '=', use.userId)
+    .where('password_reset_hash', '=', use.tokenHash)
+    .where('password_reset_expires_at', '>', nowMs)
+    .where('disabled_at', 'is', null)
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }

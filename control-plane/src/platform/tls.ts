@@ -58,12 +58,17 @@ export async function loadCertificate(
   return pair;
 }
 
-/** Names and addresses of a generated certificate, without duplicates. */
-export function certificateNames(extra: readonly string[]): { dns: string[]; ip: string[] } {
-  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  const reachable = own
+/** This machine's addresses that others can reach: neither loopback nor link-local. */
+export function reachableAddresses(): string[] {
+  return Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
     .filter(({ internal, address }) => !internal && !/^(fe[89ab][0-9a-f]:|169\.254\.)/i.test(address))
     .map(({ address }) => address);
+}
+
+/** Names and addresses of a generated certificate, without duplicates. */
+export function certificateNames(extra: readonly string[]): { dns: string[]; ip: string[] } {
+  const reachable = reachableAddresses();
   const dns = new Map<string, string>();
   const ip = new Set<string>();
   for (const name of ['localhost', '127.0.0.1', '::1', ...extra, ...reachable]) {

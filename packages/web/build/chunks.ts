@@ -4,7 +4,7 @@ import { isAdminModule } from './areas.ts';
 type Graph = Pick<Rolldown.ChunkingContext, 'getModuleInfo'>;
 
 /** Form pages; code that only they share is kept out of other pages' files. */
-const FORM_PAGE = /\/src\/routes\/(login|register|setup|app\/_shell\.account)\./;
+const FORM_PAGE = /\/src\/routes\/(login|register|reset|setup|app\/_shell\.account)\./;
 const ENTRY = /\/index\.html$/;
 const LIBRARY = /\/src\/routes\/app\/_shell\.index\./;
 const IN_LIBRARY = /\/src\/routes\/app\/_shell\.(index\.|tsx\?)/;

@@ -14,6 +14,7 @@ import { Route as AdminRouteImport } from './routes/admin';
 import { Route as AppRouteImport } from './routes/app';
 import { Route as LoginRouteImport } from './routes/login';
 import { Route as RegisterRouteImport } from './routes/register';
+import { Route as ResetRouteImport } from './routes/reset';
 import { Route as SetupRouteImport } from './routes/setup';
 import { Route as AdminIndexRouteImport } from './routes/admin/index';
 import { Route as AdminActivityRouteImport } from './routes/admin/activity';
@@ -70,6 +71,11 @@ const LoginRoute = LoginRouteImport.update({
 const RegisterRoute = RegisterRouteImport.update({
   id: '/register',
   path: '/register',
+  getParentRoute: () => rootRouteImport,
+} as any);
+const ResetRoute = ResetRouteImport.update({
+  id: '/reset',
+  path: '/reset',
   getParentRoute: () => rootRouteImport,
 } as any);
 const SetupRoute = SetupRouteImport.update({
@@ -238,6 +244,7 @@ export interface FileRoutesByFullPath {
   '/app': typeof AppRouteWithChildren;
   '/login': typeof LoginRoute;
   '/register': typeof RegisterRoute;
+  '/reset': typeof ResetRoute;
   '/setup': typeof SetupRoute;
   '/admin/activity': typeof AdminActivityRoute;
   '/admin/homes': typeof AdminHomesRoute;
@@ -275,6 +282,7 @@ export interface FileRoutesByTo {
   '/app': typeof AppShellIndexRoute;
   '/login': typeof LoginRoute;
   '/register': typeof RegisterRoute;
+  '/reset': typeof ResetRoute;
   '/setup': typeof SetupRoute;
   '/admin/activity': typeof AdminActivityRoute;
   '/admin/homes': typeof AdminHomesRoute;
@@ -313,6 +321,7 @@ export interface FileRoutesById {
   '/app': typeof AppRouteWithChildren;
   '/login': typeof LoginRoute;
   '/register': typeof RegisterRoute;
+  '/reset': typeof ResetRoute;
   '/setup': typeof SetupRoute;
   '/admin/activity': typeof AdminActivityRoute;
   '/admin/homes': typeof AdminHomesRoute;
@@ -354,6 +363,7 @@ export interface FileRouteTypes {
     | '/app'
     | '/login'
     | '/register'
+    | '/reset'
     | '/setup'
     | '/admin/activity'
     | '/admin/homes'
@@ -391,6 +401,7 @@ export interface FileRouteTypes {
     | '/app'
     | '/login'
     | '/register'
+    | '/reset'
     | '/setup'
     | '/admin/activity'
     | '/admin/homes'
@@ -428,6 +439,7 @@ export interface FileRouteTypes {
     | '/app'
     | '/login'
     | '/register'
+    | '/reset'
     | '/setup'
     | '/admin/activity'
     | '/admin/homes'
@@ -468,6 +480,7 @@ export interface RootRouteChildren {
   AppRoute: typeof AppRouteWithChildren;
   LoginRoute: typeof LoginRoute;
   RegisterRoute: typeof RegisterRoute;
+  ResetRoute: typeof ResetRoute;
   SetupRoute: typeof SetupRoute;
 }
 
@@ -506,6 +519,13 @@ declare module '@tanstack/react-router' {
       path: '/register';
       fullPath: '/register';
       preLoaderRoute: typeof RegisterRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    '/reset': {
+      id: '/reset';
+      path: '/reset';
+      fullPath: '/reset';
+      preLoaderRoute: typeof ResetRouteImport;
       parentRoute: typeof rootRouteImport;
     };
     '/setup': {
@@ -829,6 +849,7 @@ const rootRouteChildren: RootRouteChildren = {
   AppRoute: AppRouteWithChildren,
   LoginRoute: LoginRoute,
   RegisterRoute: RegisterRoute,
+  ResetRoute: ResetRoute,
   SetupRoute: SetupRoute,
 };
 export const routeTree = rootRouteImport

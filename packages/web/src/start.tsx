@@ -24,7 +24,7 @@ export async function start(): Promise<void> {
   // A whole new document, so that nothing of the former person stays in memory.
   onSignedOut(() => {
     const { pathname, search } = window.location;
-    if (!/^\/(login|register|setup)(\/|$)/.test(pathname))
+    if (!/^\/(login|register|reset|setup)(\/|$)/.test(pathname))
       window.location.assign(loginPath(pathname + search));
   });
   reloadOnceAfterAnUpdate();

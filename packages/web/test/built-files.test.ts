@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { operations } from '@footlight/protocol/rest';
 import type { Manifest } from 'vite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -50,7 +51,8 @@ async function gzipKb(files: Iterable<string>): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0) / 1000;
 }
 
-const isAdminPage = (key: string) => /src\/routes\/admin[./]/.test(key);
+/** The frame of the administrators' pages is in the file that they share. */
+const isAdminPage = (key: string) => /src\/routes\/admin[./]|^_admin-shared-/.test(key);
 const LIBRARY = 'src/routes/app/_shell.index.tsx?tsr-split=component';
 
 describe('the built web app', () => {
@@ -83,6 +85,20 @@ describe('the built web app', () => {
   test('no file that a user page loads lies behind the gate of the admin area', () => {
     const files = filesOf(['index.html'], (key) => !isAdminPage(key));
     expect([...files].filter((file) => file.startsWith('admin/'))).toEqual([]);
+  });
+
+  test('no file that a user page loads names an operation of administrators', async () => {
+    const files = filesOf(['index.html'], (key) => !isAdminPage(key));
+    const texts = await Promise.all([...files].map((file) => readFile(join(dist, file), 'utf8')));
+    const all = Object.values(operations);
+    const pathsOfUsers = new Set(all.filter(({ auth }) => auth !== 'admin').map(({ path }) => path));
+    const paths = all.map(({ path }) => path).filter((path) => !pathsOfUsers.has(path));
+    expect(paths.length).toBeGreaterThan(50);
+    expect(
+      paths.filter((path) =>
+        texts.some((text) => text.includes(`"${path}"`) || text.includes(`\`${path}\``)),
+      ),
+    ).toEqual([]);
   });
 
   test('every admin page and its styles lie behind the gate', () => {

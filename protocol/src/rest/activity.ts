@@ -67,6 +67,7 @@ export const ACTIVITY_ACTIONS = {
   'user.deleted': 'user',
   'user.disabled': 'user',
   'user.enabled': 'user',
+  'user.password_reset_link': 'user',
   'user.quota_changed': 'user',
   'user.role_changed': 'user',
 } as const;

@@ -5,6 +5,7 @@ import type { Caller } from '../../platform/http/message/contract.ts';
 import { pageOf, readCursorOrStart } from '../../platform/page-cursor.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AccountsDeps } from '../deps.ts';
+import { NO_RESET_LINK } from '../store.ts';
 import { takesLastAdmin } from './last-admin.ts';
 import { toAdminUser } from './record.ts';
 import { removeUser } from './removal.ts';
@@ -51,6 +52,7 @@ export function createUsers(
           ...(role && { role }),
           ...(typeof disabled === 'boolean' && {
             disabled_at: disabled ? (before.disabled_at ?? nowMs) : null,
+            ...(disabled && NO_RESET_LINK),
           }),
           ...(typeof max_concurrent_sessions === 'number' && { max_concurrent_sessions }),
         };
@@ -107,13 +109,14 @@ export function createUsers(
  * before the caller's demotion, and waited for the lock, could undo the demotion.
  * @throws ApiError unauthorized, forbidden
  */
-async function requireStillAdmin(tx: Tx, actor: Caller): Promise<void> {
+export async function requireStillAdmin(tx: Tx, actor: Caller): Promise<void> {
   const user = await findUser(tx, actor.userId);
   if (user === undefined || user.disabled_at !== null) throw new ApiError('unauthorized');
   if (user.role !== 'admin') throw new ApiError('forbidden');
 }
 
-const unknownUser = (): ApiError => new ApiError('not_found', { message: 'There is no such account.' });
+export const unknownUser = (): ApiError =>
+  new ApiError('not_found', { message: 'There is no such account.' });
 
 const lastAdmin = (): ApiError =>
   new ApiError('conflict', {

@@ -3,9 +3,10 @@ import type { EnrollmentToken } from '@footlight/protocol/rest';
 import { instant } from '../../platform/database/codec.ts';
 import { sha256Hex } from '../../platform/digest.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { instanceAddress } from '../../platform/http/origin/instance-address.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { tokenView } from '../hosts/host-view.ts';
-import { installCommand, instanceAddress, type PinnedCertificate } from '../install/install-command.ts';
+import { installCommand, type PinnedCertificate } from '../install/install-command.ts';
 import { SECRET_BYTES } from '../upgrade/credentials.ts';
 import { deleteToken, insertToken, listTokens } from './token-store.ts';
 

@@ -1,26 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { installCommand, instanceAddress, shellWord } from './install-command.ts';
-
-describe('the address that new hosts are told', () => {
-  const base = new URL('https://play.example.org/footlight/');
-  test.each([
-    ['PUBLIC_BASE_URL counts first', base, 'inside:8443', true, 'https://play.example.org/footlight'],
-    ['else https and the Host', null, '192.0.2.7:8443', true, 'https://192.0.2.7:8443'],
-    ['an IPv6 literal keeps its brackets', null, '[2001:db8::7]:8443', true, 'https://[2001:db8::7]:8443'],
-    ['http where SERVICE_TLS is off', null, 'play.lan:8080', false, 'http://play.lan:8080'],
-  ])('%s', (_words, publicBaseUrl, host, tls, address) => {
-    expect(instanceAddress({ publicBaseUrl, host, tls })).toBe(address);
-  });
-
-  test.each([undefined, '', 'a b', 'x;reboot', '$(reboot)', "a'b", 'user@host', 'host:port', 'a/b'])(
-    'a Host of %j is refused',
-    (host) => {
-      expect(() => instanceAddress({ publicBaseUrl: null, host, tls: true })).toThrow('PUBLIC_BASE_URL');
-    },
-  );
-});
+import { installCommand, shellWord } from './install-command.ts';
 
 describe('the line', () => {
   test('without a pin the trust store of the new host decides', () => {

@@ -1,5 +1,4 @@
 import { hash, X509Certificate } from 'node:crypto';
-import { invalid } from '../../platform/errors.ts';
 
 /** The certificate that the install command pins. */
 export interface PinnedCertificate {
@@ -9,14 +8,6 @@ export interface PinnedCertificate {
   fingerprint: string;
 }
 
-export interface AddressFacts {
-  publicBaseUrl: URL | null;
-  /** The Host header of the request. */
-  host: string | undefined;
-  /** Whether this service offers TLS. */
-  tls: boolean;
-}
-
 export interface CommandFacts {
   /** Without a trailing slash. */
   address: string;
@@ -24,23 +15,6 @@ export interface CommandFacts {
   nodeName: string | null;
   /** null: the new host's own trust store decides. */
   pin: PinnedCertificate | null;
-}
-
-/** A host name or address with an optional port, without characters that have a meaning for shells or URLs. */
-const HOST = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$/;
-
-/**
- * Address of this service for new hosts. Pure.
- * @throws ApiError 400 when it is neither configured nor in the request
- */
-export function instanceAddress({ publicBaseUrl, host, tls }: AddressFacts): string {
-  if (publicBaseUrl !== null) return publicBaseUrl.href.replace(/\/+$/, '');
-  if (host === undefined || !HOST.test(host)) {
-    throw invalid(
-      'The Host header does not name a host; set PUBLIC_BASE_URL to the address of this service.',
-    );
-  }
-  return `${tls ? 'https' : 'http'}://${host}`;
 }
 
 /**

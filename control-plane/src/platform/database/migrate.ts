@@ -26,6 +26,7 @@ import { homesMigration } from './migrations/0024-homes.ts';
 import { libraryMigration } from './migrations/0025-library.ts';
 import { imagesMigration } from './migrations/0026-images.ts';
 import { samplesBySourceMigration } from './migrations/0027-samples-by-source.ts';
+import { passwordResetsMigration } from './migrations/0028-password-resets.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
 
@@ -56,6 +57,7 @@ const STEPS: readonly SchemaStep[] = [
   imagesMigration,
   libraryMigration,
   samplesBySourceMigration,
+  passwordResetsMigration,
 ];
 
 /**

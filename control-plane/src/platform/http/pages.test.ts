@@ -74,7 +74,7 @@ describe('pages for everybody', () => {
     expect([answer.statusCode, answer.headers.location]).toEqual([302, '/app']);
   });
 
-  test.each(['/login', '/register', '/app', '/app/account', '/app/session/x?y=1'])(
+  test.each(['/login', '/register', '/reset?token=t', '/app', '/app/account', '/app/session/x?y=1'])(
     '%s is the page, and never stored',
     async (url) => {
       await start();

@@ -65,7 +65,7 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
   };
 
   fastify.get('/', (_request, reply) => reply.redirect('/app', 302));
-  for (const url of ['/login', '/register', '/app', '/app/*']) fastify.get(url, userPage);
+  for (const url of ['/login', '/register', '/reset', '/app', '/app/*']) fastify.get(url, userPage);
   fastify.get('/setup', async (_request, reply) => {
     if (!(await gate.adminExists())) return sendDocument(reply, documents.user, 200);
     return reply.redirect('/login', 302);

@@ -2,8 +2,9 @@
 import type { UnknownCode } from '@footlight/protocol';
 import { ERRORS } from '@footlight/protocol/rest';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { adminOperationTable } from '../admin/frame/admin-operation-table.ts';
 import { readToken, saveLogin } from './auth-store.ts';
-import { ApiFailure, call, onSignedOut } from './client.ts';
+import { ApiFailure, addOperations, call, onSignedOut } from './client.ts';
 import { errorText, NO_HOST } from './error-text.ts';
 import { shouldRetry } from './query-client.ts';
 
@@ -13,6 +14,7 @@ let answer: () => Response | Promise<Response>;
 const requests: { url: string; init: RequestInit }[] = [];
 
 beforeEach(() => {
+  addOperations(adminOperationTable);
   localStorage.clear();
   requests.length = 0;
   answer = () => Response.json({});

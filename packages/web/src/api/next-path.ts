@@ -11,7 +11,7 @@ export function safeNext(next: unknown, fallback = '/app'): string {
   const target = new URL(next, 'http://origin.invalid');
   if (target.origin !== 'http://origin.invalid') return fallback;
   // A sign-in page as target would loop.
-  return /^\/(login|register|setup)(\/|$)/.test(target.pathname) ? fallback : next;
+  return /^\/(login|register|reset|setup)(\/|$)/.test(target.pathname) ? fallback : next;
 }
 
 /** URL of the login page that returns to `path`. */

@@ -15,7 +15,10 @@ export type OperationTable = Partial<Record<OperationId, OperationAddress>>;
 export function addressesOf(area: 'administration' | 'user area'): OperationTable {
   return Object.fromEntries(
     Object.values(operations)
-      .filter(({ path }) => path.startsWith('/v1/admin/') === (area === 'administration'))
+      .filter(
+        ({ auth, path }) =>
+          (auth === 'admin' || path.startsWith('/v1/admin/')) === (area === 'administration'),
+      )
       .map(({ id, method, path, auth }) => [
         id,
         {

@@ -249,6 +249,34 @@ export const accountOperations = {
       response: exampleSignedIn,
     },
   }),
+  'auth.passwordReset': operation({
+    id: 'auth.passwordReset',
+    method: 'POST',
+    path: '/v1/auth/password-reset',
+    auth: 'public',
+    summary: 'Set a new password with a link, and sign in',
+    description:
+      'Every other token of the account is revoked, so its devices have to sign in again. Sessions go on.',
+    headers: { 'Set-Cookie': PAGE_COOKIE },
+    body: {
+      schema: body({
+        token: string().describe('Token of the link.'),
+        password: string().describe(passwordRules),
+        device_key: deviceKey,
+      }),
+    },
+    responses: { 200: loginResponse },
+    refusals: {
+      rate_limited:
+        'This address has signed in or registered too often; or, after the rules of the password, too many passwords are waiting to be hashed.',
+      unauthorized: 'The token is unknown, expired or used; the answer does not say which.',
+      validation_failed: 'The password breaks a rule; the link stays good.',
+    },
+    example: {
+      body: { token: exampleToken, password: 'a long walk by the sea' },
+      response: exampleSignedIn,
+    },
+  }),
   'auth.logout': operation({
     id: 'auth.logout',
     method: 'POST',

@@ -101,6 +101,41 @@ export const userOperations = {
       response: { user: { ...exampleUser, max_concurrent_sessions: 5 } },
     },
   }),
+  'users.passwordReset': operation({
+    id: 'users.passwordReset',
+    method: 'POST',
+    path: '/v1/users/{id}/password-reset',
+    auth: 'admin',
+    summary: 'Make a link with which the owner of an account sets a new password',
+    description:
+      'It works once, in place of an earlier one, and dies with a new password and when the account is disabled. Only this answer contains it.',
+    params: idParams,
+    responses: {
+      201: z.object({
+        url: z
+          .string()
+          .describe(
+            'The link: PUBLIC_BASE_URL, else the address of this request, and where that is a loopback address the address of the machine.',
+          ),
+        address_source: z
+          .enum(['configured', 'request', 'machine'])
+          .describe('Where the address of the link comes from.'),
+        expires_at: dateTime.describe('When it ends by itself.'),
+      }),
+    },
+    refusals: {
+      not_found: notFound,
+      validation_failed: 'The address of this service is neither configured nor in the Host header.',
+    },
+    example: {
+      params: { id: exampleIds.alice },
+      response: {
+        url: 'https://stream.example.com/reset?token=q2Zx0b1Vb3m7Kf8dT6nWJr4cYp9sLhGeAuXiMoQvN5E',
+        address_source: 'configured',
+        expires_at: '2026-06-10T18:30:00.000Z',
+      },
+    },
+  }),
   'users.delete': operation({
     id: 'users.delete',
     method: 'DELETE',

@@ -25,6 +25,10 @@ export interface UsersTable {
   role: 'user' | 'admin';
   disabled_at: number | null;
   max_concurrent_sessions: number;
+  /** SHA-256 hex of the token of the account's reset link; null: it has none. */
+  password_reset_hash: string | null;
+  /** Null without a link. */
+  password_reset_expires_at: number | null;
   /** Expiry of temporary identities. */
   ephemeral_expires_at: number | null;
   /** 1: cannot sign in and is never shown. */

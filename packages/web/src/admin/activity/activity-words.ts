@@ -38,6 +38,7 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'user.role_changed': 'Changed a role',
   'user.disabled': 'Disabled an account',
   'user.enabled': 'Enabled an account',
+  'user.password_reset_link': 'Made a link to set a password',
   'user.quota_changed': 'Changed a session quota',
   'user.deleted': 'Deleted an account',
   'invite.minted': 'Made an invite',

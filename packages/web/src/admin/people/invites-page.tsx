@@ -23,6 +23,7 @@ import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-t
 import { PageHead } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
+import { LinkAddress, linkBase } from './link-address.tsx';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Note' },
@@ -247,8 +248,13 @@ function MakeInvite({ opened, onClose }: { opened: boolean; onClose: () => void 
 
 /** The new code, shown once as a registration link. */
 function Minted({ invite, onDone }: { invite: MintedInvite; onDone: () => void }) {
-  // Without a known public address, this page's address is the best guess.
-  const link = invite.invite_url ?? `${window.location.origin}/register?invite=${invite.code}`;
+  const access = useQuery({
+    queryKey: adminKeys.accessCheck,
+    queryFn: ({ signal }) => call('access.check', { signal }),
+    enabled: invite.invite_url === undefined,
+  });
+  const base = linkBase(window.location.origin, access.data);
+  const link = invite.invite_url ?? `${base.address}/register?invite=${invite.code}`;
   return (
     <div className={styles.stack}>
       <p>
@@ -258,6 +264,7 @@ function Minted({ invite, onDone }: { invite: MintedInvite; onDone: () => void }
         {invite.expires_at !== null && <RelativeTime at={invite.expires_at} />}.
       </p>
       <CopyLine value={link} label="invite link" />
+      <LinkAddress source={invite.invite_url === undefined ? base.source : 'configured'} url={link} />
       <p>Or give them the code alone:</p>
       <CopyLine value={invite.code} label="invite code" />
       <Button variant="filled" onClick={onDone}>

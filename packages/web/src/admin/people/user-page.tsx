@@ -18,6 +18,7 @@ import { PageHead, Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { PersonalApps } from './personal-apps.tsx';
+import { ResetLink } from './reset-link.tsx';
 import { readAccount } from './user-lookup.ts';
 import { UserChip } from './users-page.tsx';
 
@@ -77,6 +78,11 @@ function LoadedUser({ user }: { user: AdminUser }) {
       <Section title="What the account may do">
         <Rights user={user} own={own} />
       </Section>
+      {!own && (
+        <Section title="Password">
+          <ResetLink user={user} />
+        </Section>
+      )}
       <Section title="Apps given to this account">
         <PersonalApps user={user} />
       </Section>

@@ -34,6 +34,16 @@ export const start: Table = {
   'At most {max} characters': 'Höchstens {max} Zeichen',
   'It must not contain your name or email address':
     'Es darf deinen Namen und deine E-Mail-Adresse nicht enthalten',
+  'New password': 'Neues Passwort',
+  'This link cannot be used': 'Dieser Link kann nicht benutzt werden',
+  'It was used already, or replaced, or is older than a day. Ask your administrator for another.':
+    'Er wurde schon benutzt oder ersetzt, oder er ist älter als einen Tag. Bitte deinen Administrator um einen neuen.',
+  'Go to the login': 'Zur Anmeldung',
+  'It takes the place of the old one, and every device has to sign in again.':
+    'Es ersetzt das alte, und jedes Gerät muss sich neu anmelden.',
+  'Too common, or it contains your name or email address. Choose another.':
+    'Zu verbreitet, oder es enthält deinen Namen oder deine E-Mail-Adresse. Wähle ein anderes.',
+  'Set the password': 'Passwort setzen',
   Language: 'Sprache',
   'Try again': 'Noch einmal versuchen',
   'Keep it as it is': 'So lassen',

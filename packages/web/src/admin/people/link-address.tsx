@@ -1,0 +1,38 @@
+import type { AccessCheck, Success } from '@footlight/protocol/rest';
+import styles from '../frame/admin-pages.module.css';
+
+/** Where the address of a link to be sent comes from. */
+export type LinkSource = Success<'users.passwordReset'>['address_source'];
+
+/** Says which address a link has, and how to give it another. */
+export function LinkAddress({ source, url }: { source: LinkSource; url: string }) {
+  const host = new URL(url).host;
+  return (
+    <p className={styles.dim}>
+      {source === 'configured' && `It has the address ${host}, which PUBLIC_BASE_URL of the server names.`}
+      {source === 'request' &&
+        `It has the address ${host}, at which you opened this page. If others use another one, set PUBLIC_BASE_URL on the server.`}
+      {source === 'machine' &&
+        `It has the address ${host} of the server itself, because nobody else can open the one of this page. If others use another one, set PUBLIC_BASE_URL on the server.`}
+    </p>
+  );
+}
+
+/**
+ * Address for a link of this page, where the service does not know its public one. Pure. A page that was opened at a
+ * loopback address takes an address of the certificate, which has those of the machine.
+ * @param origin of this page
+ */
+export function linkBase(
+  origin: string,
+  access: Pick<AccessCheck, 'certificate'> | undefined,
+): { address: string; source: LinkSource } {
+  const { hostname, port, protocol } = new URL(origin);
+  if (!/^(localhost|.*\.localhost|127\..*|\[::1\])$/.test(hostname))
+    return { address: origin, source: 'request' };
+  const own = (access?.certificate.info?.ip_addresses ?? []).filter((ip) => !/^(127\.|::1$)/.test(ip));
+  const reachable = own.find((ip) => !ip.includes(':')) ?? own[0];
+  if (reachable === undefined) return { address: origin, source: 'request' };
+  const host = reachable.includes(':') ? `[${reachable}]` : reachable;
+  return { address: `${protocol}//${host}${port === '' ? '' : `:${port}`}`, source: 'machine' };
+}

@@ -1,0 +1,80 @@
+import type { AdminUser, Success } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../../api/client.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { CopyLine } from '../../components/copy-line.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { LinkAddress } from './link-address.tsx';
+
+/** Makes a link with which the person sets a new password. */
+export function ResetLink({ user }: { user: AdminUser }) {
+  const [asking, setAsking] = useState(false);
+  const make = useMutation({
+    mutationFn: () => call('users.passwordReset', { params: { id: user.id } }),
+    onMutate: () => notifications.clean(),
+    onSuccess: () => setAsking(false),
+  });
+  return (
+    <div className={styles.stack}>
+      <p className={styles.dim}>
+        {user.disabled
+          ? 'The account is disabled: a link works once it is enabled again.'
+          : 'You make a link and send it; the person chooses the password. You never see it.'}
+      </p>
+      <div>
+        <Button disabled={user.disabled} onClick={() => setAsking(true)}>
+          Make a link to set a new password
+        </Button>
+      </div>
+      <ConfirmDialog
+        opened={asking}
+        title={`A new password for ${user.username}?`}
+        act="Make 1 link"
+        harmless
+        pending={make.isPending}
+        error={make.error}
+        onConfirm={() => make.mutate()}
+        onClose={() => {
+          setAsking(false);
+          make.reset();
+        }}
+      >
+        <p>
+          The link works once, for a day, and takes the place of an earlier one. The password of today works
+          until it is used; then every device of {user.username} has to sign in again. What runs goes on.
+        </p>
+      </ConfirmDialog>
+      <Dialog
+        opened={make.data !== undefined}
+        title={`The link for ${user.username}`}
+        onClose={() => make.reset()}
+      >
+        {make.data !== undefined && (
+          <MadeLink link={make.data} name={user.username} onDone={() => make.reset()} />
+        )}
+      </Dialog>
+    </div>
+  );
+}
+
+function MadeLink(props: { link: Success<'users.passwordReset'>; name: string; onDone: () => void }) {
+  const { link, name } = props;
+  return (
+    <div className={styles.stack}>
+      <p>
+        Send it to {name} on a way that only {name} reads. It is shown only now, and ends{' '}
+        <RelativeTime at={link.expires_at} />.
+      </p>
+      <CopyLine value={link.url} label="link to set a new password" />
+      <LinkAddress source={link.address_source} url={link.url} />
+      <Button variant="filled" onClick={props.onDone}>
+        I have it
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,11 @@
+import { createFileRoute } from '@tanstack/react-router';
+import { ResetPage } from '../account/reset-page.tsx';
+
+export const Route = createFileRoute('/reset')({
+  // A token of digits alone would be read as a number.
+  validateSearch: (search: Record<string, unknown>): { token?: string } =>
+    typeof search.token === 'string' ? { token: search.token } : {},
+  component: function ResetRoute() {
+    return <ResetPage token={Route.useSearch().token ?? ''} />;
+  },
+});
