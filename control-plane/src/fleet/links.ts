@@ -3,18 +3,14 @@ import {
   AGENT_CLOSE,
   type ControlCommand,
   HEARTBEAT_INTERVAL_MS,
-  type ImageState,
   type Register,
   type RelayedSignal,
-  type SessionState,
 } from '@footlight/protocol/agent';
 import type { LogEvent } from '@footlight/protocol/telemetry';
 import type { WebSocket } from 'ws';
 import type { Subscription } from '../platform/bus/bus.ts';
 import type { RowsToLock, Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { ReliableEvent } from '../telemetry/index.ts';
-import { CONSOLE_FEATURE } from './console/config.ts';
 import { FeatureLists } from './feature-lists.ts';
 import type { AgentHandlers, ImageHandlers, Links, RegisteringHost } from './fleet.ts';
 import { markAllOffline, markOffline } from './hosts/host-store.ts';
@@ -22,17 +18,12 @@ import { HostLog } from './link/host-log.ts';
 import { type HostMemory, newHostMemory } from './link/host-memory.ts';
 import { AgentLink, type ImmediateMessage, type LinkDeps, type LinkOwner } from './link/link.ts';
 import { negotiate } from './link/negotiate.ts';
-import type { CapacityMessage, OrderedMessage, ReportMessage } from './link/report-run.ts';
+import type { OrderedMessage } from './link/report-run.ts';
 import { ReportSequence } from './link/report-sequence.ts';
 import { TimerWheel } from './link/timer-wheel.ts';
 import { HeartbeatBuffer } from './reports/heartbeat-buffer.ts';
+import { OrderedReports } from './reports/ordered-reports.ts';
 import { type RegistrationOutcome, register, rowsOfRegistration } from './reports/registration.ts';
-import {
-  NOTHING_STORED,
-  retryUntilStored,
-  type StoredCapacity,
-  storeCapacity,
-} from './reports/store-capacity.ts';
 import { WriteBatch } from './reports/write-batch.ts';
 import { ConfigPush } from './settings/config-push.ts';
 import {
@@ -47,9 +38,6 @@ import type { AgentIdentity, OpenNames } from './upgrade/agent-upgrade.ts';
 const DISPLACED = 'a newer connection of this node';
 /** Time for agents to answer the close of a stopping control plane. */
 const GOODBYE_MS = SECOND_MS;
-
-/** Unstored events of a host at which its further reports wait. */
-const MAX_UNSTORED_EVENTS = 64;
 
 /**
  * All agent links of this process. Registers them, keeps at most one per host, dispatches their messages and sends what
@@ -75,6 +63,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
   readonly #wheel: TimerWheel;
   readonly #batch: WriteBatch;
   readonly #heartbeats: HeartbeatBuffer;
+  readonly #reports: OrderedReports;
   readonly #configs: ConfigPush;
   readonly #hostLog: HostLog;
   readonly #featureLists = new FeatureLists();
@@ -105,6 +94,20 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
       batch: this.#batch,
       clock: platform.clock,
       logger: platform.logger,
+    });
+    const links = this;
+    this.#reports = new OrderedReports({
+      platform,
+      batch: this.#batch,
+      heartbeats: this.#heartbeats,
+      get handlers() {
+        return links.handlers;
+      },
+      get imageHandlers() {
+        return links.#imageHandlers;
+      },
+      current: (link) => this.#current(link),
+      runHandler: (what, hostId, run) => this.#runHandler(what, hostId, run),
     });
     this.#hostLog = new HostLog(platform.logger, platform.clock);
     this.#configs = new ConfigPush(platform, this.#hostLog, (hostId) => this.#liveLink(hostId));
@@ -281,73 +284,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
 
   async ordered(link: AgentLink, run: readonly OrderedMessage[]): Promise<void> {
     const memory = this.#current(link);
-    if (memory === null) return;
-    const reports: ReportMessage[] = [];
-    const handled: Promise<void>[] = [];
-    for (const message of run) {
-      if (message.type === 'capacity') handled.push(this.#handleCapacity(link, memory, message));
-      else reports.push(message);
-    }
-    if (reports.length > 0) handled.push(this.#handleReports(link, memory, reports));
-    // Writes keep the order of their calls.
-    await Promise.all(handled);
-  }
-
-  /** Handles a run of reports and confirms them by one number. */
-  async #handleReports(link: AgentLink, memory: HostMemory, run: readonly ReportMessage[]): Promise<void> {
-    const hostId = link.hostId!;
-    const sequence = memory.reports!;
-    const seqs = run.flatMap(({ seq }) => seq ?? []);
-    if (seqs.length > 0) sequence.sendsFrom(Math.min(...seqs));
-    const fresh = sequence.unhandled(run);
-    const events = fresh.filter(isReliableEvent);
-    // In parallel with the states, because a full disk may refuse the events and states must not wait for them.
-    const eventsWrite = events.length === 0 ? null : this.#storeEvents(link, memory, events);
-    const states = fresh.filter(
-      (message): message is SessionState =>
-        message.type === 'session_state' && sequence.isNewestState(message.session_id, message.seq),
-    );
-    if (states.length > 0) {
-      const write = (some: readonly SessionState[]) => this.handlers.sessionStates(hostId, some);
-      if (!(await retryUntilStored(this.#platform, () => link.isOpen, states, write))) return;
-    }
-    const images = fresh.filter((message): message is ImageState => message.type === 'image_state');
-    if (images.length > 0 && this.#imageHandlers !== null) {
-      const handlers = this.#imageHandlers;
-      const write = (some: readonly ImageState[]) => handlers.imageStates(hostId, some);
-      if (!(await retryUntilStored(this.#platform, () => link.isOpen, images, write))) return;
-    }
-    for (const message of fresh) {
-      if (message.type === 'session_trace_event') this.#traceEvent(hostId, message);
-      else if (message.seq !== undefined) sequence.handled(message.seq);
-    }
-    if (memory.unstoredEvents > MAX_UNSTORED_EVENTS || events.some(isLarge)) await eventsWrite;
-    if (seqs.length > 0) this.#confirm(hostId, memory, sequence);
-  }
-
-  /** Confirms events after they are stored. While the database refuses them, they wait here or on the agent. */
-  async #storeEvents(link: AgentLink, memory: HostMemory, events: readonly ReliableEvent[]): Promise<void> {
-    const hostId = link.hostId!;
-    const sequence = memory.reports!;
-    const source = { hostId, bootId: sequence.bootId };
-    for (const { seq } of events) sequence.beginWrite(seq);
-    memory.unstoredEvents += events.length;
-    const write = (some: readonly ReliableEvent[]) => this.handlers.storeEvents(source, some);
-    const isStored = await retryUntilStored(this.#platform, () => link.isOpen, events, write);
-    memory.unstoredEvents -= events.length;
-    for (const { seq } of events) {
-      if (isStored) sequence.handled(seq);
-      else sequence.notStored(seq);
-    }
-    if (isStored) this.#confirm(hostId, memory, sequence);
-  }
-
-  #confirm(hostId: string, memory: HostMemory, sequence: ReportSequence): void {
-    const { last } = sequence;
-    // Another agent process may be connected by now, with its own numbers.
-    if (last === null || memory.reports !== sequence) return;
-    this.#heartbeats.handled(hostId, sequence.bootId, last);
-    memory.link?.send({ type: 'seen', seq: last });
+    if (memory !== null) await this.#reports.handle(link, memory, run);
   }
 
   immediate(link: AgentLink, message: ImmediateMessage): void {
@@ -427,38 +364,6 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
   /** Writes pending heartbeats for a caller that reads them now. */
   flush(): Promise<void> {
     return this.#heartbeats.flush();
-  }
-
-  async #handleCapacity(link: AgentLink, memory: HostMemory, report: CapacityMessage): Promise<void> {
-    const hostId = link.hostId!;
-    // After a reconnect an agent repeats its capacity; an unchanged report is not stored again.
-    if (report.isRepeated && memory.hasConsole !== null) {
-      this.#publishReported(link, memory.hasConsole);
-      return;
-    }
-    const { pushes } = memory;
-    memory.hasConsole = null;
-    let stored = null as StoredCapacity | null;
-    const write = async () => {
-      stored = await this.#batch.run({ hosts: [hostId], gpusOfHosts: [hostId] }, (tx) =>
-        storeCapacity(tx, this.#platform, hostId, report),
-      );
-    };
-    const done = await retryUntilStored(this.#platform, () => link.isOpen, [report], write);
-    if (!done || this.#current(link) !== memory) return;
-    if (stored !== null && memory.pushes === pushes) memory.hasConsole = stored.hasConsole;
-    const { gpus, hasConsole } = stored ?? NOTHING_STORED;
-    memory.gpus = gpus;
-    this.#publishReported(link, hasConsole);
-  }
-
-  #traceEvent(hostId: string, message: ReportMessage & { type: 'session_trace_event' }): void {
-    this.#runHandler('traceEvent', hostId, () => this.handlers.traceEvent(hostId, message));
-  }
-
-  #publishReported(link: AgentLink, hasConsole: boolean): void {
-    const canConsole = link.features.includes(CONSOLE_FEATURE);
-    this.#publish(link.hostId!, { what: 'reported', canConsole, hasConsole });
   }
 
   /** Methods instead of closures, because each connected host has these subscriptions. */
@@ -595,9 +500,3 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
     }
   }
 }
-
-const isReliableEvent = (message: ReportMessage): message is ReliableEvent =>
-  message.type === 'session_trace_event' && message.seq !== undefined;
-
-/** A capture's result has up to half a megabyte, so at most one waits. */
-const isLarge = ({ event }: ReliableEvent): boolean => event.startsWith('diag.');
