@@ -46,11 +46,15 @@ export interface Challenge {
   service: string | null;
 }
 
-/** @returns null: another scheme, or no realm. Source: RFC 6750, 3. */
+/** Those of large registries have some hundred characters. Chosen with room, not measured. */
+const MAX_CHALLENGE_CHARACTERS = 4096;
+
+/** @returns null: another scheme, no realm, or too long. Source: RFC 6750, 3. */
 export function parseChallenge(header: string): Challenge | null {
-  if (!/^bearer\s/i.test(header)) return null;
+  if (header.length > MAX_CHALLENGE_CHARACTERS || !/^bearer\s/i.test(header)) return null;
   const fields = new Map(
-    [...header.matchAll(/([a-z_]+)="([^"]*)"/gi)].map(([, key = '', value = '']) => [
+    // From the beginning of a word only: the search would take the square of its length.
+    [...header.matchAll(/(?<![a-z_])([a-z_]+)="([^"]*)"/gi)].map(([, key = '', value = '']) => [
       key.toLowerCase(),
       value,
     ]),

@@ -22,6 +22,7 @@ const facts = (more: Partial<ReconcileFacts>): ReconcileFacts => ({
   tiles: new Map(),
   grants: new Map(),
   observed: new Map(),
+  newTiles: 10_000,
   elsewhere: new Set(),
   store: null,
   ...more,
@@ -200,6 +201,7 @@ describe('whatever was found and stored', () => {
           ]),
         ),
         elsewhere: new Set(given.elsewhere),
+        newTiles: 10_000,
         store:
           given.store &&
           new Map(Object.entries(given.store).map(([key, type]) => [key, { type, description: 'Text' }])),

@@ -46,6 +46,8 @@ export interface ReconcileFacts {
   observed: ReadonlyMap<string, ObservedTitle>;
   /** Titles in the user's homes of this app on other hosts. */
   elsewhere: ReadonlySet<string>;
+  /** Tiles that may be created (count). */
+  newTiles: number;
   /** Answers of the store; null: the lookup is off. */
   store: ReadonlyMap<string, StoreDetails> | null;
 }
@@ -144,7 +146,7 @@ function storeTypeOf({ store, observed }: ReconcileFacts, externalId: string): s
 }
 
 function publish(
-  { tiles, grants, store }: ReconcileFacts,
+  { tiles, grants, newTiles, store }: ReconcileFacts,
   changes: ReconcileChanges,
   externalId: string,
   { name, installed }: Title,
@@ -155,6 +157,8 @@ function publish(
     changes.describe.push({ tileId: tile.id, description });
   }
   if (!installed) return;
+  // Anybody can write manifests of titles that do not exist.
+  if (tile === undefined && changes.create.length >= newTiles) return;
   if (tile === undefined) changes.create.push({ externalId, name: name || externalId, description });
   if (tile === undefined || !grants.has(tile.id)) changes.grant.push(externalId);
 }

@@ -172,6 +172,30 @@ describeDatabases('reports of scans', ({ fresh }) => {
     expect(await world.tiles()).toHaveLength(2);
   });
 
+  test('one person adds as many tiles in a month as a report has titles, and no more', async () => {
+    await world.scan(world.hostA, ['440']);
+    const { db } = world.app.plane.platform.database;
+    await db.updateTable('library_scans').set({ created: 9_998 }).execute();
+    // The homes of one person count together.
+    await world.addHome(people().alice, world.hostB);
+    await world.force();
+    const [task] = await world.hostB.poll();
+    await world.report(world.hostB, task?.scan_id ?? '', ['440', '441', '442', '443', '444']);
+    expect(await world.tiles()).toHaveLength(3);
+    expect(await world.seenBy(people().alice)).toHaveLength(3);
+    const unpublished = await world.admin('GET', `/v1/admin/apps/${world.providerId}/library/unpublished`);
+    expect(unpublished.body.items).toMatchObject([
+      { external_id: '443', suppressed_by: 'other', has_tile: false },
+      { external_id: '444', suppressed_by: 'other', has_tile: false },
+    ]);
+    // Another person has a count of her own.
+    await world.addHome(people().bob, world.hostA);
+    await world.force();
+    const tasks = await world.hostA.poll();
+    for (const { scan_id } of tasks) await world.report(world.hostA, scan_id, ['441', '443']);
+    expect(await world.seenBy(people().bob)).toEqual(['Title 441', 'Title 443']);
+  });
+
   test('a report that did not see everything takes nothing away, and adds', async () => {
     await world.scan(world.hostA, ['440']);
     await world.scan(world.hostA, ['441'], { complete: false, error: 'the time limit' });

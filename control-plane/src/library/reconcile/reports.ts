@@ -1,4 +1,4 @@
-import type { ScanReport } from '@footlight/protocol/agent';
+import { MAX_SCAN_ENTRIES, type ScanReport } from '@footlight/protocol/agent';
 import {
   type AppRow,
   describeTile,
@@ -18,7 +18,7 @@ import { ApiError, badNodeCredential } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { CollectedHome } from '../../storage/index.ts';
 import { loadRules } from '../rules/store.ts';
-import { endScan, findScanOfHost, listGoneHomes, type ScanRow } from '../scans/store.ts';
+import { countCreatedTiles, endScan, findScanOfHost, listGoneHomes, type ScanRow } from '../scans/store.ts';
 import { decideReconcile, type ReconcileChanges, type StoreDetails, type TileRecord } from './decision.ts';
 import { planLookups } from './lookups.ts';
 import {
@@ -32,6 +32,11 @@ import type { StoreLookup } from './store-details.ts';
 
 /** Characters of a failed scan's error. */
 const MAX_ERROR_CHARACTERS = 512;
+/**
+ * Tiles that the homes of one person may add while their scans are kept (30 days): as many titles as one report has. A
+ * person can write manifests with invented ids, and their tiles stay. Chosen, not measured.
+ */
+const MAX_NEW_TILES = MAX_SCAN_ENTRIES;
 /** Changed apps that are noted one by one; more make every list be read again. Chosen, not measured. */
 const MAX_NOTED_APPS = 16;
 
@@ -102,6 +107,7 @@ export function createReports(
       grants: new Map(grants.map((row) => [row.app_id, { id: row.id, grantedBy: row.granted_by }])),
       observed: await loadObserved(tx, home),
       elsewhere: await loadObservedElsewhere(tx, home),
+      newTiles: 0,
       store: null,
     });
     const revoked = await revokeProviderGrants(tx, changes.revoke);
@@ -152,6 +158,7 @@ export function createReports(
       grants: new Map(grants.map((row) => [row.app_id, { id: row.id, grantedBy: row.granted_by }])),
       observed: await loadObserved(tx, home),
       elsewhere: await loadObservedElsewhere(tx, home),
+      newTiles: MAX_NEW_TILES - (await countCreatedTiles(tx, scan)),
       store: details,
     });
     const revoked = await apply(tx, { scan, parent, home, tiles, changes, nowMs });

@@ -317,6 +317,20 @@ export async function endScan(
   return numUpdatedRows > 0n;
 }
 
+/** Tiles that the kept scans of the person's homes of an app created (count). */
+export async function countCreatedTiles(
+  tx: Tx,
+  { user_id, app_id }: Pick<HomeKey, 'user_id' | 'app_id'>,
+): Promise<number> {
+  const row = await tx
+    .selectFrom('library_scans')
+    .select((eb) => eb.fn.sum<number | string | null>('created').as('created'))
+    .where('user_id', '=', user_id)
+    .where('app_id', '=', app_id)
+    .executeTakeFirst();
+  return Number(row?.created ?? 0);
+}
+
 /** Scans by state (counts). */
 export async function countScans(db: Executor): Promise<Record<ScanRow['state'], number>> {
   const counts = { pending: 0, claimed: 0, reported: 0, failed: 0 };
