@@ -12,6 +12,9 @@ export function createAppRouter(queryClient: QueryClient) {
     defaultPreload: 'intent',
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
+    // Each way to the library leads to where the person was; other pages start at their top, except by going back.
+    getScrollRestorationKey: ({ pathname, state }) =>
+      pathname === '/app' ? pathname : (state.__TSR_key ?? pathname),
     defaultNotFoundComponent: NotFoundPage,
     defaultErrorComponent: PageError,
   });

@@ -75,12 +75,27 @@ const answers: Answers = {
       appCount === 0
         ? []
         : [
-            made.session(0),
+            made.session(0, { idle_ends_at: made.ago(-420_000) }),
             made.session(4, { state: 'starting' }),
+            made.session(5, {
+              state: 'stopped',
+              end_reason: 'idle_timeout',
+              ended_at: made.ago(7_200_000),
+            }),
             made.failedSession,
             made.session(6, { state: 'stopped' }),
           ],
     next_cursor: null,
+  }),
+  'highlights.list': () => ({
+    items: apps.slice(0, 5).map(({ id }, n) => ({
+      app_id: id,
+      reason: n === 0 ? 'most_played' : n < 3 ? 'resume' : 'recently_added',
+      session_id: null,
+      session_started_at: null,
+      play_seconds: n === 0 ? 9000 : 0,
+      last_played_at: null,
+    })),
   }),
   'sessions.launch': () => ({
     session: launched,

@@ -1,7 +1,8 @@
 import type { ArtworkWidth } from '@footlight/protocol/rest';
-import { type CSSProperties, useState } from 'react';
-import { gradientOf, initialsOf } from '../theme/gradient.ts';
+import { useState } from 'react';
+import { initialOf } from '../theme/poster.ts';
 import styles from './components.module.css';
+import { Poster } from './poster.tsx';
 
 interface PictureApp {
   id: string;
@@ -22,7 +23,7 @@ const assetSizes = (path: string) => ({
 });
 
 /**
- * An app's picture: its artwork on this server, else a gradient from its id with its initials. Pictures of other
+ * An app's picture: its artwork on this server, else a drawing from its id with its initial. Pictures of other
  * origins are never loaded, so that opening the library reveals nothing.
  */
 export function AppPicture(props: {
@@ -36,10 +37,8 @@ export function AppPicture(props: {
   const shown = address !== null && address !== broken;
   const sizes =
     shown && ASSET_PATH.test(address) ? { ...assetSizes(address), sizes: WIDTHS_SHOWN[shape] } : {};
-  const { from, to, glow, angle } = gradientOf(app.id);
-  const style = { '--from': from, '--to': to, '--glow': glow, '--angle': angle } as CSSProperties;
   return (
-    <span className={`${styles.picture} ${props.className ?? ''}`} style={style} aria-hidden="true">
+    <span className={`${styles.picture} ${props.className ?? ''}`} aria-hidden="true">
       {shown ? (
         <img
           src={address}
@@ -50,7 +49,10 @@ export function AppPicture(props: {
           onError={() => setBroken(address)}
         />
       ) : (
-        shape === 'cover' && <span className={styles.initials}>{initialsOf(app.name)}</span>
+        <>
+          <Poster id={app.id} shape={shape} />
+          {shape === 'cover' && <span className={styles.initials}>{initialOf(app.name)}</span>}
+        </>
       )}
     </span>
   );

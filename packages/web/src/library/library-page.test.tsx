@@ -1,4 +1,5 @@
 // @vitest-environment happy-dom
+import { ManualClock } from '@footlight/platform/testing';
 import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import {
@@ -9,16 +10,18 @@ import {
   Outlet,
   RouterProvider,
 } from '@tanstack/react-router';
-import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/react';
+import { act, cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { app, session } from '../../test/fixtures.ts';
 import { saveLogin } from '../api/auth-store.ts';
+import { runIn } from '../clock.ts';
 import { LibraryPage } from './library-page.tsx';
 
 let answers: Record<string, () => Response>;
 
 beforeEach(() => {
   localStorage.clear();
+  sessionStorage.clear();
   saveLogin({ access_token: 't', user: { id: '1', email: 'a@b', username: 'alice', role: 'user' } });
   answers = {
     'GET /v1/apps': () => Response.json({ items: [app(0), app(1), app(4)], next_cursor: null }),
@@ -103,7 +106,9 @@ describe('the library', () => {
     answers['GET /v1/sessions'] = () => Response.json({ items, next_cursor: null });
     open();
     expect(await screen.findAllByText(/unless you return/)).toHaveLength(1);
-    expect(screen.getByText(/unless you return/).textContent).toBe('Ends in 8 minutes unless you return');
+    expect(screen.getByText(/unless you return/).textContent).toMatch(
+      /^Ends in [78]:\d\d unless you return$/,
+    );
   });
 
   test('says why a launch was refused, and leads back or to the session in the way', async () => {
@@ -117,6 +122,79 @@ describe('the library', () => {
     expect((await screen.findByRole('alert')).textContent).toContain('in use by another session');
     fireEvent.click(screen.getByRole('button', { name: 'Resume it' }));
     await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${session(3).id}`));
+  });
+
+  test('lists the sessions that hold the quota, and launches once one of them has ended', async () => {
+    const running = [session(0), session(1)];
+    answers['GET /v1/sessions'] = () => Response.json({ items: running, next_cursor: null });
+    answers['POST /v1/sessions'] = () =>
+      Response.json({ error: { code: 'session_quota_exceeded', message: '' } }, { status: 409 });
+    answers[`GET /v1/apps/${app(0).id}`] = () => Response.json({ app: app(0) });
+    answers[`GET /v1/apps/${app(1).id}`] = () => Response.json({ app: app(1) });
+    const router = open();
+    await screen.findAllByRole('button', { name: /^Resume / });
+    fireEvent.click((await screen.findAllByRole('button', { name: /^Launch / }))[0]!);
+    const list = within(await screen.findByRole('region', { name: 'Your open apps' }));
+    const end = await list.findByRole('button', { name: `End ${app(1).name}` });
+    const launched = session(9, { state: 'assigned' });
+    const signaling = { url: '', token: '', expires_at: launched.created_at, ice_servers: [] };
+    answers[`DELETE /v1/sessions/${session(1).id}`] = () =>
+      Response.json({ session: session(1, { state: 'stopping' }) }, { status: 202 });
+    answers['POST /v1/sessions'] = () => Response.json({ session: launched, signaling }, { status: 201 });
+    fireEvent.click(end);
+    await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${launched.id}`));
+  });
+
+  test('waits where the fleet is full, and launches by itself once there is a place', async () => {
+    const time = new ManualClock();
+    const stop = runIn(time);
+    try {
+      const full = () =>
+        Response.json(
+          { error: { code: 'capacity_exhausted', message: '' } },
+          { status: 503, headers: { 'Retry-After': '5' } },
+        );
+      answers['POST /v1/sessions'] = full;
+      const router = open();
+      fireEvent.click((await screen.findAllByRole('button', { name: /^Launch / }))[0]!);
+      await screen.findByText('This page waits with you, and tries again in 5 seconds.');
+      const launched = session(9, { state: 'assigned' });
+      const signaling = { url: '', token: '', expires_at: launched.created_at, ice_servers: [] };
+      answers['POST /v1/sessions'] = () => Response.json({ session: launched, signaling }, { status: 201 });
+      await act(() => time.advance(4_000));
+      await screen.findByText('This page waits with you, and tries again in 1 second.');
+      await act(() => time.advance(1_000));
+      await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${launched.id}`));
+    } finally {
+      stop();
+    }
+  });
+
+  test('says once which session the idle time-out has ended, until that is dismissed', async () => {
+    const items = [
+      session(1, { state: 'stopped', end_reason: 'idle_timeout', ended_at: '2026-11-22T10:00:00Z' }),
+    ];
+    answers['GET /v1/sessions'] = () => Response.json({ items, next_cursor: null });
+    open();
+    const note = await screen.findByText(/was ended because nobody used it for a while/);
+    expect(note.textContent).toContain(app(1).name);
+    fireEvent.click(screen.getByRole('button', { name: `Dismiss: ${app(1).name} was ended` }));
+    cleanup();
+    open();
+    await screen.findAllByRole('button', { name: /^Launch / });
+    expect(screen.queryByText(/was ended because/)).toBeNull();
+  });
+
+  test('gives the focus back to the tile that was launched, on the way back', async () => {
+    const router = open();
+    const tiles = await screen.findAllByRole('button', { name: /^Launch / });
+    tiles[2]!.focus();
+    await act(() => router.navigate({ to: '/app/session/$id', params: { id: 'x' } } as never));
+    await screen.findByText('live');
+    await act(() => router.navigate({ to: '/app' } as never));
+    await waitFor(() =>
+      expect(document.activeElement?.getAttribute('aria-label')).toBe(tiles[2]!.getAttribute('aria-label')),
+    );
   });
 
   test('puts what runs first, with its way back', async () => {

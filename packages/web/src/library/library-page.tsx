@@ -1,42 +1,33 @@
-import type { AppListItem, Session } from '@footlight/protocol/rest';
-import { Button, TextInput } from '@mantine/core';
+import type { AppListItem } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
 import { IconLayoutGrid, IconSearch } from '@tabler/icons-react';
-import { useNavigate } from '@tanstack/react-router';
-import {
-  type CSSProperties,
-  type KeyboardEvent,
-  useDeferredValue,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react';
+import { type CSSProperties, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { probeDevice } from '../account/device-probe.ts';
 import { useUser } from '../api/auth-store.ts';
-import { ApiFailure } from '../api/client.ts';
 import { clock } from '../clock.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
+import { LaunchRefused } from '../launch/launch-refused.tsx';
 import { LaunchStage } from '../launch/launch-stage.tsx';
 import { NO_PROGRESS, stepsOf } from '../launch/launch-steps.ts';
+import { useOwnSessions } from '../launch/own-sessions.ts';
 import { usePreloadSession } from '../launch/player.ts';
 import { useLaunch } from '../launch/use-launch.ts';
-import { directionOf, nextTile } from './arrow-keys.ts';
+import { plural, t } from '../words/words.ts';
 import { Backdrop } from './backdrop.tsx';
+import { type Filter, Filters, isShown } from './filters.tsx';
 import styles from './library.module.css';
-import { LiveSessions } from './live-sessions.tsx';
+import { keepPlace, readPlace } from './place.ts';
 import { areFew, rememberCount, rememberedCount } from './remembered-count.ts';
+import { IdleEnded } from './sessions/idle-ended.tsx';
+import { LiveSessions } from './sessions/live-sessions.tsx';
+import type { TileActions } from './tile.tsx';
 import { TileSection, TileSkeletons } from './tile-section.tsx';
 import { useAfter } from './use-after.ts';
-import { isStreamed, useApps, useFavourite, useHighlights, useOwnSessions } from './use-library.ts';
+import { useApps, useFavourite, useHighlights } from './use-library.ts';
 import { useSpotlight } from './use-spotlight.ts';
 
-const KINDS = [
-  { kind: 'game', words: 'Games' },
-  { kind: 'desktop', words: 'Desktops' },
-  { kind: 'launcher', words: 'Launchers' },
-] as const;
 /** Number of apps below which a row of recent apps would repeat visible ones. */
 const MANY_APPS = 12;
 const PRELOAD_AFTER_MS = 800;
@@ -45,7 +36,7 @@ const LAUNCH_SHOWN_AFTER_MS = 150;
 
 /** The person's apps and live sessions. */
 export function LibraryPage() {
-  usePageTitle('Library');
+  usePageTitle(t('Library'));
   const user = useUser();
   const { query, apps } = useApps();
   const sessions = useOwnSessions();
@@ -54,22 +45,24 @@ export function LibraryPage() {
   const launching = launch.isPending || launch.isSuccess;
   const [shown, setShown] = useSpotlight(launching);
   const launchIsSlow = useAfter(launch.isPending, LAUNCH_SHOWN_AFTER_MS);
-  const [text, setText] = useState('');
-  const [kind, setKind] = useState<AppListItem['kind'] | null>(null);
-  const wanted = useDeferredValue(text.trim().toLocaleLowerCase());
-  const filtering = wanted !== '' || kind !== null;
+  // What the page waits for while it tries a refused launch again by itself.
+  const [waitedFor, setWaitedFor] = useState<unknown>(null);
+  const refused = launch.isError ? launch.error : launch.isPending ? waitedFor : null;
+  const [former] = useState(readPlace);
+  const [filter, setFilter] = useState<Filter>({
+    text: former.text,
+    kind: former.kind,
+    favourites: former.favourites,
+  });
+  const wanted = useDeferredValue(filter.text.trim().toLocaleLowerCase());
+  const filtering = wanted !== '' || filter.kind !== null || filter.favourites;
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const { kind, favourites: onlyFavourites } = filter;
 
   const visible = useMemo(
-    () =>
-      apps.filter(
-        (app) =>
-          (kind === null || app.kind === kind) &&
-          (wanted === '' || app.name.toLocaleLowerCase().includes(wanted)),
-      ),
-    [apps, kind, wanted],
+    () => apps.filter((app) => isShown(app, { text: wanted, kind, favourites: onlyFavourites })),
+    [apps, kind, onlyFavourites, wanted],
   );
-  const kinds = KINDS.filter(({ kind: each }) => apps.some((app) => app.kind === each));
   const many = apps.length > MANY_APPS;
   const highlights = useHighlights(apps, many);
   const favourite = useFavourite();
@@ -95,65 +88,69 @@ export function LibraryPage() {
     if (query.isSuccess) rememberCount(apps.length);
   }, [query.isSuccess, apps.length]);
 
-  const page = useRef<HTMLDivElement>(null);
   const spotlight =
     shown ?? sessions.live.map((s) => apps.find((app) => app.id === s.app_id))[0] ?? apps[0] ?? null;
-  const tiles = {
-    onLaunch: (app: AppListItem) => {
-      if (!launching) launch.mutate(app);
-    },
-    onFocusApp: setShown,
-    onFavourite: favourite.mutate,
+  const start = (app: AppListItem) => {
+    if (launching) return;
+    setWaitedFor(null);
+    launch.mutate(app);
   };
+  // The same functions at every render, so that tiles render only when they change.
+  const formerFocus = useRef(former.focus);
+  const newest = useRef(start);
+  newest.current = start;
+  const actions = useMemo<TileActions>(
+    () => ({
+      onLaunch: (app) => newest.current(app),
+      onFocusApp: (app, section) => {
+        keepPlace({ focus: { section, id: app.id } });
+        setShown(app);
+      },
+      onRestApp: setShown,
+      onAppear: (tile, app, name) => {
+        const wanted = formerFocus.current;
+        if (wanted?.id !== app.id || wanted.section !== name) return;
+        formerFocus.current = null;
+        giveFocusBack(tile);
+      },
+      onFavourite: favourite.mutate,
+    }),
+    [setShown, favourite.mutate],
+  );
+  const section = (name: string) => ({
+    name,
+    former: former.focus?.section === name ? former.focus.id : null,
+    actions,
+  });
 
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys only move the focus between real buttons
     <div
-      ref={page}
       className={styles.library}
       data-few={areFew(count)}
       data-beside={sessions.live.length === 1}
       // Several live sessions take a row, so large tiles leave space for it.
       style={{ '--count': count, '--share': sessions.live.length > 1 ? '25vh' : '34vh' } as CSSProperties}
-      onKeyDown={(event) => moveFocus(event, page.current)}
     >
       <Backdrop app={spotlight} />
 
       <div className={styles.headline}>
         <div className={styles.spotlight}>
-          <h1>{spotlight?.name ?? 'Library'}</h1>
+          <h1>{spotlight?.name ?? t('Library')}</h1>
           <p>{spotlight?.description ?? ''}</p>
         </div>
         {many && (
-          <div className={styles.filters}>
-            {kinds.length > 1 && (
-              // biome-ignore lint/a11y/useSemanticElements: a fieldset would be announced as part of a form
-              <div className={styles.kinds} role="group" aria-label="Show only">
-                {kinds.map((each) => (
-                  <button
-                    key={each.kind}
-                    type="button"
-                    className={styles.kind}
-                    aria-pressed={kind === each.kind}
-                    onClick={() => setKind(kind === each.kind ? null : each.kind)}
-                  >
-                    {each.words}
-                  </button>
-                ))}
-              </div>
-            )}
-            <TextInput
-              type="search"
-              aria-label="Find an app"
-              placeholder="Find an app"
-              leftSection={<IconSearch size={18} />}
-              value={text}
-              onChange={(event) => setText(event.currentTarget.value)}
-            />
-          </div>
+          <Filters
+            apps={apps}
+            filter={filter}
+            onChange={(part) => {
+              keepPlace(part);
+              setFilter({ ...filter, ...part });
+            }}
+          />
         )}
       </div>
 
+      <IdleEnded sessions={sessions.all} apps={apps} onLaunch={start} />
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {sessions.live.length > 0 && <LiveSessions sessions={sessions.live} apps={apps} />}
       {query.isPending && <TileSkeletons count={count} />}
@@ -161,52 +158,70 @@ export function LibraryPage() {
 
       {many && !filtering && highlights.shown.length > 0 && (
         <TileSection
-          title="For you"
+          title={t('For you')}
           apps={highlights.shown}
           captions={highlights.captions}
           layout="row"
-          {...tiles}
+          {...section('highlights')}
         />
       )}
       {many && !filtering && favourites.length > 0 && (
-        <TileSection title="Favourites" apps={favourites} layout="row" {...tiles} />
+        <TileSection title={t('Favourites')} apps={favourites} layout="row" {...section('favourites')} />
       )}
       {visible.length > 0 && (
         <TileSection
-          title={filtering ? 'Found' : 'All apps'}
+          title={filtering ? t('Found') : t('All apps')}
           count={hasNextPage ? undefined : visible.length}
           apps={visible}
           layout="grid"
           busy={isFetchingNextPage}
-          {...tiles}
+          {...section('all')}
         />
       )}
       {filtering && visible.length === 0 && !hasNextPage && (
-        <EmptyState icon={IconSearch} title="Nothing by that name">
-          Try fewer letters, or ask an administrator whether the app is there for you.
+        <EmptyState
+          icon={IconSearch}
+          title={t('Nothing by that name')}
+          act={
+            <Button
+              onClick={() => {
+                const none = { text: '', kind: null, favourites: false };
+                keepPlace(none);
+                setFilter(none);
+              }}
+            >
+              {t('Show all apps')}
+            </Button>
+          }
+        >
+          {t('Try fewer letters, or ask an administrator whether the app is there for you.')}
         </EmptyState>
       )}
       {hasNextPage && !filtering && (
         <MoreSentinel busy={isFetchingNextPage} onReached={() => void fetchNextPage()} />
       )}
       <p className="visually-hidden" role="status">
-        {filtering && !hasNextPage ? `${visible.length} apps found` : ''}
+        {filtering && !hasNextPage ? plural(visible.length, '{n} app found', '{n} apps found') : ''}
       </p>
 
-      {(launchIsSlow || launch.isError) && launch.variables !== undefined && (
+      {(launchIsSlow || refused !== null) && launch.variables !== undefined && (
         <LaunchStage
           app={launch.variables}
           steps={stepsOf(NO_PROGRESS)}
           startedAtMs={launch.submittedAt}
           usualMs={null}
-          onCancel={launch.isError ? () => launch.reset() : null}
-          cancelWords="Back to the library"
+          onCancel={refused === null ? null : () => launch.reset()}
+          cancelWords={t('Back to the library')}
         >
-          {launch.isError && (
+          {refused !== null && (
             <LaunchRefused
-              error={launch.error}
+              error={refused}
               live={sessions.live}
-              retry={() => launch.mutate(launch.variables)}
+              trying={launch.isPending}
+              retry={() => {
+                setWaitedFor(refused);
+                launch.mutate(launch.variables);
+              }}
             />
           )}
         </LaunchStage>
@@ -215,40 +230,22 @@ export function LibraryPage() {
   );
 }
 
-function LaunchRefused(props: { error: unknown; live: readonly Session[]; retry: () => void }) {
-  const { error, live, retry } = props;
-  const navigate = useNavigate();
-  const holder = error instanceof ApiFailure ? error.sessionId : undefined;
-  const cannotBeShown = live.some((session) => session.id === holder && !isStreamed(session));
-  if (holder === undefined || cannotBeShown) return <Problem error={error} retry={retry} />;
-  return (
-    <Problem
-      error={error}
-      act={
-        <Button size="xs" onClick={() => void navigate({ to: '/app/session/$id', params: { id: holder } })}>
-          Resume it
-        </Button>
-      }
-    />
-  );
-}
-
 function NoApps({ admin }: { admin: boolean }) {
   return (
     <EmptyState
       icon={IconLayoutGrid}
-      title="No apps here yet"
+      title={t('No apps here yet')}
       act={
         admin && (
           <Button component="a" href="/admin/apps" variant="filled">
-            Add an app
+            {t('Add an app')}
           </Button>
         )
       }
     >
       {admin
-        ? 'Apps appear here once they exist and somebody is allowed to use them.'
-        : 'Apps appear here once an administrator gives you one.'}
+        ? t('Apps appear here once they exist and somebody is allowed to use them.')
+        : t('Apps appear here once an administrator gives you one.')}
     </EmptyState>
   );
 }
@@ -267,20 +264,10 @@ function MoreSentinel({ busy, onReached }: { busy: boolean; onReached: () => voi
   return <div ref={mark} style={{ height: 1 }} />;
 }
 
-function moveFocus(event: KeyboardEvent, page: HTMLElement | null): void {
-  const direction = directionOf(event.key);
-  const from = event.target;
-  if (direction === null || page === null || !(from instanceof HTMLElement) || !('tile' in from.dataset))
-    return;
-  const others = [...page.querySelectorAll<HTMLElement>('[data-tile]')].filter((tile) => tile !== from);
-  const next = nextTile(
-    from.getBoundingClientRect(),
-    others.map((tile) => tile.getBoundingClientRect()),
-    direction,
-  );
-  const target = others[next];
-  if (target === undefined) return;
-  event.preventDefault();
-  target.focus({ preventScroll: true });
-  target.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'smooth' });
+/** Focuses the tile of the last visit, unless the person is elsewhere on the page already. */
+function giveFocusBack(tile: HTMLElement): void {
+  if (document.activeElement !== document.body && document.activeElement?.id !== 'main') return;
+  tile.focus({ preventScroll: true });
+  // After a reload nothing else brings the page back to its place.
+  if (window.scrollY === 0) tile.scrollIntoView({ block: 'nearest', behavior: 'instant' });
 }

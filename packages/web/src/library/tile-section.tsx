@@ -1,12 +1,18 @@
 import type { AppListItem } from '@footlight/protocol/rest';
-import { IconStar, IconStarFilled } from '@tabler/icons-react';
 import { useState } from 'react';
-import { AppPicture } from '../components/app-picture.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
+import { t } from '../words/words.ts';
 import styles from './library.module.css';
+import { Tile, type TileActions } from './tile.tsx';
+import { VirtualTiles } from './virtual-tiles.tsx';
 
-/** A row or grid of tiles with one tab stop; the page handles arrow keys. */
+/** Up to this many tiles are all in the document: three windows full at most. Chosen, not measured. */
+const ALL_IN_DOCUMENT = 60;
+
+/** A row or grid of tiles with one tab stop; arrow keys and gamepads move between tiles. */
 export function TileSection(props: {
+  /** names the section in the address of the focus */
+  name: string;
   title: string;
   count?: number | undefined;
   apps: readonly AppListItem[];
@@ -14,59 +20,43 @@ export function TileSection(props: {
   captions?: ReadonlyMap<string, string>;
   layout: 'row' | 'grid';
   busy?: boolean;
-  onLaunch: (app: AppListItem) => void;
-  onFocusApp: (app: AppListItem) => void;
-  onFavourite: (mark: { id: string; favourite: boolean }) => void;
+  /** the tile that had the focus at the last visit */
+  former: string | null;
+  actions: TileActions;
 }) {
-  const [activeId, setActiveId] = useState<string | null>(null);
-  const stop = props.apps.some((app) => app.id === activeId) ? activeId : props.apps[0]?.id;
+  const { apps, name } = props;
+  const [activeId, setActiveId] = useState<string | null>(props.former);
+  const stop = apps.some((app) => app.id === activeId) ? activeId : (apps[0]?.id ?? null);
+  const many = props.layout === 'grid' && apps.length > ALL_IN_DOCUMENT;
   return (
-    <section className={styles.section} aria-label={props.title} aria-busy={props.busy ?? false}>
+    <section
+      className={styles.section}
+      aria-label={props.title}
+      aria-busy={props.busy ?? false}
+      onFocus={({ target }) => {
+        if (target instanceof HTMLElement && target.dataset.tile) setActiveId(target.dataset.tile);
+      }}
+    >
       <h2>
         {props.title}
         {props.count !== undefined && <span className={`${styles.count} tabular`}>{props.count}</span>}
       </h2>
-      <ul className={props.layout === 'row' ? styles.row : styles.grid}>
-        {props.apps.map((app) => (
-          <li key={app.id} className={styles.cell}>
-            <button
-              type="button"
-              className={styles.tile}
-              data-tile=""
-              tabIndex={app.id === stop ? 0 : -1}
-              aria-label={`Launch ${app.name}`}
-              onFocus={() => {
-                setActiveId(app.id);
-                props.onFocusApp(app);
-              }}
-              onPointerEnter={() => props.onFocusApp(app)}
-              onClick={() => props.onLaunch(app)}
-              aria-keyshortcuts="f"
-              onKeyDown={(event) => {
-                if (event.key !== 'f' || event.ctrlKey || event.metaKey || event.altKey) return;
-                props.onFavourite({ id: app.id, favourite: !app.favourite });
-              }}
-            >
-              <AppPicture app={app} shape="cover" className={styles.tilePicture} />
-              <span className={styles.tileName}>{app.name}</span>
-              {props.captions !== undefined && (
-                <span className={styles.tileCaption}>{props.captions.get(app.id)}</span>
-              )}
-            </button>
-            {/* Not a tab stop, because the row has one; the keyboard uses F on the tile. */}
-            <button
-              type="button"
-              className={styles.favourite}
-              tabIndex={-1}
-              aria-pressed={app.favourite}
-              aria-label={`Favourite: ${app.name}`}
-              onClick={() => props.onFavourite({ id: app.id, favourite: !app.favourite })}
-            >
-              {app.favourite ? <IconStarFilled size={18} /> : <IconStar size={18} />}
-            </button>
-          </li>
-        ))}
-      </ul>
+      {many ? (
+        <VirtualTiles apps={apps} section={name} stop={stop} actions={props.actions} />
+      ) : (
+        <ul className={props.layout === 'row' ? styles.row : styles.grid}>
+          {apps.map((app) => (
+            <Tile
+              key={app.id}
+              app={app}
+              section={name}
+              caption={props.captions?.get(app.id)}
+              isStop={app.id === stop}
+              actions={props.actions}
+            />
+          ))}
+        </ul>
+      )}
     </section>
   );
 }
@@ -74,7 +64,7 @@ export function TileSection(props: {
 /** Placeholders of the library. */
 export function TileSkeletons({ count }: { count: number }) {
   return (
-    <section className={styles.section} aria-label="Your apps" aria-busy="true">
+    <section className={styles.section} aria-label={t('Your apps')} aria-busy="true">
       <Skeleton width={96} height={20} />
       <ul className={styles.grid}>
         {Array.from({ length: count }, (_none, index) => (

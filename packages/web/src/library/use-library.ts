@@ -1,5 +1,4 @@
-import type { AppListItem, Session, Success } from '@footlight/protocol/rest';
-import { isTerminal } from '@footlight/protocol/session-states';
+import type { AppListItem, Success } from '@footlight/protocol/rest';
 import {
   type InfiniteData,
   useInfiniteQuery,
@@ -10,6 +9,7 @@ import {
 import { useMemo, useState } from 'react';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
+import { localeTag, plural, t } from '../words/words.ts';
 
 const PAGE = 200;
 
@@ -25,6 +25,8 @@ export function useApps() {
     initialPageParam: '',
     getNextPageParam: (page) => page.next_cursor,
     staleTime: 30_000,
+    // The way back from a long session finds the library as it was.
+    gcTime: Number.POSITIVE_INFINITY,
   });
   const apps = useMemo(() => {
     // An app added while paging shifts the pages, so one may come twice.
@@ -33,6 +35,18 @@ export function useApps() {
     return [...byId.values()];
   }, [query.data]);
   return { query, apps };
+}
+
+/** An app by its id: of the loaded pages, else asked for; undefined while unknown, or without access to it. */
+export function useAppOf(id: string, apps: readonly AppListItem[]): AppListItem | undefined {
+  const listed = apps.find((app) => app.id === id);
+  const lookup = useQuery({
+    queryKey: keys.app(id),
+    queryFn: ({ signal }) => call('apps.read', { params: { id }, signal }),
+    enabled: listed === undefined,
+    retry: false,
+  });
+  return listed ?? lookup.data?.app;
 }
 
 /** An app of the cached library; undefined if not cached. Makes no request. */
@@ -44,17 +58,6 @@ export function useListedApp(id: string | undefined): AppListItem | undefined {
       ?.pages.flatMap(({ items }) => items),
   );
   return useMemo(() => listed?.find((app) => app.id === id), [listed, id]);
-}
-
-/** The caller's sessions, live ones separately. */
-export function useOwnSessions() {
-  const query = useQuery({
-    queryKey: keys.sessions,
-    queryFn: ({ signal }) => call('sessions.list', { query: { limit: 50 }, signal }),
-    refetchInterval: 10_000,
-  });
-  const items = query.data?.items ?? [];
-  return { query, live: items.filter((session) => !isTerminal(session.state)), all: items };
 }
 
 /**
@@ -84,14 +87,18 @@ export function useHighlights(apps: readonly AppListItem[], enabled: boolean) {
 
 /** Short caption of a highlight's reason; unknown reasons have none. */
 export function captionOf(reason: string, playSeconds: number): string {
-  if (reason === 'most_played') return `${playedWords(playSeconds)} this week`;
-  if (reason === 'resume') return 'Used before';
-  return reason === 'recently_added' ? 'New' : '';
+  if (reason === 'most_played') return playedWords(playSeconds);
+  if (reason === 'resume') return t('Used before');
+  return reason === 'recently_added' ? t('New') : '';
 }
 
 function playedWords(seconds: number): string {
-  if (seconds < 3600) return `${Math.max(1, Math.round(seconds / 60))} min`;
-  return `${(seconds / 3600).toFixed(1)} h`;
+  if (seconds < 3600) {
+    const minutes = Math.max(1, Math.round(seconds / 60));
+    return plural(minutes, '{n} minute this week', '{n} minutes this week');
+  }
+  const hours = (seconds / 3600).toLocaleString(localeTag(), { maximumFractionDigits: 1 });
+  return t('{hours} h this week', { hours });
 }
 
 /** Sets or removes a favourite optimistically; reverted when the server refuses. */
@@ -115,9 +122,4 @@ export function useFavourite() {
     onMutate: ({ id, favourite }) => show(id, favourite),
     onError: (_error, { id, favourite }) => show(id, !favourite),
   });
-}
-
-/** Whether a page can show it; a local session is not streamed. */
-export function isStreamed({ video_topology }: Session): boolean {
-  return video_topology !== 'local_only';
 }

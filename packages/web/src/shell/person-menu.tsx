@@ -1,23 +1,27 @@
 import { IconCheck, IconDeviceDesktop, IconLogout, IconMoon, IconSun, IconUser } from '@tabler/icons-react';
+import { Link, useRouterState } from '@tanstack/react-router';
 import { type FocusEvent, type KeyboardEvent, useRef, useState } from 'react';
 import { signOut } from '../account/sign-out.ts';
 import { useUser } from '../api/auth-store.ts';
+import { LanguageLinks } from '../components/language-links.tsx';
 import { chooseScheme, useSchemeChoice } from '../theme/scheme.ts';
+import { msg, t } from '../words/words.ts';
 import styles from './shell.module.css';
 
 const SCHEMES = [
-  { value: 'auto', label: 'As the system', icon: IconDeviceDesktop },
-  { value: 'dark', label: 'Dark', icon: IconMoon },
-  { value: 'light', label: 'Light', icon: IconSun },
+  { value: 'auto', label: msg('As the system'), icon: IconDeviceDesktop },
+  { value: 'dark', label: msg('Dark'), icon: IconMoon },
+  { value: 'light', label: msg('Light'), icon: IconSun },
 ] as const;
 
 /** The signed-in person's menu: account, appearance, sign-out. A disclosure, so the focus walks through it. */
 export function PersonMenu({ up = false }: { up?: boolean }) {
   const user = useUser();
   const choice = useSchemeChoice();
+  const isUserArea = useRouterState({ select: ({ location }) => location.pathname.startsWith('/app') });
   const [open, setOpen] = useState(false);
   const opener = useRef<HTMLButtonElement>(null);
-  const name = user?.username ?? 'Account';
+  const name = user?.username ?? t('Account');
   const left = (event: FocusEvent<HTMLDivElement>) => {
     if (!event.currentTarget.contains(event.relatedTarget)) setOpen(false);
   };
@@ -34,7 +38,8 @@ export function PersonMenu({ up = false }: { up?: boolean }) {
         type="button"
         className={styles.person}
         aria-expanded={open}
-        aria-label={`${name}: account and appearance`}
+        data-person-menu=""
+        aria-label={t('{name}: account and appearance', { name })}
         onClick={() => setOpen(!open)}
       >
         <span className={styles.avatar} aria-hidden="true">
@@ -44,10 +49,16 @@ export function PersonMenu({ up = false }: { up?: boolean }) {
       </button>
       {open && (
         <div className={styles.menu} tabIndex={-1}>
-          <a href="/app/account" className={styles.menuItem}>
-            <IconUser size={18} aria-hidden="true" /> Account
-          </a>
-          <p className={styles.menuLabel}>Appearance</p>
+          {/* The administrators' pages are another document. */}
+          <Link
+            to="/app/account"
+            reloadDocument={!isUserArea}
+            className={styles.menuItem}
+            onClick={() => setOpen(false)}
+          >
+            <IconUser size={18} aria-hidden="true" /> {t('Account')}
+          </Link>
+          <p className={styles.menuLabel}>{t('Appearance')}</p>
           {SCHEMES.map(({ value, label, icon: Icon }) => (
             <button
               key={value}
@@ -56,13 +67,15 @@ export function PersonMenu({ up = false }: { up?: boolean }) {
               aria-pressed={choice === value}
               onClick={() => chooseScheme(value)}
             >
-              <Icon size={18} aria-hidden="true" /> {label}
+              <Icon size={18} aria-hidden="true" /> {t(label)}
               {choice === value && <IconCheck size={16} className={styles.menuMark} aria-hidden="true" />}
             </button>
           ))}
+          <p className={styles.menuLabel}>{t('Language')}</p>
+          <LanguageLinks />
           <hr className={styles.menuLine} />
           <button type="button" className={styles.menuItem} onClick={() => void signOut()}>
-            <IconLogout size={18} aria-hidden="true" /> Log out
+            <IconLogout size={18} aria-hidden="true" /> {t('Log out')}
           </button>
         </div>
       )}

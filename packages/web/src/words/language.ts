@@ -27,7 +27,7 @@ export function addLanguages(loaders: Loaders): void {
 }
 
 /**
- * The first of the wanted languages that the app has, else English. Pure.
+ * The first of the wanted languages that the app has, else English.
  * @param wanted BCP 47 tags, most wanted first, as in navigator.languages
  */
 export function languageFor(choice: LanguageChoice, wanted: readonly string[]): Language {

@@ -1,8 +1,9 @@
 import type { Table } from '../words.ts';
 import { errors } from './errors.ts';
+import { library } from './library.ts';
 import { start } from './start.ts';
 
 /** German of the users' pages, by the English text. */
-const german: Table = { ...start, ...errors };
+const german: Table = { ...start, ...errors, ...library };
 
 export default german;

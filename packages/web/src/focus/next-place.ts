@@ -1,0 +1,60 @@
+/** Position of a control in CSS pixels. */
+export interface Box {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+/** The four ways to go. */
+export type Direction = 'left' | 'right' | 'up' | 'down';
+
+/** A nearer row wins over a nearer column up to this distance, in px; farther columns of a short row cost no more. */
+const MAX_ACROSS = 500;
+/** One pixel down counts as much as four to the side. Chosen, so that the next row of tiles comes first. */
+const ROW_WEIGHT = 4;
+
+/** The direction of an arrow key, or null for every other key. */
+export function directionOf(key: string): Direction | null {
+  return key.startsWith('Arrow') ? (key.slice(5).toLowerCase() as Direction) : null;
+}
+
+/**
+ * The next focused control, as on a console: along the row, or into the nearest row and its nearest column. Pure.
+ * @returns the index in `places`, or -1 for none in that direction
+ */
+export function nextPlace(from: Box, places: readonly Box[], direction: Direction): number {
+  const here = sides(from, direction);
+  let best = -1;
+  let bestCost = Number.POSITIVE_INFINITY;
+  for (const [index, place] of places.entries()) {
+    const there = sides(place, direction);
+    const overlap = Math.min(from.height, place.height, from.width, place.width) / 2;
+    const along = there.near - here.far;
+    if (along < -overlap || there.near + there.far <= here.near + here.far) continue;
+    const across = Math.max(0, there.start - here.end, here.start - there.end);
+    const horizontal = direction === 'left' || direction === 'right';
+    // Left and right stay in the row.
+    if (horizontal && across > 0) continue;
+    const offset = Math.abs(there.start + there.end - here.start - here.end) / 2;
+    const cost = Math.max(0, along) * ROW_WEIGHT + Math.min(across, MAX_ACROSS) + offset / 100;
+    if (cost < bestCost) {
+      best = index;
+      bestCost = cost;
+    }
+  }
+  return best;
+}
+
+/** Edges of a box seen in a direction: `near` comes first on the way, `start` and `end` lie across it. */
+function sides({ left, top, width, height }: Box, direction: Direction) {
+  const [from, length, start, across] =
+    direction === 'left' || direction === 'right' ? [left, width, top, height] : [top, height, left, width];
+  const backward = direction === 'left' || direction === 'up';
+  return {
+    near: backward ? -(from + length) : from,
+    far: backward ? -from : from + length,
+    start,
+    end: start + across,
+  };
+}

@@ -1,0 +1,59 @@
+import type { PadAction } from './pad-kind.ts';
+
+const KEYS: Partial<Record<PadAction, string>> = {
+  left: 'ArrowLeft',
+  right: 'ArrowRight',
+  up: 'ArrowUp',
+  down: 'ArrowDown',
+  favourite: 'f',
+  find: '/',
+};
+
+/**
+ * Does what the keyboard would do for an action of a gamepad. Pages so need one way for both.
+ * @returns whether the page did something; `back` on a page with nothing to close gives false
+ */
+export function actAsKeyboard(action: PadAction, repeated: boolean): boolean {
+  const focused = document.activeElement ?? document.body;
+  const key = KEYS[action];
+  if (key !== undefined) return pressed(focused, key, repeated);
+  if (action === 'accept') return accept(focused);
+  if (action === 'menu') return clicked(document.querySelector('[data-person-menu]'));
+  return goBack(focused);
+}
+
+function accept(focused: Element): boolean {
+  if (focused instanceof HTMLSelectElement) {
+    const options = [...focused.options];
+    const order = [...options.slice(focused.selectedIndex + 1), ...options.slice(0, focused.selectedIndex)];
+    const next = order.find((option) => !option.disabled);
+    if (next === undefined) return false;
+    focused.selectedIndex = options.indexOf(next);
+    return focused.dispatchEvent(new Event('change', { bubbles: true }));
+  }
+  return focused !== document.body && clicked(focused);
+}
+
+/** Closes the topmost dialog, else whatever takes Escape. A dialog gets only the browser's own Escape by itself. */
+function goBack(focused: Element): boolean {
+  const dialogs = document.querySelectorAll('dialog[open]');
+  const top = dialogs[dialogs.length - 1];
+  if (top !== undefined) {
+    top.dispatchEvent(new Event('cancel', { cancelable: true }));
+    return true;
+  }
+  return pressed(focused, 'Escape', false);
+}
+
+function clicked(element: Element | null): boolean {
+  if (!(element instanceof HTMLElement)) return false;
+  element.click();
+  return true;
+}
+
+/** @returns whether a handler took the key */
+function pressed(target: Element, key: string, repeat: boolean): boolean {
+  return !target.dispatchEvent(
+    new KeyboardEvent('keydown', { key, repeat, bubbles: true, cancelable: true }),
+  );
+}

@@ -1,0 +1,52 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { deviceKey } from '../api/auth-store.ts';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { clock } from '../clock.ts';
+import { keepPicture } from './last-picture.ts';
+import { loadPlayer } from './player.ts';
+
+/** A viewer connects within a few seconds or not at all. Chosen, not measured. */
+const CONNECT_LIMIT_MS = 15_000;
+
+/**
+ * Keeps an unwatched session open: it watches for a moment, which starts the host's idle time-out anew, and keeps the
+ * picture that it got. There is no other way, because the host counts viewers and nothing else.
+ */
+export function useKeepOpen(sessionId: string) {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: () => watchOnce(sessionId),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: keys.sessions }),
+  });
+}
+
+async function watchOnce(id: string): Promise<void> {
+  const { createStreamClient } = await loadPlayer();
+  const video = document.createElement('video');
+  video.muted = true;
+  await new Promise<void>((resolve, reject) => {
+    const client = createStreamClient({
+      video,
+      surface: document.createElement('div'),
+      client: { name: 'web', version: '1' },
+      device_key: deviceKey(),
+      connectSignaling: async () => (await call('sessions.signalingToken', { params: { id } })).signaling,
+      // A look is no use of the session, so its measurements say nothing.
+      sendTelemetry: () => Promise.resolve(),
+      onState: (state) => {
+        if (state.kind === 'live') finish(null);
+        if (state.kind === 'ended') finish(new Error(`the session ended: ${state.reason}`));
+      },
+    });
+    const limit = clock.setTimeout(() => finish(new Error('no picture came')), CONNECT_LIMIT_MS);
+    const finish = (error: Error | null) => {
+      limit.cancel();
+      if (error === null) keepPicture(id, video);
+      client.dispose();
+      if (error === null) resolve();
+      else reject(error);
+    };
+    client.connect();
+  });
+}

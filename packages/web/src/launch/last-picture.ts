@@ -1,0 +1,28 @@
+/** Pictures that sessions showed last, for their cards in the library. In memory only, because they show private things. */
+const MAX_KEPT = 8;
+/** Twice the width of a card, for dense displays. */
+const WIDTH_PX = 480;
+const JPEG_QUALITY = 0.7;
+const kept = new Map<string, string>();
+
+/** Keeps what a video shows now as the picture of its session; nothing before its first frame. */
+export function keepPicture(sessionId: string, video: HTMLVideoElement): void {
+  if (video.videoWidth === 0 || video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA) return;
+  const canvas = document.createElement('canvas');
+  canvas.width = WIDTH_PX;
+  canvas.height = Math.round((WIDTH_PX * video.videoHeight) / video.videoWidth);
+  const context = canvas.getContext('2d');
+  if (context === null) return;
+  context.drawImage(video, 0, 0, canvas.width, canvas.height);
+  kept.delete(sessionId);
+  kept.set(sessionId, canvas.toDataURL('image/jpeg', JPEG_QUALITY));
+  for (const oldest of kept.keys()) {
+    if (kept.size <= MAX_KEPT) break;
+    kept.delete(oldest);
+  }
+}
+
+/** The last kept picture of a session as a data URL, or null. */
+export function lastPicture(sessionId: string): string | null {
+  return kept.get(sessionId) ?? null;
+}

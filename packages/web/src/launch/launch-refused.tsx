@@ -1,0 +1,130 @@
+import type { Session } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
+import { ApiFailure, call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { clock } from '../clock.ts';
+import { Problem } from '../components/problem.tsx';
+import { RelativeTime } from '../components/relative-time.tsx';
+import { plural, t } from '../words/words.ts';
+import styles from './launch.module.css';
+import { isStreamed, useEndSession } from './own-sessions.ts';
+import { judgeRefusal } from './refusal.ts';
+
+const SECOND_MS = 1_000;
+
+/**
+ * A refused launch: lists the person's own sessions that are in the way, each with End, and tries again by itself
+ * where a place may open.
+ * @param trying the launch is being tried again
+ */
+export function LaunchRefused(props: {
+  error: unknown;
+  live: readonly Session[];
+  trying: boolean;
+  retry: () => void;
+}) {
+  const { error, live, trying, retry } = props;
+  const refusal = judgeRefusal(error instanceof ApiFailure ? error : null, live);
+  return (
+    <div className={styles.refused}>
+      <Problem
+        error={error}
+        {...(refusal.kind === 'tell' ? { retry } : {})}
+        {...(refusal.kind === 'elsewhere' ? { act: <ResumeIt id={refusal.sessionId} /> } : {})}
+      />
+      {refusal.kind === 'wait' && (
+        <p className={styles.waiting}>
+          {trying ? t('Trying again now …') : <Countdown afterMs={refusal.afterMs} onOver={retry} />}
+        </p>
+      )}
+      {(refusal.kind === 'own' || refusal.kind === 'wait') && refusal.sessions.length > 0 && (
+        <section className={styles.ownSessions} aria-label={t('Your open apps')}>
+          <h2>
+            {refusal.kind === 'wait' ? t('You can make room yourself') : t('End one of your apps instead')}
+          </h2>
+          <ul>
+            {refusal.sessions.map((session) => (
+              <OwnSession key={session.id} session={session} onEnded={retry} />
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function ResumeIt({ id }: { id: string }) {
+  const navigate = useNavigate();
+  return (
+    <Button size="xs" onClick={() => void navigate({ to: '/app/session/$id', params: { id } })}>
+      {t('Resume it')}
+    </Button>
+  );
+}
+
+/** Counts down and then acts once. */
+function Countdown({ afterMs, onOver }: { afterMs: number; onOver: () => void }) {
+  const [endsAtMs] = useState(() => clock.monotonicMs() + afterMs);
+  const [leftMs, setLeftMs] = useState(afterMs);
+  const act = useRef(onOver);
+  act.current = onOver;
+  useEffect(() => {
+    const timer = clock.setInterval(() => {
+      const left = endsAtMs - clock.monotonicMs();
+      setLeftMs(left);
+      if (left > 0) return;
+      timer.cancel();
+      act.current();
+    }, SECOND_MS);
+    return () => timer.cancel();
+  }, [endsAtMs]);
+  const seconds = Math.max(1, Math.ceil(leftMs / SECOND_MS));
+  return plural(
+    seconds,
+    'This page waits with you, and tries again in {n} second.',
+    'This page waits with you, and tries again in {n} seconds.',
+  );
+}
+
+function OwnSession({ session, onEnded }: { session: Session; onEnded: () => void }) {
+  const navigate = useNavigate();
+  const end = useEndSession(onEnded);
+  const app = useQuery({
+    queryKey: keys.app(session.app_id),
+    queryFn: ({ signal }) => call('apps.read', { params: { id: session.app_id }, signal }),
+    retry: false,
+  });
+  const name = app.data?.app.name ?? t('An app');
+  return (
+    <li>
+      <div className={styles.ownText}>
+        <strong>{name}</strong>
+        <span>
+          <RelativeTime at={session.created_at} />
+        </span>
+        {end.isError && <Problem error={end.error} />}
+      </div>
+      {isStreamed(session) && (
+        <Button
+          size="xs"
+          aria-label={t('Resume {app}', { app: name })}
+          onClick={() => void navigate({ to: '/app/session/$id', params: { id: session.id } })}
+        >
+          {t('Resume')}
+        </Button>
+      )}
+      <Button
+        size="xs"
+        color="danger"
+        loading={end.isPending || end.isSuccess}
+        aria-label={t('End {app}', { app: name })}
+        onClick={() => end.mutate(session.id)}
+      >
+        {t('End')}
+      </Button>
+    </li>
+  );
+}

@@ -1,0 +1,47 @@
+import type { Session } from '@footlight/protocol/rest';
+import type { ApiFailure } from '../api/client.ts';
+
+/** What a page does about a refused launch. */
+export type RefusedLaunch =
+  /** the person's own sessions are in the way: list them, each with End */
+  | { kind: 'own'; sessions: readonly Session[] }
+  /** a place may open by itself: try again after this time (ms); the person's own sessions may also make room */
+  | { kind: 'wait'; afterMs: number; sessions: readonly Session[] }
+  /** a session that the page has not listed yet is in the way */
+  | { kind: 'elsewhere'; sessionId: string }
+  | { kind: 'tell' };
+
+/** As the service asks for it where a fleet is full; used where the header is missing. */
+const USUAL_WAIT_MS = 5_000;
+
+/**
+ * What to do about a refused launch. Pure.
+ * @param error null: not a refusal, but a fault of the page
+ * @param live the person's sessions that have not ended
+ */
+export function judgeRefusal(error: ApiFailure | null, live: readonly Session[]): RefusedLaunch {
+  if (error === null) return { kind: 'tell' };
+  // An ending session has freed its quota and its home already, but not its slot.
+  const open = live.filter(({ state }) => state !== 'stopping');
+  switch (error.code) {
+    case 'session_quota_exceeded':
+      return open.length > 0 ? { kind: 'own', sessions: open } : { kind: 'tell' };
+    case 'home_in_use': {
+      const holder = open.filter(({ id }) => id === error.sessionId);
+      if (holder.length > 0) return { kind: 'own', sessions: holder };
+      if (error.sessionId === undefined || live.some(({ id }) => id === error.sessionId))
+        return { kind: 'tell' };
+      return { kind: 'elsewhere', sessionId: error.sessionId };
+    }
+    case 'capacity_exhausted':
+      return { kind: 'wait', afterMs: waitOf(error), sessions: open };
+    case 'rate_limited':
+      return { kind: 'wait', afterMs: waitOf(error), sessions: [] };
+    default:
+      return { kind: 'tell' };
+  }
+}
+
+function waitOf({ retryAfterSecs }: ApiFailure): number {
+  return retryAfterSecs === undefined ? USUAL_WAIT_MS : Math.max(1, retryAfterSecs) * 1000;
+}

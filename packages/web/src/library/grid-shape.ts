@@ -1,0 +1,24 @@
+/** Sizes of a grid of tiles, in CSS pixels. */
+export interface GridShape {
+  columns: number;
+  cellWidth: number;
+  rowHeight: number;
+}
+
+/** Around each tile, so that ring and lift are not clipped; as in library.module.css. */
+const CELL_PADDING = 10;
+/** Space above the name and its two lines. */
+const NAME_HEIGHT = 12 + 42;
+
+/**
+ * Columns and sizes of a grid as `repeat(auto-fill, minmax(var(--tile), 1fr))` would make them. Pure.
+ * @param width of the grid
+ * @param windowWidth decides how wide a tile is at least
+ */
+export function gridShape(width: number, windowWidth: number): GridShape {
+  const least = windowWidth <= 480 ? 128 : Math.min(196, Math.max(132, windowWidth * 0.115));
+  const columns = Math.max(1, Math.floor(width / least));
+  const cellWidth = width / columns;
+  const tileHeight = ((cellWidth - 2 * CELL_PADDING) * 3) / 2;
+  return { columns, cellWidth, rowHeight: tileHeight + NAME_HEIGHT + 2 * CELL_PADDING };
+}

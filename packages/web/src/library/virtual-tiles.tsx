@@ -1,0 +1,102 @@
+import type { AppListItem } from '@footlight/protocol/rest';
+import { defaultRangeExtractor, type Range, useWindowVirtualizer } from '@tanstack/react-virtual';
+import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from 'react';
+import { type GridShape, gridShape } from './grid-shape.ts';
+import styles from './library.module.css';
+import { Tile, type TileActions } from './tile.tsx';
+
+/** Rows beyond each edge of the window. A held arrow key moves through eleven rows a second at most. */
+const ROWS_BEYOND = 4;
+
+/** A grid of many tiles, of which only the rows near the window and the tab stop's are in the document. */
+export function VirtualTiles(props: {
+  apps: readonly AppListItem[];
+  section: string;
+  stop: string | null;
+  actions: TileActions;
+}) {
+  const { apps } = props;
+  const list = useRef<HTMLUListElement>(null);
+  const { shape, top } = useGridPlace(list);
+  const { columns, cellWidth, rowHeight } = shape;
+  const stopRow = Math.floor(apps.findIndex(({ id }) => id === props.stop) / columns);
+  const rangeExtractor = useCallback(
+    (range: Range) => {
+      const rows = defaultRangeExtractor(range);
+      return stopRow < 0 || rows.includes(stopRow) ? rows : [...rows, stopRow].sort((a, b) => a - b);
+    },
+    [stopRow],
+  );
+  const virtual = useWindowVirtualizer({
+    count: Math.ceil(apps.length / columns),
+    estimateSize: () => rowHeight,
+    overscan: ROWS_BEYOND,
+    scrollMargin: top,
+    rangeExtractor,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the sizes of all rows follow it
+  useLayoutEffect(() => virtual.measure(), [virtual, rowHeight]);
+
+  return (
+    <ul ref={list} className={styles.virtual} style={{ height: virtual.getTotalSize() }}>
+      {virtual
+        .getVirtualItems()
+        .flatMap((row) =>
+          apps
+            .slice(row.index * columns, (row.index + 1) * columns)
+            .map((app, column) => (
+              <Tile
+                key={app.id}
+                app={app}
+                section={props.section}
+                isStop={app.id === props.stop}
+                place={placeAt(column * cellWidth, row.start - top, cellWidth)}
+                position={row.index * columns + column + 1}
+                total={apps.length}
+                actions={props.actions}
+              />
+            )),
+        )}
+    </ul>
+  );
+}
+
+/** The same object for the same place, so that a tile that stays does not render. */
+const places = new Map<string, { left: number; top: number; width: number }>();
+const MAX_PLACES = 5_000;
+
+function placeAt(left: number, top: number, width: number) {
+  const key = `${left} ${top} ${width}`;
+  const known = places.get(key);
+  if (known !== undefined) return known;
+  if (places.size >= MAX_PLACES) places.clear();
+  const place = { left, top, width };
+  places.set(key, place);
+  return place;
+}
+
+/** Size of the grid's cells and its distance to the top of the document, following the page. */
+function useGridPlace(list: RefObject<HTMLElement | null>): { shape: GridShape; top: number } {
+  const [place, setPlace] = useState(() => ({
+    shape: gridShape(window.innerWidth, window.innerWidth),
+    top: 0,
+  }));
+  useLayoutEffect(() => {
+    const element = list.current;
+    if (element === null) return;
+    const measure = () => {
+      const shape = gridShape(element.clientWidth, window.innerWidth);
+      const top = Math.round(element.getBoundingClientRect().top + window.scrollY);
+      setPlace((before) =>
+        before.top === top && before.shape.cellWidth === shape.cellWidth ? before : { shape, top },
+      );
+    };
+    measure();
+    // Sections above come and go, which moves the grid and changes the height of the page.
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    observer.observe(document.body);
+    return () => observer.disconnect();
+  }, [list]);
+  return place;
+}

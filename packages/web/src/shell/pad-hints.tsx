@@ -1,0 +1,36 @@
+import { useRouterState } from '@tanstack/react-router';
+import { useInputKind } from '../focus/input-kind.ts';
+import { type PadAction, signOf } from '../focus/pad-kind.ts';
+import { msg, t } from '../words/words.ts';
+import styles from './shell.module.css';
+
+const IN_LIBRARY: readonly [PadAction, key: string, words: string][] = [
+  ['accept', '↵', msg('Open')],
+  ['favourite', 'F', msg('Favourite')],
+  ['find', '/', msg('Find')],
+  ['menu', '', msg('Menu')],
+];
+const ELSEWHERE: readonly [PadAction, key: string, words: string][] = [
+  ['accept', '↵', msg('Choose')],
+  ['back', '', msg('Back')],
+];
+
+/** What the buttons of the gamepad or the keys do, while the person uses them; in the signs of the gamepad's maker. */
+export function PadHints() {
+  const kind = useInputKind();
+  const inLibrary = useRouterState({ select: ({ location }) => location.pathname === '/app' });
+  if (kind === 'pointer') return null;
+  const hints = (inLibrary ? IN_LIBRARY : ELSEWHERE)
+    .map(([action, key, words]) => ({ words, sign: kind === 'keys' ? key : signOf(kind, action) }))
+    .filter(({ sign }) => sign !== '');
+  return (
+    // A help for the eyes; screen readers know the same from the controls.
+    <ul className={styles.hints} data-pad={kind} aria-hidden="true">
+      {hints.map(({ words, sign }) => (
+        <li key={words}>
+          <kbd>{sign}</kbd> {t(words)}
+        </li>
+      ))}
+    </ul>
+  );
+}

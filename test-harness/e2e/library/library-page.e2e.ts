@@ -1,0 +1,232 @@
+import AxeBuilder from '@axe-core/playwright';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, startBrowser } from '../../src/browser/chromium.ts';
+import { signIn } from '../../src/browser/sign-in.ts';
+import { eventually } from '../../src/stack/program.ts';
+import { type Stack, startStack } from '../../src/stack/stack.ts';
+
+const APPS = 2000;
+/** Long enough to look at the page, and short enough to wait for its end. */
+const IDLE_SECONDS = 20;
+const DUALSENSE = 'Wireless Controller (STANDARD GAMEPAD Vendor: 054c Product: 0ce6)';
+/** Buttons of the standard layout: https://w3c.github.io/gamepad/#remapping */
+const CIRCLE = 1;
+const TRIANGLE = 3;
+const DOWN = 13;
+const RIGHT = 15;
+
+/** Gives the page a simulated gamepad; `pressPad` holds one of its buttons. */
+async function plugIn(page: Page): Promise<void> {
+  await page.addInitScript((id) => {
+    const buttons = Array.from({ length: 17 }, () => ({ pressed: false, touched: false, value: 0 }));
+    const pad = { id, index: 0, connected: true, mapping: 'standard', axes: [0, 0, 0, 0], buttons };
+    Object.assign(window, { pad });
+    Object.assign(navigator, { getGamepads: () => [pad] });
+  }, DUALSENSE);
+}
+
+/** Presses a button for two frames, as a thumb would. */
+async function pressPad(page: Page, button: number): Promise<void> {
+  await page.evaluate(async (index) => {
+    const { pad } = window as unknown as { pad: { buttons: { pressed: boolean }[] } };
+    const frame = () => new Promise(requestAnimationFrame);
+    for (const pressed of [true, false]) {
+      pad.buttons[index]!.pressed = pressed;
+      for (let n = 0; n < 2; n++) await frame();
+    }
+  }, button);
+}
+
+const focusedName = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+
+describe('the library, like a console’s', () => {
+  let stack: Stack;
+  let token: string;
+  let userId: string;
+  let browser: Browser;
+  let page: Page;
+
+  beforeAll(async () => {
+    stack = await startStack({
+      apps: Array.from({ length: APPS }, (_none, n) => ({
+        name: `App ${String(n).padStart(4, '0')}`,
+        runtime_spec: { args: ['/bin/sleep', '600'] },
+      })),
+    });
+    token = (await stack.claim()).token;
+    const hosts = await stack.call('GET', '/v1/hosts', { token });
+    const host = hosts.body.items[0].id;
+    const set = await stack.call('PATCH', `/v1/admin/hosts/${host}/settings`, {
+      token,
+      body: { overrides: { idle_timeout_secs: IDLE_SECONDS } },
+    });
+    expect(set.status, JSON.stringify(set.body)).toBe(200);
+    userId = (await stack.call('GET', '/v1/me', { token })).body.user.id;
+    browser = await startBrowser();
+    page = await browser.newPage();
+    await signIn(page, token);
+    await plugIn(page);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await stack?.stop();
+  });
+
+  const open = async () => {
+    // As in a new tab: the page keeps its filter and focus in a tab.
+    await page.evaluate(() => sessionStorage.clear()).catch(() => {});
+    await page.goto(`${stack.httpsUrl}/app`);
+    await page.getByRole('region', { name: 'All apps' }).waitFor();
+  };
+  const call = async (method: string, path: string, body?: object) => {
+    const answer = await stack.call(method, path, { token, ...(body === undefined ? {} : { body }) });
+    expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
+    return answer.body;
+  };
+  const live = async (): Promise<{ id: string; idle_ends_at?: string | null }[]> =>
+    (await call('GET', '/v1/sessions')).items.filter(
+      ({ state }: { state: string }) => !['stopped', 'failed'].includes(state),
+    );
+  const launchDiagnostics = async () => {
+    const [diagnostics] = (await call('GET', '/v1/admin/apps?q=Diagnostics')).items;
+    return call('POST', '/v1/sessions', { app_id: diagnostics.id });
+  };
+  const endAll = async () => {
+    for (const { id } of await live()) await call('DELETE', `/v1/sessions/${id}`);
+    await eventually('all have ended', 20_000, async () => ((await live()).length === 0 ? true : null));
+  };
+
+  test('arrow keys lead from tile to tile, and F marks one', async () => {
+    await open();
+    await page.keyboard.press('ArrowRight');
+    const first = await focusedName(page);
+    expect(first).toMatch(/^Launch /);
+    await page.keyboard.press('ArrowRight');
+    const second = await focusedName(page);
+    expect(second).toMatch(/^Launch /);
+    expect(second).not.toBe(first);
+    await page.keyboard.press('ArrowDown');
+    expect(await focusedName(page)).not.toBe(second);
+    await page.keyboard.press('ArrowUp');
+    expect(await focusedName(page)).toBe(second);
+    await page.keyboard.press('f');
+    await page.getByRole('region', { name: 'Favourites' }).waitFor();
+    await page.keyboard.press('f');
+    await page.getByRole('region', { name: 'Favourites' }).waitFor({ state: 'detached' });
+  });
+
+  test('a gamepad does the same, with the signs of its maker, and axe finds nothing', async () => {
+    await open();
+    await pressPad(page, RIGHT);
+    await pressPad(page, DOWN);
+    const name = (await focusedName(page)) ?? '';
+    expect(name).toMatch(/^Launch /);
+    const hints = page.locator('[data-pad="playstation"]');
+    expect(await hints.locator('kbd').allTextContents()).toEqual(['✕', '△', '□', '☰']);
+    await pressPad(page, TRIANGLE);
+    const star = page.getByRole('button', { name: name.replace('Launch ', 'Favourite: '), pressed: true });
+    await star.first().waitFor();
+    const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
+    expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`)).toEqual([]);
+    await pressPad(page, TRIANGLE);
+    await star.first().waitFor({ state: 'detached' });
+    // The menu of the header opens by its button and closes by the other one.
+    await pressPad(page, 9);
+    await page.getByText('Appearance').waitFor();
+    await page.getByRole('button', { name: /account and appearance/ }).focus();
+    await pressPad(page, CIRCLE);
+    await page.getByText('Appearance').waitFor({ state: 'detached' });
+  });
+
+  test('of 2,000 apps only those near the window are in the document, down to the last one', async () => {
+    await open();
+    await page.getByRole('searchbox').fill('App 19');
+    await page.getByText('100 apps found').waitFor({ state: 'attached' });
+    await page.getByRole('searchbox').fill('App 1999');
+    await page.getByText('1 app found').waitFor({ state: 'attached' });
+    await page.keyboard.press('Escape');
+    const all = page.getByRole('region', { name: 'All apps' });
+    const total = (await call('GET', '/v1/apps?limit=1')).items.length;
+    expect(total).toBe(1);
+    await all.locator('li').first().waitFor();
+    expect(await all.locator('li').count()).toBeLessThan(150);
+    expect(Number(await all.locator('li').first().getAttribute('aria-setsize'))).toBeGreaterThan(APPS);
+    await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+    await all.locator(`li[aria-posinset="${APPS}"]`).waitFor();
+    expect(await all.locator('li').count()).toBeLessThan(150);
+  });
+
+  test('going back keeps place and focus', async () => {
+    await open();
+    await page.getByRole('searchbox').fill('App 1');
+    await page.getByText('1,000 apps found').waitFor({ state: 'attached' });
+    await page.keyboard.press('ArrowDown');
+    for (let row = 0; row < 6; row++) await page.keyboard.press('ArrowDown');
+    const name = await focusedName(page);
+    const settled = () =>
+      page.evaluate(async () => {
+        let before = -1;
+        while (before !== window.scrollY) {
+          before = window.scrollY;
+          for (let n = 0; n < 5; n++) await new Promise(requestAnimationFrame);
+        }
+        return before;
+      });
+    const top = await settled();
+    expect(top).toBeGreaterThan(500);
+    await pressPad(page, 9);
+    await page.getByRole('link', { name: 'Account' }).click();
+    await page.getByRole('heading', { name: 'Account' }).waitFor();
+    await pressPad(page, CIRCLE);
+    await page.getByText('1,000 apps found').waitFor({ state: 'attached' });
+    await page.waitForFunction(
+      (wanted) => document.activeElement?.getAttribute('aria-label') === wanted,
+      name,
+    );
+    expect(Math.abs((await settled()) - top)).toBeLessThan(4);
+    await page.getByRole('searchbox').fill('');
+  });
+
+  test('a session in the way of a launch is listed, and ending it there launches the other', async () => {
+    await call('PATCH', `/v1/users/${userId}`, { max_concurrent_sessions: 1 });
+    const { session } = await launchDiagnostics();
+    await open();
+    await page.getByRole('searchbox').fill('App 0007');
+    await page.getByRole('button', { name: 'Launch App 0007' }).click();
+    const list = page.getByRole('region', { name: 'Your open apps' });
+    await page.getByText('You have as many apps open as you may').waitFor();
+    await list.getByRole('button', { name: 'End Diagnostics' }).click();
+    await page.waitForURL('**/app/session/*');
+    expect(page.url()).not.toContain(session.id);
+    await call('PATCH', `/v1/users/${userId}`, { max_concurrent_sessions: 3 });
+    await endAll();
+  });
+
+  test('an unwatched session counts down, is kept open by one press, and says so when it was ended', async () => {
+    const { session } = await launchDiagnostics();
+    const endsAt = () =>
+      eventually('the host counts down', 30_000, async () => {
+        const [one] = await live();
+        return one?.idle_ends_at ? Date.parse(one.idle_ends_at) : null;
+      });
+    const before = await endsAt();
+    await open();
+    await page.getByText(/^Ends in \d+ s unless you return$/).waitFor();
+    await page.getByRole('button', { name: 'Keep Diagnostics open' }).click();
+    await eventually('the end is later', 20_000, async () => {
+      const [one] = await live();
+      return one?.idle_ends_at && Date.parse(one.idle_ends_at) > before + 2_000 ? true : null;
+    });
+    await eventually('the time-out has ended it', 60_000, async () => {
+      const { body } = await stack.call('GET', `/v1/sessions/${session.id}`, { token });
+      return body.session.end_reason === 'idle_timeout' ? true : null;
+    });
+    await open();
+    await page.getByText(/Diagnostics was ended because nobody used it for a while/).waitFor();
+    await page.getByRole('button', { name: 'Dismiss: Diagnostics was ended' }).click();
+    await open();
+    expect(await page.getByText(/was ended because/).count()).toBe(0);
+  }, 180_000);
+});
