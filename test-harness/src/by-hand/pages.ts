@@ -17,6 +17,7 @@ import {
 } from '../fake-agent/index.ts';
 import { ApiClient } from '../stack/api-client.ts';
 import { eventually, freePort, startProgram } from '../stack/program.ts';
+import { type SheetPage, writeContactSheet } from './contact-sheet.ts';
 import { say } from './options.ts';
 
 const STAGES = {
@@ -36,6 +37,7 @@ ${Object.entries(STAGES)
   .join('\n')}
 
   --port N     HTTPS port (8444)
+  --sheet FILE writes every page of the stage 'full', at every size and in both schemes, into one JPEG, and ends
 `;
 
 const ENROLLMENT = 'an-enrollment-token-for-fake-hosts';
@@ -49,9 +51,11 @@ export async function runPages(args: readonly string[], until: AbortSignal): Pro
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { port: { type: 'string', default: '8444' } },
+    options: { port: { type: 'string', default: '8444' }, sheet: { type: 'string' } },
   });
   const stage = stageOf(positionals);
+  const { sheet } = values;
+  if (sheet !== undefined && stage !== 'full') throw new Error("--sheet shows the stage 'full'.");
   await prepare({ packages: [], say });
   const directory = mkdtempSync(path.join(os.tmpdir(), 'footlight-pages-'));
   const setupToken = path.join(directory, 'setup-token');
@@ -93,7 +97,13 @@ export async function runPages(args: readonly string[], until: AbortSignal): Pro
           token: claimed.access_token,
           body: { max_concurrent_sessions: MOST_SESSIONS },
         });
-        await fill(api, claimed.access_token, hosts);
+        const pages = await fill(api, claimed.access_token, hosts);
+        if (sheet !== undefined) {
+          say(`\nEach of ${pages.length} pages is shown four times, which takes a few minutes.`);
+          await writeContactSheet(api.url, claimed.access_token, pages, sheet);
+          say(sheet);
+          return;
+        }
       }
     }
     say('\nCtrl-C ends it.');
@@ -161,11 +171,15 @@ function watchedMinute(nowMs: number): object[] {
   }));
 }
 
-/** Brings hosts and sessions into every state, and prints the address of each. */
-async function fill(api: ApiClient, token: string, hosts: FakeHosts): Promise<void> {
+/** Brings hosts and sessions into every state, and prints the address of each. @returns the pages worth a look */
+async function fill(api: ApiClient, token: string, hosts: FakeHosts): Promise<SheetPage[]> {
+  const pages: SheetPage[] = [];
   const ask = (method: string, url: string, body?: object) =>
     api.ask(method, url, { token, ...(body === undefined ? {} : { body }) });
-  const tell = (what: string, url: string) => say(`  ${what.padEnd(44)} ${api.url}${url}`);
+  const tell = (name: string, url: string) => {
+    say(`  ${name.padEnd(44)} ${api.url}${url}`);
+    pages.push({ name, path: url });
+  };
   const launch = async (what: string, agent: FakeAgent, steps: Behaviour['launch'], state: string) => {
     agent.behaviour.launch = steps;
     const body = { name: what, runtime_spec: { args: ['/usr/bin/true'] } };
@@ -222,6 +236,35 @@ async function fill(api: ApiClient, token: string, hosts: FakeHosts): Promise<vo
   for (const agent of [stage, lost, draining, display, unready])
     tell(agent.options.nodeName, `/admin/hosts/${agent.hostId}`);
   say('\nLists');
-  for (const url of ['/app', '/admin', '/admin/sessions', '/admin/hosts', '/admin/activity', '/docs'])
+  const { items: apps } = await ask('GET', '/v1/apps');
+  const { user } = await ask('GET', '/v1/me');
+  for (const url of [
+    '/app',
+    '/app/account',
+    '/admin',
+    '/admin/setup',
+    '/admin/sessions',
+    '/admin/hosts',
+    '/admin/apps',
+    `/admin/apps/${apps[0].id}`,
+    '/admin/apps/new',
+    '/admin/presets',
+    '/admin/profiles',
+    '/admin/images',
+    '/admin/homes',
+    '/admin/library',
+    '/admin/jobs',
+    '/admin/jobs/auth.token_janitor',
+    '/admin/users',
+    `/admin/users/${user.id}`,
+    '/admin/invites',
+    '/admin/activity',
+    '/admin/settings',
+  ])
     tell(url, url);
+  say(`  ${'/docs'.padEnd(44)} ${api.url}/docs`);
+  // Sessions that failed look alike but for their reason.
+  return pages.filter(
+    ({ name }, n) => !name.startsWith('failed') || !pages[n - 1]?.name.startsWith('failed'),
+  );
 }

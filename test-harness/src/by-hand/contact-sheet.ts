@@ -1,0 +1,98 @@
+import { writeFileSync } from 'node:fs';
+import type { BrowserContext, Page } from 'playwright-core';
+import { startBrowser } from '../browser/chromium.ts';
+import { signIn } from '../browser/sign-in.ts';
+
+export interface SheetPage {
+  name: string;
+  /** Path of the address. */
+  path: string;
+}
+
+/** Sizes at which each page is shown, and the width of its picture on the sheet (pixels). */
+const SIZES = [
+  { width: 390, height: 844, scheme: 'dark', shownWidth: 150 },
+  { width: 1366, height: 768, scheme: 'dark', shownWidth: 440 },
+  { width: 1366, height: 768, scheme: 'light', shownWidth: 440 },
+  { width: 1920, height: 1080, scheme: 'dark', shownWidth: 440 },
+] as const;
+const SHEET_WIDTH = 1_560;
+/** Readable headings at a few megabytes for forty pages. Chosen by looking. */
+const QUALITY = 70;
+/** Lists and pictures have come by then; a page that follows live data is never idle. */
+const SETTLE_LIMIT_MS = 2_000;
+
+/**
+ * Shows every page at every size and in both schemes on one picture.
+ * @param url of the instance
+ * @param token of an administrator
+ * @param file JPEG, replaced
+ */
+export async function writeContactSheet(
+  url: string,
+  token: string,
+  pages: readonly SheetPage[],
+  file: string,
+): Promise<void> {
+  const browser = await startBrowser();
+  try {
+    const page = await browser.newPage();
+    await signIn(page, token);
+    // GET /v1/me sets the cookie that opens the administrators' documents.
+    await page.goto(`${url}/login`);
+    await page.waitForURL('**/app');
+    const rows: { name: string; pictures: Buffer[] }[] = [];
+    for (const { name, path } of pages)
+      rows.push({ name, pictures: await picturesOf(page, `${url}${path}`) });
+    await writeSheet(browser.context, rows, file);
+  } finally {
+    await browser.close();
+  }
+}
+
+async function picturesOf(page: Page, address: string): Promise<Buffer[]> {
+  const pictures: Buffer[] = [];
+  for (const { width, height, scheme } of SIZES) {
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+    await page.goto(address);
+    await page.getByRole('heading', { level: 1 }).first().waitFor();
+    await page.waitForLoadState('networkidle', { timeout: SETTLE_LIMIT_MS }).catch(() => undefined);
+    pictures.push(await page.screenshot({ type: 'jpeg', quality: QUALITY }));
+  }
+  return pictures;
+}
+
+async function writeSheet(
+  context: BrowserContext,
+  rows: readonly { name: string; pictures: readonly Buffer[] }[],
+  file: string,
+): Promise<void> {
+  const page = await context.newPage();
+  await page.setViewportSize({ width: SHEET_WIDTH, height: 800 });
+  await page.setContent(
+    '<style>body{margin:12px;background:#777;font:600 15px sans-serif}div{display:flex;gap:8px;align-items:start;margin:4px 0 20px}</style>',
+  );
+  for (const { name, pictures } of rows) {
+    const shown = pictures.map((picture, n) => ({
+      source: `data:image/jpeg;base64,${picture.toString('base64')}`,
+      width: SIZES[n]?.shownWidth ?? 0,
+    }));
+    await page.evaluate(
+      async ({ name, shown }) => {
+        const title = document.createElement('h2');
+        title.textContent = name;
+        const row = document.createElement('div');
+        for (const { source, width } of shown) {
+          const picture = new Image(width);
+          picture.src = source;
+          await picture.decode();
+          row.append(picture);
+        }
+        document.body.append(title, row);
+      },
+      { name, shown },
+    );
+  }
+  writeFileSync(file, await page.screenshot({ type: 'jpeg', quality: QUALITY, fullPage: true }));
+}
