@@ -206,6 +206,20 @@ describeDatabases('runs of hosts', ({ fresh }) => {
     });
   });
 
+  test('a run that nobody reports ends after its time, and its late report changes nothing', async () => {
+    const id = await claimed();
+    const tick = () => app.plane.platform.leader.runNow('jobs.dispatch');
+    app.clock.jump(60 * MINUTE_MS);
+    await tick();
+    expect((await rowsOf(host))[0]).toMatchObject({ id, state: 'running' });
+    app.clock.jump(SECOND_MS);
+    await tick();
+    const ended = { state: 'aborted', error: 'nobody reported the end of this run in time' };
+    expect((await rowsOf(host))[0]).toMatchObject({ id, ...ended });
+    expect((await host.report({ run_id: id })).body).toEqual({ ok: true });
+    expect((await rowsOf(host))[0]).toMatchObject({ id, ...ended });
+  });
+
   describe('an event', () => {
     const event = (on = host) =>
       app.plane.platform.database.transaction((tx) => app.plane.platform.jobs.event(tx, 'home.gc', on.id));

@@ -1,77 +1,18 @@
-import { createLogger, HOUR_MS, MINUTE_MS, SECOND_MS, systemRandom } from '@footlight/platform';
-import { describe, expect, test } from 'vitest';
-import { createInProcessBus } from '../platform/bus/in-process.ts';
-import { loadConfig } from '../platform/config/config.ts';
-import { type Database, openDatabase } from '../platform/database/index.ts';
-import { createLeader } from '../platform/leader.ts';
-import type { ControlJobId, JobOutcome, JobRunContext } from '../platform/platform.ts';
-import { describeDatabases, ManualClock } from '../testing/index.ts';
-import { createJobs } from './service.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '@footlight/platform';
+import { expect, test } from 'vitest';
+import type { ControlJobId, JobOutcome } from '../platform/platform.ts';
+import { describeDatabases } from '../testing/index.ts';
+import { JANITOR, openJobsWorld, replica } from './testing/replicas.ts';
 
-const JANITOR = 'auth.token_janitor';
 const OTHERS: ControlJobId[] = [
   'artwork.prune_orphans',
   'artwork.sweep',
   'devauth.reaper',
   'telemetry.retain',
 ];
-const logger = createLogger('silent');
-
-/** One process of the control plane: its jobs, its leader and its clock. */
-function replica(database: Database, clock: ManualClock, env: Record<string, string> = {}) {
-  const bus = createInProcessBus({ clock, logger });
-  const leader = createLeader({ database, clock, random: systemRandom, logger });
-  const activity = { record: async () => undefined, settled: async () => undefined };
-  const config = loadConfig(env);
-  const jobs = createJobs({ config, database, clock, random: systemRandom, logger, bus, leader, activity });
-  const started: JobRunContext[] = [];
-  const waiting: ((outcome: JobOutcome | Error) => void)[] = [];
-  let holds = false;
-  jobs.handle(JANITOR, {
-    run(context) {
-      started.push(context);
-      if (!holds) return Promise.resolve({ state: 'succeeded', summary: { deleted: started.length } });
-      return new Promise((resolve, reject) => {
-        waiting.push((outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome)));
-        context.signal.addEventListener('abort', () => reject(context.signal.reason));
-      });
-    },
-  });
-  return {
-    jobs,
-    leader,
-    started: started as readonly JobRunContext[],
-    /** Later runs of the janitor wait for `finish`. */
-    hold: () => {
-      holds = true;
-    },
-    finish: (outcome: JobOutcome | Error = { state: 'succeeded' }) => waiting.shift()?.(outcome),
-    tick: () => leader.runNow('jobs.dispatch'),
-    async close() {
-      await jobs.close();
-      await leader.close();
-      await bus.close();
-    },
-  };
-}
 
 describeDatabases('the dispatcher', ({ dialect, fresh }) => {
-  async function open(env: Record<string, string> = {}) {
-    const database = await openDatabase(await fresh(), { logger });
-    const clock = new ManualClock();
-    const one = replica(database, clock, env);
-    await one.jobs.start();
-    const runs = () =>
-      database.db.selectFrom('job_runs').selectAll().orderBy('created_at').orderBy('attempt').execute();
-    const states = async () => (await runs()).map(({ state }) => state);
-    return {
-      ...{ database, clock, one, runs, states },
-      async close(...more: { close(): Promise<void> }[]) {
-        for (const each of [one, ...more]) await each.close();
-        await database.close();
-      },
-    };
-  }
+  const open = async (env: Record<string, string> = {}) => openJobsWorld(await fresh(), env);
 
   test('begins five seconds after the start, and looks every SERVICE_JOBS_TICK_SECS', async () => {
     const world = await open({ SERVICE_JOBS_TICK_SECS: '3' });
@@ -107,17 +48,27 @@ describeDatabases('the dispatcher', ({ dialect, fresh }) => {
 
   test('goes on ticking while a job runs, and never starts it twice', async () => {
     const world = await open({ SERVICE_JOBS_CLAIM_TIMEOUT_SECS: '60' });
-    world.one.hold();
+    await world.setInterval(60);
+    world.one.hold({ ignoresSignal: true });
     await world.one.tick();
     await world.clock.pass(MINUTE_MS + 1);
-    // The reaper gives the run up; the job that ignores its signal still works.
-    await world.database.db
-      .updateTable('jobs')
-      .set({ interval_secs: 60 })
-      .where('id', '=', JANITOR)
-      .execute();
+    // The reaper gives the run up; the job, which ignores its signal, still works.
     await world.one.tick();
-    expect((await world.runs())[0]?.state).not.toBe('running');
+    expect((await world.runs())[0]).toMatchObject({
+      ...{ state: 'aborted', error: 'nobody reported the end of this run in time' },
+    });
+    await world.clock.pass(MINUTE_MS);
+    await world.one.tick();
+    expect([await world.states(), world.one.started.length]).toEqual([['aborted', 'pending'], 1]);
+    world.one.finish();
+    await expect
+      .poll(async () => {
+        await world.one.tick();
+        return world.one.started.length;
+      })
+      .toBe(2);
+    expect((await world.runs())[0]?.state).toBe('aborted');
+    world.one.finish();
     await world.close();
   });
 
@@ -193,50 +144,6 @@ describeDatabases('the dispatcher', ({ dialect, fresh }) => {
     expect((await world.runs()).find(({ id }) => id === run!.id)?.state).toBe('running');
     world.one.finish();
     await world.close();
-  });
-
-  describe('of two processes', () => {
-    test('the one that takes the lease ends the runs of the other, which then changes nothing', async () => {
-      const world = await open();
-      world.one.hold();
-      await world.one.tick();
-      const slept = world.one.started[0] as JobRunContext;
-      const clock = new ManualClock();
-      clock.jump(HOUR_MS);
-      const two = replica(world.database, clock);
-      await two.tick().catch(() => undefined);
-      await two.jobs.start();
-      await two.tick();
-      const [first, second] = await world.runs();
-      expect([first?.state, first?.error]).toEqual(['aborted', 'dispatcher went away']);
-      await expect(world.database.transaction((tx) => slept.fence.check(tx))).rejects.toThrow('lease');
-      world.one.finish({ state: 'succeeded', summary: { late: true } });
-      await world.clock.pass(1);
-      expect((await world.runs())[0]).toMatchObject({ state: 'aborted', summary: '{}' });
-      expect(second?.state ?? 'pending').not.toBe('running');
-      await world.close(two);
-    });
-
-    test('a lease is kept while ticks are rare', async () => {
-      const world = await open({ SERVICE_JOBS_TICK_SECS: '600' });
-      world.one.leader.start();
-      await world.clock.pass(5_000);
-      await expect.poll(() => world.states()).toEqual(['succeeded']);
-      const lease = () =>
-        world.database.db
-          .selectFrom('leases')
-          .select('expires_at')
-          .where('name', '=', 'jobs.dispatch')
-          .executeTakeFirst();
-      await expect
-        .poll(async () => {
-          await world.clock.pass(10_000);
-          return ((await lease())?.expires_at ?? 0) - world.clock.nowMs();
-        })
-        .toBeGreaterThan(10_000);
-      expect(world.clock.nowMs()).toBeGreaterThan(0);
-      await world.close();
-    });
   });
 
   test('old runs go: the newest of each target stay, and none older than SERVICE_JOBS_RUN_RETENTION_DAYS', async () => {

@@ -3,7 +3,7 @@ import { findViolations, type RunChange } from './run-log.ts';
 
 const insert = (id: string, more: Partial<RunChange> = {}): RunChange => ({
   ...{ op: 'INSERT', id, job_id: 'home.gc', host_id: 'hosta', state: 'pending', attempt: 1 },
-  ...{ fence: null, lease: '2', error: null },
+  ...{ claimed_at: null, fence: null, lease: '2', error: null },
   ...more,
 });
 const update = (id: string, state: string, more: Partial<RunChange> = {}): RunChange =>
@@ -25,6 +25,10 @@ describe('the log of runs', () => {
     ['succeeded becomes failed', [...life('a', 'succeeded'), update('a', 'failed')]],
     ['ends as succeeded without a claim', [insert('a'), update('a', 'succeeded')]],
     ['a claim is taken back', [insert('a'), update('a', 'running'), update('a', 'pending')]],
+    [
+      'a second claim',
+      [insert('a'), update('a', 'running', { claimed_at: '1' }), update('a', 'running', { claimed_at: '2' })],
+    ],
     ['begins as running', [insert('a', { state: 'running' })]],
     ['begins with attempt 2', [insert('a', { attempt: 2 })]],
     ['begins with attempt 1', [...life('a', 'deferred'), insert('b')]],

@@ -6,15 +6,15 @@
 /** Statements that start the log. Source of `lease`: the transaction that changes a run of the dispatcher holds that row. */
 export const LOG_RUNS = `
   create table run_log (
-    seq bigserial primary key, op text, id text, job_id text, host_id text, state text, attempt int, fence bigint,
-    lease bigint, error text
+    seq bigserial primary key, op text, id text, job_id text, host_id text, state text, attempt int,
+    claimed_at bigint, fence bigint, lease bigint, error text
   );
   create function log_run() returns trigger language plpgsql as $$
   declare
     run job_runs := coalesce(new, old);
   begin
-    insert into run_log (op, id, job_id, host_id, state, attempt, fence, lease, error) values (
-      tg_op, run.id, run.job_id, run.host_id, run.state, run.attempt, run.fence,
+    insert into run_log (op, id, job_id, host_id, state, attempt, claimed_at, fence, lease, error) values (
+      tg_op, run.id, run.job_id, run.host_id, run.state, run.attempt, run.claimed_at, run.fence,
       (select fence from leases where name = 'jobs.dispatch'), run.error
     );
     return null;
@@ -28,6 +28,8 @@ export interface RunChange {
   host_id: string | null;
   state: string;
   attempt: number;
+  /** null: nobody claimed it. */
+  claimed_at: string | null;
   /** Of the dispatcher that claimed the run, and of the lease at the change; null: none. */
   fence: string | null;
   lease: string | null;
@@ -37,14 +39,15 @@ export interface RunChange {
 const OPEN = ['pending', 'running'];
 
 /**
- * Looks for what must never be: two open runs of a target, a run that changes after its end, a retry that is lost or made
- * twice, a write of a dispatcher whose lease another one has.
+ * Looks for what must never be: two open runs of a target, a run that is claimed twice or changes after its end, a retry that
+ * is lost or made twice, a write of a dispatcher whose lease another one has.
  * @param changes all of a database, in their order
  * @returns one text for each
  */
 export function findViolations(changes: readonly RunChange[]): string[] {
   const violations: string[] = [];
   const states = new Map<string, string>();
+  const claims = new Map<string, string>();
   const open = new Map<string, Set<string>>();
   /** Attempt of the run that must come next. */
   const retries = new Map<string, number>();
@@ -74,6 +77,10 @@ export function findViolations(changes: readonly RunChange[]): string[] {
     if (before === undefined || !OPEN.includes(before)) wrong(`${before} becomes ${state}`);
     else if (before === 'running' && state === 'pending') wrong('a claim is taken back');
     else if (before === 'pending' && !OPEN.includes(state)) wrong(`ends as ${state} without a claim`);
+    if (change.claimed_at !== null) {
+      if ((claims.get(id) ?? change.claimed_at) !== change.claimed_at) wrong('a second claim');
+      claims.set(id, change.claimed_at);
+    }
     if (OPEN.includes(state)) {
       if (before === 'pending' && state === 'running' && fence !== null && fence !== lease)
         wrong('a claim with an old number');
