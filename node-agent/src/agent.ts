@@ -15,6 +15,7 @@ import { LibraryScanner } from './library/library-scanner.ts';
 import type { Verdict } from './link/ack-store.ts';
 import { ControlLink, type LinkHandler } from './link/control-link.ts';
 import { IdentityStore } from './link/identity.ts';
+import { createEncoderWarmUp, type WarmUpHost } from './media/warm-up/encoder-warm-up.ts';
 import { createMediaWorkerPool, type MediaWorkerPool } from './media/worker/worker-pool.ts';
 import { storageMoved } from './probe/storage-report.ts';
 import { closedAncestor } from './readiness/facts.ts';
@@ -79,6 +80,8 @@ export class Agent {
   readonly #displays: ConnectorWatch;
   readonly #console: HostConsole;
   readonly #workers: MediaWorkerPool;
+  /** Starts workers for the warm-up alone, and keeps none ready. */
+  readonly #warmUps: MediaWorkerPool;
   readonly #networks: NetworkPool | null;
   readonly #quarantine: Quarantine;
   readonly #sweep: UidSweep;
@@ -106,6 +109,7 @@ export class Agent {
       /** null: apps use the host's network. */
       networks: NetworkPool | null;
       workers: MediaWorkerPool;
+      warmUps: MediaWorkerPool;
       settings: HostSettings;
       screens: ConsoleScreens;
       homes: HomeLocks;
@@ -115,12 +119,13 @@ export class Agent {
       containers: AgentContainers;
     },
   ) {
-    const { isolated, networks, workers, settings, screens, homes, uids, quarantine, sweep, containers } =
-      found;
+    const { isolated, networks, settings, screens, homes, uids, quarantine, sweep, containers } = found;
+    const { workers, warmUps } = found;
     this.#containers = containers;
     this.#config = config;
     this.#deps = deps;
     this.#workers = workers;
+    this.#warmUps = warmUps;
     this.#networks = networks;
     this.#quarantine = quarantine;
     this.#sweep = sweep;
@@ -188,6 +193,10 @@ export class Agent {
         summary: { ...(await this.#collection.run(signal)) },
       }),
     });
+    this.#jobs.register(
+      'template.warmup',
+      createEncoderWarmUp({ clock, logger, workers: warmUps, host: () => this.#warmUpHost() }),
+    );
     this.#supervisor = new Supervisor(
       {
         orphanSecs: config.orphanSecs,
@@ -255,20 +264,22 @@ export class Agent {
       take: (ownership) => takeUserAndHomes(ownership, uids, homes),
       reclaimConsole: () => screens.reclaim(),
     });
-    const workers = createMediaWorkerPool({
-      clock: deps.clock,
-      size: 1,
-      ownIpc: isolated,
-      onOutput: (pid, line) => deps.logger.debug({ worker: pid, line: errorText(line) }, 'worker.output'),
-      onMalformed: (pid, why) => deps.logger.warn({ worker: pid, why }, 'worker.malformed_message'),
-    });
+    const poolOf = (size: number) =>
+      createMediaWorkerPool({
+        clock: deps.clock,
+        size,
+        ownIpc: isolated,
+        onOutput: (pid, line) => deps.logger.debug({ worker: pid, line: errorText(line) }, 'worker.output'),
+        onMalformed: (pid, why) => deps.logger.warn({ worker: pid, why }, 'worker.malformed_message'),
+      });
+    const [workers, warmUps] = [poolOf(1), poolOf(0)];
     const settings = await HostSettings.open(config.stateDir, config.hostSettings, deps.logger);
     const containers = agentContainers(config, { ...deps, probed: () => agent.#inventory });
     const networks = hasNetworks
       ? new NetworkPool({ ...deps, keep: config.processRuntime, mediaPorts: config.mediaPorts })
       : null;
     const agent: Agent = new Agent(config, deps, {
-      ...{ isolated, networks, workers, settings, screens },
+      ...{ isolated, networks, workers, warmUps, settings, screens },
       ...{ homes, uids, quarantine, sweep, containers },
     });
     try {
@@ -364,6 +375,7 @@ export class Agent {
     await Promise.all([
       this.#images?.close(),
       this.#workers.close(),
+      this.#warmUps.close(),
       this.#networks?.close(),
       this.#health?.close(),
       this.#settings.saved,
@@ -452,6 +464,16 @@ export class Agent {
   #heldImages(): Pick<Register, 'images'> {
     const images = this.#containers.engine.works ? this.#images?.held : undefined;
     return images === undefined ? {} : { images };
+  }
+
+  #warmUpHost(): WarmUpHost {
+    const { encoderFamily, encoders, settings } = this.#inventory;
+    return {
+      images: this.#heldImages().images?.filter(({ state }) => state === 'ready').length ?? 0,
+      sessions: this.#supervisor.liveCount,
+      ...{ encoderFamily, encoders, settings },
+      renderNode: (gpuIndex) => this.#inventory.renderNode(gpuIndex),
+    };
   }
 
   async #configUpdate({ settings, console_config }: ConfigUpdate): Promise<Verdict> {

@@ -203,6 +203,7 @@ export const LOG_EVENTS = [
   'tls.expired',
   'tls.nameless',
   'tls.not_yet_valid',
+  'warm_up.failed',
   'worker.malformed_message',
   'worker.output',
 ] as const;

@@ -6,7 +6,13 @@
  *
  * Teardown: `close` cancels the timers, cuts the sockets and ends the server.
  */
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type Clock, type Random, systemClock, systemRandom, type Timer } from '@footlight/platform';
 import {
@@ -29,6 +35,15 @@ export type CommandBody = ControlCommand extends infer C
     ? Omit<C, 'id'>
     : never
   : never;
+
+/** A call of an agent beside its socket. */
+export interface HttpCall {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** Parsed JSON; null: none. */
+  body: unknown;
+}
 
 /** Faults and answers. Tests may change every field while the fake runs. */
 export interface FakeControlOptions {
@@ -56,6 +71,8 @@ export interface FakeControlOptions {
   onFrame?: (node: string, direction: 'sent' | 'received', text: string) => void;
   /** A frame that is no message of the protocol. Default: throws, which ends the test. */
   onMalformed?: (node: string, why: string) => void;
+  /** Answers an HTTP call with a status and a JSON body. Default: no call is answered. */
+  answers?: (call: HttpCall) => { status: number; body: object };
   /** Time of stamps and delays. Default: the machine's clock. */
   clock?: Clock;
   /** Ids. Default: the machine's generator. */
@@ -88,7 +105,7 @@ export class FakeControl {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.hostId = this.#random.uuid();
-    this.#server = createServer();
+    this.#server = createServer((request, response) => void this.#answer(request, response));
     this.#server.on('upgrade', (request, socket, head) => {
       this.dials.push(request.headers);
       const refusal = this.options.refuse?.(request.headers, this.dials.length);
@@ -180,6 +197,19 @@ export class FakeControl {
     for (const socket of this.#sockets.clients) socket.terminate();
     this.#server.closeAllConnections();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = 'GET', url = '/', headers } = request;
+    const text = (await request.toArray().catch(() => [])).join('');
+    const answer = this.options.answers?.({
+      ...{ method, headers, path: url },
+      body: text === '' ? null : JSON.parse(text),
+    });
+    if (answer === undefined) return;
+    response.writeHead(answer.status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer.body));
+    this.#changed();
   }
 
   #accept(socket: WebSocket, headers: IncomingHttpHeaders): void {

@@ -1,14 +1,17 @@
 import { hasElement, Pipeline } from '@footlight/gst';
 import * as datachannel from 'node-datachannel';
-import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import { readMediaSettings } from '../session/media-settings.ts';
-import { chooseElement, configureEncoder, encodeBranch } from './encoder-elements.ts';
-import { type EncodeTarget, encoderRow } from './encoders.ts';
+import type { WarmEncoderMessage } from '../worker/worker-messages.ts';
+import { type ChosenElement, chooseElement, configureEncoder, encodeBranch } from './encoder-elements.ts';
+import { type EncoderRow, type EncodeTarget, encoderRow } from './encoders.ts';
+import { packetMaker } from './payloading.ts';
 
 /** The first frame loads the encoder, the next ones its handling of references. More were not measured. */
 const FRAMES = 4;
 /** Per frame. The session itself reports an encoder that does not work. */
 const PULL_MS = 500;
+/** Per frame of a driver that nothing used since the start of the host. Below the limit of the whole warm-up (10 s). */
+const COLD_PULL_MS = 8_000;
 /** Elements of a session's pipelines that the warm-up frames do not pass. */
 const OTHERS = ['ximagesrc', 'pulsesrc', 'audioconvert', 'audioresample', 'opusenc', 'rtpopuspay'];
 const TARGET: EncodeTarget = {
@@ -33,29 +36,63 @@ export async function warmUp(): Promise<void> {
   if (others.length > 0) await Pipeline.launch(others.join(' ')).dispose();
   const row = encoderRow('openh264', 'h264');
   const encoder = row && chooseElement(row, TARGET);
-  if (!row || !encoder) return;
+  if (row && encoder) await encodeFrames(row, encoder, TARGET, PULL_MS);
+}
+
+/**
+ * Loads the driver of an encoder, and what it keeps in memory and on disk for the next process that uses it. Uses no
+ * display, sound server or network.
+ * @throws when the encoder is missing, or does not encode
+ */
+export async function warmEncoder({
+  codec,
+  encoder: { family, render_node },
+  settings,
+}: Pick<WarmEncoderMessage, 'codec' | 'encoder' | 'settings'>): Promise<void> {
+  const target = { ...TARGET, renderNode: render_node, settings: readMediaSettings(settings) };
+  const row = encoderRow(family, codec);
+  const encoder = row && chooseElement(row, target);
+  if (!row || !encoder) throw new Error(`this host has no encoder of ${family} for ${codec}`);
+  if (!(await encodeFrames(row, encoder, target, COLD_PULL_MS)))
+    throw new Error(`${encoder.name} encoded no frame within ${COLD_PULL_MS} ms`);
+}
+
+/**
+ * Encodes FRAMES frames of a test picture.
+ * @param pullMs limit for each frame
+ * @returns false: they did not come in time
+ */
+async function encodeFrames(
+  row: EncoderRow,
+  encoder: ChosenElement,
+  target: EncodeTarget,
+  pullMs: number,
+): Promise<boolean> {
   const pipeline = Pipeline.launch(
     [
-      // Without EOS: this encoder reports an error for the empty frame that signals it.
+      // Without EOS: OpenH264 reports an error for the empty frame that signals it.
       'videotestsrc',
-      `video/x-raw,format=BGRx,width=${TARGET.width},height=${TARGET.height},framerate=${TARGET.fps}/1`,
+      `video/x-raw,format=BGRx,width=${target.width},height=${target.height},framerate=${target.fps}/1`,
       'videoconvertscale',
       `video/x-raw,format=${row.format}`,
       'queue max-size-buffers=1',
-      encodeBranch(row, encoder, TARGET),
+      encodeBranch(row, encoder, target),
       'appsink name=packets sync=false async=false buffer-list=true max-buffers=1',
     ].join(' ! '),
   );
   try {
-    configureEncoder(pipeline, encoder, TARGET);
+    configureEncoder(pipeline, encoder, target);
     await pipeline.setState('playing');
     const sink = pipeline.appSink('packets');
+    const toPackets = packetMaker(row.codec);
     for (let frames = 0; frames < FRAMES; ) {
-      const sample = await sink.pull(PULL_MS);
-      if (!sample) return;
-      for (const { data } of sample.read()) if (readRtpHeader(data)?.marker) frames++;
+      const sample = await sink.pull(pullMs);
+      if (!sample) return false;
+      // The last packet of a frame has the marker.
+      for (const packet of sample.read().flatMap(toPackets)) if ((packet[1] ?? 0) & 0x80) frames++;
       sample.release();
     }
+    return true;
   } finally {
     await pipeline.dispose();
   }

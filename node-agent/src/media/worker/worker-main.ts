@@ -16,7 +16,7 @@ import { describeTouchScreen } from '../../input/touch-screen.ts';
 import { deviceFilter } from '../../input/virtual-device.ts';
 import { describePad } from '../../input/virtual-pad.ts';
 import { appFilter } from '../../runtime/confinement/seccomp.ts';
-import { warmUp } from '../encode/warm-up.ts';
+import { warmEncoder, warmUp } from '../encode/warm-up.ts';
 import { systemMediaClock } from '../session/media-clock.ts';
 import { MediaFailure } from '../session/media-reports.ts';
 import { MediaSession } from '../session/media-session.ts';
@@ -98,6 +98,15 @@ async function onMessage(message: ParentMessage): Promise<void> {
       systemMediaClock.setInterval(() => send({ type: 'pulse' }), PULSE_MS);
       return;
     }
+    case 'warm_encoder':
+      send({
+        type: 'encoder_warm',
+        error: await warmEncoder(message).then(
+          () => null,
+          (error: unknown) => errorText(error, 500),
+        ),
+      });
+      return;
     case 'start':
       // The session reports its own failures; attaching viewers get their offer in parallel.
       void session?.start();

@@ -8,7 +8,13 @@
  * and talks to the network: the agent does not trust its messages.
  */
 
-import { encoderFamily, MEDIA_FAILURE_CODES, openCode, type SessionEndReason } from '@footlight/protocol';
+import {
+  codec,
+  encoderFamily,
+  MEDIA_FAILURE_CODES,
+  openCode,
+  type SessionEndReason,
+} from '@footlight/protocol';
 import { agentSignal, streamSpecSchema } from '@footlight/protocol/agent';
 import {
   answerSchema,
@@ -61,6 +67,18 @@ const prepare = z.object({
     /** UDP port range, inclusive; null = ephemeral. */
     ports: z.tuple([port, port]).nullable(),
   }),
+});
+
+/**
+ * Encodes a few frames, so that driver and caches of the encoder are warm. Answered with `encoder_warm`. In place of
+ * prepare: the worker then has no session, and ends when its channel closes.
+ */
+const warmEncoder = z.object({
+  type: z.literal('warm_encoder'),
+  codec,
+  encoder: encoderChoice,
+  /** As in prepare. */
+  settings: z.record(z.string(), z.unknown()),
 });
 
 const start = z.object({ type: z.literal('start') });
@@ -152,6 +170,7 @@ const stop = z.object({
 
 export const parentMessage = z.discriminatedUnion('type', [
   prepare,
+  warmEncoder,
   start,
   attach,
   detach,
@@ -166,6 +185,8 @@ export const parentMessage = z.discriminatedUnion('type', [
 ]);
 
 const warm = z.object({ type: z.literal('warm') });
+/** error null: it encodes. */
+const encoderWarm = z.object({ type: z.literal('encoder_warm'), error: z.string().max(512).nullable() });
 const prepared = z.object({ type: z.literal('prepared') });
 /** The first encoded frame left the encoder. */
 const encoding = z.object({ type: z.literal('encoding') });
@@ -240,6 +261,7 @@ const stopped = z.object({ type: z.literal('stopped') });
 
 export const workerMessage = z.discriminatedUnion('type', [
   warm,
+  encoderWarm,
   prepared,
   encoding,
   appPresented,
@@ -263,6 +285,7 @@ export const PULSE_MS = 500;
 
 export type ParentMessage = z.infer<typeof parentMessage>;
 export type WorkerMessage = z.infer<typeof workerMessage>;
+export type WarmEncoderMessage = z.infer<typeof warmEncoder>;
 export type PrepareMessage = z.infer<typeof prepare>;
 export type AttachMessage = z.infer<typeof attach>;
 export type BrowserSignal = z.infer<typeof browserSignal>['msg'];

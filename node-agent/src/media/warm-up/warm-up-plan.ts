@@ -1,0 +1,31 @@
+/** Which encoder the warm-up of an image uses. Pure. Source: docs/jobs.md, "Encoder warm-up". */
+import type { Codec, EncoderFamily } from '@footlight/protocol';
+import type { EncoderInfo } from '@footlight/protocol/agent';
+
+/** An encoder of one GPU. */
+export interface WarmUpTarget {
+  gpuIndex: number;
+  codec: Codec;
+}
+
+/**
+ * One target for each image. A session may be placed on any GPU whose encoder works, so the images take turns on them; on
+ * each the codec is H.264, which every viewer can play, or else the first that works.
+ * @param images count
+ * @param family of the host's sessions
+ * @returns empty when no encoder of the family works
+ */
+export function planWarmUp(
+  images: number,
+  family: EncoderFamily,
+  encoders: readonly EncoderInfo[],
+): WarmUpTarget[] {
+  const working = encoders.filter((info) => info.family === family && info.available);
+  const gpus = [...new Set(working.map(({ gpu_index }) => gpu_index))].sort((a, b) => a - b);
+  if (gpus.length === 0) return [];
+  return Array.from({ length: images }, (_, n) => {
+    const gpuIndex = gpus[n % gpus.length] as number;
+    const codecs = working.filter(({ gpu_index }) => gpu_index === gpuIndex).map(({ codec }) => codec);
+    return { gpuIndex, codec: codecs.includes('h264') ? 'h264' : (codecs[0] as Codec) };
+  });
+}
