@@ -193,6 +193,12 @@ export const drills = [
     packages: realAppPackages,
   },
   {
+    name: 'keyboards',
+    file: 'node-agent/src/media/input/keyboard-layouts.int.test.ts',
+    whole: 'every printed key of twelve layouts in a terminal and in a text field of Chromium',
+    short: 'two layouts in a terminal',
+  },
+  {
     name: 'verdicts',
     file: 'test-harness/e2e/verdicts.e2e.ts',
     whole:

@@ -1,4 +1,4 @@
-import { decodeInput } from '@footlight/protocol/input';
+import { decodeInput, type KeyboardLayout } from '@footlight/protocol/input';
 import type { Ready } from '@footlight/protocol/signal';
 import { type ClientAction, Driver } from './core/driver.ts';
 import { browserEnvironment, Cleanup } from './environment.ts';
@@ -228,6 +228,14 @@ export class BrowserStreamClient implements StreamClient {
     this.#controls.setEnabled(enabled);
   }
 
+  setKeyboardLayout(layout: KeyboardLayout): void {
+    this.#control.setLayout(layout);
+  }
+
+  setWindow(id: number): void {
+    this.#control.send({ type: 'window_use', id });
+  }
+
   setFrameTiming(enabled: boolean): void {
     this.#control.setFrameTiming(enabled);
   }
@@ -398,6 +406,7 @@ export class BrowserStreamClient implements StreamClient {
     if (message === null) return;
     applyControl(message, {
       emitter: this.#emitter,
+      control: this.#control,
       cursor: this.#cursor,
       clipboard: this.#clipboard,
       controls: this.#controls,

@@ -1,7 +1,7 @@
 /** The public types of the player: options, events and methods. */
 import type { Timer } from '@footlight/platform/timer';
 import type { AppLaunchState, Codec, SessionStateName } from '@footlight/protocol';
-import type { AppNotice, Display } from '@footlight/protocol/input';
+import type { AppNotice, AppWindow, Display, KeyboardLayout } from '@footlight/protocol/input';
 import type { IceServer, Ready } from '@footlight/protocol/signal';
 import type { BrowserEventType, ClientHealth, ClientMetrics } from '@footlight/protocol/telemetry';
 
@@ -148,6 +148,10 @@ export interface StreamEvents {
   /** the display changed its size or scale */
   display: Display;
   app: AppNotice['state'];
+  /** the keyboard layout of the session's display; null: this host keeps its own */
+  keyboard_layout: KeyboardLayout | null;
+  /** the app's windows, as setWindow() takes them */
+  windows: readonly AppWindow[];
   /** something the person should read */
   notice: { code: string; text: string };
   /**
@@ -243,6 +247,13 @@ export interface StreamClient {
   sendText(text: string): void;
   /** Presses keys in order and releases them in reverse: ["ControlLeft", "AltLeft", "Delete"]. */
   sendKeys(codes: string[]): void;
+  /**
+   * Sets the layout of the session's keyboard, now and on later connections; the event `keyboard_layout` says which is
+   * in force. Without a call the session has its own.
+   */
+  setKeyboardLayout(layout: KeyboardLayout): void;
+  /** Raises and focuses a window of the event `windows`. */
+  setWindow(id: number): void;
   /** Sends a clipboard text. @returns false when too long, too frequent, or not connected */
   sendClipboard(text: string): boolean;
   /** Whether events of the surface reach the session; off while a dialog of the page is open. */

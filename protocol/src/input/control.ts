@@ -19,13 +19,28 @@ import { CHANNELS } from './channels.ts';
 
 /** Version of this protocol that this code speaks. */
 export const INPUT_PROTOCOL = 1;
-export const CONTROL_FEATURES = ['cursor', 'clipboard', 'rumble', 'frame_timing'] as const;
+export const CONTROL_FEATURES = [
+  'cursor',
+  'clipboard',
+  'rumble',
+  'frame_timing',
+  'keyboard_layout',
+  'windows',
+] as const;
 /** With its escapes it fits one message of the control channel. */
 export const MAX_CLIPBOARD_BYTES = 65_536;
 /** A person copies once a second at most; an app may copy in a loop. */
 export const CLIPBOARD_PER_SECOND = 5;
 /** A freeze lasts for several pictures, so there are few in a second; more would only fill the log. */
 export const FREEZE_PER_SECOND = 5;
+/** A person changes the layout now and then; each change makes the display compile a keyboard map. */
+export const LAYOUTS_PER_SECOND = 2;
+/** Listed windows (count), and lists a second: apps change titles as often as they like. */
+export const MAX_WINDOWS_LISTED = 16;
+export const WINDOWS_PER_SECOND = 2;
+/** A person switches windows a few times a second at most. */
+export const WINDOW_USES_PER_SECOND = 10;
+export const MAX_WINDOW_TITLE_BYTES = 128;
 /** Shapes in a viewer's cache; an evicted one is sent again when needed. At most 8 MiB. Chosen, not measured. */
 export const CURSOR_SHAPES_KEPT = 128;
 /** Browsers ignore larger cursor images. Source: MDN, `cursor`, "Icon size limits". */
@@ -54,6 +69,22 @@ export const agentHelloSchema = z.object({
 export const frameTimingSchema = z.object({ type: z.literal('frame_timing'), enabled: z.boolean() });
 export const clipboardSchema = z.object({ type: z.literal('clipboard'), text: text(MAX_CLIPBOARD_BYTES) });
 export const freezeSchema = z.object({ type: z.literal('freeze'), gap_ms: z.number().min(0) });
+
+/** Names of xkeyboard-config, such as `de`, or `us` with `intl`. variant null: the layout's own. */
+export const keyboardLayoutSchema = z.object({
+  type: z.literal('keyboard_layout'),
+  layout: text(32),
+  variant: text(32).nullable(),
+});
+/** Visible top-level windows. */
+export const windowsSchema = z.object({
+  type: z.literal('windows'),
+  windows: z
+    .array(z.object({ id: int, title: humanText(MAX_WINDOW_TITLE_BYTES), active: z.boolean() }))
+    .max(MAX_WINDOWS_LISTED),
+});
+/** Raises and focuses a window of the list. */
+export const windowUseSchema = z.object({ type: z.literal('window_use'), id: int });
 
 /** Number or short name of a cursor shape; sent once while the viewer caches it. */
 const cursorId = z.union([int, text(64)]);
@@ -95,6 +126,8 @@ export const controlErrorSchema = z.object({
   message: humanText(256),
 });
 
+export type KeyboardLayout = Omit<z.infer<typeof keyboardLayoutSchema>, 'type'>;
+export type AppWindow = z.infer<typeof windowsSchema>['windows'][number];
 export type AgentHello = z.infer<typeof agentHelloSchema>;
 export type Cursor = z.infer<typeof cursorSchema>;
 export type CursorUse = z.infer<typeof cursorUseSchema>;
@@ -109,6 +142,8 @@ const viewerToAgent = z.discriminatedUnion('type', [
   frameTimingSchema,
   clipboardSchema,
   freezeSchema,
+  keyboardLayoutSchema,
+  windowUseSchema,
   controlErrorSchema,
 ]);
 export type ViewerControl = z.infer<typeof viewerToAgent>;
@@ -122,6 +157,8 @@ const agentToViewer = z.discriminatedUnion('type', [
   pointerModeSchema,
   displaySchema,
   appSchema,
+  keyboardLayoutSchema,
+  windowsSchema,
   noticeSchema,
   controlByeSchema,
   controlErrorSchema,

@@ -19,7 +19,7 @@ export const RESERVED = {
   endReasons: ['peer_gone'],
   refusals: [],
   signalErrors: [],
-  controlErrors: ['keyboard_layout_unknown'],
+  controlErrors: [],
   agentEvents: ['host.xid', 'host.gpu_fault', 'agent.link_restored'],
   browserEvents: ['bench.window'],
 } as const satisfies {

@@ -1,8 +1,10 @@
 import { delay } from '@footlight/platform';
+import type { KeyboardLayout } from '@footlight/protocol/input';
 import type { XEvent, XKeyboard, XTest } from 'x11';
 import { equalKeysyms, keysymOf } from './keysyms.ts';
 import { LOCK_KEYS } from './lock-keys.ts';
 import type { XConnection } from './x-connection.ts';
+import { loadLayout } from './x-layout.ts';
 
 /** X keycodes are evdev codes plus eight. */
 const EVDEV_OFFSET = 8;
@@ -56,6 +58,7 @@ type Waiting =
 export class XInput {
   readonly #x: XConnection;
   readonly #test: XTest;
+  readonly #xkb: XKeyboard;
   #keymap: KeyboardMap;
   /** The display's keyboard map differs from `#keymap` and is read before the next text. */
   #keymapIsStale = false;
@@ -68,16 +71,18 @@ export class XInput {
   /** Lock bits of the display; scroll lock has no modifier and is tracked here. */
   #locks = 0;
 
-  private constructor(x: XConnection, test: XTest, keymap: KeyboardMap) {
+  private constructor(x: XConnection, test: XTest, xkb: XKeyboard, keymap: KeyboardMap) {
     this.#x = x;
     this.#test = test;
+    this.#xkb = xkb;
     this.#keymap = keymap;
   }
 
   /** @throws when the display has no XTEST or no XKB */
   static async open(x: XConnection): Promise<XInput> {
     const test = await x.request<XTest>((callback) => x.client.require('xtest', callback));
-    const input = new XInput(x, test, await KeyboardMap.read(x));
+    const xkb = await x.request<XKeyboard>((callback) => x.client.require('xkb', callback));
+    const input = new XInput(x, test, xkb, await KeyboardMap.read(x));
     await input.#followKeyboard();
     return input;
   }
@@ -89,7 +94,7 @@ export class XInput {
 
   /** Reads and follows caps lock, num lock and keyboard map, because apps change them too. */
   async #followKeyboard(): Promise<void> {
-    const xkb = await this.#x.request<XKeyboard>((callback) => this.#x.client.require('xkb', callback));
+    const xkb = this.#xkb;
     const { NewKeyboardNotify, MapNotify, StateNotify } = xkb.EventType;
     this.#x.client.on('event', (event: XEvent) => {
       if (event.type !== xkb.firstEvent) return;
@@ -168,6 +173,21 @@ export class XInput {
     if (last?.kind === 'text') last.text += text;
     else if (this.#typing) this.#waiting.push({ kind: 'text', text });
     else this.#startTyping(text);
+  }
+
+  /**
+   * Sets the keyboard map, in order with keys and text.
+   * @returns false: the display has no such layout, or does not answer, and its map stays
+   */
+  layout(layout: KeyboardLayout): Promise<boolean> {
+    if (this.#x.closed) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      this.#act(() => {
+        // The display's notice of the new map comes later than a text that follows.
+        this.#keymapIsStale = true;
+        loadLayout(this.#x, this.#xkb, layout).then(resolve, () => resolve(false));
+      });
+    });
   }
 
   /** Drops text that was not typed; the input behind it is applied at once. */

@@ -1,9 +1,18 @@
 import type { Timer } from '@footlight/platform';
+import { cutUtf8, stripControls } from '@footlight/protocol';
+import { MAX_WINDOW_TITLE_BYTES } from '@footlight/protocol/input';
 import x11, { type WindowAttributes, type XEvent, type XProperty } from 'x11';
 import type { XConnection } from './x-connection.ts';
 import type { ScreenSize } from './x-screen.ts';
 
 const PROPERTY_NOTIFY = 28;
+const CLIENT_MESSAGE = 33;
+/** The request comes from a pager, which a window manager obeys. Source: EWMH, _NET_ACTIVE_WINDOW. */
+const FROM_PAGER = 2;
+/** Events that a window manager selects on the root: SubstructureNotify and SubstructureRedirect. */
+const TO_WINDOW_MANAGER = (1 << 19) | (1 << 20);
+/** Read of a title, in units of four bytes. */
+const TITLE_WORDS = MAX_WINDOW_TITLE_BYTES / 4;
 const VIEWABLE = 2;
 /** Debounce of events; also the interval of reads while an app keeps changing its windows. */
 const READ_PERIOD_MS = 100;
@@ -25,8 +34,16 @@ export interface ShownWindow {
   fixed: ScreenSize | null;
 }
 
+/** A shown window, as people choose among several. */
+export interface NamedWindow extends ShownWindow {
+  /** One line of at most 128 bytes without control characters; "" = it has none. */
+  title: string;
+  /** Whether the window manager gave it the keyboard. */
+  active: boolean;
+}
+
 /**
- * Follows the windows that the window manager shows. Has its own connection, because event masks belong to a
+ * Follows the windows that the window manager shows, and switches between them. Has its own connection, because event masks belong to a
  * connection and others select events on the same windows. Without a window manager (_NET_CLIENT_LIST) no window is
  * shown.
  *
@@ -36,7 +53,7 @@ export interface ShownWindow {
 export class XWindows {
   readonly #x: XConnection;
   readonly #atoms: Readonly<Record<AtomName, number>>;
-  readonly #onChange: (windows: readonly ShownWindow[]) => void;
+  readonly #onChange: (windows: readonly NamedWindow[]) => void;
   readonly #followed = new Set<number>();
   #timer: Timer | null = null;
   #isReading = false;
@@ -46,7 +63,7 @@ export class XWindows {
   private constructor(
     x: XConnection,
     atoms: Record<AtomName, number>,
-    onChange: (windows: readonly ShownWindow[]) => void,
+    onChange: (windows: readonly NamedWindow[]) => void,
   ) {
     this.#x = x;
     this.#atoms = atoms;
@@ -57,9 +74,21 @@ export class XWindows {
   }
 
   /** @param x owned and closed by this object */
-  static async open(x: XConnection, onChange: (windows: readonly ShownWindow[]) => void): Promise<XWindows> {
+  static async open(x: XConnection, onChange: (windows: readonly NamedWindow[]) => void): Promise<XWindows> {
     const atoms = await Promise.all(ATOMS.map(async (name) => [name, await x.atom(name)] as const));
     return new XWindows(x, Object.fromEntries(atoms) as Record<AtomName, number>, onChange);
+  }
+
+  /** Raises and focuses a window. No effect on one that is not shown. */
+  use(id: number): void {
+    if (this.#closed || !this.#followed.has(id)) return;
+    const event = Buffer.alloc(32);
+    event.writeUInt8(CLIENT_MESSAGE, 0);
+    event.writeUInt8(32, 1);
+    event.writeUInt32LE(id, 4);
+    event.writeUInt32LE(this.#atoms._NET_ACTIVE_WINDOW, 8);
+    event.writeUInt32LE(FROM_PAGER, 12);
+    this.#x.client.SendEvent(this.#x.root, false, TO_WINDOW_MANAGER, event);
   }
 
   close(): void {
@@ -100,7 +129,8 @@ export class XWindows {
     }
   }
 
-  async #shown(): Promise<ShownWindow[]> {
+  async #shown(): Promise<NamedWindow[]> {
+    const [active] = words(await this.#property(this.#x.root, this.#atoms._NET_ACTIVE_WINDOW, 1));
     const list = words(await this.#property(this.#x.root, this.#atoms._NET_CLIENT_LIST, MAX_WINDOWS));
     for (const id of this.#followed) if (!list.includes(id)) this.#followed.delete(id);
     for (const id of list) {
@@ -110,25 +140,28 @@ export class XWindows {
       this.#x.client.ChangeWindowAttributes(id, { eventMask: StructureNotify | PropertyChange });
     }
     // A window that closed in the meantime is not shown.
-    const shown = await Promise.all(list.map((id) => this.#window(id).catch(() => null)));
+    const shown = await Promise.all(list.map((id) => this.#window(id, id === active).catch(() => null)));
     return shown.filter((window) => window !== null);
   }
 
-  async #window(id: number): Promise<ShownWindow | null> {
+  async #window(id: number, active: boolean): Promise<NamedWindow | null> {
     const { client } = this.#x;
-    const [attributes, geometry, hints, types, owner] = await Promise.all([
+    const [attributes, geometry, hints, types, owner, name, oldName] = await Promise.all([
       this.#x.request<WindowAttributes>((callback) => client.GetWindowAttributes(id, callback)),
       this.#x.request<ScreenSize>((callback) => client.GetGeometry(id, callback)),
       this.#property(id, this.#atoms.WM_NORMAL_HINTS, HINT_WORDS),
       this.#property(id, this.#atoms._NET_WM_WINDOW_TYPE, MAX_WINDOWS),
       this.#property(id, this.#atoms.WM_TRANSIENT_FOR, 1),
+      this.#property(id, this.#atoms._NET_WM_NAME, TITLE_WORDS),
+      this.#property(id, this.#atoms.WM_NAME, TITLE_WORDS),
     ]);
     if (attributes.mapState !== VIEWABLE || attributes.overrideRedirect) return null;
     // The first known type counts (EWMH); a window without one is ordinary unless it is transient.
     const [type = null] = words(types);
     const isMain = type === null ? owner.type === 0 : type === this.#atoms._NET_WM_WINDOW_TYPE_NORMAL;
     const { width, height } = geometry;
-    return { id, width, height, isMain, fixed: fixedSize(words(hints)) };
+    const title = titleOf(name.type === 0 ? oldName.data.toString('latin1') : name.data.toString('utf8'));
+    return { id, width, height, isMain, fixed: fixedSize(words(hints)), title, active };
   }
 
   #property(window: number, name: number, length: number): Promise<XProperty> {
@@ -137,13 +170,22 @@ export class XWindows {
 }
 
 const ATOMS = [
+  '_NET_ACTIVE_WINDOW',
   '_NET_CLIENT_LIST',
+  '_NET_WM_NAME',
   '_NET_WM_WINDOW_TYPE',
   '_NET_WM_WINDOW_TYPE_NORMAL',
+  'WM_NAME',
   'WM_NORMAL_HINTS',
   'WM_TRANSIENT_FOR',
 ] as const;
 type AtomName = (typeof ATOMS)[number];
+
+/** A property may end within a character, which is left out. */
+function titleOf(text: string): string {
+  const line = stripControls(text.replace(/\ufffd+$/, '').replace(/\s+/g, ' ')).trim();
+  return cutUtf8(line, MAX_WINDOW_TITLE_BYTES);
+}
 
 /** Properties of format 32. */
 function words({ data }: Pick<XProperty, 'data'>): number[] {

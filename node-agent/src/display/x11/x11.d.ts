@@ -142,6 +142,10 @@ declare module 'x11' {
     on(event: 'error', listener: (error: Error) => void): void;
     on(event: 'end', listener: () => void): void;
     removeListener(event: 'event', listener: (event: XEvent) => void): void;
+    /** Number of the last request, its queue, and readers of replies by number: for requests that the library lacks. */
+    seq_num: number;
+    pack_stream: { put(request: Buffer): void; submit(withReply?: boolean): void };
+    replies: Record<number, [read: (reply: Buffer) => unknown, callback: Reply<never>]>;
     AllocID(): number;
     ReleaseID(id: number): void;
     require(extension: 'xtest', callback: Reply<XTest>): void;

@@ -1,9 +1,13 @@
 import type { Clock, Timer } from '@footlight/platform';
+import type { KeyboardLayout } from '@footlight/protocol/input';
 import type { XInput } from '../../display/x11/x-input.ts';
+import { FIRST_LAYOUT } from '../../display/x11/x-layout.ts';
 import type { Gamepads } from '../../input/gamepads.ts';
 import type { TouchScreen } from '../../input/touch-screen.ts';
 import type { InputAction } from './input-state.ts';
 import { type DisplayAction, type DueAction, PressHold } from './press-hold.ts';
+
+type LayoutListener = (inForce: KeyboardLayout, known: boolean) => void;
 
 /** Targets of a session's input: its display, once open, gamepads, and touch screen. */
 export class SessionInput {
@@ -17,6 +21,11 @@ export class SessionInput {
   #touchScreen: TouchScreen | null = null;
 
   readonly #presses: PressHold;
+  #layout = FIRST_LAYOUT;
+  /** Layouts that the display is setting (count). */
+  #setting = 0;
+  /** The newest choice of a layout before the display was open. */
+  #chosen: { layout: KeyboardLayout; onSet: LayoutListener } | null = null;
   #timer: Timer | null = null;
 
   /** @param holdMs least time that a key or button stays down, and up */
@@ -31,6 +40,30 @@ export class SessionInput {
   connect(device: XInput, touchScreen: TouchScreen | null): void {
     this.#device = device;
     this.#touchScreen = touchScreen;
+    const chosen = this.#chosen;
+    this.#chosen = null;
+    if (chosen) this.setLayout(chosen.layout, chosen.onSet);
+  }
+
+  /**
+   * Sets the display's keyboard map before later keys; waits for the display, and the newest choice counts.
+   * @param onSet gets the layout in force, and whether it is the chosen one
+   */
+  setLayout(layout: KeyboardLayout, onSet: LayoutListener): void {
+    if (this.#device === null) {
+      this.#chosen = { layout, onSet };
+      return;
+    }
+    if (this.#setting === 0 && isSame(layout, this.#layout)) {
+      onSet(this.#layout, true);
+      return;
+    }
+    this.#setting++;
+    void this.#device.layout(layout).then((known) => {
+      this.#setting--;
+      if (known) this.#layout = layout;
+      onSet(this.#layout, known);
+    });
   }
 
   get hasTouchScreen(): boolean {
@@ -117,6 +150,10 @@ export class SessionInput {
     // Moves, wheel and text wait for a text that is typed; no latency is measured from them.
     onApplied?.();
   }
+}
+
+function isSame(a: KeyboardLayout, b: KeyboardLayout): boolean {
+  return a.layout === b.layout && a.variant === b.variant;
 }
 
 function isOnDisplay(action: InputAction): action is DisplayAction {

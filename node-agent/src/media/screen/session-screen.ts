@@ -117,6 +117,7 @@ export class SessionScreen {
   greet(channels: ViewerChannels): void {
     channels.control(this.#sizes.message(this.picture));
     this.#desktop?.greet(channels);
+    this.#listWindows(channels);
   }
 
   reportSizes(): void {
@@ -131,6 +132,11 @@ export class SessionScreen {
 
   setClipboard(text: string): void {
     this.#desktop?.setClipboard(text);
+  }
+
+  /** Raises and focuses an app's window; an unknown one is ignored. */
+  useWindow(id: number): void {
+    this.#windows?.use(id);
   }
 
   watchApp(watch: number, onlyNew: boolean): void {
@@ -156,12 +162,13 @@ export class SessionScreen {
 
   /** From now on the display takes the size of an app's only window. */
   followWindows(): void {
-    const { prepare, clock, send } = this.#options;
+    const { prepare, clock, send, forEachViewer } = this.#options;
     this.#windows = new SessionWindows({
       display: prepare.display,
       clock,
       base: () => this.#sizes.base,
       onCount: (count) => send({ type: 'windows', count }),
+      onList: () => forEachViewer((channels) => this.#listWindows(channels)),
       onFit: (size) => this.#enqueue(() => this.#fitWindow(size)),
     });
     this.#windows.open().catch((error: unknown) => this.#logNotFitted(error));
@@ -180,6 +187,10 @@ export class SessionScreen {
 
   close(): void {
     this.#connection?.close();
+  }
+
+  #listWindows(channels: ViewerChannels): void {
+    if (this.#windows !== null) channels.control({ type: 'windows', windows: [...this.#windows.list] });
   }
 
   /** @param change never throws */

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { type AgentControl, encodePointerAbs } from '@footlight/protocol/input';
+import { type AgentControl, encodeControl, encodePointerAbs } from '@footlight/protocol/input';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { XScreenSize } from '../../display/x11/x-screen.ts';
 import type { NativeViewer } from '../testing/native-viewer.ts';
@@ -114,5 +114,69 @@ describe('an app whose only window has a fixed size', () => {
     const seen = alice.video.length;
     await alice.until('frames', () => alice.video.length > seen + 10);
     expect(session.heard('failure')).toEqual([]);
+  });
+});
+
+describe('the windows of an app', () => {
+  const listed = ({ control }: NativeViewer) =>
+    control
+      .findLast(
+        (message): message is Extract<AgentControl, { type: 'windows' }> => message.type === 'windows',
+      )
+      ?.windows.map(({ title, active }) => `${title}${active ? ' *' : ''}`);
+  const idOf = ({ control }: NativeViewer, wanted: string) =>
+    control
+      .findLast(
+        (message): message is Extract<AgentControl, { type: 'windows' }> => message.type === 'windows',
+      )
+      ?.windows.find(({ title }) => title === wanted)?.id ?? 0;
+
+  async function name(id: number, title: string | Buffer, property = '_NET_WM_NAME'): Promise<void> {
+    const { client } = host.desktop;
+    const [atom, type] = [await host.desktop.atom(property), await host.desktop.atom('UTF8_STRING')];
+    client.ChangeProperty(0, id, atom, type, 8, Buffer.from(title));
+    await host.desktop.settle();
+  }
+
+  test('are listed with their titles, and the person switches between them', async () => {
+    const session = await host.startSession();
+    const alice = await session.watch();
+    await name(await open(null), 'Erstes Fenster – ü');
+    await name(await open(null), 'second');
+    await expect.poll(() => listed(alice)).toEqual(['Erstes Fenster – ü', 'second *']);
+    alice.send('control', encodeControl({ type: 'window_use', id: idOf(alice, 'Erstes Fenster – ü') }));
+    await expect.poll(() => listed(alice)).toEqual(['Erstes Fenster – ü *', 'second']);
+    // A window that was never listed, such as the root, is not touched.
+    alice.send('control', encodeControl({ type: 'window_use', id: host.desktop.root }));
+    alice.send('control', encodeControl({ type: 'window_use', id: idOf(alice, 'second') }));
+    await expect.poll(() => listed(alice)).toEqual(['Erstes Fenster – ü', 'second *']);
+  });
+
+  test.each([
+    ['control characters', 'a\u0007b\nc\td\u001b[31m', 'ab c d[31m'],
+    ['letters that turn the direction', 'safe\u202eexe.txt', 'safeexe.txt'],
+    ['200 letters of two bytes', 'ü'.repeat(200), 'ü'.repeat(64)],
+    ['bytes that are no text', Buffer.from([0x61, 0xff, 0x62]), 'a\ufffdb'],
+    ['nothing', '', ''],
+  ])('a title of %s', async (_what, title, shown) => {
+    const session = await host.startSession();
+    const alice = await session.watch();
+    await name(await open(null), title);
+    await expect.poll(() => listed(alice)).toEqual([`${shown} *`]);
+  });
+
+  test('of more than sixteen sixteen are listed, and changes are told twice a second at most', async () => {
+    const session = await host.startSession();
+    const alice = await session.watch();
+    const ids: number[] = [];
+    for (let count = 0; count < 20; count++) ids.push(await open(null));
+    await expect.poll(() => listed(alice)?.length).toBe(16);
+    const lists = () => alice.control.filter(({ type }) => type === 'windows').length;
+    const before = { lists: lists(), ms: performance.now() };
+    let turn = 0;
+    while (performance.now() - before.ms < 2_000) await name(ids[0] ?? 0, `turn ${turn++}`);
+    expect(turn).toBeGreaterThan(20);
+    expect(lists() - before.lists).toBeLessThanOrEqual(5);
+    await expect.poll(() => listed(alice)).toContain(`turn ${turn - 1}`);
   });
 });

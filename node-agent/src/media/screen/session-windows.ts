@@ -1,7 +1,8 @@
 import type { Clock, Timer } from '@footlight/platform';
+import { type AppWindow, MAX_WINDOWS_LISTED, WINDOWS_PER_SECOND } from '@footlight/protocol/input';
 import { XConnection } from '../../display/x11/x-connection.ts';
 import type { ScreenSize } from '../../display/x11/x-screen.ts';
-import { type ShownWindow, XWindows } from '../../display/x11/x-windows.ts';
+import { type NamedWindow, XWindows } from '../../display/x11/x-windows.ts';
 import { WindowFit } from './window-fit.ts';
 
 export interface SessionWindowsOptions {
@@ -12,21 +13,28 @@ export interface SessionWindowsOptions {
   base(): ScreenSize;
   /** The number of shown windows changed. */
   onCount(count: number): void;
+  /** The windows that a person can choose from changed; at most WINDOWS_PER_SECOND times a second. */
+  onList(windows: readonly AppWindow[]): void;
   /** Target size of the display; null: its own. May repeat a value. */
   onFit(size: ScreenSize | null): void;
 }
 
+const LIST_PERIOD_MS = 1_000 / WINDOWS_PER_SECOND;
+
 /**
- * Follows the windows of a session's apps and decides when the display takes a window's size.
+ * Follows the windows of a session's apps, lists them for viewers, and decides when the display takes a window's size.
  *
- * opening → following → closed. Owns the windows' connection and one timer; close() frees both, also while it opens.
+ * opening → following → closed. Owns the windows' connection and two timers; close() frees them, also while it opens.
  */
 export class SessionWindows {
   readonly #options: SessionWindowsOptions;
   readonly #rule = new WindowFit();
   #windows: XWindows | null = null;
   /** null: not read yet. */
-  #shown: readonly ShownWindow[] | null = null;
+  #shown: readonly NamedWindow[] | null = null;
+  #list: readonly AppWindow[] = [];
+  #listTimer: Timer | null = null;
+  #listedAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | null = null;
   #closed = false;
 
@@ -41,16 +49,47 @@ export class SessionWindows {
     const windows = await XWindows.open(x, (shown) => {
       if (shown.length !== this.#shown?.length) this.#options.onCount(shown.length);
       this.#shown = shown;
+      this.#listSoon();
       this.#decide();
     });
     if (this.#closed) windows.close();
     else this.#windows = windows;
   }
 
+  /** The newest list that onList got. */
+  get list(): readonly AppWindow[] {
+    return this.#list;
+  }
+
+  /** Raises and focuses a window of the list; another one is ignored. */
+  use(id: number): void {
+    if (this.#list.some((window) => window.id === id)) this.#windows?.use(id);
+  }
+
   close(): void {
     this.#closed = true;
+    this.#listTimer?.cancel();
     this.#timer?.cancel();
     this.#windows?.close();
+  }
+
+  #listSoon(): void {
+    if (this.#closed || this.#listTimer) return;
+    const { clock } = this.#options;
+    const waitMs = this.#listedAtMs + LIST_PERIOD_MS - clock.monotonicMs();
+    if (waitMs > 0) this.#listTimer = clock.setTimeout(() => this.#tell(), waitMs);
+    else this.#tell();
+  }
+
+  #tell(): void {
+    this.#listTimer = null;
+    const list = (this.#shown ?? [])
+      .slice(0, MAX_WINDOWS_LISTED)
+      .map(({ id, title, active }): AppWindow => ({ id, title, active }));
+    if (this.#closed || JSON.stringify(list) === JSON.stringify(this.#list)) return;
+    this.#list = list;
+    this.#listedAtMs = this.#options.clock.monotonicMs();
+    this.#options.onList(list);
   }
 
   #decide(): void {

@@ -195,6 +195,7 @@ export class MediaSession {
         onViewer: (connected) => send({ type: 'viewer', connected }),
         onKeyframeWanted: () => this.#video.forceKeyframe(),
         onClipboard: (text) => this.#screen.setClipboard(text),
+        onWindowUse: (id) => this.#screen.useWindow(id),
         onViewerReady: (channels) => {
           if (this.#prepared) this.#screen.greet(channels);
           else this.#early = channels;

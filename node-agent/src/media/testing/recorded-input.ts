@@ -1,5 +1,5 @@
 import { ManualClock } from '@footlight/platform/testing';
-import { encodeKey } from '@footlight/protocol/input';
+import { encodeKey, type KeyboardLayout } from '@footlight/protocol/input';
 import type { XInput } from '../../display/x11/x-input.ts';
 import { Gamepads } from '../../input/gamepads.ts';
 import { FakeDeviceFile } from '../../input/testing/fake-device-file.ts';
@@ -25,6 +25,9 @@ export class RecordedInput {
   performed: unknown[][] = [];
   readonly offences: string[] = [];
   readonly clipboards: string[] = [];
+  readonly windowUses: number[] = [];
+  /** Layouts that the display has besides its first one. */
+  readonly layouts = new Set(['de', 'fr']);
   /** Times that waiting text was given up (count). */
   dropped = 0;
   /** What becomes of messages to viewers. */
@@ -62,6 +65,10 @@ export class RecordedInput {
       moveBy: record('moveBy'),
       wheel: record('wheel'),
       text: record('text'),
+      layout: async (layout: KeyboardLayout) => {
+        this.performed.push(['layout', layout.layout, layout.variant]);
+        return this.layouts.has(layout.layout);
+      },
       dropText: () => this.dropped++,
     } as unknown as XInput;
     this.input.connect(this.display, null);
@@ -80,6 +87,7 @@ export class RecordedInput {
         return this.outcome;
       },
       onClipboard: (text) => this.clipboards.push(text),
+      onWindowUse: (id) => this.windowUses.push(id),
       onFreeze: () => undefined,
       onOffence: (code) => this.offences.push(code),
       onReady: () => undefined,

@@ -112,6 +112,7 @@ beforeEach(() => {
       },
       onViewer: (connected) => events.push(`viewer ${connected}`),
       onKeyframeWanted: () => undefined,
+      onWindowUse: () => undefined,
       onClipboard: () => undefined,
       onViewerReady: () => undefined,
       onFirstOffer: () => events.push('first offer'),

@@ -33,6 +33,7 @@ export interface PeersEvents {
   onViewer(connected: boolean): void;
   onKeyframeWanted(): void;
   onClipboard(text: string): void;
+  onWindowUse(id: number): void;
   /** A viewer is ready for cursor, app state and other messages. */
   onViewerReady(channels: ViewerChannels): void;
   onFirstOffer(): void;
@@ -268,6 +269,7 @@ export class Peers {
       input,
       send: (channel, data, limit) => peer.send(channel, data, limit),
       onClipboard: (text) => events.onClipboard(text),
+      onWindowUse: (id) => events.onWindowUse(id),
       onFreeze: () => peer.media.onFreeze(),
       onReady: () => events.onViewerReady(channels),
       onGreeted: () => this.#reportPointer(),

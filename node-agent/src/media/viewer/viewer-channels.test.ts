@@ -57,7 +57,11 @@ describe('gamepads of a viewer', () => {
     const { sent } = world.connect();
     const greeting = parseAgentControl(String(sent[0]?.data));
     expect(greeting).toMatchObject({
-      message: { type: 'hello', max_pads: 1, features: ['cursor', 'clipboard', 'rumble', 'frame_timing'] },
+      message: {
+        type: 'hello',
+        max_pads: 1,
+        features: ['cursor', 'clipboard', 'rumble', 'frame_timing', 'keyboard_layout', 'windows'],
+      },
     });
     expect(greeting).toMatchObject({
       message: { input: ['keyboard', 'pointer', 'text', 'touch', 'gamepad'] },
@@ -69,7 +73,7 @@ describe('gamepads of a viewer', () => {
     expect(parseAgentControl(String(world.connect().sent[0]?.data))).toMatchObject({
       message: {
         max_pads: 0,
-        features: ['cursor', 'clipboard', 'frame_timing'],
+        features: ['cursor', 'clipboard', 'frame_timing', 'keyboard_layout', 'windows'],
         input: ['keyboard', 'pointer', 'text', 'touch'],
       },
     });
@@ -280,4 +284,87 @@ test('a held key is released after three seconds without a message', () => {
   world.clock.advance(1);
   channels.tick();
   expect(world.performed.at(-1)).toEqual(['key', 30, false]);
+});
+
+describe('keyboard layouts of a viewer', () => {
+  const choice = (layout: string) => encodeControl({ type: 'keyboard_layout', layout, variant: null });
+  const layouts = () => world.performed.filter(([name]) => name === 'layout').map(([, layout]) => layout);
+
+  test('the chosen one is set, and the one in force is told', async () => {
+    const { channels, sent } = world.connect();
+    channels.onMessage('control', choice('de'));
+    await world.clock.pass(0);
+    expect(layouts()).toEqual(['de']);
+    expect(toldOf(sent, 'keyboard_layout')).toMatchObject([{ layout: 'de', variant: null }]);
+  });
+
+  test('the layout of a new display needs no work', () => {
+    const { channels, sent } = world.connect();
+    channels.onMessage('control', choice('us'));
+    expect(layouts()).toEqual([]);
+    expect(toldOf(sent, 'keyboard_layout')).toMatchObject([{ layout: 'us' }]);
+  });
+
+  test('an unknown one leaves the former in force, and says so', async () => {
+    const { channels, sent } = world.connect();
+    channels.onMessage('control', choice('fr'));
+    channels.onMessage('control', choice('xx'));
+    await world.clock.pass(0);
+    expect(toldOf(sent, 'keyboard_layout')).toMatchObject([{ layout: 'fr' }, { layout: 'fr' }]);
+    expect(toldOf(sent, 'error')).toMatchObject([{ code: 'keyboard_layout_unknown' }]);
+  });
+
+  test('a change back while the first one is made is made as well', async () => {
+    const { channels, sent } = world.connect();
+    channels.onMessage('control', choice('de'));
+    world.layouts.add('us');
+    channels.onMessage('control', choice('us'));
+    await world.clock.pass(0);
+    expect(layouts()).toEqual(['de', 'us']);
+    expect(toldOf(sent, 'keyboard_layout').at(-1)).toMatchObject({ layout: 'us' });
+  });
+
+  test('of many the display gets two a second, and the newest at last', async () => {
+    const { channels } = world.connect();
+    for (let count = 0; count < 20; count++) channels.onMessage('control', choice(count % 2 ? 'de' : 'fr'));
+    expect(layouts()).toEqual(['fr', 'de']);
+    await world.clock.pass(1_000);
+    channels.tick();
+    // The newest is in force already.
+    expect(layouts()).toEqual(['fr', 'de']);
+    channels.onMessage('control', choice('fr'));
+    expect(layouts()).toEqual(['fr', 'de', 'fr']);
+  });
+
+  test('one before the display is open is set when it opens; a later viewer replaces it', async () => {
+    world.input = new SessionInput(world.clock, world.size, null);
+    const first = world.connect();
+    first.channels.onMessage('control', choice('de'));
+    const second = world.connect();
+    second.channels.onMessage('control', choice('fr'));
+    expect(layouts()).toEqual([]);
+    world.input.connect(world.display, null);
+    await world.clock.pass(0);
+    expect(layouts()).toEqual(['fr']);
+    expect(toldOf(second.sent, 'keyboard_layout')).toMatchObject([{ layout: 'fr' }]);
+  });
+
+  test("a viewer's counts from the moment on that its input does", () => {
+    const { channels } = world.connect();
+    channels.setActive(false);
+    channels.onMessage('control', choice('de'));
+    expect(layouts()).toEqual([]);
+    channels.setActive(true);
+    expect(layouts()).toEqual(['de']);
+  });
+
+  test('windows are switched by the viewer whose input counts, ten times a second at most', () => {
+    const { channels } = world.connect();
+    const use = encodeControl({ type: 'window_use', id: 7 });
+    for (let count = 0; count < 20; count++) channels.onMessage('control', use);
+    expect(world.windowUses).toHaveLength(10);
+    channels.setActive(false);
+    channels.onMessage('control', use);
+    expect(world.windowUses).toHaveLength(10);
+  });
 });

@@ -17,8 +17,11 @@ import {
   fitsClipboard,
   INPUT_PROTOCOL,
   type InputMessage,
+  type KeyboardLayout,
+  LAYOUTS_PER_SECOND,
   MOTION_BUFFER_BYTES,
   parseViewerControl,
+  WINDOW_USES_PER_SECOND,
 } from '@footlight/protocol/input';
 import type { RumbleOrder } from '../../input/force-feedback.ts';
 import { type FrameFacts, FrameTiming } from '../input/frame-timing.ts';
@@ -35,6 +38,8 @@ export interface ViewerChannelsOptions {
   input: SessionInput;
   send(channel: ChannelName, data: string | Buffer, maxBufferedBytes: number): SendResult;
   onClipboard(text: string): void;
+  /** The person switches to a window of the list. */
+  onWindowUse(id: number): void;
   onFreeze(): void;
   /** A protocol violation; the connection must be closed. */
   onOffence(code: ControlErrorCode): void;
@@ -45,7 +50,7 @@ export interface ViewerChannelsOptions {
 }
 
 /** Messages of which only the newest counts while the channel is full. */
-type Replaceable = 'cursor' | 'cursor_use' | 'clipboard';
+type Replaceable = 'cursor' | 'cursor_use' | 'clipboard' | 'windows';
 
 /** Time for a full channel (1 MiB) to drain at 80 Mbit/s; a waiting cursor is not noticed. */
 const FLUSH_MS = 100;
@@ -64,6 +69,10 @@ export class ViewerChannels {
   readonly #clipboardIn = new RateWindow(CLIPBOARD_PER_SECOND);
   readonly #clipboardOut = new RateWindow(CLIPBOARD_PER_SECOND);
   readonly #freezes = new RateWindow(FREEZE_PER_SECOND);
+  readonly #layouts = new RateWindow(LAYOUTS_PER_SECOND);
+  readonly #windowUses = new RateWindow(WINDOW_USES_PER_SECOND);
+  /** The newest chosen layout, while its turn has not come: this viewer's input is not active, or it is over the rate. */
+  #layout: KeyboardLayout | null = null;
   #pending: AgentControl[] = [];
   #flushTimer: Timer | null = null;
   /** Last sequence numbers by channel. */
@@ -87,6 +96,7 @@ export class ViewerChannels {
     if (this.#active && !active) this.releaseAll();
     if (active && !this.#active) this.#options.input.takeOver(this.#state.pads);
     this.#active = active;
+    this.#setLayout();
   }
 
   /** Whether the viewer draws the pointer; true by default. */
@@ -101,7 +111,10 @@ export class ViewerChannels {
     this.control({
       type: 'hello',
       protocol: INPUT_PROTOCOL,
-      features: ['cursor', 'clipboard', ...(hasPads ? ['rumble'] : []), 'frame_timing'],
+      features: [
+        ...['cursor', 'clipboard', ...(hasPads ? ['rumble'] : []), 'frame_timing'],
+        ...['keyboard_layout', 'windows'],
+      ],
       pc_id: pcId,
       width: stream.width,
       height: stream.height,
@@ -180,6 +193,7 @@ export class ViewerChannels {
   /** Call a few times a second: releases the keys of a silent viewer and sends a delayed text. */
   tick(): void {
     this.#sendCopied();
+    this.#setLayout();
     if (this.#state.isSilent(this.#options.clock.monotonicMs())) this.releaseAll();
   }
 
@@ -247,7 +261,24 @@ export class ViewerChannels {
     else if (message.type === 'freeze' && this.#freezes.take(nowMs)) this.#options.onFreeze();
     else if (message.type === 'clipboard' && this.#active && this.#clipboardIn.take(nowMs)) {
       this.#options.onClipboard(message.text);
+    } else if (message.type === 'keyboard_layout') {
+      this.#layout = { layout: message.layout, variant: message.variant };
+      this.#setLayout();
+    } else if (message.type === 'window_use' && this.#active && this.#windowUses.take(nowMs)) {
+      this.#options.onWindowUse(message.id);
     }
+  }
+
+  #setLayout(): void {
+    const layout = this.#layout;
+    if (layout === null || !this.#active || !this.#layouts.take(this.#options.clock.monotonicMs())) return;
+    this.#layout = null;
+    this.#options.input.setLayout(layout, (inForce, known) => {
+      this.control({ type: 'keyboard_layout', ...inForce });
+      if (known) return;
+      const message = `this host has no keyboard layout ${layout.layout} ${layout.variant ?? ''}`.trim();
+      this.control({ type: 'error', code: 'keyboard_layout_unknown', message });
+    });
   }
 
   #sendCopied(): void {
@@ -294,5 +325,5 @@ export class ViewerChannels {
 }
 
 function isReplaceable(type: AgentControl['type']): type is Replaceable {
-  return type === 'cursor' || type === 'cursor_use' || type === 'clipboard';
+  return type === 'cursor' || type === 'cursor_use' || type === 'clipboard' || type === 'windows';
 }

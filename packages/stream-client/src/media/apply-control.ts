@@ -3,10 +3,12 @@ import type { AgentControl, ControlBye } from '@footlight/protocol/input';
 import type { Emitter } from '../events.ts';
 import type { ClipboardBridge } from '../input/clipboard.ts';
 import type { Controls } from '../input/controls.ts';
+import type { ControlLink } from './control-link.ts';
 import type { CursorShapes } from './cursor.ts';
 
 export interface ControlTargets {
   emitter: Emitter;
+  control: Pick<ControlLink, 'greeted'>;
   cursor: CursorShapes;
   clipboard: ClipboardBridge;
   controls: Controls;
@@ -18,6 +20,9 @@ export function applyControl(message: AgentControl, targets: ControlTargets): vo
   switch (message.type) {
     case 'hello':
       controls.greeted(message);
+      targets.control.greeted(message);
+      // A host without layouts says nothing of them.
+      if (!message.features.includes('keyboard_layout')) emitter.emit('keyboard_layout', null);
       return;
     case 'clipboard':
       void clipboard.fromSession(message.text).then((written) => {
@@ -38,6 +43,12 @@ export function applyControl(message: AgentControl, targets: ControlTargets): vo
       return;
     case 'app':
       emitter.emit('app', message.state);
+      return;
+    case 'keyboard_layout':
+      emitter.emit('keyboard_layout', { layout: message.layout, variant: message.variant });
+      return;
+    case 'windows':
+      emitter.emit('windows', message.windows);
       return;
     case 'notice':
       emitter.emit('notice', { code: message.code, text: message.text });

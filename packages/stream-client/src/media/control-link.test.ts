@@ -1,4 +1,4 @@
-import { decodeInput } from '@footlight/protocol/input';
+import { type AgentHello, decodeInput } from '@footlight/protocol/input';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { browserEnvironment } from '../environment.ts';
 import { InputSender } from '../input/sender.ts';
@@ -72,5 +72,41 @@ describe('pings', () => {
     vi.advanceTimersByTime(5_000);
     expect(pings).toHaveLength(8);
     expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('the layout of the keyboard', () => {
+  const de = { layout: 'de', variant: null };
+  const hello = (features: string[]) => ({ type: 'hello', features }) as unknown as AgentHello;
+  const sentBy = (peer: Peer) => {
+    const sent: unknown[] = [];
+    peer.channels.control.send = (data: unknown) => void sent.push(JSON.parse(String(data)));
+    return sent;
+  };
+
+  test('is sent once the host said that it sets layouts, and again on each connection', () => {
+    for (let connection = 0; connection < 2; connection++) {
+      const { peer } = connect('open');
+      const sent = sentBy(peer);
+      if (connection === 0) link.setLayout(de);
+      expect(sent).toEqual([]);
+      link.greeted(hello(['cursor', 'keyboard_layout']));
+      expect(sent).toEqual([{ type: 'keyboard_layout', ...de }]);
+    }
+  });
+
+  test('is never sent to an older host', () => {
+    const { peer } = connect('open');
+    const sent = sentBy(peer);
+    link.greeted(hello(['cursor']));
+    link.setLayout(de);
+    expect(sent).toEqual([]);
+  });
+
+  test('is not sent without a choice', () => {
+    const { peer } = connect('open');
+    const sent = sentBy(peer);
+    link.greeted(hello(['keyboard_layout']));
+    expect(sent).toEqual([]);
   });
 });

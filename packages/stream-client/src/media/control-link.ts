@@ -1,11 +1,13 @@
 import type { Timer } from '@footlight/platform/timer';
 import {
   type AgentControl,
+  type AgentHello,
   CONTROL_BUFFER_BYTES,
   CONTROL_FEATURES,
   encodeControl,
   FREEZE_PER_SECOND,
   INPUT_PROTOCOL,
+  type KeyboardLayout,
   PING_BURST,
   PING_BURST_INTERVAL_MS,
   PING_INTERVAL_MS,
@@ -28,6 +30,9 @@ export class ControlLink {
   #peer: Peer | null = null;
   #ping: Timer | null = null;
   #frameTiming = false;
+  /** Optional parts of the protocol that the newest connection's host has. */
+  #features: readonly string[] = [];
+  #layout: KeyboardLayout | null = null;
   #freezes: number[] = [];
 
   constructor(environment: Environment, sender: InputSender) {
@@ -44,6 +49,7 @@ export class ControlLink {
   /** Switches to this connection; null = none. */
   attach(peer: Peer | null): void {
     this.#peer = peer;
+    this.#features = [];
     this.#ping?.cancel();
     this.#ping = null;
     if (peer !== null) this.#pingAfter(PING_BURST, PING_BURST_INTERVAL_MS);
@@ -52,6 +58,18 @@ export class ControlLink {
   /** @returns false without an open channel */
   send(message: ViewerControl): boolean {
     return this.#peer !== null && send(this.#peer, message);
+  }
+
+  /** The host of the newest connection greeted. */
+  greeted({ features }: AgentHello): void {
+    this.#features = features;
+    this.#sendLayout();
+  }
+
+  /** Chooses the layout of the session's keyboard, for this connection and later ones. */
+  setLayout(layout: KeyboardLayout): void {
+    this.#layout = layout;
+    this.#sendLayout();
   }
 
   setFrameTiming(enabled: boolean): void {
@@ -77,6 +95,12 @@ export class ControlLink {
 
   dispose(): void {
     this.attach(null);
+  }
+
+  #sendLayout(): void {
+    const layout = this.#layout;
+    if (layout !== null && this.#features.includes('keyboard_layout'))
+      this.send({ type: 'keyboard_layout', ...layout });
   }
 
   /** @param fast pings of the burst that are left (count) */
