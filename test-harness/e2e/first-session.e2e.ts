@@ -263,12 +263,11 @@ describe.each(['SQLite', 'Postgres'] as const)('a person’s first session, on %
   });
 });
 
+/** The pointer rests at the edge. */
 async function revealBar(page: Page): Promise<void> {
-  await eventually('the bar is there', 10_000, async () => {
-    await page.mouse.move(640, 300);
-    await page.mouse.move(640, 2, { steps: 4 });
-    return (await page.locator('[data-shown=true]').count()) > 0 || null;
-  });
+  await page.mouse.move(640, 300);
+  await page.mouse.move(640, 1);
+  await page.locator('[data-shown=true]').waitFor();
 }
 
 async function fieldBecomes(

@@ -5,6 +5,8 @@ type Graph = Pick<Rolldown.ChunkingContext, 'getModuleInfo'>;
 
 /** Form pages; code that only they share is kept out of other pages' files. */
 const FORM_PAGE = /\/src\/routes\/(login|register|reset|setup|app\/_shell\.account)\./;
+/** What a session page loads when a person opens it; it must not move code of pages into files that all of them load. */
+const OPENED_LATER = /\/src\/(session\/(dialogs\/|ended-page|stats-view)|keyboard\/)/;
 const ENTRY = /\/index\.html$/;
 const LIBRARY = /\/src\/routes\/app\/_shell\.index\./;
 const IN_LIBRARY = /\/src\/routes\/app\/_shell\.(index\.|tsx\?)/;
@@ -15,7 +17,7 @@ const ADMIN_SHELL = /\/src\/routes\/admin\.tsx\?/;
 
 /**
  * Assigns modules to files: `vendor` and `app` for code that the library shares with others, `forms` for pages before
- * the library and the account, `beside` for code that the library does not need, `admin-shared` for administrators.
+ * the library and the account, `session-parts` for dialogs of a session, `beside` for code that the library does not need, `admin-shared` for administrators.
  * Null keeps a module with its only page. A browser requests six files at once over HTTP/1.1, so a page of forty
  * small files would queue. A module's dependencies are needed wherever the module is, so the files have no cyclic
  * dependencies.
@@ -28,7 +30,9 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
     if (USER_SHELL.test(id)) return 'app';
     if (ADMIN_SHELL.test(id)) return 'admin-shared';
     const needed = [...startsThatNeed(id, graph, known)];
-    const forUsers = needed.filter((start) => !isAdminModule(start));
+    const ofUsers = needed.filter((start) => !isAdminModule(start));
+    const forUsers = ofUsers.filter((start) => !OPENED_LATER.test(start));
+    if (forUsers.length === 0 && ofUsers.length > 0) return needed.length > 1 ? 'session-parts' : null;
     // A style file is named after its chunk, and only this name puts it behind the gate.
     if (forUsers.length === 0)
       return needed.length > 1 || STYLE.test(id) || ADMIN_SHELL.test(needed[0] ?? '') ? 'admin-shared' : null;

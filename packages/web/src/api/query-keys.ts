@@ -6,6 +6,7 @@ export const keys = {
   profilePreference: ['profile-preference'] as const,
   profileOffer: ['profile-offer'] as const,
   highlights: ['highlights'] as const,
+  uiPreferences: ['ui-preferences'] as const,
   setup: ['setup'] as const,
   apps: ['apps'] as const,
   app: (id: string) => ['app', id] as const,

@@ -15,6 +15,7 @@ const TICK_MS = 250;
  * @param startedAtMs time of the click, Unix ms
  * @param usualMs null while this browser has not seen the app start on that machine
  * @param onCancel null while nothing can be cancelled
+ * @param onShow given while the app shows one plain colour: the person may look at it
  * @param leaving the live picture is shown, and the screen fades out
  */
 export function LaunchStage(props: {
@@ -24,6 +25,7 @@ export function LaunchStage(props: {
   usualMs: number | null;
   onCancel: (() => void) | null;
   cancelWords?: string;
+  onShow?: () => void;
   leaving?: boolean;
   children?: ReactNode;
 }) {
@@ -71,7 +73,15 @@ export function LaunchStage(props: {
             />
           </>
         )}
+        {props.onShow !== undefined && (
+          <p role="status">The app has drawn one plain colour so far. It may be still starting.</p>
+        )}
         <div className={styles.stageAct}>
+          {props.onShow !== undefined && (
+            <Button variant="filled" onClick={props.onShow}>
+              Show it
+            </Button>
+          )}
           {props.onCancel !== null && (
             <Button onClick={props.onCancel}>{props.cancelWords ?? 'Cancel'}</Button>
           )}

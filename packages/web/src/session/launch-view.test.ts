@@ -11,6 +11,8 @@ const facts = (more: Partial<LaunchFacts> = {}): LaunchFacts => ({
   session: undefined,
   progress: NO_PROGRESS,
   stream: dark,
+  framesSinceMs: null,
+  insists: false,
   usualMs: null,
   nowMs: CREATED_MS + 2_500,
   ...more,
@@ -63,6 +65,44 @@ describe("the picture is shown when it is the app's own", () => {
     expect(seen({ ...running, progress: DRAWN, stream: { shown: true, app: null } }, running).shown).toBe(
       false,
     );
+  });
+});
+
+describe('an app that shows one plain colour', () => {
+  const framesSinceMs = CREATED_MS + 1_000;
+  const plain = (ms: number, more: Partial<LaunchFacts> = {}) =>
+    seen({
+      ...at('running'),
+      progress: STARTING,
+      stream: { shown: true, app: 'starting' },
+      framesSinceMs,
+      nowMs: framesSinceMs + ms,
+      ...more,
+    });
+  test.each([
+    ['a slow app is waited for', 9_999, {}, { shown: false, offersPlain: false }],
+    ['then the person may look', 10_000, {}, { shown: false, offersPlain: true }],
+    ['and does', 10_500, { insists: true }, { shown: true, offersPlain: false }],
+    ['or it is shown at last', 30_000, {}, { shown: true, offersPlain: false }],
+    [
+      'without frames there is nothing to show',
+      30_000,
+      { stream: dark },
+      { shown: false, offersPlain: false },
+    ],
+  ])('%s', (_what, ms, more, view) => {
+    expect(plain(ms, more)).toMatchObject(view);
+  });
+  test('its launch is not remembered as one of usual length', () => {
+    const before = followLaunch(NO_LAUNCH, facts(at('assigned')));
+    const late = facts({
+      ...at('running'),
+      progress: STARTING,
+      stream: { shown: true, app: 'starting' },
+      framesSinceMs,
+      nowMs: framesSinceMs + 30_000,
+    });
+    expect(followLaunch(before, late)).toMatchObject({ shown: true, measured: null });
   });
 });
 

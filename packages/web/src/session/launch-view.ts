@@ -15,9 +15,18 @@ export interface LaunchView {
   usualMs: number | null;
   /** The launch was seen before its app started, so its time is comparable with others. */
   fromStart: boolean;
+  /** The app has shown one plain colour for so long that the person may look at it: what waits would not come. */
+  offersPlain: boolean;
   /** What this launch took; null: it has not ended, or was not seen from its start. */
   measured: MeasuredLaunch | null;
 }
+
+/**
+ * An app whose whole picture has one colour never counts as drawn. Firefox took 10 s to draw on a first start, and a
+ * slow machine takes longer; the offer comes before the picture, which comes by itself then. Chosen, not measured.
+ */
+export const PLAIN_OFFERED_MS = 10_000;
+export const PLAIN_SHOWN_MS = 30_000;
 
 export interface MeasuredLaunch {
   appId: string;
@@ -31,6 +40,7 @@ export const NO_LAUNCH: LaunchView = {
   shown: false,
   usualMs: null,
   fromStart: false,
+  offersPlain: false,
   measured: null,
 };
 
@@ -40,6 +50,10 @@ export interface LaunchFacts {
   session: Pick<Session, 'state' | 'app_id' | 'host_id' | 'created_at'> | undefined;
   progress: LaunchProgress;
   stream: { shown: boolean; app: AppNotice['state'] | null };
+  /** Time of the first frame, epoch ms; null: none yet. */
+  framesSinceMs: number | null;
+  /** The person wants to see the picture as it is. */
+  insists: boolean;
   /** What this browser remembers of earlier launches; null: nothing. */
   usualMs: number | null;
   nowMs: number;
@@ -48,13 +62,20 @@ export interface LaunchFacts {
 /** @returns the same object when nothing changes */
 export function followLaunch(view: LaunchView, facts: LaunchFacts): LaunchView {
   const { session, progress, stream, usualMs, nowMs } = facts;
-  const shown = stream.shown && (view.shown || isDrawn(progress, stream.app));
-  const next: LaunchView = { ...view, shown };
+  const plainMs = facts.framesSinceMs === null ? 0 : nowMs - facts.framesSinceMs;
+  const drawn = isDrawn(progress, stream.app);
+  const shown = stream.shown && (view.shown || drawn || facts.insists || plainMs >= PLAIN_SHOWN_MS);
+  const next: LaunchView = {
+    ...view,
+    shown,
+    offersPlain: stream.shown && !shown && plainMs >= PLAIN_OFFERED_MS,
+  };
   if (session !== undefined) {
     if (view.visit === 'unknown') next.visit = session.state === 'running' ? 'return' : 'launch';
     if (!shown) next.usualMs = usualMs;
     if (session.state === 'pending' || session.state === 'assigned') next.fromStart = true;
-    if (shown && next.fromStart && view.measured === null) {
+    // A launch that never ended says nothing about the next one.
+    if (shown && drawn && next.fromStart && view.measured === null) {
       const tookMs = nowMs - Date.parse(session.created_at);
       next.measured = { appId: session.app_id, hostId: session.host_id, tookMs };
     }

@@ -1,10 +1,11 @@
-import type { AppListItem, Session } from '@footlight/protocol/rest';
+import type { AppListItem, Session, UiPreferences } from '@footlight/protocol/rest';
 import { isTerminal } from '@footlight/protocol/session-states';
+import type { Quality } from '@footlight/stream-client';
 import { Button, Loader } from '@mantine/core';
 import { IconMicrophone } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+import { lazy, type RefObject, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { clock } from '../clock.ts';
@@ -12,26 +13,37 @@ import { AppPicture } from '../components/app-picture.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { PageError } from '../components/page-error.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
+import { useKeyboardLayout } from '../keyboard/use-keyboard-layout.ts';
 import { LaunchStage } from '../launch/launch-stage.tsx';
 import { advance, stepsOf } from '../launch/launch-steps.ts';
 import { useLaunch } from '../launch/use-launch.ts';
 import { rememberLaunch, usualLaunchMs } from '../launch/usual-time.ts';
 import { useListedApp } from '../library/use-library.ts';
-import { EndedPage } from './ended-page.tsx';
+import { type BarPlace, barPlace, withBarPlace } from './bar/bar-place.ts';
+import { BarHandle, leaveWords, SessionBar } from './bar/session-bar.tsx';
+import { BAR_KEYS, useBar } from './bar/use-bar.ts';
 import { useWindowFit } from './fit/use-window-fit.ts';
-import { followLaunch, NO_LAUNCH, stageOf } from './launch-view.ts';
+import { followLaunch, NO_LAUNCH, PLAIN_OFFERED_MS, PLAIN_SHOWN_MS, stageOf } from './launch-view.ts';
 import { RecordingMark } from './recording-mark.tsx';
 import styles from './session.module.css';
-import { SessionBar } from './session-bar.tsx';
-import { type StatsLevel, StatsView } from './stats-view.tsx';
-import { SwapDialog, swapWords } from './swap-dialog.tsx';
-import { TypeDialog } from './type-dialog.tsx';
-import { BAR_KEYS, useBar } from './use-bar.ts';
+import type { StatsLevel } from './stats-level.ts';
+import { swapWords } from './swap-words.ts';
 import { useSession } from './use-session.ts';
 import { type StreamView, useStream } from './use-stream.ts';
 
+const EndedPage = lazy(async () => ({ default: (await import('./ended-page.tsx')).EndedPage }));
+const StatsView = lazy(async () => ({ default: (await import('./stats-view.tsx')).StatsView }));
+const BarDialog = lazy(() => import('./dialogs/bar-dialog.tsx'));
+const KeyboardDialog = lazy(() => import('./dialogs/keyboard-dialog.tsx'));
+const SwapDialog = lazy(() => import('./dialogs/swap-dialog.tsx'));
+const WindowsDialog = lazy(() => import('./dialogs/windows-dialog.tsx'));
+
 /** Time to read one line. */
 const HINT_MS = 4000;
+/** A timer may be a little early against the clock of dates. */
+const LATE_MS = 50;
+/** Statistics come once a second, each of the second before. */
+const SECOND_MS = 1000;
 /** Time to read two lines. */
 const SWAP_WORDS_MS = 6000;
 /** Time to read two lines. */
@@ -52,10 +64,13 @@ export function SessionPage({ id }: { id: string }) {
   // The record counts before the first event arrives.
   const seen = session === undefined ? progress : advance(progress, session);
   const [view, setView] = useState(NO_LAUNCH);
+  const plain = usePlainWait(streamed.shown);
   const now = followLaunch(view, {
     session,
     progress: seen,
     stream: streamed,
+    framesSinceMs: plain.framesSinceMs,
+    insists: plain.insists,
     usualMs: session === undefined ? null : usualLaunchMs(session.app_id, session.host_id),
     nowMs: clock.nowMs(),
   });
@@ -96,13 +111,15 @@ export function SessionPage({ id }: { id: string }) {
   if (refused !== null) return <PageError error={refused} reset={library} />;
   if (over) {
     return (
-      <EndedPage
-        session={session}
-        app={app}
-        launching={launch.isPending}
-        onLaunch={() => launch.mutate(app, { onError: library })}
-        onLibrary={library}
-      />
+      <Suspense fallback={null}>
+        <EndedPage
+          session={session}
+          app={app}
+          launching={launch.isPending}
+          onLaunch={() => launch.mutate(app, { onError: library })}
+          onLibrary={library}
+        />
+      </Suspense>
     );
   }
   return (
@@ -127,10 +144,29 @@ export function SessionPage({ id }: { id: string }) {
           onCancel={stage.cancel === 'leave' ? library : () => end.mutate(undefined, { onSuccess: library })}
           {...(stage.cancel === 'leave' ? { cancelWords: 'Back to the library' } : {})}
           leaving={stream.shown || hasOwnEnd(stream.state)}
+          {...(now.offersPlain ? { onShow: plain.insist } : {})}
         />
       )}
     </>
   );
+}
+
+/** The wait for an app that has frames and has drawn nothing; renders again when the page may decide otherwise. */
+function usePlainWait(hasFrames: boolean) {
+  const [framesSinceMs, setSince] = useState<number | null>(null);
+  const [insists, setInsists] = useState(false);
+  const [, setLooks] = useState(0);
+  useEffect(() => {
+    setSince(hasFrames ? clock.nowMs() : null);
+    setInsists(false);
+    if (!hasFrames) return;
+    const look = () => setLooks((count) => count + 1);
+    const timers = [PLAIN_OFFERED_MS, PLAIN_SHOWN_MS].map((ms) => clock.setTimeout(look, ms + LATE_MS));
+    return () => {
+      for (const timer of timers) timer.cancel();
+    };
+  }, [hasFrames]);
+  return { framesSinceMs, insists, insist: () => setInsists(true) };
 }
 
 type ShownApp = Pick<AppListItem, 'id' | 'name'> & Partial<AppListItem>;
@@ -152,9 +188,12 @@ function Theatre(props: {
   const { client } = stream;
   const theatre = useRef<HTMLDivElement>(null);
   const [level, setLevel] = useState<StatsLevel>('dot');
-  const [dialog, setDialog] = useState<'end' | 'type' | 'swap' | null>(null);
+  const [dialog, setDialog] = useState<'end' | 'keyboard' | 'swap' | 'windows' | 'bar' | null>(null);
   const [inBar, setInBar] = useState({ pointer: false, focus: false });
-  const bar = useBar(theatre, client, () =>
+  const settings = useUiPreferences(session !== undefined);
+  const { place, setPlace } = useBarPlace(settings);
+  const keyboard = useKeyboardLayout(client, settings);
+  const bar = useBar(theatre, client, place, () =>
     theatre.current?.querySelector<HTMLElement>('[role=toolbar] button')?.focus(),
   );
 
@@ -171,6 +210,8 @@ function Theatre(props: {
 
   const swap = useSwapWords(detail);
   const notice = useNotice(stream.notice);
+  const leaving = useLeaveWords(stream);
+  const shownQuality = useShownQuality(stream);
   const fit = useWindowFit(session, stream, props.surface, dialog !== null);
 
   const { state } = stream;
@@ -179,7 +220,7 @@ function Theatre(props: {
     reconnecting: !props.ending && state.kind === 'reconnecting',
     swapping: detail === 'swapping',
     swap: props.ending ? null : swap,
-    notice,
+    notice: notice ?? leaving,
   });
   const closeDialog = () => setDialog(null);
   // After the dialog closes, because it traps the focus.
@@ -210,6 +251,9 @@ function Theatre(props: {
           microphone={session?.stream.mic ?? false}
           following={fit.following}
           shown={bar.shown && stream.shown}
+          place={place}
+          quality={shownQuality}
+          layoutSign={stream.layout === null ? null : stream.layout.layout.slice(0, 3).toUpperCase()}
           level={level}
           onLevel={setLevel}
           onFollow={fit.setFollowing}
@@ -217,11 +261,16 @@ function Theatre(props: {
             setInBar((before) => ({ ...before, [by]: holds }));
             bar.hold(by, holds);
           }}
-          onKeyboard={() => setDialog('type')}
+          onKeyboard={() => setDialog('keyboard')}
+          onWindows={() => setDialog('windows')}
+          onPlace={() => setDialog('bar')}
           onLeave={props.onLibrary}
           onSwap={() => setDialog('swap')}
           onEnd={() => setDialog('end')}
         />
+        {place.handle && stream.shown && !bar.shown && (
+          <BarHandle place={place} onReveal={() => bar.reveal(HINT_MS)} />
+        )}
         {stream.audio?.microphone === 'on' && (
           <button
             type="button"
@@ -235,7 +284,11 @@ function Theatre(props: {
           </button>
         )}
         {session?.stream.recording && <RecordingMark />}
-        <StatsView history={stream.history} level={level} />
+        {level !== 'dot' && (
+          <Suspense fallback={null}>
+            <StatsView history={stream.history} level={level} />
+          </Suspense>
+        )}
         {toast !== null && (
           <p className={styles.toast} role="status" data-stream-overlay="">
             {toast.busy && <Loader size={16} color="var(--fl-text)" />}
@@ -263,15 +316,30 @@ function Theatre(props: {
           The app is closed. What it has not saved is lost. To keep it open, go back to the library instead.
         </p>
       </ConfirmDialog>
-      {session !== undefined && (
-        <SwapDialog opened={dialog === 'swap'} sessionId={session.id} appId={app.id} onClose={closeDialog} />
-      )}
-      <TypeDialog
-        opened={dialog === 'type'}
-        onClose={closeDialog}
-        onText={(text) => client?.sendText(text)}
-        onKeys={(codes) => client?.sendKeys(codes)}
-      />
+      <Suspense fallback={null}>
+        {dialog === 'swap' && session !== undefined && (
+          <SwapDialog sessionId={session.id} appId={app.id} onClose={closeDialog} />
+        )}
+        {dialog === 'keyboard' && (
+          <KeyboardDialog
+            onClose={closeDialog}
+            inForce={stream.layout}
+            detected={keyboard.detected}
+            chosen={keyboard.chosen}
+            onLayout={keyboard.choose}
+            onText={(text) => client?.sendText(text)}
+            onKeys={(codes) => client?.sendKeys(codes)}
+          />
+        )}
+        {dialog === 'windows' && (
+          <WindowsDialog
+            onClose={closeDialog}
+            windows={stream.windows}
+            onUse={(id) => client?.setWindow(id)}
+          />
+        )}
+        {dialog === 'bar' && <BarDialog onClose={closeDialog} place={place} onPlace={setPlace} />}
+      </Suspense>
     </div>
   );
 }
@@ -300,6 +368,57 @@ function useSwapWords(detail: string | null): string | null {
     return () => timer.cancel();
   }, [detail]);
   return over === detail && detail !== null ? null : swapWords(detail);
+}
+
+/** The person's settings of the web client; undefined: not loaded, or not to be had. */
+function useUiPreferences(enabled: boolean): UiPreferences | undefined {
+  return useQuery({
+    queryKey: keys.uiPreferences,
+    queryFn: ({ signal }) => call('uiPreferences.read', { signal }),
+    enabled,
+    staleTime: 60_000,
+    retry: false,
+  }).data;
+}
+
+/** Where the bar is; a change is shown at once, and the account remembers it. */
+function useBarPlace(settings: UiPreferences | undefined) {
+  const queryClient = useQueryClient();
+  const { edge, handle } = barPlace(settings);
+  const place = useMemo(() => ({ edge, handle }), [edge, handle]);
+  const store = useMutation({
+    mutationFn: (next: BarPlace) =>
+      call('uiPreferences.update', {
+        body: { session_overlay: withBarPlace(undefined, next).session_overlay },
+      }),
+  });
+  const setPlace = (next: BarPlace) => {
+    queryClient.setQueryData(keys.uiPreferences, withBarPlace(settings, next));
+    store.mutate(next);
+  };
+  return { place, setPlace };
+}
+
+/** How to leave full screen, for a while after it was entered; null: not now. */
+function useLeaveWords({ input }: StreamView): string | null {
+  const fullscreen = input?.fullscreen ?? false;
+  const [until, setUntil] = useState(false);
+  useEffect(() => {
+    setUntil(fullscreen);
+    if (!fullscreen) return;
+    const timer = clock.setTimeout(() => setUntil(false), HINT_MS);
+    return () => timer.cancel();
+  }, [fullscreen]);
+  return until && input !== null ? leaveWords(input) : null;
+}
+
+/** The quality of whole seconds of the app's own picture; undefined: none has passed. */
+function useShownQuality({ shown, history }: StreamView): Quality | undefined {
+  const [sinceMs, setSinceMs] = useState<number | null>(null);
+  useEffect(() => setSinceMs(shown ? clock.nowMs() : null), [shown]);
+  const last = history.at(-1);
+  const isWhole = sinceMs !== null && last !== undefined && last.ts_unix_ms - sinceMs >= SECOND_MS;
+  return isWhole ? last.quality : undefined;
 }
 
 /** A message of the host, shown for its reading time. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { swapWords } from './swap-dialog.tsx';
+import { swapWords } from './swap-words.ts';
 
 test.each([
   ['swapping', 'Changing the app'],

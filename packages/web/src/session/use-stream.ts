@@ -1,4 +1,4 @@
-import type { AppNotice, Display } from '@footlight/protocol/input';
+import type { AppNotice, AppWindow, Display, KeyboardLayout } from '@footlight/protocol/input';
 import type { Session } from '@footlight/protocol/rest';
 import type {
   AudioStatus,
@@ -34,6 +34,10 @@ export interface StreamView {
   notice: { text: string } | null;
   /** the display's last reported sizes; null: unknown */
   display: Display | null;
+  /** layout of the session's keyboard; null: unknown, or this host keeps its own */
+  layout: KeyboardLayout | null;
+  /** the app's windows */
+  windows: readonly AppWindow[];
 }
 
 const START: StreamView = {
@@ -46,6 +50,8 @@ const START: StreamView = {
   app: null,
   notice: null,
   display: null,
+  layout: null,
+  windows: [],
 };
 
 /**
@@ -92,6 +98,8 @@ export function useStream(
         client.on('notice', ({ text }) => set({ notice: { text } }));
         client.on('display', (display) => set({ display }));
         client.on('app', (app) => set({ app }));
+        client.on('keyboard_layout', (layout) => set({ layout }));
+        client.on('windows', (windows) => set({ windows }));
         set({ client, state: client.state, audio: client.audio, input: client.input });
         client.connect();
       },

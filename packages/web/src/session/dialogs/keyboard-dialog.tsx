@@ -1,7 +1,9 @@
-import { Button, Textarea } from '@mantine/core';
-import { useState } from 'react';
-import { Dialog } from '../components/dialog.tsx';
-import styles from './session.module.css';
+import type { KeyboardLayout } from '@footlight/protocol/input';
+import { Button } from '@mantine/core';
+import { useId, useState } from 'react';
+import { Dialog } from '../../components/dialog.tsx';
+import { LAYOUTS, offered } from '../../keyboard/layouts.ts';
+import styles from './dialogs.module.css';
 
 const COMBINATIONS = [
   { words: 'Ctrl + Alt + Delete', codes: ['ControlLeft', 'AltLeft', 'Delete'] },
@@ -13,30 +15,72 @@ const COMBINATIONS = [
   { words: 'Escape', codes: ['Escape'] },
   { words: 'Meta', codes: ['MetaLeft'] },
 ];
+/** Value of the choice to follow what the browser tells. */
+const DETECTED = '';
 
-/** Sends text and key combinations that the browser or a touch screen cannot type into the app. */
-export function TypeDialog(props: {
-  opened: boolean;
+/**
+ * The layout of the session's keyboard, and text and key combinations that the browser or a touch screen cannot type
+ * into the app.
+ */
+export default function KeyboardDialog(props: {
   onClose: () => void;
+  /** null: this host keeps its own layout */
+  inForce: KeyboardLayout | null;
+  /** what the browser tells; null: not known yet */
+  detected: KeyboardLayout | null;
+  /** the person's own choice for this device; null: the detected one counts */
+  chosen: KeyboardLayout | null;
+  onLayout: (layout: KeyboardLayout | null) => void;
   onText: (text: string) => void;
   onKeys: (codes: string[]) => void;
 }) {
   const [text, setText] = useState('');
+  const noteId = useId();
+  const { chosen, detected, inForce } = props;
+  const own = chosen && offered(chosen);
+  const found = detected && offered(detected);
   const send = () => {
     if (text !== '') props.onText(text);
     setText('');
     props.onClose();
   };
   return (
-    <Dialog opened={props.opened} onClose={props.onClose} title="Type into the app">
-      <Textarea
-        label="Text"
-        rows={4}
-        data-autofocus
-        value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
-      />
-      <div className={styles.cardActions}>
+    <Dialog opened onClose={props.onClose} title="Keyboard">
+      {inForce !== null && (
+        <label className={styles.field}>
+          Your keyboard
+          <select
+            value={own === null ? DETECTED : String(LAYOUTS.indexOf(own))}
+            aria-describedby={noteId}
+            onChange={(event) => {
+              const { value } = event.currentTarget;
+              const layout = value === DETECTED ? null : LAYOUTS[Number(value)];
+              props.onLayout(layout ? { layout: layout.layout, variant: layout.variant } : null);
+            }}
+          >
+            <option value={DETECTED}>{found ? `As detected: ${found.name}` : 'As detected'}</option>
+            {LAYOUTS.map(({ name }, index) => (
+              <option key={name} value={String(index)}>
+                {name}
+              </option>
+            ))}
+          </select>
+          <small id={noteId}>
+            The app gets the characters printed on its keys. This device remembers your choice; games see the
+            same keys with every layout.
+          </small>
+        </label>
+      )}
+      <label className={styles.field}>
+        Type into the app
+        <textarea
+          rows={4}
+          data-autofocus
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <div className={styles.actions}>
         {COMBINATIONS.map((each) => (
           <Button
             key={each.words}
@@ -50,7 +94,7 @@ export function TypeDialog(props: {
           </Button>
         ))}
       </div>
-      <div className={styles.cardActions} style={{ justifyContent: 'flex-end', marginTop: 24 }}>
+      <div className={styles.end}>
         <Button variant="filled" disabled={text === ''} onClick={send}>
           Type it
         </Button>

@@ -1,25 +1,20 @@
 import { Button, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { call } from '../api/client.ts';
-import { errorText } from '../api/error-text.ts';
-import { keys } from '../api/query-keys.ts';
-import { Dialog } from '../components/dialog.tsx';
-import { useApps } from '../library/use-library.ts';
-import styles from './session.module.css';
+import { call } from '../../api/client.ts';
+import { errorText } from '../../api/error-text.ts';
+import { keys } from '../../api/query-keys.ts';
+import { Dialog } from '../../components/dialog.tsx';
+import { useApps } from '../../library/use-library.ts';
+import styles from '../session.module.css';
 
 /** Listed apps; with more, a person types a part of the name. */
 const SHOWN = 12;
 
 /** Swaps the app of a running session; the picture goes on until the new app has drawn. */
-export function SwapDialog(props: {
-  opened: boolean;
-  sessionId: string;
-  appId: string;
-  onClose: () => void;
-}) {
+export default function SwapDialog(props: { sessionId: string; appId: string; onClose: () => void }) {
   return (
-    <Dialog opened={props.opened} onClose={props.onClose} title="Change the app">
+    <Dialog opened onClose={props.onClose} title="Change the app">
       <Choice {...props} />
     </Dialog>
   );
@@ -72,12 +67,4 @@ function Choice(props: { sessionId: string; appId: string; onClose: () => void }
       )}
     </>
   );
-}
-
-/** Text about a swap; null: none. */
-export function swapWords(detail: string | null | undefined): string | null {
-  if (detail === 'swapping') return 'Changing the app';
-  if (detail === 'swap rejected') return 'The host did not change the app';
-  if (detail?.startsWith('swap rolled back')) return 'The new app did not start; the former one goes on';
-  return null;
 }

@@ -1,12 +1,15 @@
 import type { Timer } from '@footlight/platform/timer';
 import type { StreamClient } from '@footlight/stream-client';
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
-import { clock } from '../clock.ts';
+import { clock } from '../../clock.ts';
+import { type BarPlace, isAtEdge } from './bar-place.ts';
 
 /** Time to read the bar's symbols after the pointer stopped. */
 const STAYS_MS = 2000;
-/** A pointer that is pushed against the top edge; wider would catch menus of the app. */
-const TOP_EDGE_PX = 8;
+/** A pointer that is pushed against the edge; wider would catch menus of the app. */
+const EDGE_PX = 3;
+/** A pointer on its way to a menu or another window does not rest for so long. */
+const REST_MS = 300;
 /** Longer than a tap (Android's long press is 400 ms), so that games with held touches rarely open the bar. */
 const LONG_PRESS_MS = 600;
 /** Movement of a resting finger; a larger one draws or scrolls in the app. */
@@ -16,13 +19,14 @@ const TREMBLE_PX = 12;
 export const BAR_KEYS = 'Ctrl + Alt + Shift + Z';
 
 /**
- * Shows the bar: pointer at the top edge, long press, guide button of a pad, or the key combination. It hides after
- * two seconds unless pointer or focus is in it.
+ * Shows the bar: a pointer that rests at its edge, its handle, a long press, the guide button of a pad, or the key
+ * combination. It hides after two seconds unless pointer or focus is in it, and at once with a press on the picture.
  * @param onKeys called after the key combination, to move the focus
  */
 export function useBar(
   theatre: RefObject<HTMLElement | null>,
   client: StreamClient | null,
+  { edge, handle }: BarPlace,
   onKeys: () => void,
 ) {
   const [shown, setShown] = useState(false);
@@ -50,16 +54,33 @@ export function useBar(
     const element = theatre.current;
     if (element === null) return;
     let press: Timer | undefined;
+    let rest: Timer | undefined;
     let from = { x: 0, y: 0 };
     const released = () => press?.cancel();
+    const left = () => {
+      rest?.cancel();
+      rest = undefined;
+    };
+    const rested = () => {
+      left();
+      reveal();
+    };
     const moved = (event: PointerEvent) => {
       if (event.pointerType !== 'mouse') {
         if (Math.hypot(event.clientX - from.x, event.clientY - from.y) > TREMBLE_PX) released();
-      } else if (event.clientY <= TOP_EDGE_PX) reveal();
+        return;
+      }
+      const { innerWidth: width, innerHeight: height } = window;
+      const at = { x: event.clientX, y: event.clientY };
+      // A drag to the edge belongs to the app.
+      if (handle || event.buttons !== 0 || !isAtEdge(at, edge, { width, height }, EDGE_PX)) left();
+      else rest ??= clock.setTimeout(rested, REST_MS);
     };
     const pressed = (event: PointerEvent) => {
       // A second finger starts a gesture of the app.
       released();
+      left();
+      if (!held.current.pointer) setShown(false);
       if (event.pointerType === 'mouse' || !event.isPrimary) return;
       from = { x: event.clientX, y: event.clientY };
       press = clock.setTimeout(() => reveal(2 * STAYS_MS), LONG_PRESS_MS);
@@ -70,15 +91,18 @@ export function useBar(
     element.addEventListener('pointerdown', pressed, options);
     element.addEventListener('pointerup', released, options);
     element.addEventListener('pointercancel', released, options);
+    element.addEventListener('pointerleave', left);
     return () => {
       press?.cancel();
+      left();
       timer.current?.cancel();
+      element.removeEventListener('pointerleave', left);
       element.removeEventListener('pointermove', moved, options);
       element.removeEventListener('pointerdown', pressed, options);
       element.removeEventListener('pointerup', released, options);
       element.removeEventListener('pointercancel', released, options);
     };
-  }, [theatre, reveal]);
+  }, [theatre, reveal, edge, handle]);
 
   useEffect(
     () =>

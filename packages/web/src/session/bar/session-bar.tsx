@@ -1,11 +1,14 @@
-import type { AudioStatus } from '@footlight/stream-client';
+import type { AudioStatus, InputStatus, Quality } from '@footlight/stream-client';
 import { ActionIcon } from '@mantine/core';
 import {
+  IconAppWindow,
   IconArrowLeft,
   IconArrowsExchange,
   IconAspectRatio,
   IconAspectRatioOff,
   IconDeviceGamepad2,
+  IconDots,
+  IconGripHorizontal,
   IconKeyboard,
   IconMaximize,
   IconMicrophone,
@@ -17,9 +20,10 @@ import {
   IconVolumeOff,
 } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import styles from './session.module.css';
-import { nextLevel, type StatsLevel } from './stats-view.tsx';
-import type { StreamView } from './use-stream.ts';
+import styles from '../session.module.css';
+import { nextLevel, type StatsLevel } from '../stats-level.ts';
+import type { StreamView } from '../use-stream.ts';
+import type { BarPlace } from './bar-place.ts';
 
 const QUALITY_WORDS = { excellent: 'Excellent', good: 'Good', poor: 'Poor' };
 
@@ -36,21 +40,27 @@ export function SessionBar(props: {
   /** the app follows the window */
   following: boolean;
   shown: boolean;
+  place: BarPlace;
+  quality: Quality | undefined;
+  /** the session's keyboard layout, as two or three letters; null: this host keeps its own */
+  layoutSign: string | null;
   level: StatsLevel;
   onLevel: (level: StatsLevel) => void;
   onFollow: (follow: boolean) => void;
   onHold: (by: 'pointer' | 'focus', holds: boolean) => void;
   onKeyboard: () => void;
+  onWindows: () => void;
+  onPlace: () => void;
   onLeave: () => void;
   onSwap: () => void;
   onEnd: () => void;
 }) {
-  const { client, audio, input, history } = props.view;
-  const quality = history.at(-1)?.quality;
+  const { client, audio, input, windows } = props.view;
+  const { quality, place, layoutSign } = props;
   const muted = audio?.muted ?? true;
   const micOn = audio?.microphone === 'on';
   return (
-    <div className={styles.barPlace} data-stream-overlay="" data-shown={props.shown}>
+    <div className={styles.barPlace} data-stream-overlay="" data-shown={props.shown} data-edge={place.edge}>
       <div
         className={styles.bar}
         data-stream-overlay
@@ -76,6 +86,7 @@ export function SessionBar(props: {
         >
           <span className={styles.dot} data-word={quality?.word} aria-hidden="true" />
           <span className={styles.qualityWord}>{quality ? QUALITY_WORDS[quality.word] : 'Measuring'}</span>
+          {quality?.reason && <span className={styles.qualityReason}>{quality.reason}</span>}
         </button>
         <Act
           label={muted ? 'Turn the sound on' : 'Turn the sound off'}
@@ -84,9 +95,22 @@ export function SessionBar(props: {
         >
           {muted ? <IconVolumeOff size={20} /> : <IconVolume size={20} />}
         </Act>
-        <Act label="Type text or keys" onClick={props.onKeyboard}>
+        <Act
+          label={layoutSign === null ? 'Type text or keys' : `Keyboard ${layoutSign}; type text or keys`}
+          onClick={props.onKeyboard}
+        >
           <IconKeyboard size={20} />
+          {layoutSign !== null && (
+            <span className={styles.layoutSign} aria-hidden="true">
+              {layoutSign}
+            </span>
+          )}
         </Act>
+        {windows.length > 1 && (
+          <Act label={`Switch between ${windows.length} windows`} onClick={props.onWindows}>
+            <IconAppWindow size={20} />
+          </Act>
+        )}
         <Act label="Change the app" onClick={props.onSwap}>
           <IconArrowsExchange size={20} />
         </Act>
@@ -123,18 +147,43 @@ export function SessionBar(props: {
         {/* Some phone browsers can only show videos full screen. */}
         {document.fullscreenEnabled && (
           <Act
-            label={input?.fullscreen ? 'Leave full screen' : 'Full screen'}
+            label={input?.fullscreen ? leaveWords(input) : 'Full screen'}
             onClick={() => void client?.toggleFullscreen()}
           >
             {input?.fullscreen ? <IconMinimize size={20} /> : <IconMaximize size={20} />}
           </Act>
         )}
+        <Act label="Move this bar" onClick={props.onPlace}>
+          <IconDots size={20} />
+        </Act>
         <Act label={`End ${props.name}`} danger onClick={props.onEnd}>
           <IconPlayerStop size={20} />
         </Act>
       </div>
     </div>
   );
+}
+
+/** Opens the bar from its edge, where a person wants no bar that comes by itself. */
+export function BarHandle({ place, onReveal }: { place: BarPlace; onReveal: () => void }) {
+  return (
+    <button
+      type="button"
+      className={styles.handle}
+      data-edge={place.edge}
+      data-stream-overlay=""
+      aria-label="Show the controls"
+      onMouseDown={(event) => event.preventDefault()}
+      onClick={onReveal}
+    >
+      <IconGripHorizontal size={16} aria-hidden="true" />
+    </button>
+  );
+}
+
+/** How a person leaves full screen; a locked keyboard gives a short Escape to the app. */
+export function leaveWords({ keyboard_locked }: InputStatus): string {
+  return keyboard_locked ? 'Leave full screen (hold Esc)' : 'Leave full screen (Esc)';
 }
 
 function padWords(pads: number): string {

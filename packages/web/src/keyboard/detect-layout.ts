@@ -1,0 +1,68 @@
+import type { KeyboardLayout } from '@footlight/protocol/input';
+import { asOnApple, DETECTED_KEYS, LAYOUTS, type OfferedLayout } from './layouts.ts';
+
+/** What a browser tells of a keyboard. */
+export interface KeyboardFacts {
+  /** KeyboardEvent.code → character without Shift; null: the browser does not say. */
+  printed: ReadonlyMap<string, string> | null;
+  /** Language tags of the person, the preferred one first. */
+  languages: readonly string[];
+  isApple: boolean;
+}
+
+/** Share of the compared keys that must agree; a keyboard that is not listed has fewer. Chosen, not measured. */
+const ENOUGH = 0.8;
+
+/**
+ * The layout of a keyboard: by what its keys type, and where several agree, or the browser does not say, by the
+ * person's languages. Pure.
+ */
+export function detectLayout({ printed, languages, isApple }: KeyboardFacts): KeyboardLayout {
+  const byKeys = printed === null ? [] : mostAlike(printed);
+  const candidates = byKeys.length > 0 ? byKeys : LAYOUTS;
+  const found = byLanguage(candidates, languages) ?? (byKeys[0] as OfferedLayout | undefined) ?? LAYOUTS[0];
+  const { layout, variant } = found ?? { layout: 'us', variant: null };
+  return isApple ? asOnApple({ layout, variant }) : { layout, variant };
+}
+
+function mostAlike(printed: ReadonlyMap<string, string>): OfferedLayout[] {
+  const shares = LAYOUTS.map((layout) => {
+    const compared = DETECTED_KEYS.flatMap((code, index) => {
+      const [expected, actual] = [[...layout.printed][index], printed.get(code)];
+      return expected === '?' || actual === undefined ? [] : [expected === actual];
+    });
+    return compared.length === 0 ? 0 : compared.filter(Boolean).length / compared.length;
+  });
+  const best = Math.max(...shares);
+  return best < ENOUGH ? [] : LAYOUTS.filter((_, index) => shares[index] === best);
+}
+
+/** A language with its region counts before the language alone. */
+function byLanguage(
+  candidates: readonly OfferedLayout[],
+  languages: readonly string[],
+): OfferedLayout | undefined {
+  for (const language of languages) {
+    const [base = ''] = language.split('-');
+    for (const wanted of [language, base]) {
+      const found = candidates.find((each) => each.languages.includes(wanted));
+      if (found) return found;
+    }
+  }
+  return undefined;
+}
+
+interface KeyboardMap {
+  getLayoutMap?(): Promise<ReadonlyMap<string, string>>;
+}
+
+/** What this browser tells of the keyboard; never rejects. */
+export async function readKeyboard(): Promise<KeyboardFacts> {
+  const { keyboard } = navigator as { keyboard?: KeyboardMap };
+  const printed = (await keyboard?.getLayoutMap?.().catch(() => null)) ?? null;
+  return {
+    printed: printed === null || printed.size === 0 ? null : printed,
+    languages: navigator.languages,
+    isApple: /Mac|iPhone|iPad/.test(navigator.platform),
+  };
+}

@@ -1,0 +1,51 @@
+/** The keyboard layouts that an account remembers for its devices, in the settings of the web client. */
+import type { KeyboardLayout } from '@footlight/protocol/input';
+import type { UiPreferences } from '@footlight/protocol/rest';
+import { deviceKey } from '../api/auth-store.ts';
+import { call } from '../api/client.ts';
+
+/** Member of the settings: device key → layout. */
+const MEMBER = 'keyboard_layouts';
+/** Devices that are remembered; a further one replaces the one that was changed longest ago. */
+const MAX_DEVICES = 32;
+
+/** The layout that the person chose on this device; null: none, and the detected one counts. */
+export function keptLayout(settings: Readonly<Record<string, unknown>>): KeyboardLayout | null {
+  return readLayouts(settings).get(deviceKey()) ?? null;
+}
+
+/**
+ * Remembers a choice for this device.
+ * @param layout null: the detected one counts again
+ * @returns the settings as they are now
+ */
+export async function keepLayout(layout: KeyboardLayout | null): Promise<UiPreferences> {
+  // Read again, because another device may have stored its own in between.
+  const layouts = readLayouts(await call('uiPreferences.read', {}));
+  const body = { [MEMBER]: Object.fromEntries(changed(layouts, deviceKey(), layout)) };
+  return call('uiPreferences.update', { body });
+}
+
+/** Layouts by device key, the newest last; entries of another form are left out. */
+export function readLayouts(settings: Readonly<Record<string, unknown>>): Map<string, KeyboardLayout> {
+  const stored = settings[MEMBER];
+  const entries = typeof stored === 'object' && stored !== null ? Object.entries(stored) : [];
+  return new Map(
+    entries.flatMap(([device, value]: [string, unknown]): [string, KeyboardLayout][] => {
+      if (typeof value !== 'object' || value === null) return [];
+      const { layout, variant } = value as Record<string, unknown>;
+      if (typeof layout !== 'string' || (typeof variant !== 'string' && variant !== null)) return [];
+      return [[device, { layout, variant }]];
+    }),
+  );
+}
+
+/** The layouts after a choice on one device. */
+export function changed(
+  layouts: ReadonlyMap<string, KeyboardLayout>,
+  device: string,
+  layout: KeyboardLayout | null,
+): [string, KeyboardLayout][] {
+  const others = [...layouts].filter(([key]) => key !== device);
+  return layout === null ? others : [...others.slice(1 - MAX_DEVICES), [device, layout]];
+}

@@ -1,0 +1,38 @@
+import type { UiPreferences } from '@footlight/protocol/rest';
+
+export type Edge = 'top' | 'bottom' | 'left' | 'right';
+
+/** Where the bar is, and how it is reached. */
+export interface BarPlace {
+  edge: Edge;
+  /** a small handle opens it; otherwise a pointer that rests at the edge */
+  handle: boolean;
+}
+
+/** Reads the place from the settings of the web client; their `minimal` strip is the handle. */
+export function barPlace(settings: UiPreferences | undefined): BarPlace {
+  const { strip_position = 'top', strip_preset } = settings?.session_overlay ?? {};
+  return { edge: strip_position, handle: strip_preset === 'minimal' };
+}
+
+/** The settings with that place. */
+export function withBarPlace(settings: UiPreferences | undefined, { edge, handle }: BarPlace): UiPreferences {
+  const session_overlay = {
+    ...settings?.session_overlay,
+    strip_position: edge,
+    strip_preset: handle ? 'minimal' : 'full',
+  } as const;
+  return { ...settings, session_overlay };
+}
+
+/** Whether a point lies at the edge, within that many pixels of it. */
+export function isAtEdge(
+  { x, y }: { x: number; y: number },
+  edge: Edge,
+  size: { width: number; height: number },
+  pixels: number,
+): boolean {
+  if (edge === 'top') return y < pixels;
+  if (edge === 'left') return x < pixels;
+  return edge === 'bottom' ? y >= size.height - pixels : x >= size.width - pixels;
+}

@@ -1,0 +1,49 @@
+import { Button } from '@mantine/core';
+import { Dialog } from '../../components/dialog.tsx';
+import type { BarPlace, Edge } from '../bar/bar-place.ts';
+import { BAR_KEYS } from '../bar/use-bar.ts';
+import styles from './dialogs.module.css';
+
+const EDGES: readonly [Edge, string][] = [
+  ['top', 'Top'],
+  ['bottom', 'Bottom'],
+  ['left', 'Left'],
+  ['right', 'Right'],
+];
+
+/** Where the bar is, and how it is reached. */
+export default function BarDialog(props: {
+  onClose: () => void;
+  place: BarPlace;
+  onPlace: (place: BarPlace) => void;
+}) {
+  const { place } = props;
+  return (
+    <Dialog opened onClose={props.onClose} title="This bar">
+      <fieldset className={styles.edges} aria-label="Edge of the picture">
+        {EDGES.map(([edge, words]) => (
+          <Button
+            key={edge}
+            aria-pressed={place.edge === edge}
+            {...(place.edge === edge ? { variant: 'filled' } : {})}
+            onClick={() => props.onPlace({ ...place, edge })}
+          >
+            {words}
+          </Button>
+        ))}
+      </fieldset>
+      <Button
+        fullWidth
+        aria-pressed={place.handle}
+        {...(place.handle ? { variant: 'filled' } : {})}
+        onClick={() => props.onPlace({ ...place, handle: !place.handle })}
+      >
+        A small handle instead
+      </Button>
+      <p className={styles.hint}>
+        With a handle the bar never comes when the pointer rests at the edge. {BAR_KEYS} opens it always, and
+        so does a long touch. Your account remembers this.
+      </p>
+    </Dialog>
+  );
+}

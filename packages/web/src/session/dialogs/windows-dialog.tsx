@@ -1,0 +1,32 @@
+import type { AppWindow } from '@footlight/protocol/input';
+import { Button } from '@mantine/core';
+import { Dialog } from '../../components/dialog.tsx';
+import styles from './dialogs.module.css';
+
+/** The app's windows, one under the other; a press brings one to the front. */
+export default function WindowsDialog(props: {
+  onClose: () => void;
+  windows: readonly AppWindow[];
+  onUse: (id: number) => void;
+}) {
+  return (
+    <Dialog opened onClose={props.onClose} title="Windows">
+      <div className={styles.list}>
+        {props.windows.map(({ id, title, active }) => (
+          <Button
+            key={id}
+            justify="flex-start"
+            aria-current={active}
+            {...(active ? { 'data-autofocus': true, variant: 'filled' } : {})}
+            onClick={() => {
+              props.onUse(id);
+              props.onClose();
+            }}
+          >
+            <span className={styles.title}>{title === '' ? 'A window without a title' : title}</span>
+          </Button>
+        ))}
+      </div>
+    </Dialog>
+  );
+}
