@@ -1,4 +1,5 @@
 import {
+  type ActivityEntry,
   type AdminApp,
   type CatalogImage,
   type ImageCatalog,
@@ -297,4 +298,47 @@ export const libraryRules: LibraryRule[] = [
     created_by: id(9, 1),
     created_at: ago(30 * HOUR),
   },
+];
+
+const exampleEntry = operations['activity.list'].example.response.items[0] as ActivityEntry;
+const entry = (n: number, part: Partial<ActivityEntry>): ActivityEntry => ({
+  ...exampleEntry,
+  id: 100 - n,
+  created_at: ago(n * 40 * MINUTE),
+  ...part,
+});
+
+/** Entries of the activity log, newest first. */
+export const activity: ActivityEntry[] = [
+  entry(1, {
+    action: 'session.launched',
+    target_type: 'session',
+    target_id: id(2, 1),
+    details: { app_id: launcher.id, host_id: host(1).id },
+    severity: 'info',
+  }),
+  entry(2, {
+    action: 'session.failed',
+    target_type: 'session',
+    target_id: id(2, 2),
+    actor_user_id: null,
+    actor_username: null,
+    details: { failure_code: 'app_exited', reason: 'The app ended with status 3.', host_id: host(2).id },
+    severity: 'err',
+  }),
+  entry(3, {
+    action: 'job.run',
+    target_type: 'job',
+    target_id: 'home.gc',
+    details: { run_id: id(20, 1) },
+    severity: 'info',
+  }),
+  entry(4, {
+    action: 'storage.home.tombstone',
+    target_type: 'storage_home',
+    target_id: id(21, 1),
+    details: { username: 'bob', app_name: 'Steam' },
+  }),
+  entry(5, {}),
+  entry(6, { action: 'user.password_reset_link', target_type: 'user', target_id: id(9, 1), details: {} }),
 ];

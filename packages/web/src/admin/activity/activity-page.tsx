@@ -1,14 +1,18 @@
 import { NativeSelect } from '@mantine/core';
+import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { clock } from '../../clock.ts';
 import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import type { ActivitySearch } from '../../search/activity-search.ts';
+import type { ListSearch } from '../../search/list-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
+import { PickFilter } from '../frame/pick-filter.tsx';
+import { nameOfUser, pickUsers } from '../people/user-lookup.ts';
 import { ActivityTable } from './activity-table.tsx';
+import { CsvButton } from './csv-button.tsx';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** A log is read, not watched. */
@@ -18,11 +22,16 @@ const ABOUT = [
   { value: 'user', label: 'Users' },
   { value: 'invite', label: 'Invites' },
   { value: 'app', label: 'Apps' },
+  { value: 'library', label: 'Discovery' },
   { value: 'session', label: 'Sessions' },
   { value: 'host', label: 'Hosts' },
+  { value: 'enrollment_token', label: 'Enrollment' },
+  { value: 'image', label: 'Images' },
+  { value: 'storage_home', label: 'Homes' },
   { value: 'launch_profile', label: 'Launch profiles' },
   { value: 'stream_profile', label: 'Stream profiles' },
   { value: 'runtime_preset', label: 'Runtime presets' },
+  { value: 'job', label: 'Jobs' },
   { value: 'instance', label: 'Settings' },
   { value: 'secret', label: 'Secrets' },
 ];
@@ -33,31 +42,33 @@ const SINCE = [
   { value: '30', label: 'In the last 30 days' },
 ];
 
+export type ActivitySearch = ListSearch<'q' | 'about' | 'days' | 'who'>;
+
 /** The activity log with filters. */
 export function ActivityPage(props: { search: ActivitySearch; onSearch: (search: ActivitySearch) => void }) {
   usePageTitle('Activity');
   const { search, onSearch } = props;
+  const [nowMs] = useState(() => clock.nowMs());
+  const days = SINCE.find(({ value }) => value === search.days)?.value ?? '';
+  const filter = {
+    q: search.q,
+    target_type: search.about,
+    actor_user_id: search.who,
+    since: days === '' ? undefined : new Date(nowMs - Number(days) * DAY_MS).toISOString(),
+  };
   const { query, items } = usePages(
     adminKeys.activityList(search),
     (cursor: number | undefined, signal) =>
-      call('activity.list', {
-        query: {
-          limit: 100,
-          cursor,
-          q: search.q,
-          target_type: search.about,
-          since:
-            search.days === undefined
-              ? undefined
-              : new Date(clock.nowMs() - search.days * DAY_MS).toISOString(),
-        },
-        signal,
-      }),
+      call('activity.list', { query: { limit: 100, cursor, ...filter }, signal }),
     { refetchMs: REFRESH_MS },
   );
   return (
     <>
-      <PageHead title="Activity" />
+      <PageHead
+        title="Activity"
+        lead="What was changed, by whom and when, and what went wrong by itself."
+        actions={<CsvButton filter={filter} />}
+      />
       <div className={styles.filters}>
         <SearchField
           words="Find activity"
@@ -74,8 +85,20 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
         <NativeSelect
           aria-label="Since"
           data={SINCE}
-          value={search.days ?? ''}
-          onChange={(event) => onSearch({ ...search, days: Number(event.currentTarget.value) })}
+          value={days}
+          onChange={(event) => onSearch({ ...search, days: event.currentTarget.value })}
+        />
+        <PickFilter
+          words="By"
+          all="everybody"
+          kind="users"
+          id={search.who}
+          find={pickUsers}
+          nameOf={nameOfUser}
+          onPick={(who) => {
+            const { who: _former, ...others } = search;
+            onSearch(who === undefined ? others : { ...others, who });
+          }}
         />
       </div>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}

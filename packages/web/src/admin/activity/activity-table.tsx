@@ -1,22 +1,27 @@
 import type { ActivityEntry } from '@footlight/protocol/rest';
 import { IconHistory } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { restOf, type Thing, thingOf } from './activity-things.ts';
 import { actionWords, detailWords } from './activity-words.ts';
+import { useNames } from './use-names.ts';
 
 const COLUMNS: readonly Column[] = [
   { words: 'What' },
+  { words: 'About' },
   { words: 'Who' },
   { words: 'When' },
-  { words: 'About' },
+  { words: 'Details' },
 ];
 const TONES = { info: 'neutral', warn: 'warning', err: 'danger' } as const;
 
 /** Entries, newest first. @param entries undefined while loading */
 export function ActivityTable({ entries }: { entries: readonly ActivityEntry[] | undefined }) {
+  const names = useNames();
   if (entries?.length === 0) {
     return (
       <EmptyState icon={IconHistory} title="Nothing here">
@@ -34,12 +39,23 @@ export function ActivityTable({ entries }: { entries: readonly ActivityEntry[] |
               <StateChip tone={TONES[entry.severity]}>{actionWords(entry.action)}</StateChip>
             </span>
           </td>
-          <td>{entry.actor_username ?? <span className={styles.dim}>{whoWords(entry)}</span>}</td>
+          <td className={styles.shortCell} title={entry.target_id ?? undefined}>
+            <ThingLink thing={thingOf(entry, names)} />
+          </td>
+          <td className={styles.shortCell}>
+            {entry.actor_username !== null && entry.actor_user_id !== null ? (
+              <Link to="/admin/users/$id" params={{ id: entry.actor_user_id }} className={styles.nameLink}>
+                {entry.actor_username}
+              </Link>
+            ) : (
+              <span className={styles.dim}>{whoWords(entry)}</span>
+            )}
+          </td>
           <td>
             <RelativeTime at={entry.created_at} />
           </td>
-          <td className={styles.nameCell} title={entry.target_id ?? undefined}>
-            {detailWords(entry) || <span className={styles.mono}>{entry.target_id ?? ''}</span>}
+          <td className={styles.nameCell} title={detailWords({ details: restOf(entry.details) })}>
+            {detailWords({ details: restOf(entry.details) })}
           </td>
         </tr>
       ))}
@@ -47,6 +63,17 @@ export function ActivityTable({ entries }: { entries: readonly ActivityEntry[] |
   );
 }
 
-function whoWords(entry: ActivityEntry): string {
+function ThingLink({ thing }: { thing: Thing }) {
+  if (thing.link === null) return thing.words;
+  const { to, id } = thing.link;
+  return (
+    <Link to={to} params={id === undefined ? {} : ({ id } as never)} className={styles.nameLink}>
+      {thing.words}
+    </Link>
+  );
+}
+
+/** Who did it, where no present account did. */
+export function whoWords(entry: Pick<ActivityEntry, 'actor_user_id'>): string {
   return entry.actor_user_id === null ? 'by itself' : 'deleted account';
 }

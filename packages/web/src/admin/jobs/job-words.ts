@@ -104,14 +104,18 @@ export function standingOf(job: Job): JobStanding {
   if (!job.managed) return { ...base, tone: 'neutral', words: 'Listed only' };
   if (running > 0) return { ...base, tone: 'info', words: `Running${onHosts(running)}` };
   if (!job.enabled) return { ...base, tone: 'neutral', words: 'Switched off' };
-  if (failed > 0) {
-    const times = job.consecutive_failures ?? 0;
-    const words = times > 1 ? `Failed ${times} times in a row` : `Failed${onHosts(failed)}`;
-    return { ...base, tone: 'danger', words };
-  }
+  if (failed > 0) return { ...base, tone: 'danger', words: failureWords(job) };
   if (lastRun === null) return { ...base, tone: 'neutral', words: 'Has not run yet' };
   const [tone, words] = runState(lastRun.state);
   return { ...base, tone, words };
+}
+
+/** How a job fails: again and again, or on how many hosts. */
+export function failureWords({ consecutive_failures = 0, targets }: Job): string {
+  if (consecutive_failures > 1) return `Failed ${consecutive_failures} times in a row`;
+  if (targets === undefined) return 'Failed';
+  const failed = targets.filter(({ last_run }) => isFailure(last_run)).length;
+  return `Failed on ${failed} of ${countWords(targets.length, 'host')}`;
 }
 
 function finishedMs(run: JobRun | null): number {

@@ -11,7 +11,7 @@ export function FindingList({ findings }: { findings: readonly Finding[] }) {
     return (
       <div className={styles.finding} data-tone="success">
         <IconCircleCheck size={20} aria-hidden="true" />
-        <p className={styles.findingText}>Every host is online and its checks pass.</p>
+        <p className={styles.findingText}>Every host is online and its checks pass, and no job fails.</p>
       </div>
     );
   }
@@ -29,6 +29,7 @@ export function FindingList({ findings }: { findings: readonly Finding[] }) {
             <p>{finding.text}</p>
             <Remedies lines={finding.remediation} label="remedy" />
           </div>
+          {finding.link !== undefined && <OpenButton link={finding.link} />}
           {finding.hostId !== null && (
             <Button
               size="xs"
@@ -43,5 +44,17 @@ export function FindingList({ findings }: { findings: readonly Finding[] }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+function OpenButton({ link }: { link: NonNullable<Finding['link']> }) {
+  return (
+    <Button
+      size="xs"
+      variant="subtle"
+      renderRoot={(props) => <Link to={link.to} params={{ id: link.id }} {...props} />}
+    >
+      {link.words}
+    </Button>
   );
 }

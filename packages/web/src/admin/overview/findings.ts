@@ -8,6 +8,8 @@ export interface Finding {
   text: string;
   remediation: readonly string[];
   hostId: string | null;
+  /** Page of the thing, where it is no host. */
+  link?: { to: '/admin/jobs/$id' | '/admin/images/$id'; id: string; words: string };
 }
 
 /**
@@ -65,9 +67,14 @@ export function findingsOf(hosts: readonly Host[]): Finding[] {
       hostId: null,
     });
   }
-  const order = { danger: 0, warning: 1, info: 2 };
-  return found.sort((a, b) => order[a.tone] - order[b.tone]);
+  return worstFirst(found);
 }
+
+const ORDER = { danger: 0, warning: 1, info: 2 };
+
+/** Findings by how bad they are; equal ones keep their order. */
+export const worstFirst = (findings: readonly Finding[]): Finding[] =>
+  [...findings].sort((a, b) => ORDER[a.tone] - ORDER[b.tone]);
 
 /** The findings as a headline. */
 export function findingsHeadline(findings: readonly Finding[]): string {

@@ -10,13 +10,19 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { ActivityTable } from '../activity/activity-table.tsx';
 import { useActiveSessions, useGpus, useHosts } from '../fleet/use-fleet.ts';
+import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
+import { useImages } from '../images/use-images.ts';
+import { useJobs } from '../jobs/jobs-page.tsx';
 import { SessionTable } from '../sessions/session-table.tsx';
 import { FindingList } from './finding-list.tsx';
-import { findingsHeadline, findingsOf } from './findings.ts';
+import { findingsHeadline, findingsOf, worstFirst } from './findings.ts';
 import { FleetPicture } from './fleet-picture.tsx';
+import { JobStrip } from './job-strip.tsx';
+import { upkeepFindings } from './upkeep-findings.ts';
+import { useFailures } from './use-failures.ts';
 
 const LATEST = 8;
 /** The cards are counts; the pages behind them are fresher. */
@@ -35,7 +41,13 @@ export function OverviewPage() {
     queryFn: ({ signal }) => call('activity.list', { query: { limit: LATEST }, signal }),
     refetchInterval: REFRESH_MS,
   });
-  const findings = findingsOf(items);
+  const jobs = useJobs();
+  const images = useImages();
+  const failures = useFailures();
+  const findings = worstFirst([
+    ...findingsOf(items),
+    ...upkeepFindings(jobs.data?.items ?? [], images.data?.images ?? []),
+  ]);
   const slots = items.reduce(
     (sum, { capacity }) => ({
       used: sum.used + (capacity?.slots_used ?? 0),
@@ -94,6 +106,38 @@ export function OverviewPage() {
         ) : (
           <SessionTable sessions={sessions.data?.items} />
         )}
+      </Section>
+      <Section
+        title="Failures of the last day"
+        busy={failures.isPending}
+        actions={
+          <Button
+            size="xs"
+            variant="subtle"
+            renderRoot={(props) => <Link to="/admin/sessions" search={{ state: 'failed' }} {...props} />}
+          >
+            All failures
+          </Button>
+        }
+      >
+        {failures.isError && <Problem error={failures.error} retry={() => void failures.refetch()} />}
+        {failures.data?.length === 0 ? (
+          <p className={styles.dim}>No session failed in the last day.</p>
+        ) : (
+          <SessionTable sessions={failures.data} />
+        )}
+      </Section>
+      <Section
+        title="Jobs"
+        busy={jobs.isPending}
+        actions={
+          <Button size="xs" variant="subtle" renderRoot={(props) => <Link to="/admin/jobs" {...props} />}>
+            All jobs
+          </Button>
+        }
+      >
+        {jobs.isError && <Problem error={jobs.error} retry={() => void jobs.refetch()} />}
+        <JobStrip jobs={jobs.data?.items} />
       </Section>
       <Section
         title="Activity"

@@ -3,6 +3,7 @@ import { Button, Checkbox, NativeSelect, NumberInput, Switch } from '@mantine/co
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { readUser } from '../../api/auth-store.ts';
 import { call } from '../../api/client.ts';
@@ -70,6 +71,16 @@ function LoadedUser({ user }: { user: AdminUser }) {
           <dt>Member since</dt>
           <dd>
             <RelativeTime at={user.created_at} />
+          </dd>
+          <dt>Look at</dt>
+          <dd>
+            <Link to="/admin/activity" search={{ who: user.id }}>
+              what they did
+            </Link>
+            ,{' '}
+            <Link to="/admin/homes" search={{ user: user.id }}>
+              their files
+            </Link>
           </dd>
           <dt>Id</dt>
           <dd className={styles.mono}>{user.id}</dd>

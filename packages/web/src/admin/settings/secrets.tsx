@@ -14,6 +14,7 @@ import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Section } from '../frame/page-head.tsx';
+import { MasterKey } from './master-key.tsx';
 
 /** Keys of other services; they can be written but not read. */
 export function Secrets() {
@@ -36,13 +37,7 @@ export function Secrets() {
   return (
     <Section title="Secrets" busy={list.isPending}>
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
-      {keyless && (
-        <p className={styles.note}>
-          Nothing can be stored yet: the server has no master key. Make one with{' '}
-          <span className={styles.mono}>openssl rand -base64 32</span>, set it as SERVICE_SECRET_KEY and start
-          the server again.
-        </p>
-      )}
+      {keyless && <MasterKey />}
       {list.data === undefined && !list.isError && <Skeleton height={96} radius={14} />}
       {list.data?.secrets.map((secret) => (
         <div key={secret.name} className={styles.sheet}>

@@ -13,6 +13,7 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead } from '../frame/page-head.tsx';
+import { originProblem } from './origin-words.ts';
 import { Secrets } from './secrets.tsx';
 import { UpkeepFields, upkeepBody, upkeepRules, upkeepValues } from './upkeep-fields.tsx';
 
@@ -69,6 +70,13 @@ function Form({ settings }: { settings: InstanceSettings }) {
           ...upkeepBody(values),
         },
       }),
+    onMutate: () => notifications.clean(),
+    onError: (error, values) => {
+      const problem = originProblem(error, values.origins.split('\n'));
+      if (problem === null) return;
+      form.setFieldError('origins', problem);
+      form.getInputNode('origins')?.focus();
+    },
     onSuccess: (answer) => {
       queryClient.setQueryData(adminKeys.settings, answer);
       notifications.show({ message: 'The settings were saved', autoClose: 4000 });
@@ -141,7 +149,9 @@ function Form({ settings }: { settings: InstanceSettings }) {
           </p>
         )}
       </fieldset>
-      {save.isError && <Problem error={save.error} />}
+      {save.isError && originProblem(save.error, form.getValues().origins.split('\n')) === null && (
+        <Problem error={save.error} />
+      )}
       <div className={styles.filters}>
         <Button type="submit" variant="filled" loading={save.isPending}>
           Save settings

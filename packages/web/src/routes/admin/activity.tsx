@@ -1,9 +1,9 @@
 import { createFileRoute } from '@tanstack/react-router';
 import { ActivityPage } from '../../admin/activity/activity-page.tsx';
-import { parseActivitySearch } from '../../search/activity-search.ts';
+import { parseListSearch } from '../../search/list-search.ts';
 
 export const Route = createFileRoute('/admin/activity')({
-  validateSearch: parseActivitySearch,
+  validateSearch: (search: Record<string, unknown>) => parseListSearch(search, ['q', 'about', 'days', 'who']),
   component: function ActivityRoute() {
     const search = Route.useSearch();
     const navigate = Route.useNavigate();

@@ -1,0 +1,84 @@
+import type { ActivityEntry } from '@footlight/protocol/rest';
+import type { LinkProps } from '@tanstack/react-router';
+
+/** Present names by id. */
+export interface Names {
+  apps: ReadonlyMap<string, string>;
+  hosts: ReadonlyMap<string, string>;
+  users: ReadonlyMap<string, string>;
+}
+
+/** What an entry is about: words, and the page that shows it; null: it has none, or is deleted. */
+export interface Thing {
+  words: string;
+  link: { to: NonNullable<LinkProps['to']>; id?: string } | null;
+}
+
+type Told = Pick<ActivityEntry, 'action' | 'target_type' | 'target_id' | 'details'>;
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+/** Names the thing of an entry and links it. Pure. A kind unknown here is shown by its id. */
+export function thingOf(entry: Told, names: Names): Thing {
+  const { action, details, target_id: id } = entry;
+  const name = text(details.name) ?? text(details.username) ?? text(details.node_name);
+  const gone = /\.deleted?$/.test(action);
+  const page = (to: NonNullable<LinkProps['to']>): Thing['link'] => (gone || id === null ? null : { to, id });
+  switch (entry.target_type) {
+    case 'app':
+      return { words: name ?? names.apps.get(id ?? '') ?? 'a deleted app', link: existing(names.apps) };
+    case 'user':
+      return { words: name ?? names.users.get(id ?? '') ?? 'a deleted account', link: existing(names.users) };
+    case 'host':
+      return { words: name ?? names.hosts.get(id ?? '') ?? 'a deleted host', link: existing(names.hosts) };
+    case 'session': {
+      const app = names.apps.get(text(details.app_id) ?? '') ?? 'A session';
+      const host = names.hosts.get(text(details.host_id) ?? '');
+      return { words: host === undefined ? app : `${app} on ${host}`, link: page('/admin/sessions/$id') };
+    }
+    case 'runtime_preset':
+      return { words: name ?? 'a preset', link: page('/admin/presets/$id') };
+    case 'launch_profile':
+      return { words: name ?? id ?? '', link: page('/admin/profiles/$id') };
+    case 'job':
+      return { words: id ?? '', link: page('/admin/jobs/$id') };
+    case 'image':
+      return id === null
+        ? { words: 'the catalog', link: { to: '/admin/images' } }
+        : { words: id, link: page('/admin/images/$id') };
+    case 'storage_home': {
+      const app = text(details.app_name) ?? 'a deleted app';
+      const whose = text(details.username) ?? 'a deleted account';
+      return { words: `${whose}’s files of ${app}`, link: { to: '/admin/homes' } };
+    }
+    case 'stream_profile':
+      return { words: name ?? id ?? '', link: { to: '/admin/profiles' } };
+    case 'library':
+      return { words: 'Discovery', link: { to: '/admin/library' } };
+    case 'secret':
+      return { words: id ?? 'a secret', link: { to: '/admin/settings' } };
+    case 'invite':
+      return { words: 'an invite', link: { to: '/admin/invites' } };
+    case 'enrollment_token':
+      return { words: text(details.node_name) ?? 'a token', link: { to: '/admin/hosts' } };
+    case 'instance':
+      return action.startsWith('profile_policy')
+        ? { words: 'the policy', link: { to: '/admin/profiles' } }
+        : { words: 'the settings', link: { to: '/admin/settings' } };
+    default:
+      return { words: name ?? id ?? '', link: null };
+  }
+
+  function existing(known: ReadonlyMap<string, string>): Thing['link'] {
+    const pages = { app: '/admin/apps/$id', user: '/admin/users/$id', host: '/admin/hosts/$id' } as const;
+    return id !== null && known.has(id) ? page(pages[entry.target_type as keyof typeof pages]) : null;
+  }
+}
+
+/** Details that the name of a thing has told already. */
+const TOLD = new Set(['name', 'username', 'node_name', 'app_name']);
+
+/** The other details of an entry. */
+export const restOf = (details: ActivityEntry['details']): ActivityEntry['details'] =>
+  Object.fromEntries(Object.entries(details).filter(([key]) => !TOLD.has(key)));

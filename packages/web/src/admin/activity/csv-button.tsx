@@ -1,0 +1,74 @@
+import type { ActivityEntry } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconDownload } from '@tabler/icons-react';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../../api/client.ts';
+import { clock } from '../../clock.ts';
+import { saveFile } from '../diagnosis/save-file.ts';
+import { countWords } from '../frame/quantity-words.ts';
+import { restOf, thingOf } from './activity-things.ts';
+import { actionWords, detailWords } from './activity-words.ts';
+import { csvOf } from './csv.ts';
+import { useNames } from './use-names.ts';
+
+/** Largest page of the server. */
+const PAGE = 100;
+/** Entries of one file: a hundred requests, and what spreadsheets open at once. Chosen, not measured. */
+const MOST = 10_000;
+const HEAD = ['Time', 'Who', 'What', 'About', 'Details', 'Severity', 'Action', 'Kind', 'Id'];
+
+/** What is asked for, page by page. */
+type Filter = Parameters<typeof call<'activity.list'>>[1]['query'];
+
+/** Saves the filtered entries as a table for spreadsheets. */
+export function CsvButton({ filter }: { filter: Filter }) {
+  const names = useNames();
+  const [loaded, setLoaded] = useState(0);
+  const save = useMutation({
+    mutationFn: async () => {
+      const entries: ActivityEntry[] = [];
+      let cursor: number | undefined;
+      do {
+        const page = await call('activity.list', { query: { ...filter, limit: PAGE, cursor } });
+        entries.push(...page.items);
+        setLoaded(entries.length);
+        cursor = page.next_cursor ?? undefined;
+      } while (cursor !== undefined && entries.length < MOST);
+      const rows = entries.map((entry) => [
+        entry.created_at,
+        entry.actor_username ?? '',
+        actionWords(entry.action),
+        thingOf(entry, names).words,
+        detailWords({ details: restOf(entry.details) }),
+        entry.severity,
+        entry.action,
+        entry.target_type,
+        entry.target_id ?? '',
+      ]);
+      const day = new Date(clock.nowMs()).toISOString().slice(0, 10);
+      // The mark tells spreadsheets that the text is UTF-8.
+      saveFile(new Blob([`\uFEFF${csvOf([HEAD, ...rows])}`], { type: 'text/csv' }), `activity-${day}.csv`);
+      return { count: entries.length, isWhole: cursor === undefined };
+    },
+    onMutate: () => {
+      notifications.clean();
+      setLoaded(0);
+    },
+    onSuccess: ({ count, isWhole }) =>
+      notifications.show({
+        message: isWhole
+          ? `${countWords(count, 'entry', 'entries')} saved`
+          : `The newest ${count} entries were saved; filter by time for older ones`,
+        autoClose: 6000,
+      }),
+    onError: () =>
+      notifications.show({ message: 'The entries could not be loaded; nothing was saved', color: 'danger' }),
+  });
+  return (
+    <Button leftSection={<IconDownload size={18} />} disabled={save.isPending} onClick={() => save.mutate()}>
+      {save.isPending ? `${loaded} entries` : 'Save as CSV'}
+    </Button>
+  );
+}

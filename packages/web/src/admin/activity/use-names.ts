@@ -1,0 +1,34 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { call } from '../../api/client.ts';
+import { useHosts } from '../fleet/use-fleet.ts';
+import { adminKeys } from '../frame/admin-query-keys.ts';
+import type { Names } from './activity-things.ts';
+
+/** Largest page of the lists; in a larger instance the other things are shown without their names. */
+const MOST = 1000;
+/** Names change seldom. */
+const STALE_MS = 60_000;
+
+/** Present names of apps, hosts and accounts; empty until they are loaded. */
+export function useNames(): Names {
+  const hosts = useHosts();
+  const apps = useQuery({
+    queryKey: adminKeys.libraryApps,
+    queryFn: ({ signal }) => call('admin.apps.list', { query: { limit: MOST }, signal }),
+    staleTime: STALE_MS,
+  });
+  const users = useQuery({
+    queryKey: adminKeys.userNames,
+    queryFn: ({ signal }) => call('users.list', { query: { limit: MOST }, signal }),
+    staleTime: STALE_MS,
+  });
+  return useMemo(
+    () => ({
+      apps: new Map(apps.data?.items.map(({ id, name }) => [id, name])),
+      hosts: new Map(hosts.data?.items.map(({ id, node_name }) => [id, node_name])),
+      users: new Map(users.data?.items.map(({ id, username }) => [id, username])),
+    }),
+    [apps.data, hosts.data, users.data],
+  );
+}

@@ -1,0 +1,38 @@
+import type { Job } from '@footlight/protocol/rest';
+import { Link } from '@tanstack/react-router';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { countWords } from '../frame/quantity-words.ts';
+import { standingOf } from '../jobs/job-words.ts';
+
+/** Jobs that run, fail or are off; the others are counted. @param props.jobs undefined while loading */
+export function JobStrip({ jobs }: { jobs: readonly Job[] | undefined }) {
+  if (jobs === undefined) return <Skeleton width={240} height={20} />;
+  const managed = jobs.filter((job) => job.managed).map((job) => ({ job, standing: standingOf(job) }));
+  const told = managed.filter(({ job, standing }) => standing.running || standing.failing || !job.enabled);
+  const [next] = managed
+    .filter(({ job, standing }) => job.enabled && standing.nextRunAt !== null)
+    .sort((a, b) => (a.standing.nextRunAt ?? '').localeCompare(b.standing.nextRunAt ?? ''));
+  return (
+    <ul className={styles.jobStrip}>
+      {told.map(({ job, standing }) => (
+        <li key={job.id}>
+          <Link to="/admin/jobs/$id" params={{ id: job.id }} className={styles.nameLink}>
+            {job.name}
+          </Link>
+          <StateChip tone={standing.tone}>{standing.words}</StateChip>
+        </li>
+      ))}
+      <li className={styles.dim}>
+        {countWords(managed.length - told.length, 'job')} in order.
+        {next !== undefined && (
+          <span>
+            Next: {next.job.name}, <RelativeTime at={next.standing.nextRunAt} />
+          </span>
+        )}
+      </li>
+    </ul>
+  );
+}

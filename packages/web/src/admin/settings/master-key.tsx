@@ -1,0 +1,45 @@
+import { Button } from '@mantine/core';
+import { useState } from 'react';
+import { CopyLine } from '../../components/copy-line.tsx';
+import styles from '../frame/admin-pages.module.css';
+
+/** Length of the key of AES-256. */
+const KEY_BYTES = 32;
+
+/** Makes a master key in this browser. It is sent nowhere: whoever reads the database must not find its key there. */
+export function MasterKey() {
+  const [key, setKey] = useState<string | null>(null);
+  return (
+    <div className={styles.note}>
+      <div className={styles.stack}>
+        <p>
+          Nothing can be stored yet: the server has no master key, which encrypts secrets. Only its
+          environment may hold the key.
+        </p>
+        {key !== null && (
+          <>
+            <p>
+              Made in this browser, shown only now, and sent nowhere. Put this line into the environment of
+              the control plane, /etc/footlight/control.env of an installed one, and start it again:
+            </p>
+            <CopyLine value={`SERVICE_SECRET_KEY=1:${key}`} label="line for the environment" />
+            <p>
+              Keep a copy where the backups of the database are not: both together reveal the secrets. Without
+              the key, every secret has to be stored again.
+            </p>
+          </>
+        )}
+        <div>
+          <Button onClick={() => setKey(makeMasterKey())}>
+            {key === null ? 'Make a master key' : 'Make another'}
+          </Button>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** 32 random bytes in standard base64, as SERVICE_SECRET_KEY takes them. */
+export function makeMasterKey(): string {
+  return btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(KEY_BYTES))));
+}
