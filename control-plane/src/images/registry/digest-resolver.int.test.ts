@@ -84,6 +84,13 @@ describe('the digest of a tag', () => {
     expect(registry.asked).toEqual([]);
   });
 
+  test('is not taken from a name whose registry is not listed: hosts would pull from there', async () => {
+    const named = `10.0.0.5:5000/${NAME}@${digestOf(BYTES)}`;
+    await expect(resolver.resolve(named)).rejects.toThrow(
+      '10.0.0.5:5000 is not one of SERVICE_IMAGE_REGISTRY_HOSTS',
+    );
+  });
+
   test('comes with an anonymous token where the registry wants one', async () => {
     registry.answers.set(MANIFEST, (request, response) => {
       if (request.headers.authorization === 'Bearer abc') return answering(BYTES)(request, response);

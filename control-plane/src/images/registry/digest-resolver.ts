@@ -51,10 +51,7 @@ export function createDigestResolver(deps: {
 }): DigestResolver {
   const { clock, fetcher, hosts } = deps;
 
-  async function resolveTag(reference: Reference, tag: string): Promise<string> {
-    const endpoint = endpointOf(reference.host, hosts);
-    if (endpoint === null)
-      throw new Unresolved(`${reference.host} is not one of SERVICE_IMAGE_REGISTRY_HOSTS`);
+  async function resolveTag(reference: Reference, tag: string, endpoint: Endpoint): Promise<string> {
     const endsAtMs = clock.monotonicMs() + DEADLINE_MS;
     const get = (at: Endpoint, path: string, maxBytes: number, headers: Record<string, string>) =>
       fetcher.get(`${at.origin}${path}`, {
@@ -94,9 +91,13 @@ export function createDigestResolver(deps: {
     async resolve(registryRef) {
       const reference = parseReference(registryRef);
       if (reference === null) throw new Unresolved('its name is none of a registry');
+      // Hosts pull from there, so a name with a digest is no way past the list either.
+      const endpoint = endpointOf(reference.host, hosts);
+      if (endpoint === null)
+        throw new Unresolved(`${reference.host} is not one of SERVICE_IMAGE_REGISTRY_HOSTS`);
       if ('digest' in reference.target) return byDigest(reference, reference.target.digest);
       try {
-        return byDigest(reference, await resolveTag(reference, reference.target.tag));
+        return byDigest(reference, await resolveTag(reference, reference.target.tag, endpoint));
       } catch (error) {
         if (error instanceof FetchRefused) throw new Unresolved(error.message);
         throw error;
