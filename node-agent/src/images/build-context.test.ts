@@ -118,6 +118,24 @@ describe('the context of a build', () => {
     await expect(contextOf(many, '', { bytes: 1e9, entries: 10 })).rejects.toThrow('more than 10 entries');
   });
 
+  test.each(['x', 'g', 'L', 'K'])(
+    'a name or attribute of 64 MiB ends the reading, and is not kept in memory: %s',
+    async (type) => {
+      const header = Buffer.alloc(512);
+      header.write('long', 0);
+      header.write(`0000644\0${'0000000\0'.repeat(2)}`, 100);
+      header.write(`${(64 * 1024 * 1024).toString(8).padStart(11, '0')}\0`, 124);
+      header.write('00000000000\0        ', 136);
+      header.write(type, 156);
+      header.write('ustar\u000000', 257);
+      const sum = header.reduce((all, byte) => all + byte, 0);
+      header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+      const file = join(folder, `long-${type}`);
+      await writeFile(file, gzipSync(Buffer.concat([header, Buffer.alloc(64 * 1024 * 1024)])));
+      await expect(contextOf(file)).rejects.toThrow('has a header that is too long');
+    },
+  );
+
   test('what is no archive says so', async () => {
     const file = join(folder, 'text');
     await writeFile(file, 'this is not an archive '.repeat(100));

@@ -20,6 +20,12 @@ export interface ArchiveLimits {
  */
 export const ARCHIVE_LIMITS: ArchiveLimits = { bytes: 4 * 1024 ** 3, entries: 100_000 };
 
+/**
+ * What an archive may send between two entries and their content: names and attributes of the next entry, which the
+ * reader keeps in memory. A path has 4 KiB at most. Chosen with room.
+ */
+const MAX_BETWEEN_BYTES = 1024 * 1024;
+
 /** Every path of an archive, which must stay within its top. */
 export class ArchivePaths {
   readonly #subdir: string;
@@ -92,7 +98,18 @@ export async function writeBuildContext(
   const paths = new ArchivePaths(subdir);
   const reader = extract();
   const writer = pack();
-  const counts = { entries: 0, taken: 0 };
+  const counts = { entries: 0, taken: 0, between: 0 };
+  const seen = () => {
+    counts.between = 0;
+  };
+  const watched = () =>
+    new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        counts.between += chunk.length;
+        if (counts.between <= MAX_BETWEEN_BYTES) done(null, chunk);
+        else done(new ArchiveRefused('the archive has a header that is too long'));
+      },
+    });
   const work = (async () => {
     for await (const entry of reader) {
       counts.entries += 1;
@@ -103,6 +120,8 @@ export async function writeBuildContext(
     writer.finalize();
   })();
   async function take(content: Readable, header: Headers): Promise<void> {
+    seen();
+    content.on('data', seen);
     // Headers that only describe the next entry or the archive.
     if (header.type === ('pax-global-header' as Headers['type'])) {
       content.resume();
@@ -145,7 +164,13 @@ export async function writeBuildContext(
         writer.destroy(error as Error);
         throw error;
       }),
-      pipeline([createReadStream(file), ...(await gunzipOf(file)), bounded(limits.bytes), reader] as never),
+      pipeline([
+        createReadStream(file),
+        ...(await gunzipOf(file)),
+        bounded(limits.bytes),
+        watched(),
+        reader,
+      ] as never),
       pipeline(writer as unknown as Readable, createWriteStream(target, { mode: 0o600, flags: 'wx' })),
     ]);
   } catch (error) {

@@ -69,6 +69,10 @@ describe.skipIf(why !== null)(`images of a host with a real podman${why === null
   test('an image in use is not removed; afterwards it is', async () => {
     await ensure('used');
     await reached('used', 'ready');
+    // Another image of the catalog is the same one in the engine, and stays.
+    await host.control.command({ type: 'image_remove', image_id: 'terminal' });
+    await reached('terminal', 'absent');
+    expect(await host.podman.podman('images', '--quiet')).not.toBe('');
     const body = host.contained(['xterm']);
     await host.sessions.launch(body);
     await host.sessions.reached(body, 'app presented');
@@ -81,6 +85,20 @@ describe.skipIf(why !== null)(`images of a host with a real podman${why === null
     const from = host.control.messages.length;
     await host.control.command({ type: 'image_remove', image_id: 'used' });
     expect(await reached('used', 'absent', from)).toMatchObject({ version: '' });
+  });
+
+  test('what is ordered after a removal is made after it, also while the same is under way', async () => {
+    const from = host.control.messages.length;
+    const order = [ensure('again'), host.control.command({ type: 'image_remove', image_id: 'again' })];
+    for (const ack of await Promise.all([...order, ensure('again')])) expect(ack).toMatchObject({ ok: true });
+    await reached('again', 'absent', from);
+    const absentAt = host.control.messages.findLastIndex(
+      (each) => each.type === 'image_state' && each.image_id === 'again' && each.state === 'absent',
+    );
+    await reached('again', 'ready', absentAt);
+    expect(await host.podman.podman('images', '--quiet')).not.toBe('');
+    await host.control.command({ type: 'image_remove', image_id: 'again' });
+    await reached('again', 'absent', absentAt + 1);
   });
 
   test('a registry that sends other bytes for a digest: nothing of it runs', async () => {

@@ -59,6 +59,8 @@ export class HostImages {
   readonly #freeBytes: FreeBytes;
   /** What is told last of each image in work, by image id and version. */
   readonly #inWork = new Map<string, Told>();
+  /** Orders that a repeat of them joins, by image id and version; a removal ends that. */
+  readonly #joinable = new Map<string, { imageId: string }>();
   #queue: Promise<void> = Promise.resolve();
   #waiting = 0;
   readonly #closing = new AbortController();
@@ -83,20 +85,26 @@ export class HostImages {
     if (refusal !== null) return { ok: false, ...refusal };
     if (this.#waiting >= MAX_WAITING) return { ok: false, code: 'busy', error: 'too many images wait' };
     if (command.type === 'image_remove') {
+      // What is ordered after this comes after it, also where the same is under way now.
+      for (const [key, { imageId }] of this.#joinable)
+        if (imageId === command.image_id) this.#joinable.delete(key);
       this.#enqueue(() => this.#remove(command.image_id));
       return OK;
     }
     const key = keyOf(command);
-    const told = this.#inWork.get(key);
-    if (told !== undefined) {
+    const state = command.type === 'image_ensure' ? 'pulling' : 'building';
+    const told = this.#inWork.get(key) ?? { state };
+    if (this.#joinable.has(key)) {
       this.#tell(command, told);
       return OK;
     }
-    const state = command.type === 'image_ensure' ? 'pulling' : 'building';
-    this.#inWork.set(key, { state });
+    const order = { imageId: command.image_id };
+    this.#joinable.set(key, order);
+    this.#inWork.set(key, told);
     this.#enqueue(() =>
       this.#make(command).finally(() => {
         this.#inWork.delete(key);
+        if (this.#joinable.get(key) === order) this.#joinable.delete(key);
       }),
     );
     return OK;
@@ -263,7 +271,7 @@ export class HostImages {
     }
     try {
       const engine = await this.#deps.host.engine();
-      await engine.removeImage(record.ref);
+      if (!this.#isOfAnother(record)) await engine.removeImage(record.ref);
       this.#records.delete(imageId);
       this.#tell(record, { state: 'absent' });
     } catch (error) {
@@ -274,11 +282,17 @@ export class HostImages {
 
   /** A former version goes when no container uses it; otherwise it stays in the engine. */
   async #drop(engine: ContainerEngine, former: ImageRecord): Promise<void> {
+    if (this.#isOfAnother(former)) return;
     try {
       await engine.removeImage(former.ref);
     } catch (error) {
       this.#deps.logger.info({ image: former.ref, error: errorText(error) }, 'image.kept');
     }
+  }
+
+  /** Whether another image of the catalog is the same one in the engine. */
+  #isOfAnother({ image_id, ref }: ImageRecord): boolean {
+    return this.#records.all().some((other) => other.image_id !== image_id && other.ref === ref);
   }
 
   #throttled(image: { image_id: string; version: string }, state: 'pulling' | 'building') {
