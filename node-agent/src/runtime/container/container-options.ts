@@ -17,6 +17,12 @@ const COOKIE_PATH = '/run/footlight-xauthority';
 /** Character devices of the kernel's input layer. Source: Linux, Documentation/admin-guide/devices.txt. */
 const INPUT_MAJOR = 13;
 
+/**
+ * No core files: they would hold what people typed, and lie on the host. With 1 byte instead of 0 the kernel starts no
+ * handler of cores either (fs/coredump.c).
+ */
+const NO_CORE = { Name: 'core', Soft: 1, Hard: 1 };
+
 export interface ContainerLimits {
   /** 0 = no limit; also for the next two. */
   memoryMb: number;
@@ -121,7 +127,7 @@ export function containerOptions(plan: ContainerPlan, host: ContainerHost): Cont
       GroupAdd: groupsOf(gpu).map(String),
       Init: host.hasInit,
       ...(host.ociRuntime !== null && facts.obeysRequests ? { Runtime: host.ociRuntime } : {}),
-      ...(host.ulimits === null ? {} : { Ulimits: [...host.ulimits] }),
+      Ulimits: [NO_CORE, ...(host.ulimits ?? [])],
       ...(memoryBytes > 0 ? { Memory: memoryBytes, MemorySwap: memoryBytes } : {}),
       ...(limits.cpus > 0 ? { NanoCpus: Math.round(limits.cpus * 1e9) } : {}),
       ...(limits.pids > 0 ? { PidsLimit: limits.pids } : {}),

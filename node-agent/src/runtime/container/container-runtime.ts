@@ -9,7 +9,7 @@ import {
   type RunningApp,
   type Runtime,
 } from '../runtime.ts';
-import { ContainerApp, Removals } from './container-app.ts';
+import { ContainerApp } from './container-app.ts';
 import {
   type ContainerGpu,
   type ContainerLimits,
@@ -21,6 +21,7 @@ import { type EngineHost, hostUlimits } from './engine/engine-host.ts';
 import { type ImagePulls, isPinned } from './image-pulls.ts';
 import { MountRefused, type MountRules } from './mount-policy.ts';
 import { resolveMounts } from './mounts.ts';
+import { Removals } from './removals.ts';
 
 const INPUT_DEVICES = '/dev/input';
 
@@ -79,6 +80,7 @@ export class ContainerRuntime implements Runtime {
 
   async start(app: AppSpec, context: AppContext): Promise<RunningApp> {
     const name = containerName(context.instance);
+    let isUnanswered = false;
     try {
       const { engine, facts, hasInit, filters, isHere } = await this.#host.open();
       const image = await engine.image(app.image);
@@ -97,7 +99,10 @@ export class ContainerRuntime implements Runtime {
       );
       await engine.create(options).catch(async (error: unknown) => {
         // The name is taken: an earlier creation was not answered.
-        if (!(error instanceof EngineError) || error.status !== 409) throw error;
+        if (!(error instanceof EngineError) || error.status !== 409) {
+          isUnanswered = !(error instanceof EngineError) || error.status === null;
+          throw error;
+        }
         await engine.remove(name);
         await engine.create(options);
       });
@@ -105,8 +110,7 @@ export class ContainerRuntime implements Runtime {
       const sockets = isHere && options.HostConfig?.NetworkMode !== 'host' ? limits : null;
       return this.#removedWhenStopped(name, await ContainerApp.open(engine, name, this.#clock, sockets));
     } catch (error) {
-      // Also after a creation without an answer: it may have an effect later.
-      this.#removals.add(name);
+      this.#removals.add(name, isUnanswered);
       if (error instanceof LaunchError) throw error;
       const code = error instanceof MountRefused ? 'internal' : 'container_failed';
       throw new LaunchError(code, errorText(error));

@@ -1,0 +1,74 @@
+import { type Clock, delay, errorText, type Logger } from '@footlight/platform';
+import { type ContainerEngine, EngineError } from './engine/engine.ts';
+
+/** Between two tries. */
+const AGAIN_MS = 1_000;
+/**
+ * An engine that hung may make a container after it was asked to remove it: both waited. A creation without an answer is
+ * removed again after this time, as long as the longest hang that tests cause. Chosen, not measured.
+ */
+const LATE_CREATION_MS = 120_000;
+
+interface LeftContainer {
+  /** Monotonic time from which on a removal is final; null: each is. */
+  finalFromMs: number | null;
+  wasReported: boolean;
+}
+
+/** Containers that could not be removed, because the engine did not answer. Tries again until they are gone. */
+export class Removals {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #engine: () => Promise<Pick<ContainerEngine, 'remove'>>;
+  readonly #left = new Map<string, LeftContainer>();
+  #running: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(deps: {
+    clock: Clock;
+    logger: Logger;
+    engine: () => Promise<Pick<ContainerEngine, 'remove'>>;
+  }) {
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+    this.#engine = deps.engine;
+  }
+
+  /** @param isUnanswered its creation was not answered, so it may come to be later */
+  add(name: string, isUnanswered = false): void {
+    const finalFromMs = isUnanswered ? this.#clock.monotonicMs() + LATE_CREATION_MS : null;
+    this.#left.set(name, { finalFromMs, wasReported: false });
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+    });
+  }
+
+  /** The next agent finds the rest by their labels. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#left.size > 0 && !this.#closed) {
+      for (const [name, left] of [...this.#left]) if (!(await this.#tryOne(name, left))) break;
+      if (this.#left.size > 0) await delay(this.#clock, AGAIN_MS);
+    }
+  }
+
+  /** @returns false: the engine did not answer, and would not about another one either */
+  async #tryOne(name: string, left: LeftContainer): Promise<boolean> {
+    try {
+      await (await this.#engine()).remove(name);
+      if (left.finalFromMs !== null && this.#clock.monotonicMs() < left.finalFromMs) return true;
+      this.#left.delete(name);
+      this.#logger.info({ container: name }, 'container.removed_late');
+      return true;
+    } catch (error) {
+      // Once: it is tried every second.
+      if (!left.wasReported)
+        this.#logger.warn({ container: name, error: errorText(error) }, 'container.not_removed');
+      left.wasReported = true;
+      return error instanceof EngineError && error.status !== null;
+    }
+  }
+}
