@@ -6,7 +6,10 @@ import { defineConfig } from 'vitest/config';
 const TIMED = 'control-plane/src/integration/own-process.int.test.ts';
 
 /** Files of hosts that only move files: they need no session, so they run beside those that do. */
-const COLLECTION = 'node-agent/src/sessions/home/collection/**/*.int.test.ts';
+const COLLECTION = [
+  'node-agent/src/sessions/home/collection/**/*.int.test.ts',
+  'node-agent/src/images/image-build.int.test.ts',
+];
 
 /** A test fails for what is missing, not for what is late on a busy machine. */
 const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } };
@@ -28,7 +31,7 @@ export default defineConfig({
           name: 'integration',
           globalSetup: ['test-harness/src/build-run.ts', 'test-harness/src/postgres-run.ts'],
           include: ['{control-plane,node-agent,test-harness,packages/*}/**/*.int.test.ts'],
-          exclude: ['**/node_modules/**', TIMED, COLLECTION],
+          exclude: ['**/node_modules/**', TIMED, ...COLLECTION],
         },
       },
       {
@@ -36,7 +39,7 @@ export default defineConfig({
           ...patience,
           name: 'collection',
           globalSetup: ['test-harness/src/build-run.ts'],
-          include: [COLLECTION],
+          include: COLLECTION,
           exclude: ['**/node_modules/**'],
         },
       },

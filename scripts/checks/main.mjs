@@ -139,7 +139,7 @@ const suites = {
   },
   background: {
     'integration of packages': ['--project', 'integration', '--maxWorkers=1', 'packages', 'test-harness'],
-    'collection of homes': ['--project', 'collection', '--maxWorkers=1'],
+    'collection of homes, and builds': ['--project', 'collection', '--maxWorkers=1'],
     unit: ['--project', 'unit', '--maxWorkers=1', '--no-isolate'],
     'integration of the control plane': [
       '--project',

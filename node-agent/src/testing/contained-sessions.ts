@@ -1,10 +1,8 @@
 import {
-  makeDebianImage,
-  pushImage,
   type RealPodman,
   type RealRegistry,
+  startDebianRegistry,
   startRealPodman,
-  startRealRegistry,
 } from '@footlight/test-harness/containers';
 import { assignment } from '@footlight/test-harness/fake-control';
 import { type Assignment, startHostedSessions } from './hosted-sessions.ts';
@@ -34,13 +32,11 @@ export async function startContainedSessions(
   env: Record<string, string> = {},
 ): Promise<ContainedSessions> {
   const podman = await startRealPodman();
-  const registry = await startRealRegistry();
-  const name = `${registry.name}/apps/terminal:1`;
-  await makeDebianImage(podman, name);
-  const image = await pushImage(podman, name);
-  // The host has to pull it.
-  await podman.podman('rmi', '--force', name);
-  const host = await startHostedSessions(uids, { ...engineVariables(podman), ...env });
+  // The host has to pull the image.
+  const [{ registry, image }, host] = await Promise.all([
+    startDebianRegistry(podman),
+    startHostedSessions(uids, { ...engineVariables(podman), ...env }),
+  ]);
   return {
     ...host,
     podman,

@@ -1,4 +1,4 @@
-export { makeDebianImage, pushImage } from './debian-image.ts';
+export { makeDebianImage, pushImage, startDebianRegistry } from './debian-image.ts';
 export {
   noRealPodman,
   type RealPodman,

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -148,6 +148,8 @@ export interface RealRegistry {
   /** `127.0.0.1:port`, the first part of its images' names. */
   readonly name: string;
   readonly folder: string;
+  /** What it stores. */
+  readonly dataFolder: string;
   /** Changes a byte of every stored layer and manifest that is larger than a page, under the same digests. */
   forge(): Promise<void>;
   /** Ends the program; images stay. */
@@ -157,8 +159,11 @@ export interface RealRegistry {
   stop(): Promise<void>;
 }
 
-export async function startRealRegistry(): Promise<RealRegistry> {
+/** @param stored folder of an earlier registry's images, which is copied */
+export async function startRealRegistry(stored?: string): Promise<RealRegistry> {
   const folder = mkdtempSync('/srv/footlight-registry-');
+  const dataFolder = path.join(folder, 'data');
+  if (stored !== undefined) cpSync(stored, dataFolder, { recursive: true });
   const port = await freePort();
   const name = `127.0.0.1:${port}`;
   const config = path.join(folder, 'config.yml');
@@ -167,7 +172,7 @@ export async function startRealRegistry(): Promise<RealRegistry> {
     JSON.stringify({
       version: '0.1',
       log: { level: 'error', accesslog: { disabled: true } },
-      storage: { filesystem: { rootdirectory: path.join(folder, 'data') }, delete: { enabled: true } },
+      storage: { filesystem: { rootdirectory: dataFolder }, delete: { enabled: true } },
       http: { addr: name },
     }),
   );
@@ -175,8 +180,9 @@ export async function startRealRegistry(): Promise<RealRegistry> {
   const registry: RealRegistry = {
     name,
     folder,
+    dataFolder,
     async forge() {
-      const blobs = path.join(folder, 'data/docker/registry/v2/blobs');
+      const blobs = path.join(dataFolder, 'docker/registry/v2/blobs');
       for (const entry of await readdir(blobs, { recursive: true })) {
         const file = path.join(blobs, entry);
         if (path.basename(file) !== 'data' || (await stat(file)).size < 4096) continue;

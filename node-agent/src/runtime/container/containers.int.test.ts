@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { silentLogger, systemClock, systemRandom } from '@footlight/platform';
+import type { DueHome } from '@footlight/protocol/agent';
 import { noRealPodman, type RealPodman, startSlowRegistry } from '@footlight/test-harness/containers';
 import { FakeControl } from '@footlight/test-harness/fake-control';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { HomeCollection } from '../../sessions/home/collection/home-collection.ts';
+import { ControlModel } from '../../sessions/home/collection/testing/control-model.ts';
+import { HomeLocks } from '../../sessions/home/home-locks.ts';
 import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
 import {
   type ContainedSessions,
@@ -14,8 +20,35 @@ import {
 } from '../../testing/contained-sessions.ts';
 import type { Assignment, HostedSessions } from '../../testing/hosted-sessions.ts';
 import { NO_TRACES } from '../../testing/traces.ts';
+import { EngineHost } from './engine/engine-host.ts';
+import { HomeVolumes } from './home-volumes.ts';
 
 const why = noRealPodman();
+
+/** Starts an agent whose engine takes connections and never answers, until it has said so. */
+async function agentWithHungEngine() {
+  const folder = await mkdtemp(join(tmpdir(), 'footlight-hung-'));
+  await chmod(folder, 0o711);
+  const engine = createServer(() => undefined).listen(join(folder, 'engine.sock'));
+  const control = await FakeControl.listen();
+  const agent = startAgentProcess({
+    ...{ control, stateDir: join(folder, 'state'), uids: [71_510, 71_519] as const, uid: null },
+    env: { SERVICE_CONTAINER_ENGINE: `unix://${join(folder, 'engine.sock')}` },
+  });
+  try {
+    const { features } = await control.wait('register');
+    const { readiness } = await control.wait('capacity');
+    await firstHeartbeat(agent, control);
+    const check = readiness?.find(({ id }) => id === 'container_runtime');
+    return { features, check, heartbeat: true };
+  } finally {
+    agent.kill('SIGTERM');
+    await exitOf(agent);
+    await control.close();
+    engine.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
 
 describe.skipIf(why !== null)(
   `sessions in containers of a real podman${why === null ? '' : ` (${why})`}`,
@@ -24,8 +57,12 @@ describe.skipIf(why !== null)(
     let podman: RealPodman;
     let sessions: HostedSessions;
     let shared: string;
+    let hung: ReturnType<typeof agentWithHungEngine>;
 
     beforeAll(async () => {
+      // It waits for most of its time, so it does that beside the others.
+      hung = agentWithHungEngine();
+      hung.catch(() => undefined);
       shared = await mkdtemp('/srv/footlight-shared-');
       await chmod(shared, 0o755);
       for (const name of ['games', 'saves']) await mkdir(join(shared, name));
@@ -142,6 +179,62 @@ describe.skipIf(why !== null)(
       await podman.podman('volume', 'rm', volume);
     });
 
+    test('a home that is a volume is collected: not while a container has it, nor what was kept or is no home', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'footlight-volumes-'));
+      const engine = new EngineHost(
+        { url: podman.url, ociRuntime: null, required: true, stateDir: folder, nvidia: () => false },
+        { clock: systemClock, logger: silentLogger(), env: {} },
+      );
+      const control = new ControlModel();
+      const volumes = new HomeVolumes(engine);
+      const collection = new HomeCollection(
+        {
+          stateDir: folder,
+          root: () => ({ path: join(folder, 'homes'), isOwn: true }),
+          isSessionsGroup: () => false,
+        },
+        {
+          ...{ clock: systemClock, random: systemRandom, logger: silentLogger(), control },
+          locks: new HomeLocks(systemClock),
+          volumes: {
+            ready: async () => void (await engine.engine()),
+            remove: (ref) => volumes.remove(ref),
+          },
+          changed: () => undefined,
+        },
+      );
+      const [used, kept] = [0, 1].map(() => {
+        const id = randomUUID();
+        return { id, provider: 'volume', ref: `service-home-${id}` } as const;
+      }) as [DueHome, DueHome];
+      const listed = async () =>
+        (await podman.podman('volume', 'ls', '--quiet')).split('\n').filter(Boolean).sort();
+      await podman.podman('volume', 'create', 'of-a-person');
+      const at = ({ ref }: DueHome) => ({
+        home: { provider: 'volume', ref, container_path: '/home/x' } as const,
+      });
+      await said('cd; echo saved >game', at(kept));
+      const body = host.contained(['xterm'], at(used));
+      await sessions.launch(body);
+      await sessions.reached(body, 'app presented');
+      for (const home of [used, kept]) control.add(home);
+      control.beforeAnswer = (id) => {
+        if (id === kept.id) control.set(id, 'kept');
+      };
+      expect(await collection.run()).toEqual({ deleted: 0, kept: 1, failed: 1 });
+      expect(collection.problems).toEqual([{ id: used.id, why: `${used.ref}: a container uses it` }]);
+      expect(await listed()).toEqual(['of-a-person', used.ref, kept.ref].sort());
+      await sessions.stop(body);
+      await collection.run();
+      expect([await listed(), collection.problems]).toEqual([['of-a-person', kept.ref].sort(), []]);
+      expect(await said('cat "$HOME/game"', at(kept))).toBe('saved');
+      // A volume that is gone already counts as removed.
+      expect(await volumes.remove(used.ref)).toBe('absent');
+      await podman.podman('volume', 'rm', kept.ref, 'of-a-person');
+      collection.close();
+      await rm(folder, { recursive: true });
+    });
+
     test('directories of the host are mounted as its list allows', async () => {
       const mounts = [`${join(shared, 'games')}:/games:rw`, `${join(shared, 'saves')}:/saves`];
       const script = 'cat /games/level; echo; touch /games/x; touch /saves/x && echo saved';
@@ -213,37 +306,21 @@ describe.skipIf(why !== null)(
     });
 
     test('an agent whose engine hangs connects all the same, and says so', async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'footlight-hung-'));
-      await chmod(folder, 0o711);
-      const control = await FakeControl.listen();
-      podman.signalService('SIGSTOP');
-      const agent = startAgentProcess({
-        ...{ control, stateDir: join(folder, 'state'), uids: [71_510, 71_519] as const, uid: null },
-        env: engineVariables(podman),
-      });
-      try {
-        const { features } = await control.wait('register');
-        expect(features).not.toContain('images');
-        const { readiness } = await control.wait('capacity');
-        const check = readiness?.find(({ id }) => id === 'container_runtime');
-        expect(check).toMatchObject({ status: 'fail' });
-        expect(check?.summary).toContain('did not answer within 2 s');
-        await firstHeartbeat(agent, control);
-      } finally {
-        podman.signalService('SIGCONT');
-        agent.kill('SIGTERM');
-        await exitOf(agent);
-        await control.close();
-        await rm(folder, { recursive: true, force: true });
-      }
+      const { features, check, heartbeat } = await hung;
+      expect(features).not.toContain('images');
+      expect(check).toMatchObject({ status: 'fail' });
+      expect(check?.summary).toContain('did not answer within 2 s');
+      expect(heartbeat).toBe(true);
     });
 
     test('the engine is restarted: the app goes on, and its end is seen', async () => {
-      const body = host.contained(['/bin/sh', '-c', 'xterm & sleep 6; exit 0']);
+      const script = 'xterm & until [ -e /saves/end ]; do sleep 0.1; done; exit 0';
+      const body = host.contained(['/bin/sh', '-c', script], { mounts: [`${join(shared, 'saves')}:/saves`] });
       await sessions.launch(body);
       await sessions.reached(body, 'app presented');
       await podman.killService();
       await podman.startService();
+      await writeFile(join(shared, 'saves/end'), '');
       expect(await sessions.ended(body)).toMatchObject({ state: 'stopped', reason: 'app_exited' });
     });
 

@@ -61,74 +61,83 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
     return { error, said: app_log_tail };
   }
 
-  test('has no capability, and can gain none', async () => {
-    const { said } = await attack('cat /proc/self/status');
-    const rows = Object.fromEntries(said.split('\n').map((row) => row.split(/:\s+/) as [string, string]));
-    const none = '0000000000000000';
-    expect(rows).toMatchObject({
-      CapEff: none,
-      CapPrm: none,
-      CapBnd: none,
-      CapInh: none,
-      CapAmb: none,
-      NoNewPrivs: '1',
-      Seccomp: '2',
-    });
-    expect(rows.Uid).toMatch(/^7152\d\t7152\d\t7152\d\t7152\d$/);
-  });
-
-  test('does nothing that root could', async () => {
-    const { said } = await attack(
-      'mount -t tmpfs x /tmp; touch /etc/x /usr/x /new; perl -e \'$| = 1; unlink(q(/etc/passwd)) or print "passwd stays\\n"; chroot(q(/tmp)) or print "no chroot\\n"; setpgrp; kill(9, -1); print "alive\\n"\'',
-    );
-    expect(said).toMatch(/mount: .*(permission denied|must be superuser|failed)/i);
-    for (const path of ['/etc/x', '/usr/x', '/new'])
-      expect(said).toMatch(new RegExp(`touch: cannot touch '${path}': Read-only file system`));
-    for (const line of ['passwd stays', 'no chroot']) expect(said).toContain(line);
-  });
-
-  test('sees no file, process or device of the host and of its agent', async () => {
-    const { said } = await attack(
-      `cat ${join(host.stateDir, 'secret')}; ls ${host.stateDir}; ls /srv /home; cat /proc/1/cmdline; ls /proc | perl -ne 'print "pid $_" if /^\\d+$/'; ls /dev; cat /run/podman/podman.sock ${host.podman.folder}/podman.sock`,
-    );
-    expect(said).not.toContain(SECRET);
-    expect(said).not.toMatch(/node\.json|sessions$/m);
-    expect(said.match(/^pid /gm)?.length).toBeLessThan(8);
-    expect(said).not.toMatch(/^(vda|sda|mem|kmsg|uinput|kvm|net)$/m);
-    expect(said).toMatch(/podman\.sock: No such file or directory/);
-  });
-
-  test('reaches no socket of another session: display, sound, abstract names', async () => {
-    const { said: own } = await attack(
-      `${NEIGHBOUR.replace('PATH', '/tmp/.X11-unix/X$ENV{DISPLAY}').replace('X$ENV{DISPLAY}', 'X@{[substr($ENV{DISPLAY},1)]}')}; ls /tmp/.X11-unix`,
-    );
-    expect(own).toMatch(/^connected\nX\d+$/);
-    const run = execFileSync('sh', ['-c', `ls -d ${host.stateDir}/sessions/*/scratch/run`], {
-      encoding: 'utf8',
-    });
-    for (const path of [
-      `/tmp/.X11-unix/X${display}`,
-      `\\0/tmp/.X11-unix/X${display}`,
-      `${run.trim()}/pulse.sock`,
-    ]) {
-      const { said } = await attack(NEIGHBOUR.replace('PATH', path));
-      expect([path, said]).toEqual([path, 'no']);
-    }
-  });
-
-  test('reaches no address without a network, not even the host', async () => {
-    const { port } = server.address() as { port: number };
+  describe('in one container', () => {
     const targets = ['127.0.0.1', '10.55.0.2', '169.254.169.254', '1.1.1.1'];
-    const { said } = await attack(
-      targets
-        .map(
-          (to) =>
-            `perl -MSocket -e 'socket(S, AF_INET, SOCK_STREAM, 0); alarm 2; print connect(S, pack_sockaddr_in(${port}, inet_aton(q(${to})))) ? qq(${to} connected\\n) : qq(${to} no\\n)'`,
-        )
-        .join('\n'),
-      { network: 'none' },
-    );
-    expect(said).toBe(targets.map((to) => `${to} no`).join('\n'));
+    /** Output of each script. */
+    const said: Record<string, string> = {};
+    /** Abstract and other sockets of the victim. */
+    let sockets: string[];
+
+    beforeAll(async () => {
+      const { port } = server.address() as { port: number };
+      const run = execFileSync('sh', ['-c', `ls -d ${host.stateDir}/sessions/*/scratch/run`], {
+        encoding: 'utf8',
+      });
+      sockets = [`/tmp/.X11-unix/X${display}`, `\\0/tmp/.X11-unix/X${display}`, `${run.trim()}/pulse.sock`];
+      const scripts: Record<string, string> = {
+        // The log tail of a session has few lines.
+        status: `perl -ne 'print if /^(Cap|NoNewPrivs|Seccomp:|Uid|Max core)/' /proc/self/status /proc/self/limits`,
+        host: `cat ${join(host.stateDir, 'secret')}; ls ${host.stateDir}; ls /srv /home; cat /proc/1/cmdline; ls /proc | perl -ne 'print "pid $_" if /^\\d+$/'; ls /dev; cat /run/podman/podman.sock ${host.podman.folder}/podman.sock`,
+        own: `${NEIGHBOUR.replace('PATH', '/tmp/.X11-unix/X@{[substr($ENV{DISPLAY},1)]}')}; ls /tmp/.X11-unix`,
+        others: sockets.map((path) => NEIGHBOUR.replace('PATH', path)).join('\n'),
+        network: targets
+          .map(
+            (to) =>
+              `perl -MSocket -e 'socket(S, AF_INET, SOCK_STREAM, 0); alarm 2; print connect(S, pack_sockaddr_in(${port}, inet_aton(q(${to})))) ? qq(${to} connected\\n) : qq(${to} no\\n)'`,
+          )
+          .join('\n'),
+        // Last: it kills whatever it may.
+        root: 'mount -t tmpfs x /tmp; touch /etc/x /usr/x /new; perl -e \'$| = 1; unlink(q(/etc/passwd)) or print "passwd stays\\n"; chroot(q(/tmp)) or print "no chroot\\n"; setpgrp; kill(9, -1); print "alive\\n"\'',
+      };
+      const names = Object.keys(scripts);
+      const text = Object.entries(scripts).map(([name, script]) => `echo '=== ${name}'\n${script}`);
+      const output = (await attack(`exec 2>&1\n${text.join('\n')}`, { network: 'none' })).said;
+      const [, ...parts] = output.split(/^=== (\w+)\n/m);
+      for (let at = 0; at < parts.length; at += 2) said[parts[at] ?? ''] = (parts[at + 1] ?? '').trimEnd();
+      expect(Object.keys(said)).toEqual(names);
+    });
+
+    test('has no capability, can gain none, and leaves no core files to the host', () => {
+      const rows = Object.fromEntries(
+        (said.status ?? '').split('\n').map((row) => row.split(/:\s+/) as [string, string]),
+      );
+      const none = '0000000000000000';
+      expect(rows).toMatchObject({
+        CapEff: none,
+        CapPrm: none,
+        CapBnd: none,
+        CapInh: none,
+        CapAmb: none,
+        NoNewPrivs: '1',
+        Seccomp: '2',
+      });
+      expect(rows.Uid).toMatch(/^7152\d\t7152\d\t7152\d\t7152\d$/);
+      expect(said.status).toMatch(/^Max core file size +1 +1 /m);
+    });
+
+    test('does nothing that root could', () => {
+      expect(said.root).toMatch(/mount: .*(permission denied|must be superuser|failed)/i);
+      for (const path of ['/etc/x', '/usr/x', '/new'])
+        expect(said.root).toMatch(new RegExp(`touch: cannot touch '${path}': Read-only file system`));
+      for (const line of ['passwd stays', 'no chroot']) expect(said.root).toContain(line);
+    });
+
+    test('sees no file, process or device of the host and of its agent', () => {
+      expect(said.host).not.toContain(SECRET);
+      expect(said.host).not.toMatch(/node\.json|sessions$/m);
+      expect(said.host?.match(/^pid /gm)?.length).toBeLessThan(8);
+      expect(said.host).not.toMatch(/^(vda|sda|mem|kmsg|uinput|kvm|net)$/m);
+      expect(said.host).toMatch(/podman\.sock: No such file or directory/);
+    });
+
+    test('reaches no socket of another session: display, sound, abstract names', () => {
+      expect(said.own).toMatch(/^connected\nX\d+$/);
+      expect(said.others).toBe(sockets.map(() => 'no').join('\n'));
+    });
+
+    test('reaches no address without a network, not even the host', () => {
+      expect(said.network).toBe(targets.map((to) => `${to} no`).join('\n'));
+    });
   });
 
   test('forks until its limit, and no further', async () => {
