@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Clock, delay, errorText, type Logger, within } from '@footlight/platform';
+import { type Clock, delay, within } from '@footlight/platform';
 import { limitSocketMemory } from '../cgroups.ts';
 import { readPaced } from '../child.ts';
 import { LogRing } from '../log-ring.ts';
