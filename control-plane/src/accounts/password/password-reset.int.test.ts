@@ -156,6 +156,35 @@ describeDatabases('a link that resets a password', ({ fresh }) => {
     refused(await make(alice.id), 404, 'not_found');
   });
 
+  test.each([
+    ['is demoted', { method: 'PATCH', body: { role: 'user' } }],
+    ['is disabled', { method: 'PATCH', body: { disabled: true } }],
+    ['is deleted', { method: 'DELETE' }],
+  ])('of an administrator who %s leads into no account any more', async (what, { method, ...change }) => {
+    const former = await app.addPerson(`${what.replaceAll(' ', '')}${number}`, 'admin');
+    const other = await app.addPerson(`other${what.replaceAll(' ', '')}${number}`, 'admin');
+    const tokens = [
+      new URL((await make(other.id, former)).body.url).searchParams.get('token'),
+      new URL((await make(alice.id, former)).body.url).searchParams.get('token'),
+    ];
+    const answer = await app.call(admin, method, `/v1/users/${former.id}`, change);
+    expect(answer.status).toBeLessThan(300);
+    for (const token of tokens) dead(await redeem(token ?? ''));
+    expect(await isSignedIn(other)).toBe(true);
+  });
+
+  test('stays good when an administrator is made, or a person disabled', async () => {
+    const token = await tokenFor(alice.id);
+    const bob = await signUp(app, `bob${number}`);
+    for (const body of [{ role: 'admin' }, { max_concurrent_sessions: 2 }])
+      expect((await app.call(admin, 'PATCH', `/v1/users/${bob.id}`, { body })).status).toBe(200);
+    const carol = await signUp(app, `carol${number}`);
+    expect(
+      (await app.call(admin, 'PATCH', `/v1/users/${carol.id}`, { body: { disabled: true } })).status,
+    ).toBe(200);
+    expect((await redeem(token)).status).toBe(200);
+  });
+
   test('an administrator who was demoted meanwhile makes none', async () => {
     const demoted = await app.addPerson(`demoted${number}`, 'admin');
     const [change, link] = await Promise.all([

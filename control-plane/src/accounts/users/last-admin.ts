@@ -6,7 +6,8 @@ export interface Standing {
   disabled: boolean;
 }
 
-const isEnabledAdmin = ({ role, disabled }: Standing): boolean => role === 'admin' && !disabled;
+/** Whether an account can administrate now. Pure. */
+export const isEnabledAdmin = ({ role, disabled }: Standing): boolean => role === 'admin' && !disabled;
 
 /**
  * Whether a change would leave the instance without an enabled administrator. Pure.

@@ -1,7 +1,14 @@
 import { type Database, lockForRemoval, type Tx } from '../../platform/database/index.ts';
 import { orphanHomes } from '../../storage/index.ts';
-import { takesLastAdmin } from './last-admin.ts';
-import { countOtherAdmins, deleteUser, hasActiveSession, lockUser } from './store.ts';
+import { isEnabledAdmin, takesLastAdmin } from './last-admin.ts';
+import {
+  countOtherAdmins,
+  deleteUser,
+  endResetLinks,
+  hasActiveSession,
+  lockUser,
+  lockWithResetLinks,
+} from './store.ts';
 
 /** Result of a deletion; the account is unchanged unless removed. */
 export type Removal =
@@ -21,11 +28,13 @@ export async function removeUser(
   nowMs: number,
 ): Promise<Removal> {
   await database.advisoryLock(tx, 'last_admin');
+  await lockWithResetLinks(database, tx, userId);
   const user = await lockUser(database, tx, userId);
   if (user === undefined) return { kind: 'unknown' };
   const standing = { role: user.role, disabled: user.disabled_at !== null };
   if (takesLastAdmin(standing, null, await countOtherAdmins(tx, userId))) return { kind: 'last_admin' };
   if (await hasActiveSession(tx, userId)) return { kind: 'active_session' };
+  if (isEnabledAdmin(standing)) await endResetLinks(tx);
   await lockForRemoval(tx, 'users', [userId]);
   await orphanHomes(tx, 'user_id', userId, nowMs);
   await deleteUser(tx, userId);

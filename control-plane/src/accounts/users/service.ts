@@ -6,10 +6,19 @@ import { pageOf, readCursorOrStart } from '../../platform/page-cursor.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AccountsDeps } from '../deps.ts';
 import { NO_RESET_LINK } from '../store.ts';
-import { takesLastAdmin } from './last-admin.ts';
+import { isEnabledAdmin, takesLastAdmin } from './last-admin.ts';
 import { toAdminUser } from './record.ts';
 import { removeUser } from './removal.ts';
-import { countOtherAdmins, findUser, listActiveSessions, listUsers, lockUser, updateUser } from './store.ts';
+import {
+  countOtherAdmins,
+  endResetLinks,
+  findUser,
+  listActiveSessions,
+  listUsers,
+  lockUser,
+  lockWithResetLinks,
+  updateUser,
+} from './store.ts';
 
 /** Operations of administrators on accounts. */
 export interface Users {
@@ -42,6 +51,7 @@ export function createUsers(
       const { user, ending } = await database.transaction(async (tx) => {
         await database.advisoryLock(tx, 'last_admin');
         await requireStillAdmin(tx, actor);
+        if (role === 'user' || disabled === true) await lockWithResetLinks(database, tx, id);
         const before = await lockUser(database, tx, id);
         if (before === undefined) throw unknownUser();
         const standing = { role: before.role, disabled: before.disabled_at !== null };
@@ -56,6 +66,8 @@ export function createUsers(
           }),
           ...(typeof max_concurrent_sessions === 'number' && { max_concurrent_sessions }),
         };
+        // A former administrator could sign in as another one with a link made before.
+        if (isEnabledAdmin(standing) && !isEnabledAdmin(after)) await endResetLinks(tx);
         if (Object.keys(columns).length > 0) await updateUser(tx, id, { ...columns, updated_at: nowMs });
         const row = await findUser(tx, id);
         if (row === undefined) throw unknownUser();

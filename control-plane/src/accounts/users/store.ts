@@ -4,6 +4,7 @@ import type { Database, Executor, Tx } from '../../platform/database/index.ts';
 import { containsText } from '../../platform/database/query/search.ts';
 import type { UsersTable } from '../../platform/database/tables/accounts.ts';
 import { isAfter, type PageKey } from '../../platform/page-cursor.ts';
+import { NO_RESET_LINK } from '../store.ts';
 import type { UserRow } from './record.ts';
 
 /** Literals, so that the partial index over these states is used. */
@@ -77,6 +78,24 @@ export async function lockUser(
     .where('id', '=', id)
     .where('internal', '=', 0);
   return database.forNoKeyUpdate(query).executeTakeFirst();
+}
+
+/**
+ * Locks the account and those with a link to set a password, in the order of their ids. The lock `last_admin`, which
+ * the caller holds, keeps new links away.
+ */
+export async function lockWithResetLinks(database: Database, tx: Tx, id: string): Promise<void> {
+  const query = tx
+    .selectFrom('users')
+    .select('id')
+    .where((eb) => eb.or([eb('id', '=', id), eb('password_reset_hash', 'is not', null)]))
+    .orderBy('id');
+  await database.forNoKeyUpdate(query).execute();
+}
+
+/** Ends the links of all accounts to set a password; lockWithResetLinks came before. */
+export async function endResetLinks(tx: Tx): Promise<void> {
+  await tx.updateTable('users').set(NO_RESET_LINK).where('password_reset_hash', 'is not', null).execute();
 }
 
 export async function updateUser(tx: Tx, id: string, columns: Updateable<UsersTable>): Promise<void> {
