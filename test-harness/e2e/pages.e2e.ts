@@ -186,6 +186,7 @@ describe('every page', () => {
 
   test.each<[string, () => string, string?]>([
     ['the library', () => '/app', PAYLOAD],
+    ['a link that sets a password', () => '/reset?token=spent'],
     ['the account', () => '/app/account', PAYLOAD],
     ['an ended session', () => `/app/session/${endedSession}`, PAYLOAD],
     ['the administrators’ overview', () => '/admin', PAYLOAD],
