@@ -10,7 +10,8 @@ import { straightImports } from './build/straight-imports.ts';
 
 const here = import.meta.dirname;
 
-// Two documents, one route tree: index.html for people who use apps, admin/index.html for administrators.
+// Three documents: index.html for people who use apps and admin/index.html for administrators, with one route tree,
+// and doors/index.html for the pages before them, which need no router.
 // The server gives files below /admin/ to enabled administrators only, so every module of the admin area has to
 // end up there, and nothing that the user area needs may.
 export default defineConfig({
@@ -39,7 +40,11 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      input: { main: resolve(here, 'index.html'), admin: resolve(here, 'admin/index.html') },
+      input: {
+        main: resolve(here, 'index.html'),
+        doors: resolve(here, 'doors/index.html'),
+        admin: resolve(here, 'admin/index.html'),
+      },
       output: {
         codeSplitting: {
           includeDependenciesRecursively: false,

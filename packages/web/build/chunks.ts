@@ -7,7 +7,11 @@ type Graph = Pick<Rolldown.ChunkingContext, 'getModuleInfo'>;
 const FORM_PAGE = /\/src\/routes\/(login|register|reset|setup|app\/_shell\.account)\./;
 /** What a session page loads when a person opens it; it must not move code of pages into files that all of them load. */
 const OPENED_LATER = /\/src\/(session\/(dialogs\/|ended-page|stats-view)|keyboard\/)/;
+const ACCOUNT = /\/src\/routes\/app\/_shell\.account\./;
 const ENTRY = /\/index\.html$/;
+/** The document of the pages before the library, and the pages that it loads. */
+const DOORS = /\/doors\/index\.html$/;
+const DOOR_PAGE = /\/src\/(account\/(register|reset)-page|setup\/claim-page)\.tsx$/;
 const LIBRARY = /\/src\/routes\/app\/_shell\.index\./;
 const IN_LIBRARY = /\/src\/routes\/app\/_shell\.(index\.|tsx\?)/;
 const STYLE = /\.css(\?|$)/;
@@ -16,8 +20,10 @@ const USER_SHELL = /\/src\/routes\/app\/_shell\.tsx\?/;
 const ADMIN_SHELL = /\/src\/routes\/admin\.tsx\?/;
 
 /**
- * Assigns modules to files: `vendor` and `app` for code that the library shares with others, `forms` for pages before
- * the library and the account, `session-parts` for dialogs of a session, `beside` for code that the library does not need, `admin-shared` for administrators.
+ * Assigns modules to files: `base` for code that all documents need, and the styles of the pages opened first; `app` for
+ * the frame of all pages behind the login, `stage` for what library and session share; `forms`, `login` and `door-pages`
+ * for the pages before the library, of which the account needs the first; `beside` for code that the library does not
+ * need, `session-parts` for dialogs of a session; `admin-shared` for administrators.
  * Null keeps a module with its only page. A browser requests six files at once over HTTP/1.1, so a page of forty
  * small files would queue. A module's dependencies are needed wherever the module is, so the files have no cyclic
  * dependencies.
@@ -36,11 +42,21 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
     // A style file is named after its chunk, and only this name puts it behind the gate.
     if (forUsers.length === 0)
       return needed.length > 1 || STYLE.test(id) || ADMIN_SHELL.test(needed[0] ?? '') ? 'admin-shared' : null;
-    if (forUsers.every((start) => FORM_PAGE.test(start))) return needed.length > 1 ? 'forms' : null;
-    if (!forUsers.some((start) => ENTRY.test(start) || IN_LIBRARY.test(start)))
-      return needed.length > 1 ? 'beside' : null;
+    const isForm = (start: string) => FORM_PAGE.test(start) || DOOR_PAGE.test(start) || DOORS.test(start);
+    if (forUsers.every(isForm)) {
+      if (STYLE.test(id) && needed.length > 1) return 'base';
+      if (needed.length === 1) return null;
+      // The account and administrators need the fields, and none of the pages before the library.
+      if (forUsers.some((start) => ACCOUNT.test(start)) || needed.some(isAdminModule)) return 'forms';
+      return forUsers.some((start) => DOORS.test(start)) ? 'login' : 'door-pages';
+    }
+    const isInLibrary = (start: string) => ENTRY.test(start) || IN_LIBRARY.test(start);
+    if (forUsers.some((start) => DOORS.test(start)) || (STYLE.test(id) && forUsers.some(isInLibrary)))
+      return 'base';
+    if (!forUsers.some(isInLibrary)) return needed.length > 1 ? 'beside' : null;
     if (needed.length === 1 && LIBRARY.test(needed[0] ?? '')) return null;
-    return STYLE.test(id) || !id.includes('/node_modules/') ? 'app' : 'vendor';
+    const isInFrame = (start: string) => ENTRY.test(start) || USER_SHELL.test(start) || ACCOUNT.test(start);
+    return forUsers.some(isInFrame) ? 'app' : 'stage';
   };
 }
 
@@ -71,7 +87,7 @@ function startsThatNeed(
 
 /**
  * Preloads in each document the files of its most visited page, which would otherwise be found after the first files
- * have run: the library for users, shared code for administrators.
+ * have run: the library for users, shared code for administrators. The login comes with its document.
  */
 export function preloadFirstPage(): Plugin {
   return {
@@ -80,6 +96,7 @@ export function preloadFirstPage(): Plugin {
     transformIndexHtml: {
       order: 'post',
       handler(html, { bundle, filename }) {
+        if (DOORS.test(filename)) return html;
         const chunks = Object.values(bundle ?? {}).filter((file) => file.type === 'chunk');
         const wanted = /\/admin\/index\.html$/.test(filename)
           ? chunks.find((chunk) => chunk.name === 'admin-shared')
@@ -87,7 +104,10 @@ export function preloadFirstPage(): Plugin {
         if (wanted === undefined) this.error(`no first page was built for ${filename}`);
         const styles = [...(wanted.viteMetadata?.importedCss ?? [])];
         const tags = [
-          { tag: 'link', attrs: { rel: 'modulepreload', crossorigin: true, href: `/${wanted.fileName}` } },
+          ...[wanted.fileName, ...wanted.imports].map((file) => ({
+            tag: 'link',
+            attrs: { rel: 'modulepreload', crossorigin: true, href: `/${file}` },
+          })),
           ...styles.map((href) => ({
             tag: 'link',
             attrs: { rel: 'stylesheet', crossorigin: true, href: `/${href}` },

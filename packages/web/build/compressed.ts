@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { brotliCompress, gzip } from 'node:zlib';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Plugin } from 'vite';
 
 /** Shorter files do not shrink by compression. */
@@ -9,7 +9,7 @@ const COMPRESS_FROM_BYTES = 1024;
 const TEXT_FILE = /\.(js|css)$/;
 const ENCODINGS = [
   ['br', promisify(brotliCompress)],
-  ['gz', promisify(gzip)],
+  ['gz', (bytes: Buffer) => promisify(gzip)(bytes, { level: constants.Z_BEST_COMPRESSION })],
 ] as const;
 
 /**

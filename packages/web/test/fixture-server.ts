@@ -231,7 +231,9 @@ createServer(async (request, response) => {
     TYPES[extname(url.pathname)] === undefined
       ? /^\/admin(\/|$)/.test(url.pathname)
         ? 'admin/index.html'
-        : 'index.html'
+        : /^\/(login|register|reset|setup)/.test(url.pathname)
+          ? 'doors/index.html'
+          : 'index.html'
       : url.pathname;
   const body = await readFile(join(dist, file)).catch(() => null);
   if (body === null) return send(response, 404, 'text/plain', 'no such file');

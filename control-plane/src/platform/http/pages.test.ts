@@ -10,6 +10,7 @@ import { createServer, type Server } from './server.ts';
 
 const ADMIN_COOKIE = 'service_page=admin';
 const USER_PAGE = '<html><title>user</title>';
+const DOOR_PAGE = '<!doctype html><title>doors</title>';
 const ADMIN_PAGE = '<html><title>admin</title>';
 const LONG_CODE = 'let long = 1;'.repeat(500);
 
@@ -21,8 +22,10 @@ beforeAll(() => {
   webDir = mkdtempSync(path.join(tmpdir(), 'pages-'));
   mkdirSync(path.join(webDir, 'assets'));
   mkdirSync(path.join(webDir, 'admin', 'assets'), { recursive: true });
+  mkdirSync(path.join(webDir, 'doors'));
   const files: Record<string, string | Buffer> = {
     'index.html': USER_PAGE,
+    'doors/index.html': DOOR_PAGE,
     'admin/index.html': ADMIN_PAGE,
     'icon.svg': '<svg/>',
     'assets/main-abc.js': 'user code',
@@ -74,23 +77,27 @@ describe('pages for everybody', () => {
     expect([answer.statusCode, answer.headers.location]).toEqual([302, '/app']);
   });
 
-  test.each(['/login', '/register', '/reset?token=t', '/app', '/app/account', '/app/session/x?y=1'])(
-    '%s is the page, and never stored',
-    async (url) => {
-      await start();
-      const answer = await get(url);
-      expect(answer.statusCode).toBe(200);
-      expect(answer.body).toContain('<title>user');
-      expect(answer.headers['cache-control']).toBe('no-store');
-      expect((await get(url, {}, 'HEAD')).statusCode).toBe(200);
-    },
-  );
+  test.each([
+    ['/login', 'doors'],
+    ['/register', 'doors'],
+    ['/reset?token=t', 'doors'],
+    ['/app', 'user'],
+    ['/app/account', 'user'],
+    ['/app/session/x?y=1', 'user'],
+  ])('%s is the document %s, and never stored', async (url, document) => {
+    await start();
+    const answer = await get(url);
+    expect(answer.statusCode).toBe(200);
+    expect(answer.body).toContain(`<title>${document}`);
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect((await get(url, {}, 'HEAD')).statusCode).toBe(200);
+  });
 
   test('offers /setup only while no administrator exists', async () => {
     await start();
     expect((await get('/setup')).headers.location).toBe('/login');
     adminExists = false;
-    expect((await get('/setup')).body).toContain('<title>user');
+    expect((await get('/setup')).body).toContain('<title>doors');
   });
 
   test.each(['/nothing', '/apps', '/index.html', '/assets/missing.js', '/admin.html'])(

@@ -24,14 +24,16 @@ export interface PagesOptions {
   logger: Logger;
 }
 
-/** The two documents of the web app; null: missing in this build. */
+/** The documents of the web app; null: missing in this build. */
 interface Documents {
   user: string | null;
+  /** the pages before the library, which need less code */
+  doors: string | null;
   admin: string | null;
 }
 
 /**
- * Serves the web app: two documents and their files. Documents and files of the administrators' area need the page
+ * Serves the web app: three documents and their files. Documents and files of the administrators' area need the page
  * cookie; their data still needs the API's bearer header.
  *
  * Answers GET and HEAD. An unknown page gets 404 with the app's page, which says so.
@@ -56,6 +58,9 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
   const userPage = (_request: FastifyRequest, reply: FastifyReply) =>
     sendDocument(reply, documents.user, 200);
 
+  const doorPage = (_request: FastifyRequest, reply: FastifyReply) =>
+    sendDocument(reply, documents.doors ?? documents.user, 200);
+
   const adminPage = async (request: FastifyRequest, reply: FastifyReply) => {
     if (await gate.opensAdminPages(request.raw.headers.cookie)) {
       return sendDocument(reply, documents.admin ?? documents.user, 200);
@@ -65,9 +70,10 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
   };
 
   fastify.get('/', (_request, reply) => reply.redirect('/app', 302));
-  for (const url of ['/login', '/register', '/reset', '/app', '/app/*']) fastify.get(url, userPage);
+  for (const url of ['/login', '/register', '/reset']) fastify.get(url, doorPage);
+  for (const url of ['/app', '/app/*']) fastify.get(url, userPage);
   fastify.get('/setup', async (_request, reply) => {
-    if (!(await gate.adminExists())) return sendDocument(reply, documents.user, 200);
+    if (!(await gate.adminExists())) return sendDocument(reply, documents.doors ?? documents.user, 200);
     return reply.redirect('/login', 302);
   });
   for (const url of ['/admin', '/admin/*']) fastify.get(url, adminPage);
@@ -128,11 +134,12 @@ async function rootFiles(webDir: string): Promise<string[]> {
 }
 
 async function loadDocuments(webDir: string): Promise<Documents> {
-  const [user, admin] = await Promise.all([
+  const [user, doors, admin] = await Promise.all([
     readDocument(path.join(webDir, 'index.html')),
+    readDocument(path.join(webDir, 'doors', 'index.html')),
     readDocument(path.join(webDir, 'admin', 'index.html')),
   ]);
-  return { user, admin };
+  return { user, doors, admin };
 }
 
 /** null for a missing document; other errors stop the boot. */

@@ -120,7 +120,7 @@ describe('the library', () => {
     const router = open();
     fireEvent.click((await screen.findAllByRole('button', { name: /^Launch / }))[0]!);
     expect((await screen.findByRole('alert')).textContent).toContain('in use by another session');
-    fireEvent.click(screen.getByRole('button', { name: 'Resume it' }));
+    fireEvent.click(await screen.findByRole('button', { name: 'Resume it' }));
     await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${session(3).id}`));
   });
 

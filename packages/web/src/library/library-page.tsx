@@ -1,14 +1,22 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { IconLayoutGrid, IconSearch } from '@tabler/icons-react';
-import { type CSSProperties, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import {
+  type CSSProperties,
+  lazy,
+  Suspense,
+  useDeferredValue,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { probeDevice } from '../account/device-probe.ts';
 import { useUser } from '../api/auth-store.ts';
 import { clock } from '../clock.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
-import { LaunchRefused } from '../launch/launch-refused.tsx';
 import { LaunchStage } from '../launch/launch-stage.tsx';
 import { NO_PROGRESS, stepsOf } from '../launch/launch-steps.ts';
 import { useOwnSessions } from '../launch/own-sessions.ts';
@@ -28,9 +36,17 @@ import { useAfter } from './use-after.ts';
 import { useApps, useFavourite, useHighlights } from './use-library.ts';
 import { useSpotlight } from './use-spotlight.ts';
 
+/** Loaded with the first refusal. Without its file the refusal is told alone. */
+const LaunchRefused = lazy(() =>
+  import('../launch/launch-refused.tsx').then(
+    (module) => ({ default: module.LaunchRefused }),
+    () => ({ default: Problem }),
+  ),
+);
+
 /** Number of apps below which a row of recent apps would repeat visible ones. */
 const MANY_APPS = 12;
-const PRELOAD_AFTER_MS = 800;
+const PROBE_AFTER_MS = 800;
 /** A faster answer opens the session page, which draws the same stage. */
 const LAUNCH_SHOWN_AFTER_MS = 150;
 
@@ -73,15 +89,11 @@ export function LibraryPage() {
     if (filtering && hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [filtering, hasNextPage, isFetchingNextPage, fetchNextPage]);
 
-  // Preload the session page for the next click.
-  const preloadSession = usePreloadSession();
+  // After the pictures, which the person waits for.
   useEffect(() => {
-    const timer = clock.setTimeout(() => {
-      preloadSession();
-      void probeDevice(clock.nowMs()).catch(() => {});
-    }, PRELOAD_AFTER_MS);
+    const timer = clock.setTimeout(() => void probeDevice(clock.nowMs()).catch(() => {}), PROBE_AFTER_MS);
     return () => timer.cancel();
-  }, [preloadSession]);
+  }, []);
 
   const count = query.isPending ? rememberedCount() : apps.length;
   useEffect(() => {
@@ -95,6 +107,8 @@ export function LibraryPage() {
     setWaitedFor(null);
     launch.mutate(app);
   };
+  // Whoever reaches for a tile is about to launch; somebody who only looks downloads no player.
+  const preloadSession = usePreloadSession();
   // The same functions at every render, so that tiles render only when they change.
   const formerFocus = useRef(former.focus);
   const newest = useRef(start);
@@ -104,9 +118,13 @@ export function LibraryPage() {
       onLaunch: (app) => newest.current(app),
       onFocusApp: (app, section) => {
         keepPlace({ focus: { section, id: app.id } });
+        preloadSession();
         setShown(app);
       },
-      onRestApp: setShown,
+      onRestApp: (app) => {
+        preloadSession();
+        setShown(app);
+      },
       onAppear: (tile, app, name) => {
         const wanted = formerFocus.current;
         if (wanted?.id !== app.id || wanted.section !== name) return;
@@ -115,7 +133,7 @@ export function LibraryPage() {
       },
       onFavourite: favourite.mutate,
     }),
-    [setShown, favourite.mutate],
+    [setShown, favourite.mutate, preloadSession],
   );
   const section = (name: string) => ({
     name,
@@ -214,15 +232,17 @@ export function LibraryPage() {
           cancelWords={t('Back to the library')}
         >
           {refused !== null && (
-            <LaunchRefused
-              error={refused}
-              live={sessions.live}
-              trying={launch.isPending}
-              retry={() => {
-                setWaitedFor(refused);
-                launch.mutate(launch.variables);
-              }}
-            />
+            <Suspense fallback={<Problem error={refused} />}>
+              <LaunchRefused
+                error={refused}
+                live={sessions.live}
+                trying={launch.isPending}
+                retry={() => {
+                  setWaitedFor(refused);
+                  launch.mutate(launch.variables);
+                }}
+              />
+            </Suspense>
           )}
         </LaunchStage>
       )}

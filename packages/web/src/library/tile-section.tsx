@@ -1,10 +1,17 @@
 import type { AppListItem } from '@footlight/protocol/rest';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Skeleton } from '../components/skeleton.tsx';
 import { t } from '../words/words.ts';
 import styles from './library.module.css';
 import { Tile, type TileActions } from './tile.tsx';
-import { VirtualTiles } from './virtual-tiles.tsx';
+
+/** Loaded for large libraries only. Without its file all tiles are in the document, and only scroll less smoothly. */
+const VirtualTiles = lazy(() =>
+  import('./virtual-tiles.tsx').then(
+    (module) => ({ default: module.VirtualTiles }),
+    () => ({ default: AllTiles }),
+  ),
+);
 
 /** Up to this many tiles are all in the document: three windows full at most. Chosen, not measured. */
 const ALL_IN_DOCUMENT = 60;
@@ -28,6 +35,7 @@ export function TileSection(props: {
   const [activeId, setActiveId] = useState<string | null>(props.former);
   const stop = apps.some((app) => app.id === activeId) ? activeId : (apps[0]?.id ?? null);
   const many = props.layout === 'grid' && apps.length > ALL_IN_DOCUMENT;
+  const list = { section: name, stop, actions: props.actions };
   return (
     <section
       className={styles.section}
@@ -42,22 +50,37 @@ export function TileSection(props: {
         {props.count !== undefined && <span className={`${styles.count} tabular`}>{props.count}</span>}
       </h2>
       {many ? (
-        <VirtualTiles apps={apps} section={name} stop={stop} actions={props.actions} />
+        <Suspense fallback={<AllTiles {...list} apps={apps.slice(0, ALL_IN_DOCUMENT)} />}>
+          <VirtualTiles {...list} apps={apps} />
+        </Suspense>
       ) : (
-        <ul className={props.layout === 'row' ? styles.row : styles.grid}>
-          {apps.map((app) => (
-            <Tile
-              key={app.id}
-              app={app}
-              section={name}
-              caption={props.captions?.get(app.id)}
-              isStop={app.id === stop}
-              actions={props.actions}
-            />
-          ))}
-        </ul>
+        <AllTiles {...list} apps={apps} captions={props.captions} layout={props.layout} />
       )}
     </section>
+  );
+}
+
+function AllTiles(props: {
+  apps: readonly AppListItem[];
+  captions?: ReadonlyMap<string, string> | undefined;
+  layout?: 'row' | 'grid';
+  section: string;
+  stop: string | null;
+  actions: TileActions;
+}) {
+  return (
+    <ul className={props.layout === 'row' ? styles.row : styles.grid}>
+      {props.apps.map((app) => (
+        <Tile
+          key={app.id}
+          app={app}
+          section={props.section}
+          caption={props.captions?.get(app.id)}
+          isStop={app.id === props.stop}
+          actions={props.actions}
+        />
+      ))}
+    </ul>
   );
 }
 

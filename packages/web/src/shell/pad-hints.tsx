@@ -1,5 +1,5 @@
 import { useRouterState } from '@tanstack/react-router';
-import { useInputKind } from '../focus/input-kind.ts';
+import type { InputKind } from '../focus/input-kind.ts';
 import { type PadAction, signOf } from '../focus/pad-kind.ts';
 import { msg, t } from '../words/words.ts';
 import styles from './shell.module.css';
@@ -16,16 +16,14 @@ const ELSEWHERE: readonly [PadAction, key: string, words: string][] = [
 ];
 
 /** What the buttons of the gamepad or the keys do, while the person uses them; in the signs of the gamepad's maker. */
-export function PadHints() {
-  const kind = useInputKind();
+export function PadHints({ input }: { input: Exclude<InputKind, 'pointer'> }) {
   const inLibrary = useRouterState({ select: ({ location }) => location.pathname === '/app' });
-  if (kind === 'pointer') return null;
   const hints = (inLibrary ? IN_LIBRARY : ELSEWHERE)
-    .map(([action, key, words]) => ({ words, sign: kind === 'keys' ? key : signOf(kind, action) }))
+    .map(([action, key, words]) => ({ words, sign: input === 'keys' ? key : signOf(input, action) }))
     .filter(({ sign }) => sign !== '');
   return (
     // A help for the eyes; screen readers know the same from the controls.
-    <ul className={styles.hints} data-pad={kind} aria-hidden="true">
+    <ul className={styles.hints} data-pad={input} aria-hidden="true">
       {hints.map(({ words, sign }) => (
         <li key={words}>
           <kbd>{sign}</kbd> {t(words)}

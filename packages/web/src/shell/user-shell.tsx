@@ -1,16 +1,26 @@
 import { Link, Outlet, useRouter } from '@tanstack/react-router';
+import { type ComponentType, lazy, Suspense } from 'react';
 import { useUser } from '../api/auth-store.ts';
 import { Brand } from '../components/brand.tsx';
+import { type InputKind, useInputKind } from '../focus/input-kind.ts';
 import { usePadAndArrows } from '../focus/use-pad-and-arrows.ts';
 import { t } from '../words/words.ts';
-import { PadHints } from './pad-hints.tsx';
 import { PersonMenu } from './person-menu.tsx';
 import styles from './shell.module.css';
+
+const PadHints = lazy<ComponentType<{ input: Exclude<InputKind, 'pointer'> }>>(() =>
+  import('./pad-hints.tsx').then(
+    ({ PadHints: loaded }) => ({ default: loaded }),
+    // A help that does not come is no fault of the page.
+    () => ({ default: () => null }),
+  ),
+);
 
 /** Header and frame of the users' pages. */
 export function UserShell() {
   const user = useUser();
   const router = useRouter();
+  const input = useInputKind();
   usePadAndArrows(() => {
     if (router.state.location.pathname !== '/app') void router.navigate({ to: '/app' });
   });
@@ -38,7 +48,11 @@ export function UserShell() {
       <main id="main" tabIndex={-1} className={styles.main}>
         <Outlet />
       </main>
-      <PadHints />
+      {input !== 'pointer' && (
+        <Suspense>
+          <PadHints input={input} />
+        </Suspense>
+      )}
     </>
   );
 }

@@ -1,0 +1,33 @@
+import { clock } from '../clock.ts';
+import { noteInput } from './input-kind.ts';
+import { actAsKeyboard } from './pad-keys.ts';
+import { padKindOf } from './pad-kind.ts';
+import { type Held, pressesOf } from './pad-presses.ts';
+
+/**
+ * Reads the gamepads once a frame and acts on their buttons, while one is connected and the page is in front.
+ * @param onBack for the back button where nothing is open
+ * @param signal ends it
+ */
+export function readPads(onBack: () => void, signal: AbortSignal): void {
+  let held: Held = new Map();
+  let frame = 0;
+  const read = () => {
+    const pads = navigator.getGamepads().filter((pad) => pad !== null);
+    frame = pads.length === 0 || document.hidden ? 0 : requestAnimationFrame(read);
+    const step = pressesOf(held, pads, clock.monotonicMs());
+    held = step.held;
+    if (!document.hasFocus()) return;
+    for (const { action, repeated, padId } of step.presses) {
+      noteInput(padKindOf(padId));
+      if (!actAsKeyboard(action, repeated) && action === 'back') onBack();
+    }
+  };
+  const start = () => {
+    if (frame === 0) read();
+  };
+  window.addEventListener('gamepadconnected', start, { signal });
+  document.addEventListener('visibilitychange', start, { signal });
+  signal.addEventListener('abort', () => cancelAnimationFrame(frame));
+  start();
+}

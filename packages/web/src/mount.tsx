@@ -1,0 +1,68 @@
+import { MantineProvider } from '@mantine/core';
+import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { type ReactNode, StrictMode, useMemo } from 'react';
+import { createRoot } from 'react-dom/client';
+import { onSignedOut } from './api/client.ts';
+import { loginPath } from './api/next-path.ts';
+import { clock } from './clock.ts';
+import { mantineTheme } from './theme/mantine-theme.ts';
+import { resolveScheme, useScheme } from './theme/scheme.ts';
+import { showChosenLanguage, useLanguage } from './words/language.ts';
+
+/**
+ * Puts pages into the document, in the person's language and colours. They are made anew when the language changes.
+ * @param queryClient the cache of the whole document
+ */
+export async function mount(queryClient: QueryClient, pages: ReactNode): Promise<void> {
+  document.documentElement.dataset.mantineColorScheme = resolveScheme();
+  // A whole new document, so that nothing of the former person stays in memory.
+  onSignedOut(() => {
+    const { pathname, search } = window.location;
+    if (!/^\/(login|register|setup|reset)(\/|$)/.test(pathname))
+      window.location.assign(loginPath(pathname + search));
+  });
+  reloadOnceAfterAnUpdate();
+  const root = document.getElementById('root');
+  if (root === null) throw new Error('the document has no #root');
+  await showChosenLanguage();
+  createRoot(root).render(
+    <StrictMode>
+      <WebApp queryClient={queryClient}>{pages}</WebApp>
+    </StrictMode>,
+  );
+}
+
+function WebApp({ queryClient, children }: { queryClient: QueryClient; children: ReactNode }) {
+  const scheme = useScheme();
+  const language = useLanguage();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: its texts follow the language
+  const theme = useMemo(mantineTheme, [language]);
+  return (
+    // Mantine's variables stand in theme/tokens.css and its visibility classes are not used: both would be style
+    // elements, which the Content-Security-Policy forbids.
+    <MantineProvider
+      theme={theme}
+      forceColorScheme={scheme}
+      withCssVariables={false}
+      withGlobalClasses={false}
+    >
+      <QueryClientProvider key={language} client={queryClient}>
+        {children}
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}
+
+/**
+ * A page that was open while the server was updated names files that are gone; a document of the administrators'
+ * area also loses its files when the page cookie ends. One reload mends both; a second failure is shown.
+ */
+function reloadOnceAfterAnUpdate(): void {
+  window.addEventListener('vite:preloadError', (event) => {
+    const last = Number(sessionStorage.getItem('footlight.reloaded') ?? 0);
+    if (clock.nowMs() - last < 30_000) return;
+    sessionStorage.setItem('footlight.reloaded', String(clock.nowMs()));
+    event.preventDefault();
+    window.location.reload();
+  });
+}

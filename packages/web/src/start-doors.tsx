@@ -1,0 +1,49 @@
+import { lazy, Suspense } from 'react';
+import { LoginPage } from './account/login-page.tsx';
+import { createQueryClient } from './api/query-client.ts';
+import { mount } from './mount.tsx';
+
+const RegisterPage = lazy(() =>
+  import('./account/register-page.tsx').then((module) => ({ default: module.RegisterPage })),
+);
+const ResetPage = lazy(() =>
+  import('./account/reset-page.tsx').then((module) => ({ default: module.ResetPage })),
+);
+const ClaimPage = lazy(() =>
+  import('./setup/claim-page.tsx').then((module) => ({ default: module.ClaimPage })),
+);
+
+/**
+ * Shows the pages before the library in a document of their own, without the router, whose code they do not need. They
+ * lead on by whole new documents. The router has the login too, for a person whose token has ended.
+ */
+export function startDoors(): Promise<void> {
+  return mount(createQueryClient(), <Door />);
+}
+
+function Door() {
+  const { pathname, searchParams } = new URL(window.location.href);
+  const next = searchParams.get('next') ?? undefined;
+  if (pathname.startsWith('/register')) {
+    return (
+      <Suspense>
+        <RegisterPage invite={searchParams.get('invite') ?? undefined} />
+      </Suspense>
+    );
+  }
+  if (pathname.startsWith('/reset')) {
+    return (
+      <Suspense>
+        <ResetPage token={searchParams.get('token') ?? ''} />
+      </Suspense>
+    );
+  }
+  if (pathname.startsWith('/setup')) {
+    return (
+      <Suspense>
+        <ClaimPage />
+      </Suspense>
+    );
+  }
+  return <LoginPage next={next} />;
+}
