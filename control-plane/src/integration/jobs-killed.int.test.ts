@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeAgent, usePostgres } from '@footlight/test-harness';
-import BetterSqlite3 from 'better-sqlite3';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type DatabaseBeside, databaseBeside } from '../testing/database-beside.ts';
 import { type OwnProcess, startOwnProcess } from '../testing/own-process.ts';
 import { SEED_HINT, testRandom } from '../testing/seed.ts';
 
@@ -25,59 +24,11 @@ interface Run {
   finished_at: string | number | null;
 }
 
-/** The database beside the service, which may be dead. */
-interface Beside {
-  env: Record<string, string>;
-  rows(statement: string): Promise<Run[]>;
-  run(statement: string): Promise<void>;
-  close(): Promise<void>;
-}
-
-function sqliteIn(folder: string): Beside {
-  const on = <T>(work: (database: BetterSqlite3.Database) => T): T => {
-    const database = new BetterSqlite3(join(folder, 'control.db'));
-    try {
-      return work(database);
-    } finally {
-      database.close();
-    }
-  };
-  return {
-    env: {},
-    rows: async (statement) => on((database) => database.prepare(statement).all() as Run[]),
-    run: async (statement) => void on((database) => database.exec(statement)),
-    close: async () => undefined,
-  };
-}
-
-async function onPostgres(): Promise<Beside> {
-  const server = await usePostgres();
-  const database = await server.createDatabase();
-  const on = async (statement: string): Promise<Run[]> => {
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    try {
-      return (await client.query(statement)).rows as Run[];
-    } finally {
-      await client.end();
-    }
-  };
-  return {
-    env: { DATABASE_URL: database.url },
-    rows: on,
-    run: async (statement) => void (await on(statement)),
-    async close() {
-      await database.drop();
-      await server.stop();
-    },
-  };
-}
-
 describe.each(['sqlite', 'postgres'] as const)(
   'a control plane that is killed while jobs run (%s)',
   (dialect) => {
     let folder: string;
-    let beside: Beside;
+    let beside: DatabaseBeside;
     let service: OwnProcess;
     let agent: FakeAgent;
     const random = testRandom();
@@ -127,7 +78,7 @@ describe.each(['sqlite', 'postgres'] as const)(
     /** Each target has one open run at most, and none of its runs began before the former ended. */
     async function expectOneAtATime(): Promise<void> {
       const byTarget = new Map<string, Run[]>();
-      for (const run of await beside.rows(TARGETS)) {
+      for (const run of await beside.rows<Run>(TARGETS)) {
         const key = `${run.job_id} ${run.host_id}`;
         byTarget.set(key, [...(byTarget.get(key) ?? []), run]);
       }
@@ -147,7 +98,7 @@ describe.each(['sqlite', 'postgres'] as const)(
 
     beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), 'jobs-killed-'));
-      beside = dialect === 'sqlite' ? sqliteIn(folder) : await onPostgres();
+      beside = await databaseBeside(dialect, folder, usePostgres);
       await start();
       agent = new FakeAgent({
         url: service.url,
@@ -158,7 +109,7 @@ describe.each(['sqlite', 'postgres'] as const)(
       await agent.connect();
       await agent.drop();
       // A lease of a killed process lasts 30 s on Postgres; a single replica need not wait for that.
-      await beside.run("update jobs set interval_secs = 1 where schedule_kind = 'interval'");
+      await beside.rows("update jobs set interval_secs = 1 where schedule_kind = 'interval'");
     });
     afterAll(async () => {
       await service?.end('SIGKILL');
@@ -195,10 +146,10 @@ describe.each(['sqlite', 'postgres'] as const)(
           await service.end('SIGKILL');
           await last;
           await expectOneAtATime();
-          await beside.run('update leases set expires_at = 0');
+          await beside.rows('update leases set expires_at = 0');
           await start();
         }
-        const rows = new Map((await beside.rows(TARGETS)).map((run) => [run.id, run]));
+        const rows = new Map((await beside.rows<Run>(TARGETS)).map((run) => [run.id, run]));
         for (const [id, state] of confirmed) {
           const run = rows.get(id);
           // Only the newest fifty of a target are kept.

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { controlUnit } from '../systemd/unit.ts';
 import { failSystemCalls } from '../testing/failing-calls.ts';
 import { makeMemoryGroup } from '../testing/memory-group.ts';
-import { type OwnProcess, startOwnProcess } from '../testing/own-process.ts';
+import { askOwnProcess, type OwnProcess, startOwnProcess } from '../testing/own-process.ts';
 
 /** Time of the service runs this much faster: its 20 s of silence are longer than this process may have to wait. */
 const SPEED = 12;
@@ -38,21 +38,8 @@ describe('a control plane whose process', () => {
     });
     for (const agent of agents) agent.options.url = service.url;
   };
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever the service really sent.
-  async function call(method: string, path: string, body?: object, headers = {}): Promise<any> {
-    const answer = await fetch(`${service.url}${path}`, {
-      method,
-      headers: {
-        ...(bearer && { authorization: `Bearer ${bearer}` }),
-        ...(body && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
-    return text === '' ? null : JSON.parse(text);
-  }
+  const call = (method: string, path: string, body?: object, headers = {}) =>
+    askOwnProcess(service, method, path, { bearer, body, headers });
   const addApp = (name: string) => call('POST', '/v1/apps', { name, runtime_spec: { args: ['demo'] } });
   const appNames = async (): Promise<string[]> =>
     (await call('GET', '/v1/admin/apps?limit=100')).items.map(({ name }: { name: string }) => name);

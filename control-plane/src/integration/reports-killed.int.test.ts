@@ -1,17 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  FakeAgent,
-  type PostgresDatabase,
-  softwareCapacity,
-  TcpRelay,
-  usePostgres,
-} from '@footlight/test-harness';
-import BetterSqlite3 from 'better-sqlite3';
-import pg from 'pg';
+import { FakeAgent, softwareCapacity, TcpRelay, usePostgres } from '@footlight/test-harness';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type OwnProcess, startOwnProcess } from '../testing/own-process.ts';
+import { type DatabaseBeside, databaseBeside } from '../testing/database-beside.ts';
+import { askOwnProcess, type OwnProcess, startOwnProcess } from '../testing/own-process.ts';
 import { SEED_HINT, testRandom } from '../testing/seed.ts';
 
 const KILLS = process.env.FOOTLIGHT_LONG === '1' ? 200 : 8;
@@ -29,50 +22,6 @@ const ENROLLMENT = 'a-fixed-enrollment-token';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** The database beside the service, which may be dead. */
-interface Beside {
-  env: Record<string, string>;
-  /** Rows of a statement without parameters, in SQL that both databases have. */
-  rows<Row>(statement: string): Promise<Row[]>;
-  close(): Promise<void>;
-}
-
-function sqliteIn(folder: string): Beside {
-  return {
-    env: {},
-    async rows<Row>(statement: string) {
-      const database = new BetterSqlite3(join(folder, 'control.db'));
-      try {
-        return database.prepare(statement).all() as Row[];
-      } finally {
-        database.close();
-      }
-    },
-    async close() {},
-  };
-}
-
-async function onPostgres(): Promise<Beside> {
-  const server = await usePostgres();
-  const database: PostgresDatabase = await server.createDatabase();
-  return {
-    env: { DATABASE_URL: database.url },
-    async rows<Row>(statement: string) {
-      const client = new pg.Client({ connectionString: database.url });
-      await client.connect();
-      try {
-        return (await client.query(statement)).rows as Row[];
-      } finally {
-        await client.end();
-      }
-    },
-    async close() {
-      await database.drop();
-      await server.stop();
-    },
-  };
-}
-
 interface Moments {
   /** The host hears no confirmation of later numbers; null: it hears all. */
   deafFrom: number | null;
@@ -89,7 +38,7 @@ describe.each(['sqlite', 'postgres'] as const)(
   'a control plane that is killed while a host reports (%s)',
   (dialect) => {
     let folder: string;
-    let beside: Beside;
+    let beside: DatabaseBeside;
     let service: OwnProcess;
     let bearer: string;
     let agent: FakeAgent;
@@ -105,21 +54,8 @@ describe.each(['sqlite', 'postgres'] as const)(
         env: { SERVICE_ENROLLMENT_TOKEN: ENROLLMENT, ...beside.env },
       });
     };
-    // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever the service really sent.
-    async function call(method: string, path: string, body?: object, headers = {}): Promise<any> {
-      const answer = await fetch(`${service.url}${path}`, {
-        method,
-        headers: {
-          ...(bearer && { authorization: `Bearer ${bearer}` }),
-          ...(body && { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body && { body: JSON.stringify(body) }),
-      });
-      const text = await answer.text();
-      if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
-      return text === '' ? null : JSON.parse(text);
-    }
+    const call = (method: string, path: string, body?: object, headers = {}) =>
+      askOwnProcess(service, method, path, { bearer, body, headers });
     const storedSeqs = async (): Promise<Set<number>> =>
       new Set(
         (
@@ -133,7 +69,7 @@ describe.each(['sqlite', 'postgres'] as const)(
 
     beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), 'footlight-killed-'));
-      beside = dialect === 'sqlite' ? sqliteIn(folder) : await onPostgres();
+      beside = await databaseBeside(dialect, folder, usePostgres);
       await start();
       const claimed = await call(
         'POST',

@@ -21,6 +21,36 @@ export interface OwnProcess {
 }
 
 /**
+ * Asks the API of a service.
+ * @returns the body of the answer; null: it has none
+ * @throws Error with the answer of a refusal
+ */
+export async function askOwnProcess(
+  service: Pick<OwnProcess, 'url'>,
+  method: string,
+  path: string,
+  {
+    bearer,
+    body,
+    headers = {},
+  }: { bearer: string | undefined; body: object | undefined; headers?: Record<string, string> },
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever the service really sent.
+): Promise<any> {
+  const answer = await fetch(`${service.url}${path}`, {
+    method,
+    headers: {
+      ...(bearer && { authorization: `Bearer ${bearer}` }),
+      ...(body && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+  return text === '' ? null : JSON.parse(text);
+}
+
+/**
  * Starts the built service on a free port with its data in the given folder and TLS off.
  * @param options speed: factor by which the service's clock runs faster; through: command that replaces itself by the
  *   service (exec)

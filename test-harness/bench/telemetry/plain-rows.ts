@@ -4,11 +4,11 @@ import path from 'node:path';
 import { descendants } from '../../src/stack/host-traces.ts';
 import type { Dialect } from '../api/large-instance.ts';
 import { CORES, cpuMs, startWorker, type Worker } from '../api/load.ts';
-import type { Fleet, FleetInstance } from '../fleet/fleet-instance.ts';
+import { type Fleet, type FleetInstance, withFleet } from '../fleet/fleet-instance.ts';
 import { samplesFile } from './samples.ts';
 
 /** Writes the samples of a bench into a file. @returns its path, and what removes it */
-export function keepSamples(): { file: string; remove(): void } {
+function keepSamples(): { file: string; remove(): void } {
   const directory = mkdtempSync(path.join(tmpdir(), 'footlight-samples-'));
   const file = path.join(directory, 'samples.json');
   writeFileSync(file, JSON.stringify(samplesFile()));
@@ -65,4 +65,24 @@ export function cpuWithDatabase(pid: number, dialect: Dialect): number {
       ? descendants(process.pid).filter(([, command]) => /(^|\/)postgres(:| |$)/.test(command))
       : [];
   return [pid, ...servers.map(([server]) => server)].reduce((sum, each) => sum + cpuMs(each), 0);
+}
+
+/** Runs a bench with a fleet on each database, and with samples in a file. @returns exit status: the worst of all */
+export async function onEachDatabase(
+  dialects: readonly Dialect[],
+  fleet: { hosts: number; sessionsEach: number },
+  work: (dialect: Dialect, instance: FleetInstance, samples: string) => Promise<number>,
+): Promise<number> {
+  const samples = keepSamples();
+  let status = 0;
+  try {
+    for (const dialect of dialects) {
+      const reporters = 'test-harness/bench/telemetry/reporters-main.ts';
+      const one = (instance: FleetInstance) => work(dialect, instance, samples.file);
+      status = Math.max(status, await withFleet(fleet, reporters, one, { dialect, words: [samples.file] }));
+    }
+    return status;
+  } finally {
+    samples.remove();
+  }
 }

@@ -8,9 +8,9 @@
  * times a second all the time.
  */
 import type { Dialect } from '../api/large-instance.ts';
-import { type FleetInstance, withFleet } from '../fleet/fleet-instance.ts';
+import type { FleetInstance } from '../fleet/fleet-instance.ts';
 import { exitStatus, judge, median, printLine, printVerdict, type Round, round2 } from '../rounds.ts';
-import { askWorker, cpuWithDatabase, keepSamples, type PlainRows, startPlainRows } from './plain-rows.ts';
+import { askWorker, cpuWithDatabase, onEachDatabase, type PlainRows, startPlainRows } from './plain-rows.ts';
 import type { ReportersFigures, ReportersJob } from './reporters-main.ts';
 
 const FLEET = { hosts: 40, sessionsEach: 5 };
@@ -22,19 +22,10 @@ const OTHERS_MARK = 2;
 const WRITTEN_MS = 2_000;
 
 /** @returns exit status: the worst of all figures */
-export async function benchTelemetry(rounds: number, dialects: readonly Dialect[]): Promise<number> {
-  const samples = keepSamples();
-  let status = 0;
-  try {
-    for (const dialect of dialects) {
-      const work = (instance: FleetInstance) => benchDialect(rounds, dialect, instance, samples.file);
-      const reporters = 'test-harness/bench/telemetry/reporters-main.ts';
-      status = Math.max(status, await withFleet(FLEET, reporters, work, { dialect, words: [samples.file] }));
-    }
-    return status;
-  } finally {
-    samples.remove();
-  }
+export function benchTelemetry(rounds: number, dialects: readonly Dialect[]): Promise<number> {
+  return onEachDatabase(dialects, FLEET, (dialect, instance, samples) =>
+    benchDialect(rounds, dialect, instance, samples),
+  );
 }
 
 async function benchDialect(

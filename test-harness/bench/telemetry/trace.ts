@@ -6,9 +6,9 @@
  */
 import { Agent as HttpAgent, request } from 'undici';
 import type { Dialect } from '../api/large-instance.ts';
-import { type FleetInstance, withFleet } from '../fleet/fleet-instance.ts';
+import type { FleetInstance } from '../fleet/fleet-instance.ts';
 import { alternate, exitStatus, judge, median, printVerdict, round2 } from '../rounds.ts';
-import { keepSamples, startPlainRows } from './plain-rows.ts';
+import { onEachDatabase, startPlainRows } from './plain-rows.ts';
 
 const FLEET = { hosts: 4, sessionsEach: 5 };
 const HOURS = 2;
@@ -25,19 +25,10 @@ interface Window {
 const MARKS = { ratio: 2, ms: 300, verdictMs: 100 };
 
 /** @returns exit status: the worst of all figures */
-export async function benchTrace(rounds: number, dialects: readonly Dialect[]): Promise<number> {
-  const samples = keepSamples();
-  let status = 0;
-  try {
-    for (const dialect of dialects) {
-      const work = (instance: FleetInstance) => benchDialect(rounds, dialect, instance, samples.file);
-      const reporters = 'test-harness/bench/telemetry/reporters-main.ts';
-      status = Math.max(status, await withFleet(FLEET, reporters, work, { dialect, words: [samples.file] }));
-    }
-    return status;
-  } finally {
-    samples.remove();
-  }
+export function benchTrace(rounds: number, dialects: readonly Dialect[]): Promise<number> {
+  return onEachDatabase(dialects, FLEET, (dialect, instance, samples) =>
+    benchDialect(rounds, dialect, instance, samples),
+  );
 }
 
 async function benchDialect(
