@@ -4,6 +4,7 @@ import { benchApi } from './api/api.ts';
 import { benchLogin } from './api/login.ts';
 import { benchFanin, benchReconnect, benchStorm } from './fleet/fleet.ts';
 import { benchJobs } from './jobs/jobs.ts';
+import { benchLibrary } from './library/library.ts';
 import { benchCaptures } from './media/captures.ts';
 import { benchDensity } from './media/density.ts';
 import { benchLoss } from './media/loss.ts';
@@ -28,6 +29,7 @@ const benches: Record<string, () => Promise<number>> = {
   'admission-sqlite': () => benchAdmission(ROUNDS, ['sqlite']),
   'admission-postgres': () => benchAdmission(ROUNDS, ['postgres']),
   jobs: () => benchJobs(ROUNDS),
+  library: () => benchLibrary(ROUNDS),
   login: () => benchLogin(ROUNDS),
   relay: () => benchRelay(ROUNDS),
   fanin: () => benchFanin(ROUNDS),

@@ -20,13 +20,11 @@ import { type RecordedRun, toJobHead, toRunRecord } from './record.ts';
 import { intervalOf, windowOf } from './rules/effective.ts';
 import { planPatch } from './rules/patch.ts';
 import { nextStart } from './rules/schedule.ts';
+import { countFailures, findLastRun, listRuns } from './run-history.ts';
 import {
-  countFailures,
   deletePlanned,
-  findLastRun,
   insertPending,
   listOpenOfJob,
-  listRuns,
   type OpenRun,
   pullForward,
   type Target,

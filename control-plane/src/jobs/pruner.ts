@@ -2,7 +2,8 @@ import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { JobsTable } from '../platform/database/tables/jobs.ts';
 import type { Fence } from '../platform/leader.ts';
 import type { JobsPlatform } from './deps.ts';
-import { deleteOldRuns, type Target } from './run-store.ts';
+import { deleteOldRuns } from './run-history.ts';
+import type { Target } from './run-store.ts';
 
 /** Targets whose runs ended since the last pass; more than these wait for the next whole pass. Chosen, not measured. */
 const MAX_TARGETS = 10_000;

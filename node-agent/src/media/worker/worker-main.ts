@@ -16,10 +16,10 @@ import { describeTouchScreen } from '../../input/touch-screen.ts';
 import { deviceFilter } from '../../input/virtual-device.ts';
 import { describePad } from '../../input/virtual-pad.ts';
 import { appFilter } from '../../runtime/confinement/seccomp.ts';
-import { warmEncoder, warmUp } from '../encode/warm-up.ts';
 import { systemMediaClock } from '../session/media-clock.ts';
 import { MediaFailure } from '../session/media-reports.ts';
 import { MediaSession } from '../session/media-session.ts';
+import { warmEncoder, warmUp } from '../warm-up/warm-up.ts';
 import { openParentChannel, PARENT_PID_VARIABLE, RECORDING_FD } from './child-entry.ts';
 import {
   type ParentMessage,

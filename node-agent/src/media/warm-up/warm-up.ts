@@ -1,10 +1,15 @@
 import { hasElement, Pipeline } from '@footlight/gst';
 import * as datachannel from 'node-datachannel';
+import {
+  type ChosenElement,
+  chooseElement,
+  configureEncoder,
+  encodeBranch,
+} from '../encode/encoder-elements.ts';
+import { type EncoderRow, type EncodeTarget, encoderRow } from '../encode/encoders.ts';
+import { packetMaker } from '../encode/payloading.ts';
 import { readMediaSettings } from '../session/media-settings.ts';
 import type { WarmEncoderMessage } from '../worker/worker-messages.ts';
-import { type ChosenElement, chooseElement, configureEncoder, encodeBranch } from './encoder-elements.ts';
-import { type EncoderRow, type EncodeTarget, encoderRow } from './encoders.ts';
-import { packetMaker } from './payloading.ts';
 
 /** The first frame loads the encoder, the next ones its handling of references. More were not measured. */
 const FRAMES = 4;

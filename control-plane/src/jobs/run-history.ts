@@ -1,0 +1,86 @@
+/** Queries of ended runs: what administrators see, and what is deleted. */
+import { type SqlBool, sql } from 'kysely';
+import type { Executor, Tx } from '../platform/database/index.ts';
+import { isAfter, type PageKey } from '../platform/page-cursor.ts';
+import { RECORD_COLUMNS, type RecordedRun } from './record.ts';
+import { isTarget, type Target } from './run-store.ts';
+
+/** The last run of a job of the instance that ended. */
+export function findLastRun(db: Executor, jobId: string): Promise<RecordedRun | undefined> {
+  return db
+    .selectFrom('job_runs')
+    .select(RECORD_COLUMNS)
+    .where('host_id', 'is', null)
+    .where('job_id', '=', jobId)
+    .where('finished_at', 'is not', null)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Failed and aborted runs of a job of the instance since the last one that succeeded. */
+export async function countFailures(db: Executor, jobId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('job_runs')
+    .select((run) => run.fn.countAll<number>().as('count'))
+    .where('host_id', 'is', null)
+    .where('job_id', '=', jobId)
+    .where('state', 'in', ['failed', 'aborted'])
+    .where('finished_at', '>', (run) =>
+      run
+        .selectFrom('job_runs as succeeded')
+        .select((last) => last.fn.coalesce(last.fn.max('succeeded.finished_at'), last.val(-1)).as('at'))
+        .where('succeeded.host_id', 'is', null)
+        .where('succeeded.job_id', '=', jobId)
+        .where('succeeded.state', '=', 'succeeded'),
+    )
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Runs of a job, newest first. One extra row shows that another page exists. */
+export function listRuns(
+  db: Executor,
+  {
+    jobId,
+    hostId,
+    limit,
+    after,
+  }: { jobId: string; hostId: string | null; limit: number; after: PageKey | null },
+): Promise<RecordedRun[]> {
+  let query = db.selectFrom('job_runs').select(RECORD_COLUMNS).where('job_id', '=', jobId);
+  if (hostId !== null) query = query.where('host_id', '=', hostId);
+  if (after !== null) query = query.where(isAfter('job_runs', after));
+  return query
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute();
+}
+
+export interface KeptRuns {
+  /** Newest ended runs of each target that stay (count). */
+  keep: number;
+  /** Runs that ended before are deleted; null: age does not matter. */
+  endedBeforeMs: number | null;
+  /** The last one stays, however old it is. */
+  keepLast: boolean;
+}
+
+/** Deletes ended runs of a job. @param target null: of all its targets */
+export async function deleteOldRuns(
+  tx: Tx,
+  jobId: string,
+  target: Target | null,
+  { keep, endedBeforeMs, keepLast }: KeptRuns,
+): Promise<void> {
+  const which = target === null ? sql<SqlBool>`job_id = ${jobId}` : isTarget(target);
+  const old = sql<SqlBool>`finished_at < ${endedBeforeMs ?? 0} and newness > ${keepLast ? 1 : 0}`;
+  await sql`delete from job_runs where id in (
+    select id from (
+      select id, finished_at, row_number() over (partition by host_id order by created_at desc, id desc) as newness
+      from job_runs where ${which} and finished_at is not null
+    ) as ended where newness > ${keep} or (${old})
+  )`.execute(tx);
+}
