@@ -1,58 +1,85 @@
 import { Button } from '@mantine/core';
 import { IconLogout } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { Problem } from '../components/problem.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
+import { t } from '../words/words.ts';
 import styles from './account.module.css';
 import { Devices } from './devices.tsx';
+import { Look } from './look.tsx';
 import { ChangePassword } from './password.tsx';
-import { PictureQuality } from './picture-quality.tsx';
+import { PictureQuality } from './quality/picture-quality.tsx';
 import { signOut } from './sign-out.ts';
 import { Storage } from './storage.tsx';
 
+/** With the list of layouts, which the rest of the page does not wait for. */
+const KeyboardChoice = lazy(() => import('./keyboard-choice.tsx'));
+
 /** The person's account: data, devices, sign-out. */
 export function AccountPage() {
-  usePageTitle('Account');
+  usePageTitle(t('Account'));
   const me = useQuery({ queryKey: keys.me, queryFn: ({ signal }) => call('me.read', { signal }) });
   const user = me.data?.user;
   return (
     <div className={styles.account}>
       <div className={styles.head}>
-        <h1>Account</h1>
+        <h1>{t('Account')}</h1>
         <Button leftSection={<IconLogout size={18} />} onClick={() => void signOut()}>
-          Log out
+          {t('Log out')}
         </Button>
       </div>
       {me.isError && <Problem error={me.error} retry={() => void me.refetch()} />}
-      <section className={styles.sheet} aria-label="Your account" aria-busy={me.isPending}>
+      <section className={styles.sheet} aria-label={t('Your account')} aria-busy={me.isPending}>
         <dl className={styles.facts}>
-          <dt>Name</dt>
-          <dd>{user?.username ?? <Skeleton width={120} height={20} />}</dd>
-          <dt>Email</dt>
-          <dd>{user?.email ?? <Skeleton width={200} height={20} />}</dd>
-          <dt>Role</dt>
-          <dd>{user ? roleWords(user.role) : <Skeleton width={80} height={20} />}</dd>
-          <dt>Member since</dt>
-          <dd>{user ? <RelativeTime at={user.created_at} /> : <Skeleton width={100} height={20} />}</dd>
+          <div>
+            <dt>{t('Name')}</dt>
+            <dd>{user?.username ?? <Skeleton width={120} height={20} />}</dd>
+          </div>
+          <div>
+            <dt>{t('Email')}</dt>
+            <dd>{user?.email ?? <Skeleton width={200} height={20} />}</dd>
+          </div>
+          <div>
+            <dt>{t('Role')}</dt>
+            <dd>{user ? roleWords(user.role) : <Skeleton width={80} height={20} />}</dd>
+          </div>
+          <div>
+            <dt>{t('Member since')}</dt>
+            <dd>{user ? <RelativeTime at={user.created_at} /> : <Skeleton width={100} height={20} />}</dd>
+          </div>
         </dl>
       </section>
-      <Part title="Picture quality">
-        <PictureQuality />
-      </Part>
-      <Part title="Devices">
-        <Devices />
-      </Part>
-      <Part title="Files">
-        <Storage />
-      </Part>
-      <Part title="Password">
-        <ChangePassword owner={user} />
-      </Part>
+      <div className={styles.columns}>
+        <div className={styles.column}>
+          <Part title={t('Devices')}>
+            <Devices />
+          </Part>
+          <Part title={t('Files')}>
+            <Storage />
+          </Part>
+          <Part title={t('Password')}>
+            <ChangePassword owner={user} />
+          </Part>
+        </div>
+        <div className={styles.column}>
+          <Part title={t('Picture quality')}>
+            <PictureQuality />
+          </Part>
+          <Part title={t('Keyboard')}>
+            <Suspense fallback={<Skeleton height={60} radius={8} />}>
+              <KeyboardChoice />
+            </Suspense>
+          </Part>
+          <Part title={t('Look')}>
+            <Look />
+          </Part>
+        </div>
+      </div>
     </div>
   );
 }
@@ -67,5 +94,5 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 }
 
 function roleWords(role: string): string {
-  return role === 'admin' ? 'Administrator' : 'User';
+  return role === 'admin' ? t('Administrator') : t('User');
 }

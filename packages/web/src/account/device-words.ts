@@ -1,5 +1,7 @@
 import type { Device } from '@footlight/protocol/rest';
 
+import { t } from '../words/words.ts';
+
 /** A device's name: the owner's, else browser and system. */
 export function deviceWords(device: Pick<Device, 'name' | 'capabilities' | 'device_key'>): string {
   if (device.name !== null && device.name.trim() !== '') return device.name;
@@ -7,5 +9,5 @@ export function deviceWords(device: Pick<Device, 'name' | 'capabilities' | 'devi
   const made =
     typeof browser === 'object' && browser !== null && 'name' in browser ? browser.name : undefined;
   const known = [made, platform].filter((part): part is string => typeof part === 'string' && part !== '');
-  return known.length > 0 ? known.join(' on ') : `Device ${device.device_key.slice(0, 6)}`;
+  return known.length > 0 ? known.join(t(' on ')) : t('Device {key}', { key: device.device_key.slice(0, 6) });
 }

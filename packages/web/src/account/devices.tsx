@@ -11,6 +11,7 @@ import { Problem } from '../components/problem.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
 import { StateChip } from '../components/state-chip.tsx';
+import { rich, t } from '../words/words.ts';
 import styles from './account.module.css';
 import { deviceWords } from './device-words.ts';
 import { signOut } from './sign-out.ts';
@@ -33,13 +34,16 @@ export function Devices() {
       return queryClient.invalidateQueries({ queryKey: keys.devices });
     },
   });
-  const devices = list.data?.devices;
+  // The one in the person's hands first; the server's order is by last use.
+  const devices = list.data?.devices.toSorted((a, b) => Number(b.current) - Number(a.current));
   return (
     <>
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
       {devices === undefined && !list.isError && <Skeleton height={72} radius={14} />}
       {devices?.length === 0 && (
-        <p className={styles.dim}>No device is known yet. One appears here when you sign in from it.</p>
+        <p className={styles.dim}>
+          {t('No device is known yet. One appears here when you sign in from it.')}
+        </p>
       )}
       {devices !== undefined && devices.length > 0 && (
         <ul className={styles.rows}>
@@ -48,28 +52,32 @@ export function Devices() {
               <div className={styles.rowText}>
                 <strong>{deviceWords(device)}</strong>
                 <span className={styles.dim}>
-                  Last seen <RelativeTime at={device.last_seen_at} />
+                  {device.current
+                    ? t('In use now')
+                    : rich('Last used {time}', {
+                        time: <RelativeTime key="time" at={device.last_seen_at} />,
+                      })}
                 </span>
               </div>
-              {device.current && <StateChip tone="success">This device</StateChip>}
-              {device.active_session_id !== null && <StateChip tone="info">Running an app</StateChip>}
+              {device.current && <StateChip tone="success">{t('This device')}</StateChip>}
+              {device.active_session_id !== null && <StateChip tone="info">{t('Running an app')}</StateChip>}
               <div className={styles.rowActions}>
                 <Button
                   size="compact-sm"
                   variant="subtle"
-                  aria-label={`Rename ${deviceWords(device)}`}
+                  aria-label={t('Rename {device}', { device: deviceWords(device) })}
                   onClick={() => setNaming(device)}
                 >
-                  Rename
+                  {t('Rename')}
                 </Button>
                 <Button
                   size="compact-sm"
                   variant="subtle"
                   color="danger"
-                  aria-label={`Sign ${deviceWords(device)} out`}
+                  aria-label={t('Sign {device} out', { device: deviceWords(device) })}
                   onClick={() => setRemoving(device)}
                 >
-                  Sign out
+                  {t('Sign out')}
                 </Button>
               </div>
             </li>
@@ -79,8 +87,8 @@ export function Devices() {
       {naming !== null && <Rename device={naming} onClose={() => setNaming(null)} />}
       <ConfirmDialog
         opened={removing !== null}
-        title={`Sign ${removing === null ? '' : deviceWords(removing)} out?`}
-        act="Sign 1 device out"
+        title={t('Sign {device} out?', { device: removing === null ? '' : deviceWords(removing) })}
+        act={t('Sign 1 device out')}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => removing !== null && remove.mutate(removing)}
@@ -88,11 +96,9 @@ export function Devices() {
       >
         <p>
           {removing?.current
-            ? 'That is the device you are using. You have to sign in again'
-            : 'It has to sign in again'}
-          {removing !== null && removing.active_session_id !== null
-            ? ', and the app that runs there is ended.'
-            : '.'}
+            ? t('That is the device you are using. You have to sign in again.')
+            : t('It has to sign in again.')}{' '}
+          {removing !== null && removing.active_session_id !== null && t('The app that runs there is ended.')}
         </p>
       </ConfirmDialog>
     </>
@@ -110,7 +116,7 @@ function Rename({ device, onClose }: { device: Device; onClose: () => void }) {
     },
   });
   return (
-    <Dialog opened title="Rename device" onClose={onClose}>
+    <Dialog opened title={t('Rename device')} onClose={onClose}>
       <form
         className={styles.form}
         onSubmit={(event) => {
@@ -120,15 +126,15 @@ function Rename({ device, onClose }: { device: Device; onClose: () => void }) {
       >
         {rename.isError && <Problem error={rename.error} />}
         <TextInput
-          label="Name"
-          placeholder="Living room"
+          label={t('Name')}
+          placeholder={t('Living room')}
           maxLength={MAX_DEVICE_NAME_CHARACTERS}
           data-autofocus
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
         />
         <Button type="submit" variant="filled" loading={rename.isPending}>
-          Save name
+          {t('Save name')}
         </Button>
       </form>
     </Dialog>

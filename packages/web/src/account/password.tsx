@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { deviceKey, saveLogin } from '../api/auth-store.ts';
 import { ApiFailure, call } from '../api/client.ts';
 import { Problem } from '../components/problem.tsx';
+import { t } from '../words/words.ts';
 import styles from './account.module.css';
 import { passwordHint, passwordProblem } from './field-rules.ts';
 
@@ -19,7 +20,7 @@ export function ChangePassword({ owner }: { owner: User | undefined }) {
     mode: 'uncontrolled',
     initialValues: { current: '', next: '' },
     validate: {
-      current: (value) => (value === '' ? 'Enter the password you have now' : null),
+      current: (value) => (value === '' ? t('Enter the password you have now') : null),
       next: (value) => passwordProblem(value, owner ?? { username: '', email: '' }),
     },
   });
@@ -40,11 +41,11 @@ export function ChangePassword({ owner }: { owner: User | undefined }) {
       <div className={styles.line}>
         <p className={styles.dim} role="status">
           {change.isSuccess
-            ? 'Your password was changed. Every other device has to sign in again.'
-            : 'Changing it signs you out on every other device.'}
+            ? t('Your password was changed. Every other device has to sign in again.')
+            : t('Changing it signs you out on every other device.')}
         </p>
         <Button disabled={owner === undefined} onClick={() => setOpen(true)}>
-          Change password
+          {t('Change password')}
         </Button>
       </div>
     );
@@ -61,15 +62,15 @@ export function ChangePassword({ owner }: { owner: User | undefined }) {
       {/* Password managers need the account's name. */}
       <input type="hidden" autoComplete="username" value={owner?.email ?? ''} readOnly />
       <PasswordInput
-        label="Current password"
+        label={t('Current password')}
         autoComplete="current-password"
         data-autofocus
         key={form.key('current')}
         {...form.getInputProps('current')}
-        {...(wrong ? { error: 'This is not your current password' } : {})}
+        {...(wrong ? { error: t('This is not your current password') } : {})}
       />
       <PasswordInput
-        label="New password"
+        label={t('New password')}
         description={passwordHint()}
         autoComplete="new-password"
         key={form.key('next')}
@@ -83,10 +84,10 @@ export function ChangePassword({ owner }: { owner: User | undefined }) {
             change.reset();
           }}
         >
-          Cancel
+          {t('Cancel')}
         </Button>
         <Button type="submit" variant="filled" loading={change.isPending}>
-          Change password
+          {t('Change password')}
         </Button>
       </div>
     </form>

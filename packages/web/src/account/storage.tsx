@@ -4,6 +4,7 @@ import { keys } from '../api/query-keys.ts';
 import { Problem } from '../components/problem.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
+import { rich, t } from '../words/words.ts';
 import styles from './account.module.css';
 import { bytesWords } from './bytes-words.ts';
 
@@ -17,7 +18,9 @@ export function Storage() {
   if (list.isError) return <Problem error={list.error} retry={() => void list.refetch()} />;
   if (items === undefined) return <Skeleton height={48} radius={14} />;
   if (items.length === 0) {
-    return <p className={styles.dim}>Nothing is kept for you yet. Apps that keep files show up here.</p>;
+    return (
+      <p className={styles.dim}>{t('Nothing is kept for you yet. Apps that keep files show up here.')}</p>
+    );
   }
   return (
     <ul className={styles.rows}>
@@ -26,7 +29,7 @@ export function Storage() {
           <div className={styles.rowText}>
             <strong>{item.app_name}</strong>
             <span className={styles.dim}>
-              Used <RelativeTime at={item.last_used_at} />
+              {rich('Last used {time}', { time: <RelativeTime key="time" at={item.last_used_at} /> })}
             </span>
           </div>
           <span className="tabular">{bytesWords(item.bytes_used)}</span>

@@ -1,0 +1,77 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useId } from 'react';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { Problem } from '../../components/problem.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { StateChip, type Tone } from '../../components/state-chip.tsx';
+import { t } from '../../words/words.ts';
+import styles from '../account.module.css';
+import { choicesOf, type Suitability } from './quality-choices.ts';
+
+const CHIPS: Readonly<Record<Suitability, Tone>> = {
+  recommended: 'success',
+  eligible: 'neutral',
+  risky: 'warning',
+  ineligible: 'danger',
+};
+
+/** The person's preferred launch profile, with the reason where one does not suit this device. */
+export function PictureQuality() {
+  const queryClient = useQueryClient();
+  const name = useId();
+  const preference = useQuery({
+    queryKey: keys.profilePreference,
+    queryFn: ({ signal }) => call('me.profilePreferences.read', { signal }),
+  });
+  const offer = useQuery({
+    queryKey: keys.profileOffer,
+    queryFn: ({ signal }) => call('me.profiles', { signal }),
+  });
+  const save = useMutation({
+    mutationFn: (id: string) =>
+      call('me.profilePreferences.update', { body: { default_profile_id: id === '' ? null : id } }),
+    onSuccess: (answer) => queryClient.setQueryData(keys.profilePreference, answer),
+  });
+  const error = preference.error ?? offer.error ?? save.error;
+  if (preference.data === undefined || offer.data === undefined) {
+    return error ? <Problem error={error} /> : <Skeleton height={240} radius={14} />;
+  }
+  const { default_profile_id, global_default_profile_id, user_overrides_allowed } = preference.data;
+  const chosen = save.isPending ? save.variables : (default_profile_id ?? '');
+  return (
+    <>
+      {error && <Problem error={error} />}
+      {!user_overrides_allowed && (
+        <p className={styles.dim}>
+          {t('An administrator decides it here for everybody. Your choice is kept for when that changes.')}
+        </p>
+      )}
+      <div className={styles.choices} role="radiogroup" aria-label={t('Picture quality')}>
+        {choicesOf(offer.data, global_default_profile_id).map((choice) => (
+          <label key={choice.id} className={styles.choice}>
+            <input
+              type="radio"
+              name={name}
+              value={choice.id}
+              checked={choice.id === chosen}
+              disabled={choice.suitability === 'ineligible'}
+              onChange={() => save.mutate(choice.id)}
+            />
+            <span className={styles.rowText}>
+              <strong>{choice.name}</strong>
+              <span className={styles.dim}>{choice.words}</span>
+            </span>
+            {choice.chip !== null && <StateChip tone={CHIPS[choice.suitability]}>{t(choice.chip)}</StateChip>}
+          </label>
+        ))}
+      </div>
+      <p className="visually-hidden" role="status">
+        {save.isSuccess ? t('Saved') : ''}
+      </p>
+      {offer.data.notes.length > 0 && (
+        <p className={styles.dim}>{offer.data.notes.map((note) => note.message).join(' ')}</p>
+      )}
+    </>
+  );
+}

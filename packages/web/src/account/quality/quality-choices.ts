@@ -1,0 +1,74 @@
+import type { ProfileOffer } from '@footlight/protocol/rest';
+import { localeTag, msg, t } from '../../words/words.ts';
+
+type Profile = ProfileOffer['profiles'][number];
+
+/** How a quality suits the device. */
+export type Suitability = 'recommended' | Profile['eligibility'];
+
+/** One quality to choose. */
+export interface QualityChoice {
+  /** "" follows the app and the device */
+  id: string;
+  name: string;
+  /** size and rate, or why it does not suit */
+  words: string;
+  suitability: Suitability;
+  /** for the chip, untranslated; null: nothing to say */
+  chip: string | null;
+}
+
+const CHIPS: Readonly<Record<Suitability, string | null>> = {
+  recommended: msg('Recommended'),
+  eligible: null,
+  risky: msg('May stutter here'),
+  ineligible: msg('Not for this device'),
+};
+
+/** The choices: no preference first, then the offered profiles with their suitability and its reason. */
+export function choicesOf(offer: ProfileOffer, globalDefaultId: string | null): QualityChoice[] {
+  const byDefault = offer.profiles.find((profile) => profile.id === globalDefaultId);
+  const none: QualityChoice = {
+    id: '',
+    name: byDefault
+      ? t('As usual here: {quality}', { quality: byDefault.display_name })
+      : t('Whatever suits the app and this device'),
+    words: t('From the next launch on, for every app that leaves you the choice.'),
+    suitability: 'eligible',
+    chip: null,
+  };
+  return [
+    none,
+    ...offer.profiles.map((profile): QualityChoice => {
+      const suitability: Suitability = isRecommended(profile, offer) ? 'recommended' : profile.eligibility;
+      return {
+        id: profile.id,
+        name: profile.display_name,
+        words: wordsOf(profile),
+        suitability,
+        chip: CHIPS[suitability],
+      };
+    }),
+  ];
+}
+
+/**
+ * Whether to recommend a profile: the server rates the device and not the hosts, so only what every host can encode is
+ * recommended.
+ */
+function isRecommended(profile: Profile, offer: ProfileOffer): boolean {
+  const first = profile.rungs[0];
+  const everywhere = first !== undefined && first.codec === 'h264' && !first.hardware_encoder_required;
+  return profile.id === offer.recommended_id && offer.confidence === 'high' && everywhere;
+}
+
+function wordsOf(profile: Profile): string {
+  const { width, height, fps, bitrate_kbps } = profile.nominal;
+  const mbps = (bitrate_kbps / 1000).toLocaleString(localeTag(), { maximumFractionDigits: 1 });
+  const size = t('Up to {size} at {fps} frames a second, about {mbps} Mbit/s.', {
+    size: `${width} × ${height}`,
+    fps,
+    mbps,
+  });
+  return [size, ...profile.reasons.map((reason) => reason.message)].join(' ');
+}
