@@ -38,6 +38,15 @@ describe('a container engine', () => {
     expect(docker('27.1.1')).toMatchObject({ kind: 'docker', obeysRequests: true, rootless: true });
   });
 
+  test('podman that is rootless says so in its own API only', () => {
+    const version = { Version: '4.3.1', Components: [{ Name: 'Podman Engine', Version: '4.3.1' }] };
+    const info = { SecurityOptions: ['name=seccomp,profile=default'] };
+    const own = (rootless: boolean) => ({ host: { security: { rootless } } });
+    expect(readEngineFacts(version, info, own(true))).toMatchObject({ kind: 'podman', rootless: true });
+    for (const answer of [own(false), null, { message: 'not found' }])
+      expect(readEngineFacts(version, info, answer)).toMatchObject({ rootless: false });
+  });
+
   test.each([
     ['podman of Debian 12', podman('4.3.1'), {}, null],
     ['an old podman', podman('3.4.4'), {}, 'too old'],

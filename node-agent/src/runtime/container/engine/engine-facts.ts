@@ -23,6 +23,9 @@ const infoSchema = z.object({
   SecurityOptions: z.array(z.string()).nullish(),
 });
 
+/** GET /libpod/info of podman's own API. */
+const ownInfoSchema = z.object({ host: z.object({ security: z.object({ rootless: z.boolean() }) }) });
+
 /** Podman with a Docker API that has everything used here; docker with cgroups v2 and private cgroup namespaces. */
 const OLDEST = { podman: [4, 0], docker: [20, 10] } as const;
 /** Source: containers/podman#22645. */
@@ -30,9 +33,10 @@ const PODMAN_OBEYS = [5, 4] as const;
 
 /**
  * Identifies an engine by its components, because podman also answers with a version number of docker's API.
+ * @param ownInfo of podman's own API: podman 4.3 does not say in docker's that it is rootless. null: no answer
  * @throws when an answer has another form
  */
-export function readEngineFacts(version: unknown, info: unknown): EngineFacts {
+export function readEngineFacts(version: unknown, info: unknown, ownInfo: unknown = null): EngineFacts {
   const said = versionSchema.parse(version);
   const { DockerRootDir, DefaultRuntime, SecurityOptions } = infoSchema.parse(info);
   const podman = said.Components?.find(({ Name }) => /podman/i.test(Name));
@@ -44,7 +48,9 @@ export function readEngineFacts(version: unknown, info: unknown): EngineFacts {
     storeDir: DockerRootDir ?? null,
     defaultRuntime: DefaultRuntime ?? '',
     obeysRequests: kind === 'docker' || isAtLeast(number, PODMAN_OBEYS),
-    rootless: SecurityOptions?.some((option) => /rootless/.test(option)) ?? false,
+    rootless:
+      SecurityOptions?.some((option) => /rootless/.test(option)) === true ||
+      ownInfoSchema.safeParse(ownInfo).data?.host.security.rootless === true,
   };
 }
 

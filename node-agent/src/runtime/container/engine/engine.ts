@@ -97,7 +97,21 @@ export class ContainerEngine {
       this.#call(ANSWER_MS, () => this.#docker.version()),
       this.#call(ANSWER_MS, () => this.#docker.info()),
     ]);
-    return readEngineFacts(version, info);
+    return readEngineFacts(version, info, await this.#ownInfo().catch(() => null));
+  }
+
+  /** What podman says in its own API; rejects with docker. */
+  #ownInfo(): Promise<unknown> {
+    return this.#call(
+      ANSWER_MS,
+      () =>
+        new Promise((resolve, reject) => {
+          this.#docker.modem.dial(
+            { path: '/v4.0.0/libpod/info', method: 'GET', statusCodes: { 200: true } },
+            (error: unknown, answer: unknown) => (error ? reject(error) : resolve(answer)),
+          );
+        }),
+    );
   }
 
   /** @returns null: the engine does not hold it */
