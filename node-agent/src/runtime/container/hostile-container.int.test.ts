@@ -173,6 +173,20 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
     expect(said.endsWith('\nlast')).toBe(true);
   });
 
+  test('floods its output, of which the engine keeps no file', async () => {
+    const script = `xterm & perl -e 'print q(x) x 1048576 for 1..4'; exec sleep 600`;
+    const body = host.contained(['/bin/sh', '-c', script]);
+    await sessions.launch(body);
+    await sessions.reached(body, 'app presented');
+    const isDone = () => processesOf(body.session_id).some(({ command }) => command === 'sleep 600');
+    await vi.waitFor(() => expect(isDone()).toBe(true), 20_000);
+    const large = execFileSync('find', [host.podman.folder, '-name', '*.log', '-size', '+64k'], {
+      encoding: 'utf8',
+    });
+    expect(large).toBe('');
+    await sessions.stop(body);
+  });
+
   test('swaps a directory for a link between the check of a mount and the start of the container', async () => {
     const swap = `chdir '/shared'; while (1) { rename 'game', 'aside'; symlink '/etc', 'game'; unlink 'game'; rename 'aside', 'game' }`;
     const attacker = host.contained(['/bin/sh', '-c', `xterm & exec perl -e "${swap}"`], {
