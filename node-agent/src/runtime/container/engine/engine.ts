@@ -166,8 +166,11 @@ export class ContainerEngine {
     await this.#follow(stream, signal, onLine);
   }
 
-  async create(options: ContainerOptions): Promise<void> {
-    await this.#call(CHANGE_MS, () => this.#docker.createContainer(options));
+  async create({ name, ...options }: ContainerOptions): Promise<void> {
+    // Otherwise the client puts all options into the address too, and podman's service writes addresses into its log:
+    // with the app's variables, which may be secrets.
+    const parts = { _query: { name }, _body: options };
+    await this.#call(CHANGE_MS, () => this.#docker.createContainer(parts as Docker.ContainerCreateOptions));
   }
 
   /** Opens the output of a container from its start on, in frames (output-frames.ts). The caller reads and closes it. */
