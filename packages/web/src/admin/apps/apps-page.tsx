@@ -1,7 +1,6 @@
 import { Button } from '@mantine/core';
 import { IconAppWindow, IconPlus, IconSearch } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
@@ -12,6 +11,7 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
 import { PageHead } from '../frame/page-head.tsx';
 import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
+import { useListSearch } from '../frame/use-list-search.ts';
 import { runsAsWords } from './app-words.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -27,7 +27,8 @@ const COLUMNS: readonly Column[] = [
 /** Every app of the instance. */
 export function AppsPage() {
   usePageTitle('Apps');
-  const [q, setQ] = useState('');
+  const [search, setSearch] = useListSearch(['q']);
+  const q = search.q ?? '';
   const { query, items: apps } = usePages(adminKeys.adminAppList(q), (cursor: string | undefined, signal) =>
     call('admin.apps.list', { query: { limit: 100, q, cursor }, signal }),
   );
@@ -46,7 +47,7 @@ export function AppsPage() {
       <PageHead title="Apps" actions={none && q === '' ? undefined : add} />
       {(!none || q !== '') && (
         <div className={styles.filters}>
-          <SearchField words="Find an app" value={q} onChange={setQ} />
+          <SearchField words="Find an app" value={q} onChange={(text) => setSearch({ q: text })} />
         </div>
       )}
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}

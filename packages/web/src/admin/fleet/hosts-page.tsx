@@ -1,3 +1,4 @@
+import type { Host } from '@footlight/protocol/rest';
 import { IconServer } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -7,31 +8,59 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
 import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
 import { PageHead } from '../frame/page-head.tsx';
+import { SearchField } from '../frame/paged-list.tsx';
 import { megabytesWords } from '../frame/quantity-words.ts';
+import { sortRows } from '../frame/table-sort.ts';
+import { useListSearch } from '../frame/use-list-search.ts';
 import { EnrollmentTokens } from './enrollment-tokens.tsx';
 import { HostActions } from './host-actions.tsx';
 import { HostChip } from './states.tsx';
 import { useHosts } from './use-fleet.ts';
 
+/** Hosts that fit on a laptop's screen need no search. */
+const SEARCHED_FROM = 8;
+
 const COLUMNS: readonly Column[] = [
-  { words: 'Host' },
-  { words: 'State' },
-  { words: 'Slots', kind: 'number' },
-  { words: 'Sessions', kind: 'number' },
-  { words: 'GPU memory', kind: 'number' },
-  { words: 'Last heard' },
-  { words: 'Agent' },
+  { words: 'Host', sort: 'name' },
+  { words: 'State', sort: 'state' },
+  { words: 'Slots', sort: 'slots', kind: 'number' },
+  { words: 'Sessions', sort: 'sessions', kind: 'number' },
+  { words: 'GPU memory', sort: 'memory', kind: 'number' },
+  { words: 'Last heard', sort: 'heard' },
+  { words: 'Agent', sort: 'agent' },
   { words: 'Actions', kind: 'action' },
 ];
+
+const SORT_KEYS = {
+  name: (host: Host) => host.node_name,
+  state: (host: Host) => host.status,
+  slots: (host: Host) => host.capacity?.slots_used ?? null,
+  sessions: (host: Host) => host.capacity?.active_sessions ?? null,
+  memory: (host: Host) => host.capacity?.vram_mb_total ?? null,
+  heard: (host: Host) => host.last_heartbeat_at,
+  agent: (host: Host) => host.agent_version,
+};
 
 /** All hosts, and enrollment tokens. */
 export function HostsPage() {
   usePageTitle('Hosts');
   const hosts = useHosts();
   const items = hosts.data?.items;
+  const [search, setSearch] = useListSearch(['q', 'sort']);
+  const text = (search.q ?? '').toLowerCase();
+  const shown = items?.filter((host) => host.node_name.toLowerCase().includes(text));
   return (
     <>
       <PageHead title="Hosts" />
+      {items !== undefined && items.length > SEARCHED_FROM && (
+        <div className={styles.filters}>
+          <SearchField
+            words="Find a host"
+            value={search.q ?? ''}
+            onChange={(q) => setSearch({ ...search, q })}
+          />
+        </div>
+      )}
       {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
       {items?.length === 0 ? (
         <EmptyState icon={IconServer} title="No host has enrolled">
@@ -39,9 +68,13 @@ export function HostsPage() {
           itself.
         </EmptyState>
       ) : (
-        <DataTable label="Hosts" columns={COLUMNS}>
+        <DataTable
+          label="Hosts"
+          columns={COLUMNS}
+          order={{ sort: search.sort, onSort: (sort) => setSearch({ ...search, sort: sort ?? '' }) }}
+        >
           {items === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
-          {items?.map((host) => (
+          {sortRows(shown ?? [], search.sort, SORT_KEYS).map((host) => (
             <tr key={host.id}>
               <td className={styles.nameCell}>
                 <Link to="/admin/hosts/$id" params={{ id: host.id }} className={styles.nameLink}>

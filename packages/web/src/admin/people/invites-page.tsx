@@ -23,6 +23,7 @@ import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-t
 import { PageHead } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
+import { useListSearch } from '../frame/use-list-search.ts';
 import { LinkAddress, linkBase } from './link-address.tsx';
 
 const COLUMNS: readonly Column[] = [
@@ -53,7 +54,8 @@ const LIFETIMES = [
 /** Invites: list, mint, revoke. */
 export function InvitesPage() {
   usePageTitle('Invites');
-  const [state, setState] = useState<State>('pending');
+  const [search, setSearch] = useListSearch(['state']);
+  const state: State = search.state === 'all' ? 'all' : 'pending';
   const [making, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<Invite | null>(null);
   const queryClient = useQueryClient();
@@ -91,7 +93,12 @@ export function InvitesPage() {
         </p>
       )}
       <div className={styles.filters}>
-        <SegmentedChoice label="State" value={state} options={STATES} onChange={setState} />
+        <SegmentedChoice
+          label="State"
+          value={state}
+          options={STATES}
+          onChange={(next) => setSearch({ state: next })}
+        />
       </div>
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
       {invites?.length === 0 ? (

@@ -2,7 +2,6 @@ import type { AdminUser } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { IconMailPlus, IconUsers } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
@@ -14,6 +13,7 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
 import { PageHead } from '../frame/page-head.tsx';
 import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
+import { useListSearch } from '../frame/use-list-search.ts';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Name' },
@@ -28,7 +28,8 @@ const COLUMNS: readonly Column[] = [
 /** Every account of the instance. */
 export function UsersPage() {
   usePageTitle('Users');
-  const [q, setQ] = useState('');
+  const [search, setSearch] = useListSearch(['q']);
+  const q = search.q ?? '';
   const { query, items: users } = usePages(adminKeys.userList(q), (cursor: string | undefined, signal) =>
     call('users.list', { query: { limit: 100, q, cursor }, signal }),
   );
@@ -47,7 +48,12 @@ export function UsersPage() {
         }
       />
       <div className={styles.filters}>
-        <SearchField words="Find a user" hint="Name or email" value={q} onChange={setQ} />
+        <SearchField
+          words="Find a user"
+          hint="Name or email"
+          value={q}
+          onChange={(text) => setSearch({ q: text })}
+        />
       </div>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {users?.length === 0 ? (

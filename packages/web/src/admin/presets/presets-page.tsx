@@ -1,3 +1,4 @@
+import type { RuntimePreset } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { IconPlus, IconTemplate } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
@@ -9,20 +10,30 @@ import styles from '../frame/admin-pages.module.css';
 import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
 import { PageHead } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
+import { sortRows } from '../frame/table-sort.ts';
+import { useListSearch } from '../frame/use-list-search.ts';
 import { usePresets } from './use-presets.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Preset' },
+  { words: 'Preset', sort: 'name' },
   { words: 'Description' },
-  { words: 'Container image' },
-  { words: 'Used by' },
-  { words: 'Changed' },
+  { words: 'Container image', sort: 'image' },
+  { words: 'Used by', sort: 'used' },
+  { words: 'Changed', sort: 'changed' },
 ];
+
+const SORT_KEYS = {
+  name: (preset: RuntimePreset) => preset.name,
+  image: (preset: RuntimePreset) => preset.image || null,
+  used: (preset: RuntimePreset) => preset.used_by.length,
+  changed: (preset: RuntimePreset) => preset.updated_at,
+};
 
 /** Runtime presets. */
 export function PresetsPage() {
   usePageTitle('Presets');
   const query = usePresets();
+  const [search, setSearch] = useListSearch(['sort']);
   const presets = query.data?.items;
   const add = (
     <Button
@@ -46,9 +57,13 @@ export function PresetsPage() {
           A preset holds what several apps have in common: an image, arguments, variables, mounts, a home.
         </EmptyState>
       ) : (
-        <DataTable label="Presets" columns={COLUMNS}>
+        <DataTable
+          label="Presets"
+          columns={COLUMNS}
+          order={{ sort: search.sort, onSort: (sort) => setSearch({ sort: sort ?? '' }) }}
+        >
           {presets === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
-          {presets?.map((preset) => (
+          {sortRows(presets ?? [], search.sort, SORT_KEYS).map((preset) => (
             <tr key={preset.id}>
               <td className={styles.nameCell}>
                 <Link to="/admin/presets/$id" params={{ id: preset.id }} className={styles.nameLink}>

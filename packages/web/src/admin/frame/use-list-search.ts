@@ -1,0 +1,20 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { type ListSearch, parseListSearch } from '../../search/list-search.ts';
+
+/**
+ * The state of a list in the address of its page. Its names stand here and not with the route, which every user loads.
+ * @returns the state, and what puts another in its place
+ */
+export function useListSearch<const Key extends string>(
+  keys: readonly Key[],
+): [ListSearch<Key>, (next: ListSearch<Key>) => void] {
+  const search = useSearch({ strict: false }) as Record<string, unknown>;
+  const navigate = useNavigate();
+  return [
+    parseListSearch(search, keys),
+    (next) => {
+      const told = Object.entries(next).filter(([, value]) => value !== undefined && value !== '');
+      void navigate({ to: '.', search: Object.fromEntries(told) as never, replace: true });
+    },
+  ];
+}
