@@ -296,6 +296,24 @@ async function changePassword(evening: Evening): Promise<void> {
   expect((await change('canary-Passw0rd-three', renewed)).status).toBe(204);
 }
 
+/** A link that sets a password: with the token in the wrong place, with a password that is refused, and used twice. */
+async function resetPassword(evening: Evening): Promise<void> {
+  const { admin, secrets } = evening;
+  const found = await evening.succeed(admin, 'GET', '/v1/users?q=guest');
+  const made = await evening.succeed(admin, 'POST', `/v1/users/${found.body.items[0].id}/password-reset`);
+  const link = new URL(made.body.url).searchParams.get('token') ?? '';
+  const token = secrets.plant('the token of a reset link', link, ['POST /v1/users/{id}/password-reset']);
+  const redeem = (body: object) => evening.call(null, 'POST', '/v1/auth/password-reset', { body });
+  const password = secrets.plant('the password of a reset', 'canary-Passw0rd-five');
+  await evening.call(null, 'GET', `/reset?token=${token}`);
+  await evening.call(null, 'POST', `/v1/auth/password-reset?token=${token}`, {
+    body: { token: [token], password },
+  });
+  await redeem({ token, password: `${password}-guest` });
+  evening.signedIn('a reset', 'POST /v1/auth/password-reset', await redeem({ token, password }));
+  expect((await redeem({ token, password })).status).toBe(401);
+}
+
 /** Every declared operation once with nothing right about it: secrets where numbers, ids and lists belong. */
 async function stumble(evening: Evening): Promise<void> {
   const { admin, secrets } = evening;
@@ -363,6 +381,7 @@ describeDatabases('secrets', (databases) => {
     await play(evening, created.body.app.id);
     await develop(evening);
     await changePassword(evening);
+    await resetPassword(evening);
     await stumble(evening);
     await lookBack(evening);
 
