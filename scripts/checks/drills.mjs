@@ -151,8 +151,9 @@ export const drills = [
   {
     name: 'greedy-apps',
     file: 'test-harness/e2e/hostile/hostile-apps.e2e.ts',
-    whole: 'each greedy app beside another session for 30 s, which keeps four fifths of its frames',
-    short: '2 s each, without limits of time',
+    whole:
+      'each greedy app, as a process and in a container, beside another session for 30 s, which keeps four fifths of its frames',
+    short: '2 s each as processes, without limits of time',
   },
   {
     name: 'hostile-neighbour',

@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   chownSync,
   copyFileSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -12,6 +14,13 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  noRealPodman,
+  type RealPodman,
+  type RealRegistry,
+  startDebianRegistry,
+  startRealPodman,
+} from '../../src/containers/index.ts';
 import type { FakeViewer } from '../../src/fake-viewer/index.ts';
 import { descendants } from '../../src/stack/host-traces.ts';
 import { eventually } from '../../src/stack/program.ts';
@@ -39,6 +48,18 @@ const GREEDY = {
   'takes all memory': 'held = []\nwhile True: held.append(bytearray(16 << 20))',
 };
 
+/** The same for an image that has perl and no Python. */
+const GREEDY_IN_CONTAINERS: Record<keyof typeof GREEDY, string> = {
+  'forks without end': 'use POSIX; while (1) { my $p = fork; POSIX::setsid() if defined $p && $p == 0 }',
+  'writes its log without end': 'my $spew = q(spew) x 16384; while (1) { syswrite STDOUT, $spew }',
+  'writes its log in single bytes': 'while (1) { syswrite STDOUT, q(s) }',
+  'fills its temporary directory':
+    'open F, q(>), q(/tmp/full); my $x = q(x) x 1048576; while (1) { syswrite(F, $x) or seek(F, 0, 0) }',
+  'takes all memory': 'push @held, q(x) x (16 << 20) while 1',
+};
+/** Containers in the long form only: that their limits hold is tested in every run (hostile-container.int.test.ts). */
+const CONTAINERS = LONG && noRealPodman() === null;
+
 const INPUT_NODES = '/dev/input';
 /** No digits behind it: nobody takes it for a device that the kernel made. */
 const INPUT_NODE = path.join(INPUT_NODES, 'event-of-the-host');
@@ -62,10 +83,26 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own'
   /** Frames of the victim within GREED_MS while no other session runs; measured in the long form. */
   let quiet = 0;
   const fixture = (name: string) => path.join(stack.directory, 'apps', name);
+  let podman: RealPodman | null = null;
+  let registry: RealRegistry | null = null;
+  let image = '';
+  /** What containers read, at /begin inside. */
+  let begin = '';
 
   beforeAll(async () => {
+    if (CONTAINERS) {
+      podman = await startRealPodman();
+      ({ registry, image } = await startDebianRegistry(podman));
+      begin = mkdtempSync('/srv/footlight-greedy-');
+      chmodSync(begin, 0o755);
+    }
     stack = await startStack({
       agentEnv: {
+        ...(podman && {
+          SERVICE_CONTAINER_ENGINE: podman.url,
+          SERVICE_CONTAINER_ULIMITS: podman.ulimits,
+          SERVICE_MOUNT_ROOTS: begin,
+        }),
         SERVICE_ENCODE_SLOTS: '4',
         SERVICE_APP_PIDS: '200',
         SERVICE_APP_CPUS: '1',
@@ -86,6 +123,9 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own'
   afterAll(async () => {
     await sessions?.close();
     await stack?.stop();
+    await registry?.stop();
+    await podman?.stop();
+    if (begin !== '') rmSync(begin, { recursive: true });
   });
 
   test('reaches nothing of its neighbour, of the agent, of the control plane or of the host', async ({
@@ -142,29 +182,60 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own'
         '-c',
         `xterm & until [ -e ${signal} ]; do sleep 0.05; done; ${PYTHON} ${file}; exec sleep 600`,
       ]);
-      const before = residentMib(stack.agent.pid);
-      const { id } = await sessions.launch(app);
-      await sessions.reaches(id, 'app presented');
-      onTestFinished(() => rmSync(signal));
-      writeFileSync(signal, '');
-      await eventually('it is at work', 10_000, () => {
-        const isAtWork = ([, command]: [number, string]) => command === `${PYTHON} ${file}`;
-        return descendants(stack.agent.pid).some(isAtWork) || null;
+      onTestFinished(() => rmSync(signal, { force: true }));
+      await isBeside(app, {
+        begin: () => writeFileSync(signal, ''),
+        isAtWork: () => descendants(stack.agent.pid).some(([, command]) => command === `${PYTHON} ${file}`),
       });
-      const [frames, slowestMs] = await Promise.all([
-        framesIn(victim.viewer, GREED_MS),
-        slowestHealth(stack.healthUrl, GREED_MS),
-      ]);
-      expect(await sessions.read(victim.id)).toMatchObject({ state: 'running' });
-      expect(frames).toBeGreaterThan(LONG ? quiet * FRAME_SHARE : 0);
-      if (LONG) expect(slowestMs, 'slowest /health, ms').toBeLessThan(HEALTH_LIMIT_MS);
-      expect(residentMib(stack.agent.pid) - before, 'growth of the agent, MiB').toBeLessThan(
-        AGENT_GROWTH_MIB,
-      );
-      await sessions.call('DELETE', `/v1/sessions/${id}`);
-      expect(await sessions.ended(id)).toMatchObject({ state: 'stopped', end_reason: 'user_requested' });
     },
   );
+
+  test.runIf(CONTAINERS).for(Object.entries(GREEDY_IN_CONTAINERS))(
+    'that %s in a container does not either',
+    { timeout: 240_000 },
+    async ([name, script], { onTestFinished }) => {
+      writeFileSync(path.join(begin, 'greedy.pl'), script, { mode: 0o644 });
+      const signal = path.join(begin, 'now');
+      onTestFinished(() => rmSync(signal, { force: true }));
+      const work = 'perl /begin/greedy.pl';
+      const args = [
+        '/bin/sh',
+        '-c',
+        `xterm & until [ -e /begin/now ]; do sleep 0.05; done; ${work}; exec sleep 600`,
+      ];
+      const app = await sessions.app(
+        `Contained: ${name}`,
+        null,
+        {},
+        {
+          runtime_spec: { image, args, mounts: [`${begin}:/begin`] },
+        },
+      );
+      await isBeside(app, {
+        begin: () => writeFileSync(signal, ''),
+        isAtWork: () => descendants(1).some(([, command]) => command === work),
+      });
+    },
+  );
+
+  /** Launches a greedy app, and watches its neighbour and the agent while it works. */
+  async function isBeside(app: string, greed: { begin: () => void; isAtWork: () => boolean }): Promise<void> {
+    const before = residentMib(stack.agent.pid);
+    const { id } = await sessions.launch(app);
+    await sessions.reaches(id, 'app presented');
+    greed.begin();
+    await eventually('it is at work', 10_000, () => greed.isAtWork() || null);
+    const [frames, slowestMs] = await Promise.all([
+      framesIn(victim.viewer, GREED_MS),
+      slowestHealth(stack.healthUrl, GREED_MS),
+    ]);
+    expect(await sessions.read(victim.id)).toMatchObject({ state: 'running' });
+    expect(frames).toBeGreaterThan(LONG ? quiet * FRAME_SHARE : 0);
+    if (LONG) expect(slowestMs, 'slowest /health, ms').toBeLessThan(HEALTH_LIMIT_MS);
+    expect(residentMib(stack.agent.pid) - before, 'growth of the agent, MiB').toBeLessThan(AGENT_GROWTH_MIB);
+    await sessions.call('DELETE', `/v1/sessions/${id}`);
+    expect(await sessions.ended(id)).toMatchObject({ state: 'stopped', end_reason: 'user_requested' });
+  }
 });
 
 function environmentOf(pid: number): Map<string, string> {
