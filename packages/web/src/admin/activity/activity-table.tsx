@@ -5,7 +5,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
-import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { restOf, type Thing, thingOf } from './activity-things.ts';
 import { actionWords, detailWords } from './activity-words.ts';
 import { useNames } from './use-names.ts';

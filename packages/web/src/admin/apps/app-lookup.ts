@@ -1,5 +1,5 @@
 import { call } from '../../api/client.ts';
-import type { Pick } from '../frame/pick-dialog.tsx';
+import type { Pick } from '../frame/lists/pick-dialog.tsx';
 
 /** As many as fit on a laptop's screen; a search narrows them. */
 const MATCHES = 20;

@@ -8,7 +8,7 @@ import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { SearchField } from '../frame/paged-list.tsx';
+import { SearchField } from '../frame/lists/paged-list.tsx';
 
 /** Searches the provider's titles and applies one of them to the app. */
 export function ArtworkSearch(props: {

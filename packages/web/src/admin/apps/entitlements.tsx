@@ -12,8 +12,8 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
-import { PickDialog } from '../frame/pick-dialog.tsx';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 import { pickUsers } from '../people/user-lookup.ts';
 
 const COLUMNS: readonly Column[] = [

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import pages from '../frame/admin-pages.module.css';
-import { type Column, DataTable } from '../frame/data-table.tsx';
+import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import styles from './diagnosis.module.css';
 import { detailWords, eventWords, type TraceEvent, toneOf } from './event-words.ts';
 import { exactTimeWords, timeWords } from './time-words.ts';

@@ -3,8 +3,8 @@ import { IconChartLine } from '@tabler/icons-react';
 import type { PointerEvent } from 'react';
 import { EmptyState } from '../../components/empty-state.tsx';
 import pages from '../frame/admin-pages.module.css';
-import { DataTable } from '../frame/data-table.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
+import { DataTable } from '../frame/lists/data-table.tsx';
 import {
   CHARTS,
   type Chart,

@@ -1,7 +1,7 @@
 import type { SessionVerdict } from '@footlight/protocol/rest';
 import { StateChip } from '../../components/state-chip.tsx';
 import pages from '../frame/admin-pages.module.css';
-import { type Column, DataTable } from '../frame/data-table.tsx';
+import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import styles from './diagnosis.module.css';
 import {

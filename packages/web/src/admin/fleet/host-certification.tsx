@@ -8,7 +8,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip, type Tone } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable } from '../frame/data-table.tsx';
+import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { Section } from '../frame/page-head.tsx';
 import fleet from './fleet.module.css';
 

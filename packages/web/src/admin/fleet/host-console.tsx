@@ -11,8 +11,8 @@ import { pickApps } from '../apps/app-lookup.ts';
 import pageStyles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
+import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 import { Section } from '../frame/page-head.tsx';
-import { PickDialog } from '../frame/pick-dialog.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { pickUsers, readAccount } from '../people/user-lookup.ts';
 import {

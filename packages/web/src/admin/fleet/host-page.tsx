@@ -9,7 +9,7 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable } from '../frame/data-table.tsx';
+import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { megabytesWords } from '../frame/quantity-words.ts';
 import { Remedies } from '../frame/remedies.tsx';

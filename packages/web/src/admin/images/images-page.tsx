@@ -14,13 +14,13 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import type { ListSearch } from '../../search/list-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
+import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { SearchField } from '../frame/lists/paged-list.tsx';
+import { sortRows } from '../frame/lists/table-sort.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { SearchField } from '../frame/paged-list.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
-import { sortRows } from '../frame/table-sort.ts';
 import { imageState, presenceOf, presenceWords } from './image-words.ts';
 import { useImages } from './use-images.ts';
 

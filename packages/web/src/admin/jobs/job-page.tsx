@@ -10,7 +10,7 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import type { ListSearch } from '../../search/list-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable } from '../frame/data-table.tsx';
+import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { AbsentRecord } from '../frame/record-page.tsx';

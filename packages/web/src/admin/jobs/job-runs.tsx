@@ -9,9 +9,9 @@ import { durationWords, RelativeTime } from '../../components/relative-time.tsx'
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { ShowMore, usePages } from '../frame/lists/paged-list.tsx';
 import { Section } from '../frame/page-head.tsx';
-import { ShowMore, usePages } from '../frame/paged-list.tsx';
 import { resultWords, runState, TRIGGER_WORDS } from './job-words.ts';
 
 const LIVE_MS = 2_000;

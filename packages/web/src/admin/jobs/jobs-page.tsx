@@ -12,12 +12,12 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import type { ListSearch } from '../../search/list-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
+import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { SearchField } from '../frame/lists/paged-list.tsx';
+import { sortRows } from '../frame/lists/table-sort.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { SearchField } from '../frame/paged-list.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
-import { sortRows } from '../frame/table-sort.ts';
 import { type JobStanding, scheduleWords, standingOf } from './job-words.ts';
 import { useRunJob } from './run-job.ts';
 

@@ -10,7 +10,7 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { Section } from '../frame/page-head.tsx';
 import { reasonWords, tileOf } from './library-words.ts';
 

@@ -19,11 +19,11 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
-import { useListSearch } from '../frame/use-list-search.ts';
 import { LinkAddress, linkBase } from './link-address.tsx';
 
 const COLUMNS: readonly Column[] = [

@@ -19,7 +19,7 @@ export function LinkAddress({ source, url }: { source: LinkSource; url: string }
 }
 
 /**
- * Address for a link of this page, where the service does not know its public one. Pure. A page that was opened at a
+ * Address for a link of this page, where the service does not know its public one. A page that was opened at a
  * loopback address takes an address of the certificate, which has those of the machine.
  * @param origin of this page
  */

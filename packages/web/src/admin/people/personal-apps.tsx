@@ -13,8 +13,8 @@ import { pickApps } from '../apps/app-lookup.ts';
 import { GRANT_SOURCE_WORDS } from '../apps/entitlements.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
-import { PickDialog } from '../frame/pick-dialog.tsx';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 
 const COLUMNS: readonly Column[] = [
   { words: 'App' },

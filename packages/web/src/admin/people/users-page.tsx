@@ -10,10 +10,10 @@ import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { SearchField, ShowMore, usePages } from '../frame/lists/paged-list.tsx';
+import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
-import { useListSearch } from '../frame/use-list-search.ts';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Name' },

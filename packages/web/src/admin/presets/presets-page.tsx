@@ -7,11 +7,11 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
-import { type Column, DataTable, SkeletonRows } from '../frame/data-table.tsx';
+import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { sortRows } from '../frame/lists/table-sort.ts';
+import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
-import { sortRows } from '../frame/table-sort.ts';
-import { useListSearch } from '../frame/use-list-search.ts';
 import { usePresets } from './use-presets.ts';
 
 const COLUMNS: readonly Column[] = [

@@ -10,7 +10,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { bitrateWords, CODEC_WORDS } from './profile-words.ts';

@@ -8,7 +8,7 @@ import { StateChip } from '../../components/state-chip.tsx';
 import { saveFile } from '../diagnosis/save-file.ts';
 import pages from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable } from '../frame/data-table.tsx';
+import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { megabytesWords } from '../frame/quantity-words.ts';
 
 const POLL_MS = 1_000;

@@ -11,7 +11,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { SessionChip } from '../fleet/states.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { SessionDetail } from './session-detail.tsx';
 
 const COLUMNS: readonly Column[] = [

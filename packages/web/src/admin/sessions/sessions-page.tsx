@@ -8,8 +8,8 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import { SESSION_FILTERS, type SessionSearch } from '../../search/session-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
+import { SearchField, ShowMore, usePages } from '../frame/lists/paged-list.tsx';
 import { PageHead } from '../frame/page-head.tsx';
-import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { SessionTable } from './session-table.tsx';
 

@@ -1,7 +1,7 @@
 import { ApiFailure } from '../../api/client.ts';
 
 /**
- * The fault of the list of origins in the words of its field; null: the error is about something else. Pure.
+ * The fault of the list of origins in the words of its field; null: the error is about something else.
  * @param lines of the field as they were sent; the service counts entries from 1
  */
 export function originProblem(error: unknown, lines: readonly string[]): string | null {

@@ -17,10 +17,10 @@ import type { ListSearch } from '../../search/list-search.ts';
 import { nameOfApp, pickApps } from '../apps/app-lookup.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/data-table.tsx';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { ShowMore, usePages } from '../frame/lists/paged-list.tsx';
+import { PickFilter } from '../frame/lists/pick-filter.tsx';
 import { PageHead } from '../frame/page-head.tsx';
-import { ShowMore, usePages } from '../frame/paged-list.tsx';
-import { PickFilter } from '../frame/pick-filter.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { nameOfUser, pickUsers } from '../people/user-lookup.ts';
 

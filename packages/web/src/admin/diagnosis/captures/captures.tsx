@@ -8,7 +8,7 @@ import { Problem } from '../../../components/problem.tsx';
 import { StateChip } from '../../../components/state-chip.tsx';
 import pages from '../../frame/admin-pages.module.css';
 import { adminKeys } from '../../frame/admin-query-keys.ts';
-import { type Column, DataTable } from '../../frame/data-table.tsx';
+import { type Column, DataTable } from '../../frame/lists/data-table.tsx';
 import styles from '../diagnosis.module.css';
 import type { TraceEvent } from '../event-words.ts';
 import { saveFile } from '../save-file.ts';

@@ -1,6 +1,6 @@
 import { createFileRoute } from '@tanstack/react-router';
-import { JobsPage } from '../../admin/jobs/jobs-page.tsx';
-import { parseListSearch } from '../../search/list-search.ts';
+import { JobsPage } from '../../../admin/jobs/jobs-page.tsx';
+import { parseListSearch } from '../../../search/list-search.ts';
 
 export const Route = createFileRoute('/admin/jobs/')({
   validateSearch: (search: Record<string, unknown>) => parseListSearch(search, ['q', 'state', 'sort']),

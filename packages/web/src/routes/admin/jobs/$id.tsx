@@ -1,6 +1,6 @@
 import { createFileRoute } from '@tanstack/react-router';
-import { JobPage } from '../../admin/jobs/job-page.tsx';
-import { parseListSearch } from '../../search/list-search.ts';
+import { JobPage } from '../../../admin/jobs/job-page.tsx';
+import { parseListSearch } from '../../../search/list-search.ts';
 
 export const Route = createFileRoute('/admin/jobs/$id')({
   validateSearch: (search: Record<string, unknown>) => parseListSearch(search, ['host']),

@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type ListSearch, parseListSearch } from '../../search/list-search.ts';
+import { type ListSearch, parseListSearch } from '../../../search/list-search.ts';
 
 /**
  * The state of a list in the address of its page. Its names stand here and not with the route, which every user loads.

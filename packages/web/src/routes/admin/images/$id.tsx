@@ -1,5 +1,5 @@
 import { createFileRoute } from '@tanstack/react-router';
-import { ImagePage } from '../../admin/images/image-page.tsx';
+import { ImagePage } from '../../../admin/images/image-page.tsx';
 
 export const Route = createFileRoute('/admin/images/$id')({
   component: function ImageRoute() {

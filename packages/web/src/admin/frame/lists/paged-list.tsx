@@ -3,8 +3,8 @@ import { Button, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { keepPreviousData, type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { clock } from '../../clock.ts';
-import styles from './admin-pages.module.css';
+import { clock } from '../../../clock.ts';
+import styles from '../admin-pages.module.css';
 
 /** Longer than the pause between two keys of a person who types (about 200 ms), so one search is sent for a word. */
 const TYPING_MS = 250;

@@ -2,8 +2,8 @@ import { ActionIcon, Button } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import styles from './admin-pages.module.css';
-import { adminKeys } from './admin-query-keys.ts';
+import styles from '../admin-pages.module.css';
+import { adminKeys } from '../admin-query-keys.ts';
 import { type Pick, PickDialog } from './pick-dialog.tsx';
 
 /**

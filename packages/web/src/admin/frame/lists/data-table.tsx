@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconSelector } from '@tabler/icons-react';
 import { type ReactNode, useLayoutEffect, useRef } from 'react';
-import { Skeleton } from '../../components/skeleton.tsx';
-import styles from './admin-pages.module.css';
+import { Skeleton } from '../../../components/skeleton.tsx';
+import styles from '../admin-pages.module.css';
 import { nextSort, readSort } from './table-sort.ts';
 
 /** A table's column; numbers are right-aligned, the action column has no visible head. */

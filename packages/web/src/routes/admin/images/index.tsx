@@ -1,6 +1,6 @@
 import { createFileRoute } from '@tanstack/react-router';
-import { ImagesPage } from '../../admin/images/images-page.tsx';
-import { parseListSearch } from '../../search/list-search.ts';
+import { ImagesPage } from '../../../admin/images/images-page.tsx';
+import { parseListSearch } from '../../../search/list-search.ts';
 
 export const Route = createFileRoute('/admin/images/')({
   validateSearch: (search: Record<string, unknown>) => parseListSearch(search, ['q', 'state', 'sort']),

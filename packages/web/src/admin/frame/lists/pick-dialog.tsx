@@ -1,11 +1,11 @@
 import { Button } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Dialog } from '../../components/dialog.tsx';
-import { Problem } from '../../components/problem.tsx';
-import { Skeleton } from '../../components/skeleton.tsx';
-import styles from './admin-pages.module.css';
-import { adminKeys } from './admin-query-keys.ts';
+import { Dialog } from '../../../components/dialog.tsx';
+import { Problem } from '../../../components/problem.tsx';
+import { Skeleton } from '../../../components/skeleton.tsx';
+import styles from '../admin-pages.module.css';
+import { adminKeys } from '../admin-query-keys.ts';
 import { SearchField } from './paged-list.tsx';
 
 /** An item to pick: its name, and a detail that distinguishes equal names. */
