@@ -27,6 +27,7 @@ export function demoApps({ node, diagnostics }) {
       program: '/usr/libexec/xscreensaver/discoball',
       app: {
         name: 'Disco ball',
+        cover_url: '/cover-disco-ball.svg',
         description: 'An OpenGL animation: mirrors, lights and dust, drawn live on the host.',
         kind: 'desktop',
         ...stream,
@@ -39,6 +40,7 @@ export function demoApps({ node, diagnostics }) {
       program: '/usr/games/lbreakouthd',
       app: {
         name: 'LBreakoutHD',
+        cover_url: '/cover-lbreakouthd.svg',
         description: 'The classic: one paddle, one ball, a wall of bricks. Mouse or arrow keys.',
         kind: 'game',
         ...stream,
@@ -50,6 +52,7 @@ export function demoApps({ node, diagnostics }) {
       program: '/usr/bin/xterm',
       app: {
         name: 'Terminal',
+        cover_url: '/cover-terminal.svg',
         description: 'A shell on the host, as a user without rights of its own.',
         kind: 'desktop',
         ...stream,
@@ -77,6 +80,7 @@ export function demoApps({ node, diagnostics }) {
       program: diagnostics,
       app: {
         name: 'Diagnostics',
+        cover_url: '/cover-diagnostics.svg',
         description: 'A moving test pattern, a 440 Hz tone, and a field that shows every key and click.',
         kind: 'desktop',
         ...stream,

@@ -124,6 +124,7 @@ describe('the library, like a console’s', () => {
     const name = (await focusedName(page)) ?? '';
     expect(name).toMatch(/^Launch /);
     const hints = page.locator('[data-pad="playstation"]');
+    await hints.locator('kbd').nth(3).waitFor();
     expect(await hints.locator('kbd').allTextContents()).toEqual(['✕', '△', '□', '☰']);
     await pressPad(page, TRIANGLE);
     const star = page.getByRole('button', { name: name.replace('Launch ', 'Favourite: '), pressed: true });
@@ -144,6 +145,14 @@ describe('the library, like a console’s', () => {
     await open();
     await page.getByRole('searchbox').fill('App 19');
     await page.getByText('100 apps found').waitFor({ state: 'attached' });
+    // A shipped app has a picture.
+    await page.getByRole('searchbox').fill('Diagnostics');
+    const cover = page.getByRole('button', { name: 'Launch Diagnostics' }).locator('img');
+    await cover.waitFor();
+    await page.waitForFunction(
+      (img) => (img as HTMLImageElement).naturalWidth > 0,
+      await cover.elementHandle(),
+    );
     await page.getByRole('searchbox').fill('App 1999');
     await page.getByText('1 app found').waitFor({ state: 'attached' });
     await page.keyboard.press('Escape');

@@ -117,7 +117,8 @@ export function LibraryPage() {
     () => ({
       onLaunch: (app) => newest.current(app),
       onFocusApp: (app, section) => {
-        keepPlace({ focus: { section, id: app.id } });
+        formerFocus.current = { section, id: app.id };
+        keepPlace({ focus: formerFocus.current });
         preloadSession();
         setShown(app);
       },
@@ -128,7 +129,6 @@ export function LibraryPage() {
       onAppear: (tile, app, name) => {
         const wanted = formerFocus.current;
         if (wanted?.id !== app.id || wanted.section !== name) return;
-        formerFocus.current = null;
         giveFocusBack(tile);
       },
       onFavourite: favourite.mutate,
@@ -284,7 +284,7 @@ function MoreSentinel({ busy, onReached }: { busy: boolean; onReached: () => voi
   return <div ref={mark} style={{ height: 1 }} />;
 }
 
-/** Focuses the tile of the last visit, unless the person is elsewhere on the page already. */
+/** Focuses the tile that had the focus before it was made anew, or at the last visit, unless the person is elsewhere on the page already. */
 function giveFocusBack(tile: HTMLElement): void {
   if (document.activeElement !== document.body && document.activeElement?.id !== 'main') return;
   tile.focus({ preventScroll: true });

@@ -13,6 +13,7 @@ import { ApiFailure, type CallInput, call } from '../api/client.ts';
 import { clock } from '../clock.ts';
 import { takeSocket } from '../launch/early-socket.ts';
 import { takeTicket } from '../launch/first-ticket.ts';
+import { keepPicture } from '../launch/last-picture.ts';
 import { loadPlayer, type Player } from '../launch/player.ts';
 
 /** The width of the diagram in the statistics. */
@@ -107,6 +108,7 @@ export function useStream(
     );
     return () => {
       gone = true;
+      keepPicture(id, video);
       client?.dispose();
       setView(START);
     };
