@@ -502,6 +502,7 @@ export class Agent {
       gpus: inventory.gpus.map(({ index }) => index),
       settings: inventory.settings,
       media: { addresses: this.#config.mediaAddresses, ports: this.#config.mediaPorts },
+      maxFileMb: this.#config.fileTransfer ? this.#config.fileTransferMaxMb : null,
       gpu: (index) => inventory.appGpu(index),
       gpuGroups: (index) => inventory.gpuGroups(index),
     };

@@ -64,6 +64,7 @@ const bundles = [
       'probe-main.js': 'media/worker/probe-main.ts',
       'recording-main.js': 'media/worker/recording-main.ts',
       'scan-main.js': 'library/scan-main.ts',
+      'files-main.js': 'files/files-main.ts',
     },
     copies: [
       'runtime/enter-session.sh',

@@ -31,12 +31,12 @@ describe('environment', () => {
   test('variables that have no effect in this version are named in one warning, without their values', () => {
     const env = {
       ...BASE,
-      SERVICE_FILE_TRANSFER: '0',
+      SERVICE_AGENT_METRICS_ADDR: '127.0.0.1:9',
       SERVICE_LATENCY_PROBE: 'true',
       SERVICE_MOUNT_ROOTS: '',
     };
     expect(readConfig(env).warnings).toEqual([
-      'set, and without effect in this version: SERVICE_FILE_TRANSFER (files are not transferred), SERVICE_LATENCY_PROBE (the setting is kept and not used)',
+      'set, and without effect in this version: SERVICE_AGENT_METRICS_ADDR (no metrics are served), SERVICE_LATENCY_PROBE (the setting is kept and not used)',
     ]);
     expect(readConfig(BASE).warnings).toEqual([]);
   });
@@ -95,6 +95,8 @@ describe('environment', () => {
     ['SERVICE_CONTAINER_ULIMITS', 'mine'],
     ['SERVICE_APP_MEMORY_MB', '1.5'],
     ['SERVICE_PROCESS_RUNTIME', 'yes'],
+    ['SERVICE_FILE_TRANSFER', '2'],
+    ['SERVICE_FILE_TRANSFER_MAX_MB', '0'],
     ['SERVICE_PROCESS_UIDS', '0-10'],
     ['SERVICE_AGENT_HEALTH_ADDR', '9091'],
     ['SERVICE_LOG_LEVEL', 'loud'],
@@ -131,6 +133,8 @@ describe('environment', () => {
       SERVICE_MEDIA_PORTS: '40000-40100',
       SERVICE_MEDIA_ADDRESSES: '10.0.0.1, fd00::1',
       SERVICE_AGENT_HEALTH_ADDR: '[::1]:9000',
+      SERVICE_FILE_TRANSFER: '0',
+      SERVICE_FILE_TRANSFER_MAX_MB: '100',
       SERVICE_GOP: '120',
       SERVICE_ABR: '0',
     });
@@ -144,6 +148,8 @@ describe('environment', () => {
       mediaAddresses: ['10.0.0.1', 'fd00::1'],
       healthHost: '::1',
       healthPort: 9000,
+      fileTransfer: false,
+      fileTransferMaxMb: 100,
       hostSettings: { gop: 120, abr_enabled: false },
     });
   });

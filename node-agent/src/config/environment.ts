@@ -54,6 +54,10 @@ export interface AgentConfig {
   encodeSlots: number[] | null;
   mediaAddresses: string[] | null;
   mediaPorts: [number, number] | null;
+  /** Whether viewers may send and fetch files of a session's home. */
+  fileTransfer: boolean;
+  /** Largest such file, MiB. */
+  fileTransferMaxMb: number;
   containerNetwork: 'none' | 'bridge' | 'host';
   containerEngine: string | null;
   containerRuntime: string | null;
@@ -112,6 +116,8 @@ export function readConfig(env: Environment): AgentConfig {
     appPids: wholeNumber(read, 'SERVICE_APP_PIDS', 4096, 0, 4_194_304),
     appCpus: number(read, 'SERVICE_APP_CPUS', 0, 0, 4096),
     processRuntime: flag(read, 'SERVICE_PROCESS_RUNTIME'),
+    fileTransfer: wholeNumber(read, 'SERVICE_FILE_TRANSFER', 1, 0, 1) === 1,
+    fileTransferMaxMb: wholeNumber(read, 'SERVICE_FILE_TRANSFER_MAX_MB', 2048, 1, 1_048_576),
     processUids: range(read, 'SERVICE_PROCESS_UIDS', 1, 4_294_967_293) ?? [70_000, 70_255],
     healthHost,
     healthPort,

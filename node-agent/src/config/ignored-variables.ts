@@ -1,13 +1,10 @@
 import type { IgnoredVariables } from '@footlight/protocol/environment';
 
-const NO_FILES = 'files are not transferred';
 const NO_SETTING = 'the setting is kept and not used';
 
 /** Documented variables without effect in this version. */
 export const IGNORED_VARIABLES: IgnoredVariables = {
   SERVICE_AGENT_METRICS_ADDR: 'no metrics are served',
-  SERVICE_FILE_TRANSFER: NO_FILES,
-  SERVICE_FILE_TRANSFER_MAX_MB: NO_FILES,
   SERVICE_ZEROCOPY: NO_SETTING,
   SERVICE_LATENCY_PROBE: NO_SETTING,
   SERVICE_NV_LIB32_PATH: NO_SETTING,

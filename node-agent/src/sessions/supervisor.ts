@@ -31,6 +31,8 @@ export interface LaunchContext extends Omit<AssignFacts, 'console'> {
   gpu(gpuIndex: number): AppGpu;
   /** Groups that may open it. */
   gpuGroups(gpuIndex: number): number[];
+  /** Largest file that viewers may send and fetch, MiB; null: none. */
+  maxFileMb: number | null;
 }
 
 export interface SupervisorOptions {
@@ -244,6 +246,7 @@ export class Supervisor {
         gpu: context.gpu(assign.gpu_index),
         settings: context.settings,
         media: context.media,
+        maxFileMb: context.maxFileMb,
       },
       this.#deps,
     );

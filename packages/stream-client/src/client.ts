@@ -70,6 +70,8 @@ export class BrowserStreamClient implements StreamClient {
   readonly #firstFrame: FirstFrameReport;
   #current: Peer | null = null;
   #ready: Ready | null = null;
+  /** channel of the last event `files` */
+  #files: RTCDataChannel | null = null;
   #stats: StreamStats | null = null;
   #size: { width: number; height: number } | null = null;
 
@@ -325,6 +327,7 @@ export class BrowserStreamClient implements StreamClient {
       onChannelOpen: (from, name) => {
         if (name === 'control') this.#greet(from);
       },
+      onFiles: () => this.#tellFiles(),
       onBinary: (from, name, bytes) => this.#onBinary(from, name, bytes),
       onControl: (from, frame) => this.#onControl(from, frame),
     });
@@ -345,6 +348,17 @@ export class BrowserStreamClient implements StreamClient {
     this.#picture.show(peer.tracks);
     this.#sound.attach(peer);
     for (const frame of peer.early.splice(0)) this.#onControl(peer, frame);
+    this.#tellFiles();
+  }
+
+  /** Once for each channel, when both the channel and the host's limit are known. */
+  #tellFiles(): void {
+    const channel = this.#current?.files ?? null;
+    const { maxFileMb } = this.#control;
+    const known = maxFileMb === null ? null : channel;
+    if (known === this.#files) return;
+    this.#files = known;
+    this.#emitter.emit('files', known === null ? null : { channel: known, maxFileMb: maxFileMb ?? 0 });
   }
 
   #closePeer(pcId: string): void {
@@ -357,6 +371,7 @@ export class BrowserStreamClient implements StreamClient {
       this.#sender.attach(null);
       this.#cursor.reset();
       this.#size = null;
+      this.#tellFiles();
     }
     peer.close();
   }
@@ -410,6 +425,7 @@ export class BrowserStreamClient implements StreamClient {
       cursor: this.#cursor,
       clipboard: this.#clipboard,
       controls: this.#controls,
+      onGreeted: () => this.#tellFiles(),
       onBye: (reason) => this.#driver.dispatch({ type: 'control_bye', pc_id: peer.pcId, reason }),
     });
   }

@@ -150,6 +150,8 @@ export interface StreamEvents {
   app: AppNotice['state'];
   /** the keyboard layout of the session's display; null: this host keeps its own */
   keyboard_layout: KeyboardLayout | null;
+  /** the channel for files of the session, and the largest file that its host takes; null: there is none */
+  files: { channel: RTCDataChannel; maxFileMb: number } | null;
   /** the app's windows, as setWindow() takes them */
   windows: readonly AppWindow[];
   /** something the person should read */

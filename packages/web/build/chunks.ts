@@ -6,7 +6,7 @@ type Graph = Pick<Rolldown.ChunkingContext, 'getModuleInfo'>;
 /** Form pages; code that only they share is kept out of other pages' files. */
 const FORM_PAGE = /\/src\/routes\/(login|register|reset|setup|app\/_shell\.account)\./;
 /** What a session page loads when a person opens it; it must not move code of pages into files that all of them load. */
-const OPENED_LATER = /\/src\/(session\/(dialogs\/|ended-page|stats-view)|keyboard\/)/;
+const OPENED_LATER = /\/src\/(session\/(dialogs\/|ended-page|stats-view|files\/)|keyboard\/)/;
 const ACCOUNT = /\/src\/routes\/app\/_shell\.account\./;
 const ENTRY = /\/index\.html$/;
 /** The document of the pages before the library, and the pages that it loads. */
@@ -23,7 +23,8 @@ const ADMIN_SHELL = /\/src\/routes\/admin\.tsx\?/;
  * Assigns modules to files: `base` for code that all documents need, and the styles of the pages opened first; `app` for
  * the frame of all pages behind the login, `stage` for what library and session share; `forms`, `login` and `door-pages`
  * for the pages before the library, of which the account needs the first; `beside` for code that the library does not
- * need, `session-parts` for dialogs of a session; `admin-shared` for administrators.
+ * need, `session-parts` for dialogs of a session, `streaming` for
+ * what they share with the player; `admin-shared` for administrators.
  * Null keeps a module with its only page. A browser requests six files at once over HTTP/1.1, so a page of forty
  * small files would queue. A module's dependencies are needed wherever the module is, so the files have no cyclic
  * dependencies.
@@ -39,6 +40,8 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
     const ofUsers = needed.filter((start) => !isAdminModule(start));
     const forUsers = ofUsers.filter((start) => !OPENED_LATER.test(start));
     if (forUsers.length === 0 && ofUsers.length > 0) return needed.length > 1 ? 'session-parts' : null;
+    // Loaded with the player, or by what is opened later: no page waits for it.
+    if (forUsers.length > 0 && forUsers.every(isPlayer)) return needed.length > 1 ? 'streaming' : null;
     // A style file is named after its chunk, and only this name puts it behind the gate.
     if (forUsers.length === 0)
       return needed.length > 1 || STYLE.test(id) || ADMIN_SHELL.test(needed[0] ?? '') ? 'admin-shared' : null;

@@ -22,6 +22,8 @@ export const CHANNELS = {
   control: { id: 2, label: 'control', ordered: true, maxRetransmits: null, maxMessageBytes: 128 * 1024 },
 } as const satisfies Record<string, ChannelSpec>;
 export type ChannelName = keyof typeof CHANNELS;
+/** Name of the channel for files, which the agent opens by itself; its messages are in files.ts. */
+export const FILES_LABEL = 'files';
 
 /**
  * Buffered bytes above which cursor and clipboard wait (control) and FRAME is skipped (motion): eight of the longest

@@ -26,6 +26,7 @@ export const CONTROL_FEATURES = [
   'frame_timing',
   'keyboard_layout',
   'windows',
+  'files',
 ] as const;
 /** With its escapes it fits one message of the control channel. */
 export const MAX_CLIPBOARD_BYTES = 65_536;
@@ -65,6 +66,8 @@ export const agentHelloSchema = z.object({
   codec,
   input: z.array(openEnum(32)).max(16),
   max_pads: count,
+  /** Largest file of the channel `files`, MiB; only where the feature is listed. */
+  max_file_mb: count.optional(),
 });
 export const frameTimingSchema = z.object({ type: z.literal('frame_timing'), enabled: z.boolean() });
 export const clipboardSchema = z.object({ type: z.literal('clipboard'), text: text(MAX_CLIPBOARD_BYTES) });

@@ -1,4 +1,4 @@
-import type { Writable } from 'node:stream';
+import type { Duplex, Writable } from 'node:stream';
 import { errorText, type Timer, within } from '@footlight/platform';
 import type { Open, SessionEndReason } from '@footlight/protocol';
 import type { AgentSignal } from '@footlight/protocol/agent';
@@ -7,6 +7,7 @@ import { Gamepads } from '../../input/gamepads.ts';
 import { effortSteps } from '../encode/encoder-effort.ts';
 import { encoderRow } from '../encode/encoders.ts';
 import type { EncodedPicture } from '../encode/video-pipeline.ts';
+import { ViewerFiles } from '../files/viewer-files.ts';
 import { holdMsFor } from '../input/press-hold.ts';
 import { SessionInput } from '../input/session-input.ts';
 import { LiveWrites } from '../rate/live-writes.ts';
@@ -41,6 +42,8 @@ export interface MediaSessionOptions {
   touchFile: DeviceFile | null;
   /** To the agent's ring; null: the session is not recorded. */
   recording: Writable | null;
+  /** Towards the process that serves the files of the home; null: viewers get none. */
+  files: Duplex | null;
   uuid(): string;
   random32(): number;
   send(message: WorkerMessage): void;
@@ -84,6 +87,7 @@ export class MediaSession {
   /** Target of the encoder, kbit/s. */
   #targetKbps: number;
   readonly #recorder: SessionRecorder | null;
+  readonly #files: ViewerFiles | null;
   /** null: not prepared yet, or a session without sound. */
   #sound: SessionSound | null = null;
   #timers: Timer[] = [];
@@ -118,6 +122,7 @@ export class MediaSession {
     const event: MediaReports['event'] = (name, payload) => reports.event(name, payload);
     this.#reports = reports;
     this.#recorder = options.recording === null ? null : new SessionRecorder(options.recording, stream.codec);
+    this.#files = options.files === null ? null : new ViewerFiles(options.files, clock);
     this.#metrics = new MetricsCollector(clock.monotonicMs());
     this.#resolver = createLocalNameResolver(clock);
     this.#gamepads = new Gamepads({
@@ -189,12 +194,14 @@ export class MediaSession {
       random32: options.random32,
       resolver: this.#resolver,
       input: this.#input,
+      maxFileMb: this.#files === null ? null : (prepare.files?.max_mb ?? null),
       events: {
         signal: (conn, msg: AgentSignal) => send({ type: 'signal', conn, msg }),
         event,
         onViewer: (connected) => send({ type: 'viewer', connected }),
         onKeyframeWanted: () => this.#video.forceKeyframe(),
         onClipboard: (text) => this.#screen.setClipboard(text),
+        onFilesChannel: (channel) => this.#files?.use(channel),
         onWindowUse: (id) => this.#screen.useWindow(id),
         onViewerReady: (channels) => {
           if (this.#prepared) this.#screen.greet(channels);
@@ -291,6 +298,7 @@ export class MediaSession {
     this.#video.stop();
     this.#rate.close();
     this.#probe?.close();
+    this.#files?.close();
     await this.#peers.close(reason === 'idle_timeout' ? 'idle_timeout' : byeReason);
     this.#input.close();
     this.#gamepads.close();

@@ -82,6 +82,7 @@ export class RecordedInput {
       stream: testStream(SIZE),
       clock: this.clock,
       input: this.input,
+      maxFileMb: null,
       send: (channel, data) => {
         if (this.outcome === 'sent') sent.push({ channel, data });
         return this.outcome;

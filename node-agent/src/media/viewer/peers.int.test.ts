@@ -101,6 +101,7 @@ beforeEach(() => {
     random32: () => 0x1234_5678,
     resolver: { resolve: () => Promise.resolve(null), close: () => undefined },
     input: new SessionInput(clock, { width: 1280, height: 720 }, null),
+    maxFileMb: null,
     events: {
       signal: (conn, msg) => {
         signals.push({ conn, msg });
@@ -112,6 +113,7 @@ beforeEach(() => {
       },
       onViewer: (connected) => events.push(`viewer ${connected}`),
       onKeyframeWanted: () => undefined,
+      onFilesChannel: () => undefined,
       onWindowUse: () => undefined,
       onClipboard: () => undefined,
       onViewerReady: () => undefined,

@@ -1,6 +1,7 @@
 import { delay, type Timer } from '@footlight/platform';
 import type { SignalErrorCode } from '@footlight/protocol';
 import type { AgentSignal, StreamSpec } from '@footlight/protocol/agent';
+import { FILES_LABEL } from '@footlight/protocol/input';
 import { type IceServer, MAKE_BEFORE_BREAK_MS } from '@footlight/protocol/signal';
 import type { AgentEventType } from '@footlight/protocol/telemetry';
 import type { AudioPacket } from '../encode/audio-pipeline.ts';
@@ -20,7 +21,7 @@ import {
   type Negotiation,
   type Offer,
 } from '../webrtc/negotiation.ts';
-import { Peer, type PeerEvents } from '../webrtc/peer.ts';
+import { type OwnChannel, Peer, type PeerEvents } from '../webrtc/peer.ts';
 import type { AttachMessage, BrowserSignal } from '../worker/worker-messages.ts';
 import type { PeerMediaCounts } from './peer-media.ts';
 import { ViewerChannels } from './viewer-channels.ts';
@@ -34,6 +35,8 @@ export interface PeersEvents {
   onKeyframeWanted(): void;
   onClipboard(text: string): void;
   onWindowUse(id: number): void;
+  /** A viewer that knows of files has its channel for them. */
+  onFilesChannel(channel: OwnChannel): void;
   /** A viewer is ready for cursor, app state and other messages. */
   onViewerReady(channels: ViewerChannels): void;
   onFirstOffer(): void;
@@ -56,6 +59,8 @@ export interface PeersOptions {
   random32(): number;
   resolver: LocalNameResolver;
   input: SessionInput;
+  /** Largest file of viewers, MiB; null: they get none. */
+  maxFileMb: number | null;
   events: PeersEvents;
 }
 
@@ -261,18 +266,24 @@ export class Peers {
   }
 
   #openChannels(peer: Peer): ViewerChannels {
-    const { stream, clock, input, events } = this.#options;
+    const { stream, clock, input, maxFileMb, events } = this.#options;
     const channels: ViewerChannels = new ViewerChannels({
       pcId: peer.pcId,
       stream,
       clock,
       input,
+      maxFileMb,
       send: (channel, data, limit) => peer.send(channel, data, limit),
       onClipboard: (text) => events.onClipboard(text),
       onWindowUse: (id) => events.onWindowUse(id),
       onFreeze: () => peer.media.onFreeze(),
       onReady: () => events.onViewerReady(channels),
-      onGreeted: () => this.#reportPointer(),
+      onGreeted: (features) => {
+        this.#reportPointer();
+        if (maxFileMb === null || !features.includes('files')) return;
+        const files = peer.openChannel(FILES_LABEL);
+        if (files !== null) events.onFilesChannel(files);
+      },
       onOffence: (code) => {
         channels.control({ type: 'error', code, message: 'too much input that cannot be used' });
         channels.control({ type: 'bye', reason: 'error' });

@@ -36,6 +36,8 @@ export interface ViewerChannelsOptions {
   stream: StreamSpec;
   clock: MediaClock;
   input: SessionInput;
+  /** Largest file, MiB; null: this session has no files for viewers. */
+  maxFileMb: number | null;
   send(channel: ChannelName, data: string | Buffer, maxBufferedBytes: number): SendResult;
   onClipboard(text: string): void;
   /** The person switches to a window of the list. */
@@ -46,7 +48,7 @@ export interface ViewerChannelsOptions {
   /** The control channel is open and greeted: send the current state. */
   onReady(): void;
   /** The viewer sent its capabilities. */
-  onGreeted(): void;
+  onGreeted(features: readonly string[]): void;
 }
 
 /** Messages of which only the newest counts while the channel is full. */
@@ -80,6 +82,7 @@ export class ViewerChannels {
   /** A copied text that waits for its turn. */
   #copied: string | null = null;
   #active = false;
+  #greeted = false;
   #closed = false;
   #viewerDrawsCursor = true;
   /** Shapes in the viewer's cache, oldest first. */
@@ -106,14 +109,14 @@ export class ViewerChannels {
 
   onOpen(channel: ChannelName): void {
     if (channel !== 'control') return;
-    const { stream, pcId, input } = this.#options;
+    const { stream, pcId, input, maxFileMb } = this.#options;
     const hasPads = input.maxPads > 0;
     this.control({
       type: 'hello',
       protocol: INPUT_PROTOCOL,
       features: [
         ...['cursor', 'clipboard', ...(hasPads ? ['rumble'] : []), 'frame_timing'],
-        ...['keyboard_layout', 'windows'],
+        ...['keyboard_layout', 'windows', ...(maxFileMb === null ? [] : ['files'])],
       ],
       pc_id: pcId,
       width: stream.width,
@@ -122,6 +125,7 @@ export class ViewerChannels {
       codec: stream.codec,
       input: ['keyboard', 'pointer', 'text', 'touch', ...(hasPads ? ['gamepad'] : [])],
       max_pads: input.maxPads,
+      ...(maxFileMb === null ? {} : { max_file_mb: maxFileMb }),
     });
     this.control({
       type: 'display',
@@ -256,7 +260,9 @@ export class ViewerChannels {
     const { message } = parsed;
     if (message.type === 'hello') {
       this.#viewerDrawsCursor = message.features.includes('cursor');
-      this.#options.onGreeted();
+      if (this.#greeted) return;
+      this.#greeted = true;
+      this.#options.onGreeted(message.features);
     } else if (message.type === 'frame_timing') this.#timing.everyFrame = message.enabled;
     else if (message.type === 'freeze' && this.#freezes.take(nowMs)) this.#options.onFreeze();
     else if (message.type === 'clipboard' && this.#active && this.#clipboardIn.take(nowMs)) {

@@ -33,6 +33,22 @@ const CANDIDATES_WAIT_MS = 40;
  */
 export type SendResult = 'sent' | 'full' | 'refused';
 
+/** A channel that only this side opens. */
+export interface OwnChannel {
+  /** Call once. lowBytes: onLow comes when so little waits in the channel. */
+  listen(events: {
+    lowBytes: number;
+    onLow(): void;
+    onMessage(data: Buffer | string): void;
+    onClosed(): void;
+  }): void;
+  /** Bytes that wait in the channel. */
+  readonly bufferedAmount: number;
+  /** Dropped when the channel is closed. */
+  send(data: Buffer | string): void;
+  close(): void;
+}
+
 export interface PeerEvents {
   onOffer(sdp: string): void;
   onCandidate(candidate: string, mid: string): void;
@@ -92,6 +108,7 @@ export class Peer {
   /** Kept, because an unreferenced track is closed. */
   #mic: datachannel.Track | null = null;
   readonly #channels = new Map<ChannelName, datachannel.DataChannel>();
+  readonly #own = new Set<datachannel.DataChannel>();
   readonly #remoteBudget = new CandidateBudget();
   readonly #localBudget = new CandidateBudget();
   /** Candidates of the viewer before its answer. */
@@ -190,6 +207,37 @@ export class Peer {
     }
   }
 
+  /** Opens a reliable and ordered channel of this name. @returns null: the connection is closed */
+  openChannel(label: string): OwnChannel | null {
+    if (this.#state === 'closed') return null;
+    const channel = this.#connection.createDataChannel(label);
+    this.#own.add(channel);
+    const close = () => {
+      if (this.#own.delete(channel)) channel.close();
+    };
+    return {
+      listen: ({ lowBytes, onLow, onMessage, onClosed }) => {
+        channel.setBufferedAmountLowThreshold(lowBytes);
+        channel.onBufferedAmountLow(onLow);
+        channel.onMessage((data) => onMessage(data instanceof ArrayBuffer ? Buffer.from(data) : data));
+        channel.onClosed(onClosed);
+      },
+      get bufferedAmount() {
+        return channel.bufferedAmount();
+      },
+      send: (data) => {
+        try {
+          if (!channel.isOpen()) return;
+          if (typeof data === 'string') channel.sendMessage(data);
+          else channel.sendMessageBinary(data);
+        } catch {
+          // It closed in between.
+        }
+      },
+      close: () => void setImmediate(close),
+    };
+  }
+
   close(): void {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
@@ -198,8 +246,9 @@ export class Peer {
     this.media.close();
     // Not inside a callback of the connection.
     setImmediate(() => {
-      for (const channel of this.#channels.values()) channel.close();
+      for (const channel of [...this.#channels.values(), ...this.#own]) channel.close();
       this.#channels.clear();
+      this.#own.clear();
       this.#mic?.close();
       this.#mic = null;
       this.#connection.close();

@@ -19,6 +19,8 @@ export const BUILT_ENTRIES_VARIABLE = 'FOOTLIGHT_BUILT_ENTRIES';
 
 /** Descriptor of a media worker towards the agent's ring of the encoded stream. */
 export const RECORDING_FD = 4;
+/** Descriptor of a media worker towards the process that serves the files of a home. */
+export const WORKER_FILES_FD = 5;
 
 /** Characters of a line of output. */
 const MAX_LINE = 16 * 1024;
@@ -34,6 +36,7 @@ const SOURCES = {
   'probe-main': '.',
   'recording-main': '.',
   'scan-main': '../../library',
+  'files-main': '../../files',
 } as const;
 export type ChildEntry = keyof typeof SOURCES;
 

@@ -20,7 +20,7 @@ import { systemMediaClock } from '../session/media-clock.ts';
 import { MediaFailure } from '../session/media-reports.ts';
 import { MediaSession } from '../session/media-session.ts';
 import { warmEncoder, warmUp } from '../warm-up/warm-up.ts';
-import { openParentChannel, PARENT_PID_VARIABLE, RECORDING_FD } from './child-entry.ts';
+import { openParentChannel, PARENT_PID_VARIABLE, RECORDING_FD, WORKER_FILES_FD } from './child-entry.ts';
 import {
   type ParentMessage,
   type PrepareMessage,
@@ -88,6 +88,7 @@ async function onMessage(message: ParentMessage): Promise<void> {
         recording: message.stream.recorder
           ? new Socket({ fd: RECORDING_FD, readable: false, writable: true })
           : null,
+        files: message.files ? new Socket({ fd: WORKER_FILES_FD, readable: true, writable: true }) : null,
         uuid: randomUUID,
         random32: () => randomBytes(4).readUInt32LE(),
         send,

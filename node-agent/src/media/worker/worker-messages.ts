@@ -54,6 +54,11 @@ const prepare = z.object({
   stream: streamSpecSchema,
   /** false: a local session; the worker only watches the app's windows. Default: true. */
   encodes: z.boolean().optional(),
+  /** null: viewers get no files of this session. */
+  files: z
+    .object({ max_mb: z.int().min(1) })
+    .nullable()
+    .optional(),
   /** Set for a measurement: the encoder holds the launch bitrate, and samples come once a second. */
   bench: z.object({ live_write_probe: z.boolean() }).optional(),
   /** true: the display reads input devices, so touches can use a touch screen. Default: false. */

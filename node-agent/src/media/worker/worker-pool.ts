@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
-import { Readable } from 'node:stream';
+import { Duplex, Readable } from 'node:stream';
 import { type Clock, errorText, SilenceWatch, type Timer, TokenBucket } from '@footlight/platform';
 import { HeldNamespace } from '../../runtime/held-namespace.ts';
-import { forkEntry, RECORDING_FD } from './child-entry.ts';
+import { forkEntry, RECORDING_FD, WORKER_FILES_FD } from './child-entry.ts';
 import type { MessageChannel } from './message-channel.ts';
 import { type ParentMessage, type WorkerMessage, workerMessage } from './worker-messages.ts';
 
@@ -33,6 +33,8 @@ export interface MediaWorker {
   readonly warm: Promise<void>;
   /** Records of the encoded stream (recording/stream-records.ts), for a session that is recorded; nobody has to read them. */
   readonly recording: Readable | null;
+  /** Messages of viewers about files (media/files/file-pipe.ts); the holder passes them on or destroys it. */
+  readonly files: Duplex | null;
   /** Queues a message; dropped after the worker's exit. */
   send(message: ParentMessage): void;
   /** @returns a function that removes the listener */
@@ -137,6 +139,7 @@ class ForkedWorker implements MediaWorker {
   /** Settles when the worker is inside its IPC namespace. */
   readonly entered: Promise<void>;
   readonly recording: Readable | null;
+  readonly files: Duplex | null;
   readonly #child: ChildProcess;
   readonly #channel: MessageChannel | null;
   readonly #clock: Clock;
@@ -170,7 +173,7 @@ class ForkedWorker implements MediaWorker {
         clock,
         ...(options.env ? { env: options.env } : {}),
         ownIpc: options.ownIpc,
-        descriptors: ['pipe'],
+        descriptors: ['pipe', 'pipe'],
         onOutput: (line) => {
           enter();
           if (line !== '') options.onOutput?.(pid, line);
@@ -181,6 +184,10 @@ class ForkedWorker implements MediaWorker {
     const recording = child.stdio[RECORDING_FD];
     this.recording = recording instanceof Readable ? recording : null;
     this.recording?.on('error', () => undefined);
+    // The type knows five of the descriptors.
+    const files: unknown = [...child.stdio][WORKER_FILES_FD];
+    this.files = files instanceof Duplex ? files : null;
+    this.files?.on('error', () => undefined);
     this.#channel = channel;
     this.#onMalformed = (why) => options.onMalformed?.(pid, why);
     pid = this.#child.pid ?? 0;

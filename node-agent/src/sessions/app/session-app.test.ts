@@ -85,7 +85,7 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
     ended: end.signal,
     bootTimeoutSecs,
     gpu: { renderNode: null, cdiName: null },
-    worker: { process: worker as unknown as MediaWorker, enter: [] },
+    worker: { process: worker as unknown as MediaWorker, enter: [], closeFiles: async () => undefined },
     apply: (input) => {
       applied.push(input.kind);
       if (input.kind === 'app_exited') hints.push(input.hint);

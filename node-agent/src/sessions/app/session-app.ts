@@ -29,7 +29,7 @@ export interface SessionAppDeps {
   ended: AbortSignal;
   /** Time limit for an app to draw; 0 = none. */
   bootTimeoutSecs: number;
-  worker: Pick<SessionWorker, 'process' | 'enter'>;
+  worker: Pick<SessionWorker, 'process' | 'enter' | 'closeFiles'>;
   apply(input: Extract<Input, { kind: 'presented' | 'app_exited' | 'boot_timeout' | 'failure' }>): void;
   /** @param error null: the session has that app now */
   reportSwap(appId: string, error: string | null): void;
@@ -337,6 +337,7 @@ export class SessionApp {
     const { logger, resources } = this.#deps;
     const { userAndHomes } = resources;
     try {
+      if (moved) await this.#deps.worker.closeFiles();
       await (moved ? userAndHomes.moveToNext() : userAndHomes.dropNext());
       await resources.writeRecord();
     } catch (error) {

@@ -27,6 +27,8 @@ export interface SessionPlan {
   gpu: AppGpu;
   /** Host settings in force at this launch. */
   settings: Record<string, unknown>;
+  /** Largest file that viewers may send and fetch, MiB; null: they get no files. */
+  maxFileMb: number | null;
   media: { addresses: string[] | null; ports: [number, number] | null };
 }
 

@@ -63,6 +63,7 @@ async function host(orphanSecs: number, graceSecs: number, uids: UidPool | null 
         gpus: [0],
         settings: {},
         media: { addresses: null, ports: null },
+        maxFileMb: null,
         gpu: () => ({ renderNode: null, cdiName: null }),
         gpuGroups: () => [],
       }),

@@ -6,6 +6,7 @@ import { GRANT_AGAIN_MS, grantDevice } from '../../input/device-access.ts';
 import type { CaptureMade, CaptureRequest } from '../../media/worker/capture-messages.ts';
 import type { DisplayUpdate, ParentMessage } from '../../media/worker/worker-messages.ts';
 import type { MediaWorker, MediaWorkerPool, WorkerExit } from '../../media/worker/worker-pool.ts';
+import { isHomeVolume } from '../../runtime/container/engine/engine-names.ts';
 import type { HeldNamespace } from '../../runtime/held-namespace.ts';
 import { WorkerCaptures } from '../captures/worker-captures.ts';
 import { DisplayChanges } from '../display/display-changes.ts';
@@ -17,6 +18,7 @@ import type { SessionLink } from '../reports/session-link.ts';
 import type { TraceEvents } from '../reports/trace-events.ts';
 import { WorkerReports } from '../reports/worker-reports.ts';
 import type { SessionResources } from '../resources/session-resources.ts';
+import { SessionFiles } from './session-files.ts';
 import { SignalingRelay } from './signaling-relay.ts';
 
 /** Time for a media worker's goodbye after `stop`. */
@@ -25,11 +27,12 @@ const STOP_MS = 1_500;
 const EXIT_MS = 100;
 /** Exit code of Xlib when its display is lost; libxcb may abort the process first. */
 const XLIB_EXIT_CODE = 1;
+const MIB = 1024 * 1024;
 /** Longest delay between the exits of a display's clients and of its server. */
 const DISPLAY_EXIT_MS = 1_000;
 
 export interface SessionWorkerOptions {
-  plan: Pick<SessionPlan, 'assign' | 'encoder' | 'settings' | 'media'>;
+  plan: Pick<SessionPlan, 'assign' | 'encoder' | 'settings' | 'media' | 'maxFileMb'>;
   workers: Pick<MediaWorkerPool, 'acquire'>;
   clock: Clock;
   logger: Logger;
@@ -63,6 +66,7 @@ export class SessionWorker {
   #ipc: HeldNamespace | null = null;
   #changes: DisplayChanges | null = null;
   #captures: WorkerCaptures | null = null;
+  #files: SessionFiles | null = null;
   #screenAndSound: ScreenAndSound | null = null;
   #displayAnswers = false;
   #hasViewer = false;
@@ -150,6 +154,12 @@ export class SessionWorker {
     await Promise.race([worker.exited, delay(clock, EXIT_MS)]);
     worker.kill();
     await worker.exited;
+    await this.closeFiles();
+  }
+
+  /** Viewers get no more files: the home goes to another app or session. */
+  async closeFiles(): Promise<void> {
+    await this.#files?.close();
   }
 
   /** Frees the IPC namespace. */
@@ -178,12 +188,39 @@ export class SessionWorker {
     const { recording } = worker;
     if (recording !== null && plan.assign.stream.recorder) this.#options.onRecords(recording);
     else recording?.destroy();
+    this.#useFiles(worker);
     this.#changes = new DisplayChanges(worker, clock, Promise.race([worker.exited, aborted(ended)]));
     this.#captures = new WorkerCaptures(worker, clock);
     void worker.exited.then((exit) => this.#exited(exit));
     this.#follow(worker);
     this.#forward(worker);
     this.#prepare();
+  }
+
+  #useFiles({ files }: MediaWorker): void {
+    const { clock, resources } = this.#options;
+    const maxFileMb = this.#maxFileMb;
+    if (files === null || maxFileMb === null) {
+      files?.destroy();
+      return;
+    }
+    this.#files = new SessionFiles({
+      worker: files,
+      clock,
+      confine: (pid) => resources.confine(pid),
+      order: () => {
+        const { home, user } = resources.userAndHomes;
+        const [uid, gid, groups] = [user?.uid, user?.gid, [...(user?.groups ?? [])]];
+        const owner = uid === undefined || gid === undefined ? null : { uid, gid, groups };
+        return home === null ? null : { home, user: owner, max_bytes: maxFileMb * MIB };
+      },
+    });
+  }
+
+  /** null: this host, or this session without a home, has no files for viewers; the agent's user cannot reach a volume. */
+  get #maxFileMb(): number | null {
+    const { home } = this.#options.plan.assign.app;
+    return home === undefined || isHomeVolume(home.ref) ? null : this.#options.plan.maxFileMb;
   }
 
   /** Messages that change the session. */
@@ -240,6 +277,7 @@ export class SessionWorker {
       encoder,
       settings,
       media,
+      files: this.#maxFileMb === null ? null : { max_mb: this.#maxFileMb },
       ...(assign.bench !== undefined && { bench: { live_write_probe: assign.bench.live_write_probe } }),
     });
     // Viewers get their offer while the worker prepares the rest.

@@ -12,6 +12,8 @@ export interface ControlTargets {
   cursor: CursorShapes;
   clipboard: ClipboardBridge;
   controls: Controls;
+  /** the host's hello was read */
+  onGreeted(): void;
   onBye(reason: ControlBye['reason']): void;
 }
 
@@ -21,6 +23,7 @@ export function applyControl(message: AgentControl, targets: ControlTargets): vo
     case 'hello':
       controls.greeted(message);
       targets.control.greeted(message);
+      targets.onGreeted();
       // A host without layouts says nothing of them.
       if (!message.features.includes('keyboard_layout')) emitter.emit('keyboard_layout', null);
       return;

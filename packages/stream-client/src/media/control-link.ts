@@ -33,6 +33,7 @@ export class ControlLink {
   /** Optional parts of the protocol that the newest connection's host has. */
   #features: readonly string[] = [];
   #layout: KeyboardLayout | null = null;
+  #maxFileMb: number | null = null;
   #freezes: number[] = [];
 
   constructor(environment: Environment, sender: InputSender) {
@@ -50,6 +51,7 @@ export class ControlLink {
   attach(peer: Peer | null): void {
     this.#peer = peer;
     this.#features = [];
+    this.#maxFileMb = null;
     this.#ping?.cancel();
     this.#ping = null;
     if (peer !== null) this.#pingAfter(PING_BURST, PING_BURST_INTERVAL_MS);
@@ -61,9 +63,15 @@ export class ControlLink {
   }
 
   /** The host of the newest connection greeted. */
-  greeted({ features }: AgentHello): void {
+  greeted({ features, max_file_mb }: AgentHello): void {
     this.#features = features;
+    this.#maxFileMb = (features.includes('files') ? max_file_mb : null) ?? null;
     this.#sendLayout();
+  }
+
+  /** Largest file that the host takes, MiB; null: none, or not known. */
+  get maxFileMb(): number | null {
+    return this.#maxFileMb;
   }
 
   /** Chooses the layout of the session's keyboard, for this connection and later ones. */

@@ -1,4 +1,4 @@
-import { CHANNELS, type ChannelName } from '@footlight/protocol/input';
+import { CHANNELS, type ChannelName, FILES_LABEL } from '@footlight/protocol/input';
 import type { IceServer, Offer } from '@footlight/protocol/signal';
 import type { Environment } from '../types.ts';
 import { negotiatedCaptureTime, wantCaptureTime, wantPassive, wantStereo } from './answer.ts';
@@ -11,6 +11,8 @@ export interface PeerEvents {
   onCandidate(peer: Peer, candidate: string, mid: string | null): void;
   onUnusable(peer: Peer, why: string): void;
   onChannelOpen(peer: Peer, name: ChannelName): void;
+  /** the host has opened the channel for files */
+  onFiles(peer: Peer): void;
   onBinary(peer: Peer, name: 'input' | 'motion', bytes: Uint8Array): void;
   onControl(peer: Peer, frame: string): void;
 }
@@ -39,6 +41,8 @@ export class Peer {
   readonly connection: RTCPeerConnection;
   readonly channels: Record<ChannelName, RTCDataChannel>;
   readonly tracks: MediaStreamTrack[] = [];
+  /** null: the host has not opened it */
+  files: RTCDataChannel | null = null;
   captureTimeNegotiated = false;
   /** control frames that wait until this connection is current */
   readonly early: string[] = [];
@@ -160,6 +164,13 @@ export class Peer {
     const { connection } = this;
     connection.ontrack = (event) => {
       if (!this.tracks.includes(event.track)) this.tracks.push(event.track);
+    };
+    connection.ondatachannel = ({ channel }) => {
+      if (this.#closed || channel.label !== FILES_LABEL || this.files !== null) channel.close();
+      else {
+        this.files = channel;
+        this.#events.onFiles(this);
+      }
     };
     connection.onconnectionstatechange = () => {
       if (!this.#closed) this.#events.onState(this, connection.connectionState);

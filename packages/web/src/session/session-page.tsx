@@ -1,7 +1,7 @@
 import type { AppListItem, Session, UiPreferences } from '@footlight/protocol/rest';
 import { isTerminal } from '@footlight/protocol/session-states';
 import type { Quality } from '@footlight/stream-client';
-import { Button, Loader } from '@mantine/core';
+import { Loader } from '@mantine/core';
 import { IconMicrophone } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -22,6 +22,7 @@ import { useListedApp } from '../library/use-library.ts';
 import { type BarPlace, barPlace, withBarPlace } from './bar/bar-place.ts';
 import { BarHandle, leaveWords, SessionBar } from './bar/session-bar.tsx';
 import { BAR_KEYS, useBar } from './bar/use-bar.ts';
+import { useFiles } from './files/use-files.ts';
 import { useWindowFit } from './fit/use-window-fit.ts';
 import { followLaunch, NO_LAUNCH, PLAIN_OFFERED_MS, PLAIN_SHOWN_MS, stageOf } from './launch-view.ts';
 import { RecordingMark } from './recording-mark.tsx';
@@ -33,7 +34,10 @@ import { type StreamView, useStream } from './use-stream.ts';
 
 const EndedPage = lazy(async () => ({ default: (await import('./ended-page.tsx')).EndedPage }));
 const StatsView = lazy(async () => ({ default: (await import('./stats-view.tsx')).StatsView }));
+const StreamEndedCard = lazy(() => import('./dialogs/stream-ended-card.tsx'));
 const BarDialog = lazy(() => import('./dialogs/bar-dialog.tsx'));
+const FilesDialog = lazy(() => import('./dialogs/files-dialog.tsx'));
+const TransfersPanel = lazy(() => import('./files/transfers-panel.tsx'));
 const KeyboardDialog = lazy(() => import('./dialogs/keyboard-dialog.tsx'));
 const SwapDialog = lazy(() => import('./dialogs/swap-dialog.tsx'));
 const WindowsDialog = lazy(() => import('./dialogs/windows-dialog.tsx'));
@@ -188,7 +192,9 @@ function Theatre(props: {
   const { client } = stream;
   const theatre = useRef<HTMLDivElement>(null);
   const [level, setLevel] = useState<StatsLevel>('dot');
-  const [dialog, setDialog] = useState<'end' | 'keyboard' | 'swap' | 'windows' | 'bar' | null>(null);
+  const [dialog, setDialog] = useState<'end' | 'keyboard' | 'swap' | 'windows' | 'bar' | 'files' | null>(
+    null,
+  );
   const [inBar, setInBar] = useState({ pointer: false, focus: false });
   const settings = useUiPreferences(session !== undefined);
   const { place, setPlace } = useBarPlace(settings);
@@ -208,6 +214,7 @@ function Theatre(props: {
     bar.reveal(HINT_MS);
   }, [stream.shown, bar.reveal, client]);
 
+  const files = useFiles(client, theatre);
   const swap = useSwapWords(detail);
   const notice = useNotice(stream.notice);
   const leaving = useLeaveWords(stream);
@@ -264,6 +271,11 @@ function Theatre(props: {
           onKeyboard={() => setDialog('keyboard')}
           onWindows={() => setDialog('windows')}
           onPlace={() => setDialog('bar')}
+          onFiles={
+            files.link === null
+              ? null
+              : () => void files.open().then((opened) => opened && setDialog('files'))
+          }
           onLeave={props.onLibrary}
           onSwap={() => setDialog('swap')}
           onEnd={() => setDialog('end')}
@@ -289,6 +301,16 @@ function Theatre(props: {
             <StatsView history={stream.history} level={level} />
           </Suspense>
         )}
+        {files.transfers.length > 0 && files.files !== null && (
+          <Suspense fallback={null}>
+            <TransfersPanel transfers={files.transfers} files={files.files} />
+          </Suspense>
+        )}
+        {files.dragged && (
+          <p className={styles.toast} data-stream-overlay="">
+            Drop it to send it to Uploads
+          </p>
+        )}
         {toast !== null && (
           <p className={styles.toast} role="status" data-stream-overlay="">
             {toast.busy && <Loader size={16} color="var(--fl-text)" />}
@@ -300,9 +322,11 @@ function Theatre(props: {
       {(state.kind === 'ended' || (props.ending && !stream.shown)) && (
         <AppPicture app={app} shape="hero" className={styles.cardPicture} />
       )}
-      {state.kind === 'ended' && hasOwnEnd(state) && !props.ending && (
-        <StreamEndedCard state={state} onAgain={() => client?.connect()} onLibrary={props.onLibrary} />
-      )}
+      <Suspense fallback={null}>
+        {state.kind === 'ended' && hasOwnEnd(state) && !props.ending && (
+          <StreamEndedCard state={state} onAgain={() => client?.connect()} onLibrary={props.onLibrary} />
+        )}
+      </Suspense>
       <ConfirmDialog
         opened={dialog === 'end'}
         title={`End ${name}?`}
@@ -337,6 +361,9 @@ function Theatre(props: {
             windows={stream.windows}
             onUse={(id) => client?.setWindow(id)}
           />
+        )}
+        {dialog === 'files' && files.files !== null && (
+          <FilesDialog onClose={closeDialog} files={files.files} maxFileMb={files.link?.maxFileMb ?? 0} />
         )}
         {dialog === 'bar' && <BarDialog onClose={closeDialog} place={place} onPlace={setPlace} />}
       </Suspense>
@@ -446,42 +473,3 @@ const TOLD_BY_RECORD: ReadonlySet<Ended['reason']> = new Set([
 function hasOwnEnd(state: StreamView['state']): boolean {
   return state.kind === 'ended' && !TOLD_BY_RECORD.has(state.reason);
 }
-
-function StreamEndedCard(props: { state: Ended; onAgain: () => void; onLibrary: () => void }) {
-  const { reason, code, message } = props.state;
-  const [title, advice, act] = STREAM_ENDS[reason] ?? STREAM_ENDS.error;
-  return (
-    <div className={styles.card} role="alertdialog" aria-label={title}>
-      <h2>{title}</h2>
-      <p>{advice}</p>
-      {(code ?? message) !== null && <code>{[code, message].filter(Boolean).join(' · ')}</code>}
-      <div className={styles.cardActions}>
-        <Button
-          variant="filled"
-          autoFocus
-          onClick={reason === 'reload' ? () => window.location.reload() : props.onAgain}
-        >
-          {act}
-        </Button>
-        <Button onClick={props.onLibrary}>Back to the library</Button>
-      </div>
-    </div>
-  );
-}
-
-type EndText = [title: string, advice: string, act: string];
-const STREAM_ENDS: Partial<Record<Ended['reason'], EndText>> & { error: EndText } = {
-  taken_over: [
-    'It moved to another window',
-    'The app goes on there. You can bring it back here.',
-    'Use it here',
-  ],
-  codec_unsupported: [
-    'This browser cannot play the picture',
-    'The app goes on. Another browser, or a current version of this one, can show it.',
-    'Try again',
-  ],
-  reload: ['This page is out of date', 'The server was updated. The app goes on.', 'Reload'],
-  refused: ['You cannot watch this session', 'Only the person who launched it can.', 'Try again'],
-  error: ['The picture could not be shown', 'The app goes on. Try again in a moment.', 'Try again'],
-};

@@ -8,6 +8,7 @@ import {
   IconAspectRatioOff,
   IconDeviceGamepad2,
   IconDots,
+  IconFolder,
   IconGripHorizontal,
   IconKeyboard,
   IconMaximize,
@@ -50,6 +51,8 @@ export function SessionBar(props: {
   onHold: (by: 'pointer' | 'focus', holds: boolean) => void;
   onKeyboard: () => void;
   onWindows: () => void;
+  /** null: this session has no files */
+  onFiles: (() => void) | null;
   onPlace: () => void;
   onLeave: () => void;
   onSwap: () => void;
@@ -109,6 +112,11 @@ export function SessionBar(props: {
         {windows.length > 1 && (
           <Act label={`Switch between ${windows.length} windows`} onClick={props.onWindows}>
             <IconAppWindow size={20} />
+          </Act>
+        )}
+        {props.onFiles !== null && (
+          <Act label="Files" onClick={props.onFiles}>
+            <IconFolder size={20} />
           </Act>
         )}
         <Act label="Change the app" onClick={props.onSwap}>

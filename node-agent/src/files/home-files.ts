@@ -1,0 +1,268 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  opendirSync,
+  openSync,
+  rmdirSync,
+  type Stats,
+  statfsSync,
+  unlinkSync,
+} from 'node:fs';
+import type { FileEntry, FileFailure } from '@footlight/protocol/files';
+import { fileNames, isFileName, MAX_LISTED_FILES } from '@footlight/protocol/files';
+import { O_PATH } from '../linux/open-path.ts';
+
+const FOLDER_MODE = 0o755;
+const FILE_MODE = 0o644;
+/** Names of a path; each is a system call. Chosen, not measured. */
+const MAX_DEPTH = 64;
+/** A listing fits one message of a data channel, with its escapes. */
+const MAX_LISTING_CHARACTERS = 120_000;
+/** Entries that are looked at for a listing: names that no viewer may see could be most of them. */
+const MAX_READ = 4 * MAX_LISTED_FILES;
+/** Names with a number that are tried before a put gives up. */
+const MAX_COPIES = 100;
+/** Name of a file that is still written. */
+const PART = /^\.footlight-[0-9a-f]{16}\.part$/;
+
+/** Why a viewer does not get what it asked for. */
+export class FileRefusal extends Error {
+  constructor(readonly code: FileFailure) {
+    super(code);
+  }
+}
+
+/**
+ * The files of a home for its person, below the descriptor of its directory: each name of a path is opened without
+ * following a link (O_NOFOLLOW), so no app can swap one that leads out. Only regular files and folders are opened; a
+ * pipe, device or socket is never, since opening one may wait or have an effect.
+ *
+ * Synchronous, for a process of its own. Owner: that process; close() frees the descriptor. All members throw
+ * FileRefusal or the system's error.
+ */
+export class HomeFiles {
+  readonly #root: number;
+  readonly #token: () => string;
+
+  /**
+   * @param path the home's directory; must not be a link
+   * @param token 16 random hex digits
+   * @throws the system's error when it cannot be opened
+   */
+  constructor(path: string, token: () => string) {
+    this.#root = openSync(path, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+    this.#token = token;
+  }
+
+  close(): void {
+    closeSync(this.#root);
+  }
+
+  /** Bytes that an ordinary user may still write. */
+  freeBytes(): number {
+    const { bavail, bsize } = statfsSync(`/proc/self/fd/${this.#root}`);
+    return bavail * bsize;
+  }
+
+  /** Entries of a folder, in the order of the file system. */
+  list(path: string): { entries: FileEntry[]; truncated: boolean } {
+    const folder = this.#folder(namesOf(path), false);
+    const entries: FileEntry[] = [];
+    let characters = 0;
+    let read = 0;
+    const directory = opendirSync(at(folder));
+    try {
+      for (let next = directory.readSync(); next !== null; next = directory.readSync()) {
+        if (++read > MAX_READ) return { entries, truncated: true };
+        if (!isFileName(next.name) || PART.test(next.name)) continue;
+        const entry = entryOf(folder, next.name);
+        if (entry === null) continue;
+        characters += JSON.stringify(entry).length + 1;
+        if (entries.length === MAX_LISTED_FILES || characters > MAX_LISTING_CHARACTERS)
+          return { entries, truncated: true };
+        entries.push(entry);
+      }
+    } finally {
+      directory.closeSync();
+      closeSync(folder);
+    }
+    return { entries, truncated: false };
+  }
+
+  /** Opens a regular file for reading. The caller closes it. */
+  open(path: string): { fd: number; size: number } {
+    const found = this.#find(namesOf(path));
+    try {
+      const stats = fstatSync(found);
+      if (!stats.isFile()) throw new FileRefusal('not_allowed');
+      // The descriptor leads to what was looked at, whatever stands at its name by now.
+      const fd = openSync(at(found), constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+      return { fd, size: stats.size };
+    } finally {
+      closeSync(found);
+    }
+  }
+
+  /** Begins a file next to its target, in folders that are made where they are missing. */
+  create(path: string): NewFile {
+    const names = namesOf(path);
+    const name = names.pop();
+    if (name === undefined) throw new FileRefusal('not_allowed');
+    const folder = this.#folder(names, true);
+    const part = `.footlight-${this.#token()}.part`;
+    const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
+    try {
+      return new NewFile(folder, openSync(at(folder, part), flags, FILE_MODE), part, [...names, name]);
+    } catch (error) {
+      closeSync(folder);
+      throw error;
+    }
+  }
+
+  /** Deletes a regular file or an empty folder. */
+  delete(path: string): void {
+    const names = namesOf(path);
+    const name = names.pop();
+    if (name === undefined) throw new FileRefusal('not_allowed');
+    const folder = this.#folder(names, false);
+    try {
+      const stats = lstatSync(at(folder, name));
+      if (stats.isDirectory()) rmdirSync(at(folder, name));
+      else if (stats.isFile()) unlinkSync(at(folder, name));
+      else throw new FileRefusal('not_allowed');
+    } finally {
+      closeSync(folder);
+    }
+  }
+
+  #folder(names: readonly string[], make: boolean): number {
+    const found = this.#find(names, make);
+    if (fstatSync(found).isDirectory()) return found;
+    closeSync(found);
+    throw new FileRefusal('not_found');
+  }
+
+  /** Opens what lies at these names, a link itself included. @returns an O_PATH descriptor of the caller */
+  #find(names: readonly string[], make = false): number {
+    if (names.length > MAX_DEPTH) throw new FileRefusal('not_allowed');
+    let fd = openSync(at(this.#root), O_PATH | constants.O_DIRECTORY);
+    for (const name of names) {
+      let child: number;
+      try {
+        if (make) makeFolder(fd, name);
+        child = openSync(at(fd, name), O_PATH | constants.O_NOFOLLOW);
+      } finally {
+        closeSync(fd);
+      }
+      fd = child;
+      if (!fstatSync(fd).isSymbolicLink()) continue;
+      closeSync(fd);
+      throw new FileRefusal('not_allowed');
+    }
+    return fd;
+  }
+}
+
+/**
+ * A file that is written under a name of its own, and gets its target's name when it is whole. Ends with keep() or
+ * discard(), which free its descriptors.
+ */
+export class NewFile {
+  readonly fd: number;
+  readonly #folder: number;
+  readonly #part: string;
+  readonly #names: readonly string[];
+  #open = true;
+
+  constructor(folder: number, fd: number, part: string, names: readonly string[]) {
+    this.fd = fd;
+    this.#folder = folder;
+    this.#part = part;
+    this.#names = names;
+  }
+
+  /** Gives the file its name, or one with a number where that is taken. @returns its path below the home */
+  keep(): string {
+    const folders = this.#names.slice(0, -1);
+    const wanted = this.#names.at(-1) ?? '';
+    try {
+      for (let copy = 1; copy <= MAX_COPIES; copy++) {
+        const name = copy === 1 ? wanted : numbered(wanted, copy);
+        if (!isFileName(name) || !this.#link(name)) continue;
+        return [...folders, name].join('/');
+      }
+      throw new FileRefusal('exists');
+    } finally {
+      this.discard();
+    }
+  }
+
+  /** Removes what was written; repeatable. */
+  discard(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    try {
+      unlinkSync(at(this.#folder, this.#part));
+    } catch {
+      // The app has moved or removed it.
+    }
+    closeSync(this.fd);
+    closeSync(this.#folder);
+  }
+
+  /** A second name instead of a rename: it never replaces a file. @returns false: the name is taken */
+  #link(name: string): boolean {
+    try {
+      // The app may have put something else at the name of the part: only the written file gets the target's name.
+      if (fstatSync(this.fd).ino !== lstatSync(at(this.#folder, this.#part)).ino) throw new FileRefusal('io');
+      linkSync(at(this.#folder, this.#part), at(this.#folder, name));
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    }
+  }
+}
+
+function namesOf(path: string): string[] {
+  const names = fileNames(path);
+  if (names === null) throw new FileRefusal('not_allowed');
+  return names;
+}
+
+/** The path of a name in an open directory, or of the open thing itself. */
+function at(fd: number, name?: string): string {
+  return name === undefined ? `/proc/self/fd/${fd}` : `/proc/self/fd/${fd}/${name}`;
+}
+
+function makeFolder(parent: number, name: string): void {
+  try {
+    // Never follows a link at the last name.
+    mkdirSync(at(parent, name), { mode: FOLDER_MODE });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+/** null: it is gone already. */
+function entryOf(folder: number, name: string): FileEntry | null {
+  let stats: Stats;
+  try {
+    stats = lstatSync(at(folder, name));
+  } catch {
+    return null;
+  }
+  const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other';
+  return { name, kind, size: kind === 'file' ? stats.size : 0, mtime_ms: Math.round(stats.mtimeMs) };
+}
+
+/** "report (2).pdf". */
+function numbered(name: string, copy: number): string {
+  const dot = name.lastIndexOf('.');
+  const stem = dot > 0 ? name.slice(0, dot) : name;
+  return `${stem} (${copy})${name.slice(stem.length)}`;
+}

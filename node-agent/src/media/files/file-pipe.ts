@@ -1,0 +1,122 @@
+import type { Duplex } from 'node:stream';
+
+/**
+ * Messages of the channel `files` on a pipe between media worker and file process, as they are on the channel.
+ * u8 kind, u32 length, then the message. reset: another viewer has the channel, so that everything is cancelled.
+ */
+const KINDS = ['text', 'binary', 'reset'] as const;
+type Kind = (typeof KINDS)[number];
+const HEADER_BYTES = 5;
+/** As the longest message of a data channel in Chromium. */
+const MAX_MESSAGE_BYTES = 256 * 1024;
+
+export interface FilePipeEvents {
+  onText(text: string): void;
+  onBinary(data: Buffer): void;
+  onReset(): void;
+  /** The other end is gone, or sent what is no message. */
+  onClosed(): void;
+}
+
+/**
+ * One end of the pipe. open → closed, by close(), the other end, or a broken format; onClosed comes once, and not after
+ * close(). The stream belongs to it.
+ */
+export class FilePipe {
+  readonly #stream: Duplex;
+  readonly #events: FilePipeEvents;
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #open = true;
+
+  constructor(stream: Duplex, events: FilePipeEvents) {
+    this.#stream = stream;
+    this.#events = events;
+    stream.on('data', (chunk: Buffer) => this.#read(chunk));
+    stream.on('error', () => this.#lost());
+    stream.on('end', () => this.#lost());
+    stream.on('close', () => this.#lost());
+  }
+
+  /** Bytes that wait for the other end. */
+  get waitingBytes(): number {
+    return this.#stream.writableLength;
+  }
+
+  send(message: string | Uint8Array): void {
+    if (typeof message === 'string') this.#write('text', Buffer.from(message));
+    else this.#write('binary', message);
+  }
+
+  reset(): void {
+    this.#write('reset', new Uint8Array());
+  }
+
+  /** Calls back once the other end has taken what waits. */
+  onDrain(drained: () => void): void {
+    this.#stream.once('drain', drained);
+  }
+
+  /** Takes no further message until resume(). */
+  pause(): void {
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#stream.resume();
+  }
+
+  close(): void {
+    this.#open = false;
+    this.#stream.destroy();
+  }
+
+  #write(kind: Kind, message: Uint8Array): void {
+    if (!this.#open) return;
+    const header = Buffer.alloc(HEADER_BYTES);
+    header.writeUInt8(KINDS.indexOf(kind), 0);
+    header.writeUInt32LE(message.length, 1);
+    this.#stream.write(Buffer.concat([header, message]));
+  }
+
+  #read(chunk: Buffer): void {
+    this.#parts.push(chunk);
+    this.#bytes += chunk.length;
+    while (this.#open && this.#bytes >= HEADER_BYTES) {
+      const [first = Buffer.alloc(0)] = this.#parts;
+      const header = first.length >= HEADER_BYTES ? first : this.#whole();
+      const length = header.readUInt32LE(1);
+      const kind = KINDS[header.readUInt8(0)];
+      if (kind === undefined || length > MAX_MESSAGE_BYTES) {
+        this.#lost();
+        return;
+      }
+      if (this.#bytes < HEADER_BYTES + length) return;
+      const all = this.#whole();
+      const rest = all.subarray(HEADER_BYTES + length);
+      this.#parts = rest.length === 0 ? [] : [rest];
+      this.#bytes = rest.length;
+      this.#take(kind, all.subarray(HEADER_BYTES, HEADER_BYTES + length));
+    }
+  }
+
+  /** What was read, as one buffer. */
+  #whole(): Buffer {
+    const [first] = this.#parts;
+    const whole = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts);
+    this.#parts = [whole];
+    return whole;
+  }
+
+  #take(kind: Kind, message: Buffer): void {
+    if (kind === 'text') this.#events.onText(message.toString('utf8'));
+    else if (kind === 'binary') this.#events.onBinary(message);
+    else this.#events.onReset();
+  }
+
+  #lost(): void {
+    if (!this.#open) return;
+    this.close();
+    this.#events.onClosed();
+  }
+}

@@ -1,0 +1,109 @@
+import type { FileEntry } from '@footlight/protocol/files';
+import { Button } from '@mantine/core';
+import { IconDownload, IconFile, IconFolder, IconTrash } from '@tabler/icons-react';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { Dialog } from '../../components/dialog.tsx';
+import { type FileTransfers, sizeWords } from '../files/file-transfers.ts';
+import styles from './dialogs.module.css';
+
+/** The home of the session's app: what lies in it, with download and delete, and a way to send files to it. */
+export default function FilesDialog(props: { onClose: () => void; files: FileTransfers; maxFileMb: number }) {
+  const { files } = props;
+  const [path, setPath] = useState('');
+  const [shown, setShown] = useState<{ entries: FileEntry[]; truncated: boolean } | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [asked, setAsked] = useState<string | null>(null);
+  const chooser = useRef<HTMLInputElement>(null);
+  const load = useCallback(() => {
+    setAsked(null);
+    files.list(path).then(
+      (listing) => {
+        setShown(listing);
+        setProblem(null);
+      },
+      (error: Error) => setProblem(error.message),
+    );
+  }, [files, path]);
+  useEffect(load, [load]);
+
+  const inside = (name: string) => (path === '' ? name : `${path}/${name}`);
+  const entries = [...(shown?.entries ?? [])].sort(
+    (a, b) => Number(b.kind === 'folder') - Number(a.kind === 'folder') || a.name.localeCompare(b.name),
+  );
+  return (
+    <Dialog opened onClose={props.onClose} title="Files of this app">
+      <div className={styles.actions}>
+        <Button variant="filled" data-autofocus onClick={() => chooser.current?.click()}>
+          Send files
+        </Button>
+        {path !== '' && (
+          <Button onClick={() => setPath(path.slice(0, Math.max(0, path.lastIndexOf('/'))))}>
+            Folder above
+          </Button>
+        )}
+      </div>
+      <input
+        ref={chooser}
+        type="file"
+        multiple
+        hidden
+        aria-label="Files to send"
+        onChange={(event) => {
+          for (const file of event.currentTarget.files ?? []) files.send(file);
+          props.onClose();
+        }}
+      />
+      <p className={styles.hint}>
+        They arrive in Uploads, each of at most {sizeWords(props.maxFileMb * 1024 * 1024)}. You can drop them
+        on the picture as well.
+      </p>
+      <h3 className={styles.place}>{path === '' ? 'Home' : path}</h3>
+      {problem !== null && <p role="alert">{problem}</p>}
+      {shown !== null && entries.length === 0 && <p className={styles.hint}>Nothing is in this folder.</p>}
+      <ul className={styles.files}>
+        {entries.map((entry) => (
+          <li key={entry.name} className={styles.file}>
+            {entry.kind === 'folder' ? <IconFolder size={18} /> : <IconFile size={18} />}
+            {entry.kind === 'folder' ? (
+              <button type="button" className={styles.folder} onClick={() => setPath(inside(entry.name))}>
+                {entry.name}
+              </button>
+            ) : (
+              <span className={styles.title}>{entry.name}</span>
+            )}
+            <small>{entry.kind === 'file' ? sizeWords(entry.size) : ''}</small>
+            {entry.kind === 'file' && (
+              <Button
+                size="xs"
+                aria-label={`Download ${entry.name}`}
+                onClick={() => {
+                  files.fetch(inside(entry.name), entry.size);
+                  props.onClose();
+                }}
+              >
+                <IconDownload size={16} />
+              </Button>
+            )}
+            {entry.kind !== 'other' && (
+              <Button
+                size="xs"
+                aria-label={asked === entry.name ? `Delete ${entry.name} for good` : `Delete ${entry.name}`}
+                {...(asked === entry.name ? { color: 'danger', variant: 'filled' } : {})}
+                onClick={() => {
+                  if (asked !== entry.name) {
+                    setAsked(entry.name);
+                    return;
+                  }
+                  files.delete(inside(entry.name)).then(load, (error: Error) => setProblem(error.message));
+                }}
+              >
+                {asked === entry.name ? 'Delete' : <IconTrash size={16} />}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {shown?.truncated && <p className={styles.hint}>More lies here than can be shown.</p>}
+    </Dialog>
+  );
+}

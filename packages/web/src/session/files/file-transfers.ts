@@ -1,0 +1,315 @@
+import {
+  type AgentFiles,
+  decodeChunk,
+  encodeChunk,
+  FILE_CHUNK_BYTES,
+  FILES_BUFFER_BYTES,
+  type FileEntry,
+  type FileFailure,
+  isFileName,
+  parseAgentFiles,
+  UPLOADS_FOLDER,
+  type ViewerFiles,
+} from '@footlight/protocol/files';
+
+/** The channel of a connection, and the largest file that its host takes. */
+export interface FilesLink {
+  channel: RTCDataChannel;
+  maxFileMb: number;
+}
+
+/** A file on its way. */
+export interface TransferView {
+  id: number;
+  kind: 'send' | 'fetch';
+  name: string;
+  /** bytes */
+  size: number;
+  moved: number;
+  state: 'waiting' | 'running' | 'done' | 'failed';
+  /** what the person reads at the end */
+  words: string;
+}
+
+/** Two at a time leave the host room for listings, and share a line no worse than four. Chosen, not measured. */
+const AT_ONCE = 2;
+/** Fetched bytes that are handed to a Blob together, which a browser may keep on disk. */
+const BLOB_PART_BYTES = 8 * 1024 * 1024;
+const MIB = 1024 * 1024;
+
+export const FAILURE_WORDS: Readonly<Record<FileFailure, string>> = {
+  not_found: 'It is not there any more.',
+  not_allowed: 'The host does not allow that.',
+  too_large: 'It is larger than the host takes.',
+  no_space: 'The host has too little space left.',
+  busy: 'Too many transfers at once. Try again in a moment.',
+  exists: 'Too many files have this name.',
+  io: 'It could not be read or written to the end.',
+};
+
+interface Job {
+  view: TransferView;
+  start(): void;
+  ready?(): void;
+  chunk?(data: Uint8Array): void;
+  done?(path: string | undefined): void;
+  stopped: boolean;
+}
+
+/**
+ * Files between this page and the home of the session's app, over one channel.
+ *
+ * A transfer is waiting → running → done or failed; cancel() removes it. Owner: the session page, one for each channel.
+ * dispose() ends what runs; the host then removes what is not whole.
+ */
+export class FileTransfers {
+  readonly #link: FilesLink;
+  readonly #onChange: (transfers: readonly TransferView[]) => void;
+  readonly #save: (blob: Blob, name: string) => void;
+  readonly #jobs = new Map<number, Job>();
+  readonly #answers = new Map<number, (answer: AgentFiles | null) => void>();
+  #nextId = 1;
+  #drained: (() => void)[] = [];
+
+  /** @param save offers a fetched file to the person */
+  constructor(
+    link: FilesLink,
+    onChange: (transfers: readonly TransferView[]) => void,
+    save: (blob: Blob, name: string) => void = saveFile,
+  ) {
+    this.#link = link;
+    this.#onChange = onChange;
+    this.#save = save;
+    const { channel } = link;
+    channel.binaryType = 'arraybuffer';
+    channel.bufferedAmountLowThreshold = FILES_BUFFER_BYTES / 2;
+    channel.onmessage = ({ data }: MessageEvent) => {
+      if (typeof data === 'string') this.#text(data);
+      else this.#chunk(new Uint8Array(data as ArrayBuffer));
+    };
+    channel.onbufferedamountlow = () => {
+      for (const drained of this.#drained.splice(0)) drained();
+    };
+    channel.onclose = () => this.#lost();
+  }
+
+  /** Entries of a folder of the home. @throws Error with words for the person */
+  async list(path: string): Promise<{ entries: FileEntry[]; truncated: boolean }> {
+    const answer = await this.#ask({ type: 'list', id: this.#id(), path });
+    if (answer?.type === 'listing') return answer;
+    throw new Error(wordsOf(answer));
+  }
+
+  /** Deletes a file or an empty folder. @throws Error with words for the person */
+  async delete(path: string): Promise<void> {
+    const answer = await this.#ask({ type: 'delete', id: this.#id(), path });
+    if (answer?.type !== 'done') throw new Error(wordsOf(answer));
+  }
+
+  /** Sends a file to the home's folder for uploads. */
+  send(file: File): void {
+    const id = this.#id();
+    const name = cleanName(file.name);
+    const path = `${UPLOADS_FOLDER}/${name}`;
+    const job = this.#add(
+      { id, kind: 'send', name, size: file.size, moved: 0, state: 'waiting', words: '' },
+      () => this.#write({ type: 'put', id, path, size: file.size }),
+    );
+    job.ready = () =>
+      void this.#sendBytes(job, file).catch(() => this.#fail(job, 'This browser cannot read it.'));
+    job.done = (kept) => {
+      job.view.moved = file.size;
+      this.#finish(job, 'done', `It is in ${kept ?? path}`);
+    };
+    if (file.size > this.#link.maxFileMb * MIB)
+      this.#fail(job, `The host takes ${sizeWords(this.#link.maxFileMb * MIB)} a file.`);
+    else this.#next();
+  }
+
+  /** Fetches a file of the home. */
+  fetch(path: string, size: number): void {
+    const id = this.#id();
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    const job = this.#add({ id, kind: 'fetch', name, size, moved: 0, state: 'waiting', words: '' }, () =>
+      this.#write({ type: 'get', id, path }),
+    );
+    let blob = new Blob();
+    let parts: BlobPart[] = [];
+    let partBytes = 0;
+    const pack = () => {
+      blob = new Blob([blob, ...parts]);
+      parts = [];
+      partBytes = 0;
+    };
+    job.chunk = (data) => {
+      parts.push(data.slice());
+      partBytes += data.length;
+      if (partBytes >= BLOB_PART_BYTES) pack();
+      job.view.moved += data.length;
+      this.#changed();
+    };
+    job.done = () => {
+      pack();
+      this.#save(blob, name);
+      this.#finish(job, 'done', 'It is in your downloads.');
+    };
+    this.#next();
+  }
+
+  /** Stops a transfer, or takes an ended one off the list. */
+  cancel(id: number): void {
+    const job = this.#jobs.get(id);
+    if (job === undefined) return;
+    job.stopped = true;
+    this.#jobs.delete(id);
+    if (job.view.state === 'running') this.#write({ type: 'cancel', id });
+    this.#next();
+    this.#changed();
+  }
+
+  /** Takes the ended ones off the list. */
+  clear(): void {
+    for (const [id, { view }] of this.#jobs)
+      if (view.state === 'done' || view.state === 'failed') this.#jobs.delete(id);
+    this.#changed();
+  }
+
+  dispose(): void {
+    this.#link.channel.onmessage = null;
+    this.#link.channel.onclose = null;
+    this.#lost();
+  }
+
+  #add(view: TransferView, start: () => void): Job {
+    const job: Job = { view, start, stopped: false };
+    this.#jobs.set(view.id, job);
+    this.#changed();
+    return job;
+  }
+
+  #next(): void {
+    const jobs = [...this.#jobs.values()];
+    let free = AT_ONCE - jobs.filter(({ view }) => view.state === 'running').length;
+    for (const job of jobs) {
+      if (free <= 0) break;
+      if (job.view.state !== 'waiting') continue;
+      free--;
+      job.view.state = 'running';
+      job.start();
+    }
+    this.#changed();
+  }
+
+  async #sendBytes(job: Job, file: File): Promise<void> {
+    const { channel } = this.#link;
+    for (let at = 0; at < file.size; at += FILE_CHUNK_BYTES) {
+      const data = new Uint8Array(await file.slice(at, at + FILE_CHUNK_BYTES).arrayBuffer());
+      while (channel.bufferedAmount > FILES_BUFFER_BYTES - FILE_CHUNK_BYTES && !job.stopped)
+        await new Promise<void>((resolve) => this.#drained.push(resolve));
+      if (job.stopped || job.view.state !== 'running') return;
+      channel.send(encodeChunk(job.view.id, data));
+      job.view.moved = Math.min(at + FILE_CHUNK_BYTES, file.size);
+      this.#changed();
+    }
+  }
+
+  #text(frame: string): void {
+    const parsed = parseAgentFiles(frame);
+    if (parsed.kind !== 'message') return;
+    const { message } = parsed;
+    const answered = this.#answers.get(message.id);
+    if (answered !== undefined) {
+      this.#answers.delete(message.id);
+      answered(message);
+      return;
+    }
+    const job = this.#jobs.get(message.id);
+    if (job === undefined) return;
+    if (message.type === 'ready') {
+      if (message.size !== undefined) job.view.size = message.size;
+      job.ready?.();
+      this.#changed();
+    } else if (message.type === 'done') job.done?.(message.path);
+    else if (message.type === 'failed') this.#fail(job, wordsOf(message));
+  }
+
+  #chunk(frame: Uint8Array): void {
+    const chunk = decodeChunk(frame);
+    if (chunk !== null) this.#jobs.get(chunk.id)?.chunk?.(chunk.data);
+  }
+
+  #fail(job: Job, words: string): void {
+    this.#finish(job, 'failed', words);
+  }
+
+  #finish(job: Job, state: 'done' | 'failed', words: string): void {
+    Object.assign(job.view, { state, words });
+    this.#next();
+  }
+
+  #lost(): void {
+    for (const job of this.#jobs.values()) {
+      const { state } = job.view;
+      if (state === 'waiting' || state === 'running')
+        Object.assign(job.view, { state: 'failed', words: LOST });
+    }
+    for (const answered of this.#answers.values()) answered(null);
+    this.#answers.clear();
+    for (const drained of this.#drained.splice(0)) drained();
+    this.#changed();
+  }
+
+  #ask(message: ViewerFiles): Promise<AgentFiles | null> {
+    return new Promise((resolve) => {
+      this.#answers.set(message.id, resolve);
+      if (!this.#write(message)) this.#lost();
+    });
+  }
+
+  /** @returns false: the channel is gone */
+  #write(message: ViewerFiles): boolean {
+    if (this.#link.channel.readyState !== 'open') return false;
+    this.#link.channel.send(JSON.stringify(message));
+    return true;
+  }
+
+  #id(): number {
+    return this.#nextId++;
+  }
+
+  #changed(): void {
+    this.#onChange([...this.#jobs.values()].map(({ view }) => ({ ...view })));
+  }
+}
+
+const LOST = 'The connection was lost; nothing half is left.';
+
+function wordsOf(answer: AgentFiles | null): string {
+  return answer?.type === 'failed' ? FAILURE_WORDS[answer.code] : LOST;
+}
+
+/** "1.5 MB" */
+export function sizeWords(bytes: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+  let value = bytes;
+  let unit = 0;
+  for (; value >= 1024 && unit < units.length - 1; unit++) value /= 1024;
+  return `${value >= 10 || unit === 0 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}
+
+/** A name that the host takes: names of other systems may have characters that it refuses. */
+export function cleanName(name: string): string {
+  if (isFileName(name)) return name;
+  const clean = name.replace(/[^\p{L}\p{N} ._()-]/gu, '_').slice(-80);
+  return isFileName(clean) ? clean : 'file';
+}
+
+function saveFile(blob: Blob, name: string): void {
+  const link = document.createElement('a');
+  const url = URL.createObjectURL(blob);
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser has taken the file by the end of the next turn.
+  requestAnimationFrame(() => requestAnimationFrame(() => URL.revokeObjectURL(url)));
+}

@@ -1,0 +1,39 @@
+import { ActionIcon } from '@mantine/core';
+import { IconX } from '@tabler/icons-react';
+import { type FileTransfers, sizeWords, type TransferView } from './file-transfers.ts';
+import styles from './files.module.css';
+
+/** Files on their way, over the picture: progress, the end in words, and a way to stop each. */
+export default function TransfersPanel(props: { transfers: readonly TransferView[]; files: FileTransfers }) {
+  return (
+    <section className={styles.panel} aria-label="Transfers" data-stream-overlay="">
+      {props.transfers.map((each) => (
+        <div key={each.id} className={styles.transfer} data-state={each.state}>
+          <span className={styles.name}>{each.name}</span>
+          <ActionIcon
+            aria-label={
+              each.state === 'done' || each.state === 'failed' ? `Hide ${each.name}` : `Cancel ${each.name}`
+            }
+            onClick={() => props.files.cancel(each.id)}
+          >
+            <IconX size={18} />
+          </ActionIcon>
+          {each.state === 'done' || each.state === 'failed' ? (
+            <small role="status">{each.words}</small>
+          ) : (
+            <>
+              <progress
+                max={Math.max(1, each.size)}
+                value={each.moved}
+                aria-label={`${each.name} is on its way`}
+              />
+              <small>
+                {sizeWords(each.moved)} of {sizeWords(each.size)}
+              </small>
+            </>
+          )}
+        </div>
+      ))}
+    </section>
+  );
+}

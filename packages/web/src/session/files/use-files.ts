@@ -1,0 +1,92 @@
+import type { StreamClient } from '@footlight/stream-client';
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+import { clock } from '../../clock.ts';
+import type { FilesLink, FileTransfers, TransferView } from './file-transfers.ts';
+
+/** Time to read where files are; what failed stays until the person hides it. */
+const READ_MS = 8_000;
+
+/** The files of the session's app, as its page needs them. */
+export interface SessionFiles {
+  /** null: this host or session has none */
+  link: FilesLink | null;
+  transfers: readonly TransferView[];
+  /** the transfers once they were used; null before */
+  files: FileTransfers | null;
+  /** Loads what transfers need. */
+  open: () => Promise<FileTransfers | null>;
+  /** something is held over the picture */
+  dragged: boolean;
+}
+
+/**
+ * Files of a session: dropped on the picture, or used by the dialog. The code of transfers comes with the first use.
+ * A new connection ends the transfers of the former one.
+ */
+export function useFiles(client: StreamClient | null, theatre: RefObject<HTMLElement | null>): SessionFiles {
+  const [link, setLink] = useState<FilesLink | null>(null);
+  const [files, setFiles] = useState<FileTransfers | null>(null);
+  const [transfers, setTransfers] = useState<readonly TransferView[]>([]);
+  const [dragged, setDragged] = useState(false);
+  const opened = useRef<{ link: FilesLink; files: Promise<FileTransfers> } | null>(null);
+
+  useEffect(() => client?.on('files', setLink), [client]);
+  useEffect(() => {
+    if (link === null) return;
+    return () => {
+      void opened.current?.files.then((each) => each.dispose());
+      opened.current = null;
+      setFiles(null);
+    };
+  }, [link]);
+
+  const isOver = transfers.length > 0 && transfers.every(({ state }) => state === 'done');
+  useEffect(() => {
+    if (!isOver || files === null) return;
+    const timer = clock.setTimeout(() => files.clear(), READ_MS);
+    return () => timer.cancel();
+  }, [isOver, files]);
+
+  const open = useCallback(async () => {
+    if (link === null) return null;
+    opened.current ??= {
+      link,
+      files: import('./file-transfers.ts').then(({ FileTransfers }) => new FileTransfers(link, setTransfers)),
+    };
+    const made = await opened.current.files;
+    setFiles(made);
+    return made;
+  }, [link]);
+
+  useEffect(() => {
+    const element = theatre.current;
+    if (element === null || link === null) return;
+    const holdsFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
+    const over = (event: DragEvent) => {
+      if (!holdsFiles(event)) return;
+      event.preventDefault();
+      setDragged(true);
+    };
+    const left = (event: DragEvent) => {
+      if (event.relatedTarget === null || !element.contains(event.relatedTarget as Node)) setDragged(false);
+    };
+    const dropped = (event: DragEvent) => {
+      setDragged(false);
+      if (!holdsFiles(event)) return;
+      event.preventDefault();
+      const given = [...(event.dataTransfer?.files ?? [])];
+      void open().then((to) => {
+        for (const file of given) to?.send(file);
+      });
+    };
+    element.addEventListener('dragover', over);
+    element.addEventListener('dragleave', left);
+    element.addEventListener('drop', dropped);
+    return () => {
+      element.removeEventListener('dragover', over);
+      element.removeEventListener('dragleave', left);
+      element.removeEventListener('drop', dropped);
+    };
+  }, [theatre, link, open]);
+  return { link, transfers, files, open, dragged };
+}

@@ -1,0 +1,179 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, startBrowser } from '../../src/browser/chromium.ts';
+import { framesShown } from '../../src/browser/picture.ts';
+import { signIn } from '../../src/browser/sign-in.ts';
+import { eventually } from '../../src/stack/program.ts';
+import { PersonSessions } from '../../src/stack/sessions.ts';
+import { type Stack, startStack } from '../../src/stack/stack.ts';
+
+const images = path.resolve(import.meta.dirname, '../../../test-results');
+const MIB = 1024 * 1024;
+
+describe.runIf(process.getuid?.() === 0)('files of a session', () => {
+  let stack: Stack;
+  let sessions: PersonSessions;
+  let browser: Browser;
+  let page: Page;
+  let id: string;
+  let own: string;
+  let home: string;
+
+  beforeAll(async () => {
+    own = mkdtempSync(path.join(os.tmpdir(), 'files-of-a-person-'));
+    stack = await startStack({ agentEnv: { SERVICE_ENCODE_SLOTS: '2', SERVICE_FILE_TRANSFER_MAX_MB: '64' } });
+    const { token } = await stack.claim();
+    sessions = new PersonSessions(stack, token);
+    const app = await sessions.app(
+      'Terminal',
+      null,
+      {},
+      {
+        managed_home: true,
+        runtime_spec: { args: ['xterm', '-e', '/bin/sh', '-c', 'echo mine >$HOME/note.txt; sleep 600'] },
+      },
+    );
+    id = (await sessions.launch(app, { width: 1280, height: 720 })).id;
+    await sessions.reaches(id, 'app presented', 60_000);
+    browser = await startBrowser();
+    page = await browser.newPage();
+    await signIn(page, token);
+    await page.goto(`${stack.httpsUrl}/app/session/${id}`);
+    await eventually('the page shows the session', 30_000, async () => (await framesShown(page)) > 5 || null);
+    const homes = path.join(stack.directory, 'agent', 'homes');
+    const [note = ''] = readdirSync(homes, { recursive: true, encoding: 'utf8' }).filter((each) =>
+      each.endsWith('/note.txt'),
+    );
+    home = path.join(homes, path.dirname(note));
+  }, 120_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await sessions?.close();
+    await stack?.stop();
+    rmSync(own, { recursive: true, force: true });
+  });
+
+  function ownFile(name: string, bytes: number): string {
+    const file = path.join(own, name);
+    const content = Buffer.alloc(bytes);
+    for (let at = 0; at < bytes; at += 4096) content.writeUInt32LE(at, Math.min(at, bytes - 4));
+    writeFileSync(file, content);
+    return file;
+  }
+
+  async function openFiles() {
+    await page.mouse.move(640, 300);
+    await page.mouse.move(640, 1);
+    await page.getByRole('button', { name: 'Files', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Files of this app' });
+    await dialog.waitFor();
+    return dialog;
+  }
+
+  const send = async (...files: string[]) => {
+    await openFiles();
+    await page.getByLabel('Files to send').setInputFiles(files);
+  };
+  const panel = () => page.getByRole('region', { name: 'Transfers' });
+
+  test('what the app has is listed, with the limit told before anything is sent', async () => {
+    const dialog = await openFiles();
+    await dialog.getByText('note.txt').waitFor();
+    await dialog.getByText('each of at most 64 MB').waitFor();
+    await page.screenshot({ path: path.join(images, 'session-files.png') });
+    await page.keyboard.press('Escape');
+  });
+
+  test('chosen files arrive whole under Uploads, as the app’s own', async () => {
+    const files = [ownFile('small ü.txt', 1_000), ownFile('large.bin', 20 * MIB)];
+    await send(...files);
+    await page.screenshot({ path: path.join(images, 'session-transfers.png') });
+    await panel().getByText('It is in Uploads/large.bin').waitFor();
+    for (const file of files) {
+      const arrived = path.join(home, 'Uploads', path.basename(file));
+      expect(readFileSync(arrived).equals(readFileSync(file)), file).toBe(true);
+      expect(statSync(arrived).uid).toBe(statSync(path.join(home, 'note.txt')).uid);
+    }
+    // The picture went on.
+    const before = await framesShown(page);
+    await eventually('further frames', 10_000, async () => (await framesShown(page)) >= before || null);
+  });
+
+  test('a file dropped on the picture arrives too, beside one of the same name', async () => {
+    await page.evaluate(() => {
+      const target = document.querySelector('[role=application]');
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(['dropped'], 'small ü.txt'));
+      for (const type of ['dragover', 'drop'])
+        target?.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer }));
+    });
+    await panel().getByText('It is in Uploads/small ü (2).txt').waitFor();
+    expect(readFileSync(path.join(home, 'Uploads', 'small ü (2).txt'), 'utf8')).toBe('dropped');
+  });
+
+  test('a file over the limit is refused with the limit, and one that is cancelled leaves nothing', async () => {
+    await send(ownFile('too large.bin', 65 * MIB), ownFile('cancelled.bin', 60 * MIB));
+    await panel().getByText('The host takes 64 MB a file.').waitFor();
+    await panel().getByRole('button', { name: 'Cancel cancelled.bin' }).click();
+    await eventually('nothing half is left', 20_000, async () => {
+      const left = readdirSync(path.join(home, 'Uploads')).filter((name) =>
+        /part$|cancelled|too large/.test(name),
+      );
+      return left.length === 0 || null;
+    });
+  });
+
+  test('a file is downloaded, and deleted after a second press', async () => {
+    let dialog = await openFiles();
+    await dialog.getByRole('button', { name: 'Uploads', exact: true }).click();
+    const downloading = page.waitForEvent('download');
+    await dialog.getByRole('button', { name: 'Download large.bin' }).click();
+    const got = await (await downloading).path();
+    expect(readFileSync(got).equals(readFileSync(path.join(own, 'large.bin')))).toBe(true);
+    dialog = await openFiles();
+    await dialog.getByRole('button', { name: 'Uploads', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Delete large.bin', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Delete large.bin for good' }).click();
+    await eventually(
+      'it is gone',
+      20_000,
+      async () => !existsSync(path.join(home, 'Uploads', 'large.bin')) || null,
+    );
+    await page.keyboard.press('Escape');
+  });
+
+  test('an app that plants links and pipes leads nobody out', async () => {
+    const outside = path.join(own, 'outside');
+    mkdirSync(outside);
+    writeFileSync(path.join(outside, 'secret'), 'secret');
+    rmSync(path.join(home, 'Uploads'), { recursive: true });
+    symlinkSync(outside, path.join(home, 'Uploads'));
+    await send(ownFile('planted.txt', 10));
+    await panel().getByText('The host does not allow that.').first().waitFor();
+    expect(readdirSync(outside)).toEqual(['secret']);
+    rmSync(path.join(home, 'Uploads'));
+  });
+
+  test('the page that leaves takes its transfers with it', async () => {
+    await send(ownFile('left.bin', 60 * MIB));
+    await page.goto(`${stack.httpsUrl}/app`);
+    await eventually('nothing half is left', 20_000, async () => {
+      const names = existsSync(path.join(home, 'Uploads')) ? readdirSync(path.join(home, 'Uploads')) : [];
+      return names.every((name) => !name.endsWith('.part')) || null;
+    });
+  });
+});
