@@ -6,7 +6,7 @@ type Graph = Pick<Rolldown.ChunkingContext, 'getModuleInfo'>;
 /** Form pages; code that only they share is kept out of other pages' files. */
 const FORM_PAGE = /\/src\/routes\/(login|register|reset|setup|app\/_shell\.account)\./;
 /** What a session page loads when a person opens it; it must not move code of pages into files that all of them load. */
-const OPENED_LATER = /\/src\/(session\/(dialogs\/|ended-page|stats-view|files\/)|keyboard\/)/;
+const OPENED_LATER = /\/src\/(session\/(dialogs\/|ended-page|stats-view|recording-mark|files\/)|keyboard\/)/;
 const ACCOUNT = /\/src\/routes\/app\/_shell\.account\./;
 const ENTRY = /\/index\.html$/;
 /** The document of the pages before the library, and the pages that it loads. */

@@ -25,7 +25,6 @@ import { BAR_KEYS, useBar } from './bar/use-bar.ts';
 import { useFiles } from './files/use-files.ts';
 import { useWindowFit } from './fit/use-window-fit.ts';
 import { followLaunch, NO_LAUNCH, PLAIN_OFFERED_MS, PLAIN_SHOWN_MS, stageOf } from './launch-view.ts';
-import { RecordingMark } from './recording-mark.tsx';
 import styles from './session.module.css';
 import type { StatsLevel } from './stats-level.ts';
 import { swapWords } from './swap-words.ts';
@@ -35,6 +34,7 @@ import { type StreamView, useStream } from './use-stream.ts';
 const EndedPage = lazy(async () => ({ default: (await import('./ended-page.tsx')).EndedPage }));
 const StatsView = lazy(async () => ({ default: (await import('./stats-view.tsx')).StatsView }));
 const StreamEndedCard = lazy(() => import('./dialogs/stream-ended-card.tsx'));
+const RecordingMark = lazy(async () => ({ default: (await import('./recording-mark.tsx')).RecordingMark }));
 const BarDialog = lazy(() => import('./dialogs/bar-dialog.tsx'));
 const FilesDialog = lazy(() => import('./dialogs/files-dialog.tsx'));
 const TransfersPanel = lazy(() => import('./files/transfers-panel.tsx'));
@@ -295,7 +295,11 @@ function Theatre(props: {
             <span className={styles.micOff}>Turn it off</span>
           </button>
         )}
-        {session?.stream.recording && <RecordingMark />}
+        {session?.stream.recording && (
+          <Suspense fallback={null}>
+            <RecordingMark />
+          </Suspense>
+        )}
         {level !== 'dot' && (
           <Suspense fallback={null}>
             <StatsView history={stream.history} level={level} />

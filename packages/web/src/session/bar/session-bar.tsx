@@ -9,7 +9,6 @@ import {
   IconDeviceGamepad2,
   IconDots,
   IconFolder,
-  IconGripHorizontal,
   IconKeyboard,
   IconMaximize,
   IconMicrophone,
@@ -184,7 +183,7 @@ export function BarHandle({ place, onReveal }: { place: BarPlace; onReveal: () =
       onMouseDown={(event) => event.preventDefault()}
       onClick={onReveal}
     >
-      <IconGripHorizontal size={16} aria-hidden="true" />
+      <span aria-hidden="true">•••</span>
     </button>
   );
 }
