@@ -5,7 +5,7 @@ import { AppPicture } from '../components/app-picture.tsx';
 import { Brand } from '../components/brand.tsx';
 import { durationWords, RelativeTime } from '../components/relative-time.tsx';
 import { endWords } from './end-words.ts';
-import styles from './session.module.css';
+import styles from './ended-page.module.css';
 
 const SECOND_MS = 1_000;
 
