@@ -3,7 +3,7 @@ import type { AppSpec } from '@footlight/protocol/agent';
 import { APP_VARIABLE, SESSION_VARIABLE } from '../proc-table.ts';
 import { APP_TMP_BYTES } from '../process.ts';
 import type { AppContext } from '../runtime.ts';
-import type { AppFilters } from './engine/app-filter.ts';
+import type { AppFilters } from './engine/app-filter-files.ts';
 import type { ContainerOptions, HeldImage } from './engine/engine.ts';
 import type { EngineFacts } from './engine/engine-facts.ts';
 import { AGENT_LABEL, CONTAINER_PREFIX } from './engine/engine-names.ts';

@@ -1,10 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
-
-/** Where podman has its system call filter, the first one that exists. Source: containers.conf(5), seccomp_profile. */
-const PODMAN_PROFILES = ['/etc/containers/seccomp.json', '/usr/share/containers/seccomp.json'];
 
 /**
  * Calls that apps do not need and podman 4.3 allows, as for apps without a container (confinement/seccomp.ts).
@@ -46,7 +40,7 @@ const ruleSchema = z.looseObject({
   args: z.array(z.unknown()).nullish(),
   includes: z.looseObject({}).nullish(),
 });
-const profileSchema = z.looseObject({ syscalls: z.array(ruleSchema) });
+export const profileSchema = z.looseObject({ syscalls: z.array(ruleSchema) });
 type Rule = z.infer<typeof ruleSchema>;
 
 /**
@@ -109,41 +103,3 @@ const masked = (index: number, value: number, valueTwo: number) => ({
 });
 const without = (index: number, bits: number) => masked(index, bits, 0);
 const having = (index: number, bits: number) => masked(index, bits, bits);
-
-/** Files with the filters of apps, for an engine on this machine. */
-export interface AppFilters {
-  /** Path of the filter for apps without user namespaces, and for those that bring a sandbox of their own. */
-  closed: string;
-  ownSandbox: string;
-}
-
-/**
- * Writes the filters of apps that podman shall use.
- * @returns null: podman's own filter is in none of its usual places, or cannot be read
- * @throws when they cannot be written
- */
-export async function writeAppFilters(stateDir: string): Promise<AppFilters | null> {
-  const profile = podmanProfile();
-  if (profile === null) return null;
-  const folder = join(stateDir, 'filters');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const write = async (name: string, userNamespaces: boolean) => {
-    const file = join(folder, name);
-    // Podman may read it at any time.
-    await writeFile(`${file}.new`, JSON.stringify(appProfile(profile, userNamespaces)), { mode: 0o600 });
-    await rename(`${file}.new`, file);
-    return file;
-  };
-  return { closed: await write('app.json', false), ownSandbox: await write('own-sandbox.json', true) };
-}
-
-function podmanProfile(): unknown {
-  for (const path of PODMAN_PROFILES) {
-    try {
-      return profileSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
-    } catch {
-      // The next place.
-    }
-  }
-  return null;
-}

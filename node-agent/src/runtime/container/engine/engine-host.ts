@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { type Clock, type Environment, errorText, type Logger, within } from '@footlight/platform';
 import type { AgentConfig } from '../../../config/environment.ts';
-import { type AppFilters, writeAppFilters } from './app-filter.ts';
+import { type AppFilters, writeAppFilters } from './app-filter-files.ts';
 import { ContainerEngine, type EngineError } from './engine.ts';
 import { defaultSockets, findEngine } from './engine-address.ts';
 import { type EngineFacts, type EngineProblem, type EngineWishes, engineProblem } from './engine-facts.ts';
