@@ -95,6 +95,8 @@ export function LibraryPage() {
     return () => timer.cancel();
   }, []);
 
+  // What runs stands above the tiles, so they wait for it; otherwise it would push them down.
+  const isPending = query.isPending || sessions.query.isPending;
   const count = query.isPending ? rememberedCount() : apps.length;
   useEffect(() => {
     if (query.isSuccess) rememberCount(apps.length);
@@ -171,10 +173,10 @@ export function LibraryPage() {
       <IdleEnded sessions={sessions.all} apps={apps} onLaunch={start} />
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {sessions.live.length > 0 && <LiveSessions sessions={sessions.live} apps={apps} />}
-      {query.isPending && <TileSkeletons count={count} />}
+      {isPending && <TileSkeletons count={count} />}
       {query.isSuccess && apps.length === 0 && <NoApps admin={user?.role === 'admin'} />}
 
-      {many && !filtering && highlights.shown.length > 0 && (
+      {!isPending && many && !filtering && highlights.shown.length > 0 && (
         <TileSection
           title={t('For you')}
           apps={highlights.shown}
@@ -183,10 +185,10 @@ export function LibraryPage() {
           {...section('highlights')}
         />
       )}
-      {many && !filtering && favourites.length > 0 && (
+      {!isPending && many && !filtering && favourites.length > 0 && (
         <TileSection title={t('Favourites')} apps={favourites} layout="row" {...section('favourites')} />
       )}
-      {visible.length > 0 && (
+      {!isPending && visible.length > 0 && (
         <TileSection
           title={filtering ? t('Found') : t('All apps')}
           count={hasNextPage ? undefined : visible.length}
