@@ -39,9 +39,13 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
     const needed = [...startsThatNeed(id, graph, known)];
     const ofUsers = needed.filter((start) => !isAdminModule(start));
     const forUsers = ofUsers.filter((start) => !OPENED_LATER.test(start));
-    if (forUsers.length === 0 && ofUsers.length > 0) return needed.length > 1 ? 'session-parts' : null;
+    // Pages of administrators have `beside` anyway, and would get one file more.
+    const withAdmin = needed.some(isAdminModule);
+    if (forUsers.length === 0 && ofUsers.length > 0)
+      return needed.length === 1 ? null : withAdmin ? 'beside' : 'session-parts';
     // Loaded with the player, or by what is opened later: no page waits for it.
-    if (forUsers.length > 0 && forUsers.every(isPlayer)) return needed.length > 1 ? 'streaming' : null;
+    if (forUsers.length > 0 && forUsers.every(isPlayer))
+      return needed.length === 1 ? null : withAdmin ? 'beside' : 'streaming';
     // A style file is named after its chunk, and only this name puts it behind the gate.
     if (forUsers.length === 0)
       return needed.length > 1 || STYLE.test(id) || ADMIN_SHELL.test(needed[0] ?? '') ? 'admin-shared' : null;
@@ -50,7 +54,7 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
       if (STYLE.test(id) && needed.length > 1) return 'base';
       if (needed.length === 1) return null;
       // The account and administrators need the fields, and none of the pages before the library.
-      if (forUsers.some((start) => ACCOUNT.test(start)) || needed.some(isAdminModule)) return 'forms';
+      if (forUsers.some((start) => ACCOUNT.test(start)) || withAdmin) return 'forms';
       return forUsers.some((start) => DOORS.test(start)) ? 'login' : 'door-pages';
     }
     const isInLibrary = (start: string) => ENTRY.test(start) || IN_LIBRARY.test(start);

