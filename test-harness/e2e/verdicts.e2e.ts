@@ -99,7 +99,8 @@ const starvedEncoder: Fault = {
   verdict: 'likely_encoder_saturation',
   decides: ['encoder.encode_ms_p95 p95', HOST_FPS],
   evidence: ['encoder.encode_ms_p95', 'encoder.fps'],
-  begin: async ({ worker }) => throttle(worker, { runMs: 20, everyMs: 400 }),
+  // Shorter than a picture takes: in longer slices a whole one fits, because the worker itself starts its capture.
+  begin: async ({ worker }) => throttle(worker, { runMs: 5, everyMs: 100 }),
 };
 
 const lossyPath: Fault = {

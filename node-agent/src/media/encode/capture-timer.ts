@@ -7,6 +7,8 @@ const NS_PER_S = 1_000_000_000n;
 const NS_PER_MS = 1e6;
 /** Captures whose times are kept (count): more than the encoder's queue and the encoder hold. Chosen. */
 const MAX_KEPT = 64;
+/** The source rounds the time of a frame down; frames are a thousand times further apart. */
+const ROUNDED_MS = 0.001;
 /** A source between reading the clock and waiting for it misses its time; it is let go once more after this. Chosen. */
 const AGAIN_MS = 1;
 
@@ -78,7 +80,7 @@ export class CaptureTimer {
 
   /** Monotonic milliseconds of the capture at a time of the clock. @param clockMs milliseconds */
   capturedAtMs(clockMs: number): number {
-    const at = this.#captures.findLast((capture) => capture.clockMs <= clockMs + 1 / NS_PER_MS);
+    const at = this.#captures.findLast((capture) => capture.clockMs <= clockMs + ROUNDED_MS);
     return (at ?? this.#captures[0])?.atMs ?? this.#mediaClock.monotonicMs();
   }
 
