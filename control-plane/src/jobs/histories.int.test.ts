@@ -7,7 +7,7 @@ import { addCallingHost, type CallingHost } from './testing/hosts.ts';
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 /** Steps of a history. */
 const STEPS = LONG ? 3_000 : 150;
-/** Steps between two looks at all rows, of which a long history has thousands; the open ones are looked at after each. */
+/** All rows are checked after this many steps, because a long history has thousands of them; open ones after each step. */
 const LOOK_EVERY = LONG ? 25 : 1;
 /** A step took 4 ms on two busy cores. */
 const STEP_LIMIT_MS = 100;

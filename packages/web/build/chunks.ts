@@ -20,11 +20,15 @@ const USER_SHELL = /\/src\/routes\/app\/_shell\.tsx\?/;
 const ADMIN_SHELL = /\/src\/routes\/admin\.tsx\?/;
 
 /**
- * Assigns modules to files: `base` for code that all documents need, and the styles of the pages opened first; `app` for
- * the frame of all pages behind the login, `stage` for what library and session share; `forms`, `login` and `door-pages`
- * for the pages before the library, of which the account needs the first; `beside` for code that the library does not
- * need, `session-parts` for dialogs of a session, `streaming` for
- * what they share with the player; `admin-shared` for administrators.
+ * Assigns modules to files:
+ *
+ * - `base`: code that all documents need, and the styles of the pages opened first.
+ * - `login`, `door-pages`, `forms`: code of the pages before the library; the account page needs `forms` too.
+ * - `app`: the frame of all pages behind the login. `stage`: what library and session share.
+ * - `beside`: code that the library does not need.
+ * - `session-parts`: dialogs of a session. `streaming`: what they share with the player.
+ * - `admin-shared`: what administrators' pages share.
+ *
  * Null keeps a module with its only page. A browser requests six files at once over HTTP/1.1, so a page of forty
  * small files would queue. A module's dependencies are needed wherever the module is, so the files have no cyclic
  * dependencies.

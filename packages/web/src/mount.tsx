@@ -10,7 +10,7 @@ import { resolveScheme, useScheme } from './theme/scheme.ts';
 import { showChosenLanguage, useLanguage } from './words/language.ts';
 
 /**
- * Puts pages into the document, in the person's language and colours. They are made anew when the language changes.
+ * Renders pages into the document, in the person's language and colours. A change of the language renders them again.
  * @param queryClient the cache of the whole document
  */
 export async function mount(queryClient: QueryClient, pages: ReactNode): Promise<void> {

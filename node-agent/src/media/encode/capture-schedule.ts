@@ -1,6 +1,6 @@
 /**
- * Captures of drawn pictures may outnumber the frame rate by this much, because many apps draw every 16 ms: 62.5 a
- * second, of which a stream at 60 would otherwise show each later than the one before, until one is left out.
+ * Drawn pictures may be captured this much more often than the frame rate. Many apps draw every 16 ms, which is 62.5
+ * times a second. At exactly 60, each picture would wait longer than the one before, until one is left out.
  */
 const SPARE_RATE = 1.05;
 /** Captures that may be saved up for drawn pictures (frames): one follows another at once. */

@@ -16,7 +16,7 @@ import { passwordHint, passwordProblem } from './field-rules.ts';
 export function ResetPage({ token: given }: { token: string }) {
   usePageTitle(t('New password'));
   const [token] = useState(given);
-  // The link works for whoever has it, so it stays neither in the address nor in the history.
+  // Anyone who has the link can use it. So it is removed from the address bar and from the browser's history.
   useEffect(() => window.history.replaceState(window.history.state, '', '/reset'), []);
   const reset = useMutation({
     mutationFn: (password: string) =>

@@ -10,8 +10,8 @@ import { loadPlayer } from './player.ts';
 const CONNECT_LIMIT_MS = 15_000;
 
 /**
- * Keeps an unwatched session open: it watches for a moment, which starts the host's idle time-out anew, and keeps the
- * picture that it got. There is no other way, because the host counts viewers and nothing else.
+ * Keeps a session open that nobody watches. It connects as a viewer for a moment, which restarts the host's idle
+ * time-out: the host counts viewers and nothing else. The picture that it received is kept for the card.
  */
 export function useKeepOpen(sessionId: string) {
   const queryClient = useQueryClient();

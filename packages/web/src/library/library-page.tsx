@@ -286,7 +286,7 @@ function MoreSentinel({ busy, onReached }: { busy: boolean; onReached: () => voi
   return <div ref={mark} style={{ height: 1 }} />;
 }
 
-/** Focuses the tile that had the focus before it was made anew, or at the last visit, unless the person is elsewhere on the page already. */
+/** Focuses the tile that was focused before the tiles were rendered again, or at the last visit. Another focus stays. */
 function giveFocusBack(tile: HTMLElement): void {
   if (document.activeElement !== document.body && document.activeElement?.id !== 'main') return;
   tile.focus({ preventScroll: true });

@@ -22,7 +22,7 @@ export const Tile = memo(function Tile(props: {
   caption?: string | undefined;
   isStop: boolean;
   place?: CSSProperties;
-  /** position in a list of which only a part is in the document, from 1 */
+  /** Position in the whole list, from 1; only a part of the list is in the document. */
   position?: number;
   total?: number;
   actions: TileActions;

@@ -8,7 +8,7 @@ import { Tile, type TileActions } from './tile.tsx';
 /** Rows beyond each edge of the window. A held arrow key moves through eleven rows a second at most. */
 const ROWS_BEYOND = 4;
 
-/** A grid of many tiles, of which only the rows near the window and the tab stop's are in the document. */
+/** A grid of many tiles. Only rows near the window, and the row with the tab stop, are in the document. */
 export function VirtualTiles(props: {
   apps: readonly AppListItem[];
   section: string;

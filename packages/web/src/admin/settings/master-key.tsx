@@ -6,7 +6,7 @@ import styles from '../frame/admin-pages.module.css';
 /** Length of the key of AES-256. */
 const KEY_BYTES = 32;
 
-/** Makes a master key in this browser. It is sent nowhere: whoever reads the database must not find its key there. */
+/** Makes a master key in this browser. The key is never sent to the server, whose database it protects. */
 export function MasterKey() {
   const [key, setKey] = useState<string | null>(null);
   return (
