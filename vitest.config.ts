@@ -1,68 +1,96 @@
 import { defineConfig } from 'vitest/config';
 
-// unit: pure modules and single components; integration: the real control plane on both databases;
-// timed: measures real time; e2e: the real agent, GStreamer and Chromium, one file at a time because they share the machine's clock and cores.
-/** Measures how fast a killed control plane is back, so it does not run behind other tests. */
-const TIMED = 'control-plane/src/integration/own-process.int.test.ts';
+// The name of a file is its tier (CONTRIBUTING.md, "Tests"):
+//   x.test.ts     unit                                                     gate
+//   x.int.test.ts integration: real programs, databases, sockets           gate
+//   x.db.test.ts  integration whose subject is the database, on both       gate
+//   x.e2e.ts      end to end: real agent, GStreamer and Chromium           gate
+//   x.all.test.ts, x.all.e2e.ts                                            --all
+//   x.warning.test.ts                                                      scripts/check, as warnings
 
-/** Files of hosts that only move files: they need no session, so they run beside those that do. */
-const COLLECTION = [
-  'node-agent/src/sessions/home/collection/**/*.int.test.ts',
-  'node-agent/src/images/image-build.int.test.ts',
-];
+const PACKAGES = '{protocol,control-plane,node-agent,packages/*,test-harness,scripts}';
+const NEVER = ['**/node_modules/**', '**/dist/**'];
 
 /** A test fails for what is missing, not for what is late on a busy machine. */
-const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } };
+const patience = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 60_000 } } };
+
+const common = { ...patience, exclude: NEVER, setupFiles: ['test-harness/src/fixed-seed.ts'] };
+const programs = 'test-harness/src/build-run.ts';
+const postgres = 'test-harness/src/postgres-run.ts';
+const endToEnd = {
+  globalSetup: [postgres],
+  setupFiles: [...common.setupFiles, 'test-harness/src/e2e-run.ts'],
+  fileParallelism: false,
+};
+
+/** Agents under test wait longer for their own helpers: on a busy machine those are late, not dead. */
+const patientAgents = { FOOTLIGHT_TEST_PATIENCE: '10' };
 
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
-          ...patience,
+          ...common,
           name: 'unit',
-          include: ['{protocol,control-plane,node-agent,packages/*,test-harness,scripts}/**/*.test.{ts,tsx}'],
-          exclude: ['**/*.int.test.ts', '**/node_modules/**', '**/dist/**'],
+          include: [`${PACKAGES}/**/*.test.{ts,tsx}`],
+          exclude: [...NEVER, '**/*.{int,db,all,warning}.test.{ts,tsx}'],
         },
       },
       {
         test: {
-          ...patience,
+          ...common,
           name: 'integration',
-          globalSetup: ['test-harness/src/build-run.ts', 'test-harness/src/postgres-run.ts'],
-          include: ['{control-plane,node-agent,test-harness,packages/*}/**/*.int.test.ts'],
-          exclude: ['**/node_modules/**', TIMED, ...COLLECTION],
+          globalSetup: [programs, postgres],
+          include: ['control-plane/**/*.int.test.ts'],
         },
       },
       {
         test: {
-          ...patience,
-          name: 'collection',
-          globalSetup: ['test-harness/src/build-run.ts'],
-          include: COLLECTION,
-          exclude: ['**/node_modules/**'],
+          ...common,
+          name: 'database',
+          globalSetup: [programs, postgres],
+          include: ['control-plane/**/*.db.test.ts'],
+          env: { FOOTLIGHT_TEST_DATABASES: 'both' },
         },
       },
       {
         test: {
-          ...patience,
-          name: 'timed',
-          globalSetup: ['test-harness/src/build-run.ts', 'test-harness/src/postgres-run.ts'],
-          include: [TIMED],
-          exclude: ['**/node_modules/**'],
+          ...common,
+          name: 'hosts',
+          globalSetup: [programs, postgres],
+          include: ['{node-agent,packages/*,test-harness}/**/*.int.test.ts'],
+          env: patientAgents,
         },
       },
       {
         test: {
-          ...patience,
+          ...common,
+          ...endToEnd,
           name: 'e2e',
-          globalSetup: ['test-harness/src/postgres-run.ts'],
           include: ['test-harness/e2e/**/*.e2e.ts'],
-          exclude: ['**/node_modules/**'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          fileParallelism: false,
+          exclude: [...NEVER, '**/*.all.e2e.ts'],
+          env: patientAgents,
         },
+      },
+      {
+        test: {
+          ...common,
+          name: 'all',
+          globalSetup: [programs, postgres],
+          include: [`${PACKAGES}/**/*.all.test.{ts,tsx}`],
+        },
+      },
+      {
+        test: {
+          ...common,
+          ...endToEnd,
+          name: 'all-e2e',
+          include: ['test-harness/e2e/**/*.all.e2e.ts'],
+        },
+      },
+      {
+        test: { name: 'warnings', include: ['{scripts,packages/web}/**/*.warning.test.ts'], exclude: NEVER },
       },
     ],
   },

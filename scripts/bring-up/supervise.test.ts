@@ -16,7 +16,7 @@ server.listen(Number(process.env.PORT), '127.0.0.1', () => console.log(process.p
 /** How often the health of the program is asked. */
 const EVERY_MS = 200;
 /** For what other processes do; a busy machine needs several seconds to start one. */
-const patience = { timeout: 25_000 };
+const patience = { timeout: 60_000 };
 
 let directory: string;
 let said: string[];

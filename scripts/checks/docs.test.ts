@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { below, read, root } from './modules.ts';
@@ -55,60 +55,4 @@ describe('links and paths in the documentation exist', () => {
     });
     expect(missing).toEqual([]);
   });
-});
-
-/** Folders of source files, without those of a test's helpers and fixtures. */
-function sourceFolders(): string[] {
-  const roots = [
-    'protocol/src',
-    'control-plane/src',
-    'node-agent/src',
-    ...readdirSync(path.join(root, 'packages')).map((name) => `packages/${name}/src`),
-    'test-harness',
-    'scripts',
-  ];
-  const files = roots.flatMap((folder) => below(folder).filter((file) => /\.(ts|tsx|mjs)$/.test(file)));
-  const folders = new Set(files.map((file) => path.dirname(file)));
-  return [...folders].filter((folder) => !/(^|\/)(node_modules|dist|testing|test|build)(\/|$)/.test(folder));
-}
-
-/** Folders that the map in docs/design.md names, as paths: a line is named below the less indented line before it. */
-function mappedFolders(map: string): Set<string> {
-  const folders = new Set<string>();
-  const above: string[] = [];
-  for (const [, indent = '', names = ''] of map.matchAll(/^( *)([\w/-]+(?:, [\w/-]+)*) /gm)) {
-    const depth = indent.length / 2;
-    for (const name of names.split(', ')) {
-      above[depth] = name;
-      folders.add(above.slice(0, depth + 1).join('/'));
-    }
-  }
-  return folders;
-}
-
-test('a folder of the map is named below the less indented line before it', () => {
-  const map = 'protocol/src  schemas\n  agent, signal  messages\n    deep  more\nscripts  commands\n';
-  expect([...mappedFolders(map)]).toEqual([
-    'protocol/src',
-    'protocol/src/agent',
-    'protocol/src/signal',
-    'protocol/src/signal/deep',
-    'scripts',
-  ]);
-});
-
-test('the map in docs/design.md names every folder of source files, and no other', () => {
-  const map = read('docs/design.md').split('## Folders')[1]?.split('```')[1] ?? '';
-  const named = mappedFolders(map);
-  expect(sourceFolders().filter((folder) => !named.has(folder))).toEqual([]);
-  expect([...named].filter((folder) => !existsSync(path.join(root, folder)))).toEqual([]);
-});
-
-test('no folder of source files holds more than twenty files', () => {
-  const crowded = sourceFolders().filter(
-    (folder) =>
-      readdirSync(path.join(root, folder), { withFileTypes: true }).filter((entry) => entry.isFile()).length >
-      20,
-  );
-  expect(crowded).toEqual([]);
 });

@@ -56,3 +56,9 @@ export function modulesBelow(folder: string): Module[] {
     .filter((file) => /\.tsx?$/.test(file) && !/\.(test|gen)\.tsx?$/.test(file))
     .map((file) => moduleOf(file, read(file)));
 }
+
+const DOCSTRING = /\/\*\*[\s\S]*?\*\//g;
+
+/** Whether a docstring of a module says that it is pure. */
+export const claimsPure = ({ text }: Module) =>
+  text.match(DOCSTRING)?.some((comment) => /\bpure\b/i.test(comment)) ?? false;

@@ -1,23 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type Module, moduleOf, modulesBelow } from './modules.ts';
+import { claimsPure, type Module, moduleOf, modulesBelow } from './modules.ts';
 
 /**
  * A module with a docstring that says "pure" computes and has no effects: it imports no database, no routes, no clock
  * and no other I/O, neither itself nor through other modules. The chain of imports ends at a feature's index.ts, which
  * belongs to another feature, and at types, which the compiler erases.
- *
- * A module that exports a decision must make this claim: the names `decide…`, `judge…`, `admit…` and `plan…` are for
- * rules.
  */
-const CLAIM = /\bpure\b/i;
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*/g;
-const DOCSTRING = /\/\*\*[\s\S]*?\*\//g;
-const RULE = /^export (?:async )?(?:function|const) ((?:decide|judge|admit|plan)(?![a-z])\w*)/gm;
-
-/** Modules with a rule's name and an effect, each with its reason. */
-const EXEMPT = new Map([
-  ['test-harness/bench/rounds.ts', 'judges the rounds of a bench that it has run, and prints the verdict'],
-]);
 
 /** Packages and parts of Node that only compute. */
 const HARMLESS =
@@ -38,12 +27,10 @@ function effectsOf(module: Module, isLocal: (path: string) => boolean): string[]
   return [...imported, ...(module.text.replace(COMMENT, '').match(GLOBALS) ?? [])];
 }
 
-const claims = ({ text }: Module) => text.match(DOCSTRING)?.some((comment) => CLAIM.test(comment)) ?? false;
-
 /** @returns lines such as "a.ts says pure, but b.ts has node:fs" */
 function broken(modules: readonly Module[]): string[] {
   const byPath = new Map(modules.map((module) => [module.path, module]));
-  return modules.filter(claims).flatMap((rule) => {
+  return modules.filter(claimsPure).flatMap((rule) => {
     const reached = new Set([rule]);
     for (const { imports } of reached) {
       for (const { from, isType } of imports) {
@@ -59,25 +46,10 @@ function broken(modules: readonly Module[]): string[] {
   });
 }
 
-/** @returns lines such as "a.ts exports decideLaunch without saying that it is pure" */
-function silent(modules: readonly Module[], exempt: ReadonlySet<string>): string[] {
-  return modules
-    .filter((module) => !claims(module) && !exempt.has(module.path))
-    .flatMap(({ path, text }) =>
-      [...text.matchAll(RULE)].map(([, name]) => `${path} exports ${name} without saying that it is pure`),
-    );
-}
-
 const modules = ['protocol', 'control-plane', 'node-agent', 'packages', 'test-harness'].flatMap(modulesBelow);
 
 test('a module that says pure has no effects', () => {
   expect(broken(modules)).toEqual([]);
-});
-
-test('a module that exports a decision says that it is pure', () => {
-  expect(silent(modules, new Set(EXEMPT.keys()))).toEqual([]);
-  const paths = new Set(modules.map(({ path }) => path));
-  expect([...EXEMPT.keys()].filter((path) => !paths.has(path))).toEqual([]);
 });
 
 describe('an effect in a module that says pure is found', () => {
@@ -111,27 +83,4 @@ describe('an effect in a module that says pure is found', () => {
   ])('%s are allowed', (_, text) => {
     expect(broken([rule(text), store])).toEqual([]);
   });
-});
-
-describe('a decision without the claim is found', () => {
-  const at = (text: string) => silent([moduleOf('sessions/rule.ts', text)], new Set());
-
-  test.each([
-    'export function decideLaunch(): Step {',
-    'export const judgeRung = (rung: Rung): Verdict => {',
-    'export function admit(facts: Facts): Refusal | null {',
-    'export async function planCapacity(report: Capacity): Promise<Plan> {',
-  ])('%s', (line) => {
-    const [, name] = /(?:function|const) (\w+)/.exec(line) ?? [];
-    expect(at(line)).toEqual([`sessions/rule.ts exports ${name} without saying that it is pure`]);
-    expect(at(`/** Decides. Pure: facts in, a decision out. */\n${line}`)).toEqual([]);
-    expect(silent([moduleOf('sessions/rule.ts', line)], new Set(['sessions/rule.ts']))).toEqual([]);
-  });
-
-  test.each(['export function admitted(): Launch {', 'export function planted() {', 'function decide() {'])(
-    '%s is none',
-    (line) => {
-      expect(at(line)).toEqual([]);
-    },
-  );
 });

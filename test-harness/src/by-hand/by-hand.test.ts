@@ -147,7 +147,7 @@ test('scripts/fake pages names its stages when it refuses an unknown word', asyn
   );
 });
 
-test('scripts/fake without a kind prints the usage of each kind', { timeout: 30_000 }, () => {
+test('scripts/fake without a kind prints the usage of each kind', () => {
   const run = spawnSync(FAKE, [], { encoding: 'utf8' });
   expect(run.status).toBe(2);
   for (const word of [

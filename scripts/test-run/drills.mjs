@@ -1,215 +1,224 @@
-// What takes more than a minute by its nature. Each runs short in every `scripts/test`, and whole under `scripts/test --long <name>`.
+// What takes more than a minute by its nature. Each runs short in `scripts/test --all`, and whole under
+// `scripts/test --long <name>`.
 import { realAppPackages } from '../lib/debian-packages.mjs';
 
 /**
  * @typedef {object} Drill
  * @property {string} name
- * @property {string} file
+ * @property {string[]} words   files and options for vitest
  * @property {string} whole   what the long form does
- * @property {string} short   what every run does instead
+ * @property {string} short   what `--all` does instead
  * @property {import('../lib/debian-packages.mjs').DebianPackage[]} [packages]   what the long form needs besides
+ * @property {boolean} [newSeed]   draws a new FOOTLIGHT_SEED
  */
 
 /** @type {Drill[]} */
 export const drills = [
   {
     name: 'absence',
-    file: 'test-harness/e2e/faults.e2e.ts',
+    words: ['test-harness/e2e/faults.e2e.ts'],
     whole: 'the control plane away for 120 s while a browser watches, then keys, stop and relaunch',
     short: '8 s away, without a limit of time',
   },
   {
     name: 'control-killed',
-    file: 'test-harness/e2e/control-killed.e2e.ts',
+    words: ['test-harness/e2e/control-killed.all.e2e.ts'],
     whole:
       'the control plane killed 20 times in the middle of a launch or a swap, while somebody watches another session',
     short: 'nothing',
   },
   {
     name: 'control-restarts',
-    file: 'control-plane/src/integration/own-process.int.test.ts',
+    words: ['control-plane/src/integration/own-process.all.test.ts'],
     whole:
       'the control plane killed and started 20 times within two minutes of its time, six hosts with a session each',
     short: 'twice',
   },
   {
     name: 'reports-killed',
-    file: 'control-plane/src/integration/reports-killed.int.test.ts',
+    words: ['control-plane/src/integration/reports-killed.all.test.ts'],
     whole:
       'the control plane killed 200 times on each database between the store and the confirmation of reports',
     short: '8 times',
   },
   {
     name: 'jobs-killed',
-    file: 'control-plane/src/integration/jobs-killed.int.test.ts',
+    words: ['control-plane/src/integration/jobs-killed.all.test.ts'],
     whole: 'the control plane killed 40 times on each database between claims and reports of jobs',
     short: 'twice',
   },
   {
     name: 'jobs-replicas',
-    file: 'control-plane/src/integration/jobs-replicas.int.test.ts',
+    words: ['control-plane/src/integration/jobs-replicas.all.test.ts'],
     whole:
       'two control planes on one Postgres with claims and reports of jobs, the holder of the lease stopped eight times, half of them past its time, and four kills',
     short: 'the holder stopped twice, and a kill',
   },
   {
     name: 'job-histories',
-    file: 'control-plane/src/jobs/histories.int.test.ts',
+    words: ['control-plane/src/jobs/histories.all.test.ts'],
     whole: 'random histories of job runs with 3,000 steps on each database',
     short: '150 steps',
   },
   {
     name: 'database-half-open',
-    file: 'control-plane/src/platform/database/engine/faults.int.test.ts',
+    words: ['control-plane/src/platform/database/engine/faults.all.test.ts'],
     whole: 'every connection to Postgres half-open for good while 30 requests wait',
     short: 'answers that take 5 s',
   },
   {
     name: 'database-contention',
-    file: 'control-plane/src/integration/contention.int.test.ts',
+    words: ['control-plane/src/integration/contention.all.test.ts'],
     whole: 'everything that writes, at once, from two services on one Postgres for 60 s, without a deadlock',
     short: '6 s',
   },
   {
     name: 'simultaneous-launches',
-    file: 'control-plane/src/sessions/launch/simultaneous.int.test.ts',
+    words: ['control-plane/src/sessions/launch/simultaneous.all.test.ts'],
     whole: '60 launches at once by three people on 40 slots while agents report, 20 times',
     short: 'twice',
   },
   {
     name: 'start-together',
-    file: 'control-plane/src/integration/start-together.int.test.ts',
+    words: ['control-plane/src/integration/start-together.all.test.ts'],
     whole: 'three control planes that start at the same moment on one Postgres, 50 times',
     short: 'three times',
   },
   {
     name: 'login-timing',
-    file: 'control-plane/src/accounts/sign-in/login-timing.int.test.ts',
+    words: ['control-plane/src/accounts/sign-in/login-timing.all.test.ts'],
     whole: '200 pairs of logins, known and unknown',
     short: '15 pairs',
   },
   {
     name: 'signal-flood',
-    file: 'control-plane/src/signaling/flood.int.test.ts',
+    words: ['control-plane/src/signaling/flood.all.test.ts'],
     whole: '5,000 sockets without a token while a viewer joins',
     short: '300 sockets',
   },
   {
     name: 'fault-matrix',
-    file: 'control-plane/src/sessions/life/fault-matrix.int.test.ts',
+    words: ['control-plane/src/sessions/life/fault-matrix.all.test.ts'],
     whole: 'every fault of a host at every step, with hosts that stay away for 750 s',
     short: 'without the hosts that stay away',
   },
   {
     name: 'fleet-return',
-    file: 'control-plane/src/sessions/reconcile/fleet-return.int.test.ts',
+    words: ['control-plane/src/sessions/reconcile/fleet-return.all.test.ts'],
     whole: '1,000 hosts with 2,000 sessions come back within a second of a restart, on both databases',
     short: '100 hosts with 200 sessions',
   },
   {
     name: 'slow-clients',
-    file: 'control-plane/src/platform/http/connection/slow-clients.int.test.ts',
+    words: ['control-plane/src/platform/http/connection/slow-clients.all.test.ts'],
     whole: '500 slow clients of each kind',
     short: '20 of each kind',
   },
   {
     name: 'descriptors',
-    file: 'control-plane/src/platform/http/connection/descriptors.int.test.ts',
+    words: ['control-plane/src/platform/http/connection/descriptors.all.test.ts'],
     whole: '1,000 connections against a small limit of descriptors',
     short: '150 connections',
   },
   {
     name: 'fuzz-bodies',
-    file: 'control-plane/src/platform/http/message/fuzz.int.test.ts',
+    words: ['control-plane/src/platform/http/message/fuzz.all.test.ts'],
     whole: 'a million random bodies',
     short: '4,000 bodies',
   },
   {
     name: 'gst-leaks',
-    file: 'packages/gst/src',
+    words: ['packages/gst/src'],
     whole: '1,000 pipelines started and stopped',
     short: '20 pipelines',
   },
   {
     name: 'host-stands-still',
-    file: 'test-harness/e2e/host-faults.e2e.ts',
+    words: ['test-harness/e2e/host-faults.all.e2e.ts'],
     whole: 'the agent stopped for 15, 25 and 60 s, a viewer away for 60 s',
     short: '7 s and 1.5 s',
   },
   {
     name: 'host-cycles',
-    file: 'test-harness/e2e/host-cycles.e2e.ts',
+    words: ['test-harness/e2e/host-cycles.all.e2e.ts'],
     whole: '150 sessions launched and stopped, and the trend of what is held',
     short: '20 sessions',
   },
   {
     name: 'stop-to-gone',
-    file: 'test-harness/e2e/stop-to-gone.e2e.ts',
+    words: ['test-harness/e2e/stop-to-gone.all.e2e.ts'],
     whole: '50 watched sessions deleted: everything is gone within 3 s for 95 of 100',
     short: '3 sessions, without a limit of time',
   },
   {
     name: 'greedy-apps',
-    file: 'test-harness/e2e/hostile/hostile-apps.e2e.ts',
+    words: ['test-harness/e2e/hostile/hostile-apps.all.e2e.ts'],
     whole:
       'each greedy app, as a process and in a container, beside another session for 30 s, which keeps four fifths of its frames',
     short: '2 s each as processes, without limits of time',
   },
   {
     name: 'hostile-neighbour',
-    file: 'test-harness/e2e/hostile/hostile-neighbour.e2e.ts',
+    words: ['test-harness/e2e/hostile/hostile-neighbour.all.e2e.ts'],
     whole: 'an app attacks the session of another person for a minute, while that one is used',
     short: '6 s',
   },
   {
     name: 'viewer-garbage',
-    file: 'node-agent/src/media/viewer/hostile-viewer.int.test.ts',
+    words: ['node-agent/src/media/viewer/hostile-viewer.all.test.ts'],
     whole: '200,000 messages of garbage on each data channel',
     short: '3,000 messages',
   },
   {
     name: 'laptop-closed',
-    file: 'node-agent/src/media/viewer/path-faults.int.test.ts',
+    words: ['node-agent/src/media/viewer/path-faults.all.test.ts'],
     whole: 'a viewer silent for 60 s comes back with another address',
     short: '0.5 s',
   },
   {
     name: 'removal-races',
-    file: 'node-agent/src/runtime/owned-files.int.test.ts',
+    words: ['node-agent/src/runtime/owned-files.all.test.ts'],
     whole: '1,000 races between a session and its removal',
     short: '20 races',
   },
   {
     name: 'certify',
-    file: 'test-harness/e2e/certify.e2e.ts',
+    words: ['test-harness/e2e/certify.all.e2e.ts'],
     whole:
       'the sweep of 720p30 to 1080p60 at four bitrates, 25 s each, and its samples again from a fake agent',
     short: 'two cells of 9 s',
   },
   {
     name: 'real-apps',
-    file: 'test-harness/e2e/real-apps.e2e.ts',
+    words: ['test-harness/e2e/real-apps.all.e2e.ts'],
     whole: 'ten programs of Debian, used and left twice each: picture, keys, pointer, sound, exit, home',
     short: 'a terminal, and one behind a launcher',
     packages: realAppPackages,
   },
   {
     name: 'keyboards',
-    file: 'node-agent/src/media/input/keyboard-layouts.int.test.ts',
+    words: ['node-agent/src/media/input/keyboard-layouts.all.test.ts'],
     whole: 'every printed key of twelve layouts in a terminal and in a text field of Chromium',
     short: 'two layouts in a terminal',
   },
   {
     name: 'verdicts',
-    file: 'test-harness/e2e/verdicts.e2e.ts',
+    words: ['test-harness/e2e/verdicts.all.e2e.ts'],
     whole:
       'a session each for a blocked page, a stopped compositor, a hidden tab, a starved encoder and a lossy path',
     short: 'all but the compositor one after the other, in one session of 15 fps',
   },
   {
     name: 'add-host',
-    file: 'test-harness/e2e/add-host.e2e.ts',
+    words: ['test-harness/e2e/add-host.all.e2e.ts'],
     whole: 'the copied line on a bare Debian of its own, which fetches every package',
     short: 'on the programs of this machine',
+  },
+  {
+    name: 'explore',
+    words: ['--project=unit', '--project=integration', '--project=database', '--maxWorkers=2'],
+    whole: 'unit tests and the control plane, with new examples in each property test',
+    short: 'the same examples in each run',
+    newSeed: true,
   },
 ];

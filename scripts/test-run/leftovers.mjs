@@ -1,0 +1,172 @@
+// What a test run leaves on a machine: what is there after it and was not there before.
+// Other programs come and go meanwhile, also another run and a Footlight that this user tries. So a run has a temporary
+// folder of its own, in which every file counts, and its programs carry its mark; elsewhere only what belongs to a user
+// that tests give to sessions counts.
+// Listening sockets and audio servers are not looked for: each is there as long as its process is.
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Places that all programs of a machine share. */
+const SHARED_PLACES = [
+  ...new Set([os.tmpdir(), '/tmp']),
+  '/tmp/.X11-unix',
+  '/var/tmp',
+  // Of the stacks of tests that root runs.
+  '/srv',
+  '/dev/shm',
+  '/run/service',
+  '/run/netns',
+];
+
+/** Caches of Node and of the tools that run the tests. */
+const STAYS = /^(node-compile-cache|tsx-\d+|v8-compile-cache.*)$/;
+
+/** Each process of a session has this variable, and no other of the program that started the agent. */
+const SESSION_VARIABLE = 'FOOTLIGHT_SESSION=';
+
+/** Users that tests give to sessions; those of real hosts are 70000 to 70255. @param {number} uid */
+const isTestUser = (uid) => uid >= 71_000 && uid < 80_000;
+
+/** @param {string} dir */
+function names(dir) {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return [];
+  }
+}
+
+/** @param {string} file */
+function read(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** @param {string} file */
+const ownerOf = (file) => lstatSync(file, { throwIfNoEntry: false })?.uid;
+
+/** By pid and command: a pid that comes back with another command counts as new. @param {string} runId */
+function processes(runId) {
+  const mark = `FOOTLIGHT_TEST_RUN=${runId}`;
+  return names('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      const entries = read(`/proc/${pid}/environ`).split('\0');
+      if (entries.includes(mark)) return true;
+      const isSession = entries.some((entry) => entry.startsWith(SESSION_VARIABLE));
+      return isSession && isTestUser(ownerOf(`/proc/${pid}`) ?? 0);
+    })
+    .map((pid) => `${pid} ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim()}`);
+}
+
+/** @param {string} dir */
+const entries = (dir) =>
+  names(dir)
+    .filter((name) => !STAYS.test(name))
+    .map((name) => path.join(dir, name));
+
+/** @param {string} runId @param {string} ownFolder */
+function files(runId, ownFolder) {
+  const shared = SHARED_PLACES.flatMap(entries).filter((file) => {
+    const uid = ownerOf(file);
+    if (uid === undefined || file === ownFolder) return false;
+    return isTestUser(uid) || path.basename(file).includes(nameTag(runId));
+  });
+  return [...entries(ownFolder), ...shared];
+}
+
+/** System V segments, by id. Columns: key, shmid, perms, size, cpid, lpid, nattch, uid, … */
+function sharedMemory() {
+  return read('/proc/sysvipc/shm')
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .filter((columns) => isTestUser(Number(columns[7])))
+    .map((columns) => String(columns[1]));
+}
+
+/** @param {string} runId @param {string} ownFolder */
+function mounts(runId, ownFolder) {
+  return read('/proc/self/mounts')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '')
+    .filter((target) => target.startsWith(`${ownFolder}/`) || target.includes(nameTag(runId)));
+}
+
+/**
+ * Groups that the agent makes for sessions: below one of its own in version 2, next to this process's in version 1. One
+ * with processes belongs to a session that runs, perhaps of another program; a session left behind has processes too.
+ */
+function controlGroups() {
+  const root = '/sys/fs/cgroup';
+  const unified = names(`${root}/footlight`).map((name) => `${root}/footlight/${name}`);
+  const legacy = read('/proc/self/cgroup')
+    .split('\n')
+    .flatMap((line) => {
+      const [, controllers = '', group = ''] = line.split(':');
+      return controllers.split(',').map((controller) => path.join(root, controller, group));
+    })
+    .flatMap((parent) =>
+      names(parent)
+        .filter((name) => name.startsWith('footlight-'))
+        .map((name) => path.join(parent, name)),
+    );
+  return [...unified, ...legacy].filter(
+    (group) => names(group).includes('cgroup.procs') && read(`${group}/cgroup.procs`) === '',
+  );
+}
+
+/** Part of the names of what a run makes in places that programs share. @param {string} runId */
+export const nameTag = (runId) => runId.slice(0, 8);
+
+/**
+ * @param {string} runId  value of FOOTLIGHT_TEST_RUN, which every process of the run carries
+ * @param {string} ownFolder the temporary folder of the run (TMPDIR), where every file counts
+ * @returns {Record<string, string[]>} by kind
+ */
+export function lookAround(runId, ownFolder) {
+  return {
+    process: processes(runId),
+    file: files(runId, ownFolder),
+    'shared memory': sharedMemory(),
+    mount: mounts(runId, ownFolder),
+    'control group': controlGroups(),
+  };
+}
+
+/**
+ * What is there now and was not before. Pure.
+ * @param {Record<string, string[]>} before
+ * @param {Record<string, string[]>} after
+ * @returns {string[]} one line for each thing
+ */
+export function whatIsLeft(before, after) {
+  return Object.entries(after).flatMap(([kind, things]) => {
+    const known = new Set(before[kind]);
+    return things.filter((thing) => !known.has(thing)).map((thing) => `${kind}: ${thing}`);
+  });
+}
+
+/** What ends is gone a moment later: on a busy machine a killed process needs seconds. */
+const PATIENCE_MS = 30_000;
+const POLL_MS = 500;
+
+/**
+ * Looks until nothing is left, for 30 s at most.
+ * @param {Record<string, string[]>} before
+ * @param {() => Record<string, string[]>} look
+ * @returns {Promise<string[]>} one line for each thing that stayed
+ */
+export async function leftBehind(before, look) {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const left = whatIsLeft(before, look());
+    if (left.length === 0 || performance.now() > deadline) return left;
+    await delay(POLL_MS);
+  }
+}

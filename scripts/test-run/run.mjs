@@ -1,0 +1,215 @@
+// Runs the commands of a tier and counts what passed and failed.
+import { spawn } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { root } from '../lib/prepare.mjs';
+import { filesToRetry } from './retry.mjs';
+import { bin, sourceChecks } from './sources.mjs';
+
+/** @typedef {import('./report.mjs').Report} Report */
+/** @typedef {import('./report.mjs').Failure} Failure */
+/** @typedef {import('./tiers.mjs').Suite} Suite */
+/** @typedef {import('./tiers.mjs').Tier} Tier */
+
+/** What failed tests leave: logs, screenshots, and the list of late files. Ignored by git. */
+const results = path.join(root, 'test-results');
+
+export function emptyResults() {
+  rmSync(results, { recursive: true, force: true });
+  mkdirSync(results);
+}
+
+export const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
+
+/** Output of one command that is kept, in characters: its end. */
+const KEPT_OUTPUT = 1024 * 1024;
+
+/** Of it, shown when something failed; the whole is in a file. */
+const SHOWN_OUTPUT = 16 * 1024;
+
+/** Where vitest's report of failures begins. */
+const FAILURES = /⎯+ Failed (Suites|Tests) /;
+
+/** One run of the test command: its environment, its folder for reports, and what it counted. */
+export class TestRun {
+  passed = 0;
+  failed = 0;
+  skipped = 0;
+  /** One line for each failure, with the command that repeats it. @type {string[]} */
+  problems = [];
+  /** Files that were late once and passed then: `FLAKY FILE: TEST: MESSAGE`. @type {string[]} */
+  flaky = [];
+  /** @type {NodeJS.ProcessEnv} */
+  #env;
+  #scratch;
+  #reports = 0;
+
+  /** @param {NodeJS.ProcessEnv} env @param {string} scratch folder that the caller removes */
+  constructor(env, scratch) {
+    this.#env = { ...env, FOOTLIGHT_TEST_RESULTS: results };
+    this.#scratch = scratch;
+  }
+
+  /** @param {Tier} tier */
+  async run(tier) {
+    for (const step of tier) {
+      await Promise.all(
+        step.map(async (lane) => {
+          for (const suite of lane) await (suite === 'sources' ? this.checkSources() : this.vitest(suite));
+        }),
+      );
+    }
+  }
+
+  /** @param {boolean} [fix] */
+  async checkSources(fix = false) {
+    for (const { name, commands, env } of sourceChecks(fix)) {
+      const from = performance.now();
+      let failure = '';
+      for (const command of commands) {
+        const { code, output } = await this.#execute(command, env, false);
+        if (code !== 0) failure += output;
+      }
+      if (failure !== '') say(failure);
+      this.record(name, failure === '' ? [] : [`${name}: see above (scripts/check)`], from);
+    }
+  }
+
+  /**
+   * One check that is not a test of vitest. Prints its line.
+   * @param {string} name @param {readonly string[]} problems @param {number} [from] performance.now() at its start
+   */
+  record(name, problems, from) {
+    this[problems.length === 0 ? 'passed' : 'failed']++;
+    this.problems.push(...problems);
+    const time = from === undefined ? '' : ` (${seconds(from)})`;
+    say(`${problems.length === 0 ? 'ok    ' : 'FAILED'} ${name}${time}`);
+  }
+
+  /** One vitest run, counted test by test. @param {Suite} suite */
+  async vitest(suite) {
+    const from = performance.now();
+    say(`       ${suite.name} …`);
+    let report = await this.#report(suite, suite.words, suite.name);
+    const late = suite.retried ? filesToRetry(report.failures) : [];
+    if (late.length > 0) report = await this.#retry(suite, report, late);
+    const problems = report.failures.map(
+      ({ file, test, message }) => `${file}: ${test}: ${message}\n    scripts/test ${file}`,
+    );
+    // Errors outside tests are failures too: no test could see them.
+    problems.push(...report.unhandled.map((error) => `${suite.name}: outside a test: ${error}`));
+    this.passed += report.passed;
+    this.failed += problems.length;
+    this.skipped += report.skipped;
+    this.problems.push(...problems);
+    say(
+      `${problems.length === 0 ? 'ok    ' : 'FAILED'} ${suite.name}: ${report.passed} passed, ${problems.length} failed, ${report.skipped} skipped (${seconds(from)})`,
+    );
+    const slowest = slowFiles(report.files);
+    if (slowest.length > 0) say(`       slowest: ${slowest.join(', ')}`);
+  }
+
+  /** Trifles: printed by scripts/check, and never counted. */
+  async warnings() {
+    const { failures } = await this.#report(
+      { name: 'warnings', words: [] },
+      ['--project', 'warnings'],
+      'warnings',
+    );
+    return failures;
+  }
+
+  /**
+   * Runs late files once more, whole; each starts a stack of its own.
+   * @param {Suite} suite @param {Report} first @param {readonly string[]} late @returns {Promise<Report>} of both runs
+   */
+  async #retry(suite, first, late) {
+    const load = os.loadavg().map((value) => Number(value.toFixed(2)));
+    say(`       once more, because a wait expired: ${late.join(', ')}`);
+    const again = await this.#report(suite, [...suite.words, ...late], `${suite.name}, once more`);
+    const failedAgain = new Set(again.failures.map(({ file }) => file));
+    for (const { file, test, message } of first.failures) {
+      if (!late.includes(file)) continue;
+      const passed = !failedAgain.has(file) && again.unhandled.length === 0;
+      const row = { at: new Date().toISOString(), file, test, message, passed_then: passed, load };
+      appendFileSync(
+        path.join(results, 'flaky.jsonl'),
+        `${JSON.stringify({ ...row, cores: os.cpus().length })}\n`,
+      );
+      if (passed) this.flaky.push(`FLAKY ${file}: ${test}: ${message}`);
+    }
+    const others = first.failures.filter(({ file }) => !late.includes(file));
+    return {
+      // Tests of a late file that passed in both runs count twice in `passed`: the reports do not say which they were.
+      passed: first.passed + again.passed,
+      skipped: first.skipped + again.skipped,
+      failures: [...others, ...again.failures],
+      unhandled: [...first.unhandled, ...again.unhandled],
+      files: first.files,
+    };
+  }
+
+  /** @param {Suite} suite @param {string[]} words @param {string} name @returns {Promise<Report>} */
+  async #report(suite, words, name) {
+    const target = path.join(this.#scratch, `report-${this.#reports++}.json`);
+    const reporters = ['dot', path.join(root, 'scripts/test-run/report.mjs')];
+    const { code, output } = await this.#execute(
+      [bin('vitest'), 'run', ...words, ...reporters.map((reporter) => `--reporter=${reporter}`)],
+      { FOOTLIGHT_TEST_REPORT: target },
+      suite.background ?? false,
+    );
+    if (code !== 0) {
+      const log = path.join(results, `${name.replaceAll(/[^a-z]+/g, '-')}.log`);
+      writeFileSync(log, output);
+      const report = output.slice(Math.max(0, output.search(FAILURES)));
+      say(report.length > SHOWN_OUTPUT ? `${report.slice(0, SHOWN_OUTPUT)}\n…` : report);
+      say(`       the whole output: ${path.relative(root, log)}`);
+    }
+    /** @type {Report} */
+    const report = existsSync(target)
+      ? JSON.parse(readFileSync(target, 'utf8'))
+      : { passed: 0, skipped: 0, failures: [], unhandled: [], files: [] };
+    if (code !== 0 && report.failures.length === 0 && report.unhandled.length === 0)
+      report.unhandled.push(`the test runner ended with ${code} although no test failed`);
+    return report;
+  }
+
+  /**
+   * Runs a command without showing its output; its descriptor 3 is shown (report.mjs).
+   * @param {string[]} command @param {Record<string, string>} env
+   * @param {boolean} background  with nice 10: a tenth of a busy core, so that its own time limits hold
+   * @returns {Promise<{code: number, output: string}>}
+   */
+  #execute(command, env = {}, background) {
+    return new Promise((resolve) => {
+      const [program = '', ...words] = background ? ['nice', '-n', '10', ...command] : command;
+      const child = spawn(program, words, {
+        cwd: root,
+        env: { ...this.#env, ...env },
+        stdio: ['inherit', 'pipe', 'pipe', 1],
+      });
+      let output = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream?.setEncoding('utf8').on('data', (text) => {
+          output = (output + text).slice(-KEPT_OUTPUT);
+        });
+      child.once('error', (error) => resolve({ code: 127, output: `${program}: ${error.message}` }));
+      // `close` comes after the last output.
+      child.once('close', (code, signal) =>
+        resolve({ code: code ?? (signal ? 1 : 0), output: stripVTControlCharacters(output) }),
+      );
+    });
+  }
+}
+
+/** @param {number} from */
+const seconds = (from) => `${((performance.now() - from) / 1000).toFixed(0)} s`;
+
+/** The five files that took longest: the first places to look when a run gets slow. @param {Report['files']} files */
+const slowFiles = (files) =>
+  files
+    .toSorted((a, b) => b.seconds - a.seconds)
+    .slice(0, 5)
+    .map(({ file, seconds }) => `${file} ${seconds.toFixed(0)} s`);

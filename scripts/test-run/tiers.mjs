@@ -1,0 +1,136 @@
+// What each tier runs. Which tier a file belongs to says its name (CONTRIBUTING.md, "Tests"; vitest.config.ts).
+
+/**
+ * One run of vitest.
+ * @typedef {object} Suite
+ * @property {string} name
+ * @property {string[]} words        for vitest
+ * @property {boolean} [background]  takes the processor time that others leave
+ * @property {boolean} [retried]     a file whose wait expired is run once more
+ */
+
+/**
+ * Steps follow one another. The lanes of a step run at the same time, the suites of a lane one after another.
+ * `sources`: types, lint, dead code and the published contract.
+ * @typedef {(Suite | 'sources')[][][]} Tier
+ */
+
+/** @param {...string} names */
+const projects = (...names) => names.flatMap((name) => ['--project', name]);
+
+/**
+ * Files of unit tests and of the control plane share the modules that they load: loading them for each file took a
+ * quarter of the time. Unit tests have one worker: of several, each is started again whenever a file with a page
+ * follows one without.
+ * @type {Suite}
+ */
+const unit = { name: 'unit', words: [...projects('unit'), '--maxWorkers=1', '--no-isolate'] };
+
+/**
+ * The first step only computes and takes both cores. Tests of hosts and those with a browser come after it, one file at
+ * a time: their sessions use the displays and users of this machine, and their pictures are late beside other work.
+ * @type {Tier}
+ */
+export const gate = [
+  [
+    ['sources', unit],
+    [
+      {
+        name: 'control plane',
+        words: [...projects('integration', 'database'), '--maxWorkers=2', '--no-isolate'],
+      },
+    ],
+  ],
+  [
+    [
+      { name: 'hosts', words: [...projects('hosts'), '--maxWorkers=1'] },
+      { name: 'end to end', words: projects('e2e'), retried: true },
+    ],
+  ],
+];
+
+/** Measures how fast a killed control plane is back, so it does not run behind other tests. */
+const TIMED = 'control-plane/src/integration/own-process.all.test.ts';
+
+/** They only move files and need no session, so they run beside tests that do. */
+const COLLECTION = ['node-agent/src/sessions/home/collection', 'node-agent/src/images/image-build'];
+
+/** @param {string[]} paths */
+const without = (...paths) => paths.map((path) => `--exclude=${path}`);
+
+/**
+ * Everything but the full forms of the drills. Its tests of hosts measure time: they have the processor before the
+ * background lane, and leave half of two cores idle.
+ * @type {Tier}
+ */
+export const all = [
+  [
+    [
+      {
+        name: 'hosts',
+        words: [
+          ...[...projects('hosts', 'all'), '--maxWorkers=1', 'node-agent'],
+          ...without(...COLLECTION.map((path) => `${path}**`)),
+        ],
+      },
+      { name: 'a killed control plane', words: [...projects('all'), TIMED] },
+      { name: 'end to end', words: projects('e2e', 'all-e2e') },
+    ],
+    [
+      'sources',
+      {
+        name: 'packages',
+        words: [
+          ...projects('hosts', 'all'),
+          '--maxWorkers=1',
+          'packages',
+          'test-harness',
+          'scripts',
+          'protocol',
+        ],
+        background: true,
+      },
+      {
+        name: 'homes and images',
+        words: [...projects('all'), '--maxWorkers=1', ...COLLECTION],
+        background: true,
+      },
+      { ...unit, background: true },
+      {
+        name: 'control plane',
+        words: [
+          ...[
+            ...projects('integration', 'database', 'all'),
+            '--maxWorkers=2',
+            '--no-isolate',
+            'control-plane',
+          ],
+          ...without(TIMED),
+        ],
+        background: true,
+      },
+    ],
+  ],
+];
+
+/**
+ * The tests that changed files can reach: through imports, which vitest follows, and through the programs that
+ * end-to-end tests start. Pure.
+ * @param {string} base commit to compare with
+ * @param {readonly string[]} changed paths from the root of the repository
+ * @returns {Tier}
+ */
+export function changedTier(base, changed) {
+  const related = [`--changed=${base}`, '--passWithNoTests'];
+  const rules = { name: 'rules of the sources', words: [...projects('unit'), 'scripts/checks'] };
+  const reachable = {
+    name: 'reached by imports',
+    words: [...projects('unit', 'integration', 'database', 'hosts'), '--maxWorkers=2', ...related],
+  };
+  const program = /^(protocol|control-plane|node-agent|packages|test-harness|scripts\/(bring-up|lib))\//;
+  const isTest = /\.(test|e2e)\.tsx?$/;
+  const inPrograms = changed.some((file) => program.test(file) && !isTest.test(file));
+  const ends = { name: 'end to end', words: projects('e2e'), retried: true };
+  if (!inPrograms) ends.words.push(...related);
+  return [[[rules, reachable, ends]]];
+}
