@@ -274,9 +274,9 @@ describeDatabases('agent links', (databases) => {
     test('are accepted or refused by the agent, once', async () => {
       const agent = agentFor('hosta');
       const hostId = await ready(agent);
-      expect(await world.fleet.agents.command(hostId, stop, 5_000)).toEqual({ kind: 'ok' });
+      expect(await world.fleet.agents.command(hostId, stop, 60_000)).toEqual({ kind: 'ok' });
       agent.behaviour.answer = () => ({ code: 'policy', error: 'mount outside' });
-      expect(await world.fleet.agents.command(hostId, stop, 5_000)).toEqual({
+      expect(await world.fleet.agents.command(hostId, stop, 60_000)).toEqual({
         kind: 'refused',
         code: 'policy',
         error: 'mount outside',

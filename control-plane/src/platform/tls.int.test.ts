@@ -8,6 +8,8 @@ import * as x509 from '@peculiar/x509';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Certificate, certificateNames, loadCertificate } from './tls.ts';
 
+const NOW_MS = Date.now();
+
 let folder: string;
 let log: string[];
 beforeEach(() => {
@@ -19,7 +21,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const load = (
   extra: string[] = [],
   provided: { certFile: string; keyFile: string } | null = null,
-  nowMs: number = Date.now(),
+  nowMs = NOW_MS,
 ): Promise<Certificate> =>
   loadCertificate(
     { listen: { host: null, port: 0 }, dir: join(folder, 'tls'), provided, extraNames: extra },
@@ -41,8 +43,8 @@ async function operatorPair(
   ]);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     name: `CN=${name}`,
-    notBefore: new Date(Date.now() - 60_000),
-    notAfter: new Date(Date.now() + DAY_MS),
+    notBefore: new Date(NOW_MS - 60_000),
+    notAfter: new Date(NOW_MS + DAY_MS),
     signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
     keys,
     extensions,
@@ -69,8 +71,8 @@ describe('the generated certificate', () => {
     expect(leaf.ca).toBe(false);
     expect(leaf.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
     expect(leaf.serialNumber.length).toBeGreaterThan(28);
-    expect(Date.now() - Date.parse(leaf.validFrom)).toBeGreaterThan(59 * 60_000);
-    expect(Math.round((Date.parse(leaf.validTo) - Date.now()) / 86_400_000)).toBe(3650);
+    expect(NOW_MS - Date.parse(leaf.validFrom)).toBeGreaterThan(59 * 60_000);
+    expect(Math.round((Date.parse(leaf.validTo) - NOW_MS) / 86_400_000)).toBe(3650);
     const names = leaf.subjectAltName?.split(', ') ?? [];
     expect(names).toEqual(
       expect.arrayContaining([
@@ -134,10 +136,10 @@ describe("an operator's pair", () => {
 
   test('that is expired, not yet valid or nameless is served with a warning', async () => {
     const pair = await operatorPair('nameless');
-    await load([], pair, Date.now() + 2 * DAY_MS);
+    await load([], pair, NOW_MS + 2 * DAY_MS);
     expect(log.join()).toContain('tls.expired');
     expect(log.join()).toContain('tls.nameless');
-    await load([], pair, Date.now() - DAY_MS);
+    await load([], pair, NOW_MS - DAY_MS);
     expect(log.join()).toContain('tls.not_yet_valid');
   });
 

@@ -592,6 +592,6 @@ describeDatabases('signaling', (databases) => {
         return silent.socket.readyState === 3 ? true : undefined;
       }, 'closed');
       expect((await silent.closed).code).toBe(4408);
-    }, 30_000);
+    });
   });
 });

@@ -7,6 +7,9 @@ import { type PostgresDatabase, type PostgresServer, usePostgres } from '@footli
 import { afterAll, describe } from 'vitest';
 import { type DatabaseTarget, openDatabase } from '../platform/database/index.ts';
 
+/** Whether suites run on Postgres too. FOOTLIGHT_TEST_DATABASES is `sqlite` or `both`; without a value it is `both`. */
+const withPostgres = process.env.FOOTLIGHT_TEST_DATABASES !== 'sqlite';
+
 /** Creates databases of one dialect for a suite. */
 export interface TestDatabases {
   readonly dialect: 'sqlite' | 'postgres';
@@ -81,11 +84,12 @@ export function describeSqlite(name: string, suite: (databases: TestDatabases) =
 }
 
 /**
- * Runs the suite on SQLite and on Postgres. Call at the top level of a file: a Postgres server that this file starts
- * ends with the file.
+ * Runs the suite on SQLite, and on Postgres where this run uses it. Call at the top level of a file: a Postgres server
+ * that this file starts ends with the file.
  */
 export function describeDatabases(name: string, suite: (databases: TestDatabases) => void): void {
   describeSqlite(`${name} (sqlite)`, suite);
+  if (!withPostgres) return;
   // Registered on the file, before the suite's own hooks: Vitest runs afterAll hooks in reverse order.
   afterAll(async () => {
     const server = postgres;

@@ -87,7 +87,7 @@ export async function startDebianPostgres(): Promise<DebianPostgres> {
 }
 
 async function comesUp(url: string, child: ChildProcess): Promise<boolean> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 60_000;
   while (child.exitCode === null && performance.now() < deadline) {
     const client = new pg.Client({ connectionString: url });
     try {

@@ -12,6 +12,7 @@ export { dumpDatabase } from './database-dump.ts';
 export { describeDatabases, describeSqlite, type TestDatabases } from './databases.ts';
 export { openEventStream } from './event-stream.ts';
 export { addLargeFleet } from './large/large-fleet.ts';
+export { PATIENTLY } from './patience.ts';
 export { addHost, addSession, type SessionColumns } from './sessions.ts';
 export {
   CHEAP_HASHES,

@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const PROGRAM = fileURLToPath(new URL('../../../scripts/control-plane', import.meta.url));
 const FAST_TIME = pathToFileURL(fileURLToPath(new URL('./fast-time.mjs', import.meta.url))).href;
-const START_LIMIT_MS = 40_000;
+const START_LIMIT_MS = 120_000;
 
 /** Built service in a separate process, which a test may stop, starve and kill. */
 export interface OwnProcess {

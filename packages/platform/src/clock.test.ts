@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from './clock.ts';
 import type { Timer } from './timer.ts';
@@ -17,15 +17,20 @@ describe('after the process stood still', () => {
     for (const server of servers.splice(0)) server.close();
   });
 
-  test.each([
-    ['a deadline', systemClock.setTimeout],
-    ['a tick', systemClock.setInterval],
-  ])('what came in time is read before %s is judged', async (_what, schedule) => {
+  async function connected(): Promise<[Socket, Socket]> {
     const server = createServer().listen(0, '127.0.0.1');
     servers.push(server);
     await once(server, 'listening');
     const client = connect((server.address() as { port: number }).port, '127.0.0.1');
-    const [socket] = (await once(server, 'connection')) as [import('node:net').Socket];
+    const [socket] = (await once(server, 'connection')) as [Socket];
+    return [client, socket];
+  }
+
+  test.each([
+    ['a deadline', systemClock.setTimeout],
+    ['a tick', systemClock.setInterval],
+  ])('what came in time is read before %s is judged', async (_what, schedule) => {
+    const [client, socket] = await connected();
     const order: string[] = [];
     const bothHappened = new Promise<void>((resolve) => {
       const note = (what: string) => {
@@ -43,12 +48,17 @@ describe('after the process stood still', () => {
   });
 
   test('a deadline that is called off before its turn is not judged', async () => {
+    const [client, socket] = await connected();
+    const schedule = systemClock.setTimeout;
     const fired: string[] = [];
-    const deadline = systemClock.setTimeout(() => fired.push('judged'), 10);
-    setTimeout(() => deadline.cancel(), 20);
+    const deadline = schedule(() => fired.push('judged'), 50);
+    socket.once('data', () => deadline.cancel());
+    client.write('in time');
     standStill(1_100);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // A later deadline is judged after all earlier ones.
+    await new Promise<void>((resolve) => timers.push(schedule(resolve, 50)));
     expect(fired).toEqual([]);
+    client.destroy();
   });
 });
 

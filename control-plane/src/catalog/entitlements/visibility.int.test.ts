@@ -13,7 +13,7 @@ import { recordCatalogChange } from '../changes.ts';
 
 const RUNS = process.env.FOOTLIGHT_LONG === '1' ? 300 : 3;
 const MAX_STEPS = 40;
-const TIME_LIMIT_MS = process.env.FOOTLIGHT_LONG === '1' ? 600_000 : 60_000;
+const TIME_LIMIT_MS = process.env.FOOTLIGHT_LONG === '1' ? 600_000 : 180_000;
 /** Small, so that lists have several pages. */
 const PAGE = 2;
 

@@ -13,6 +13,7 @@ import { loadConfig } from '../../platform/config/config.ts';
 import { type DatabaseTarget, lockForRemoval, openDatabase } from '../../platform/database/index.ts';
 import { createServer } from '../../platform/http/server.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { PATIENTLY } from '../../testing/patience.ts';
 import type { AgentHandlers, GpuLoad, RegisteringHost } from '../fleet.ts';
 import {
   createFleet,
@@ -257,7 +258,7 @@ export async function openFleetWorld(
       const used = agents.splice(0);
       await Promise.all(used.map((agent) => agent.drop()));
       const held = () => used.filter(({ options }) => fleet.links.has(options.nodeName));
-      await vi.waitFor(() => expect(held()).toEqual([]), { timeout: 20_000 });
+      await vi.waitFor(() => expect(held()).toEqual([]), PATIENTLY);
     },
     async reset() {
       const hosts = await database.db.selectFrom('hosts').select('id').execute();

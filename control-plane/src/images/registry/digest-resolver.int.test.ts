@@ -191,8 +191,12 @@ describe('a registry that is broken or hostile gives no digest, and a reason', (
     [
       'drips',
       (_request, response) => {
-        const drip = setInterval(() => response.write(' '), 5);
-        response.on('close', () => clearInterval(drip));
+        const drip = () => {
+          if (response.destroyed) return;
+          response.write(' ');
+          setImmediate(drip);
+        };
+        drip();
       },
     ],
   ])('a registry that %s gets 5 s', async (_what, answer) => {

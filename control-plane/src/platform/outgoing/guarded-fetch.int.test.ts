@@ -231,8 +231,12 @@ describe('30 seconds', () => {
     [
       'a server that drips',
       (response) => {
-        const drip = setInterval(() => response.write('x'), 5);
-        response.on('close', () => clearInterval(drip));
+        const drip = () => {
+          if (response.destroyed) return;
+          response.write('x');
+          setImmediate(drip);
+        };
+        drip();
       },
     ],
   ])('are all that %s gets', async (_, then) => {

@@ -140,7 +140,7 @@ describeDatabases('a command to a host', (databases) => {
       await shows(session.id, 'pulling image 99 %');
       await world.pass(25 * S, agent);
       expect(await world.until(session.id, 'failed')).toMatchObject({ state_detail: 'start timed out' });
-    }, 60_000);
+    });
 
     test('a host that hangs loses its link and nothing else; its session goes on at its return', async () => {
       const agent = await world.host('hosta');

@@ -69,7 +69,7 @@ type GpuQuery = {
 const isFresh = ({ freshSince }: GpuQuery) =>
   sql<boolean>`gpus.vram_mb_free is not null and gpus.vram_sampled_at >= ${freshSince}`;
 
-/** The terms of `PLACEMENT_ORDER` in SQL. order.int.test.ts compares both orders. */
+/** The terms of `PLACEMENT_ORDER` in SQL. order.db.test.ts compares both orders. */
 const ORDER_TERMS: Readonly<Record<OrderTerm, (query: GpuQuery) => RawBuilder<unknown>>> = {
   preferred: ({ preferredHost }) => sql`case when hosts.id = ${preferredHost} then 1 else 0 end`,
   free_slots: () => sql`gpus.slots_total - gpus.slots_used`,

@@ -7,6 +7,7 @@ import {
   addSession,
   createTestApp,
   loggedActivity,
+  PATIENTLY,
   type Person,
   type TestApp,
 } from '../../testing/index.ts';
@@ -196,7 +197,7 @@ export async function eventually<T>(
   ask: () => Promise<T | undefined> | T | undefined,
   what: string,
 ): Promise<T> {
-  const until = performance.now() + 20_000;
+  const until = performance.now() + PATIENTLY.timeout;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { parseServiceFrame, type ServiceMessage } from '@footlight/protocol/signal';
 import { WebSocket } from 'ws';
 
-const WAIT_LIMIT_MS = 8_000;
+const WAIT_LIMIT_MS = 60_000;
 
 /** The page's end of a signaling socket. */
 export interface SignalPage {

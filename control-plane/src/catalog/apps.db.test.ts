@@ -6,6 +6,7 @@ import {
   createTestApp,
   describeDatabases,
   loggedActivity,
+  PATIENTLY,
   type Person,
   refused,
   type TestApp,
@@ -514,7 +515,7 @@ describeDatabases('apps', (databases) => {
           const waiting = sql<{ count: number }>`select count(*) as count from pg_stat_activity
             where datname = current_database() and wait_event_type = 'Lock'`;
           return (await waiting.execute(database.db)).rows[0]?.count === 1;
-        });
+        }, PATIENTLY);
         commit();
         await launching;
         refused(await deleting, 409, 'conflict');

@@ -16,7 +16,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, createLogger, systemClock } from '@footlight/platform';
-import { fastClock, withLoopWatched } from '@footlight/platform/testing';
+import { ManualClock } from '@footlight/platform/testing';
 import BetterSqlite3 from 'better-sqlite3';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -24,6 +24,8 @@ import { canMountDisks, mountSmallDisk } from '../../../testing/small-disk.ts';
 import { DamagedDatabase, type Database, isUnavailable, openDatabase } from '../index.ts';
 
 const logger = createLogger('silent');
+/** The reserve that a full disk took is made again at the next check. */
+const RESERVE_CHECK_MS = 30_000;
 
 let folder: string;
 let file: string;
@@ -39,11 +41,24 @@ const open = (clock: Clock = systemClock): Promise<Database> =>
 const write = (database: Database) =>
   database.db.updateTable('instance_settings').set({ updated_at: 7 }).where('id', '=', 1).execute();
 
+/** Lets the time of the database pass until the work is over; what it waits for depends on no other time. */
+async function passUntil<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  work.then(end, end);
+  while (!isOver) await clock.pass(1);
+  return work;
+}
+
 describe('another process holds the write lock', () => {
+  let clock: ManualClock;
   let database: Database;
   let other: BetterSqlite3.Database;
   beforeEach(async () => {
-    database = await open();
+    clock = new ManualClock();
+    database = await open(clock);
     other = new BetterSqlite3(file);
     other.exec('begin immediate');
   });
@@ -53,26 +68,24 @@ describe('another process holds the write lock', () => {
   });
 
   test('a write waits for it without holding up the event loop, then goes through', async () => {
-    const { longestStallMs } = await withLoopWatched(() => {
-      const pending = Promise.all([
-        write(database),
-        database.transaction(async (tx) => sql`select 1`.execute(tx)),
-      ]);
-      setTimeout(() => other.exec('rollback'), 100);
-      return pending;
-    });
-    // SQLite's own wait of 250 ms happens once.
-    expect(longestStallMs).toBeLessThan(700);
+    const order: string[] = [];
+    const written = Promise.all([
+      write(database),
+      database.transaction(async (tx) => sql`select 1`.execute(tx)),
+    ]).then(() => order.push('written'));
+    await clock.pass(1_000);
+    await database.ping();
+    order.push('read');
+    other.exec('rollback');
+    await passUntil(clock, written);
+    expect(order).toEqual(['read', 'written']);
   });
 
-  test('after five seconds a write is given up as unavailable, and reads go on meanwhile', {
-    timeout: 20_000,
-  }, async () => {
-    const failed = write(database);
+  test('after five seconds a write is given up as unavailable, and reads go on meanwhile', async () => {
+    const failed = passUntil(clock, write(database));
     await expect(failed).rejects.toSatisfy(isUnavailable);
-    await expect(database.transaction(async (tx) => sql`select 1`.execute(tx))).rejects.toSatisfy(
-      isUnavailable,
-    );
+    const transaction = database.transaction(async (tx) => sql`select 1`.execute(tx));
+    await expect(passUntil(clock, transaction)).rejects.toSatisfy(isUnavailable);
     await expect(database.ping()).resolves.toBeUndefined();
     other.exec('rollback');
     await expect(write(database)).resolves.toBeDefined();
@@ -141,19 +154,21 @@ const actions = async (database: Database) =>
 
 describe('the disk is full', () => {
   test('a write that even the reserve makes no room for is given up, and the reserve comes back', async () => {
-    const database = await open(fastClock(20));
+    const clock = new ManualClock();
+    const database = await open(clock);
     const reserve = `${file}.reserve`;
     expect(statSync(reserve).size).toBe(8 * 1024 * 1024);
     // A file that may not grow answers exactly as a full disk does.
     const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db);
     await sql.raw(`pragma max_page_count = ${rows[0]?.page_count}`).execute(database.db);
-    await expect(grow(database)).rejects.toSatisfy(isUnavailable);
+    await expect(passUntil(clock, grow(database))).rejects.toSatisfy(isUnavailable);
     expect(existsSync(reserve)).toBe(false);
     expect(database.full).toBe(true);
     await expect(database.ping()).resolves.toBeUndefined();
     await sql.raw('pragma max_page_count = 1000000').execute(database.db);
     await expect(grow(database)).resolves.toBeDefined();
-    await expect.poll(() => database.full).toBe(false);
+    await clock.pass(RESERVE_CHECK_MS);
+    expect(database.full).toBe(false);
     expect(existsSync(reserve)).toBe(true);
     await database.close();
   });
@@ -164,23 +179,25 @@ describe('the disk is full', () => {
       const disk = mountSmallDisk(64);
       try {
         file = join(disk.folder, 'control.db');
-        const database = await open(fastClock(20));
+        const clock = new ManualClock();
+        const database = await open(clock);
         expect(existsSync(`${file}.reserve`)).toBe(true);
         disk.fill();
-        await grow(database, 'met it');
+        await passUntil(clock, grow(database, 'met it'));
         expect([existsSync(`${file}.reserve`), database.full]).toEqual([false, true]);
         // Somebody else takes what the reserve gave back.
         disk.fill();
-        await expect(grow(database, 'refused')).rejects.toSatisfy(isUnavailable);
+        await expect(passUntil(clock, grow(database, 'refused'))).rejects.toSatisfy(isUnavailable);
         const changes = database.transaction(async (tx) => {
           await tx.updateTable('instance_settings').set({ updated_at: 7 }).execute();
           await grow({ ...database, db: tx }, 'refused too');
         });
-        await expect(changes).rejects.toSatisfy(isUnavailable);
+        await expect(passUntil(clock, changes)).rejects.toSatisfy(isUnavailable);
         expect(await actions(database)).toEqual(['met it']);
         disk.free();
-        await grow(database, 'after it');
-        await expect.poll(() => database.full).toBe(false);
+        await passUntil(clock, grow(database, 'after it'));
+        await clock.pass(RESERVE_CHECK_MS);
+        expect(database.full).toBe(false);
         await database.close();
         const again = await open();
         expect(await actions(again)).toEqual(['met it', 'after it']);

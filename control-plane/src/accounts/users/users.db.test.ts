@@ -11,6 +11,7 @@ import {
   describeDatabases,
   dumpDatabase,
   loggedActivity,
+  PATIENTLY,
   type Person,
   type TestApp,
   UNKNOWN_ID,
@@ -378,7 +379,7 @@ describeDatabases('users', ({ dialect, fresh }) => {
           const waiting = sql<{ count: number }>`select count(*) as count from pg_stat_activity
             where datname = current_database() and wait_event_type = 'Lock'`;
           return (await waiting.execute(database.db)).rows[0]?.count === 1;
-        });
+        }, PATIENTLY);
         commit();
         await marking;
         expect((await deleting).status).toBe(204);

@@ -6,6 +6,7 @@ import {
   createTestApp,
   describeDatabases,
   loggedActivity,
+  PATIENTLY,
   type Person,
   refused,
   type TestApp,
@@ -262,7 +263,7 @@ describeDatabases('runtime presets', (databases) => {
           const waiting = sql<{ count: number }>`select count(*) as count from pg_stat_activity
             where datname = current_database() and wait_event_type = 'Lock'`;
           return (await waiting.execute(database.db)).rows[0]?.count === 1;
-        });
+        }, PATIENTLY);
         commit();
         await deleting;
         refused(await late, 400, 'validation_failed');

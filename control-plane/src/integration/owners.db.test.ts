@@ -6,6 +6,7 @@ import {
   createTestApp,
   describeDatabases,
   dumpDatabase,
+  PATIENTLY,
   type Person,
   type TestApp,
   UNKNOWN_ID,
@@ -80,9 +81,7 @@ describeDatabases('what belongs to one person', (databases) => {
     app = await createTestApp(await databases.fresh());
     // The first request with a token notes when it was used, soon after its answer.
     for (const person of Object.values(app.people)) await app.call(person, 'GET', '/v1/me');
-    await vi.waitFor(async () => expect(await stored()).not.toContain('"last_used_at":null'), {
-      timeout: 20_000,
-    });
+    await vi.waitFor(async () => expect(await stored()).not.toContain('"last_used_at":null'), PATIENTLY);
   });
   afterAll(() => app.close());
 

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -14,7 +14,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -26,8 +25,7 @@ import {
   startDebianPostgres,
 } from '../testing/debian-postgres.ts';
 import { createTestApp, type Person, type TestApp } from '../testing/index.ts';
-
-const scripts = fileURLToPath(new URL('../../../scripts', import.meta.url));
+import { runScript as run } from '../testing/operator-scripts.ts';
 
 /** Of no account of the machine. */
 const OTHER_UID = 54_321;
@@ -56,26 +54,6 @@ async function start(target: DatabaseTarget, seedPeople = true): Promise<TestApp
 async function stop(app: TestApp): Promise<void> {
   open.delete(app);
   await app.close();
-}
-
-/** Runs a script as an operator does, configured by the environment only. */
-async function run(
-  script: 'backup' | 'restore',
-  words: string[],
-  env: Record<string, string>,
-): Promise<{ code: number | null; output: string }> {
-  const { PATH = '', HOME = '', FOOTLIGHT_TEST_RUN = '' } = process.env;
-  const child = spawn(join(scripts, script), words, {
-    env: { PATH, HOME, FOOTLIGHT_TEST_RUN, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk) => {
-      output += String(chunk);
-    });
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { code, output };
 }
 
 async function isKnown(app: TestApp, person: Person): Promise<boolean> {
