@@ -17,6 +17,7 @@ import { ControlLink, type LinkHandler } from './link/control-link.ts';
 import { IdentityStore } from './link/identity.ts';
 import { createEncoderWarmUp, type WarmUpHost } from './media/warm-up/encoder-warm-up.ts';
 import { createMediaWorkerPool, type MediaWorkerPool } from './media/worker/worker-pool.ts';
+import { withPatience } from './patience.ts';
 import { storageMoved } from './probe/storage-report.ts';
 import { closedAncestor } from './readiness/facts.ts';
 import { Inventory } from './readiness/inventory.ts';
@@ -29,6 +30,7 @@ import { AppRuntimes } from './runtime/container/app-runtimes.ts';
 import { FIRST_LOOK_MS } from './runtime/container/engine/engine-host.ts';
 import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { NetworkPool } from './runtime/network/network-pool.ts';
+import { removeOwnedFiles } from './runtime/owned-files.ts';
 import { canIsolate, ProcessRuntime } from './runtime/process.ts';
 import { gcCalls } from './sessions/home/collection/gc-calls.ts';
 import { HomeCollection } from './sessions/home/collection/home-collection.ts';
@@ -48,7 +50,7 @@ const STORAGE_CHECK_MS = 60_000;
 /** Once a heartbeat, which carries the newest sample. */
 const GPU_SAMPLE_MS = 5_000;
 /** Time for sessions to end at a shutdown. */
-const SHUTDOWN_MS = 8_000;
+const SHUTDOWN_MS = withPatience(8_000);
 /**
  * Time at a shutdown for the last reports to leave; what does not leave is told by the next start as lost
  * sessions. Time at a start for what the former process reported of its jobs.
@@ -62,6 +64,8 @@ export interface AgentDeps {
   displays?: Displays;
   /** Default: weston on this machine. */
   screens?: ConsoleScreens;
+  /** Removes what a session's user left on this machine. Default: wherever every user may write. */
+  removeOwned?: typeof removeOwnedFiles;
   random: Random;
   logger: Logger;
 }
@@ -254,7 +258,7 @@ export class Agent {
     const uids = process.getuid?.() === 0 ? range : null;
     const homes = new HomeLocks(deps.clock);
     const quarantine = new Quarantine(deps);
-    const sweep = new UidSweep(deps);
+    const sweep = new UidSweep({ ...deps, remove: deps.removeOwned ?? removeOwnedFiles });
     const screens = deps.screens ?? westonScreens();
     await removeLeftovers(config.stateDir, {
       ...deps,

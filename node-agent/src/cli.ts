@@ -15,6 +15,7 @@ import { type AgentConfig, ConfigError, readConfig } from './config/environment.
 import { doctor } from './doctor.ts';
 import { enroll } from './enroll.ts';
 import { install } from './install/install.ts';
+import { withPatience } from './patience.ts';
 import { forbidCoreFiles } from './runtime/confinement/core-files.ts';
 import { AGENT_VERSION } from './version.ts';
 
@@ -30,7 +31,7 @@ The configuration comes from the environment; SERVICE_CONTROL_URL is required. W
 `;
 
 /** Longer than the sessions' own limit, so that they are the ones to decide. */
-const CLOSE_LIMIT_MS = 12_000;
+const CLOSE_LIMIT_MS = withPatience(12_000);
 
 /**
  * Runs one command.

@@ -1,13 +1,14 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { delay } from '@footlight/platform';
+import { withPatience } from '../patience.ts';
 import { type ChildExit, startChild } from '../runtime/child.ts';
 import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
 /** Above the start on a busy machine. The session then goes on without sound. Chosen, not measured. */
-const START_LIMIT_MS = 5_000;
+const START_LIMIT_MS = withPatience(5_000);
 /** The launch waits for the socket; a look is one lstat(2). */
 const POLL_MS = 5;
 /**

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { type Clock, SilenceWatch, type Timer } from '@footlight/platform';
+import { withPatience } from '../patience.ts';
 import { readPaced } from '../runtime/child.ts';
 import { setupRequest } from './cookie.ts';
 
@@ -9,7 +10,7 @@ const PING_PERIOD_MS = 1_000;
  * Longer than an X server needs for a heavy frame in software; a server that is silent for longer shows a frozen
  * picture. Chosen, not measured.
  */
-export const DISPLAY_SILENCE_MS = 5_000;
+export const DISPLAY_SILENCE_MS = withPatience(5_000);
 /** GetInputFocus: the smallest request that has an answer. */
 const PING = Buffer.from([43, 0, 1, 0]);
 

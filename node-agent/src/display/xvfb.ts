@@ -1,6 +1,7 @@
 import { chown } from 'node:fs/promises';
 import type { Random } from '@footlight/platform';
 import { type Clock, delay, within } from '@footlight/platform';
+import { withPatience } from '../patience.ts';
 import { type Child, type ChildExit, startChild } from '../runtime/child.ts';
 import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
@@ -23,7 +24,7 @@ import { DisplayWatch } from './watch.ts';
  * The start is a part of the launch, which takes half a second in all (docs/benches.md, `launch`), so only a
  * server that hangs reaches this.
  */
-const START_LIMIT_MS = 10_000;
+const START_LIMIT_MS = withPatience(10_000);
 /** The launch waits for the display; a look is one stat(2). */
 const LISTEN_POLL_MS = 3;
 /** Another program may take a number between its choice and the start; twice in a row is no chance. */
@@ -35,7 +36,7 @@ class DisplayNumberTaken extends Error {
   static readonly text = 'already running';
 }
 /** SIGKILL follows. The end of the session waits for it. Chosen, not measured. */
-const STOP_LIMIT_MS = 500;
+const STOP_LIMIT_MS = withPatience(500);
 /** Wait for a dead server's output; its child may hold the pipe longer. */
 const LAST_WORDS_MS = 100;
 /** Memory limit: sixty windows of 3840×2160. */

@@ -3,6 +3,7 @@ import { ManualClock, seededRandom } from '@footlight/platform/testing';
 import type { ScanReport, ScanTask } from '@footlight/protocol/agent';
 import { describe, expect, test, vi } from 'vitest';
 import type { HttpCall } from '../link/http-call.ts';
+import { EVENT_LIMIT_MS } from '../testing/event-limit.ts';
 import { LibraryScanner } from './library-scanner.ts';
 import type { ScanResult } from './steam-library.ts';
 
@@ -47,7 +48,8 @@ function world(statuses: readonly (number | 'lost')[] = [200]) {
   return { clock, pending, reports, scans, scanner, state, finish: () => finish?.() };
 }
 
-const until = (isSo: () => boolean) => vi.waitFor(() => expect(isSo()).toBe(true), { timeout: 20_000 });
+const until = (isSo: () => boolean) =>
+  vi.waitFor(() => expect(isSo()).toBe(true), { timeout: EVENT_LIMIT_MS });
 
 describe('the scanner of homes', () => {
   test('scans what a poll brings, one after another, and reports each', async () => {

@@ -1,12 +1,13 @@
 import type { Readable } from 'node:stream';
 import { type Clock, delay } from '@footlight/platform';
 import { execa } from 'execa';
+import { withPatience } from '../patience.ts';
 
 /** 10 MB/s are read: more than honest programs write, and a bound for the work that a flood causes. */
 const OUTPUT_TICK_MS = 50;
 const OUTPUT_BYTES_PER_TICK = 512 * 1024;
 /** A second of SIGKILL: a process that survives it is blocked in the kernel. Most are gone after the first round. */
-const KILL_ROUNDS = 100;
+const KILL_ROUNDS = withPatience(100);
 const KILL_PERIOD_MS = 10;
 
 export interface ChildExit {

@@ -4,7 +4,7 @@ import { startChild } from './child.ts';
 import { baseEnvironment } from './confinement/command-line.ts';
 
 /** World-writable directories of a Linux host. */
-const OPEN_TO_ALL = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp', '/run/lock'];
+const OPEN_TO_ALL: readonly string[] = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp', '/run/lock'];
 /**
  * rm(1) fails for a directory that is replaced by a link during its work; an attacker who keeps swapping them wins
  * some attempts, not all.
@@ -30,6 +30,7 @@ const SYSTEM_V = [
  * @param keep paths that are kept: the session's homes
  * @param others directories of other sessions
  * @param limitSecs time limit of the search
+ * @param openToAll directories of this host that every user may write to
  * @returns whether the search was complete; otherwise the uid must not be reused
  */
 export async function removeOwnedFiles(
@@ -37,6 +38,7 @@ export async function removeOwnedFiles(
   keep: readonly string[],
   others: readonly string[],
   limitSecs: number,
+  openToAll: readonly string[] = OPEN_TO_ALL,
 ): Promise<boolean> {
   const ids = SYSTEM_V.flatMap(({ table, idColumn, option }) =>
     ownedIds(uid, readFileSync(`/proc/sysvipc/${table}`, 'utf8'), idColumn).flatMap((id) => [option, id]),
@@ -45,7 +47,7 @@ export async function removeOwnedFiles(
   const script = fileURLToPath(new URL('remove-owned.pl', import.meta.url));
   const code = await run([
     ...['timeout', '--kill-after=1', String(limitSecs), 'nice', '-n', '10'],
-    ...['perl', script, String(uid), ...keep, '--', ...OPEN_TO_ALL, ...others],
+    ...['perl', script, String(uid), ...keep, '--', ...openToAll, ...others],
   ]);
   return code === 0;
 }

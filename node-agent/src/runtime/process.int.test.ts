@@ -17,7 +17,7 @@ import { makeCgroup, removeCgroupDirs } from './cgroups.ts';
 import { listProcesses } from './proc-table.ts';
 import { APP_TMP_BYTES, canIsolate } from './process.ts';
 
-const USER = { uid: 70_250, gid: 70_250, groups: [] };
+const USER = { uid: 71_610, gid: 71_610, groups: [] };
 const OTHER_SESSION = '7c1f6a64-5d0e-4b7d-9a53-0f6a7a1c2d3e';
 const isRoot = process.getuid?.() === 0;
 const WHO_AM_I = [
@@ -137,7 +137,7 @@ describe.each([
       const lines = app.logTail().split('\n');
       expect(lines).toEqual(
         expect.arrayContaining([
-          '70250',
+          '71610',
           expect.stringMatching(/^Max processes +321 /),
           'NoNewPrivs:	1',
           ...['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((set) => `${set}:	0000000000000000`),
@@ -160,7 +160,7 @@ describe.each([
     'that meets no app of another session %s',
     async (place) => {
       const PLACES = '/tmp /var/tmp /run/lock /dev/shm /dev/mqueue';
-      const other = { uid: 70_251, gid: 70_251, groups: [] };
+      const other = { uid: 71_611, gid: 71_611, groups: [] };
       const homeOf = async (name: string, user: typeof USER) => {
         if (place === 'in any directory') return { user };
         const home = join(stateDir, 'homes', 'alice', name);

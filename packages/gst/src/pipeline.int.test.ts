@@ -1,10 +1,7 @@
-import { readdirSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { hasElement, listElements, ManualClock, Pipeline, version } from './index.ts';
+import { drain, ENCODE, PULL_LIMIT_MS } from './testing/encode-pipeline.ts';
 
-const CYCLES = process.env.FOOTLIGHT_LONG ? 1000 : 20;
-const ENCODE =
-  'videotestsrc name=source num-buffers=30 ! video/x-raw,width=320,height=240,framerate=30/1 ! openh264enc name=encoder ! h264parse ! rtph264pay pt=96 ! appsink name=sink sync=false buffer-list=true';
 /** Runs, and nothing ever comes. */
 const SILENT =
   'fakesrc is-live=true num-buffers=-1 do-timestamp=true sizetype=empty ! valve drop=true ! appsink name=sink async=false';
@@ -16,28 +13,9 @@ afterEach(async () => {
   pipeline = null;
 });
 
-async function drain(from: Pipeline): Promise<{ buffers: number; bytes: number; frames: number }> {
-  const sink = from.appSink('sink');
-  const total = { buffers: 0, bytes: 0, frames: 0 };
-  for (;;) {
-    const sample = await sink.pull(2000);
-    if (!sample) return total;
-    for (const { data } of sample.read()) {
-      total.buffers++;
-      total.bytes += data.length;
-      if ((data[1] ?? 0) & 0x80) total.frames++;
-    }
-    sample.release();
-  }
-}
-
 /** Until whatever is due on the event loop has been called, and what that asked for. */
 async function turn(): Promise<void> {
   for (let phase = 0; phase < 3; phase++) await new Promise((resolve) => setImmediate(resolve));
-}
-
-function openDescriptors(): number {
-  return readdirSync('/proc/self/fd').length;
 }
 
 describe('the registry', () => {
@@ -55,7 +33,7 @@ describe('a pipeline', () => {
     pipeline.useSystemClock();
     const sink = pipeline.appSink('sink');
     await pipeline.setState('playing');
-    const first = await sink.pull(2000);
+    const first = await sink.pull(PULL_LIMIT_MS);
     expect(first?.caps()).toContain('encoding-name=(string)H264');
     expect(first?.ptsMs).toBeGreaterThanOrEqual(0);
     first?.release();
@@ -91,7 +69,7 @@ describe('a pipeline', () => {
       const released = clock.set(BigInt(frame) * 100_000_000n);
       // Before the source waits, there is nothing to let go.
       if (!released) await expect.poll(() => clock.releaseWaiting()).toBe(true);
-      const sample = await sink.pull(2000);
+      const sample = await sink.pull(PULL_LIMIT_MS);
       expect(sample?.ptsMs).toBeCloseTo(frame * 100, 3);
       sample?.release();
     }
@@ -131,16 +109,20 @@ describe('a pipeline', () => {
     await pipeline.setState('playing');
     const isKeyframe = (data: Buffer) =>
       data.includes(Buffer.from([0, 0, 1, 0x65])) || data.includes(Buffer.from([0, 0, 1, 0x67]));
-    const keyframes: boolean[] = [];
-    for (let frame = 0; frame < 12; frame++) {
-      if (frame === 5) expect(pipeline.element('sink').forceKeyUnit()).toBe(true);
-      const sample = await sink.pull(2000);
-      keyframes.push(isKeyframe(sample?.read()[0]?.data ?? Buffer.alloc(0)));
+    const nextIsKeyframe = async () => {
+      const sample = await sink.pull(PULL_LIMIT_MS);
+      const frame = sample?.read()[0]?.data;
       sample?.release();
-    }
-    expect(keyframes[0]).toBe(true);
-    expect(keyframes.slice(1, 5)).not.toContain(true);
-    expect(keyframes.slice(5)).toContain(true);
+      if (frame === undefined) throw new Error('the encoder sends no frames');
+      return isKeyframe(frame);
+    };
+    expect(await nextIsKeyframe()).toBe(true);
+    for (let frame = 1; frame < 5; frame++) expect(await nextIsKeyframe()).toBe(false);
+    expect(pipeline.element('sink').forceKeyUnit()).toBe(true);
+    // On a busy machine some frames were encoded before the request, and wait in the sink.
+    let frames = 1;
+    while (frames < 1_000 && !(await nextIsKeyframe())) frames += 1;
+    expect(frames).toBeLessThan(1_000);
   });
 
   test('dispose ends a pull that waits, and may come twice', async () => {
@@ -180,41 +162,4 @@ describe('a pipeline', () => {
     await turn();
     expect(calls).toBe(heard);
   });
-
-  test('how long ago an element emitted a signal is told by the instant itself', async () => {
-    const startedAt = performance.now();
-    pipeline = Pipeline.launch('fakesrc num-buffers=3 ! identity name=passing ! fakesink');
-    const since = pipeline.element('passing').sinceSignal('handoff');
-    expect(since()).toBeLessThanOrEqual(performance.now() - startedAt);
-    const launchedAt = performance.now();
-    await pipeline.setState('playing');
-    const ended = pipeline;
-    await expect.poll(() => ended.pollBus()).toContainEqual({ kind: 'eos' });
-    const first = since();
-    expect(first).toBeGreaterThan(0);
-    expect(first).toBeLessThan(performance.now() - launchedAt);
-    expect(since()).toBeGreaterThan(first);
-  });
-});
-
-test(`${CYCLES} starts and stops leave nothing behind`, { timeout: 600_000 }, async () => {
-  const cycle = async () => {
-    const one = Pipeline.launch(ENCODE.replace('num-buffers=30', 'num-buffers=3'));
-    await one.setState('playing');
-    one.element('encoder').setProperty('bitrate', 500_000);
-    one.element('sink').forceKeyUnit();
-    const { frames } = await drain(one);
-    one.pollBus();
-    await one.dispose();
-    return frames;
-  };
-  // Caches, pools and plugin data settle in the first ones.
-  for (let index = 0; index < 10; index++) await cycle();
-  const before = process.memoryUsage().rss;
-  const descriptorsBefore = openDescriptors();
-  for (let index = 0; index < CYCLES; index++) expect(await cycle()).toBe(3);
-  const grownBytes = process.memoryUsage().rss - before;
-  expect(openDescriptors()).toBeLessThanOrEqual(descriptorsBefore + 8);
-  // A lost pipeline costs over 1 MB; what remains is the heap's own movement.
-  expect(grownBytes).toBeLessThan(30e6 + CYCLES * 20e3);
 });

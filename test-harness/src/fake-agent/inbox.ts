@@ -1,5 +1,6 @@
 import { systemClock, type Timer } from '@footlight/platform';
 import { type ControlMessage, parseControlFrame } from '@footlight/protocol/agent';
+import { ExpiredWait } from '../stack/program.ts';
 
 /** Number of received messages kept for `waitFor`; older messages are dropped. */
 const KEPT_MESSAGES = 1_000;
@@ -73,7 +74,7 @@ export class Inbox {
         }),
         // The machine's clock, because the socket is real.
         new Promise<never>((_, reject) => {
-          const late = () => reject(new Error(`no ${type} within ${limitMs} ms`));
+          const late = () => reject(new ExpiredWait(`no ${type} within ${limitMs} ms`));
           limit = systemClock.setTimeout(late, limitMs);
         }),
       ]);

@@ -28,6 +28,7 @@ import {
   type ServiceMessage,
 } from '@footlight/protocol/signal';
 import { WebSocket } from 'ws';
+import { ExpiredWait } from '../stack/program.ts';
 import { offeredVideo, ViewerConnection } from './connection.ts';
 import type { Picture } from './decoder.ts';
 import { VideoSink } from './video-sink.ts';
@@ -365,11 +366,11 @@ function keep<T>(list: T[], item: T): void {
   if (list.length > MAX_KEPT) list.shift();
 }
 
-/** @throws Error with `what` after `limitMs` */
+/** @throws ExpiredWait with `what` after `limitMs` */
 async function within<T>(limitMs: number, what: () => string, wanted: Promise<T>): Promise<T> {
   let timer: Timer | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = systemClock.setTimeout(() => reject(new Error(what())), limitMs);
+    timer = systemClock.setTimeout(() => reject(new ExpiredWait(`${what()}, within ${limitMs} ms`)), limitMs);
   });
   return Promise.race([wanted, late]).finally(() => timer?.cancel());
 }

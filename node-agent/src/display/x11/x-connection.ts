@@ -2,14 +2,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '@footlight/platform';
 import x11, { type Reply, type XClient, type XDisplay, type XScreen } from 'x11';
+import { withPatience } from '../../patience.ts';
 
 const SOCKET_DIRECTORY = '/tmp/.X11-unix';
 /**
  * Far above the answer of a display that works, so only a hanging server reaches it. Chosen, not measured.
  */
-const CONNECT_MS = 5_000;
+const CONNECT_MS = withPatience(5_000);
 /** As DISPLAY_SILENCE_MS: a server that is silent for so long has failed. */
-const ANSWER_MS = 5_000;
+const ANSWER_MS = withPatience(5_000);
 
 /**
  * One connection to the session's X display, shared by input, cursor, clipboard and presence. The cookie comes from

@@ -1,6 +1,7 @@
 import type { Clock } from '@footlight/platform';
 import type { Codec, EncoderFamily } from '@footlight/protocol';
 import type { EncoderInfo } from '@footlight/protocol/agent';
+import { withPatience } from '../../patience.ts';
 import { forkEntry } from '../worker/child-entry.ts';
 import { ENCODERS, type EncoderRow } from './encoders.ts';
 import {
@@ -13,7 +14,7 @@ import {
 /**
  * 90 frames at 9 frames a second; a slower encoder cannot stream. A driver that hangs holds up the start by this.
  */
-const PROBE_LIMIT_MS = 10_000;
+const PROBE_LIMIT_MS = withPatience(10_000);
 
 /** A GPU of the hardware probe. */
 export interface ProbeGpu {

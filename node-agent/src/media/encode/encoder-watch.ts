@@ -18,16 +18,18 @@ const STALL_MS = 1_000;
  * A driver may reset its GPU and go on; a longer frozen picture is worse than an end with a reason. Chosen, not
  * measured.
  */
-const DEAD_MS = 5_000;
+export const ENCODER_DEAD_MS = 5_000;
 
 export class EncoderWatch {
+  readonly #deadMs: number;
   #startedAtMs: number;
   #lastInputMs: number | null = null;
   #lastOutputMs: number | null = null;
   #stalled: { reason: StallReason; sinceMs: number } | null = null;
   #dead = false;
 
-  constructor(nowMs: number) {
+  constructor(nowMs: number, deadMs = ENCODER_DEAD_MS) {
+    this.#deadMs = deadMs;
     this.#startedAtMs = nowMs;
   }
 
@@ -46,7 +48,7 @@ export class EncoderWatch {
   tick(nowMs: number): WatchFinding | null {
     const sinceMs = this.#lastOutputMs ?? this.#startedAtMs;
     const silentMs = nowMs - sinceMs;
-    if (silentMs >= DEAD_MS && !this.#dead) {
+    if (silentMs >= this.#deadMs && !this.#dead) {
       this.#dead = true;
       return { kind: 'dead', reason: this.#reason(nowMs) };
     }

@@ -4,6 +4,7 @@ import type { Open, SessionEndReason } from '@footlight/protocol';
 import type { AgentSignal } from '@footlight/protocol/agent';
 import type { DeviceFile } from '../../input/device-file.ts';
 import { Gamepads } from '../../input/gamepads.ts';
+import { withPatience } from '../../patience.ts';
 import { effortSteps } from '../encode/encoder-effort.ts';
 import { encoderRow } from '../encode/encoders.ts';
 import type { EncodedPicture } from '../encode/video-pipeline.ts';
@@ -59,7 +60,7 @@ const BENCH_METRICS_MS = 1_000;
  */
 const POLL_MS = 250;
 /** Time limit for disposing the pipelines; a hanging encoder never ends, so the process exits without it. */
-const DISPOSE_LIMIT_MS = 1_500;
+const DISPOSE_LIMIT_MS = withPatience(1_500);
 
 /**
  * One session in its media worker: connects its screen, picture, sound, rate control, input and viewers, each of

@@ -1,5 +1,6 @@
 import { errorText, type Timer } from '@footlight/platform';
-import { DropWatch, EncoderWatch, type WatchFinding } from '../encode/encoder-watch.ts';
+import { withPatience } from '../../patience.ts';
+import { DropWatch, ENCODER_DEAD_MS, EncoderWatch, type WatchFinding } from '../encode/encoder-watch.ts';
 import type { EncoderRow } from '../encode/encoders.ts';
 import { type EncodedFrame, type EncodedPicture, VideoPipeline } from '../encode/video-pipeline.ts';
 import { isKeyframe } from '../rtp/keyframe.ts';
@@ -95,7 +96,7 @@ export class SessionVideo {
 
   /** Never throws. @returns false: the capture did not start, which is reported as a failure */
   async start(): Promise<boolean> {
-    this.#watch = new EncoderWatch(this.#options.clock.monotonicMs());
+    this.#watch = new EncoderWatch(this.#options.clock.monotonicMs(), withPatience(ENCODER_DEAD_MS));
     try {
       await this.#pipeline?.start();
       return true;

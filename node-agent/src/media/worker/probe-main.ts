@@ -5,6 +5,7 @@
 
 import { hasElement, hasPlugin, initialise, Pipeline, version } from '@footlight/gst';
 import { delay, errorText } from '@footlight/platform';
+import { withPatience } from '../../patience.ts';
 import {
   type ChosenElement,
   chooseElement,
@@ -32,7 +33,7 @@ const MEASURE_FRAMES = 90;
 const WIDTH = 1280;
 const HEIGHT = 720;
 /** Below the limit of the whole probe (10 s), so that the child itself can say what was slow. */
-const PULL_MS = 9_000;
+const PULL_MS = withPatience(9_000);
 
 async function probe(request: ProbeRequest): Promise<ProbeAnswer> {
   initialise();

@@ -15,6 +15,7 @@ import { openDeviceFiles } from '../../input/device-file.ts';
 import { describeTouchScreen } from '../../input/touch-screen.ts';
 import { deviceFilter } from '../../input/virtual-device.ts';
 import { describePad } from '../../input/virtual-pad.ts';
+import { withPatience } from '../../patience.ts';
 import { appFilter } from '../../runtime/confinement/seccomp.ts';
 import { systemMediaClock } from '../session/media-clock.ts';
 import { MediaFailure } from '../session/media-reports.ts';
@@ -32,7 +33,7 @@ import {
 /** Time for the report of an exception to leave. Chosen, not measured. */
 const LAST_WORDS_MS = 100;
 /** As for a stop (STOP_MS of the agent). */
-const LEAVE_MS = 1_500;
+const LEAVE_MS = withPatience(1_500);
 /**
  * The library writes a line for each datagram that it cannot read, and any stranger can send those. The agent ends a
  * worker that says too much (MESSAGES_PER_SECOND). Chosen, not measured.

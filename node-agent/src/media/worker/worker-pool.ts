@@ -1,15 +1,16 @@
 import type { ChildProcess } from 'node:child_process';
 import { Duplex, Readable } from 'node:stream';
 import { type Clock, errorText, SilenceWatch, type Timer, TokenBucket } from '@footlight/platform';
+import { withPatience } from '../../patience.ts';
 import { HeldNamespace } from '../../runtime/held-namespace.ts';
 import { forkEntry, RECORDING_FD, WORKER_FILES_FD } from './child-entry.ts';
 import type { MessageChannel } from './message-channel.ts';
 import { type ParentMessage, type WorkerMessage, workerMessage } from './worker-messages.ts';
 
 /** A worker is warm after 1 s, from source after 4 s (two busy cores). */
-const WARM_LIMIT_MS = 10_000;
+const WARM_LIMIT_MS = withPatience(10_000);
 /** A running worker sends a message every PULSE_MS; a silent one is killed after five of them. Chosen, not measured. */
-const SILENCE_LIMIT_MS = 2_500;
+const SILENCE_LIMIT_MS = withPatience(2_500);
 /** A worker says a few dozen things a second, and what it said while this process stood still comes at once. */
 const MESSAGES_PER_SECOND = 1_000;
 const MESSAGES_AT_ONCE = 5_000;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Clock, delay, within } from '@footlight/platform';
+import { withPatience } from '../../patience.ts';
 import { limitSocketMemory } from '../cgroups.ts';
 import { readPaced } from '../child.ts';
 import { LogRing } from '../log-ring.ts';
@@ -10,11 +11,11 @@ import type { ContainerEngine, ContainerState } from './engine/engine.ts';
 import { OutputFrames } from './engine/output-frames.ts';
 
 /** After SIGKILL; a process that needs longer is blocked in the kernel. */
-const KILL_MS = 3_000;
+const KILL_MS = withPatience(3_000);
 /** Between two looks at a container whose wait broke off: the engine was restarted, or is hung. */
 const LOOK_AGAIN_MS = 1_000;
 /** Wait for the last output of an ended app, as for processes: what it wrote is on its way already. */
-const DRAIN_MS = 500;
+const DRAIN_MS = withPatience(500);
 
 /**
  * An app in a container, from its creation on. `open` starts it; `stop` ends it and removes the container.

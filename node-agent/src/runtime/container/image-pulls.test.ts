@@ -118,6 +118,17 @@ test('progress never falls, and is below 100 until the end', () => {
         }
       },
     ),
+    {
+      examples: [
+        // Their sum is no number.
+        [
+          [
+            { id: 'a', status: 'Downloading', progressDetail: { total: Number.MAX_VALUE } },
+            { id: 'b', status: 'Download complete', progressDetail: { total: Number.MAX_VALUE } },
+          ],
+        ],
+      ],
+    },
   );
 });
 

@@ -200,6 +200,7 @@ export class PullProgress {
   }
 }
 
+/** A size that no layer has is none: the sum of all layers stays a number. */
 function bytesOf(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : null;
 }

@@ -3,6 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, errorText, within } from '@footlight/platform';
+import { withPatience } from '../../patience.ts';
 import { enterCgroup } from '../cgroups.ts';
 import { type Child, type ChildExit, killUntilGone, sendSignal, startChild } from '../child.ts';
 import { hostProgram, PATH, withPrivatePorts } from '../confinement/command-line.ts';
@@ -13,7 +14,7 @@ import { appResolvConf, networkSetup, RESOLVER4, RESOLVER6, udpTranslation } fro
 import { type PortRange, UdpPorts } from './udp-ports.ts';
 
 /** Ten times the slowest of 30 starts on a machine with a load of ten (docs/isolation.md, "Networks"). */
-const OPEN_LIMIT_MS = 5_000;
+const OPEN_LIMIT_MS = withPatience(5_000);
 /** A network namespace of one app. */
 export interface AppNetwork {
   /** Command prefix that enters it. */

@@ -166,7 +166,7 @@ describe('homes', () => {
 
   test.runIf(process.getuid?.() === 0)(
     'a session inside an open home of another cannot lead the change of its owner out of it',
-    { timeout: 30_000 },
+    { timeout: 180_000 },
     async () => {
       const home = join(root, 'homes/alice');
       const user = (uid: number): SessionUser => ({ uid, gid: uid, groups: [] });
@@ -194,7 +194,7 @@ describe('homes', () => {
       let at = former;
       for (let round = 0; round < 20; round++) {
         await closeHome(home, at);
-        at = user(71_330 + round);
+        at = user(71_440 + round);
         // It may find a link where a directory was, and then refuses the home.
         await openHome(join(root, 'homes'), home, at).catch((error) =>
           expect(error).toBeInstanceOf(HomeError),

@@ -14,7 +14,7 @@ import { SessionResources } from './session-resources.ts';
 import { UidPool } from './uid-pool.ts';
 import { UidSweep } from './uid-sweep.ts';
 
-const UID = 71_000;
+const UID = 70_000;
 
 /** An agent whose searches for the files of users end like this. */
 function agent(stateDir: string, remove: (uid: number) => Promise<boolean>) {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Clock, Logger } from '@footlight/platform';
 import { errorText, within } from '@footlight/platform';
 import { removeDisplayFiles } from '../../display/display-number.ts';
+import { withPatience } from '../../patience.ts';
 import { removeSessionCgroups } from '../../runtime/cgroups.ts';
 import { closeHome } from '../home/home.ts';
 import { endProcesses, type Quarantine, type SessionOwnership } from './quarantine.ts';
@@ -18,7 +19,7 @@ import type { UidPool } from './uid-pool.ts';
 import type { UidSweep } from './uid-sweep.ts';
 
 /** Wait of a starting agent for the cleanup: an app may have left millions of files. */
-export const LEFTOVERS_WAIT_MS = 5_000;
+export const LEFTOVERS_WAIT_MS = withPatience(5_000);
 
 interface LeftoversDeps {
   clock: Clock;

@@ -34,7 +34,7 @@ test('an agent that is killed while it writes a record again leaves the former o
     const id = '0b253cc2-059b-4b22-b34d-5ad7a7949052';
     const dirs = sessionDirs(stateDir, id);
     await makeSessionDirs(dirs, null);
-    const record = { session_id: id, uid: 71_000, home: '/homes/alice/app', display: null };
+    const record = { session_id: id, uid: 70_000, home: '/homes/alice/app', display: null };
     await writeRecord(dirs, record);
     // The file as the kernel has it until the new one is complete.
     const former = join(stateDir, 'former');

@@ -1,11 +1,12 @@
 import type { Clock, Logger, Timer } from '@footlight/platform';
 import { errorText, within } from '@footlight/platform';
+import { withPatience } from '../../patience.ts';
 import { removeOwnedFiles } from '../../runtime/owned-files.ts';
 
 /** Wait of a session's end for the search of its user's files. */
-export const SWEEP_WAIT_MS = 1_000;
+export const SWEEP_WAIT_MS = withPatience(1_000);
 /** Time limit of the first search. */
-const FIRST_SEARCH_SECS = 10;
+const FIRST_SEARCH_SECS = withPatience(10);
 /** Time limit of later searches, which run in the background. */
 const LATER_SEARCH_SECS = 300;
 /** A search that failed (a disk error, its limit) is repeated after this time. Chosen, not measured. */

@@ -6,6 +6,7 @@ import { GRANT_AGAIN_MS, grantDevice } from '../../input/device-access.ts';
 import type { CaptureMade, CaptureRequest } from '../../media/worker/capture-messages.ts';
 import type { DisplayUpdate, ParentMessage } from '../../media/worker/worker-messages.ts';
 import type { MediaWorker, MediaWorkerPool, WorkerExit } from '../../media/worker/worker-pool.ts';
+import { withPatience } from '../../patience.ts';
 import { isHomeVolume } from '../../runtime/container/engine/engine-names.ts';
 import type { HeldNamespace } from '../../runtime/held-namespace.ts';
 import { WorkerCaptures } from '../captures/worker-captures.ts';
@@ -22,14 +23,14 @@ import { SessionFiles } from './session-files.ts';
 import { SignalingRelay } from './signaling-relay.ts';
 
 /** Time for a media worker's goodbye after `stop`. */
-const STOP_MS = 1_500;
+const STOP_MS = withPatience(1_500);
 /** Time for the exit after that goodbye. */
-const EXIT_MS = 100;
+const EXIT_MS = withPatience(100);
 /** Exit code of Xlib when its display is lost; libxcb may abort the process first. */
 const XLIB_EXIT_CODE = 1;
 const MIB = 1024 * 1024;
 /** Longest delay between the exits of a display's clients and of its server. */
-const DISPLAY_EXIT_MS = 1_000;
+const DISPLAY_EXIT_MS = withPatience(1_000);
 
 export interface SessionWorkerOptions {
   plan: Pick<SessionPlan, 'assign' | 'encoder' | 'settings' | 'media' | 'maxFileMb'>;

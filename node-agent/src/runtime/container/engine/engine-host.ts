@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { type Clock, type Environment, errorText, type Logger, within } from '@footlight/platform';
 import type { AgentConfig } from '../../../config/environment.ts';
+import { withPatience } from '../../../patience.ts';
 import { type AppFilters, writeAppFilters } from './app-filter-files.ts';
 import { ContainerEngine, type EngineError } from './engine.ts';
 import { defaultSockets, findEngine } from './engine-address.ts';
@@ -15,9 +16,9 @@ const INITS = ['/usr/libexec/podman/catatonit', '/usr/bin/catatonit', '/usr/loca
  * Of a look for readiness: the link waits for it, and the control plane waits 15 s for each step of a registration. An
  * engine answers within 100 ms. Chosen, not measured.
  */
-const LOOK_MS = 2_000;
+const LOOK_MS = withPatience(2_000);
 /** Of the first look, which also removes containers of a killed agent. */
-export const FIRST_LOOK_MS = 10_000;
+export const FIRST_LOOK_MS = withPatience(10_000);
 
 /** No engine can be used now; the problem is for people. */
 export class NoEngine extends Error {

@@ -2,6 +2,7 @@ import type { Duplex, Readable } from 'node:stream';
 import { type Clock, errorText, within } from '@footlight/platform';
 import type Docker from 'dockerode';
 import { extract } from 'tar-stream';
+import { withPatience } from '../../../patience.ts';
 import type { EngineAddress } from './engine-address.ts';
 import { type EngineFacts, readEngineFacts } from './engine-facts.ts';
 
@@ -9,9 +10,9 @@ import { type EngineFacts, readEngineFacts } from './engine-facts.ts';
  * Answers of an engine come within a second, those about containers on a busy disk within some. A launch waits for it
  * (10 s for the ack of an assignment). Chosen, not measured.
  */
-const ANSWER_MS = 8_000;
+const ANSWER_MS = withPatience(8_000);
 /** Creating or removing a container copies or removes files. */
-const CHANGE_MS = 30_000;
+const CHANGE_MS = withPatience(30_000);
 /** Bound of a line of progress; longer ones are dropped. */
 const LINE_BYTES = 64 * 1024;
 

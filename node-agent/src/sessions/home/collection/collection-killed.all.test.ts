@@ -23,7 +23,7 @@ import type { CollectOrder } from './testing/collect-process.ts';
 import { ControlModel } from './testing/control-model.ts';
 
 const PROGRAM = fileURLToPath(new URL('testing/collect-process.ts', import.meta.url));
-const USER = process.getuid?.() === 0 ? { uid: 71_335, gid: 71_335, groups: [] } : null;
+const USER = process.getuid?.() === 0 ? { uid: 71_361, gid: 71_361, groups: [] } : null;
 
 let server: Server;
 let control: ControlModel;

@@ -18,7 +18,7 @@ import { type Canvas, westonScreens } from './weston.ts';
 
 const SESSION = '00000000-0000-4000-8000-0000000000c0';
 /** The session had a user of its own, which has no processes any more. */
-const FORMER_UID = 71_095;
+const FORMER_UID = 71_096;
 const OUTPUT = { card: 'card1', connector: 'headless', mode: null, others: [] };
 const hasWeston = ['/usr/bin/weston', '/usr/bin/Xwayland'].every((path) => existsSync(path));
 

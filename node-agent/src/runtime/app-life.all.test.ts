@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeStateDir, startRuntimeApp } from '../testing/runtime-app.ts';
 
-const USER = { uid: 70_251, gid: 70_251, groups: [] };
+const USER = { uid: 71_612, gid: 71_612, groups: [] };
 const isRoot = process.getuid?.() === 0;
 
 /** Has the session bus start a service that goes on for ever and says something. */

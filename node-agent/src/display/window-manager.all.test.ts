@@ -118,7 +118,7 @@ test.runIf(process.getuid?.() === 0)('one that an app took over reaches nothing 
   onTestFinished(() => void servers.map((server) => server.close()));
   const { port } = servers[0].address() as AddressInfo;
   let said = '';
-  const user = { uid: 71_082, gid: 71_082, groups: [] };
+  const user = { uid: 71_392, gid: 71_392, groups: [] };
   const taken = await startWindowManager(
     { ...options(), user, enter: [...WITHOUT_NETWORK], display: display.name },
     DEPS,

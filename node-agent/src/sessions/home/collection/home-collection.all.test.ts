@@ -22,7 +22,7 @@ import { HomeCollection, type HomeCollectionOptions, type VolumeRemover } from '
 import { ControlModel } from './testing/control-model.ts';
 
 const IS_ROOT = process.getuid?.() === 0;
-const USER = { uid: 71_330, gid: 71_330, groups: [] };
+const USER = { uid: 71_360, gid: 71_360, groups: [] };
 
 const NO_ENGINE: VolumeRemover = {
   ready: () => Promise.reject(new Error('no container engine')),

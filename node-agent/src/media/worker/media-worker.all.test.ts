@@ -188,13 +188,13 @@ describe('viewers come and go', () => {
 describe('the end', () => {
   test.runIf(process.getuid?.() === 0)('as root the worker gives its rights up for good', async () => {
     const own = mkdtempSync(join(tmpdir(), 'media-uid-'));
-    chownSync(own, 70_250, 70_250);
+    chownSync(own, 71_613, 71_613);
     const session = await host.session();
-    await session.start({}, { uid: 70_250, gid: 70_250, scratch_dir: own });
+    await session.start({}, { uid: 71_613, gid: 71_613, scratch_dir: own });
     const status = readFileSync(`/proc/${session.worker.pid}/status`, 'utf8');
-    expect(status).toMatch(/^Uid:\s+70250\s+70250\s+70250\s+70250$/m);
-    expect(status).toMatch(/^Gid:\s+70250\s+70250\s+70250\s+70250$/m);
-    expect(status).toMatch(/^Groups:\s+70250\s*$/m);
+    expect(status).toMatch(/^Uid:\s+71613\s+71613\s+71613\s+71613$/m);
+    expect(status).toMatch(/^Gid:\s+71613\s+71613\s+71613\s+71613$/m);
+    expect(status).toMatch(/^Groups:\s+71613\s*$/m);
     expect(status).toMatch(/^CapEff:\s+0+$/m);
     // Each thread has rights and filters of its own.
     const threads = readdirSync(`/proc/${session.worker.pid}/task`).map((thread) =>

@@ -148,7 +148,7 @@ describe('sessions without a control plane', () => {
 });
 
 test('an assignment that is decided while the agent begins to end is refused, and keeps no user', async () => {
-  const uids = new UidPool([70_000, 70_001]);
+  const uids = new UidPool([71_620, 71_621]);
   const { supervisor, body } = await host(600, 600, uids);
   const session_id = '22222222-2222-4222-8222-222222222222';
   const verdict = supervisor.command({

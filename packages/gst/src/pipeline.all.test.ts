@@ -1,0 +1,53 @@
+import { readdirSync } from 'node:fs';
+import { afterEach, expect, test } from 'vitest';
+import { Pipeline } from './index.ts';
+import { drain, ENCODE } from './testing/encode-pipeline.ts';
+
+const CYCLES = process.env.FOOTLIGHT_LONG ? 1000 : 20;
+
+let pipeline: Pipeline | null = null;
+afterEach(async () => {
+  await pipeline?.dispose();
+  pipeline = null;
+});
+
+function openDescriptors(): number {
+  return readdirSync('/proc/self/fd').length;
+}
+
+test('how long ago an element emitted a signal is told by the instant itself', async () => {
+  const startedAt = performance.now();
+  pipeline = Pipeline.launch('fakesrc num-buffers=3 ! identity name=passing ! fakesink');
+  const since = pipeline.element('passing').sinceSignal('handoff');
+  expect(since()).toBeLessThanOrEqual(performance.now() - startedAt);
+  const launchedAt = performance.now();
+  await pipeline.setState('playing');
+  const ended = pipeline;
+  await expect.poll(() => ended.pollBus()).toContainEqual({ kind: 'eos' });
+  const first = since();
+  expect(first).toBeGreaterThan(0);
+  expect(first).toBeLessThan(performance.now() - launchedAt);
+  expect(since()).toBeGreaterThan(first);
+});
+
+test(`${CYCLES} starts and stops leave nothing behind`, { timeout: 600_000 }, async () => {
+  const cycle = async () => {
+    const one = Pipeline.launch(ENCODE.replace('num-buffers=30', 'num-buffers=3'));
+    await one.setState('playing');
+    one.element('encoder').setProperty('bitrate', 500_000);
+    one.element('sink').forceKeyUnit();
+    const { frames } = await drain(one);
+    one.pollBus();
+    await one.dispose();
+    return frames;
+  };
+  // Caches, pools and plugin data settle in the first ones.
+  for (let index = 0; index < 10; index++) await cycle();
+  const before = process.memoryUsage().rss;
+  const descriptorsBefore = openDescriptors();
+  for (let index = 0; index < CYCLES; index++) expect(await cycle()).toBe(3);
+  const grownBytes = process.memoryUsage().rss - before;
+  expect(openDescriptors()).toBeLessThanOrEqual(descriptorsBefore + 8);
+  // A lost pipeline costs over 1 MB; what remains is the heap's own movement.
+  expect(grownBytes).toBeLessThan(30e6 + CYCLES * 20e3);
+});
