@@ -17,7 +17,7 @@ import {
   startRealPodman,
   startRealRegistry,
 } from '../src/containers/index.ts';
-import { eventually } from '../src/stack/program.ts';
+import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
@@ -25,7 +25,6 @@ const why = noRealPodman();
 const RED: Rgb = [0xd0, 0, 0];
 const BLUE: Rgb = [0, 0, 0xd0];
 const MIDDLE = [[0.5, 0.5]] as const;
-const LIMIT_MS = 30_000;
 
 /** An app that fills the display with one colour, and writes on it. */
 const coloured = (colour: string) => [
@@ -64,7 +63,7 @@ describe.skipIf(why !== null)(
         answer.setHeader('content-type', 'application/json');
         answer.end(JSON.stringify({ manifest_version: 1, images: listed }));
       }).listen(0, '127.0.0.1');
-      await eventually('the manifests are served', LIMIT_MS, () => manifests.address());
+      await eventually('the manifests are served', PATIENCE_MS, () => manifests.address());
       const { port } = manifests.address() as AddressInfo;
       stack = await startStack({
         controlEnv: {
@@ -84,7 +83,7 @@ describe.skipIf(why !== null)(
       browser = await startBrowser();
       page = await browser.newPage();
       await signIn(page, token);
-    }, 180_000);
+    });
 
     afterAll(async () => {
       await browser?.close();
@@ -102,7 +101,7 @@ describe.skipIf(why !== null)(
     // biome-ignore lint/suspicious/noExplicitAny: tests read the server's actual response
     const image = async (): Promise<any> => (await call('GET')).body.images[0];
     const onHost = async (state: string, version: string) =>
-      eventually(`the host's image is ${state}`, LIMIT_MS, async () => {
+      eventually(`the host's image is ${state}`, PATIENCE_MS, async () => {
         const [host] = (await image()).hosts;
         return host.state === state && host.version === version ? host : null;
       });
@@ -132,7 +131,7 @@ describe.skipIf(why !== null)(
       offer(version);
     }
     const shows = (colour: Rgb) =>
-      eventually(`the browser shows ${colour}`, LIMIT_MS, async () => {
+      eventually(`the browser shows ${colour}`, PATIENCE_MS, async () => {
         const [seen] = await coloursAt(page, MIDDLE);
         return isNear(seen, colour) || null;
       });
@@ -187,7 +186,7 @@ describe.skipIf(why !== null)(
       });
       expect(swapped.status, JSON.stringify(swapped.body)).toBeLessThan(300);
       await shows(BLUE);
-      await eventually('only the new app runs', LIMIT_MS, async () =>
+      await eventually('only the new app runs', PATIENCE_MS, async () =>
         (await podman.containers()).join() === `footlight-2-${session}` ? true : null,
       );
       expect((await sessions.read(session)).id).toBe(session);
@@ -217,7 +216,7 @@ describe.skipIf(why !== null)(
       const updated = await call('POST', '/terminal/update');
       expect(updated).toMatchObject({ status: 200, body: { applied: true } });
       await onHost('ready', '2');
-      await eventually('only the new version is kept', LIMIT_MS, async () => {
+      await eventually('only the new version is kept', PATIENCE_MS, async () => {
         const kept = await podman.podman('images', '--digests', '--format', '{{.Digest}}');
         return kept === digests[2]?.split('@')[1] || null;
       });
@@ -230,7 +229,7 @@ describe.skipIf(why !== null)(
 
     test('uninstalled, nothing of it is left on the host', async () => {
       expect((await call('DELETE', '/terminal/install')).status).toBe(204);
-      await eventually('the image is gone', LIMIT_MS, async () =>
+      await eventually('the image is gone', PATIENCE_MS, async () =>
         (await podman.podman('images', '--all', '--quiet')) === '' ? true : null,
       );
       expect(await podman.containers()).toEqual([]);

@@ -4,7 +4,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { descendants, isRunning } from '../src/stack/host-traces.ts';
-import { eventually, freePort, repositoryRoot } from '../src/stack/program.ts';
+import { ExpiredWait, eventually, freePort, PATIENCE_MS, repositoryRoot } from '../src/stack/program.ts';
 
 const up = path.join(repositoryRoot, 'scripts', 'up');
 
@@ -79,11 +79,12 @@ describe('scripts/up', () => {
     child.stderr.on('data', (bytes: Buffer) => {
       output += bytes;
     });
-    await eventually('it is up', 60_000, () => /Ctrl-C stops all of it/.test(output) || null).catch(
-      (error) => {
-        throw new Error(`${String(error)}\n${output}`);
-      },
-    );
+    await eventually('it is up', PATIENCE_MS, () => {
+      if (/Ctrl-C stops all of it/.test(output)) return true;
+      return child.exitCode !== null || null;
+    }).catch((error) => {
+      throw new ExpiredWait(`${String(error)}\n${output}`);
+    });
     expect(output).toMatch(new RegExp(`Open {3}https://[^ ]+:${ports.https}/setup`));
     expect(output).toContain(env.SERVICE_SETUP_TOKEN_PATH);
     expect(output).toMatch(/Downloads took [\d.]+ s, installing [\d.]+ s, starting [\d.]+ s/);
@@ -94,7 +95,11 @@ describe('scripts/up', () => {
     const gone = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGINT');
     await gone;
-    await eventually('everything is gone', 10_000, () => family.every(([pid]) => !isRunning(pid)) || null);
+    await eventually(
+      'everything is gone',
+      PATIENCE_MS,
+      () => family.every(([pid]) => !isRunning(pid)) || null,
+    );
     expect(output).toContain('Everything is stopped.');
   });
 

@@ -10,11 +10,12 @@ import {
   Outlet,
   RouterProvider,
 } from '@tanstack/react-router';
-import { configure, render } from '@testing-library/react';
+import { render } from '@testing-library/react';
 import type { ReactNode } from 'react';
 import { vi } from 'vitest';
 import { adminOperationTable } from '../src/admin/frame/admin-operation-table.ts';
 import { addOperations } from '../src/api/client.ts';
+import './patience.ts';
 
 /** A request as the made-up service sees it. */
 export interface Asked {
@@ -36,8 +37,6 @@ export const refusal = (status: number, code: string, message: string, extras: o
  * @returns requests so far, those that read left out
  */
 export function answerBy(answers: Answers): Asked[] {
-  // A machine that builds next to this test needs more than the usual second.
-  configure({ asyncUtilTimeout: 20_000 });
   addOperations(adminOperationTable);
   const writes: Asked[] = [];
   vi.stubGlobal('fetch', async (address: string, init: RequestInit) => {

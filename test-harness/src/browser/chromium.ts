@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { addEvidence } from '../evidence.ts';
+import { PATIENCE_MS } from '../stack/program.ts';
 
 /** Debian's program. */
 export const CHROMIUM = '/usr/bin/chromium';
@@ -17,6 +19,9 @@ export const FLAGS = [
   '--disable-sync',
   '--disable-dev-shm-usage',
 ];
+
+/** A page that draws no more must not hold up the run; the picture is only evidence. */
+const SCREENSHOT_LIMIT_MS = 10_000;
 
 export interface Browser {
   readonly context: BrowserContext;
@@ -39,10 +44,17 @@ export async function startBrowser(
     colorScheme: options.colorScheme ?? 'dark',
     env: { ...process.env, TMPDIR: profile } as Record<string, string>,
   });
+  context.setDefaultTimeout(PATIENCE_MS);
+  context.setDefaultNavigationTimeout(PATIENCE_MS);
+  const leave = addEvidence(async (file) => {
+    for (const [n, page] of context.pages().entries())
+      await page.screenshot({ path: file(`page-${n + 1}.png`), timeout: SCREENSHOT_LIMIT_MS });
+  });
   return {
     context,
     newPage: () => context.newPage(),
     async close() {
+      leave();
       await context.close();
       rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },

@@ -3,10 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { chromium, type Page } from 'playwright-core';
-import { eventually } from '../stack/program.ts';
+import { eventually, PATIENCE_MS } from '../stack/program.ts';
 import { CHROMIUM, FLAGS } from './chromium.ts';
-
-const START_LIMIT_MS = 20_000;
 
 /** A Chromium whose tabs hide each other, as those of a person do. */
 export interface TabbedBrowser {
@@ -51,7 +49,7 @@ export async function startTabbedBrowser(
   };
   try {
     const portFile = path.join(profile, 'DevToolsActivePort');
-    const port = await eventually('Chromium takes debuggers', START_LIMIT_MS, () =>
+    const port = await eventually('Chromium takes debuggers', PATIENCE_MS, () =>
       existsSync(portFile) ? readFileSync(portFile, 'utf8').split('\n')[0] : null,
     );
     const browser = await chromium.connectOverCDP(`http://127.0.0.1:${port}`, {

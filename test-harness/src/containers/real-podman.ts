@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { eventually, freePort } from '../stack/program.ts';
+import { eventually, freePort, PATIENCE_MS } from '../stack/program.ts';
 
 const run = promisify(execFile);
 
@@ -124,7 +124,7 @@ export async function startRealPodman(): Promise<RealPodman> {
         });
       await eventually(
         `podman listens at ${socket}; it said: ${output}`,
-        20_000,
+        PATIENCE_MS,
         () => existsSync(socket) || null,
       );
     },
@@ -205,7 +205,7 @@ export async function startRealRegistry(stored?: string): Promise<RealRegistry> 
       };
       await eventually(
         'the registry answers',
-        20_000,
+        PATIENCE_MS,
         async () => (await fetch(`http://${name}/v2/`)).ok || null,
       );
     },

@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { eventually, repositoryRoot } from './program.ts';
+import { eventually, PATIENCE_MS, repositoryRoot } from './program.ts';
 
 const COLLECT = pathToFileURL(path.join(repositoryRoot, 'test-harness', 'src', 'stack', 'collect.mjs')).href;
-const LIMIT_MS = 30_000;
 
 /**
  * Runs the garbage collector of a Footlight process before its memory is measured. V8 may delay a collection, and
@@ -30,7 +29,7 @@ export class Collected {
     process.kill(pid, 'SIGIO');
     await eventually(
       'the garbage is collected',
-      LIMIT_MS,
+      PATIENCE_MS,
       () => statSync(this.#counted).size > before || null,
     );
   }

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { eventually, PATIENCE_MS } from './program.ts';
 
 /** Resources of an agent and its sessions on a machine; each list is sorted and free of process ids. */
 export interface HostTraces {
@@ -102,6 +103,41 @@ export function hostTraces(agentPid: number, agentDirectory: string): HostTraces
       .filter((target) => target.startsWith(agentDirectory))
       .sort(),
   };
+}
+
+/** The same once no helper of the agent is between its fork and its program; null before. */
+export function steadyTraces(agentPid: number, agentDirectory: string): HostTraces | null {
+  const traces = hostTraces(agentPid, agentDirectory);
+  const isStarting = (command: string) => command === '' || command.endsWith('dist/main.js run');
+  return traces.processes.some(isStarting) ? null : traces;
+}
+
+/**
+ * Waits until the host has what it had before a session.
+ * @throws ExpiredWait with what is too much and what is missing
+ */
+export async function nothingLeft(
+  agentPid: number,
+  agentDirectory: string,
+  before: HostTraces,
+): Promise<void> {
+  await eventually('the host is as it was before the session', PATIENCE_MS, () => {
+    const now = hostTraces(agentPid, agentDirectory);
+    if (JSON.stringify(now) === JSON.stringify(before)) return true;
+    const [has, had] = [now, before].map((traces) => Object.values(traces).flat() as string[]);
+    const [more, less] = [surplus(has, had), surplus(had, has)];
+    throw new Error(`left: ${JSON.stringify(more)}, missing: ${JSON.stringify(less)}`);
+  });
+}
+
+/** What `some` has more often than `others`. */
+function surplus(some: readonly string[] = [], others: readonly string[] = []): string[] {
+  const rest = [...others];
+  return some.filter((one) => {
+    const at = rest.indexOf(one);
+    if (at >= 0) rest.splice(at, 1);
+    return at < 0;
+  });
 }
 
 /** First and last user id of an agent's session users. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { eventually } from './program.ts';
+import { eventually, PATIENCE_MS } from './program.ts';
 
 /**
  * Python program, because Node has no unix datagram sockets. Reads datagrams as systemd does and closes received
@@ -50,7 +50,7 @@ export class NotifySocket {
   }
 
   /** Waits until a line was received at least `times` times. */
-  said(line: string, times = 1, limitMs = 20_000): Promise<true> {
+  said(line: string, times = 1, limitMs = PATIENCE_MS): Promise<true> {
     return eventually(`${line}, ${times} times`, limitMs, () => (this.count(line) >= times ? true : null));
   }
 

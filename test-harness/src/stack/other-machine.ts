@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '@footlight/platform';
-
-const START_LIMIT_MS = 20_000;
+import { ExpiredWait, PATIENCE_MS } from './program.ts';
 
 /** Result of a command on the other machine. */
 export interface CommandOutcome {
@@ -89,15 +88,15 @@ export class OtherMachine {
     this.#shell.stderr?.on('data', read);
   }
 
-  /** Runs a command line in a shell. @throws Error with the output so far when the time limit passes */
-  run(line: string, limitMs = START_LIMIT_MS): Promise<CommandOutcome> {
+  /** Runs a command line in a shell. @throws ExpiredWait with the output so far when the time limit passes */
+  run(line: string, limitMs = PATIENCE_MS): Promise<CommandOutcome> {
     const end = `__end_${randomBytes(6).toString('hex')}__`;
     const from = this.#output.length;
     const pattern = new RegExp(`${end} (\\d+)\n`);
     return new Promise((resolve, reject) => {
       const timer = systemClock.setTimeout(() => {
         this.#waiting = null;
-        reject(new Error(`'${line}' did not end within ${limitMs} ms:\n${this.#output.slice(from)}`));
+        reject(new ExpiredWait(`'${line}' did not end within ${limitMs} ms:\n${this.#output.slice(from)}`));
       }, limitMs);
       this.#waiting = () => {
         const match = pattern.exec(this.#output.slice(from));

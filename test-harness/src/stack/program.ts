@@ -106,8 +106,22 @@ export async function freePort(): Promise<number> {
 const POLL_MS = 25;
 
 /**
+ * Limit of a wait that has no shorter one of its own. A busy machine is late by tens of seconds; what is missing after a
+ * minute is missing.
+ */
+export const PATIENCE_MS = 60_000;
+
+/**
+ * What was waited for did not come in time. `scripts/test` starts an end-to-end file once more after this error, and
+ * after no other: a wrong value must never be reported as one.
+ */
+export class ExpiredWait extends Error {
+  override readonly name = 'ExpiredWait';
+}
+
+/**
  * Polls `probe` until the value is not null or undefined.
- * @throws Error with `what` and the last error after `limitMs`
+ * @throws ExpiredWait with `what` and the last error after `limitMs`
  */
 export async function eventually<T>(
   what: string,
@@ -125,14 +139,14 @@ export async function eventually<T>(
     }
     await delay(systemClock, POLL_MS);
   }
-  throw new Error(
+  throw new ExpiredWait(
     `${what}: not within ${limitMs} ms${lastError ? `; last error: ${String(lastError)}` : ''}`,
   );
 }
 
 /**
  * Polls `look` until its answer, as JSON, has stayed the same for `restMs`.
- * @throws Error with `what` after `limitMs`
+ * @throws ExpiredWait with `what` after `limitMs`
  */
 export async function atRest<T>(what: string, limitMs: number, look: () => T, restMs = 1_000): Promise<T> {
   let former = '';

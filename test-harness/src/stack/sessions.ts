@@ -1,7 +1,7 @@
 import { isTerminal } from '@footlight/protocol';
 import { FakeViewer, type FakeViewerOptions, type ViewerAccess } from '../fake-viewer/index.ts';
 import type { ApiAnswer } from './api-client.ts';
-import { eventually } from './program.ts';
+import { eventually, PATIENCE_MS } from './program.ts';
 import { diagnosticsApp, type Stack, startStack } from './stack.ts';
 
 /** Small picture with little work for renderer and encoder. */
@@ -94,8 +94,8 @@ export class PersonSessions {
     const viewer = new FakeViewer(options);
     this.#viewers.push(viewer);
     await viewer.connect(await this.access(id));
-    await viewer.connected(30_000);
-    await viewer.frames(5);
+    await viewer.connected(PATIENCE_MS);
+    await viewer.frames(5, PATIENCE_MS);
     return viewer;
   }
 
@@ -104,7 +104,7 @@ export class PersonSessions {
   }
 
   /** Waits until the session has this detail. @throws Error with the end reason when the session ends earlier */
-  async reaches(id: string, detail: string, limitMs = 30_000): Promise<void> {
+  async reaches(id: string, detail: string, limitMs = PATIENCE_MS): Promise<void> {
     const over = await eventually(`${detail}`, limitMs, async () => {
       const session = await this.read(id);
       if (session.state_detail === detail) return { session: null };
@@ -115,7 +115,7 @@ export class PersonSessions {
 
   /** The session after its end. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
-  ended(id: string, limitMs = 30_000): Promise<any> {
+  ended(id: string, limitMs = PATIENCE_MS): Promise<any> {
     return eventually('the session is over', limitMs, async () => {
       const session = await this.read(id);
       return isTerminal(session.state) ? session : null;

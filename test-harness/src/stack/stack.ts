@@ -10,8 +10,18 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { addEvidence } from '../evidence.ts';
 import { type ApiAnswer, type ApiCall, ApiClient } from './api-client.ts';
-import { eventually, freePort, fromSource, type Program, repositoryRoot, startProgram } from './program.ts';
+import {
+  ExpiredWait,
+  eventually,
+  freePort,
+  fromSource,
+  PATIENCE_MS,
+  type Program,
+  repositoryRoot,
+  startProgram,
+} from './program.ts';
 
 export interface StackOptions {
   /** postgres://…; absent: SQLite in the stack's directory. */
@@ -77,10 +87,28 @@ function agentProgram(preload?: string): { command: string; words: string[]; env
   };
 }
 
-/** Starts control plane and agent and waits until the agent is connected. */
+/** What a control plane or an agent says whose port another program has. */
+const PORT_TAKEN = /another program has it|EADDRINUSE/;
+const STARTS = 3;
+
+/**
+ * Starts control plane and agent and waits until the agent is connected. Starts again with other ports when another
+ * program took one between the moment it was chosen and the moment it was used.
+ */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
-  // Not below /tmp or /var/tmp: each session of a root agent has its own, which would hide the apps' files.
-  const directory = mkdtempSync(path.join(STACKS, 'footlight-stack-'));
+  for (let start = 1; ; start++) {
+    // Not below /tmp or /var/tmp: each session of a root agent has its own, which would hide the apps' files.
+    const directory = mkdtempSync(path.join(STACKS, 'footlight-stack-'));
+    try {
+      return await startOnce(options, directory);
+    } catch (error) {
+      remove(directory);
+      if (start === STARTS || !PORT_TAKEN.test(String(error))) throw error;
+    }
+  }
+}
+
+async function startOnce(options: StackOptions, directory: string): Promise<Stack> {
   // Session users need to traverse the directory to reach their homes.
   chmodSync(directory, 0o711);
   const apps = path.join(directory, 'apps');
@@ -120,6 +148,9 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     SERVICE_ENROLLMENT_TOKEN: enrollmentToken,
     SERVICE_NODE_NAME: 'test-host',
     SERVICE_PROCESS_RUNTIME: '1',
+    ...(process.env.FOOTLIGHT_TEST_PATIENCE === undefined
+      ? {}
+      : { FOOTLIGHT_TEST_PATIENCE: process.env.FOOTLIGHT_TEST_PATIENCE }),
     ...options.agentEnv,
   };
   mkdirSync(controlEnv.SERVICE_DATA_DIR, { mode: 0o700 });
@@ -159,6 +190,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     throw error;
   }
 
+  const leave = addEvidence((file) => {
+    for (const program of [stack.control, stack.agent])
+      copyFileSync(program.logFile, file(path.basename(program.logFile)));
+  });
   const stack: Stack = {
     directory,
     httpsUrl,
@@ -183,18 +218,18 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         throw new Error(`The claim was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
       const token = answer.body.access_token as string;
       // The agent counts as connected shortly before its first capacity report is stored.
-      await eventually('the host takes sessions', 10_000, async () => {
+      await eventually('the host takes sessions', PATIENCE_MS, async () => {
         const hosts = await stack.call('GET', '/v1/hosts', { token });
         return hosts.body.items[0]?.capacity ?? null;
       });
       return { ...ADMIN, token };
     },
     async stop() {
+      leave();
       await stack.agent.kill('SIGTERM');
       await stack.control.kill('SIGTERM');
       await api.close();
-      unmountBelow(directory);
-      rmSync(directory, { recursive: true, force: true });
+      remove(directory);
     },
   };
   return stack;
@@ -206,15 +241,21 @@ async function up(program: Program, what: string, probe: () => Promise<true | nu
     gone = true;
   });
   try {
-    await eventually(what, 60_000, async () => {
+    await eventually(what, PATIENCE_MS, async () => {
       if (gone) return true;
       return await probe();
     });
     if (gone) throw new Error(`${what}: the program ended`);
   } catch (error) {
-    program.kill('SIGKILL').catch(() => undefined);
-    throw new Error(`${String(error)}\n${program.log().split('\n').slice(-30).join('\n')}`);
+    await program.kill('SIGKILL').catch(() => undefined);
+    const text = `${String(error)}\n${program.log().split('\n').slice(-30).join('\n')}`;
+    throw error instanceof ExpiredWait ? new ExpiredWait(text) : new Error(text);
   }
+}
+
+function remove(directory: string): void {
+  unmountBelow(directory);
+  rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }
 
 /** Cleans up after a failed run, so that no mounts remain for the next run. Tests for leftovers fail earlier. */

@@ -12,6 +12,7 @@ import {
 } from '@tanstack/react-router';
 import { act, cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import '../../test/patience.ts';
 import { app, session } from '../../test/fixtures.ts';
 import { saveLogin } from '../api/auth-store.ts';
 import { runIn } from '../clock.ts';

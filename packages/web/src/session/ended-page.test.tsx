@@ -2,13 +2,11 @@
 import type { Session, SessionVerdict } from '@footlight/protocol/rest';
 import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { cleanup, configure, render, screen, waitFor } from '@testing-library/react';
+import { cleanup, render, screen, waitFor } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import '../../test/patience.ts';
 import { ago, app, session } from '../../test/fixtures.ts';
 import { EndedPage } from './ended-page.tsx';
-
-/** A machine that builds next to this test needs more than the usual second. */
-configure({ asyncUtilTimeout: 20_000 });
 
 const MINUTE_MS = 60_000;
 type Report = NonNullable<SessionVerdict['report']>;

@@ -11,6 +11,7 @@ import {
 } from '@tanstack/react-router';
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import '../../../test/patience.ts';
 import { saveLogin } from '../../api/auth-store.ts';
 import { addOperations } from '../../api/client.ts';
 import { adminOperationTable } from '../frame/admin-operation-table.ts';

@@ -10,17 +10,15 @@ import {
   Outlet,
   RouterProvider,
 } from '@tanstack/react-router';
-import { cleanup, configure, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
+import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import '../../../test/patience.ts';
 import { diagnosis } from '../../../test/diagnosis-fixtures.ts';
 import { ago, app, host, session } from '../../../test/fixtures.ts';
 import { addOperations } from '../../api/client.ts';
 import { parseDiagnosisSearch } from '../../search/diagnosis-search.ts';
 import { adminOperationTable } from '../frame/admin-operation-table.ts';
 import { DiagnosisPage } from './diagnosis-page.tsx';
-
-/** A machine that builds next to this test needs more than the usual second. */
-configure({ asyncUtilTimeout: 20_000 });
 
 addOperations(adminOperationTable);
 

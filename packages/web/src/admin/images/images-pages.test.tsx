@@ -69,7 +69,7 @@ describe('the list of images', () => {
     list();
     await screen.findByText('0 of 1 host, 10 %');
     percent = 55;
-    await screen.findByText('0 of 1 host, 55 %', {}, { timeout: 3_000 });
+    await screen.findByText('0 of 1 host, 55 %');
   });
 
   test('a catalog that cannot be fetched keeps the list and says why', async () => {

@@ -3,14 +3,12 @@ import { type InstanceSettings, operations } from '@footlight/protocol/rest';
 import { MantineProvider } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { cleanup, configure, render, screen } from '@testing-library/react';
+import { cleanup, render, screen } from '@testing-library/react';
 import { afterEach, expect, test, vi } from 'vitest';
+import '../../../test/patience.ts';
 import { addOperations } from '../../api/client.ts';
 import { adminOperationTable } from '../frame/admin-operation-table.ts';
 import { UpkeepFields, upkeepRules, upkeepValues } from './upkeep-fields.tsx';
-
-/** A machine that builds next to this test needs more than the usual second. */
-configure({ asyncUtilTimeout: 20_000 });
 
 addOperations(adminOperationTable);
 
@@ -64,6 +62,6 @@ test('why no home is searched is told, though the switch is on', async () => {
 
 test('without variables nothing is told', async () => {
   show({});
-  await vi.waitFor(() => expect(screen.getByText('Homes of apps')).toBeDefined());
+  await screen.findByText('Homes of apps');
   expect(screen.queryByText(/SERVICE_/)).toBeNull();
 });

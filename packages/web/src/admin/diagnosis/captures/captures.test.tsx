@@ -3,17 +3,15 @@ import { gzipSync } from 'node:zlib';
 import type { Capture } from '@footlight/protocol/rest';
 import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { cleanup, configure, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
+import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import '../../../../test/patience.ts';
 import { id } from '../../../../test/fixtures.ts';
 import { addOperations } from '../../../api/client.ts';
 import { adminOperationTable } from '../../frame/admin-operation-table.ts';
 import type { TraceEvent } from '../event-words.ts';
 import { BundleButton } from './bundle-button.tsx';
 import { Captures } from './captures.tsx';
-
-/** A machine that builds next to this test needs more than the usual second. */
-configure({ asyncUtilTimeout: 20_000 });
 
 addOperations(adminOperationTable);
 
