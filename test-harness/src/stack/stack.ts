@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
@@ -58,7 +59,18 @@ export interface Stack {
 
 /** Parent of the directories of stacks. An ordinary user can only write to the second, and its apps see the host's. */
 const STACKS = process.getuid?.() === 0 ? '/srv' : '/var/tmp';
+/** The test run looks for what is left behind by this part of its id. */
+const runTag = process.env.FOOTLIGHT_TEST_RUN?.slice(0, 8) ?? 'stack';
 const ADMIN = { email: 'ada@example.org', username: 'ada', password: 'a-long-enough-pass-phrase' };
+
+/**
+ * User ids of one stack's sessions. An agent ends the processes of its users when it starts, so stacks of two test runs
+ * on one machine must not share them. Other ids belong to one test file each (scripts/checks/test-users.test.ts).
+ */
+function ownUids(): string {
+  const first = 75_000 + 32 * randomInt(125);
+  return `${first}-${first + 31}`;
+}
 
 /** App body of the Diagnostics pattern at a size other than the seeded 1280×720. */
 export function diagnosticsApp(
@@ -98,7 +110,7 @@ const STARTS = 3;
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   for (let start = 1; ; start++) {
     // Not below /tmp or /var/tmp: each session of a root agent has its own, which would hide the apps' files.
-    const directory = mkdtempSync(path.join(STACKS, 'footlight-stack-'));
+    const directory = mkdtempSync(path.join(STACKS, `footlight-${runTag}-`));
     try {
       return await startOnce(options, directory);
     } catch (error) {
@@ -148,6 +160,7 @@ async function startOnce(options: StackOptions, directory: string): Promise<Stac
     SERVICE_ENROLLMENT_TOKEN: enrollmentToken,
     SERVICE_NODE_NAME: 'test-host',
     SERVICE_PROCESS_RUNTIME: '1',
+    SERVICE_PROCESS_UIDS: ownUids(),
     ...(process.env.FOOTLIGHT_TEST_PATIENCE === undefined
       ? {}
       : { FOOTLIGHT_TEST_PATIENCE: process.env.FOOTLIGHT_TEST_PATIENCE }),
