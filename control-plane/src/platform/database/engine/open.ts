@@ -12,7 +12,7 @@ import { onOneConnection, statementName } from '../query/statements.ts';
 import type { Schema } from '../schema.ts';
 import { classifyFailure, isContended } from './failures.ts';
 import { SharedFile, SqliteDialect } from './sqlite-dialect.ts';
-import { DiskReserve, openSqliteFile } from './sqlite-file.ts';
+import { asDamage, DiskReserve, openSqliteFile } from './sqlite-file.ts';
 
 /** Postgres allows 100 connections by default (max_connections), so four control planes fit. */
 const POOL_SIZE = 20;
@@ -51,7 +51,8 @@ export async function openDatabase(
     return opened;
   } catch (error) {
     await opened.close();
-    throw error;
+    // On a busy machine the check of a large file ends unfinished.
+    throw target.dialect === 'sqlite' ? asDamage(target.file, error) : error;
   }
 }
 

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import {
   closeSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readSync,
@@ -65,11 +66,15 @@ export function openSqliteFile(file: string): BetterSqlite3.Database {
     return database;
   } catch (error) {
     database.close();
-    if (error instanceof BetterSqlite3.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code)) {
-      throw new DamagedDatabase(file, error.message);
-    }
-    throw error;
+    throw asDamage(file, error);
   }
+}
+
+/** A read of damaged pages as an error that says what to do; any other error as it is. */
+export function asDamage(file: string, error: unknown): unknown {
+  return error instanceof BetterSqlite3.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code)
+    ? new DamagedDatabase(file, error.message)
+    : error;
 }
 
 function checkHeader(file: string): void {
@@ -124,10 +129,13 @@ export class DiskReserve {
   hold(): void {
     if (this.#held) return;
     try {
-      if (!existsSync(this.#file) || statSync(this.#file).size !== RESERVE_BYTES) {
+      const found = lstatSync(this.#file, { throwIfNoEntry: false });
+      if (!found?.isFile() || found.size !== RESERVE_BYTES) {
         const { bavail, bsize } = statfsSync(dirname(this.#file));
         if (bavail * bsize < 4 * RESERVE_BYTES) return;
-        writeFileSync(this.#file, Buffer.alloc(RESERVE_BYTES), { mode: 0o600 });
+        // Never into what lies there: in an open folder it may be a link to another file of this user.
+        rmSync(this.#file, { force: true });
+        writeFileSync(this.#file, Buffer.alloc(RESERVE_BYTES), { mode: 0o600, flag: 'wx' });
       }
       this.#held = true;
     } catch {
