@@ -54,6 +54,8 @@ describeDatabases('the lease of the dispatcher', ({ fresh }) => {
   test('the former holder reaps no run of the new one', async () => {
     const world = await open();
     await world.one.tick();
+    // Otherwise its run would be reaped by the new one, and the next planned for later.
+    await expect.poll(world.states).toEqual(['succeeded']);
     const two = await takeLease(world);
     two.hold();
     await world.setInterval(60);
