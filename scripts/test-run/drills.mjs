@@ -16,7 +16,7 @@ import { realAppPackages } from '../lib/debian-packages.mjs';
 export const drills = [
   {
     name: 'absence',
-    words: ['test-harness/e2e/faults.e2e.ts'],
+    words: ['test-harness/e2e/absence.all.e2e.ts'],
     whole: 'the control plane away for 120 s while a browser watches, then keys, stop and relaunch',
     short: '8 s away, without a limit of time',
   },
@@ -210,7 +210,7 @@ export const drills = [
   },
   {
     name: 'add-host',
-    words: ['test-harness/e2e/add-host.all.e2e.ts'],
+    words: ['test-harness/e2e/add-host.e2e.ts'],
     whole: 'the copied line on a bare Debian of its own, which fetches every package',
     short: 'on the programs of this machine',
   },

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Certification } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FakeAgent, honest } from '../src/fake-agent/index.ts';
-import { eventually, startProgram } from '../src/stack/program.ts';
+import { eventually, PATIENCE_MS, startProgram } from '../src/stack/program.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
@@ -142,7 +142,7 @@ describe('scripts/certify on this machine', () => {
           agent.send({ type: 'session_metrics', session_id, ts, window_ms: 1_000, metrics });
         await agent.heard();
         await ask('POST', `${base}/cells/${session_id}/finalize`);
-        await eventually('the session is over', 20_000, async () =>
+        await eventually('the session is over', PATIENCE_MS, async () =>
           (await ask('GET', `/v1/sessions/${session_id}`)).session.state === 'stopped' ? true : null,
         );
       }
@@ -168,7 +168,7 @@ describe('scripts/certify on this machine', () => {
       behaviour: { ...honest, bench: () => null },
     });
     await agent.connect();
-    await eventually('the host takes cells', 20_000, async () => {
+    await eventually('the host takes cells', PATIENCE_MS, async () => {
       const host = await ask('GET', `/v1/hosts/${hostId}`);
       return host.status === 'online' && host.capacity_detection === 'ok' ? true : null;
     });

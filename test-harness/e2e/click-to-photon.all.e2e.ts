@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { firstPicture, launch, signedInPage } from '../bench/footlight.ts';
 import { median } from '../bench/rounds.ts';
 import { type Browser, startBrowser } from '../src/browser/chromium.ts';
-import { eventually } from '../src/stack/program.ts';
+import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
@@ -59,7 +59,7 @@ test('the reported time from a click to its picture is that of the flash in the 
   }
   const clicksToMs = Date.now();
   const query = `from=${clicksFromMs - 60_000}&to=${clicksToMs + 30_000}`;
-  const { series, events, clock } = await eventually('every click is in the trace', 20_000, async () => {
+  const { series, events, clock } = await eventually('every click is in the trace', PATIENCE_MS, async () => {
     const path = `/v1/admin/sessions/${session.id}/trace?${query}`;
     const trace = (await stack.call('GET', path, { token })).body as Trace;
     // A sample is posted with those before it, so one after the last click says that all are there.

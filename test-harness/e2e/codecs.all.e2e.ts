@@ -4,7 +4,7 @@ import { type Browser, startBrowser } from '../src/browser/chromium.ts';
 import { coloursAt, framesShown, isNear, type Rgb } from '../src/browser/picture.ts';
 import { signIn } from '../src/browser/sign-in.ts';
 import { FakeViewer } from '../src/fake-viewer/index.ts';
-import { eventually } from '../src/stack/program.ts';
+import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
@@ -71,14 +71,14 @@ describe('a small picture', () => {
     async (codec) => {
       const id = await launch(codec);
       const page = await open(id);
-      await eventually('the colour bars are in the decoded picture', 30_000, async () => {
+      await eventually('the colour bars are in the decoded picture', PATIENCE_MS, async () => {
         const seen = await coloursAt(page, POINTS);
         return BARS.every((bar, index) => isNear(seen[index], bar, COLOUR_TOLERANCE)) || null;
       });
       const from = await framesShown(page);
       await eventually(
         'thirty more frames',
-        20_000,
+        PATIENCE_MS,
         async () => (await framesShown(page)) >= from + 30 || null,
       );
       const session = await person.read(id);
@@ -111,7 +111,7 @@ describe('H.265', () => {
     expect(await without.message('error')).toMatchObject({ code: 'codec_unsupported', fatal: true });
     expect(await without.closed()).toBe(4415);
     const page = await open(id);
-    await page.getByText(/cannot play/i).waitFor({ timeout: 20_000 });
+    await page.getByText(/cannot play/i).waitFor();
     await page.close();
     await watching.frames(5);
     await person.stop(id);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { isTerminal, type SessionStateName } from '@footlight/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { descendants, hostTraces } from '../src/stack/host-traces.ts';
-import { eventually } from '../src/stack/program.ts';
+import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
@@ -95,12 +95,12 @@ describe.runIf(LONG)('the control plane is killed in the middle of what it does'
       expect((await host()).capacity.slots_used, `${what} slots`).toBe(alive.length);
       await eventually(
         `${what} the host has what the control plane knows, and nothing else`,
-        10_000,
+        PATIENCE_MS,
         () => readdirSync(path.join(own, 'sessions')).length === alive.length || null,
       );
       // The app that the session is said to show, and not the other one as well.
       const shown = apps.indexOf(alive.find(({ id }) => id === swapping)?.app_id ?? '');
-      await eventually(`${what} one app is there`, 10_000, () => {
+      await eventually(`${what} one app is there`, PATIENCE_MS, () => {
         const running = descendants(stack.agent.pid).flatMap(
           ([, command]) => /^xterm -T (\w+)$/.exec(command)?.[1] ?? [],
         );
@@ -113,7 +113,7 @@ describe.runIf(LONG)('the control plane is killed in the middle of what it does'
     expect(Math.min(...perSecond), `frames in each second: ${perSecond.join(' ')}`).toBeGreaterThan(0);
     for (const id of [watched, swapping]) await sessions.stop(id);
     expect((await host()).capacity.slots_used).toBe(0);
-    await eventually('nothing is left', 10_000, () => {
+    await eventually('nothing is left', PATIENCE_MS, () => {
       const now = hostTraces(stack.agent.pid, own);
       return JSON.stringify(now) === JSON.stringify(before) || null;
     }).catch(() => expect(hostTraces(stack.agent.pid, own)).toEqual(before));

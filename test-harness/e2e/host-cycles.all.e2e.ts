@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Collected } from '../src/stack/collected.ts';
 import { type Counts, type Holdings, holdingsOf, isMemory, leaks } from '../src/stack/holdings.ts';
 import { descendants, type SessionTraces, sessionTraces } from '../src/stack/host-traces.ts';
-import { atRest, eventually } from '../src/stack/program.ts';
+import { atRest, eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { type OwnStack, PersonSessions } from '../src/stack/sessions.ts';
 import type { Stack } from '../src/stack/stack.ts';
 
@@ -84,7 +84,7 @@ async function settled(stack: Stack, like: Snapshot | null): Promise<Snapshot> {
   if (like !== null) {
     await eventually(
       'as before',
-      10_000,
+      PATIENCE_MS,
       () => JSON.stringify(look(stack).traces) === JSON.stringify(like.traces) || null,
     ).catch(() => undefined);
   }

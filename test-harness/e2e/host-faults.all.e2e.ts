@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { descendants, isRunning } from '../src/stack/host-traces.ts';
-import { eventually } from '../src/stack/program.ts';
+import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
@@ -78,8 +78,8 @@ describe('a resource of the host fails while a viewer watches', () => {
         process.kill(node, 'SIGCONT');
       }
       expect(seen.has('offline')).toBe(seconds > AWAY_AFTER_SECS);
-      await eventually('online again', 30_000, async () => (await hostStatus()) === 'online' || null);
-      await eventually('the session runs', 20_000, async () => {
+      await eventually('online again', PATIENCE_MS, async () => (await hostStatus()) === 'online' || null);
+      await eventually('the session runs', PATIENCE_MS, async () => {
         const { state, state_detail } = await sessions.read(id);
         return (state === 'running' && state_detail !== 'host_unreachable') || null;
       });
@@ -119,7 +119,7 @@ describe('a resource of the host fails while a viewer watches', () => {
   test('the sound server is killed: the session and its picture go on', async () => {
     const id = await running(pattern);
     const viewer = await sessions.watch(id);
-    await eventually('sound', 10_000, () => viewer.audio.packets > 20 || null);
+    await eventually('sound', PATIENCE_MS, () => viewer.audio.packets > 20 || null);
     process.kill(one('pulseaudio'), 'SIGKILL');
     await viewer.frames(46, 3_000);
     expect(await sessions.read(id)).toMatchObject({ state: 'running' });
@@ -136,7 +136,7 @@ describe('a resource of the host fails while a viewer watches', () => {
     const family = descendants(stack.agent.pid).filter(([, command]) => /4242|xterm/.test(command));
     expect(family.length).toBeGreaterThanOrEqual(4);
     await sessions.call('DELETE', `/v1/sessions/${id}`);
-    await eventually('all are gone', 10_000, () => family.every(([pid]) => !isRunning(pid)) || null);
+    await eventually('all are gone', PATIENCE_MS, () => family.every(([pid]) => !isRunning(pid)) || null);
     expect(await sessions.ended(id)).toMatchObject({ state: 'stopped', end_reason: 'user_requested' });
     expect(below('Xvfb')).toEqual([]);
   });

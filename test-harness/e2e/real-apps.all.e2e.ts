@@ -6,7 +6,7 @@ import { framesShown } from '../src/browser/picture.ts';
 import { signIn } from '../src/browser/sign-in.ts';
 import { toneAboveNeighbours } from '../src/browser/sound.ts';
 import type { FakeViewer } from '../src/fake-viewer/index.ts';
-import { eventually } from '../src/stack/program.ts';
+import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
@@ -215,7 +215,7 @@ describe.runIf(process.getuid?.() === 0)('a program of Debian', () => {
         await viewer.picture(isDrawn, DRAW_MS);
         if (app.display) {
           const { width, height } = app.display;
-          await eventually('the display has the size of the window', 30_000, async () => {
+          await eventually('the display has the size of the window', PATIENCE_MS, async () => {
             const told = viewer.controls.findLast((message) => message.type === 'display');
             return (
               (told?.type === 'display' && told.render_width === width && told.render_height === height) ||
@@ -250,7 +250,7 @@ describe.runIf(process.getuid?.() === 0)('a program of Debian', () => {
       await page.goto(`${stack.httpsUrl}/app/session/${id}`);
       await eventually(
         'the page shows the session',
-        20_000,
+        PATIENCE_MS,
         async () => (await framesShown(page)) > 0 || null,
       );
       const heard = await toneAboveNeighbours(page, { hz: TONE_HZ, decibels: 20, limitMs: 20_000 });

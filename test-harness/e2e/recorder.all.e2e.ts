@@ -9,7 +9,7 @@ import { type Browser, startBrowser } from '../src/browser/chromium.ts';
 import { coloursAt, framesShown, isNear, type Rgb } from '../src/browser/picture.ts';
 import { signIn } from '../src/browser/sign-in.ts';
 import { descendants } from '../src/stack/host-traces.ts';
-import { eventually } from '../src/stack/program.ts';
+import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
@@ -79,7 +79,7 @@ async function open(id: string): Promise<Page> {
 }
 
 function ready(id: string): Promise<Recording> {
-  return eventually('a recording is ready', 20_000, async () => {
+  return eventually('a recording is ready', PATIENCE_MS, async () => {
     const { body } = await person.call('GET', `/v1/admin/sessions/${id}/recordings`);
     const [newest] = body.items as Recording[];
     if (newest?.state === 'failed') throw new Error(`it failed: ${newest.error}`);
@@ -173,7 +173,7 @@ describe('a recorded session', () => {
       const watching = await open(id);
       await eventually(
         'five seconds of it',
-        30_000,
+        PATIENCE_MS,
         async () => (await framesShown(watching)) >= 150 || null,
       );
       await watching.close();
@@ -237,10 +237,10 @@ describe('a recorded session', () => {
     const id = await launch();
     const page = await open(id);
     const mark = page.getByText('The last minute is recorded');
-    await mark.waitFor({ timeout: 20_000 });
+    await mark.waitFor();
     await eventually(
       'the picture is shown',
-      20_000,
+      PATIENCE_MS,
       async () => (await coloursAt(page, POINTS)).length > 0 || null,
     );
     for (const [name, width, height] of [
@@ -278,7 +278,7 @@ describe('a recorded session', () => {
     await page.goto(`${stack.httpsUrl}/app/session/${id}`);
     await eventually(
       'the picture is shown',
-      20_000,
+      PATIENCE_MS,
       async () => (await coloursAt(page, POINTS)).length > 0 || null,
     );
     expect(await page.getByText('The last minute is recorded').count()).toBe(0);

@@ -8,7 +8,7 @@ import { relayPage } from '../src/browser/relayed-page.ts';
 import { signIn } from '../src/browser/sign-in.ts';
 import { startTabbedBrowser, type TabbedBrowser } from '../src/browser/tabbed-chromium.ts';
 import { descendants, isRunning } from '../src/stack/host-traces.ts';
-import { eventually } from '../src/stack/program.ts';
+import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { diagnosticsApp, type Stack, startStack } from '../src/stack/stack.ts';
 import { throttle } from '../src/stack/throttle.ts';
 
@@ -140,7 +140,7 @@ afterEach(async () => {
   await stack.call('DELETE', `/v1/sessions/${session.id}`, { token });
   await session.page.close();
   session.path.close();
-  await eventually('its worker is gone', 20_000, () => !isRunning(session.worker) || null);
+  await eventually('its worker is gone', PATIENCE_MS, () => !isRunning(session.worker) || null);
 });
 
 async function watch(fps: number): Promise<Watched> {
@@ -157,7 +157,7 @@ async function watch(fps: number): Promise<Watched> {
   await relayPage(page, (candidate) => path.candidate(candidate, 'viewer'));
   await signIn(page, token);
   await page.goto(`${stack.httpsUrl}/app/session/${id}`);
-  await eventually('frames are shown', 20_000, async () => (await framesShown(page)) > 5 || null);
+  await eventually('frames are shown', PATIENCE_MS, async () => (await framesShown(page)) > 5 || null);
   const worker = workers().find((pid) => warm.has(pid));
   if (worker === undefined) throw new Error('no worker serves the session');
   return { id, page, path, worker };

@@ -23,7 +23,7 @@ import {
 } from '../../src/containers/index.ts';
 import type { FakeViewer } from '../../src/fake-viewer/index.ts';
 import { descendants } from '../../src/stack/host-traces.ts';
-import { eventually } from '../../src/stack/program.ts';
+import { eventually, PATIENCE_MS } from '../../src/stack/program.ts';
 import { PersonSessions } from '../../src/stack/sessions.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
 
@@ -224,7 +224,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own'
     const { id } = await sessions.launch(app);
     await sessions.reaches(id, 'app presented');
     greed.begin();
-    await eventually('it is at work', 10_000, () => greed.isAtWork() || null);
+    await eventually('it is at work', PATIENCE_MS, () => greed.isAtWork() || null);
     const [frames, slowestMs] = await Promise.all([
       framesIn(victim.viewer, GREED_MS),
       slowestHealth(stack.healthUrl, GREED_MS),

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FakeViewer } from '../../src/fake-viewer/index.ts';
 import { descendants } from '../../src/stack/host-traces.ts';
-import { eventually } from '../../src/stack/program.ts';
+import { eventually, PATIENCE_MS } from '../../src/stack/program.ts';
 import { PersonSessions } from '../../src/stack/sessions.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
 
@@ -137,7 +137,7 @@ describe.runIf(process.getuid?.() === 0).each([
     chmodSync(loot, 0o1777);
     const app = await own.app('All names', [PYTHON, fixture('all-names.py')], { LOOT: loot });
     const hostile = await others.launch(app);
-    await eventually('it has all names, or was ended', 30_000, async () => {
+    await eventually('it has all names, or was ended', PATIENCE_MS, async () => {
       const { state } = await others.read(hostile.id);
       return existsSync(path.join(loot, 'all')) || state === 'failed' || null;
     });

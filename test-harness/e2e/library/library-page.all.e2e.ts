@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, startBrowser } from '../../src/browser/chromium.ts';
 import { signIn } from '../../src/browser/sign-in.ts';
-import { eventually } from '../../src/stack/program.ts';
+import { eventually, PATIENCE_MS } from '../../src/stack/program.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
 
 const APPS = 2000;
@@ -95,7 +95,7 @@ describe('the library, like a console’s', () => {
   };
   const endAll = async () => {
     for (const { id } of await live()) await call('DELETE', `/v1/sessions/${id}`);
-    await eventually('all have ended', 20_000, async () => ((await live()).length === 0 ? true : null));
+    await eventually('all have ended', PATIENCE_MS, async () => ((await live()).length === 0 ? true : null));
   };
 
   test('arrow keys lead from tile to tile, and F marks one', async () => {
@@ -216,7 +216,7 @@ describe('the library, like a console’s', () => {
   test('an unwatched session counts down, is kept open by one press, and says so when it was ended', async () => {
     const { session } = await launchDiagnostics();
     const endsAt = () =>
-      eventually('the host counts down', 30_000, async () => {
+      eventually('the host counts down', PATIENCE_MS, async () => {
         const [one] = await live();
         return one?.idle_ends_at ? Date.parse(one.idle_ends_at) : null;
       });
@@ -224,7 +224,7 @@ describe('the library, like a console’s', () => {
     await open();
     await page.getByText(/^Ends in \d+ s unless you return$/).waitFor();
     await page.getByRole('button', { name: 'Keep Diagnostics open' }).click();
-    await eventually('the end is later', 20_000, async () => {
+    await eventually('the end is later', PATIENCE_MS, async () => {
       const [one] = await live();
       return one?.idle_ends_at && Date.parse(one.idle_ends_at) > before + 2_000 ? true : null;
     });

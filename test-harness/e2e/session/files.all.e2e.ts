@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, startBrowser } from '../../src/browser/chromium.ts';
 import { framesShown } from '../../src/browser/picture.ts';
 import { signIn } from '../../src/browser/sign-in.ts';
-import { eventually } from '../../src/stack/program.ts';
+import { eventually, PATIENCE_MS } from '../../src/stack/program.ts';
 import { PersonSessions } from '../../src/stack/sessions.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
 
@@ -52,7 +52,11 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
     page = await browser.newPage();
     await signIn(page, token);
     await page.goto(`${stack.httpsUrl}/app/session/${id}`);
-    await eventually('the page shows the session', 30_000, async () => (await framesShown(page)) > 5 || null);
+    await eventually(
+      'the page shows the session',
+      PATIENCE_MS,
+      async () => (await framesShown(page)) > 5 || null,
+    );
     const homes = path.join(stack.directory, 'agent', 'homes');
     const [note = ''] = readdirSync(homes, { recursive: true, encoding: 'utf8' }).filter((each) =>
       each.endsWith('/note.txt'),
@@ -110,7 +114,7 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
     }
     // The picture went on.
     const before = await framesShown(page);
-    await eventually('further frames', 10_000, async () => (await framesShown(page)) >= before || null);
+    await eventually('further frames', PATIENCE_MS, async () => (await framesShown(page)) >= before || null);
   });
 
   test('a file dropped on the picture arrives too, beside one of the same name', async () => {
@@ -129,7 +133,7 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
     await send(ownFile('too large.bin', 65 * MIB), ownFile('cancelled.bin', 60 * MIB));
     await panel().getByText('The host takes 64 MB a file.').waitFor();
     await panel().getByRole('button', { name: 'Cancel cancelled.bin' }).click();
-    await eventually('nothing half is left', 20_000, async () => {
+    await eventually('nothing half is left', PATIENCE_MS, async () => {
       const left = readdirSync(path.join(home, 'Uploads')).filter((name) =>
         /part$|cancelled|too large/.test(name),
       );
@@ -150,7 +154,7 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
     await dialog.getByRole('button', { name: 'Delete large.bin for good' }).click();
     await eventually(
       'it is gone',
-      20_000,
+      PATIENCE_MS,
       async () => !existsSync(path.join(home, 'Uploads', 'large.bin')) || null,
     );
     await page.keyboard.press('Escape');
@@ -171,7 +175,7 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
   test('the page that leaves takes its transfers with it', async () => {
     await send(ownFile('left.bin', 60 * MIB));
     await page.goto(`${stack.httpsUrl}/app`);
-    await eventually('nothing half is left', 20_000, async () => {
+    await eventually('nothing half is left', PATIENCE_MS, async () => {
       const names = existsSync(path.join(home, 'Uploads')) ? readdirSync(path.join(home, 'Uploads')) : [];
       return names.every((name) => !name.endsWith('.part')) || null;
     });

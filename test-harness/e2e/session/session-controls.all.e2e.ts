@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, startBrowser } from '../../src/browser/chromium.ts';
 import { framesShown } from '../../src/browser/picture.ts';
 import { signIn } from '../../src/browser/sign-in.ts';
-import { eventually } from '../../src/stack/program.ts';
+import { eventually, PATIENCE_MS } from '../../src/stack/program.ts';
 import { PersonSessions } from '../../src/stack/sessions.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
 
@@ -65,7 +65,11 @@ describe.runIf(process.getuid?.() === 0)('the controls of a session', () => {
 
   async function open(): Promise<void> {
     await page.goto(`${stack.httpsUrl}/app/session/${id}`);
-    await eventually('the page shows the session', 30_000, async () => (await framesShown(page)) > 5 || null);
+    await eventually(
+      'the page shows the session',
+      PATIENCE_MS,
+      async () => (await framesShown(page)) > 5 || null,
+    );
   }
 
   /** What the terminal of that name has read. */
@@ -96,7 +100,7 @@ describe.runIf(process.getuid?.() === 0)('the controls of a session', () => {
     await page.mouse.move(640, 400);
     await page.mouse.click(640, 400);
     await press('KeyY', 'Minus', 'Semicolon');
-    await expect.poll(() => typed('two'), { timeout: 20_000 }).toBe('zßö');
+    await expect.poll(() => typed('two')).toBe('zßö');
   });
 
   test('the person chooses another keyboard, and the account remembers it', async () => {
@@ -115,7 +119,7 @@ describe.runIf(process.getuid?.() === 0)('the controls of a session', () => {
       .waitFor();
     await page.mouse.click(640, 400);
     await press('KeyQ', 'Digit2');
-    await expect.poll(() => typed('two'), { timeout: 20_000 }).toBe('zßöaé');
+    await expect.poll(() => typed('two')).toBe('zßöaé');
     await open();
     await openBar();
     await bar()
@@ -135,7 +139,7 @@ describe.runIf(process.getuid?.() === 0)('the controls of a session', () => {
     await dialog.waitFor({ state: 'hidden' });
     await page.mouse.click(640, 400);
     await press('KeyE');
-    await expect.poll(() => typed('one'), { timeout: 20_000 }).toBe('e');
+    await expect.poll(() => typed('one')).toBe('e');
   });
 
   test('the bar is moved to another edge and made a handle, and stays so', async () => {

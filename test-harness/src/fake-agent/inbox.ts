@@ -1,11 +1,11 @@
 import { systemClock, type Timer } from '@footlight/platform';
 import { type ControlMessage, parseControlFrame } from '@footlight/protocol/agent';
-import { ExpiredWait } from '../stack/program.ts';
+import { ExpiredWait, PATIENCE_MS } from '../stack/program.ts';
 
 /** Number of received messages kept for `waitFor`; older messages are dropped. */
 const KEPT_MESSAGES = 1_000;
 /** Longer than any answer of a control plane on a busy machine; tests of longer waits pass their own. */
-const WAIT_LIMIT_MS = 20_000;
+const WAIT_LIMIT_MS = PATIENCE_MS;
 
 /** Close code and reason of a connection. */
 export interface Closed {

@@ -28,7 +28,7 @@ import {
   type ServiceMessage,
 } from '@footlight/protocol/signal';
 import { WebSocket } from 'ws';
-import { ExpiredWait } from '../stack/program.ts';
+import { ExpiredWait, PATIENCE_MS } from '../stack/program.ts';
 import { offeredVideo, ViewerConnection } from './connection.ts';
 import type { Picture } from './decoder.ts';
 import { VideoSink } from './video-sink.ts';
@@ -181,14 +181,14 @@ export class FakeViewer extends EventEmitter<{
   }
 
   /** Resolves when media is connected. */
-  async connected(timeoutMs = 20_000): Promise<void> {
+  async connected(timeoutMs = PATIENCE_MS): Promise<void> {
     if (!this.isConnected) await once(this, 'connected', { signal: AbortSignal.timeout(timeoutMs) });
   }
 
   /** First message of a type, past or future. */
   async message<T extends ServiceMessage['type']>(
     type: T,
-    timeoutMs = 20_000,
+    timeoutMs = PATIENCE_MS,
   ): Promise<Extract<ServiceMessage, { type: T }>> {
     const signal = AbortSignal.timeout(timeoutMs);
     for (let seen = 0; ; ) {
@@ -201,13 +201,13 @@ export class FakeViewer extends EventEmitter<{
   }
 
   /** Close code of the socket; waits for the close. */
-  async closed(timeoutMs = 20_000): Promise<number> {
+  async closed(timeoutMs = PATIENCE_MS): Promise<number> {
     if (this.closeCode === null) await once(this, 'closed', { signal: AbortSignal.timeout(timeoutMs) });
     return this.closeCode ?? 1006;
   }
 
   /** Waits for this many complete frames from now on. */
-  frames(count: number, timeoutMs = 20_000): Promise<void> {
+  frames(count: number, timeoutMs = PATIENCE_MS): Promise<void> {
     const { counters } = this.video;
     const until = counters.frames + count;
     const missing = () => `${until - counters.frames} frames missing`;
@@ -215,7 +215,7 @@ export class FakeViewer extends EventEmitter<{
   }
 
   /** Next decoded picture that `wants` accepts. Needs `decode`. */
-  async picture(wants?: (picture: Picture) => boolean, timeoutMs = 20_000): Promise<Picture> {
+  async picture(wants?: (picture: Picture) => boolean, timeoutMs = PATIENCE_MS): Promise<Picture> {
     if (!this.options.decode) throw new Error('this viewer does not decode');
     return within(timeoutMs, () => `no such picture: ${this.#received()}`, this.video.nextPicture(wants));
   }

@@ -15,7 +15,7 @@ const KILL_MS = withPatience(3_000);
 /** Between two looks at a container whose wait broke off: the engine was restarted, or is hung. */
 const LOOK_AGAIN_MS = 1_000;
 /** Wait for the last output of an ended app, as for processes: what it wrote is on its way already. */
-const DRAIN_MS = withPatience(500);
+const DRAIN_MS = 500;
 
 /**
  * An app in a container, from its creation on. `open` starts it; `stop` ends it and removes the container.
