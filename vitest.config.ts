@@ -20,7 +20,6 @@ const postgres = 'test-harness/src/postgres-run.ts';
 const endToEnd = {
   globalSetup: [postgres],
   setupFiles: [...common.setupFiles, 'test-harness/src/e2e-run.ts'],
-  fileParallelism: false,
 };
 
 /** Agents under test wait longer for their own helpers: on a busy machine those are late, not dead. */

@@ -26,9 +26,12 @@ const projects = (...names) => names.flatMap((name) => ['--project', name]);
  */
 const unit = { name: 'unit', words: [...projects('unit'), '--maxWorkers=1', '--no-isolate'] };
 
+/** One stack at a time: two took as long together, and the network of one disturbed the browser of the other. */
+const endToEnd = { name: 'end to end', words: [...projects('e2e'), '--maxWorkers=1'], retried: true };
+
 /**
- * The first step only computes and takes both cores. Tests of hosts and those with a browser come after it, one file at
- * a time: their sessions use the displays and users of this machine, and their pictures are late beside other work.
+ * The first step mostly computes, and tests of hosts wait next to it. Those with a browser come last, because their
+ * pictures are late beside other work.
  * @type {Tier}
  */
 export const gate = [
@@ -40,13 +43,9 @@ export const gate = [
         words: [...projects('integration', 'database'), '--maxWorkers=2', '--no-isolate'],
       },
     ],
+    [{ name: 'hosts', words: [...projects('hosts'), '--maxWorkers=1'] }],
   ],
-  [
-    [
-      { name: 'hosts', words: [...projects('hosts'), '--maxWorkers=1'] },
-      { name: 'end to end', words: projects('e2e'), retried: true },
-    ],
-  ],
+  [[endToEnd]],
 ];
 
 /** Measures how fast a killed control plane is back, so it does not run behind other tests. */
@@ -74,7 +73,7 @@ export const all = [
         ],
       },
       { name: 'a killed control plane', words: [...projects('all'), TIMED] },
-      { name: 'end to end', words: projects('e2e', 'all-e2e') },
+      { name: 'end to end', words: [...projects('e2e', 'all-e2e'), '--maxWorkers=1'] },
     ],
     [
       'sources',
@@ -130,7 +129,6 @@ export function changedTier(base, changed) {
   const program = /^(protocol|control-plane|node-agent|packages|test-harness|scripts\/(bring-up|lib))\//;
   const isTest = /\.(test|e2e)\.tsx?$/;
   const inPrograms = changed.some((file) => program.test(file) && !isTest.test(file));
-  const ends = { name: 'end to end', words: projects('e2e'), retried: true };
-  if (!inPrograms) ends.words.push(...related);
+  const ends = inPrograms ? endToEnd : { ...endToEnd, words: [...endToEnd.words, ...related] };
   return [[[rules, reachable, ends]]];
 }

@@ -8,13 +8,17 @@ describe('end to end, after a change', () => {
       .flatMap((suite) => (suite !== 'sources' && suite.name === 'end to end' ? [suite.words] : []));
 
   test('runs whole when a program changed, which no import leads to', () => {
-    expect(ends('node-agent/src/media/session/media-clock.ts')).toEqual([['--project', 'e2e']]);
+    expect(ends('node-agent/src/media/session/media-clock.ts')).toEqual([
+      ['--project', 'e2e', '--maxWorkers=1'],
+    ]);
   });
 
   test.each([
     ['a test', 'control-plane/src/jobs/lease.db.test.ts'],
     ['a document', 'docs/design.md'],
   ])('follows imports when only %s changed', (_, file) => {
-    expect(ends(file)).toEqual([['--project', 'e2e', '--changed=main', '--passWithNoTests']]);
+    expect(ends(file)).toEqual([
+      ['--project', 'e2e', '--maxWorkers=1', '--changed=main', '--passWithNoTests'],
+    ]);
   });
 });

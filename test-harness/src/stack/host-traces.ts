@@ -63,13 +63,17 @@ function filesBelow(directory: string, skip: readonly string[]): string[] {
   });
 }
 
-/** True for the agent's user and for session users. A database server's segments belong to other users. */
-function isSessionUser(uid: string): boolean {
-  return uid === String(process.getuid?.()) || Number(uid) >= 70_000;
+/** Whether a user has sessions of this agent: other agents run on this machine too. */
+function usersOf(agentPid: number): (uid: number) => boolean {
+  if (process.getuid?.() !== 0) return (uid) => uid === process.getuid?.();
+  const given = /(?:^|\0)SERVICE_PROCESS_UIDS=(\d+)-(\d+)/.exec(read(`/proc/${agentPid}/environ`));
+  const [first, last] = given === null ? [70_000, 70_255] : [Number(given[1]), Number(given[2])];
+  return (uid) => uid >= first && uid <= last;
 }
 
 /** @param agentDirectory SERVICE_AGENT_STATE_DIR */
 export function hostTraces(agentPid: number, agentDirectory: string): HostTraces {
+  const isTheirs = usersOf(agentPid);
   return {
     processes: descendants(agentPid)
       // The command of the prepared network contains the agent's pid, and the ports of that network, which another
@@ -82,19 +86,23 @@ export function hostTraces(agentPid: number, agentDirectory: string): HostTraces
       .sort(),
     displays: [
       ...names('/tmp/.X11-unix').map((name) => `/tmp/.X11-unix/${name}`),
-      ...names('/tmp').filter((name) => /^\.X\d+-lock$/.test(name)),
-    ].sort(),
+      ...names('/tmp').flatMap((name) => (/^\.X\d+-lock$/.test(name) ? [`/tmp/${name}`] : [])),
+    ]
+      .filter((file) => isTheirs(ownerOf(file)))
+      .sort(),
     files: filesBelow(agentDirectory, [path.join(agentDirectory, 'homes')])
       // The parent folder of the session folders stays. Jobs are reported when the service asks, session or not.
       .filter((file) => file !== path.join(agentDirectory, 'sessions') && !/\/job-reports\.json\b/.test(file))
       .sort(),
     sharedMemory: [
-      ...names('/dev/shm').filter((name) => !/chromium|PostgreSQL/.test(name)),
+      ...names('/dev/shm').filter(
+        (name) => !/chromium|PostgreSQL/.test(name) && isTheirs(ownerOf(`/dev/shm/${name}`)),
+      ),
       ...read('/proc/sysvipc/shm')
         .split('\n')
         .slice(1)
         .map((line) => line.trim().split(/\s+/)[7] ?? '')
-        .filter(isSessionUser)
+        .filter((uid) => uid !== '' && isTheirs(Number(uid)))
         .map((uid) => `segment of ${uid}`),
     ].sort(),
     mounts: read('/proc/self/mounts')
