@@ -157,6 +157,11 @@ export function text(maxBytes: number) {
   return z.string().refine((value) => fitsUtf8(value, maxBytes), { error: `over ${maxBytes} bytes` });
 }
 
+/** The same for a key of the database: without NUL, which Postgres refuses. @param maxBytes bound, inclusive */
+export function keyText(maxBytes: number) {
+  return text(maxBytes).refine((value) => !value.includes('\0'), { error: 'a NUL character' });
+}
+
 /**
  * A string that people read: bounded like `text`, then without control characters.
  * @param maxBytes bound of what arrives, inclusive

@@ -45,6 +45,8 @@ export interface Leader {
    * @param instead runs in the task's place, under its lease and never at the same time
    */
   runNow(id: string, instead?: (fence: Fence) => Promise<void>): Promise<void>;
+  /** Leases that this process holds now. */
+  held(): string[];
   /** Waits for running tasks and releases the leases. */
   close(): Promise<void>;
 }
@@ -207,6 +209,12 @@ export function createLeader(deps: {
       // The current run may have missed work that just became due.
       while (entry.running !== null) await entry.running;
       await trigger(entry, instead);
+    },
+    held() {
+      const now = clock.nowMs();
+      return [...entries.values()]
+        .filter(({ held }) => held !== null && held.expiresAtMs > now)
+        .map(({ task }) => task.id);
     },
     async close() {
       closed = true;

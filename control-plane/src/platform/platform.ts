@@ -5,7 +5,9 @@ import type { ActivityAction } from '@footlight/protocol/rest';
 import type { Bus } from './bus/bus.ts';
 import type { Config } from './config/config.ts';
 import type { Database, Tx } from './database/database.ts';
+import type { LaunchTraces } from './launch-traces.ts';
 import type { Fence, Leader } from './leader.ts';
+import type { Meters } from './meters.ts';
 
 /** Writes the activity log; never throws and never rolls anything back. */
 export interface Activity {
@@ -100,5 +102,8 @@ export interface Platform {
   readonly bus: Bus;
   readonly leader: Leader;
   readonly activity: Activity;
+  readonly meters: Meters;
+  /** null: no collector is named. */
+  readonly traces: LaunchTraces | null;
   readonly jobs: Jobs;
 }

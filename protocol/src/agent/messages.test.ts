@@ -490,3 +490,13 @@ describe('captures are clamped', () => {
     );
   });
 });
+
+test.each(['image_id', 'version'])(
+  'an image whose %s has a NUL is malformed: Postgres stores none',
+  (key) => {
+    const image = { image_id: 'x', version: '1', state: 'ready', [key]: 'a\0' };
+    expect(parseAgentFrame(JSON.stringify({ type: 'image_state', seq: 1, ...image })).kind).toBe('malformed');
+    const register = upstream.find(({ type }) => type === 'register');
+    expect(parseAgentFrame(JSON.stringify({ ...register, images: [image] })).kind).toBe('malformed');
+  },
+);

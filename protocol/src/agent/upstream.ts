@@ -11,6 +11,7 @@ import {
   int,
   isJsonObject,
   jsonObject,
+  keyText,
   openCode,
   openEnum,
   type RefusalCode,
@@ -74,8 +75,8 @@ export const registerSchema = z.object({
   images: z
     .array(
       z.object({
-        image_id: text(128),
-        version: text(128),
+        image_id: keyText(128),
+        version: keyText(128),
         state: z.enum(['ready', 'pulling', 'building', 'failed']),
       }),
     )
@@ -98,7 +99,11 @@ export const heartbeatSchema = z.object({
     .max(64)
     .optional(),
   cpu_load: finite.optional(),
+  /** share of the time since the last heartbeat in which the cores were busy */
+  cpu_busy: z.number().min(0).max(1).optional(),
   mem_free_mb: int.optional(),
+  /** all networks of the host, since the last heartbeat */
+  net: z.object({ rx_kbps: count, tx_kbps: count }).optional(),
   clock: z.object({ offset_ms: finite, rtt_ms: finite }).optional(),
 });
 export type Heartbeat = z.infer<typeof heartbeatSchema>;
@@ -193,8 +198,8 @@ export const imageStateSchema = z.object({
   type: z.literal('image_state'),
   /** absent on mere progress */
   seq: seq.optional(),
-  image_id: text(128),
-  version: text(128),
+  image_id: keyText(128),
+  version: keyText(128),
   state: z.enum(['absent', 'pulling', 'building', 'ready', 'failed']),
   progress_pct: z.int().min(0).max(100).optional(),
   bytes: count.optional(),

@@ -123,6 +123,10 @@ export const activityQuery = z.object({
     .optional()
     .describe('Only what was done to this kind of thing.'),
   since: zonedDateTime.optional().describe('Only what was done at this time or later.'),
+  until: zonedDateTime.optional().describe('Only what was done before this time.'),
+  target_id: string({ max: 128 })
+    .optional()
+    .describe('Only what was done to the thing with exactly this id or name.'),
   q: string({ max: 128 })
     .optional()
     .describe('Part of the action, of the target id or of the name of the actor, whatever its case.'),

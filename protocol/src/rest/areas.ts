@@ -15,6 +15,7 @@ import { profileOperations } from './catalog/profiles.ts';
 import { certificationOperations } from './fleet/certification.ts';
 import { fleetOperations } from './fleet/fleet.ts';
 import { hostConsoleOperations } from './fleet/host-console.ts';
+import { hostLoadOperations } from './fleet/host-load.ts';
 import { hostSettingsOperations } from './fleet/host-settings.ts';
 import { placementOperations } from './fleet/placement.ts';
 import type { OperationDeclaration } from './operation.ts';
@@ -25,6 +26,7 @@ import { sessionOperations } from './sessions.ts';
 import { settingsOperations } from './settings.ts';
 import { telemetryOperations } from './telemetry.ts';
 import { traceOperations } from './trace.ts';
+import { deletionOperations } from './upkeep/deletions.ts';
 import { jobOperations } from './upkeep/jobs.ts';
 import { storageOperations } from './upkeep/storage.ts';
 import { verdictOperations } from './verdict.ts';
@@ -116,7 +118,7 @@ export const areas = [
   {
     name: 'Fleet',
     summary: 'Hosts, their GPUs, their enrollment, and the socket of the agent.',
-    operations: fleetOperations,
+    operations: { ...fleetOperations, ...hostLoadOperations },
   },
   {
     name: 'Host settings',
@@ -143,6 +145,11 @@ export const areas = [
     name: 'Secrets',
     summary: 'Values that apps get and that nobody reads back.',
     operations: secretOperations,
+  },
+  {
+    name: 'Deletions',
+    summary: 'How much goes with an app, a host or an account, before it is deleted.',
+    operations: deletionOperations,
   },
   { name: 'Activity', summary: 'What was changed, by whom and when.', operations: activityOperations },
   { name: 'Development', summary: 'For tests and development only.', operations: devOperations },

@@ -56,6 +56,7 @@ export * from './errors.ts';
 export * from './fleet/certification.ts';
 export * from './fleet/fleet.ts';
 export * from './fleet/host-console.ts';
+export * from './fleet/host-load.ts';
 export * from './fleet/host-settings.ts';
 export * from './fleet/placement.ts';
 export type {
@@ -72,6 +73,7 @@ export * from './sessions.ts';
 export * from './settings.ts';
 export * from './telemetry.ts';
 export * from './trace.ts';
+export * from './upkeep/deletions.ts';
 export * from './upkeep/jobs.ts';
 export * from './upkeep/storage.ts';
 export * from './verdict.ts';

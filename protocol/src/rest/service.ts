@@ -15,6 +15,20 @@ export const healthDegraded = z
   })
   .meta({ id: 'HealthDegraded', description: 'The database is away.' });
 
+/** Answer of /health/live. */
+const alive = z
+  .object({ status: z.literal('ok').describe('The process answers.') })
+  .meta({ id: 'Alive', description: 'The process need not be started anew.' });
+/** Answer of /health/ready while nothing new should come here. */
+const notReady = z
+  .object({
+    status: z
+      .enum(['draining', 'degraded'])
+      .describe('draining: the service stops soon and finishes what it has. degraded: the database is away.'),
+    db: z.enum(['ok', 'error']).describe('Whether the database answered within a second.'),
+  })
+  .meta({ id: 'NotReady', description: 'Send requests elsewhere.' });
+
 /** The OpenAPI document of all operations. */
 const openApi = z
   .looseObject({
@@ -36,6 +50,24 @@ export const serviceOperations = {
     auth: 'public',
     summary: 'Whether the service and its database answer',
     responses: { 200: health, 503: healthDegraded },
+    example: { response: { status: 'ok', db: 'ok' } },
+  }),
+  'health.live': operation({
+    id: 'health.live',
+    method: 'GET',
+    path: '/health/live',
+    auth: 'public',
+    summary: 'Whether the process answers, whatever its database does',
+    responses: { 200: alive },
+    example: { response: { status: 'ok' } },
+  }),
+  'health.ready': operation({
+    id: 'health.ready',
+    method: 'GET',
+    path: '/health/ready',
+    auth: 'public',
+    summary: 'Whether a load balancer should send requests here',
+    responses: { 200: health, 503: notReady },
     example: { response: { status: 'ok', db: 'ok' } },
   }),
   'openapi.read': operation({

@@ -109,6 +109,8 @@ export type ClientMetrics = Partial<Record<ClientMetricKey, number | boolean>>;
 /** Keys of an agent's sample. */
 export const AGENT_METRIC_KEYS = [
   ...Object.values(AGENT_SERIES),
+  'rtt_ms',
+  'packet_loss',
   'abr_floor_kbps',
   'abr_mode',
   'adaptation_state',

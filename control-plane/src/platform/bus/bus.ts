@@ -16,8 +16,13 @@ export interface RequestSubject<Payload, Reply> extends Subject<Payload> {
   readonly reply: z.ZodType<Reply>;
 }
 
-/** no_responder: the request reached nobody. no_answer: it may have reached the responder, which failed or is late. */
-export type CallAnswer<Reply> = { kind: 'reply'; reply: Reply } | { kind: 'no_responder' | 'no_answer' };
+/**
+ * no_responder: nobody answers such requests. no_answer: it may have reached the responder, which failed or is late.
+ * not_sent: nobody in this process answers, and the other replicas cannot be reached.
+ */
+export type CallAnswer<Reply> =
+  | { kind: 'reply'; reply: Reply }
+  | { kind: 'no_responder' | 'no_answer' | 'not_sent' };
 
 /** A subscription; a second close does nothing. */
 export interface Subscription {
@@ -26,7 +31,8 @@ export interface Subscription {
 
 /**
  * Payloads are plain JSON values. Delivery is at most once and in order per publisher; a message without a subscriber
- * is dropped. Subscribers of the publishing process are called in the next microtask.
+ * is dropped. Subscribers of the publishing process are called in the next microtask. A responder of the requesting
+ * process is preferred.
  */
 export interface Bus {
   publish<Payload>(subject: Subject<Payload>, key: string, payload: Payload): void;
@@ -34,6 +40,11 @@ export interface Bus {
   subscribe<Payload>(
     subject: Subject<Payload>,
     key: string | null,
+    deliver: (payload: Payload, key: string) => void,
+  ): Subscription;
+  /** Hears what other replicas publish, with any key; with one replica nothing. */
+  subscribeOthers<Payload>(
+    subject: Subject<Payload>,
     deliver: (payload: Payload, key: string) => void,
   ): Subscription;
   /** Never rejects. */
@@ -49,5 +60,7 @@ export interface Bus {
     key: string,
     answer: (payload: Payload, key: string) => Promise<Reply>,
   ): Subscription;
+  /** Calls the listener when messages of others may have been lost: read again what they keep up to date. */
+  onGap(listener: () => void): Subscription;
   close(): Promise<void>;
 }

@@ -45,6 +45,8 @@ const received: <T>(schema: z.ZodType<T>, payload: T) => T =
     ? (_schema, payload) => payload
     : (schema, payload) => schema.parse(JSON.parse(JSON.stringify(payload)));
 
+const NOTHING_TO_CLOSE: Subscription = { close: () => undefined };
+
 /**
  * The bus of a single replica: calls the receivers directly. `publish` returns before any of them runs, as over a
  * network, so a publisher in a transaction or state change is never re-entered.
@@ -77,6 +79,7 @@ export function createInProcessBus({ clock, logger }: { clock: Clock; logger: Lo
     subscribe(subject, key, deliver) {
       return new Receiver(subscribers, subject as Subject<unknown>, key, deliver as Receive<void>);
     },
+    subscribeOthers: () => NOTHING_TO_CLOSE,
     request<Payload, Reply>(
       subject: RequestSubject<Payload, Reply>,
       key: string,
@@ -106,6 +109,8 @@ export function createInProcessBus({ clock, logger }: { clock: Clock; logger: Lo
     respond(subject, key, answer) {
       return new Receiver(responders, subject as Subject<unknown>, key, answer as Receive<Promise<unknown>>);
     },
+    // Nothing is lost on the way within a process.
+    onGap: () => NOTHING_TO_CLOSE,
     async close() {
       closed = true;
       subscribers.clear();

@@ -1,7 +1,7 @@
 import { isTimeZone } from '@footlight/protocol/rest';
 import { z } from 'zod';
 import { parseBlock } from '../http/origin/client-address.ts';
-import { parseOriginList } from '../http/origin/origins.ts';
+import { isLoopbackHost, parseOriginList } from '../http/origin/origins.ts';
 import { parseSecretKey, type SecretKey } from '../secret-keys.ts';
 
 /** One entry of SERVICE_ICE_SERVERS in the form for browsers and agents. */
@@ -108,6 +108,31 @@ export const listenAddress = reading(
   parseListenAddress,
 );
 
+/** Long enough that nobody guesses it. */
+export const metricsToken = reading('16 to 256 printable characters without spaces', (text) =>
+  /^[!-~]{16,256}$/.test(text) ? text : null,
+);
+
+/** Headers of requests to a collector, as OpenTelemetry writes them: the values are percent-encoded. */
+export const headerList = reading('name=value pairs, separated by commas', (text) => {
+  const headers: Record<string, string> = {};
+  for (const pair of text.split(',').filter((entry) => entry.trim() !== '')) {
+    const [, name, encoded] = /^\s*([!#$%&'*+.^_`|~\w-]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? [];
+    const value = encoded === undefined ? null : decoded(encoded);
+    if (name === undefined || value === null || !/^[\t -~]*$/.test(value)) return null;
+    headers[name] = value;
+  }
+  return headers;
+});
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
 export const positiveDurationMs = reading('a positive duration such as 30m, 24h or 1h30m', (text) => {
   const value = parseDuration(text);
   return value !== null && value > 0 ? value : null;
@@ -154,6 +179,49 @@ export const databaseUrl = reading('unset, sqlite:/path/file.db or postgres://â€
   const file = /^sqlite:(\/.+)$/.exec(text)?.[1];
   return file === undefined ? null : { dialect: 'sqlite' as const, file };
 });
+
+/** NATS servers of one cluster, with the same credentials. */
+export interface BusServers {
+  /** `host:port` of each. */
+  servers: readonly string[];
+  tls: boolean;
+  auth: { token: string } | { user: string; pass: string } | null;
+}
+
+const BUS_SERVER =
+  /^(nats|tls):\/\/(?:([^:@/,]+)(?::([^@/,]+))?@)?(\[[0-9a-f:]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?\/?$/i;
+const NATS_PORT = 4222;
+
+/** Credentials are percent-encoded, so none of them holds a separator. */
+export const busServers = reading(
+  'nats:// on a loopback address, or tls://, as [token@|user:password@]host[:port], several separated by commas',
+  (text): BusServers | null => {
+    const entries = text.split(',').map((entry) => BUS_SERVER.exec(entry.trim()));
+    const servers: string[] = [];
+    for (const entry of entries) {
+      const [, scheme = '', , , host = '', port = String(NATS_PORT)] = entry ?? [];
+      if (entry === null || Number(port) < 1 || Number(port) > 65_535) return null;
+      // What travels on the bus includes what people say to each other's sessions.
+      if (scheme.toLowerCase() === 'nats' && !isLoopbackHost(host)) return null;
+      servers.push(`${host}:${port}`);
+    }
+    const credentials = new Set(entries.map((entry) => `${entry?.[1]} ${entry?.[2]} ${entry?.[3]}`));
+    if (credentials.size > 1) return null;
+    const [, scheme = '', name, pass] = entries[0] ?? [];
+    try {
+      const user = name === undefined ? null : decodeURIComponent(name);
+      const auth =
+        user === null
+          ? null
+          : pass === undefined
+            ? { token: user }
+            : { user, pass: decodeURIComponent(pass) };
+      return { servers, tls: scheme.toLowerCase() === 'tls', auth };
+    } catch {
+      return null;
+    }
+  },
+);
 
 const commaList = (text: string): string[] =>
   text

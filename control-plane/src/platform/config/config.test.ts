@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ConfigError, loadConfig, readConfig } from './config.ts';
 import { parseDuration, parseListenAddress } from './config-values.ts';
-import { IGNORED_VARIABLES } from './ignored-variables.ts';
 import { SECRET_VARIABLES, VARIABLES, type VariableName } from './variables.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footlight-config-'));
@@ -148,7 +147,13 @@ describe('configuration from the environment', () => {
     ['SERVICE_HTTP_REDIRECT', 'on'],
     ['DATABASE_URL', 'mysql://localhost/x'],
     ['DATABASE_URL', 'sqlite:relative.db'],
-    ['SERVICE_BUS_URL', 'nats://localhost:4222'],
+    ['SERVICE_BUS_URL', 'nats://bus.example:4222'],
+    ['SERVICE_BUS_URL', 'http://localhost:4222'],
+    ['SERVICE_BUS_URL', 'nats://localhost:0'],
+    ['SERVICE_BUS_URL', 'tls://a.example,tls://b.example:70000'],
+    ['SERVICE_BUS_URL', 'tls://a.example,nats://localhost'],
+    ['SERVICE_BUS_NKEY_FILE', 'seed'],
+    ['SERVICE_BUS_CA_FILE', 'ca.pem'],
     ['SERVICE_LOG_LEVEL', 'loud'],
     ['SERVICE_DATA_DIR', 'relative'],
     ['AUTH_TOKEN_TTL', '0s'],
@@ -323,18 +328,132 @@ describe('configuration from the environment', () => {
     expect(readConfig({ SERVICE_TRUSTED_PROXIES: '10.0.0.0/8' }).warnings).toHaveLength(0);
   });
 
-  test('variables that have no effect in this version are named in one warning, without their values', () => {
-    const file = join(folder, 'metrics-token');
-    writeFileSync(file, 'hunter2');
-    const { warnings } = readConfig({
-      SERVICE_METRICS_ADDR: '127.0.0.1:9',
-      SERVICE_METRICS_TOKEN_FILE: file,
-      SERVICE_JOBS: '',
+  describe('of the metrics page', () => {
+    const TOKEN = 'a-token-of-16-or-more';
+    const metrics = (env: Record<string, string>) => loadConfig(env).metrics;
+
+    test('is that there is none', () => {
+      expect(metrics({})).toBeNull();
     });
-    expect(warnings).toEqual([
-      'set, and without effect in this version: SERVICE_METRICS_ADDR (no metrics are served), SERVICE_METRICS_TOKEN (no metrics are served)',
-    ]);
-    expect(readConfig({}).warnings).toEqual([]);
+
+    test('is free to read on loopback', () => {
+      for (const [address, host] of [
+        ['127.0.0.1:9100', '127.0.0.1'],
+        ['[::1]:9100', '::1'],
+        ['localhost:9100', 'localhost'],
+      ] as const)
+        expect(metrics({ SERVICE_METRICS_ADDR: address })).toEqual({
+          listen: { host, port: 9100 },
+          token: null,
+        });
+    });
+
+    test.each([':9100', '0.0.0.0:9100', '[::]:9100', '192.0.2.4:9100', 'metrics.example:9100'])(
+      'asks for a token on %s',
+      (address) => {
+        expect(() => metrics({ SERVICE_METRICS_ADDR: address })).toThrow(
+          /SERVICE_METRICS_ADDR: expected a loopback address .* or SERVICE_METRICS_TOKEN beside it/,
+        );
+        expect(metrics({ SERVICE_METRICS_ADDR: address, SERVICE_METRICS_TOKEN: TOKEN })?.token).toBe(TOKEN);
+      },
+    );
+
+    test('refuses a token that is short, and one without a page, and shows neither', () => {
+      const short = () =>
+        metrics({ SERVICE_METRICS_ADDR: '127.0.0.1:9100', SERVICE_METRICS_TOKEN: 'hunter2' });
+      expect(short).toThrow('SERVICE_METRICS_TOKEN: expected 16 to 256 printable characters without spaces');
+      expect(short).not.toThrow(/hunter2/);
+      expect(() => metrics({ SERVICE_METRICS_TOKEN: TOKEN })).toThrow(/together with SERVICE_METRICS_ADDR/);
+    });
+  });
+
+  describe('of the bus of several replicas', () => {
+    const POSTGRES = { DATABASE_URL: 'postgres://db.example/footlight' };
+    const bus = (env: Record<string, string>) => loadConfig({ ...POSTGRES, ...env }).bus;
+
+    test('is none by itself', () => expect(bus({})).toBeNull());
+
+    test('has servers, credentials, and TLS off the machine', () => {
+      expect(bus({ SERVICE_BUS_URL: 'nats://127.0.0.1' })).toEqual({
+        servers: ['127.0.0.1:4222'],
+        auth: null,
+        tls: null,
+      });
+      const two = { SERVICE_BUS_URL: 'tls://s%40cret@a.example:1, tls://s%40cret@b.example' };
+      expect(bus({ ...two, SERVICE_BUS_CA_FILE: '/etc/ca.pem' })).toEqual({
+        servers: ['a.example:1', 'b.example:4222'],
+        auth: { token: 's@cret' },
+        tls: { ca: '/etc/ca.pem' },
+      });
+      expect(bus({ SERVICE_BUS_URL: 'tls://[2001:db8::1]', SERVICE_BUS_NKEY_FILE: '/etc/seed' })).toEqual({
+        servers: ['[2001:db8::1]:4222'],
+        auth: { nkeyFile: '/etc/seed' },
+        tls: { ca: null },
+      });
+      expect(bus({ SERVICE_BUS_URL: 'nats://ada:pass@[::1]:5' })?.auth).toEqual({
+        user: 'ada',
+        pass: 'pass',
+      });
+    });
+
+    test('has one set of credentials for all servers', () => {
+      const env = { ...POSTGRES, SERVICE_BUS_URL: 'tls://a.example,tls://token@b.example' };
+      expect(problemsOf(env)).toEqual([expect.stringMatching(/^SERVICE_BUS_URL: expected /)]);
+    });
+
+    test.each([
+      ['SQLite', { SERVICE_BUS_URL: 'nats://localhost' }, /belongs to one control plane/],
+      [
+        'a key beside a token',
+        { ...POSTGRES, SERVICE_BUS_URL: 'nats://t@[::1]', SERVICE_BUS_NKEY_FILE: '/k' },
+        /NKEY_FILE/,
+      ],
+      [
+        'a certificate without TLS',
+        { ...POSTGRES, SERVICE_BUS_URL: 'nats://[::1]', SERVICE_BUS_CA_FILE: '/c' },
+        /CA_FILE/,
+      ],
+      ['a key without a bus', { ...POSTGRES, SERVICE_BUS_NKEY_FILE: '/k' }, /together with SERVICE_BUS_URL/],
+    ])('%s is refused with the reason', (_what, env, why) => {
+      expect(problemsOf(env)).toEqual([expect.stringMatching(why)]);
+    });
+  });
+
+  describe('of the collector of traces', () => {
+    const traces = (env: Record<string, string>) => loadConfig(env).traces;
+    const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example/otlp' };
+
+    test('is none until an address is named', () => {
+      expect(traces({})).toBeNull();
+      expect(traces({ OTEL_SERVICE_NAME: 'stage' })).toBeNull();
+    });
+
+    test('adds the path to a general address, and keeps one for traces', () => {
+      expect(traces(ENDPOINT)?.url.href).toBe('https://collector.example/otlp/v1/traces');
+      const own = { ...ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:9/own' };
+      expect(traces(own)?.url.href).toBe('http://127.0.0.1:9/own');
+    });
+
+    test.each([{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }])('is off with %j', (env) => {
+      expect(traces({ ...ENDPOINT, ...env })).toBeNull();
+    });
+
+    test('has headers with encoded values, and shows them nowhere', () => {
+      const headers = 'authorization=Bearer%20hunter2, x-scope = a=b';
+      expect(traces({ ...ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: headers })).toEqual({
+        url: new URL('https://collector.example/otlp/v1/traces'),
+        headers: { authorization: 'Bearer hunter2', 'x-scope': 'a=b' },
+        serviceName: 'footlight',
+      });
+      expect(
+        JSON.stringify(readConfig({ ...ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: headers }).lines),
+      ).not.toMatch(/hunter2/);
+      for (const wrong of ['hunter2', 'a b=hunter2', 'x=hunter2%', 'x=hunter2%0d%0aa: b']) {
+        expect(problemsOf({ ...ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: wrong })).toEqual([
+          'OTEL_EXPORTER_OTLP_HEADERS: expected name=value pairs, separated by commas',
+        ]);
+      }
+    });
   });
 
   describe('of the image catalog', () => {
@@ -380,7 +499,7 @@ describe('configuration from the environment', () => {
   });
 
   test('every variable of the contract is either read or named as one without effect', () => {
-    const known = [...Object.keys(VARIABLES), ...Object.keys(IGNORED_VARIABLES)];
+    const known = Object.keys(VARIABLES);
     expect(CONTRACT_VARIABLES.filter((name) => !known.includes(name))).toEqual([]);
     expect(new Set(known).size).toBe(known.length);
   });
@@ -425,6 +544,22 @@ describe('configuration from the environment', () => {
   ])('no part of a password that is not escaped is printed: %s', (url) => {
     const line = readConfig({ DATABASE_URL: url }).lines.find(({ name }) => name === 'DATABASE_URL');
     expect(line?.value).toBe('postgres://***@db.example/footlight');
+  });
+
+  test.each([
+    ['SERVICE_BUS_URL', 'nats://user:p@hunter2@bus.example:4222', 'nats://***@bus.example:4222'],
+    ['SERVICE_BUS_URL', 'tls://u:hunter2@a:1,nats://v:hunter2@b:2', 'tls://***@b:2'],
+    ['SERVICE_IMAGE_CATALOG_BASE_URL', 'http://u:hunter2@files.example', 'http://***@files.example'],
+    ['SERVICE_IMAGE_REGISTRY_HOSTS', 'u:hunter2@ghcr.io', '***@ghcr.io'],
+  ])('a refusal of %s quotes no password of an address: %s', (name, value, quoted) => {
+    const refusal = problemsOf({ [name]: value }).join('\n');
+    expect(refusal).toContain(`; it is ${JSON.stringify(quoted)}`);
+    expect(refusal).not.toContain('hunter2');
+  });
+
+  test('no password of an address is printed', () => {
+    const { lines } = readConfig({ PUBLIC_BASE_URL: 'https://user:hunter2@play.example' });
+    expect(lines.find(({ name }) => name === 'PUBLIC_BASE_URL')?.value).toBe('https://***@play.example');
   });
 });
 

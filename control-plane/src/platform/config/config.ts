@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { DAY_MS, type Environment, HOUR_MS, lookUpVariable, SECOND_MS } from '@footlight/platform';
-import { describeIgnored } from '@footlight/protocol/environment';
 import { DEFAULT_ARTWORK_BYTES, type OperationSwitch } from '@footlight/protocol/rest';
 import { BUILT_WEB_APP } from '../../install-location.ts';
+import type { NatsOptions } from '../bus/nats.ts';
+import { isLoopbackHost } from '../http/origin/origins.ts';
 import type { IntervalLock } from '../platform.ts';
 import type { SecretKeys } from '../secret-keys.ts';
 import {
@@ -12,13 +13,14 @@ import {
   type RegistryHost,
   wideBlocks,
 } from './config-values.ts';
-import { IGNORED_VARIABLES } from './ignored-variables.ts';
 import { EMPTY_COUNTS, SECRET_VARIABLES, VARIABLES, type Values, type VariableName } from './variables.ts';
 
 /** The validated configuration. Missing optional values are null. Paths are absolute. */
 export interface Config {
   dataDir: string;
   database: { dialect: 'sqlite'; file: string } | { dialect: 'postgres'; url: string };
+  /** NATS servers that connect this replica with others; null: it is the only one. */
+  bus: NatsOptions | null;
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   http: {
     /** Address of the plain listener; host null: all addresses. */
@@ -32,6 +34,12 @@ export interface Config {
     /** Open connections of one client address on both listeners; 0: no cap. */
     connectionsPerAddress: number;
   };
+  /** From SIGTERM until sockets are closed: time for load balancers to see /health/ready fail. */
+  drainMs: number;
+  /** Listener of the metrics page; null: none. token null: it is on a loopback address and asks for none. */
+  metrics: { listen: ListenAddress; token: string | null } | null;
+  /** The collector of launch traces; null: none. */
+  traces: { url: URL; headers: Readonly<Record<string, string>>; serviceName: string } | null;
   /** null when SERVICE_TLS is off. */
   tls: {
     listen: ListenAddress;
@@ -194,7 +202,6 @@ export function readConfig(environment: Environment): LoadedConfig {
   }
   problems.push(...contradictions(values));
   if (problems.length > 0) throw new ConfigError(problems);
-  const ignored = describeIgnored(IGNORED_VARIABLES, environment);
   const warnings = [
     ...wideBlocks(values.SERVICE_TRUSTED_PROXIES ?? []).map(
       (block) => `SERVICE_TRUSTED_PROXIES: ${block} is wider than /8`,
@@ -203,7 +210,6 @@ export function readConfig(environment: Environment): LoadedConfig {
     values.SERVICE_TELEMETRY_RETAIN_INTERVAL !== undefined
       ? ['SERVICE_TELEMETRY_RETAIN_INTERVAL is ignored: expected a duration such as 5m, or 0 for never']
       : []),
-    ...(ignored === null ? [] : [ignored]),
   ];
   const config = assemble(values);
   const inForce = defaultsInForce(config);
@@ -221,16 +227,25 @@ const QUOTED_CHARACTERS = 100;
  */
 function quoted(name: VariableName, text: string): string {
   if (SECRET_VARIABLES.has(name) || name === 'SERVICE_ALLOWED_ORIGINS') return '';
-  const cut = text.length > QUOTED_CHARACTERS ? `${text.slice(0, QUOTED_CHARACTERS)}…` : text;
+  const safe = withoutCredentials(text);
+  const cut = safe.length > QUOTED_CHARACTERS ? `${safe.slice(0, QUOTED_CHARACTERS)}…` : safe;
   return `; it is ${JSON.stringify(cut)}`;
 }
 
 function shown(name: VariableName, text: string | null): string | null {
   if (text === null) return null;
-  if (!SECRET_VARIABLES.has(name)) return text;
-  // The database's address may be shown, the credentials not. A password may contain any character, also `@` and `?`.
-  return name === 'DATABASE_URL' ? text.replace(/\/\/.*@/s, '//***@').replace(/\?.*$/s, '?***') : '***';
+  const safe = withoutCredentials(text);
+  if (!SECRET_VARIABLES.has(name)) return safe;
+  // The database's address may be shown, its parameters may hold a password.
+  return name === 'DATABASE_URL' ? safe.replace(/\?.*$/s, '?***') : '***';
 }
+
+/**
+ * Without what an address has before its `@`. Of a list everything up to the last one goes: a password may contain any
+ * character, also `@`, `,` and `/`.
+ */
+const withoutCredentials = (text: string): string =>
+  text.includes('//') ? text.replace(/\/\/.*@/s, '//***@') : text.replace(/^.*:.*@/s, '***@');
 
 /** Values of unset variables, in the form in which they would be set. */
 function defaultsInForce(config: Config): Partial<Record<VariableName, string>> {
@@ -252,6 +267,7 @@ function defaultsInForce(config: Config): Partial<Record<VariableName, string>> 
     SERVICE_HTTP_REDIRECT: http.redirect ? 'auto' : 'off',
     SERVICE_TLS_REDIRECT_PORT: String(http.redirectPort),
     SERVICE_CONNECTIONS_PER_ADDRESS: String(http.connectionsPerAddress),
+    SERVICE_DRAIN_SECS: String(config.drainMs / SECOND_MS),
     AUTH_TOKEN_TTL: `${accounts.tokenTtlMs / HOUR_MS}h`,
     REGISTRATION_MODE: accounts.registrationMode,
     SERVICE_SETUP_TOKEN_PATH: accounts.setupTokenFile,
@@ -288,6 +304,19 @@ function contradictions(values: Values): string[] {
     const missing = values.SERVICE_TLS_CERT === undefined ? 'SERVICE_TLS_CERT' : 'SERVICE_TLS_KEY';
     problems.push(`${missing}: expected together with its other half; set both or neither`);
   }
+  const { SERVICE_BUS_URL: bus, DATABASE_URL: database } = values;
+  if (bus !== undefined && database?.dialect !== 'postgres') {
+    problems.push(
+      'SERVICE_BUS_URL: expected unset, because a SQLite file belongs to one control plane; replicas share a Postgres (DATABASE_URL=postgres://…)',
+    );
+  }
+  for (const name of ['SERVICE_BUS_NKEY_FILE', 'SERVICE_BUS_CA_FILE'] as const)
+    if (bus === undefined && values[name] !== undefined)
+      problems.push(`${name}: expected together with SERVICE_BUS_URL`);
+  if (values.SERVICE_BUS_NKEY_FILE !== undefined && bus !== undefined && bus.auth !== null)
+    problems.push('SERVICE_BUS_NKEY_FILE: expected unset, because SERVICE_BUS_URL has credentials');
+  if (values.SERVICE_BUS_CA_FILE !== undefined && bus?.tls === false)
+    problems.push('SERVICE_BUS_CA_FILE: expected unset, because SERVICE_BUS_URL uses no TLS (tls://…)');
   const previousKeys = values.SERVICE_SECRET_KEY_PREVIOUS ?? [];
   const currentVersion = values.SERVICE_SECRET_KEY?.version;
   if (previousKeys.length > 0 && currentVersion === undefined) {
@@ -298,6 +327,14 @@ function contradictions(values: Values): string[] {
       `SERVICE_SECRET_KEY_PREVIOUS: expected other versions than ${currentVersion}, the one of SERVICE_SECRET_KEY`,
     );
   }
+  const { SERVICE_METRICS_ADDR: metrics, SERVICE_METRICS_TOKEN: metricsToken } = values;
+  if (metrics !== undefined && metricsToken === undefined && !isLoopbackHost(metrics.host ?? '')) {
+    problems.push(
+      'SERVICE_METRICS_ADDR: expected a loopback address such as 127.0.0.1:9100, or SERVICE_METRICS_TOKEN beside it',
+    );
+  }
+  if (metrics === undefined && metricsToken !== undefined)
+    problems.push('SERVICE_METRICS_TOKEN: expected together with SERVICE_METRICS_ADDR');
   const bootstrap = [
     'BOOTSTRAP_ADMIN_EMAIL',
     'BOOTSTRAP_ADMIN_USERNAME',
@@ -332,6 +369,30 @@ function telemetryOf(values: Values): Config['telemetry'] {
   };
 }
 
+function busOf(values: Values): Config['bus'] {
+  const { SERVICE_BUS_URL: bus, SERVICE_BUS_NKEY_FILE: nkeyFile, SERVICE_BUS_CA_FILE: caFile } = values;
+  if (bus === undefined) return null;
+  return {
+    servers: bus.servers,
+    auth: nkeyFile === undefined ? bus.auth : { nkeyFile },
+    tls: bus.tls ? { ca: caFile ?? null } : null,
+  };
+}
+
+/** Rules of OpenTelemetry: a general address gets the path of traces; one for traces is used as it is. */
+function tracesOf(values: Values): Config['traces'] {
+  const general = values.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const url =
+    values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ??
+    (general && new URL('v1/traces', general.href.endsWith('/') ? general : `${general.href}/`));
+  if (!url || values.OTEL_SDK_DISABLED === 'true' || values.OTEL_TRACES_EXPORTER === 'none') return null;
+  return {
+    url,
+    headers: values.OTEL_EXPORTER_OTLP_HEADERS ?? {},
+    serviceName: values.OTEL_SERVICE_NAME || 'footlight',
+  };
+}
+
 /** null: the variable is unset, or was ignored. */
 function lockOf(
   variable: 'SERVICE_ARTWORK_SWEEP_INTERVAL' | 'SERVICE_TELEMETRY_RETAIN_INTERVAL',
@@ -354,6 +415,7 @@ function assemble(values: Values): Config {
   return {
     dataDir,
     database: values.DATABASE_URL ?? { dialect: 'sqlite', file: join(dataDir, 'control.db') },
+    bus: busOf(values),
     logLevel: values.SERVICE_LOG_LEVEL ?? 'info',
     http: {
       listen: values.LISTEN_ADDR ?? { host: null, port: values.CONTROL_PORT ?? 8080 },
@@ -364,6 +426,11 @@ function assemble(values: Values): Config {
       trustedProxies: values.SERVICE_TRUSTED_PROXIES ?? [],
       connectionsPerAddress: values.SERVICE_CONNECTIONS_PER_ADDRESS ?? 1_000,
     },
+    drainMs: (values.SERVICE_DRAIN_SECS ?? 0) * SECOND_MS,
+    metrics: values.SERVICE_METRICS_ADDR
+      ? { listen: values.SERVICE_METRICS_ADDR, token: values.SERVICE_METRICS_TOKEN ?? null }
+      : null,
+    traces: tracesOf(values),
     tls:
       values.SERVICE_TLS === 'off'
         ? null

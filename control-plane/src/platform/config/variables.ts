@@ -2,16 +2,19 @@ import { MAX_KEPT_RUNS } from '@footlight/protocol/rest';
 import { z } from 'zod';
 import {
   absolutePath,
+  busServers,
   choice,
   clientVersion,
   databaseUrl,
   fileServer,
+  headerList,
   hostList,
   httpUrl,
   iceServers,
   intervalMs,
   lenientIntervalMs,
   listenAddress,
+  metricsToken,
   nameList,
   originList,
   port,
@@ -30,20 +33,13 @@ const text = z.string();
 /** A picture is held in memory while it is read, so 256 MiB is the cap. */
 const MAX_ARTWORK_BYTES = 256 * 1024 * 1024;
 
-/** Refuses every value: all replicas must share one process. */
-const inProcessBus = z.string().transform((_text, context): never => {
-  context.addIssue({
-    code: 'custom',
-    message: 'unset: this release runs one replica with its bus in process and cannot use NATS yet',
-  });
-  return z.NEVER;
-});
-
 /** All variables of the control plane with their parsers. Unset variables have no key in the result. */
 export const VARIABLES = {
   SERVICE_DATA_DIR: absolutePath,
   DATABASE_URL: databaseUrl,
-  SERVICE_BUS_URL: inProcessBus,
+  SERVICE_BUS_URL: busServers,
+  SERVICE_BUS_NKEY_FILE: absolutePath,
+  SERVICE_BUS_CA_FILE: absolutePath,
   SERVICE_ENV: text,
   SERVICE_LOG_LEVEL: choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
   SERVICE_WEB_DIR: absolutePath,
@@ -63,6 +59,9 @@ export const VARIABLES = {
   PUBLIC_BASE_URL: httpUrl,
   SERVICE_TRUSTED_PROXIES: proxyList,
   SERVICE_CONNECTIONS_PER_ADDRESS: wholeNumber(0),
+  SERVICE_DRAIN_SECS: wholeNumber(0, 300),
+  SERVICE_METRICS_ADDR: listenAddress,
+  SERVICE_METRICS_TOKEN: metricsToken,
   SERVICE_ALLOWED_ORIGINS: originList,
 
   AUTH_TOKEN_TTL: positiveDurationMs,
@@ -117,6 +116,13 @@ export const VARIABLES = {
   SERVICE_TELEMETRY_ROLLING_WINDOW: positiveDurationMs,
   SERVICE_TELEMETRY_POSTMORTEM_RETENTION: positiveDurationMs,
   SERVICE_TELEMETRY_RETAIN_INTERVAL: lenientIntervalMs,
+
+  OTEL_SDK_DISABLED: choice('true', 'false'),
+  OTEL_TRACES_EXPORTER: choice('otlp', 'none'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl,
+  OTEL_EXPORTER_OTLP_HEADERS: headerList,
+  OTEL_SERVICE_NAME: trimmed,
 } as const;
 
 export type VariableName = keyof typeof VARIABLES;
@@ -125,9 +131,11 @@ export type Values = { [Name in VariableName]?: z.output<(typeof VARIABLES)[Name
 /** Masked by --print-config. */
 export const SECRET_VARIABLES: ReadonlySet<VariableName> = new Set<VariableName>([
   'DATABASE_URL',
+  'OTEL_EXPORTER_OTLP_HEADERS',
   'BOOTSTRAP_ADMIN_PASSWORD',
   'SERVICE_ENROLLMENT_TOKEN',
   'SERVICE_ICE_SERVERS',
+  'SERVICE_METRICS_TOKEN',
   'SERVICE_SECRET_KEY',
   'SERVICE_SECRET_KEY_PREVIOUS',
   'SERVICE_STEAMGRIDDB_API_KEY',

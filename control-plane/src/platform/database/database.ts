@@ -44,6 +44,8 @@ export interface Database extends Locks {
   revision(): number | null;
   /** Holds the named lock until the transaction ends. */
   advisoryLock(tx: Tx, name: AdvisoryLockName): Promise<void>;
+  /** Connections to the server; waiting: callers without one. null: SQLite, which has none. */
+  connections(): { open: number; idle: number; waiting: number } | null;
   /** Reads one row; rejects when the database does not answer. */
   ping(): Promise<void>;
   close(): Promise<void>;

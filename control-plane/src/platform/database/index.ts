@@ -1,3 +1,4 @@
+export { databaseAnswers } from './answers.ts';
 export { bool, flag, fromJson, instant, instantOrNull, toJson } from './codec.ts';
 export type { Database, Executor, Tx } from './database.ts';
 export { isUnavailable, isUniqueViolation, onUniqueViolation } from './engine/failures.ts';

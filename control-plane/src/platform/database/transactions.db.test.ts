@@ -1,7 +1,7 @@
 import { createLogger } from '@footlight/platform';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
-import { type Database, type DatabaseTarget, isUniqueViolation, openDatabase } from './index.ts';
+import { type Database, type DatabaseTarget, isUniqueViolation, openDatabase, statement } from './index.ts';
 
 const logger = createLogger('silent');
 
@@ -96,6 +96,39 @@ describeDatabases('the database', (databases) => {
       });
       goOn();
       await expect(later).resolves.toBeUndefined();
+    });
+  });
+
+  describe('a column that the next release adds', () => {
+    const leases = statement((db) => db.selectFrom('leases').selectAll());
+    const settings = statement((db) => db.selectFrom('instance_settings').selectAll());
+    const addColumn = async (name: string): Promise<void> => {
+      for (const table of ['leases', 'instance_settings'] as const)
+        await database.db.schema.alterTable(table).addColumn(name, 'text').execute();
+    };
+    /** As many at once as the pool has connections, twice. */
+    const manyTimes = (work: () => Promise<unknown>) => Promise.all(Array.from({ length: 20 }, work));
+
+    test('costs no statement that reads every column', async () => {
+      await manyTimes(() => leases(database.db, {}, {}));
+      await addColumn('later');
+      await manyTimes(() => leases(database.db, {}, {}));
+    });
+
+    test('costs no transaction with two of them', async () => {
+      const both = () =>
+        database.transaction(async (tx) => Promise.all([leases(tx, {}, {}), settings(tx, {}, {})]));
+      await manyTimes(both);
+      await addColumn('still_later');
+      await manyTimes(both);
+    });
+
+    test('costs no reads that are sent together', async () => {
+      const both = () =>
+        database.together((one) => Promise.all([leases(one, {}, {}), settings(one, {}, {})]));
+      await manyTimes(both);
+      await addColumn('latest');
+      await manyTimes(both);
     });
   });
 

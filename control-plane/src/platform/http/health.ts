@@ -1,37 +1,40 @@
-import { type Clock, SECOND_MS, within } from '@footlight/platform';
-import type { Database } from '../database/index.ts';
+import type { Clock } from '@footlight/platform';
+import { type Database, databaseAnswers } from '../database/index.ts';
 import type { Server } from './server.ts';
 
-/** Longest wait for the database. */
-const PING_LIMIT_MS = SECOND_MS;
+export interface Health {
+  /** From now on /health/ready sends load balancers elsewhere; the other two answer as before. */
+  drain(): void;
+}
 
 /**
- * GET /health: 200 if the database answers a one-row read, else 503. Concurrent callers share one read and one
- * connection.
+ * GET /health: 200 if the database answers, else 503. GET /health/live: 200 as long as the process answers.
+ * GET /health/ready: as /health, and 503 while the service drains.
  */
 export function registerHealth(
   server: Server,
   { database, clock }: { database: Database; clock: Clock },
-): void {
-  let inFlight: Promise<boolean> | null = null;
+): Health {
+  const answers = databaseAnswers(database, clock);
+  let draining = false;
 
-  function answers(): Promise<boolean> {
-    inFlight ??= database
-      .ping()
-      .then(
-        () => true,
-        () => false,
-      )
-      .finally(() => {
-        inFlight = null;
-      });
-    return inFlight;
-  }
-
-  server.handle('health', async () => {
-    const healthy = await within(clock, PING_LIMIT_MS, answers(), false);
-    return healthy
+  server.handle('health', async () =>
+    (await answers())
       ? { status: 200, body: { status: 'ok', db: 'ok' } as const }
-      : { status: 503, body: { status: 'degraded', db: 'error' } as const };
+      : { status: 503, body: { status: 'degraded', db: 'error' } as const },
+  );
+  server.handle('health.live', async () => ({ status: 200, body: { status: 'ok' } as const }));
+  server.handle('health.ready', async () => {
+    const healthy = await answers();
+    if (healthy && !draining) return { status: 200, body: { status: 'ok', db: 'ok' } as const };
+    return {
+      status: 503,
+      body: { status: draining ? 'draining' : 'degraded', db: healthy ? 'ok' : 'error' } as const,
+    };
   });
+  return {
+    drain() {
+      draining = true;
+    },
+  };
 }

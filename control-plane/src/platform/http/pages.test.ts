@@ -10,13 +10,14 @@ import { createServer, type Server } from './server.ts';
 
 const ADMIN_COOKIE = 'service_page=admin';
 const USER_PAGE = '<html><title>user</title>';
-const DOOR_PAGE = '<!doctype html><title>doors</title>';
+const DOOR_PAGE = '<!doctype html><meta name="registration" content="" /><title>doors</title>';
 const ADMIN_PAGE = '<html><title>admin</title>';
 const LONG_CODE = 'let long = 1;'.repeat(500);
 
 let webDir: string;
 let server: Server;
 let adminExists = true;
+let registrationMode: string | null = null;
 
 beforeAll(() => {
   webDir = mkdtempSync(path.join(tmpdir(), 'pages-'));
@@ -52,6 +53,7 @@ async function start(dir = webDir): Promise<Server> {
   const gate = {
     opensAdminPages: async (cookie: string | undefined) => cookie === ADMIN_COOKIE,
     adminExists: async () => adminExists,
+    registrationMode: async () => registrationMode,
   };
   await registerPages(server, { webDir: dir, logger, gate });
   return server;
@@ -59,6 +61,7 @@ async function start(dir = webDir): Promise<Server> {
 
 afterEach(async () => {
   adminExists = true;
+  registrationMode = null;
   await server.fastify.close();
 });
 
@@ -91,6 +94,17 @@ describe('pages for everybody', () => {
     expect(answer.body).toContain(`<title>${document}`);
     expect(answer.headers['cache-control']).toBe('no-store');
     expect((await get(url, {}, 'HEAD')).statusCode).toBe(200);
+  });
+
+  test.each([
+    ['closed', 'content="closed"'],
+    ['invite_only', 'content="invite_only"'],
+    [null, 'content=""'],
+  ])('says at once that registration is %s', async (mode, told) => {
+    await start();
+    registrationMode = mode;
+    for (const url of ['/login', '/register'])
+      expect((await get(url)).body).toContain(`<meta name="registration" ${told} />`);
   });
 
   test('offers /setup only while no administrator exists', async () => {

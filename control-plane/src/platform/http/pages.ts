@@ -15,7 +15,12 @@ interface PageGate {
   /** Whether a Cookie header belongs to an enabled administrator. */
   opensAdminPages(cookieHeader: string | undefined): Promise<boolean>;
   adminExists(): Promise<boolean>;
+  /** Who may register: closed, invite_only or open; null: it could not be read. Never rejects. */
+  registrationMode(): Promise<string | null>;
 }
+
+/** Where the document of the pages before the library is told who may register, as no operation tells it to anybody. */
+const REGISTRATION_UNKNOWN = '<meta name="registration" content="" />';
 
 export interface PagesOptions {
   /** Folder of the built web app. If missing, the gates work, but there are no pages. */
@@ -58,8 +63,12 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
   const userPage = (_request: FastifyRequest, reply: FastifyReply) =>
     sendDocument(reply, documents.user, 200);
 
-  const doorPage = (_request: FastifyRequest, reply: FastifyReply) =>
-    sendDocument(reply, documents.doors ?? documents.user, 200);
+  const doorPage = async (_request: FastifyRequest, reply: FastifyReply) => {
+    const mode = await gate.registrationMode();
+    const document = documents.doors ?? documents.user;
+    if (mode === null || document === null) return sendDocument(reply, document, 200);
+    return sendDocument(reply, document.replace(REGISTRATION_UNKNOWN, registrationMeta(mode)), 200);
+  };
 
   const adminPage = async (request: FastifyRequest, reply: FastifyReply) => {
     if (await gate.opensAdminPages(request.raw.headers.cookie)) {
@@ -84,6 +93,8 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
     return sendDocument(reply, documents.user, 404);
   });
 }
+
+const registrationMeta = (mode: string) => `<meta name="registration" content="${mode}" />`;
 
 /** Files of the build: their names contain a hash of their content, so browsers may cache them forever. */
 async function registerFiles(server: Server, webDir: string, gate: PageGate): Promise<void> {

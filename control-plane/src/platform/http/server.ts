@@ -14,6 +14,7 @@ import type { WebSocket } from 'ws';
 import type { Config } from '../config/config.ts';
 import { ApiError, badNodeCredential, invalid } from '../errors.ts';
 import { LOG_LINES_PER_MINUTE } from '../limits.ts';
+import type { Meters } from '../meters.ts';
 import { AdmittedRequest } from './admitted-request.ts';
 import { createListeners, type ListenerLimits, type Listeners } from './connection/listeners.ts';
 import { limitPayload, SizedWebSocket } from './connection/sized-socket.ts';
@@ -111,6 +112,8 @@ export interface ServerOptions {
   certificate: { cert: string; key: string } | null;
   /** Whether ordinary writes may run; consulted before the body is read. */
   writable: () => boolean;
+  /** Missing: answers are not counted. */
+  meters?: Pick<Meters, 'answered'>;
   /** Defaults to the production limits. Tests shorten them. */
   limits?: Partial<ListenerLimits>;
 }
@@ -259,6 +262,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
   fastify.addHook('onResponse', (request, reply, done) => {
     logAnswer(request, reply, reply.statusCode);
+    const route = request.is404 ? null : (request.routeOptions.url ?? null);
+    options.meters?.answered(request.method, route, reply.statusCode, reply.elapsedTime / 1_000);
     done();
   });
 
@@ -423,6 +428,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           const admitted = request[ADMITTED];
           if (!admitted) return;
           logAnswer(request, admitted.reply, SWITCHING_PROTOCOLS);
+          const seconds = admitted.reply.elapsedTime / 1_000;
+          options.meters?.answered(request.method, routeUrl(operation.path), SWITCHING_PROTOCOLS, seconds);
           // The connection may live for days and would keep its request and answer, which are larger than everything
           // that the socket needs.
           admitted.reply.raw.detachSocket(request.raw.socket);

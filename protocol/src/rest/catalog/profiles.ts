@@ -138,6 +138,12 @@ export const launchProfile = z
         user_preferences: z.int().describe('How many people made it their own default.'),
       })
       .describe('What keeps the profile from being deleted.'),
+    allowed_by: z
+      .object({
+        apps: z.int().describe('Apps whose list of launch profiles that people may choose names it.'),
+        alone: z.int().describe('Those of them whose list names no other; after a deletion they allow all.'),
+      })
+      .describe('The lists that a deletion takes it from.'),
     warnings: z.array(warning).describe('What is doubtful about the chain; [] when nothing is.'),
   })
   .meta({ id: 'LaunchProfile', description: 'A chain of rungs that a launch goes down until one fits.' });
@@ -354,6 +360,7 @@ const exampleLaunchProfile: LaunchProfile = {
   sort_order: 55,
   rungs: [{ position: 1, stream_profile: exampleRung }],
   used_by: { apps: [], global_default: false, user_preferences: 0 },
+  allowed_by: { apps: 0, alone: 0 },
   warnings: [],
 };
 

@@ -67,6 +67,7 @@ export function classifyFailure(error: unknown): Failure {
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return 'busy';
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') return 'full';
   if (SQLITE_DOWN.test(code)) return 'down';
+  if (isOutdatedPlan(error)) return 'retry';
   const known = POSTGRES[code];
   if (known) return known;
   if (POSTGRES_DOWN.test(code)) return 'down';
@@ -80,6 +81,18 @@ export function classifyFailure(error: unknown): Failure {
   if (error.message === READ_TIMEOUT) return 'busy';
   return 'other';
 }
+
+/**
+ * Whether a statement returns other columns than when it was planned: another replica has added one (a rolling
+ * upgrade). Postgres reports it until the statement is prepared under another name. The message is translated and the
+ * code has other uses, so the function that reports it is read. Source: PostgreSQL, plancache.c.
+ */
+export const isOutdatedPlan = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  error.code === '0A000' &&
+  'routine' in error &&
+  error.routine === 'RevalidateCachedQuery';
 
 const CONTENDED = new Set(['40001', '40P01']);
 

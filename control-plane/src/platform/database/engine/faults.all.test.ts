@@ -38,7 +38,7 @@ async function replacedServer(): Promise<ServerThatGoes> {
     goes: primary.crash,
     async comesBack() {
       await standby.takeOver();
-      relay.target = new URL(standby.url);
+      relay.targets = [new URL(standby.url)];
     },
     async stop() {
       relay.close();

@@ -1,16 +1,17 @@
 import type { Logger } from '@footlight/platform';
 import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '@footlight/platform';
-import { Kysely, PostgresDialect, type PostgresPoolClient, sql } from 'kysely';
+import { Kysely, type KyselyConfig, PostgresDialect, type PostgresPoolClient, sql } from 'kysely';
 import pg from 'pg';
+import type { Meters } from '../../meters.ts';
 import { ADVISORY_LOCKS, type Database, type Tx } from '../database.ts';
 import { retryContended } from '../locks/contended.ts';
 import { LockOrderGuard } from '../locks/lock-order.ts';
 import { POSTGRES_LOCKS, SQLITE_LOCKS } from '../locks/locks.ts';
 import { migrate, migrateUpTo } from '../migrate.ts';
 import { insideTransaction, refuseInsideTransaction } from '../query/scope.ts';
-import { onOneConnection, statementName } from '../query/statements.ts';
+import { onOneConnection, renameStatements, statementName } from '../query/statements.ts';
 import type { Schema } from '../schema.ts';
-import { classifyFailure, isContended } from './failures.ts';
+import { classifyFailure, isContended, isOutdatedPlan } from './failures.ts';
 import { SharedFile, SqliteDialect } from './sqlite-dialect.ts';
 import { asDamage, DiskReserve, openSqliteFile } from './sqlite-file.ts';
 
@@ -28,20 +29,22 @@ export type DatabaseTarget = { dialect: 'sqlite'; file: string } | { dialect: 'p
 
 /**
  * Opens the database and migrates its schema.
- * @param options lastStep: schema of an earlier release, for tests; missing: the newest
+ * @param options lastStep: schema of an earlier release, for tests; missing: the newest. queried: called after each
+ *   statement, with its seconds
  * @throws DamagedDatabase, or the driver's error when it cannot be reached; nothing stays open
  */
 export async function openDatabase(
   target: DatabaseTarget,
-  options: { logger: Logger; clock?: Clock; lastStep?: string },
+  options: { logger: Logger; clock?: Clock; lastStep?: string; queried?: Meters['queried'] },
 ): Promise<Database> {
   const clock = options.clock ?? systemClock;
   const opened =
     target.dialect === 'sqlite'
-      ? openSqlite(target.file, options.logger, clock)
-      : openPostgres(target.url, options.logger);
+      ? openSqlite(target.file, options.logger, clock, options.queried)
+      : openPostgres(target.url, options.logger, options.queried);
   try {
     const { lastStep } = options;
+    if (opened.dialect === 'postgres') await requireUsual(opened.db);
     // A migration step may change a table that another process is writing to.
     await retryContended(systemClock, () =>
       lastStep === undefined
@@ -56,7 +59,7 @@ export async function openDatabase(
   }
 }
 
-function openSqlite(file: string, logger: Logger, clock: Clock): Database {
+function openSqlite(file: string, logger: Logger, clock: Clock, queried?: Meters['queried']): Database {
   // Opened now rather than at the first query, so that a damaged file stops the boot with its own message.
   const connection = openSqliteFile(file);
   const reserve = new DiskReserve(file);
@@ -75,7 +78,7 @@ function openSqlite(file: string, logger: Logger, clock: Clock): Database {
     }
   }, RESERVE_CHECK_MS);
   const shared = new SharedFile(connection, { clock, onFull });
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect(shared) });
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect(shared), ...timed(queried) });
   return {
     dialect: 'sqlite',
     db,
@@ -92,6 +95,7 @@ function openSqlite(file: string, logger: Logger, clock: Clock): Database {
     },
     together: (read) => read(db),
     revision: () => shared.revision(),
+    connections: () => null,
     ...SQLITE_LOCKS,
     // BEGIN IMMEDIATE already holds the only write lock.
     advisoryLock: async () => undefined,
@@ -104,7 +108,7 @@ function openSqlite(file: string, logger: Logger, clock: Clock): Database {
   };
 }
 
-function openPostgres(url: string, logger: Logger): Database {
+function openPostgres(url: string, logger: Logger, queried?: Meters['queried']): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max: POOL_SIZE,
@@ -112,7 +116,8 @@ function openPostgres(url: string, logger: Logger): Database {
     // A new connection must sign in and prepare every statement again.
     idleTimeoutMillis: 5 * MINUTE_MS,
     statement_timeout: STATEMENT_LIMIT_MS,
-    idle_in_transaction_session_timeout: 3 * STATEMENT_LIMIT_MS,
+    // A replica that is cut off within a transaction holds its locks this long; hosts should be elsewhere within 20 s.
+    idle_in_transaction_session_timeout: STATEMENT_LIMIT_MS,
     // A half-open connection gives no error, so the client needs its own time limit.
     query_timeout: STATEMENT_LIMIT_MS + 2 * SECOND_MS,
     keepAlive: true,
@@ -126,6 +131,7 @@ function openPostgres(url: string, logger: Logger): Database {
   // The connection itself already reported the error.
   pool.on('error', () => undefined);
   const db = new Kysely<Schema>({
+    ...timed(queried),
     dialect: new PostgresDialect({
       pool: {
         connect: async () => {
@@ -153,6 +159,7 @@ function openPostgres(url: string, logger: Logger): Database {
     },
     together: (read) => db.connection().execute((one) => onOneConnection(one, () => read(one))),
     revision: () => null,
+    connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     ...POSTGRES_LOCKS,
     async advisoryLock(tx, name) {
       await sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS[name]})`.execute(tx);
@@ -162,6 +169,10 @@ function openPostgres(url: string, logger: Logger): Database {
   };
 }
 
+/** Statements are timed only where somebody reads the times. */
+const timed = (queried: Meters['queried'] | undefined): Pick<KyselyConfig, 'log'> =>
+  queried === undefined ? {} : { log: ({ queryDurationMillis }) => queried(queryDurationMillis / 1_000) };
+
 function runTransaction<T>(db: Kysely<Schema>, work: (tx: Tx) => Promise<T>): Promise<T> {
   return db.transaction().execute((tx) => onOneConnection(tx, () => insideTransaction(() => work(tx))));
 }
@@ -170,11 +181,37 @@ function runTransaction<T>(db: Kysely<Schema>, work: (tx: Tx) => Promise<T>): Pr
 function withNames(client: pg.PoolClient): PostgresPoolClient {
   // Tests run from the sources, where each statement is checked.
   const guard = process.env.NODE_ENV === 'production' ? null : new LockOrderGuard();
-  const query = (text: string, values: unknown[]): Promise<unknown> => {
+  const query = async (text: string, values: unknown[]): Promise<unknown> => {
     guard?.saw(text);
-    return client.query({ name: statementName(text), text, values });
+    const name = statementName(text);
+    const inTransaction = client.getTransactionStatus() === 'T';
+    try {
+      return await client.query({ name, text, values });
+    } catch (error) {
+      if (name === undefined || !isOutdatedPlan(error)) throw error;
+      renameStatements(name);
+      // A transaction is aborted by it, and runs again as a whole.
+      if (inTransaction) throw error;
+      return await client.query({ name: statementName(text), text, values });
+    }
   };
   return { query: query as PostgresPoolClient['query'], release: () => client.release() };
+}
+
+/** @throws with a sentence for a Postgres database that would refuse or change texts later, with the first odd one */
+async function requireUsual(db: Kysely<Schema>): Promise<void> {
+  const { rows } = await sql<{ encoding: string; strings: string }>`
+    select current_setting('server_encoding') as encoding, current_setting('standard_conforming_strings') as strings
+  `.execute(db);
+  const { encoding = '', strings = '' } = rows[0] ?? {};
+  if (encoding !== 'UTF8')
+    throw new Error(
+      `The database has the encoding ${encoding}, which cannot keep every text. Make one with: create database … encoding 'UTF8' template template0`,
+    );
+  if (strings !== 'on')
+    throw new Error(
+      'The database sets standard_conforming_strings to off, which changes the meaning of texts. Run: alter database … reset standard_conforming_strings',
+    );
 }
 
 async function ping(db: Kysely<Schema>): Promise<void> {

@@ -2,7 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createLogger } from '@footlight/platform';
+import { sql } from 'kysely';
 import { BackupRefused } from './backup-refused.ts';
+import { openDatabase } from './open.ts';
+
+const STEPS_TABLE = 'schema_steps';
+const PSQL = ['--no-psqlrc', '--quiet', '--set', 'ON_ERROR_STOP=1', '--tuples-only', '--no-align'];
+
+const LIST_TABLES = `select json_build_object('schema', current_schema(), 'tables',
+  (select coalesce(json_agg(tablename order by tablename), '[]') from pg_tables where schemaname = current_schema()))`;
+const LIST_STEPS = `select coalesce(json_agg(name), '[]') from ${STEPS_TABLE}`;
 
 /** Tables of a newer release are not in the dump and would break its later migration. */
 const DROP_TABLES = `do $$ declare name text; begin
@@ -11,20 +21,32 @@ const DROP_TABLES = `do $$ declare name text; begin
   end loop;
 end $$`;
 
+/** A control plane's connections have the name of DATABASE_URL, if that has one; psql's have the same. */
 const COUNT_USERS = `select count(*) from pg_stat_activity
-  where datname = current_database() and pid <> pg_backend_pid() and application_name = 'footlight'`;
+  where datname = current_database() and pid <> pg_backend_pid()
+  and application_name in ('footlight', nullif(current_setting('application_name'), 'psql'))`;
 
 /**
- * Saves a live Postgres database by pg_dump in its custom format.
+ * Saves the tables of Footlight of a live Postgres database by pg_dump in its custom format.
  * @param url as DATABASE_URL
  * @param target a path without a file
  * @throws BackupRefused with the tool's last lines
  */
-export function backupPostgres(url: string, target: string): void {
+export async function backupPostgres(url: string, target: string): Promise<void> {
+  const { schema, tables, foreign } = await readTables(url);
+  if (!tables.includes(STEPS_TABLE))
+    throw new BackupRefused(`The database has no tables of Footlight in the schema ${schema}.`);
   const partial = `${target}.partial`;
   rmSync(partial, { force: true });
   try {
-    run('pg_dump', ['--format=custom', '--no-owner', '--file', partial], url);
+    run(
+      'pg_dump',
+      [
+        ...['--format=custom', '--no-owner', '--file', partial, '--schema', pattern(schema)],
+        ...foreign.flatMap((table) => ['--exclude-table', `${pattern(schema)}.${pattern(table)}`]),
+      ],
+      url,
+    );
     renameSync(partial, target);
   } finally {
     rmSync(partial, { force: true });
@@ -32,26 +54,88 @@ export function backupPostgres(url: string, target: string): void {
 }
 
 /**
- * Replaces the database by the backup in one transaction.
- * @throws BackupRefused when the backup is unusable or a control plane is connected
+ * Replaces Footlight's tables by those of the backup in one transaction.
+ * @throws BackupRefused when the backup is unusable, a control plane is connected, or the schema holds tables of others
  */
-export function restorePostgres(source: string, url: string): void {
+export async function restorePostgres(source: string, url: string): Promise<void> {
   if (!existsSync(source)) throw new BackupRefused(`There is no backup at ${source}.`);
+  const { schema, foreign } = await readTables(url);
   const folder = mkdtempSync(path.join(tmpdir(), 'footlight-restore-'));
   const script = path.join(folder, 'restore.sql');
   try {
     // Writes the SQL to a file first, so that an incomplete backup is found before a table is dropped.
-    run('pg_restore', ['--no-owner', '--clean', '--if-exists', '--file', script, source], null);
-    const psql = ['--no-psqlrc', '--quiet', '--set', 'ON_ERROR_STOP=1'];
-    if (run('psql', [...psql, '--tuples-only', '--no-align', '--command', COUNT_USERS], url) !== '0')
+    run(
+      'pg_restore',
+      ['--no-owner', '--clean', '--if-exists', '--schema', schema, '--file', script, source],
+      null,
+    );
+    if (!holdsSteps(source, schema))
+      throw new BackupRefused(`${source} holds no Footlight database of the schema ${schema}.`);
+    if (run('psql', [...PSQL, '--command', COUNT_USERS], url) !== '0')
       throw new BackupRefused(
         'A control plane is connected to the Postgres database. Stop it, then restore.',
       );
-    run('psql', [...psql, '--single-transaction', '--command', DROP_TABLES, '--file', script], url);
+    if (foreign.length > 0)
+      throw new BackupRefused(
+        `The schema ${schema} holds tables that are not of Footlight: ${foreign.join(', ')}. Give Footlight a schema or a database of its own.`,
+      );
+    run('psql', [...PSQL, '--single-transaction', '--command', DROP_TABLES, '--file', script], url);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+interface TablesThere {
+  /** In which Footlight makes its tables. */
+  schema: string;
+  tables: string[];
+  /** Those that no release of Footlight made. */
+  foreign: string[];
+}
+
+/**
+ * Tables of the database's schema. Where a newer release has been, none counts as foreign, since this one does not know
+ * its tables.
+ */
+async function readTables(url: string): Promise<TablesThere> {
+  const ask = (query: string) => JSON.parse(run('psql', [...PSQL, '--command', query], url));
+  const { schema, tables } = ask(LIST_TABLES) as { schema: string | null; tables: string[] };
+  if (schema === null) throw new BackupRefused('The database has no schema of that name (search_path).');
+  const own = await tablesOfRelease();
+  const steps: string[] = tables.includes(STEPS_TABLE) ? ask(LIST_STEPS) : [];
+  const isNewer = steps.some((step) => !own.steps.has(step));
+  return { schema, tables, foreign: isNewer ? [] : tables.filter((table) => !own.tables.has(table)) };
+}
+
+/** Tables and steps of this release: both databases have the same, so a new SQLite file tells. */
+async function tablesOfRelease(): Promise<{ tables: Set<string>; steps: Set<string> }> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'footlight-tables-'));
+  try {
+    const file = path.join(folder, 'new.db');
+    const database = await openDatabase({ dialect: 'sqlite', file }, { logger: createLogger('silent') });
+    try {
+      const tables = await database.db.introspection.getTables({ withInternalKyselyTables: true });
+      const { rows } = await sql<{ name: string }>`select name from schema_steps`.execute(database.db);
+      return {
+        tables: new Set(tables.map(({ name }) => name)),
+        steps: new Set(rows.map(({ name }) => name)),
+      };
+    } finally {
+      await database.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether a backup has Footlight's list of steps in this schema. */
+function holdsSteps(source: string, schema: string): boolean {
+  const lines = run('pg_restore', ['--list', source], null).split('\n');
+  return lines.some((line) => line.includes(` TABLE ${schema} ${STEPS_TABLE} `));
+}
+
+/** A name as a pattern that fits it alone. Source: psql(1), "Patterns". */
+const pattern = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /**
  * Runs one of Postgres's programs. The password is passed by the environment, because arguments are visible in the
@@ -67,6 +151,8 @@ function run(program: 'pg_dump' | 'pg_restore' | 'psql', words: string[], url: s
     const password = decodeURIComponent(address.password) || address.searchParams.get('password');
     address.password = '';
     address.searchParams.delete('password');
+    // A space is written as "+" by that, which only forms of pages read as a space.
+    address.search = address.search.replaceAll('+', '%20');
     if (password) env.PGPASSWORD = password;
     database.push('--dbname', address.href);
   }

@@ -145,9 +145,10 @@ function faultOf(file: string): string | null {
         .prepare("select 1 from sqlite_master where type = 'table' and name = 'schema_steps'")
         .get();
       if (!steps) return 'it holds no Footlight database';
-      // Footlight makes neither; a trigger would go on to change accounts with every sign-in.
+      // Footlight makes no trigger, which would go on to change accounts with every sign-in, and no view. SQLite takes
+      // one for what its text says, whatever the case of its type.
       const foreign = database
-        .prepare("select type, name from sqlite_master where type in ('trigger', 'view')")
+        .prepare("select lower(type) as type, name from sqlite_master where type not in ('table', 'index')")
         .get() as { type: string; name: string } | undefined;
       return foreign ? `it holds the ${foreign.type} ${foreign.name}, which Footlight did not make` : null;
     } finally {

@@ -3,11 +3,15 @@ import {
   closeSync,
   copyFileSync,
   existsSync,
+  lstatSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -317,4 +321,14 @@ test('a new file and its folder are for the service alone, and writes survive a 
   const { rows: keys } = await sql<{ foreign_keys: number }>`pragma foreign_keys`.execute(database.db);
   expect([journal[0]?.journal_mode, sync[0]?.synchronous, keys[0]?.foreign_keys]).toEqual(['wal', 2, 1]);
   await database.close();
+});
+
+test('a link in the place of the reserve is replaced, and what it leads to stays', async () => {
+  const other = join(folder, 'other-file');
+  writeFileSync(other, 'precious');
+  mkdirSync(join(folder, 'data'));
+  symlinkSync(other, `${file}.reserve`);
+  await (await open()).close();
+  expect(readFileSync(other, 'utf8')).toBe('precious');
+  expect(lstatSync(`${file}.reserve`).isFile()).toBe(true);
 });

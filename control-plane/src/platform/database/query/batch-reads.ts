@@ -1,5 +1,5 @@
 import type { Clock } from '@footlight/platform';
-import { BatchQueue } from '../../batch-queue.ts';
+import { BatchQueue } from '../../queues/batch-queue.ts';
 
 /** Most look-ups of one query. */
 const MAX_KEYS = 256;

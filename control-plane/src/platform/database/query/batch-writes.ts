@@ -1,4 +1,4 @@
-import { BatchQueue } from '../../batch-queue.ts';
+import { BatchQueue } from '../../queues/batch-queue.ts';
 import { Failed } from './individual-retry.ts';
 
 interface Call<Job, Result> {

@@ -49,18 +49,29 @@ export async function onOneConnection<T>(db: Executor, work: () => Promise<T>): 
   }
 }
 
-/** Statement names by text; Postgres keeps the plan of a named statement. */
-const names = new Map<string, string>();
+/** Digests of statements by text; Postgres keeps the plan of a named statement. */
+const digests = new Map<string, string>();
+/** Part of every name. */
+let generation = 0;
 
 /** The same text must always have the same name on a connection. */
-function nameStatement(text: string): string {
-  const name = `footlight_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
-  names.set(text, name);
-  return name;
+function nameStatement(text: string): void {
+  digests.set(text, createHash('sha256').update(text).digest('hex').slice(0, 32));
 }
 
 /** @returns undefined: a one-time text */
-export const statementName = (text: string): string | undefined => names.get(text);
+export function statementName(text: string): string | undefined {
+  const digest = digests.get(text);
+  return digest && `footlight_${generation}_${digest}`;
+}
+
+/**
+ * Gives all statements another name, so that Postgres plans them again.
+ * @param name of a statement whose plan is outdated; another one may have told so before
+ */
+export function renameStatements(name: string): void {
+  if (name.startsWith(`footlight_${generation}_`)) generation += 1;
+}
 
 /**
  * Prepares a statement for store functions, inside or outside a transaction: its SQL is made once for each database

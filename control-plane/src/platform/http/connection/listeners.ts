@@ -2,13 +2,14 @@ import { constants } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
-import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '@footlight/platform';
 import { type Clock, SECOND_MS } from '@footlight/platform';
 import type { Config } from '../../config/config.ts';
 import { BARE_SECURITY_HEADERS } from '../message/security-headers.ts';
 import { createClientAddresses } from '../origin/client-address.ts';
+import { bind, surviveFailedAccepts } from './bind.ts';
 import { guardConnections } from './connection-guard.ts';
 
 /** Time limits of clients and the number of connections. */
@@ -179,10 +180,7 @@ export function createListeners(options: {
         server.maxConnections = limits.connections;
         server.setTimeout(limits.idleMs);
         server.on('clientError', listeners.refuseBroken);
-        // Without free descriptors a connection cannot be accepted; open connections and the process go on.
-        server.on('error', (error: NodeJS.ErrnoException) => {
-          if (error.syscall === 'accept') logger.warn({ code: error.code }, 'http.accept_failed');
-        });
+        surviveFailedAccepts(server, logger);
       }
       return plain;
     },
@@ -230,37 +228,6 @@ function mayOpen(): number {
   } catch {
     return Number.POSITIVE_INFINITY;
   }
-}
-
-function bind({ server, listen, variable, scheme }: Bound): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException) => {
-      const address = `${listen.host ?? ''}:${listen.port}`;
-      const why =
-        error.code === 'EADDRINUSE'
-          ? 'another program has it'
-          : error.code === 'EACCES'
-            ? 'it takes more rights'
-            : (error.code ?? error.message);
-      reject(new Error(`cannot listen on ${address}: ${why} (${variable})`));
-    };
-    server.once('error', onError);
-    server.listen({ port: listen.port, ...(listen.host !== null && { host: listen.host }) }, () => {
-      server.off('error', onError);
-      resolve(urlOf(server, listen.host, scheme));
-    });
-  });
-}
-
-function urlOf(server: NetServer, host: string | null, scheme: string): string {
-  const { port } = server.address() as AddressInfo;
-  const name =
-    host === null || host === '0.0.0.0' || host === '::'
-      ? 'localhost'
-      : host.includes(':')
-        ? `[${host}]`
-        : host;
-  return `${scheme}://${name}:${port}`;
 }
 
 function closeServer({ server, sockets }: Bound, clock: Clock): Promise<void> {

@@ -12,12 +12,12 @@ describe('the address that new hosts are told', () => {
     expect(instanceAddress({ publicBaseUrl, host, tls })).toBe(address);
   });
 
-  test.each([undefined, '', 'a b', 'x;reboot', '$(reboot)', "a'b", 'user@host', 'host:port', 'a/b'])(
-    'a Host of %j is refused',
-    (host) => {
-      expect(() => instanceAddress({ publicBaseUrl: null, host, tls: true })).toThrow('PUBLIC_BASE_URL');
-    },
-  );
+  test.each([
+    ...[undefined, '', 'a b', 'x;reboot', '$(reboot)', "a'b", 'user@host', 'host:port', 'a/b'],
+    ...['host:99999', '1.2.3.4.5', '[:::1]', '0x100000000'],
+  ])('a Host of %j is refused', (host) => {
+    expect(() => instanceAddress({ publicBaseUrl: null, host, tls: true })).toThrow('PUBLIC_BASE_URL');
+  });
 });
 
 describe('the address of a link for another person', () => {

@@ -20,12 +20,13 @@ const HOST = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$/;
  */
 export function instanceAddress({ publicBaseUrl, host, tls }: AddressFacts): string {
   if (publicBaseUrl !== null) return publicBaseUrl.href.replace(/\/+$/, '');
-  if (host === undefined || !HOST.test(host)) {
+  const address = `${tls ? 'https' : 'http'}://${host}`;
+  if (host === undefined || !HOST.test(host) || !URL.canParse(address)) {
     throw invalid(
       'The Host header does not name a host; set PUBLIC_BASE_URL to the address of this service.',
     );
   }
-  return `${tls ? 'https' : 'http'}://${host}`;
+  return address;
 }
 
 /** Where the address of a link comes from. */

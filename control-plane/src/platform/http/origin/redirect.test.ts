@@ -5,7 +5,14 @@ const ask = (url: string, headers: Record<string, string> = {}, isUpgrade = fals
   decidePlainRequest({ url, headers: { host: 'play.example:8080', ...headers }, isUpgrade }, port);
 
 describe('the plain listener while TLS is on', () => {
-  test.each(['/health', '/health?x=1', '/agent/ws', '/v1/agent/jobs/pending'])('serves %s', (url) => {
+  test.each([
+    '/health',
+    '/health?x=1',
+    '/health/live',
+    '/health/ready',
+    '/agent/ws',
+    '/v1/agent/jobs/pending',
+  ])('serves %s', (url) => {
     expect(ask(url)).toEqual({ kind: 'serve' });
   });
 

@@ -8,6 +8,7 @@ export type PlainVerdict =
   | { kind: 'refuse'; error: ApiError };
 
 const HTTPS_PORT = 443;
+const HEALTH_PATHS = new Set(['/health', '/health/live', '/health/ready']);
 const HOST = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?$/;
 
 /**
@@ -20,7 +21,8 @@ export function decidePlainRequest(
   httpsPort: number,
 ): PlainVerdict {
   const path = request.url.split('?', 1)[0] ?? '';
-  if (path === '/health' || path === '/agent/ws' || path.startsWith('/v1/agent/')) return { kind: 'serve' };
+  if (HEALTH_PATHS.has(path) || path === '/agent/ws' || path.startsWith('/v1/agent/'))
+    return { kind: 'serve' };
   if (request.headers['x-forwarded-proto'] === 'https') return { kind: 'serve' };
   if (request.isUpgrade) {
     return { kind: 'refuse', error: new ApiError('https_required', { headers: { connection: 'close' } }) };

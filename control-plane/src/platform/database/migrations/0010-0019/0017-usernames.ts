@@ -1,5 +1,5 @@
-import { foldUsername } from '../query/username-fold.ts';
-import type { SchemaStep } from '../schema-step.ts';
+import { foldUsername } from '../../query/username-fold.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /**
  * Makes folded usernames unique. Accounts that already share one keep their names: the first is twin 0 like every new

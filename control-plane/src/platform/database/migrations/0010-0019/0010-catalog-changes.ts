@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** Scope of each catalog version, so that only affected cached lists are rebuilt. */
 export const catalogChangesMigration: SchemaStep = {

@@ -1,8 +1,8 @@
 import { createLogger } from '@footlight/platform';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { createTestApp, describeDatabases, FREE_SIGN_IN, PASSWORD } from '../../../testing/index.ts';
-import { openDatabase } from '../engine/open.ts';
+import { createTestApp, describeDatabases, FREE_SIGN_IN, PASSWORD } from '../../../../testing/index.ts';
+import { openDatabase } from '../../engine/open.ts';
 
 const logger = createLogger('silent');
 

@@ -1,4 +1,4 @@
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** Floor of a session's bitrate at its launch, because the host's settings may change while the session runs. */
 export const sessionFloorMigration: SchemaStep = {

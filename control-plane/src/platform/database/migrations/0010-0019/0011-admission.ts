@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** Encoder certifications, explanations of placements, and the number of sessions of each GPU. */
 export const admissionMigration: SchemaStep = {

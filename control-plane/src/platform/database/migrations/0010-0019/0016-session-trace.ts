@@ -1,4 +1,4 @@
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /**
  * Events of the reliable lane. Without foreign keys to sessions and hosts, whose locks would join the lock order of

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** Samples of hosts and viewers, events of viewers, and their clocks. Without foreign keys, like the events. */
 export const telemetryMigration: SchemaStep = {

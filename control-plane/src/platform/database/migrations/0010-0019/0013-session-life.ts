@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** The pending swap of a session, which survives a restart of the service. No step has the number 12. */
 export const sessionLifeMigration: SchemaStep = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SchemaStep } from '../schema-step.ts';
+import type { SchemaStep } from '../../schema-step.ts';
 
 /** Target of a session's picture: viewers, the console, or both. */
 export const sessionTopologyMigration: SchemaStep = {

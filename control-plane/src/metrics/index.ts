@@ -1,0 +1,9 @@
+import type { Metrics } from './metrics.ts';
+
+export { createMetricsListener } from './listener.ts';
+export { measuredBus } from './measured-bus.ts';
+
+/** The library is loaded only where metrics are served. */
+export async function createMetrics(): Promise<Metrics> {
+  return (await import('./metrics.ts')).createMetrics();
+}

@@ -1,0 +1,131 @@
+import { METHODS } from 'node:http';
+import { afterEach, expect, test } from 'vitest';
+import {
+  addHost,
+  addSession,
+  createTestApp,
+  describeDatabases,
+  type TestApp,
+  UNKNOWN_ID,
+} from '../testing/index.ts';
+
+/** Methods that Node reads and this service has no use for. */
+const UNUSUAL = METHODS.filter(
+  (method) => !/^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|CONNECT)$/.test(method),
+);
+
+/** One line of the page: a series and its figure. */
+type Series = ReadonlyMap<string, number>;
+
+describeDatabases('the metrics page', ({ fresh }) => {
+  let app: TestApp | null = null;
+  let page = '';
+
+  async function open(): Promise<TestApp> {
+    app = await createTestApp(await fresh(), { env: { SERVICE_METRICS_ADDR: '127.0.0.1:0' } });
+    page = (await app.plane.listen()).metrics ?? '';
+    return app;
+  }
+  afterEach(async () => {
+    await app?.close();
+    app = null;
+  });
+
+  async function read(): Promise<Series> {
+    const answer = await fetch(page);
+    expect(answer.status).toBe(200);
+    const lines = (await answer.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    return new Map(
+      lines.map((line) => {
+        const space = line.lastIndexOf(' ');
+        return [line.slice(0, space), Number(line.slice(space + 1))];
+      }),
+    );
+  }
+
+  test('tells of answers by the declared route, never by what the path held', async () => {
+    const { call, people } = await open();
+    await call(people.alice, 'GET', `/v1/sessions/${UNKNOWN_ID}`);
+    await call(people.alice, 'GET', '/v1/apps');
+    await call(people.alice, 'GET', '/v1/apps?q=secret');
+    await call(null, 'GET', '/v1/apps');
+    const series = await read();
+    const count = (route: string, status: number) =>
+      series.get(`footlight_http_requests_total{method="GET",route="${route}",status="${status}"}`);
+    expect(count('/v1/apps', 200)).toBe(2);
+    expect(count('/v1/apps', 401)).toBe(1);
+    expect(count('/v1/sessions/:id', 403)).toBe(1);
+    expect(series.get('footlight_http_request_seconds_count{method="GET",route="/v1/apps"}')).toBe(3);
+    expect([...series.keys()].join()).not.toMatch(new RegExp(`${UNKNOWN_ID}|secret|alice`));
+  });
+
+  test('hostile methods, paths and ids add no series', async () => {
+    const { call, people } = await open();
+    const attack = async (n: number) => {
+      await call(null, 'PROPFIND', `/v1/${n}`);
+      await call(null, 'GET', `/nowhere/${n}"}\n# HELP x`);
+      await call(people.alice, 'GET', `/v1/sessions/${n}`);
+      await call(people.alice, 'POST', '/v1/sessions', { body: { app_id: UNKNOWN_ID, tier: `${n}` } });
+      await call(people.alice, 'DELETE', `/v1/favorites/${n}`);
+      await call(people.admin, 'GET', `/v1/admin/${n}/${n}`);
+    };
+    // The first garbage collection of a kind adds that kind's series at its own moment: four kinds, no word of a client.
+    const names = async () =>
+      [...(await read()).keys()].filter((name) => !name.startsWith('nodejs_gc_duration_seconds'));
+    await attack(0);
+    const before = await names();
+    for (let n = 1; n <= 20; n += 1) await attack(n);
+    expect(await names()).toEqual(before);
+    for (const method of UNUSUAL) await call(null, method, '/v1/0');
+    const methods = (await names()).flatMap((name) => /method="(\w+)"/.exec(name)?.[1] ?? []);
+    expect([...new Set(methods)].toSorted()).toEqual(['DELETE', 'GET', 'POST', 'other']);
+  });
+
+  test('tells of launches by their outcome', async () => {
+    const { call, people } = await open();
+    await call(people.alice, 'POST', '/v1/sessions', { body: { app_id: UNKNOWN_ID } });
+    expect((await read()).get('footlight_launches_total{outcome="not_found"}')).toBe(1);
+  });
+
+  test('tells how long sessions lived', async () => {
+    const { call, clock, people } = await open();
+    const made = await call(people.admin, 'POST', '/v1/apps', { body: { name: 'Terminal' } });
+    const id = await addSession(app as TestApp, {
+      appId: made.body.app.id,
+      userId: people.alice.id,
+      state: 'pending',
+      createdAtMs: clock.nowMs() - 90_000,
+    });
+    await call(people.alice, 'DELETE', `/v1/sessions/${id}`);
+    const series = await read();
+    expect(series.get('footlight_session_life_seconds_sum{state="stopped"}')).toBe(90);
+    expect(series.get('footlight_session_life_seconds_bucket{le="60",state="stopped"}')).toBe(0);
+    expect(series.get('footlight_session_life_seconds_bucket{le="300",state="stopped"}')).toBe(1);
+  });
+
+  test('tells of sessions, hosts and sockets as they are now, with zeros where there are none', async () => {
+    const { call, people } = await open();
+    let series = await read();
+    expect(series.get('footlight_sessions{state="running"}')).toBe(0);
+    expect(series.get('footlight_hosts{status="online"}')).toBe(0);
+    expect(series.get('footlight_sockets{of="agents"}')).toBe(0);
+    const hostId = await addHost(app as TestApp, 'gpu-01');
+    const made = await call(people.admin, 'POST', '/v1/apps', {
+      body: { name: 'Terminal' },
+    });
+    const appId = made.body.app.id;
+    for (const state of ['running', 'running', 'starting', 'stopped'] as const)
+      await addSession(app as TestApp, { appId, userId: people.alice.id, hostId, state });
+    series = await read();
+    expect(series.get('footlight_sessions{state="running"}')).toBe(2);
+    expect(series.get('footlight_sessions{state="starting"}')).toBe(1);
+    expect(series.get('footlight_sessions{state="stopped"}')).toBeUndefined();
+    const hosts = ['online', 'draining', 'offline'].map((status) =>
+      series.get(`footlight_hosts{status="${status}"}`),
+    );
+    expect(hosts.reduce((sum, one) => (sum ?? 0) + (one ?? 0), 0)).toBe(1);
+    expect(series.get('footlight_database_statement_seconds_count')).toBeGreaterThan(10);
+    expect(series.get('process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
+    expect(series.has('nodejs_eventloop_lag_p99_seconds')).toBe(true);
+  });
+});

@@ -1,0 +1,164 @@
+import { nonterminalStates } from '@footlight/protocol';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Meters } from '../platform/meters.ts';
+
+/** Seconds. A request that takes longer than the last one is an event stream or a fault. */
+const REQUEST_BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
+/** Seconds. A launch should take less than one; an image that is pulled first takes minutes. */
+const LAUNCH_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120, 600];
+/** Seconds. Session states after running tell how long a session lasted. */
+const LIFE_BUCKETS = [60, 300, 900, 3_600, 14_400, 86_400];
+/** Of the metrics that the client offers by itself. */
+const COSTLY = ['resources', 'handles', 'requests'].flatMap((what) => [
+  `nodejs_active_${what}`,
+  `nodejs_active_${what}_total`,
+]);
+/** Seconds, of a statement of the database. */
+const QUERY_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 5];
+/** Seconds, of a request over the bus; the host's answer is part of it. */
+const CALL_BUCKETS = [0.001, 0.01, 0.1, 1, 5, 30];
+/** Methods with a figure of their own; a client may send any word. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const HOST_STATUSES = ['online', 'draining', 'offline'] as const;
+
+/** Figures that are read when the metrics page is asked for. */
+export interface Sources {
+  /** Sessions that have not ended, by state; a state without a session may be missing. */
+  sessions(): Promise<ReadonlyMap<string, number>>;
+  /** Hosts by status; a status without a host may be missing. */
+  hosts(): Promise<ReadonlyMap<string, number>>;
+  /** Encode slots of online hosts. */
+  slots(): Promise<{ total: number; used: number }>;
+  /** Runs that wait or run, by job and state. */
+  openJobRuns(): Promise<readonly { job: string; state: string; count: number }[]>;
+  agentSockets(): number;
+  viewerSockets(): number;
+  /** Leases of background work that this process holds. */
+  leases(): readonly string[];
+  /** Connections to the database; null: it has none of its own. */
+  connections(): { open: number; idle: number; waiting: number } | null;
+}
+
+export interface Metrics {
+  readonly meters: Meters;
+  /** Call before `text`. */
+  setSources(sources: Sources): void;
+  /** The page in the text format of Prometheus. @throws when the database does not answer */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+/** Collects what Prometheus reads. Series have no names or ids of people, hosts, apps and sessions. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  // They list every open socket: with 10,000 hosts a fifth of the page's time, for a number that footlight_sockets has.
+  for (const name of COSTLY) registry.removeSingleMetric(name);
+
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter({ name: `footlight_${name}`, help, labelNames, registers });
+  const histogram = <Label extends string>(
+    name: string,
+    help: string,
+    buckets: number[],
+    labelNames: readonly Label[] = [],
+  ) => new Histogram({ name: `footlight_${name}`, help, labelNames, buckets, registers });
+  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Gauge({ name: `footlight_${name}`, help, labelNames, registers });
+  const requests = counter(
+    'http_requests_total',
+    'Answers of the HTTP server, by declared route; "none" fits no route.',
+    ['method', 'route', 'status'],
+  );
+  const requestSeconds = histogram(
+    'http_request_seconds',
+    'Time from the headers of a request to the end of its answer.',
+    REQUEST_BUCKETS,
+    ['method', 'route'],
+  );
+  const launches = counter('launches_total', 'Answered launches: launched, or the code of the refusal.', [
+    'outcome',
+  ]);
+  const launchSeconds = histogram(
+    'session_launch_seconds',
+    'Time from a launch to the states assigned, starting and running.',
+    LAUNCH_BUCKETS,
+    ['state'],
+  );
+  const lifeSeconds = histogram(
+    'session_life_seconds',
+    'Time from a launch to the states stopping, stopped and failed.',
+    LIFE_BUCKETS,
+    ['state'],
+  );
+  const calls = histogram(
+    'bus_request_seconds',
+    'Time of a request over the bus until its answer, or until none came.',
+    CALL_BUCKETS,
+    ['subject', 'answer'],
+  );
+  const queries = histogram(
+    'database_statement_seconds',
+    'Time of a statement of the database.',
+    QUERY_BUCKETS,
+  );
+  const sessions = gauge('sessions', 'Sessions that have not ended, by state.', ['state']);
+  const hosts = gauge('hosts', 'Hosts by status.', ['status']);
+  const slots = gauge('encode_slots', 'Encode slots of online hosts.');
+  const slotsUsed = gauge('encode_slots_used', 'Encode slots of online hosts that sessions hold.');
+  const jobRuns = gauge('job_runs', 'Runs of background jobs that wait or run.', ['job', 'state']);
+  const sockets = gauge('sockets', 'Open sockets of this process: of agents, and of viewers.', ['of']);
+  const leases = gauge('leases_held', 'Leases of background work that this process holds.', ['lease']);
+  const connections = gauge('database_connections', 'Connections to Postgres; waiting: callers.', ['state']);
+
+  let sources: Sources | null = null;
+
+  async function readSources(from: Sources): Promise<void> {
+    const [sessionCounts, hostCounts, slotCounts, runs] = await Promise.all([
+      from.sessions(),
+      from.hosts(),
+      from.slots(),
+      from.openJobRuns(),
+    ]);
+    for (const state of nonterminalStates) sessions.set({ state }, sessionCounts.get(state) ?? 0);
+    for (const status of HOST_STATUSES) hosts.set({ status }, hostCounts.get(status) ?? 0);
+    slots.set(slotCounts.total);
+    slotsUsed.set(slotCounts.used);
+    jobRuns.reset();
+    for (const { job, state, count } of runs) jobRuns.set({ job, state }, count);
+    sockets.set({ of: 'agents' }, from.agentSockets());
+    sockets.set({ of: 'viewers' }, from.viewerSockets());
+    leases.reset();
+    for (const lease of from.leases()) leases.set({ lease }, 1);
+    const pool = from.connections();
+    for (const [state, count] of Object.entries(pool ?? {})) connections.set({ state }, count);
+  }
+
+  return {
+    meters: {
+      answered(givenMethod, givenRoute, status, seconds) {
+        const method = METHODS.has(givenMethod) ? givenMethod : 'other';
+        const route = givenRoute ?? 'none';
+        requests.inc({ method, route, status });
+        requestSeconds.observe({ method, route }, seconds);
+      },
+      launched: (outcome) => launches.inc({ outcome }),
+      sessionReached(state, seconds) {
+        const hasEnded = state === 'stopping' || state === 'stopped' || state === 'failed';
+        (hasEnded ? lifeSeconds : launchSeconds).observe({ state }, seconds);
+      },
+      called: (subject, answer, seconds) => calls.observe({ subject, answer }, seconds),
+      queried: (seconds) => queries.observe(seconds),
+    },
+    setSources(given) {
+      sources = given;
+    },
+    async text() {
+      if (sources === null) throw new Error('the metrics have no sources yet');
+      await readSources(sources);
+      return registry.metrics();
+    },
+    contentType: registry.contentType,
+  };
+}

@@ -1,0 +1,19 @@
+import type { Bus } from '../bus.ts';
+
+/** The bus, and a way to say that it was away. */
+export function withGaps(bus: Bus): { bus: Bus; gap(): void; listeners: ReadonlySet<() => void> } {
+  const listeners = new Set<() => void>();
+  return {
+    bus: {
+      ...bus,
+      onGap(listener) {
+        listeners.add(listener);
+        return { close: () => void listeners.delete(listener) };
+      },
+    },
+    gap() {
+      for (const listener of listeners) listener();
+    },
+    listeners,
+  };
+}

@@ -1,0 +1,22 @@
+import { type Clock, SECOND_MS, within } from '@footlight/platform';
+import type { Database } from './database.ts';
+
+/** Longest wait for the database. */
+const PING_LIMIT_MS = SECOND_MS;
+
+/** Tells whether the database answers a one-row read within a second. Concurrent callers share one read and one connection. */
+export function databaseAnswers(database: Pick<Database, 'ping'>, clock: Clock): () => Promise<boolean> {
+  let inFlight: Promise<boolean> | null = null;
+  return () => {
+    inFlight ??= database
+      .ping()
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => {
+        inFlight = null;
+      });
+    return within(clock, PING_LIMIT_MS, inFlight, false);
+  };
+}

@@ -1,0 +1,8 @@
+import type { OtlpTraces } from './otlp-traces.ts';
+
+/** The library is loaded only where traces are sent. */
+export async function createOtlpTraces(
+  ...given: Parameters<typeof import('./otlp-traces.ts').createOtlpTraces>
+): Promise<OtlpTraces> {
+  return (await import('./otlp-traces.ts')).createOtlpTraces(...given);
+}
