@@ -1,6 +1,7 @@
 import {
   type Clock,
   createLogger,
+  delay,
   type Logger,
   type Random,
   systemClock,
@@ -11,10 +12,13 @@ import { createActivity, registerActivityRoutes } from './activity/index.ts';
 import { type Artwork, type ArtworkDeps, createArtwork, registerArtworkRoutes } from './artwork/index.ts';
 import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/index.ts';
 import { createCertification, registerCertificationRoutes } from './certification/index.ts';
+import { registerDeletionRoutes } from './deletions/index.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
 import { createImages, type Images, registerImagesRoutes } from './images/index.ts';
 import { createJobs, type JobsService, registerJobsRoutes } from './jobs/index.ts';
 import { createLibrary, type Library, type LibraryDeps, registerLibraryRoutes } from './library/index.ts';
+import { createMetrics, createMetricsListener, measuredBus } from './metrics/index.ts';
+import type { Bus } from './platform/bus/bus.ts';
 import { createInProcessBus } from './platform/bus/in-process.ts';
 import type { Config } from './platform/config/config.ts';
 import { openDatabase } from './platform/database/index.ts';
@@ -23,6 +27,7 @@ import { registerHealth } from './platform/http/health.ts';
 import { registerPages } from './platform/http/pages.ts';
 import { createServer, type Server } from './platform/http/server.ts';
 import { createLeader } from './platform/leader.ts';
+import { NO_METERS } from './platform/meters.ts';
 import type { Platform } from './platform/platform.ts';
 import { loadCertificate } from './platform/tls.ts';
 import { createProfiles, registerProfilesRoutes } from './profiles/index.ts';
@@ -39,6 +44,7 @@ import { createSecrets, createSettings, registerSettingsRoutes } from './setting
 import { createSignaling, createSignalingTokens, registerSignalingRoutes } from './signaling/index.ts';
 import { createStorage, registerStorageRoutes } from './storage/index.ts';
 import { createTelemetry, registerTelemetryRoutes, type Telemetry } from './telemetry/index.ts';
+import { createOtlpTraces } from './traces/index.ts';
 
 /** Replacements of tests for the machine's dependencies, and raised limits. */
 export interface Overrides {
@@ -53,6 +59,9 @@ export interface Overrides {
   library?: Partial<Omit<LibraryDeps, 'settings'>>;
 }
 
+/** metrics: address of the metrics page; null: none is served. */
+export type ListeningAddresses = Addresses & { metrics: string | null };
+
 /** The composed control plane, ready to listen. */
 export interface ControlPlane {
   readonly platform: Platform;
@@ -66,9 +75,14 @@ export interface ControlPlane {
   readonly telemetry: Telemetry;
   readonly jobs: JobsService;
   /** @throws with a sentence when an address cannot be bound */
-  listen(): Promise<Addresses>;
+  listen(): Promise<ListeningAddresses>;
   /** Injects a request without the network. */
   readonly inject: Server['fastify']['inject'];
+  /**
+   * Lets /health/ready fail, and waits for load balancers to see it (SERVICE_DRAIN_SECS). Everything goes on
+   * meanwhile; close() follows.
+   */
+  drain(): Promise<void>;
   /**
    * Closes sockets with 1012 (try again later), finishes requests and background work, closes the database.
    * Idempotent.
@@ -95,15 +109,23 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
 
   try {
     const certificate = config.tls ? await loadCertificate(config.tls, { clock, random, logger }) : null;
-    const database = await openDatabase(config.database, { logger });
+    const metrics = config.metrics === null ? null : await createMetrics();
+    const meters = metrics?.meters ?? NO_METERS;
+    const database = await openDatabase(config.database, {
+      logger,
+      ...(metrics && { queried: meters.queried }),
+    });
     opened.push(() => database.close());
-    const bus = createInProcessBus({ clock, logger });
+    const plainBus = await openBus(config.bus, { clock, logger });
+    const bus = metrics === null ? plainBus : measuredBus(plainBus, meters, () => clock.monotonicMs());
     opened.push(() => bus.close());
     const leader = createLeader({ database, clock, random, logger });
     opened.push(() => leader.close());
     const activity = createActivity({ database, clock, logger });
     opened.push(() => activity.settled());
-    const base = { config, database, clock, random, logger, bus, leader, activity };
+    const traces = config.traces && (await createOtlpTraces(config.traces, { clock: systemClock, logger }));
+    if (traces) opened.push(() => traces.close());
+    const base = { config, database, clock, random, logger, bus, leader, activity, meters, traces };
     const jobs = createJobs(base);
     opened.push(() => jobs.close());
     const platform: Platform = { ...base, jobs };
@@ -114,6 +136,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       random,
       certificate,
       writable: () => !database.full,
+      ...(metrics && { meters }),
       ...(overrides.listenerLimits && { limits: overrides.listenerLimits }),
     });
     opened.push(() => server.close());
@@ -144,8 +167,11 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     opened.push(() => fleet.close());
     const images = createImages(platform, { fleet, presets: catalog.presets, settings });
     opened.push(() => images.close());
-    fleet.links.addRegistrationStep((tx, { hostId, bootId, sameBoot }) =>
-      sameBoot ? Promise.resolve() : jobs.agents.agentRestarted(tx, hostId, bootId),
+    fleet.links.addRegistrationStep((tx, hosts) =>
+      jobs.agents.agentsRestarted(
+        tx,
+        hosts.filter(({ sameBoot }) => !sameBoot),
+      ),
     );
     const library = createLibrary(platform, { settings, images: images.providers, ...overrides.library });
     opened.push(() => library.close());
@@ -162,8 +188,22 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const signaling = createSignaling(platform, { agents: fleet.agents, sessions, settings, tokens });
     opened.push(() => signaling.close());
 
+    metrics?.setSources({
+      sessions: sessions.countLive,
+      hosts: fleet.count,
+      slots: fleet.countSlots,
+      openJobRuns: jobs.countOpen,
+      agentSockets: () => fleet.links.presence().connected,
+      viewerSockets: () => signaling.connected,
+      leases: () => leader.held(),
+      connections: () => database.connections(),
+    });
+    const metricsListener =
+      metrics && config.metrics && createMetricsListener(config.metrics, metrics, logger);
+    if (metricsListener) opened.push(() => metricsListener.close());
+
     server.setCallerChecks({ ...accounts, authenticateNode: fleet.authenticateNode });
-    registerHealth(server, platform);
+    const health = registerHealth(server, platform);
     registerAccountsRoutes(server, accounts, platform, accountsDeps);
     registerCatalogRoutes(server, catalog);
     registerArtworkRoutes(server, artwork, config.artwork.maxBytes);
@@ -173,6 +213,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerSettingsRoutes(server, { settings, secrets });
     registerFleetRoutes(server, fleet);
     registerActivityRoutes(server, activity);
+    registerDeletionRoutes(server, platform);
     registerSessionsRoutes(server, sessions, {
       config,
       clock,
@@ -216,10 +257,15 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       telemetry,
       jobs,
       async listen() {
-        const addresses = await server.listeners.listen();
+        const metricsPage = (await metricsListener?.listen()) ?? null;
+        const addresses = { ...(await server.listeners.listen()), metrics: metricsPage };
         leader.start();
-        logger.info({ ...addresses }, 'service.listening');
+        logger.info(addresses, 'service.listening');
         return addresses;
+      },
+      async drain() {
+        health.drain();
+        if (config.drainMs > 0) await delay(clock, config.drainMs);
       },
       inject: server.fastify.inject.bind(server.fastify) as ControlPlane['inject'],
       close,
@@ -228,6 +274,13 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     await close();
     throw error;
   }
+}
+
+/** The client of NATS is loaded only where replicas use it. */
+async function openBus(options: Config['bus'], deps: { clock: Clock; logger: Logger }): Promise<Bus> {
+  if (options === null) return createInProcessBus(deps);
+  const { createNatsBus } = await import('./platform/bus/nats.ts');
+  return createNatsBus(options, deps);
 }
 
 /** A failed close must not keep other resources open. */

@@ -20,15 +20,15 @@ async function main(): Promise<string> {
   if (act === 'backup') {
     if (existsSync(backup)) throw new BackupRefused(`${backup} exists already; a backup overwrites nothing.`);
     if (database.dialect === 'sqlite') await backupSqlite(database.file, backup);
-    else backupPostgres(database.url, backup);
-    return `Saved to ${backup}.`;
+    else await backupPostgres(database.url, backup);
+    return `Saved to ${backup}. Pictures of apps, the certificate and the master key of secrets are not in it.`;
   }
   if (database.dialect === 'postgres') {
-    restorePostgres(backup, database.url);
-    return 'Restored the Postgres database.';
+    await restorePostgres(backup, database.url);
+    return 'Restored the Postgres database. Start the control plane again.';
   }
   const kept = restoreSqlite(backup, database.file);
-  return `Restored ${database.file}${kept ? `; what was there is kept as ${kept}` : ''}.`;
+  return `Restored ${database.file}${kept ? `; what was there is kept as ${kept}` : ''}. Start the control plane again.`;
 }
 
 main().then(

@@ -32,10 +32,15 @@ async function main(): Promise<void> {
   for (const warning of warnings) logger.warn({ warning }, 'config.warning');
   const notify = await connectServiceManager(process.env);
   const service = await buildControlPlane(config, { logger });
-  closeWithGrace({ delay: GRACE_MS, logger: false }, async ({ err, signal }) => {
+  const stopLogger = {
+    // An error or a limit of time that ends the stop before its end would leave no trace otherwise.
+    error: (what: unknown) => logger.fatal({ error: errorText(what) }, 'service.stop_failed'),
+  };
+  closeWithGrace({ delay: config.drainMs + GRACE_MS, logger: stopLogger }, async ({ err, signal }) => {
     if (err) logger.fatal({ err }, 'service.failed');
-    else logger.info({ signal }, 'service.stopping');
-    notify('STOPPING=1');
+    else logger.info({ signal, drain_ms: config.drainMs }, 'service.stopping');
+    notify('STOPPING=1', `EXTEND_TIMEOUT_USEC=${(config.drainMs + GRACE_MS) * 1_000}`);
+    if (!err) await service.drain();
     await service.close();
   });
   try {

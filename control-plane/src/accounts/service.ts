@@ -1,3 +1,4 @@
+import type { InstanceSettings } from '@footlight/protocol/rest';
 import { createTokenBuckets, type TokenBuckets } from '../platform/buckets/token-buckets.ts';
 import type { Authenticate } from '../platform/http/message/contract.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -38,6 +39,8 @@ export interface Accounts {
   /** Whether a Cookie header opens the administrators' pages. */
   opensAdminPages(cookieHeader: string | undefined): Promise<boolean>;
   adminExists(): Promise<boolean>;
+  /** Who may register, at most 2 s old; null: the settings cannot be read. Never rejects. */
+  registrationMode(): Promise<InstanceSettings['registration_mode'] | null>;
   /**
    * Ensures a way to an administrator: the account of the environment, or the setup token's file. Runs after
    * migrations and seeds, before listening.
@@ -88,6 +91,12 @@ export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts
     isTokenLive: tokens.isTokenLive,
     opensAdminPages: tokens.opensAdminPages,
     adminExists: async () => (await setup.status()).admin_exists,
+    registrationMode: () =>
+      deps.settings.current().then(
+        (settings) => settings.registrationMode,
+        // The health of the service tells of a database that does not answer.
+        () => null,
+      ),
     async boot() {
       await setup.bootstrap();
       await setupToken.start();

@@ -136,6 +136,8 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
   });
 
   describe('filters', () => {
+    /** When the entry at that position was written. */
+    const at = (index: number) => new Date(TEST_EPOCH_MS + index * 1_000).toISOString();
     test('action: how it begins', async () => {
       expect(await found({ action: 'app' })).toEqual([4, 1, 0]);
       expect(await found({ action: 'app.' })).toEqual([1, 0]);
@@ -157,11 +159,21 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
     });
 
     test('since: that moment and later, in any zone', async () => {
-      const at = (index: number) => new Date(TEST_EPOCH_MS + index * 1_000).toISOString();
       expect(await found({ since: at(5) })).toEqual([6, 5]);
       expect(await found({ since: at(5).replace('000Z', '001Z') })).toEqual([6]);
       const inTwoHours = new Date(TEST_EPOCH_MS + 5_000 + 2 * 3_600_000).toISOString();
       expect(await found({ since: inTwoHours.replace('Z', '+02:00') })).toEqual([6, 5]);
+    });
+
+    test('target_id: exactly', async () => {
+      expect(await found({ target_id: 'game-1' })).toEqual([1, 0]);
+      expect(await found({ target_id: 'game' })).toEqual([]);
+      expect(await found({ target_id: 'h%_\\x', target_type: 'host' })).toEqual([5]);
+    });
+
+    test('until: before that moment', async () => {
+      expect(await found({ until: at(2) })).toEqual([1, 0]);
+      expect(await found({ since: at(1), until: at(3) })).toEqual([2, 1]);
     });
 
     test('q: a part of the action, of the target id or of the name of the actor, in any case', async () => {
@@ -198,6 +210,8 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
       ['since', '2026-06-02T12:00:00'],
       ['since', '2026-02-30T12:00:00Z'],
       ['since', '1780401600'],
+      ['until', 'tomorrow'],
+      ['target_id', 'x'.repeat(129)],
     ])('%s=%j is 400', async (name, value) => {
       const answer = await get({ [name]: value });
       expect([answer.status, answer.body.error.code]).toEqual([400, 'validation_failed']);
@@ -241,7 +255,8 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
         with recursive n(i) as (select 1 union all select i + 1 from n where i < 30000)
         select case when i % 3000 = 0 then ${app.people.bob.id} else ${app.people.alice.id} end,
           case when i % 3000 = 0 then 'rare.' || i else 'common.' || (i % 7) end,
-          case when i % 3000 = 0 then 'rarity' else 'app' end, 'x', '{}', cast(${TEST_EPOCH_MS} as bigint) + i
+          case when i % 3000 = 0 then 'rarity' else 'app' end,
+          case when i % 3000 = 0 then 'thing' || i else 'x' end, '{}', cast(${TEST_EPOCH_MS} as bigint) + i
         from n`.execute(database.db);
       if (dialect === 'postgres') await sql`analyze activity`.execute(database.db);
     });
@@ -271,6 +286,19 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
         'target_type',
         () => ({ target_type: 'rarity' }),
         { sqlite: ['activity_by_target_type (target_type=?)'], postgres: ['activity_by_target_type'] },
+      ],
+      [
+        'target_id',
+        () => ({ target_id: 'thing3000' }),
+        { sqlite: ['activity_by_target (target_id=?)'], postgres: ['activity_by_target '] },
+      ],
+      [
+        'target_type and target_id, as the page of a session asks',
+        () => ({ target_type: 'app', target_id: 'thing3000' }),
+        {
+          sqlite: ['activity_by_target (target_id=? AND target_type=?)'],
+          postgres: ['activity_by_target '],
+        },
       ],
       [
         'since',

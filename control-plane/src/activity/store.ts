@@ -35,6 +35,8 @@ function selectNumbers({ db, dialect }: Pick<Database, 'db' | 'dialect'>, filter
   if (filter.action) query = query.where(actionStartsWith(filter.action, dialect));
   if (filter.actor_user_id) query = query.where('activity.actor_user_id', '=', filter.actor_user_id);
   if (filter.target_type) query = query.where('activity.target_type', '=', filter.target_type);
+  if (filter.target_id) query = query.where('activity.target_id', '=', filter.target_id);
+  if (filter.until !== undefined) query = query.where('activity.created_at', '<', filter.until);
   if (filter.since !== undefined) {
     query = query.where('activity.created_at', '>=', filter.since);
     if (dialect === 'sqlite') query = query.where(numberedSince(filter.since));

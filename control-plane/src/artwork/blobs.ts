@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
-import { access, type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { access, type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Logger, Random } from '@footlight/platform';
+import type { Clock, Logger, Random } from '@footlight/platform';
 import type { ArtworkWidth } from '@footlight/protocol/rest';
 import { sha256Hex } from '../platform/digest.ts';
 import { unavailable } from '../platform/errors.ts';
@@ -63,8 +63,16 @@ const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
 /** @param folder absolute path; created if missing */
-export function createBlobStore(folder: string, deps: { random: Random; logger: Logger }): BlobStore {
-  const { random, logger } = deps;
+export function createBlobStore(
+  folder: string,
+  deps: {
+    random: Random;
+    logger: Logger;
+    /** Time in which another replica may still write a file or store its name. */
+    keepYoung?: { forMs: number; clock: Clock };
+  },
+): BlobStore {
+  const { random, logger, keepYoung } = deps;
   const partialFolder = path.join(folder, 'partial');
   const sizesFolder = path.join(folder, 'sizes');
   const fileOf = (asset: Asset) => path.join(folder, asset.slice(0, 2), asset);
@@ -138,8 +146,19 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
     }
   }
 
+  /** Another replica may be about to use it. */
+  async function isYoung(file: string, { forMs, clock }: NonNullable<typeof keepYoung>): Promise<boolean> {
+    const known = await stat(file).catch(() => null);
+    return known !== null && Math.abs(clock.nowMs() - known.mtimeMs) < forMs;
+  }
+
   async function remove(asset: Asset, isReferenced: () => Promise<boolean>): Promise<boolean> {
-    if (pins.of(asset) > 0 || (await isReferenced())) return false;
+    if (
+      pins.of(asset) > 0 ||
+      (keepYoung && (await isYoung(fileOf(asset), keepYoung))) ||
+      (await isReferenced())
+    )
+      return false;
     // No await between this check and the unlink: a later pin waits for the removal.
     if (pins.of(asset) > 0) return false;
     await rm(fileOf(asset), { force: true });
@@ -189,7 +208,9 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
 
     async tidy() {
       for (const name of await namesIn(partialFolder)) {
-        if (!writing.has(name)) await rm(path.join(partialFolder, name), { force: true });
+        const partial = path.join(partialFolder, name);
+        if (!writing.has(name) && !(keepYoung && (await isYoung(partial, keepYoung))))
+          await rm(partial, { force: true });
       }
       for await (const { folder: shard, names } of shards(sizesFolder)) {
         const blobs = new Set(await namesIn(path.join(folder, path.basename(shard))));

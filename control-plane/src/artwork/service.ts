@@ -1,4 +1,4 @@
-import { SECOND_MS } from '@footlight/platform';
+import { HOUR_MS, SECOND_MS } from '@footlight/platform';
 import type { ArtworkCandidate, ArtworkCrop, ArtworkEnvelope, Body, Success } from '@footlight/protocol/rest';
 import pLimit from 'p-limit';
 import { ApiError, invalid } from '../platform/errors.ts';
@@ -78,7 +78,10 @@ export function createArtwork(platform: Platform, deps: ArtworkDeps): Artwork {
   const { maxBytes } = config.artwork;
   const policy = deps.policy ?? PUBLIC_PROVIDER;
   const stopping = new AbortController();
-  const blobs = createBlobStore(config.artwork.dir, { random, logger });
+  const blobs = createBlobStore(config.artwork.dir, {
+    ...{ random, logger },
+    ...(config.bus !== null && { keepYoung: { forMs: HOUR_MS, clock } }),
+  });
   const decoder = createDecoder();
   const fetcher = createFetcher({ clock, policy, stopping: stopping.signal });
   const availability = createAvailability({

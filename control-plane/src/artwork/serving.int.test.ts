@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger, systemRandom } from '@footlight/platform';
+import { createLogger, HOUR_MS, systemClock, systemRandom } from '@footlight/platform';
 import type { ArtworkWidth } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ApiError } from '../platform/errors.ts';
@@ -292,6 +292,24 @@ describe('the folder of pictures', () => {
       expect(await blobs.read(held.asset)).not.toBeNull();
       held.release();
     }
+  });
+
+  test('keeps what is young, where another replica may write it or store its name', async () => {
+    const shared = createBlobStore(join(dir, 'art'), {
+      ...{ random: systemRandom, logger: createLogger('silent') },
+      keepYoung: { forMs: HOUR_MS, clock: systemClock },
+    });
+    const { asset, release } = await put(png(4, 4, 6));
+    release();
+    const file = join(dir, 'art', asset.slice(0, 2), asset);
+    const half = join(dir, 'art', 'partial', 'half');
+    writeFileSync(half, 'half');
+    await shared.tidy();
+    expect([await shared.removeOrphan(asset, nobody), existsSync(half)]).toEqual([false, true]);
+    const old = (Date.now() - HOUR_MS) / 1_000;
+    for (const one of [file, half]) utimesSync(one, old, old);
+    await shared.tidy();
+    expect([await shared.removeOrphan(asset, nobody), existsSync(half)]).toEqual([true, false]);
   });
 
   test('loses what a crash left: half-written files and sizes of blobs that are gone', async () => {

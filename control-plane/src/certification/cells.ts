@@ -23,7 +23,7 @@ import {
   findCell,
   hasOpenCell,
   insertCell,
-  listCellsBefore,
+  listCellsNotWithin,
   listStraySessions,
   lockHost,
   putCertification,
@@ -170,12 +170,12 @@ export function createCells(
 
     async sweep() {
       const nowMs = clock.nowMs();
-      for (const { id, session_id } of await listCellsBefore(db, nowMs - CELL_LIMIT_MS)) {
+      for (const { id, session_id } of await listCellsNotWithin(db, around(nowMs, CELL_LIMIT_MS))) {
         if (!(await deleteCell(db, id))) continue;
         logger.warn({ session_id }, 'certification.cell_discarded');
         if (session_id !== null) await stop(session_id, 'cert bench timeout');
       }
-      const strays = await listStraySessions(db, nowMs - STRAY_AFTER_MS);
+      const strays = await listStraySessions(db, around(nowMs, STRAY_AFTER_MS));
       await sessions.stopAll(strays, 'cert bench timeout');
     },
   };
@@ -221,6 +221,8 @@ export function createCells(
     };
   }
 }
+
+const around = (nowMs: number, limitMs: number) => ({ fromMs: nowMs - limitMs, toMs: nowMs + limitMs });
 
 const noCell = (): ApiError =>
   new ApiError('not_found', { message: 'The session is no cell of this host that waits for its verdict.' });

@@ -404,6 +404,22 @@ describeDatabases('encoder certification', (databases) => {
     expect((await ask('POST', `${base}/runs/${run_id}/complete`)).body).toMatchObject(failed);
   });
 
+  test('what began while the clock was ahead ends when it is set right', async () => {
+    const ahead = 20 * HOUR_MS;
+    world.clock.jump(ahead);
+    const { run_id } = (await ask('POST', `${base}/runs`)).body;
+    const [cell, stray] = [(await startCell()).body, (await startCell({ concurrent: true })).body];
+    await world.plane.platform.database.db
+      .deleteFrom('certification_cells')
+      .where('session_id', '=', stray.session_id)
+      .execute();
+    world.clock.jump(-ahead);
+    await sweep();
+    expect((await ask('GET', `${base}/runs/${run_id}`)).body.status).toBe('failed');
+    for (const { session_id } of [cell, stray]) await world.until(session_id, 'stopped');
+    expect((await ask('POST', `${base}/runs`)).status).toBe(201);
+  });
+
   test('a run fails when its host goes away', async () => {
     const other = await world.host('leaving-host');
     const at = `/v1/admin/hosts/${other.hostId}/encoder-certification`;

@@ -258,26 +258,32 @@ export function findCell(
     .executeTakeFirst();
 }
 
-export function listCellsBefore(
+/** Times that lie too far back, or in the future: under a clock that was ahead. Epoch ms. */
+interface NotWithin {
+  fromMs: number;
+  toMs: number;
+}
+
+export function listCellsNotWithin(
   db: Executor,
-  createdBefore: number,
+  { fromMs, toMs }: NotWithin,
 ): Promise<Pick<CertificationCellsTable, 'id' | 'session_id'>[]> {
   return db
     .selectFrom('certification_cells')
     .select(['id', 'session_id'])
-    .where('created_at', '<=', createdBefore)
+    .where((eb) => eb.or([eb('created_at', '<=', fromMs), eb('created_at', '>=', toMs)]))
     .execute();
 }
 
 /** Sessions of measurements that no cell waits for: the process ended between two steps. */
-export async function listStraySessions(db: Executor, createdBefore: number): Promise<string[]> {
+export async function listStraySessions(db: Executor, { fromMs, toMs }: NotWithin): Promise<string[]> {
   const rows = await db
     .selectFrom('sessions')
     .leftJoin('certification_cells', 'certification_cells.session_id', 'sessions.id')
     .select('sessions.id')
     .where('sessions.user_id', '=', BENCH_USER_ID)
     .where('sessions.state', 'in', nonterminalStates)
-    .where('sessions.created_at', '<=', createdBefore)
+    .where((eb) => eb.or([eb('sessions.created_at', '<=', fromMs), eb('sessions.created_at', '>=', toMs)]))
     .where('certification_cells.id', 'is', null)
     .execute();
   return rows.map(({ id }) => id);

@@ -1,12 +1,13 @@
 import { SECOND_MS } from '@footlight/platform';
 import { ACK_LIMIT_MS, type ControlCommand, DISPLAY_ACK_LIMIT_MS } from '@footlight/protocol/agent';
+import type { HostLoadSample } from '@footlight/protocol/rest';
 import type { Bus } from '../platform/bus/bus.ts';
 import { unavailable } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type CommandResult, type HostLink, hostSubjects, type SignalToAgent } from './subjects.ts';
 
 /** Time for an answer of the replica with the link, in addition to the time that it waits for the agent. */
-const BUS_LIMIT_MS = 2 * SECOND_MS;
+export const BUS_LIMIT_MS = 2 * SECOND_MS;
 
 /** Time for the ack of each command. Source: docs/sessions.md, "Time limits". */
 export const COMMAND_LIMITS_MS: Record<ControlCommand['type'], number> = {
@@ -54,8 +55,20 @@ export class Agents {
   /** @returns null: not connected @throws ApiError 503 when the replica with the link does not answer */
   async link(hostId: string): Promise<HostLink | null> {
     const answer = await this.#bus.request(hostSubjects.link, hostId, {}, BUS_LIMIT_MS);
-    if (answer.kind === 'no_answer') throw unavailable('The host cannot be reached right now.');
-    return answer.kind === 'reply' ? answer.reply : null;
+    if (answer.kind === 'reply') return answer.reply;
+    if (answer.kind === 'no_responder') return null;
+    throw unavailable('The host cannot be reached right now.');
+  }
+
+  /**
+   * How busy the host was in the last minutes, oldest first; empty while it is not connected.
+   * @throws ApiError 503 when the replica with the link does not answer
+   */
+  async load(hostId: string): Promise<HostLoadSample[]> {
+    const answer = await this.#bus.request(hostSubjects.load, hostId, {}, BUS_LIMIT_MS);
+    if (answer.kind === 'reply') return answer.reply;
+    if (answer.kind === 'no_responder') return [];
+    throw unavailable('The host cannot be reached right now.');
   }
 
   /** Passes a signaling message on. A full queue is told by `signalRefused`, a lost link by `changed`. */

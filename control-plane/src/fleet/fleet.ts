@@ -43,11 +43,16 @@ export interface GpuLoad {
  */
 export interface AgentHandlers {
   /**
-   * Reconciles the stored sessions with the agent's sessions inside the registration transaction (await only the
+   * Reconciles the stored sessions with the agents' sessions inside the registration transaction (await only the
    * database). The transaction may be retried, so effects outside the database belong into `afterCommit`, which runs
-   * when the agent accepts commands.
+   * when that agent accepts commands.
+   * @param hosts each once
+   * @returns one for each host, in their order
    */
-  reconcile(tx: Tx, host: RegisteringHost, held: readonly HeldSession[]): Promise<{ afterCommit(): void }>;
+  reconcile(
+    tx: Tx,
+    hosts: readonly { host: RegisteringHost; held: readonly HeldSession[] }[],
+  ): Promise<readonly { afterCommit(): void }[]>;
   /**
    * Stores session reports before they are confirmed, all of them or (on an exception) none. Reports of other hosts'
    * sessions are dropped.
@@ -92,11 +97,13 @@ export interface AgentHandlers {
 /** What the images feature does for the fleet. Set when the service is composed. */
 export interface ImageHandlers {
   /**
-   * Stores what a registering host has, inside the registration transaction, as `AgentHandlers.reconcile`. Called for
-   * agents with the feature `images`.
-   * @param listed undefined: the agent lists nothing, and the stored rows stay
+   * Stores what registering hosts have, inside the registration transaction, as `AgentHandlers.reconcile`. Called for
+   * agents with the feature `images`; listed undefined: the agent lists nothing, and the stored rows stay.
    */
-  registered(tx: Tx, host: RegisteringHost, listed: Register['images']): Promise<{ afterCommit(): void }>;
+  registered(
+    tx: Tx,
+    hosts: readonly { host: RegisteringHost; listed: Register['images'] }[],
+  ): Promise<readonly { afterCommit(): void }[]>;
   /** Stores reports before they are confirmed, all of them or (on an exception) none. */
   imageStates(hostId: string, reports: readonly ImageState[]): Promise<void>;
   linkLost(hostId: string): void;
@@ -112,7 +119,7 @@ export interface Links {
    * have no other effect, because it may be retried. It locks no row that another transaction may hold, since many hosts
    * share the transaction.
    */
-  addRegistrationStep(step: (tx: Tx, host: RegisteringHost) => Promise<void>): void;
+  addRegistrationStep(step: (tx: Tx, hosts: readonly RegisteringHost[]) => Promise<void>): void;
   /**
    * Runs a short write in the transaction that all writes of this turn share, so a thousand concurrent agents cost
    * one commit.
@@ -122,15 +129,27 @@ export interface Links {
   write<T>(rows: RowsToLock, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Logs a line that a host can cause at will, as often as `HostLog` allows for each host; its id becomes `host_id`. */
   log(level: LogLevel, hostId: string, fields: object, event: LogEvent): void;
+  /** Whether this process has the host's live link. */
+  holds(hostId: string): boolean;
   /** Time of the host's last frame on the monotonic clock; null: none since this process started. */
   lastSeenMonotonicMs(hostId: string): number | null;
+}
+
+/** Which hosts are there, on all replicas. Instants on the monotonic clock of this process. */
+export interface HostPresence {
+  /** Reads what other replicas know. Call before a decision that a missing host matters to. */
+  look(): Promise<void>;
   /** The host-loss sweep pauses when the fault is probably on this side. */
   presence(): {
     /** Agents with a live connection (count). */
     connected: number;
-    /** When the number of connections last rose from zero, monotonic ms; null: never. */
+    /** When the number of connections last rose from zero; null: never. */
     firstConnectedMonotonicMs: number | null;
   };
+  /** Last sign of life; null: none since this process started. */
+  lastSeenMonotonicMs(hostId: string): number | null;
   /** Number of hosts seen within the last `windowMs`. */
   seenWithin(windowMs: number): number;
+  /** Whether a command would reach a host that is stored as online: the replica that had its link may be gone. */
+  isReachable(hostId: string): Promise<boolean>;
 }

@@ -6,14 +6,16 @@ import {
   type Register,
   type RelayedSignal,
 } from '@footlight/protocol/agent';
+import type { HostLoadSample } from '@footlight/protocol/rest';
 import type { LogEvent } from '@footlight/protocol/telemetry';
 import type { WebSocket } from 'ws';
 import type { Subscription } from '../platform/bus/bus.ts';
 import type { RowsToLock, Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
+import { BUS_LIMIT_MS } from './agents.ts';
 import { FeatureLists } from './feature-lists.ts';
-import type { AgentHandlers, ImageHandlers, Links, RegisteringHost } from './fleet.ts';
-import { markAllOffline, markOffline } from './hosts/host-store.ts';
+import type { AgentHandlers, HostPresence, ImageHandlers, Links, RegisteringHost } from './fleet.ts';
+import { connectionsOf, markAllOffline, markOffline } from './hosts/host-store.ts';
 import { HostLog } from './link/host-log.ts';
 import { type HostMemory, newHostMemory } from './link/host-memory.ts';
 import { AgentLink, type ImmediateMessage, type LinkDeps, type LinkOwner } from './link/link.ts';
@@ -23,7 +25,8 @@ import { ReportSequence } from './link/report-sequence.ts';
 import { TimerWheel } from './link/timer-wheel.ts';
 import { HeartbeatBuffer } from './reports/heartbeat-buffer.ts';
 import { OrderedReports } from './reports/ordered-reports.ts';
-import { type RegistrationOutcome, register, rowsOfRegistration } from './reports/registration.ts';
+import type { RegistrationFacts, RegistrationOutcome } from './reports/registration.ts';
+import { createRegistrations } from './reports/registrations.ts';
 import { WriteBatch } from './reports/write-batch.ts';
 import { ConfigPush } from './settings/config-push.ts';
 import {
@@ -58,12 +61,13 @@ const GOODBYE_MS = SECOND_MS;
  * GOODBYE_MS for the sockets, and stops the wheel with the timers of all links. A link that is lost or displaced ends
  * the subscriptions of its host.
  */
-export class AgentLinks implements Links, LinkOwner, OpenNames {
+export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
   readonly #platform: Platform;
   readonly #wheel: TimerWheel;
   readonly #batch: WriteBatch;
   readonly #heartbeats: HeartbeatBuffer;
   readonly #reports: OrderedReports;
+  readonly #storeRegistration: (facts: RegistrationFacts) => Promise<RegistrationOutcome>;
   readonly #configs: ConfigPush;
   readonly #hostLog: HostLog;
   readonly #featureLists = new FeatureLists();
@@ -76,10 +80,10 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
   readonly #handshakes = new Map<string, number>();
   readonly #reserved = new Map<string, symbol>();
   readonly #connectedNames = new Map<string, AgentLink>();
-  readonly #changes: Subscription;
+  readonly #changes: readonly Subscription[];
   #handlers: AgentHandlers | null = null;
   #imageHandlers: ImageHandlers | null = null;
-  readonly #registrationSteps: ((tx: Tx, host: RegisteringHost) => Promise<void>)[] = [];
+  readonly #registrationSteps: ((tx: Tx, hosts: readonly RegisteringHost[]) => Promise<void>)[] = [];
   #connected = 0;
   #firstConnectedMs: number | null = null;
   #closing = false;
@@ -107,13 +111,29 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
         return links.#imageHandlers;
       },
       current: (link) => this.#current(link),
+      log: (level, hostId, fields, event) => this.log(level, hostId, fields, event),
       runHandler: (what, hostId, run) => this.#runHandler(what, hostId, run),
     });
+    this.#storeRegistration = createRegistrations(
+      () => ({
+        database: platform.database,
+        random: platform.random,
+        handlers: this.handlers,
+        imageHandlers: this.#imageHandlers,
+        steps: this.#registrationSteps,
+      }),
+      this.#batch,
+    );
     this.#hostLog = new HostLog(platform.logger, platform.clock);
     this.#configs = new ConfigPush(platform, this.#hostLog, (hostId) => this.#liveLink(hostId));
-    this.#changes = platform.bus.subscribe(hostSubjects.changed, null, (change, hostId) =>
-      this.#onHostChanged(change, hostId),
-    );
+    const { bus } = platform;
+    this.#changes = [
+      bus.subscribe(hostSubjects.changed, null, (change, hostId) => this.#onHostChanged(change, hostId)),
+      bus.subscribeOthers(hostSubjects.changed, ({ what }, hostId) => {
+        if (what === 'reported' && this.holds(hostId)) void this.#dropOutdated([hostId]);
+      }),
+      bus.onGap(() => void this.#afterGap()),
+    ];
     this.#linkDeps = {
       clock: platform.clock,
       logger: platform.logger,
@@ -131,7 +151,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
     this.#imageHandlers = handlers;
   }
 
-  addRegistrationStep(step: (tx: Tx, host: RegisteringHost) => Promise<void>): void {
+  addRegistrationStep(step: (tx: Tx, hosts: readonly RegisteringHost[]) => Promise<void>): void {
     this.#registrationSteps.push(step);
   }
 
@@ -145,15 +165,15 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
     return this.#handlers;
   }
 
-  /** Before the first socket: marks hosts of a former process as offline. */
+  /** Before the first socket: marks hosts of a former process as offline. Those of other replicas go on. */
   async start(): Promise<void> {
-    await markAllOffline(this.#platform.database);
+    if (this.#platform.config.bus === null) await markAllOffline(this.#platform.database);
   }
 
   /** Tells every agent to reconnect. No host or session changes. */
   async close(): Promise<void> {
     this.#closing = true;
-    this.#changes.close();
+    for (const subscription of this.#changes) subscription.close();
     for (const link of this.#open) link.close(AGENT_CLOSE.restarting, 'the control plane restarts');
     await this.#heartbeats.close();
     await this.#batch.idle();
@@ -167,6 +187,14 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
       deadline.cancel();
     }
     this.#wheel.close();
+  }
+
+  /** Tells the agents of registered hosts to connect again, to another replica. */
+  sendAway(): void {
+    for (const link of this.#open) {
+      if (link.hostId !== null)
+        link.close(AGENT_CLOSE.restarting, 'another control plane reaches the database');
+    }
   }
 
   has(nodeName: string): boolean {
@@ -198,26 +226,17 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
     const { identity } = link;
     const negotiated = negotiate(identity, message);
     if ('close' in negotiated) return link.close(AGENT_CLOSE[negotiated.close], negotiated.why);
-    const displaced = identity.kind === 'known' ? await this.#displace(identity.hostId) : null;
-    const outcome = await this.#batch
-      .run(rowsOfRegistration(identity, message), (tx) =>
-        register(
-          tx,
-          {
-            database: this.#platform.database,
-            random: this.#platform.random,
-            handlers: this.handlers,
-            imageHandlers: this.#imageHandlers,
-            steps: this.#registrationSteps,
-          },
-          { identity, connectionId: link.connectionId, message, nowMs: this.#platform.clock.nowMs() },
-        ),
-      )
-      .catch(async (error: unknown) => {
-        // The registration failed, and the older link is already closed.
-        if (displaced !== null) await this.#markOffline(displaced.hostId!, displaced);
-        throw error;
-      });
+    const displaced = identity.kind === 'known' ? await this.#displaceOlder(identity.hostId) : null;
+    const outcome = await this.#storeRegistration({
+      identity,
+      connectionId: link.connectionId,
+      message,
+      nowMs: this.#platform.clock.nowMs(),
+    }).catch(async (error: unknown) => {
+      // The registration failed, and the older link is already closed.
+      if (displaced !== null) await this.#markOffline(displaced.hostId!, displaced);
+      throw error;
+    });
     if (outcome.kind === 'gone') return link.close(AGENT_CLOSE.malformed, outcome.why);
     if (outcome.secret !== null) {
       void this.#platform.activity.record(null, 'host.enroll', outcome.host.id, {
@@ -250,9 +269,14 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
     const { host } = outcome;
     const { identity } = link;
     const memory = this.#memory(host.id);
-    if (memory.reports?.bootId !== message.boot_id) {
-      memory.reports = new ReportSequence(identity.bootId ?? message.boot_id, outcome.lastSeq);
-    }
+    const { reports: known } = memory;
+    // Another replica may have handled reports in the meantime.
+    const isNewest = this.#platform.config.bus === null || (outcome.lastSeq ?? 0) <= (known?.last ?? 0);
+    const reports =
+      known?.bootId === message.boot_id && isNewest
+        ? known
+        : new ReportSequence(identity.bootId ?? message.boot_id, outcome.lastSeq);
+    memory.reports = reports;
     memory.link = link;
     memory.gpus = [];
     memory.hasConsole = null;
@@ -270,7 +294,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
       heartbeat_interval_ms: HEARTBEAT_INTERVAL_MS,
       session_grace_secs: this.#platform.config.sessions.graceSecs,
       server_ts: this.#platform.clock.nowMs(),
-      last_seq: memory.reports.last,
+      last_seq: reports.last,
     });
     this.#configs.registered(host);
     this.#runHandler('reconcile', host.id, outcome.afterCommit);
@@ -299,6 +323,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
           server_ts: this.#platform.clock.nowMs(),
         });
         this.#heartbeats.heartbeat(hostId, memory.gpus, message);
+        memory.load.add(message, memory.gpus, this.#platform.clock.nowMs());
         this.#runHandler('heartbeat', hostId, () =>
           this.handlers.heartbeat(hostId, link.registeredMs!, message.running_sessions),
         );
@@ -338,8 +363,20 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
     this.#publish(hostId, { what: 'lost' });
   }
 
+  holds(hostId: string): boolean {
+    return this.#liveLink(hostId) !== null;
+  }
+
   log(level: LogLevel, hostId: string, fields: object, event: LogEvent): void {
     this.#hostLog.line(level, hostId, { ...fields, host_id: hostId }, event);
+  }
+
+  /** What this process knows of its own links is always current. */
+  async look(): Promise<void> {}
+
+  /** This process marks a host as offline when it loses the link. */
+  async isReachable(): Promise<boolean> {
+    return true;
   }
 
   lastSeenMonotonicMs(hostId: string): number | null {
@@ -372,6 +409,8 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
     return [
       bus.respond(hostSubjects.command, hostId, this.#answerCommand),
       bus.respond(hostSubjects.link, hostId, this.#answerLink),
+      bus.respond(hostSubjects.load, hostId, this.#answerLoad),
+      bus.respond(hostSubjects.release, hostId, this.#answerRelease),
       bus.subscribe(hostSubjects.signal, hostId, this.#signal),
     ];
   }
@@ -397,6 +436,19 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
     };
   };
 
+  readonly #answerLoad = async (_request: object, hostId: string): Promise<HostLoadSample[]> =>
+    this.#hosts.get(hostId)?.load.samples() ?? [];
+
+  readonly #answerRelease = async (_request: object, hostId: string): Promise<object> => {
+    const link = await this.#displace(hostId);
+    if (link !== null) {
+      // The other replica goes on from the stored number of the last report.
+      await this.#heartbeats.flush();
+      await this.#markOffline(hostId, link);
+    }
+    return {};
+  };
+
   readonly #signal = ({ session_id, conn, text, mustSend }: SignalToAgent, hostId: string): void => {
     const frame = `{"type":"signaling","session_id":"${session_id}","conn":${conn},"msg":${text}}`;
     const link = this.#liveLink(hostId);
@@ -417,6 +469,38 @@ export class AgentLinks implements Links, LinkOwner, OpenNames {
       this.#configs.forget(hostId);
       this.#hosts.delete(hostId);
     }
+  }
+
+  /** Closes the host's older link, here or on another replica, so that the registration reads all that it stored. */
+  async #displaceOlder(hostId: string): Promise<AgentLink | null> {
+    const own = await this.#displace(hostId);
+    // A replica that does not answer finds the newer connection in the host's record.
+    if (own === null) await this.#platform.bus.request(hostSubjects.release, hostId, {}, BUS_LIMIT_MS);
+    return own;
+  }
+
+  /** Closes links whose host has another connection, is marked as offline, or was deleted. Never rejects. */
+  async #dropOutdated(hostIds: readonly string[]): Promise<void> {
+    try {
+      const newest = await connectionsOf(this.#platform.database.db, hostIds);
+      for (const hostId of hostIds) {
+        const link = this.#hosts.get(hostId)?.link ?? null;
+        const connectionId = newest.get(hostId);
+        if (link === null || connectionId === link.connectionId) continue;
+        if (connectionId !== undefined) await this.#displace(hostId);
+        // Only a registration makes it online again.
+        else link.close(AGENT_CLOSE.restarting, 'the host was taken for offline');
+      }
+    } catch (error) {
+      this.#platform.logger.error({ err: error }, 'agent.links_not_checked');
+    }
+  }
+
+  /** Messages about hosts may have been lost: what they would have done is done for each host of this replica. */
+  async #afterGap(): Promise<void> {
+    const hostIds = [...this.#hosts.keys()].filter((hostId) => this.holds(hostId));
+    await this.#dropOutdated(hostIds);
+    for (const hostId of hostIds) if (this.holds(hostId)) this.#configs.push(hostId);
   }
 
   /** Closes the host's link for a newer connection. Other features see a lost link and a registration. */

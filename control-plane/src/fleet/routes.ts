@@ -31,6 +31,10 @@ export function registerFleetRoutes(server: Server, fleet: FleetService): void {
     status: 200,
     body: { items: await fleet.hosts.gpus(params.id) },
   }));
+  server.handle('hosts.load', async ({ params }) => ({
+    status: 200,
+    body: await fleet.hosts.load(params.id),
+  }));
   server.handle('hosts.drain', async ({ params, body, caller }) => ({
     status: 200,
     body: await fleet.hosts.drain(params.id, body.force, caller.userId),

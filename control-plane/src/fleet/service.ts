@@ -1,5 +1,6 @@
 import type { Clock } from '@footlight/platform';
 import { AGENT_INSTALL_FILES } from '../install-location.ts';
+import { databaseAnswers } from '../platform/database/index.ts';
 import type { AuthenticateNode } from '../platform/http/message/contract.ts';
 import { createWindowLimiter, type Limiter } from '../platform/limits.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -7,10 +8,14 @@ import { Agents } from './agents.ts';
 import { ConsoleAdmin } from './console/admin.ts';
 import { type ConsoleSessions, ConsoleStarter } from './console/starter.ts';
 import { TokenAdmin } from './enrollment/token-admin.ts';
+import type { HostPresence } from './fleet.ts';
 import { HostAdmin } from './hosts/host-admin.ts';
+import { countHosts, countSlots } from './hosts/host-store.ts';
 import type { PinnedCertificate } from './install/install-command.ts';
 import { ARCHIVE_LIMIT, type InstallFile, openInstallFile } from './install/install-files.ts';
 import { AgentLinks } from './links.ts';
+import { FleetPresence } from './presence/fleet-presence.ts';
+import { Handover } from './presence/handover.ts';
 import { SettingsAdmin } from './settings/settings-admin.ts';
 import { AgentAuthentication } from './upgrade/agent-upgrade.ts';
 import { authenticateNode, nodeSecretCheck } from './upgrade/credentials.ts';
@@ -33,6 +38,7 @@ export interface FleetDeps {
 export interface FleetService {
   readonly agents: Agents;
   readonly links: AgentLinks;
+  readonly presence: HostPresence;
   readonly authentication: AgentAuthentication;
   readonly hosts: HostAdmin;
   readonly settings: SettingsAdmin;
@@ -45,6 +51,10 @@ export interface FleetService {
   startConsoles(sessions: ConsoleSessions): { close(): Promise<void> };
   /** Authenticates agents' HTTP calls; null is answered by one indistinguishable 401. */
   readonly authenticateNode: AuthenticateNode;
+  /** Hosts by status; a status without a host is missing. */
+  count(): Promise<ReadonlyMap<string, number>>;
+  /** Encode slots of online hosts. */
+  countSlots(): Promise<{ total: number; used: number }>;
   /** Call after the migrations and before the first socket. */
   start(): Promise<void>;
   /** Tells the agents to reconnect and writes pending values. Call before server and database close. */
@@ -55,16 +65,22 @@ export interface FleetService {
 export function createFleet(platform: Platform, deps: FleetDeps): FleetService {
   const agents = new Agents(platform);
   const links = new AgentLinks(platform);
+  const handover =
+    platform.config.bus === null
+      ? null
+      : new Handover(platform, databaseAnswers(platform.database, platform.clock), () => links.sendAway());
   const checkSecret = nodeSecretCheck(platform);
   const limits = new CredentialLimits(deps.credentialLimits);
   return {
     agents,
     links,
+    presence: platform.config.bus === null ? links : new FleetPresence(platform, agents),
     authentication: new AgentAuthentication(platform, {
       limits,
       names: links,
       checkSecret,
       maxHandshakes: deps.maxHandshakes,
+      sendsHostsAway: () => handover?.isActive ?? false,
     }),
     hosts: new HostAdmin(platform, agents, links),
     settings: new SettingsAdmin(platform, agents, links),
@@ -74,8 +90,16 @@ export function createFleet(platform: Platform, deps: FleetDeps): FleetService {
       openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name, withContent, deps.socketClock),
     archiveLimiter: createWindowLimiter(ARCHIVE_LIMIT, platform.clock),
     authenticateNode: (headers) => authenticateNode(checkSecret, headers),
-    start: () => links.start(),
-    startConsoles: (sessions) => new ConsoleStarter(platform, agents, sessions),
-    close: () => links.close(),
+    count: () => countHosts(platform.database.db),
+    countSlots: () => countSlots(platform.database.db),
+    async start() {
+      await links.start();
+      handover?.start();
+    },
+    startConsoles: (sessions) => new ConsoleStarter(platform, agents, links, sessions),
+    close() {
+      handover?.close();
+      return links.close();
+    },
   };
 }

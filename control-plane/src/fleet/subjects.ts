@@ -1,6 +1,7 @@
-/** Bus subjects of hosts. The key is the host's id, unless a line says otherwise. */
+/** Bus subjects of hosts and of the replicas that hold their links. The key is the host's id, unless a line says otherwise. */
 import { openCode, type RefusalCode } from '@footlight/protocol';
 import { controlCommand } from '@footlight/protocol/agent';
+import { hostLoad } from '@footlight/protocol/rest';
 import { z } from 'zod';
 
 /**
@@ -64,9 +65,18 @@ export const hostSubjects = {
   },
   /** The state of the link; answered by the replica that has it. null: just lost. */
   link: { name: 'host.link', payload: none, reply: hostLink.nullable() },
+  /** How busy the host was; answered by the replica with its link. */
+  load: { name: 'host.load', payload: none, reply: hostLoad.shape.samples },
+  /** The host registers elsewhere; answered by the replica with its older link, when it is closed and its reports are stored. */
+  release: { name: 'host.release', payload: none, reply: none },
   /** A viewer's signaling message for the agent. */
   signal: { name: 'host.signal', payload: signalToAgent },
   /** A signaling message that the queue towards the agent had no room for. The key is the session's id. */
   signalRefused: { name: 'host.signal_refused', payload: z.object({ conn: z.number() }) },
   changed: { name: 'host.changed', payload: hostChange },
+} as const;
+
+export const replicaSubjects = {
+  /** Answered by each replica that reaches the database. The key is `any`. */
+  database: { name: 'replica.database', payload: none, reply: none },
 } as const;

@@ -1,4 +1,12 @@
-import { type Database, type Executor, flag, fromJson, type Tx, toJson } from '../platform/database/index.ts';
+import {
+  type Database,
+  type Executor,
+  flag,
+  fromJson,
+  statement,
+  type Tx,
+  toJson,
+} from '../platform/database/index.ts';
 import type { ImageCatalogTable } from '../platform/database/tables/images.ts';
 import type { ManifestImage } from './manifest/manifest.ts';
 import type {
@@ -95,8 +103,10 @@ export async function setDigest(
     .execute();
 }
 
+const allInstalled = statement((db) => db.selectFrom('installed_images').selectAll().orderBy('image_id'));
+
 export function listInstalled(db: Executor): Promise<InstalledRow[]> {
-  return db.selectFrom('installed_images').selectAll().orderBy('image_id').execute();
+  return allInstalled(db, {}, {});
 }
 
 export async function findInstalled(db: Executor, imageId: string): Promise<InstalledRow | null> {
@@ -160,8 +170,12 @@ export function listHostImages(db: Executor, imageId: string | null): Promise<Ho
 }
 
 /** Rows of one host, by image. */
+const imagesOfHost = statement((db, _lists: Record<never, never>, { hostId }: { hostId: string }) =>
+  db.selectFrom('host_images').selectAll().where('host_id', '=', hostId),
+);
+
 export async function loadImagesOfHost(db: Executor, hostId: string): Promise<Map<string, HostImageRow>> {
-  const rows = await db.selectFrom('host_images').selectAll().where('host_id', '=', hostId).execute();
+  const rows = await imagesOfHost(db, {}, { hostId });
   return new Map(rows.map((row) => [row.image_id, row]));
 }
 

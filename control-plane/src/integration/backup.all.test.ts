@@ -27,6 +27,10 @@ import {
 import { createTestApp, type Person, type TestApp } from '../testing/index.ts';
 import { runScript as run } from '../testing/operator-scripts.ts';
 
+/** What the commands say at their end. */
+const NOT_IN_IT = 'Pictures of apps, the certificate and the master key of secrets are not in it.';
+const NEXT = 'Start the control plane again.';
+
 /** Of no account of the machine. */
 const OTHER_UID = 54_321;
 const MAKES_ADMINS =
@@ -89,14 +93,14 @@ describe('SQLite', () => {
       // SQLite answers in the same turn of the event loop, in which the backup's end would never be seen.
       await new Promise((resolve) => setImmediate(resolve));
     }
-    expect(await backingUp).toEqual({ code: 0, output: `Saved to ${backup}.\n` });
+    expect(await backingUp).toEqual({ code: 0, output: `Saved to ${backup}. ${NOT_IN_IT}\n` });
     expect(written).toBeGreaterThan(1);
     const after = await app.addPerson('after');
     await stop(app);
 
     expect(await restore()).toEqual({
       code: 0,
-      output: `Restored ${target.file}; what was there is kept as ${target.file}.before-restore.\n`,
+      output: `Restored ${target.file}; what was there is kept as ${target.file}.before-restore. ${NEXT}\n`,
     });
     const restored = await start(target, false);
     expect(await isKnown(restored, before)).toBe(true);
@@ -174,7 +178,7 @@ describe('SQLite', () => {
     await stop(restored);
 
     rmSync(data, { recursive: true });
-    expect(await restore()).toEqual({ code: 0, output: `Restored ${target.file}.\n` });
+    expect(await restore()).toEqual({ code: 0, output: `Restored ${target.file}. ${NEXT}\n` });
     expect(statSync(target.file).mode & 0o777).toBe(0o600);
     expect(await isKnown(await start(target, false), alice)).toBe(true);
   });
@@ -212,11 +216,20 @@ describe('SQLite', () => {
         () => new Database(backup).exec(MAKES_ADMINS).close(),
         /cannot be restored: it holds the trigger t, which Footlight did not make/,
       ],
+      [
+        'with a trigger in capitals',
+        () => {
+          const opened = new Database(backup).unsafeMode().exec(MAKES_ADMINS);
+          opened.pragma('writable_schema = on');
+          opened.exec("update sqlite_master set type = 'TRIGGER' where name = 't'").close();
+        },
+        /cannot be restored: it holds the trigger t, which Footlight did not make/,
+      ],
       ['cut off', () => truncateSync(backup, 40_960), /cannot be restored: it is (damaged|no whole SQLite)/],
     ])('%s', async (what, spoil, sentence) => {
       const app = await start(target);
       const alice = app.people.alice;
-      if (what === 'cut off' || what === 'with a trigger') await backUp();
+      if (what === 'cut off' || what.startsWith('with a trigger')) await backUp();
       await stop(app);
       spoil();
       const before = readFileSync(target.file);
@@ -275,7 +288,10 @@ describe('Postgres', () => {
       const target: DatabaseTarget = { dialect: 'postgres', url: server.url };
       const app = await start(target);
       const alice = app.people.alice;
-      expect(await run('backup', [backup], env())).toEqual({ code: 0, output: `Saved to ${backup}.\n` });
+      expect(await run('backup', [backup], env())).toEqual({
+        code: 0,
+        output: `Saved to ${backup}. ${NOT_IN_IT}\n`,
+      });
       expect(statSync(backup).mode & 0o777).toBe(0o600);
       const after = await app.addPerson('after');
 
@@ -298,7 +314,7 @@ describe('Postgres', () => {
 
       expect(await run('restore', [backup], env())).toEqual({
         code: 0,
-        output: 'Restored the Postgres database.\n',
+        output: `Restored the Postgres database. ${NEXT}\n`,
       });
       const restored = await start(target, false);
       expect(await isKnown(restored, alice)).toBe(true);
@@ -314,6 +330,77 @@ describe('Postgres', () => {
   );
 
   test.skipIf(!hasDebianPostgres)(
+    `is not restored while a control plane is connected whose DATABASE_URL names its connections${needs}`,
+    async () => {
+      const named = new URL(server.url);
+      named.searchParams.set('application_name', "the operator's");
+      const app = await start({ dialect: 'postgres', url: named.href }, false);
+      expect((await run('backup', [backup], env(named.href))).code).toBe(0);
+      const refused = {
+        code: 1,
+        output: 'A control plane is connected to the Postgres database. Stop it, then restore.\n',
+      };
+      expect(await run('restore', [backup], env(named.href))).toEqual(refused);
+      await stop(app);
+      expect((await run('restore', [backup], env(named.href))).code).toBe(0);
+    },
+    60_000,
+  );
+
+  test.skipIf(!hasDebianPostgres)(
+    `what other programs keep in the database is neither saved, nor put back, nor dropped${needs}`,
+    async () => {
+      const target: DatabaseTarget = { dialect: 'postgres', url: server.url };
+      await stop(await start(target, false));
+      await query('create schema if not exists shop');
+      await query('create table shop.bills as select 1 as id');
+      await query('create table orders as select 1 as id');
+      expect((await run('backup', [backup], env())).code).toBe(0);
+      await query('insert into shop.bills values (2)');
+
+      // In the schema of Footlight, and in no release of it.
+      const refused = await run('restore', [backup], env());
+      expect(refused).toEqual({
+        code: 1,
+        output:
+          'The schema public holds tables that are not of Footlight: orders. Give Footlight a schema or a database of its own.\n',
+      });
+      expect((await query('select id from orders')).rows).toEqual([{ id: 1 }]);
+
+      await query('drop table orders');
+      expect((await run('restore', [backup], env())).code).toBe(0);
+      expect((await query('select id from shop.bills order by id')).rows).toEqual([{ id: 1 }, { id: 2 }]);
+      expect((await query("select to_regclass('orders') as it")).rows).toEqual([{ it: null }]);
+    },
+    60_000,
+  );
+
+  test.skipIf(!hasDebianPostgres)(
+    `a dump of another program is refused, and a database without Footlight is not saved${needs}`,
+    async () => {
+      const target: DatabaseTarget = { dialect: 'postgres', url: server.url };
+      await stop(await start(target, false));
+      await query('create database other');
+      const other = new URL(server.url);
+      other.pathname = '/other';
+      expect(await run('backup', [backup], env(other.href))).toEqual({
+        code: 1,
+        output: 'The database has no tables of Footlight in the schema public.\n',
+      });
+      const foreign = join(folder, 'foreign');
+      execFileSync(join(DEBIAN_POSTGRES, 'pg_dump'), ['-Fc', '-f', foreign, '-d', other.href]);
+      const before = (await query('select count(*) from schema_steps')).rows;
+      expect(await run('restore', [foreign], env())).toEqual({
+        code: 1,
+        output: `${foreign} holds no Footlight database of the schema public.\n`,
+      });
+      expect((await query('select count(*) from schema_steps')).rows).toEqual(before);
+      await query('drop database other');
+    },
+    60_000,
+  );
+
+  test.skipIf(!hasDebianPostgres)(
     `a wrong password is refused, not shown, and leaves no file${needs}`,
     async () => {
       const wrong = new URL(server.url);
@@ -322,7 +409,7 @@ describe('Postgres', () => {
       const whole = join(folder, 'whole');
       expect((await run('backup', [whole], env())).code).toBe(0);
       for (const [script, file, program] of [
-        ['backup', backup, 'pg_dump'],
+        ['backup', backup, 'psql'],
         ['restore', whole, 'psql'],
       ] as const) {
         const { code, output } = await run(script, [file], env(wrong.href));
@@ -352,7 +439,7 @@ describe('Postgres', () => {
     });
     expect(answer).toEqual({
       code: 1,
-      output: 'pg_dump is not installed: apt-get install postgresql-client\n',
+      output: 'psql is not installed: apt-get install postgresql-client\n',
     });
     expect(existsSync(backup)).toBe(false);
   });

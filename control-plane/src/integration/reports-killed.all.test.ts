@@ -103,7 +103,7 @@ describe.each(['sqlite', 'postgres'] as const)(
 
     /** Connected, with capacity known and every report confirmed. */
     async function comesBack(): Promise<void> {
-      relay.target = new URL(service.url);
+      relay.targets = [new URL(service.url)];
       await agent.connect();
       const ready = async () => [(await call('GET', '/v1/hosts')).items[0]?.capacity_detection, agent.unseen];
       await vi.waitFor(async () => expect(await ready()).toEqual(['ok', 0]), { timeout: 20_000 });

@@ -41,7 +41,7 @@ describeDatabases('runs of hosts', ({ fresh }) => {
   };
   const agentRegisters = (bootId: string) =>
     app.plane.platform.database.transaction((tx) =>
-      app.plane.jobs.agents.agentRestarted(tx, host.id, bootId),
+      app.plane.jobs.agents.agentsRestarted(tx, [{ hostId: host.id, bootId }]),
     );
 
   describe('a poll', () => {

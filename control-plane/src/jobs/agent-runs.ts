@@ -20,10 +20,10 @@ export interface AgentRuns {
    */
   report(node: NodeCaller, report: JobReport): Promise<void>;
   /**
-   * Ends the runs that other processes of a host's agent claimed, in the transaction of its registration. Locks no row
-   * that another transaction holds.
+   * Ends the runs that other processes of the hosts' agents claimed, in the transaction of their registration. Locks no
+   * row that another transaction holds.
    */
-  agentRestarted(tx: Tx, hostId: string, bootId: string): Promise<void>;
+  agentsRestarted(tx: Tx, hosts: readonly { hostId: string; bootId: string }[]): Promise<void>;
 }
 
 /** Polls or reports of one batch; a poll claims up to five runs. Chosen, not measured. */
@@ -130,9 +130,10 @@ export function createAgentRuns(platform: JobsPlatform, pruner: Pruner): AgentRu
       }
     },
 
-    async agentRestarted(tx, hostId, bootId) {
+    async agentsRestarted(tx, hosts) {
+      if (hosts.length === 0) return;
       const nowMs = clock.nowMs();
-      const runs = await lockRunsOfOtherBoots(database, tx, hostId, bootId);
+      const runs = await lockRunsOfOtherBoots(tx, hosts);
       if (runs.length === 0) return;
       const ending = { state: 'aborted' as const, summary: {}, error: 'agent restarted' };
       await endRunning(
@@ -140,7 +141,7 @@ export function createAgentRuns(platform: JobsPlatform, pruner: Pruner): AgentRu
         runs.map((run) => ({ run, ending })),
         { nowMs, random },
       );
-      for (const { job_id } of runs) pruner.ended({ jobId: job_id, hostId });
+      for (const { job_id, host_id } of runs) pruner.ended({ jobId: job_id, hostId: host_id });
     },
   };
 }

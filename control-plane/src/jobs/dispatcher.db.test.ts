@@ -46,6 +46,60 @@ describeDatabases('the dispatcher', ({ dialect, fresh }) => {
     await world.close();
   });
 
+  test('a clock that was two days ahead for a moment keeps no job from its next run', async () => {
+    const world = await open();
+    const days = 48 * HOUR_MS;
+    await world.one.tick();
+    await expect.poll(() => world.states()).toEqual(['succeeded']);
+    world.clock.jump(days);
+    await world.one.tick();
+    await expect.poll(() => world.states()).toEqual(['succeeded', 'succeeded']);
+    // Plans the next run.
+    await world.one.tick();
+    world.clock.jump(-days);
+    await world.one.tick();
+    expect((await world.runs()).at(-1)).toMatchObject({
+      state: 'pending',
+      scheduled_for: world.clock.nowMs() + 6 * HOUR_MS,
+    });
+    await world.clock.pass(6 * HOUR_MS);
+    await world.one.tick();
+    await expect.poll(() => world.states()).toEqual(['succeeded', 'succeeded', 'succeeded']);
+    await world.one.tick();
+    expect((await world.runs()).find(({ state }) => state === 'pending')?.scheduled_for).toBe(
+      world.clock.nowMs() + 6 * HOUR_MS,
+    );
+    await world.close();
+  });
+
+  test('runs of a clock that was ahead displace none that follow', async () => {
+    const world = await open();
+    await world.setInterval(60);
+    await world.database.db.updateTable('jobs').set({ history_limit: 2 }).execute();
+    const { started } = world.one;
+    const runUntil = (count: number) =>
+      expect
+        .poll(async () => {
+          await world.clock.pass(MINUTE_MS);
+          await world.one.tick();
+          return started.length >= count;
+        })
+        .toBe(true);
+    world.clock.jump(48 * HOUR_MS);
+    await runUntil(3);
+    world.clock.jump(-48 * HOUR_MS);
+    await world.clock.pass(10 * MINUTE_MS);
+    await runUntil(6);
+    // Deletes what is too old.
+    await world.one.tick();
+    const ended = (await world.runs()).filter(({ state }) => state === 'succeeded');
+    expect(ended.map(({ summary }) => summary)).toEqual([
+      `{"deleted":${started.length - 1}}`,
+      `{"deleted":${started.length}}`,
+    ]);
+    await world.close();
+  });
+
   test('goes on ticking while a job runs, and never starts it twice', async () => {
     const world = await open({ SERVICE_JOBS_CLAIM_TIMEOUT_SECS: '60' });
     await world.setInterval(60);
@@ -162,6 +216,25 @@ describeDatabases('the dispatcher', ({ dialect, fresh }) => {
     await world.clock.pass(10 * MINUTE_MS);
     await world.one.tick();
     expect(await ended()).toBe(0);
+    await world.close();
+  });
+
+  test('old runs go as well after a clock that was a year ahead for a moment', async () => {
+    const world = await open({ SERVICE_JOBS_RUN_RETENTION_DAYS: '2' });
+    const enable = (enabled: 0 | 1) => world.database.db.updateTable('jobs').set({ enabled }).execute();
+    await enable(0);
+    world.clock.jump(365 * 24 * HOUR_MS);
+    await world.one.tick();
+    world.clock.jump(-365 * 24 * HOUR_MS);
+    await enable(1);
+    await world.one.tick();
+    await expect.poll(() => world.states()).toEqual(['succeeded']);
+    // Its end alone has the next pass look at it, but it is not old yet.
+    await world.one.tick();
+    await enable(0);
+    await world.clock.pass(2 * 24 * HOUR_MS + 10 * MINUTE_MS);
+    await world.one.tick();
+    expect((await world.states()).filter((state) => state === 'succeeded')).toEqual([]);
     await world.close();
   });
 

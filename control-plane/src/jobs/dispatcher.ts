@@ -9,11 +9,13 @@ import { holdJobs, lastEnd, listIdleHosts, listJobs } from './job-store.ts';
 import type { Pruner } from './pruner.ts';
 import { intervalOf, windowOf } from './rules/effective.ts';
 import { judgeClaim, type Reaped } from './rules/run-life.ts';
-import { nextStart } from './rules/schedule.ts';
+import { latestStart, nextStart } from './rules/schedule.ts';
 import { endRunning, type RunEnding } from './run-end.ts';
 import {
+  bringForward,
   claimControlRuns,
   insertPending,
+  lastPending,
   listOpenOfInstance,
   listReapable,
   lockRunning,
@@ -128,7 +130,8 @@ export class Dispatcher {
     const nowMs = clock.nowMs();
     const timeoutMs = config.jobs.claimTimeoutMs;
     const executing = new Set([...this.#executions.values()].map(({ runId }) => runId));
-    for (const listed of await listReapable(database.db, nowMs - timeoutMs)) {
+    const claimed = { beforeMs: nowMs - timeoutMs, afterMs: nowMs + timeoutMs };
+    for (const listed of await listReapable(database.db, claimed)) {
       const { id } = listed;
       if (judgeClaim(listed, { isExecuting: executing.has(id), timeoutMs, nowMs }) === null) continue;
       const reaped = await database.transaction(async (tx) => {
@@ -148,14 +151,32 @@ export class Dispatcher {
     }
   }
 
-  /** Adds a pending run for each target of a job with an interval that has no open one. */
+  /**
+   * Adds a pending run for each target of a job with an interval that has no open one, and brings those forward that a
+   * clock planned which was ahead.
+   */
   async #plan(fence: Fence, jobs: readonly JobsTable[]): Promise<void> {
     const { database } = this.#platform;
-    if ((await this.#dueRuns(database.db, jobs)).length === 0) return;
+    const late = await this.#lateJobs(database.db, jobs);
+    if (late.length === 0 && (await this.#dueRuns(database.db, jobs)).length === 0) return;
     await database.transaction(async (tx) => {
       await fence.check(tx);
       // A change of a schedule waits for this transaction, and then finds its runs.
-      await insertPending(tx, await this.#dueRuns(tx, await holdJobs(database, tx)));
+      const held = await holdJobs(database, tx);
+      for (const { jobId, latestMs } of await this.#lateJobs(tx, held))
+        await bringForward(tx, jobId, latestMs);
+      await insertPending(tx, await this.#dueRuns(tx, held));
+    });
+  }
+
+  /** Jobs with a pending run that waits for longer than their schedule can make it wait. */
+  async #lateJobs(db: Executor, jobs: readonly JobsTable[]): Promise<{ jobId: string; latestMs: number }[]> {
+    const nowMs = this.#platform.clock.nowMs();
+    const last = await lastPending(db);
+    return jobs.flatMap((job) => {
+      const latestMs = latestStart({ intervalMs: this.#intervalOf(job), window: windowOf(job) }, nowMs);
+      const isLate = job.enabled === 1 && (last.get(job.id) ?? 0) > latestMs;
+      return isLate ? [{ jobId: job.id, latestMs }] : [];
     });
   }
 

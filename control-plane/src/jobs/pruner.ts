@@ -2,7 +2,7 @@ import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { JobsTable } from '../platform/database/tables/jobs.ts';
 import type { Fence } from '../platform/leader.ts';
 import type { JobsPlatform } from './deps.ts';
-import { deleteOldRuns } from './run-history.ts';
+import { capEndedRuns, deleteOldRuns } from './run-history.ts';
 import type { Target } from './run-store.ts';
 
 /** Targets whose runs ended since the last pass; more than these wait for the next whole pass. Chosen, not measured. */
@@ -12,11 +12,17 @@ const MAX_TARGETS = 10_000;
  * 1,000 hosts takes a tenth of a second, so it is not done in every tick. Chosen, not measured.
  */
 const WHOLE_EVERY_MS = 10 * MINUTE_MS;
+/** A run that ended further ahead than this was stored before the clock was set back. Chosen, not measured. */
+const AHEAD_MS = MINUTE_MS;
 
-/** Deletes old runs: each target keeps the newest of its job's limit, and none that is too old. */
+/**
+ * Deletes old runs: each target keeps the newest of its job's limit, and none that is too old. Runs of a clock that was
+ * ahead count as of now, or they would have every later run deleted at its end.
+ */
 export class Pruner {
   readonly #platform: JobsPlatform;
   readonly #ended = new Map<string, Target>();
+  /** Monotonic, so that a clock that was ahead for a moment delays no pass. */
   #wholeAtMs: number | null = null;
 
   constructor(platform: JobsPlatform) {
@@ -38,10 +44,16 @@ export class Pruner {
   async prune(fence: Fence, jobs: readonly JobsTable[]): Promise<void> {
     const { clock, config, database } = this.#platform;
     const nowMs = clock.nowMs();
-    const isWhole = this.#wholeAtMs === null || nowMs - this.#wholeAtMs >= WHOLE_EVERY_MS;
+    const monotonicMs = clock.monotonicMs();
+    const isWhole = this.#wholeAtMs === null || monotonicMs - this.#wholeAtMs >= WHOLE_EVERY_MS;
     const targets = [...this.#ended.values()];
     this.#ended.clear();
-    if (isWhole) this.#wholeAtMs = nowMs;
+    if (isWhole) this.#wholeAtMs = monotonicMs;
+    if (isWhole)
+      await database.transaction(async (tx) => {
+        await fence.check(tx);
+        await capEndedRuns(tx, { nowMs, aheadMs: AHEAD_MS });
+      });
     const { retentionMs } = config.jobs;
     for (const job of jobs) {
       const limits = {

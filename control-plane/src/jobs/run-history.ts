@@ -84,3 +84,22 @@ export async function deleteOldRuns(
     ) as ended where newness > ${keep} or (${old})
   )`.execute(tx);
 }
+
+/**
+ * Times of ended runs that are still to come become those of their end, or now: such runs would be the newest ones
+ * until then.
+ */
+export async function capEndedRuns(
+  tx: Tx,
+  { nowMs, aheadMs }: { nowMs: number; aheadMs: number },
+): Promise<void> {
+  const end = sql`case when finished_at > ${nowMs} then ${nowMs} else finished_at end`;
+  const columns = ['scheduled_for', 'claimed_at', 'started_at', 'finished_at', 'created_at'].map((name) => {
+    const column = sql.ref(name);
+    return sql`${column} = case when ${column} > ${end} then ${end} else ${column} end`;
+  });
+  await sql`update job_runs set ${sql.join(columns)}
+    where finished_at is not null and (finished_at > ${nowMs + aheadMs} or created_at > ${nowMs + aheadMs})`.execute(
+    tx,
+  );
+}

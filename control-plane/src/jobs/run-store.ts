@@ -1,6 +1,6 @@
 import type { JobRunState } from '@footlight/protocol/rest';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import type { Database, Executor, Tx } from '../platform/database/index.ts';
+import { type Database, type Executor, statement, type Tx } from '../platform/database/index.ts';
 import { values } from '../platform/database/query/values.ts';
 import type { JobRunsTable } from '../platform/database/tables/jobs.ts';
 import type { EndingRun, FollowingRun, OpenState, RunOfHost, Trigger } from './rules/run-life.ts';
@@ -93,6 +93,41 @@ export function pullForward(
     .executeTakeFirst();
 }
 
+/** Start of the last pending run of each job, of all its targets; a job without one is missing. */
+export async function lastPending(db: Executor): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('job_runs')
+    .select((run) => ['job_id', run.fn.max('scheduled_for').as('last')])
+    .where(isOpen)
+    .where('state', '=', 'pending')
+    .groupBy('job_id')
+    .execute();
+  return new Map(rows.map(({ job_id, last }) => [job_id, Number(last)]));
+}
+
+/** Runs that wait or run, of all targets. */
+export async function countOpen(db: Executor): Promise<{ job: string; state: string; count: number }[]> {
+  const rows = await db
+    .selectFrom('job_runs')
+    .select((run) => ['job_id', 'state', run.fn.countAll<number>().as('count')])
+    .where(isOpen)
+    .groupBy(['job_id', 'state'])
+    .execute();
+  return rows.map(({ job_id, state, count }) => ({ job: job_id, state, count: Number(count) }));
+}
+
+/** Starts the pending runs of a job at that time that would start later. */
+export async function bringForward(tx: Executor, jobId: string, latestMs: number): Promise<void> {
+  await tx
+    .updateTable('job_runs')
+    .set({ scheduled_for: latestMs })
+    .where(isOpen)
+    .where('job_id', '=', jobId)
+    .where('state', '=', 'pending')
+    .where('scheduled_for', '>', latestMs)
+    .execute();
+}
+
 /** Notes an event for after the running run. @returns false: none is running */
 export async function noteRerun(tx: Executor, target: Target): Promise<boolean> {
   const { numUpdatedRows } = await tx
@@ -161,14 +196,23 @@ const RUNNING_COLUMNS = [
   'rerun',
 ] as const;
 
-/** Running runs that the claim reaper judges: those of dispatchers, and those claimed before a time. */
-export function listReapable(db: Executor, claimedBeforeMs: number): Promise<RunningRun[]> {
+/** Running runs that the claim reaper judges: those of dispatchers, and those claimed before one time or after the other. */
+export function listReapable(
+  db: Executor,
+  claimed: { beforeMs: number; afterMs: number },
+): Promise<RunningRun[]> {
   return db
     .selectFrom('job_runs')
     .select(RUNNING_COLUMNS)
     .where(isOpen)
     .where('state', '=', 'running')
-    .where((row) => row.or([row('fence', 'is not', null), row('claimed_at', '<', claimedBeforeMs)]))
+    .where((row) =>
+      row.or([
+        row('fence', 'is not', null),
+        row('claimed_at', '<', claimed.beforeMs),
+        row('claimed_at', '>', claimed.afterMs),
+      ]),
+    )
     .execute();
 }
 
@@ -186,27 +230,46 @@ export function lockRunning(database: Database, tx: Tx, ids: readonly string[]):
     .execute();
 }
 
-/**
- * Running runs of a host that other processes of its agent claimed, locked. A run whose report is being stored is left
- * out.
- */
-export function lockRunsOfOtherBoots(
-  database: Database,
-  tx: Tx,
-  hostId: string,
-  bootId: string,
-): Promise<RunningRun[]> {
-  return database
-    .skipLocked(
-      tx
+const runningOn = statement(
+  (db, { hostIds }: { hostIds: readonly string[] }, _values: Record<never, never>) =>
+    db
+      .selectFrom('job_runs')
+      .select('host_id')
+      .distinct()
+      .where(isOpen)
+      .where('host_id', 'in', hostIds)
+      .where('state', '=', 'running'),
+);
+
+const runsOfOtherBoots = statement(
+  (db, _lists: Record<never, never>, { hostId, bootId }: { hostId: string; bootId: string }, locks) =>
+    locks.skipLocked(
+      db
         .selectFrom('job_runs')
         .select(RUNNING_COLUMNS)
         .where(isOpen)
         .where('host_id', '=', hostId)
         .where('state', '=', 'running')
         .where((row) => row.or([row('claimed_boot', 'is', null), row('claimed_boot', '!=', bootId)])),
-    )
-    .execute();
+    ),
+);
+
+/**
+ * Running runs of hosts that other processes of their agents claimed, locked. A run whose report is being stored is
+ * left out.
+ * @param hosts at least one, with the agent process that registers
+ */
+export async function lockRunsOfOtherBoots(
+  tx: Tx,
+  hosts: readonly { hostId: string; bootId: string }[],
+): Promise<RunningRun[]> {
+  const busy = await runningOn(tx, { hostIds: hosts.map(({ hostId }) => hostId) }, {});
+  const runs: RunningRun[] = [];
+  for (const { host_id } of busy) {
+    const host = hosts.find(({ hostId }) => hostId === host_id);
+    if (host !== undefined) runs.push(...(await runsOfOtherBoots(tx, {}, host)));
+  }
+  return runs;
 }
 
 export interface RunEnd {

@@ -11,11 +11,13 @@ import { lockJob, syncJobs, updateJob } from './job-store.ts';
 import { Pruner } from './pruner.ts';
 import { windowOf } from './rules/effective.ts';
 import { moveIntoWindow } from './rules/schedule.ts';
-import { deletePlanned, insertPending, noteRerun, pullForward } from './run-store.ts';
+import { countOpen, deletePlanned, insertPending, noteRerun, pullForward } from './run-store.ts';
 
 export interface JobsService extends Jobs {
   readonly admin: JobAdmin;
   readonly agents: AgentRuns;
+  /** Runs that wait or run, of all targets. */
+  countOpen(): Promise<{ job: string; state: string; count: number }[]>;
   /** Makes the stored jobs follow the code. Call after all features gave their work, before `runNow`. */
   start(): Promise<void>;
   /** Ends the jobs that run here. Call before the leader closes. */
@@ -59,6 +61,7 @@ export function createJobs(platform: JobsPlatform): JobsService {
   return {
     admin: createJobAdmin(platform, work, pruner),
     agents: createAgentRuns(platform, pruner),
+    countOpen: () => countOpen(database.db),
 
     handle(id, given) {
       if (work.has(id)) throw new Error(`the job ${id} has its work already`);

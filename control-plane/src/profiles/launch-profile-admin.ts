@@ -51,7 +51,7 @@ export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin
         await checkChain(tx, rungs);
         if (await store.findLaunchProfile(tx, fields.id)) {
           throw new ApiError('conflict', {
-            message: `There is a launch profile ${JSON.stringify(fields.id)} already.`,
+            message: `id: there is a launch profile ${JSON.stringify(fields.id)} already.`,
           });
         }
         await store.insertLaunchProfile(tx, { ...fields, created_at: now, updated_at: now });
@@ -116,16 +116,20 @@ async function checkChain(tx: Tx, rungIds: readonly string[]): Promise<void> {
 async function usesReader(db: Executor): Promise<(id: string) => LaunchProfileUses> {
   const apps = await store.listAppsByDefault(db);
   const preferences = await store.countPreferences(db);
+  const lists = await store.countAllowLists(db);
   const { globalDefaultProfileId } = await store.loadPolicy(db);
   return (id) => ({
-    apps: apps.get(id) ?? [],
-    global_default: globalDefaultProfileId === id,
-    user_preferences: preferences.get(id) ?? 0,
+    used_by: {
+      apps: apps.get(id) ?? [],
+      global_default: globalDefaultProfileId === id,
+      user_preferences: preferences.get(id) ?? 0,
+    },
+    allowed_by: lists.get(id) ?? { apps: 0, alone: 0 },
   });
 }
 
 /** References that prevent a delete, as a sentence; null: none. */
-function describeUses(uses: LaunchProfileUses): string | null {
+function describeUses({ used_by: uses }: LaunchProfileUses): string | null {
   const parts: string[] = [];
   if (uses.apps.length > 0) parts.push(`the default of ${listNames(uses.apps.map(({ name }) => name))}`);
   if (uses.global_default) parts.push('the default of the instance');

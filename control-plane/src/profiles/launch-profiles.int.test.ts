@@ -79,6 +79,7 @@ describeDatabases('launch profiles', (databases) => {
         visibility: 'user',
         sort_order: 0,
         used_by: { apps: [], global_default: false, user_preferences: 0 },
+        allowed_by: { apps: 0, alone: 0 },
         warnings: [],
       });
       expect(chainOf(record)).toEqual([
@@ -233,6 +234,8 @@ describeDatabases('launch profiles', (databases) => {
       const widened = await world.app({ name: 'Wide', launchable_profile_ids: ['listed'] });
       const limited = await world.app({ name: 'Narrow', launchable_profile_ids: ['listed', 'other'] });
       await world.app({ name: 'Free' });
+      expect((await read('listed')).allowed_by).toEqual({ apps: 2, alone: 1 });
+      expect((await read('other')).allowed_by).toEqual({ apps: 1, alone: 0 });
       expect((await world.ask('DELETE', `${PATH}/listed`)).status).toBe(204);
       const lists = async (id: string) =>
         (await world.ask('GET', `/v1/apps/${id}`)).body.app.launchable_profile_ids;

@@ -55,12 +55,12 @@ export interface ProfileWithRungs {
   rungs: readonly StreamProfile[];
 }
 
-/** References to a launch profile that prevent its deletion. */
-export type LaunchProfileUses = LaunchProfile['used_by'];
+/** References to a launch profile: those that prevent its deletion, and the lists that a deletion takes it from. */
+export type LaunchProfileUses = Pick<LaunchProfile, 'used_by' | 'allowed_by'>;
 
 export function toLaunchProfile(
   { profile, rungs }: ProfileWithRungs,
-  usedBy: LaunchProfileUses,
+  uses: LaunchProfileUses,
 ): LaunchProfile {
   return {
     id: profile.id,
@@ -69,7 +69,7 @@ export function toLaunchProfile(
     visibility: profile.visibility,
     sort_order: profile.sort_order,
     rungs: rungs.map((rung, index) => ({ position: index + 1, stream_profile: rung })),
-    used_by: usedBy,
+    ...uses,
     warnings: warnAbout(rungs),
   };
 }

@@ -191,6 +191,26 @@ export async function countPreferences(db: Executor): Promise<Map<string, number
   return new Map(rows.map((row) => [row.default_profile_id, row.count]));
 }
 
+/** Apps whose allow-list names a launch profile, and those that name no other; profiles on no list are missing. */
+export async function countAllowLists(db: Executor): Promise<Map<string, { apps: number; alone: number }>> {
+  const lengths = db
+    .selectFrom('app_launch_profiles')
+    .select(['app_id', (eb) => eb.fn.countAll<number>().as('length')])
+    .groupBy('app_id')
+    .as('lists');
+  const rows = await db
+    .selectFrom('app_launch_profiles')
+    .innerJoin(lengths, 'lists.app_id', 'app_launch_profiles.app_id')
+    .select((eb) => [
+      'launch_profile_id',
+      eb.fn.countAll<number>().as('apps'),
+      eb.fn.sum<number>(eb.case().when('lists.length', '=', 1).then(1).else(0).end()).as('alone'),
+    ])
+    .groupBy('launch_profile_id')
+    .execute();
+  return new Map(rows.map(({ launch_profile_id, apps, alone }) => [launch_profile_id, { apps, alone }]));
+}
+
 /** Names of apps whose allow-list has only this launch profile, sorted. */
 export async function listAppsLimitedTo(tx: Tx, id: string): Promise<string[]> {
   const rows = await tx

@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import type { ControlCommand, RecordingEvent } from '@footlight/protocol/agent';
 import type { Session } from '@footlight/protocol/rest';
 import type { FakeAgent } from '@footlight/test-harness';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
 import { describeDatabases, UNKNOWN_ID } from '../testing/index.ts';
 
@@ -380,6 +380,51 @@ describeDatabases('the flight recorder', ({ fresh }) => {
       expect((await get(id, recordingId)).status).toBe(status);
     }
     expect(await world.audit('session.recording.download')).toEqual([]);
+  });
+
+  // Without the defence the error of a stream that nobody reads ends the process; the test runner reports it.
+  test('a host that refuses while it sends, and then goes away, harms nobody', async () => {
+    const { id, recordingId } = await ready();
+    agent.behaviour.ackDelayMs = 500;
+    agent.behaviour.answer = ({ type }) => (type === 'session_recording' ? { code: 'busy' } : 'ok');
+    const got = get(id, recordingId);
+    await eventually(async () => (ordered('upload').length === 1 ? true : undefined), 'the host is asked');
+    // The second one is refused, so the first one has been taken.
+    const sent = [beginPut(recordingId, {}), beginPut(recordingId, {})];
+    for (const { request } of sent) request.write(FILE.subarray(0, 1_000));
+    expect(await Promise.race(sent.map(({ status }) => status))).toBe(409);
+    await world.pass(500, agent);
+    expect((await got).status).toBe(409);
+    for (const { request } of sent) request.destroy();
+    await Promise.all(sent.map(({ status }) => status));
+    agent.behaviour.ackDelayMs = 0;
+    agent.behaviour.answer = () => 'ok';
+    const again = get(id, recordingId);
+    await eventually(async () => (ordered('upload').length === 2 ? true : undefined), 'it is asked again');
+    expect(await put(recordingId)).toBe(204);
+    expect((await again).bytes.equals(FILE)).toBe(true);
+  });
+
+  test('a host that goes away before the download is written down harms nobody', async () => {
+    const { id, recordingId } = await ready();
+    const { request, status } = beginPut(recordingId, {});
+    const record = vi.spyOn(world.plane.platform.activity, 'record').mockImplementation(async () => {
+      request.destroy();
+      await status;
+      // An answer to another request shows that the service has seen the end of this one.
+      await agent.heard();
+      await list(id);
+    });
+    const got = get(id, recordingId).catch(() => null);
+    await eventually(async () => (ordered('upload').length === 1 ? true : undefined), 'the host is asked');
+    request.write(FILE.subarray(0, 1_000));
+    const answer = await got;
+    expect(answer?.status === 200 && !answer.isCut).toBe(false);
+    record.mockRestore();
+    const again = get(id, recordingId);
+    await eventually(async () => (ordered('upload').length === 2 ? true : undefined), 'it is asked again');
+    expect(await put(recordingId)).toBe(204);
+    expect((await again).bytes.equals(FILE)).toBe(true);
   });
 
   test('a failure, a note and a verdict keep the last minute by themselves, at most once a minute', async () => {

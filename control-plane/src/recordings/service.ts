@@ -77,7 +77,7 @@ export interface Recordings {
 export function createRecordings(platform: Platform, { agents }: { agents: Agents }): Recordings {
   const { activity, clock, database, leader, logger, random } = platform;
   const { db } = database;
-  const transfers = new Transfers(clock);
+  const transfers = new Transfers(platform);
   const automatic = new LRUCache<string, number>({ max: REMEMBERED_SESSIONS });
   const automaticOfHosts = new LRUCache<string, WindowCounter>({ max: REMEMBERED_HOSTS });
 

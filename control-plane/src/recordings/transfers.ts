@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { type Clock, SECOND_MS, type Timer } from '@footlight/platform';
+import type { Clock, Timer } from '@footlight/platform';
+import type { Subscription } from '../platform/bus/bus.ts';
 import { ApiError, unavailable } from '../platform/errors.ts';
 import { extendRequest } from '../platform/http/connection/long-request.ts';
+import type { Platform } from '../platform/platform.ts';
+import { offerToReplicas, passToReplica, type SentRecording, STILL_LIMIT_MS } from './relay.ts';
 
-/** A host that was asked sends its first byte within this time, and a transfer that stands still ends after it. */
-const STILL_LIMIT_MS = 30 * SECOND_MS;
 /** Downloads that wait or run at once; each holds two connections. Chosen, not measured. */
 const MAX_TRANSFERS = 16;
 
@@ -13,7 +14,11 @@ interface Transfer {
   readonly hostId: string;
   /** Waits for its host; afterwards nothing more is taken. */
   isWaiting: boolean;
-  take(upload: { body: IncomingMessage; bytes: number }): void;
+  /** What the host sends; null: nothing yet. */
+  passed: Readable | null;
+  take(upload: SentRecording): void;
+  /** What hosts send to other replicas; closed at the end. */
+  elsewhere: Subscription;
 }
 
 /** What an administrator receives. */
@@ -27,15 +32,17 @@ export interface Passed {
  *
  * A transfer: waiting (an administrator asked, the host was told) → passing (the host sends) → over. Bytes go from one
  * connection to the other and wait on neither side: a reader that reads slowly slows the host. It is over when the last
- * byte was taken, when one side goes away, and when nothing moves for 30 s. One reader for each recording. The transfers
- * are those of this process: an administrator and a host have to reach the same one.
+ * byte was taken, when one side goes away, and when nothing moves for 30 s. One reader for each recording and replica.
+ * The host may reach another replica than the administrator; what it sends then comes over the bus.
  */
 export class Transfers {
+  readonly #platform: Pick<Platform, 'bus' | 'random'>;
   readonly #clock: Clock;
   readonly #transfers = new Map<string, Transfer>();
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(platform: Pick<Platform, 'bus' | 'clock' | 'random'>) {
+    this.#platform = platform;
+    this.#clock = platform.clock;
   }
 
   /**
@@ -56,13 +63,21 @@ export class Transfers {
     if (this.#transfers.size >= MAX_TRANSFERS)
       throw unavailable('Too many recordings are being downloaded; try again in a moment.');
     let timer: Timer | null = null;
+    const transfer: Transfer = {
+      hostId,
+      isWaiting: true,
+      passed: null,
+      take: () => undefined,
+      elsewhere: offerToReplicas(this.#platform, recordingId, (from, upload) =>
+        this.#accept(recordingId, from, upload),
+      ),
+    };
+    this.#transfers.set(recordingId, transfer);
     const arrived = new Promise<Passed>((resolve, reject) => {
-      const transfer: Transfer = {
-        hostId,
-        isWaiting: true,
-        take: ({ body, bytes }) => resolve({ body: this.#pass(recordingId, body), bytes }),
+      transfer.take = ({ body, bytes }) => {
+        transfer.passed = this.#pass(body, () => this.#forget(recordingId, transfer));
+        resolve({ body: transfer.passed, bytes });
       };
-      this.#transfers.set(recordingId, transfer);
       timer = this.#clock.setTimeout(() => reject(new ApiError('agent_not_connected')), STILL_LIMIT_MS);
       gone(() => {
         transfer.isWaiting = false;
@@ -74,7 +89,9 @@ export class Transfers {
       await ask();
       return await arrived;
     } catch (error) {
-      this.#transfers.delete(recordingId);
+      this.#forget(recordingId, transfer);
+      // A host may send what it refuses at the same time; nobody reads that.
+      transfer.passed?.destroy();
       throw error;
     } finally {
       (timer as Timer | null)?.cancel();
@@ -90,24 +107,37 @@ export class Transfers {
     hostId: string,
     upload: { body: IncomingMessage; bytes: number },
   ): Promise<void> {
-    const transfer = this.#transfers.get(recordingId);
-    if (transfer === undefined || transfer.hostId !== hostId || !transfer.isWaiting) throw nobodyWaits();
-    transfer.isWaiting = false;
-    extendRequest(upload.body);
     const over = new Promise<boolean>((resolve) => {
       upload.body.once('close', () => resolve(upload.body.readableEnded));
     });
-    transfer.take(upload);
-    if (!(await over)) throw nobodyWaits();
+    extendRequest(upload.body);
+    const isTaken = this.#accept(recordingId, hostId, upload)
+      ? await over
+      : await passToReplica(this.#platform.bus, recordingId, hostId, upload);
+    if (!isTaken) throw nobodyWaits();
   }
 
-  /** The stream for the administrator; it ends the host's request with it, and both when nothing moves. */
-  #pass(recordingId: string, source: IncomingMessage): Readable {
+  /** Whether a reader waits for this from this host; then it is taken. */
+  #accept(recordingId: string, hostId: string, upload: SentRecording): boolean {
+    const transfer = this.#transfers.get(recordingId);
+    if (transfer === undefined || transfer.hostId !== hostId || !transfer.isWaiting) return false;
+    transfer.isWaiting = false;
+    transfer.take(upload);
+    return true;
+  }
+
+  /** A later transfer of the recording stays. */
+  #forget(recordingId: string, transfer: Transfer): void {
+    transfer.elsewhere.close();
+    if (this.#transfers.get(recordingId) === transfer) this.#transfers.delete(recordingId);
+  }
+
+  /**
+   * The stream for the administrator; it ends the host's request with it, and both when nothing moves.
+   * @param over called at its end
+   */
+  #pass(source: Readable, over: () => void): Readable {
     let still: Timer | null = null;
-    const end = () => {
-      still?.cancel();
-      this.#transfers.delete(recordingId);
-    };
     const moved = () => {
       still?.cancel();
       still = this.#clock.setTimeout(
@@ -121,11 +151,14 @@ export class Transfers {
         source.resume();
       },
       destroy(error, done) {
-        end();
+        still?.cancel();
+        over();
         if (!source.readableEnded) source.destroy();
         done(error);
       },
     });
+    // The host may go away before anybody reads: an error that nobody hears would end the process.
+    passed.on('error', () => undefined);
     source.on('data', (chunk: Buffer) => {
       moved();
       if (!passed.push(chunk)) source.pause();

@@ -7,7 +7,8 @@ type Shown = Required<SessionChange>;
 
 /** Order of the states; a session never moves back. */
 const ORDER: readonly SessionStateName[] = ['pending', 'assigned', 'starting', 'running', 'stopping'];
-const rank = (state: SessionStateName): number => (isTerminal(state) ? ORDER.length : ORDER.indexOf(state));
+export const stateRank = (state: SessionStateName): number =>
+  isTerminal(state) ? ORDER.length : ORDER.indexOf(state);
 
 /**
  * Reconstructs the record after each of several changes from one read after all of them.
@@ -25,7 +26,7 @@ export function recordsSince(
   let shown = shownOf(before);
   for (const change of changes) {
     // The record sent last was read after this change and already contains it.
-    if (change.state !== undefined && rank(change.state) < rank(shown.state)) continue;
+    if (change.state !== undefined && stateRank(change.state) < stateRank(shown.state)) continue;
     shown = { ...shown, ...change };
     // No change follows a final state, so the last record is the one read.
     if (isTerminal(shown.state)) break;
@@ -64,7 +65,7 @@ function recordAt({ observed, ...shown }: Shown, now: Session): Session {
     ...rest,
     ...observed,
     ...shown,
-    ...(rank(shown.state) < rank('running') && { started_at: null }),
+    ...(stateRank(shown.state) < stateRank('running') && { started_at: null }),
     ...(!isTerminal(shown.state) && {
       error_message: null,
       failure_code: null,

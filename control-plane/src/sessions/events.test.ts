@@ -5,6 +5,7 @@ import type { Session } from '@footlight/protocol/rest';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Bus } from '../platform/bus/bus.ts';
 import { createInProcessBus } from '../platform/bus/in-process.ts';
+import { withGaps } from '../platform/bus/testing/gaps.ts';
 import { sessionSubjects } from '../signaling/index.ts';
 import { ManualClock } from '../testing/index.ts';
 import { createEventStreams } from './events.ts';
@@ -90,6 +91,39 @@ test('a stream is ended by the page that leaves, and frees its place', async () 
   await bus.close();
 });
 
+/** Opens a stream of the running session for one person. */
+function follow(deps: Parameters<typeof createEventStreams>[0], snapshot: () => Session): Connection {
+  const connection = new Connection();
+  const streams = createEventStreams(deps);
+  streams.serve(
+    {
+      sessionId: RUNNING.id,
+      userId: 'alice',
+      response: connection as unknown as ServerResponse,
+      isSignedIn: async () => true,
+      snapshot: async () => snapshot(),
+    },
+    streams.reserve('alice'),
+  );
+  return connection;
+}
+
+test('a stream shows what changed while the bus was away, and listens no longer than it lives', async () => {
+  const clock = new ManualClock();
+  const logger = createLogger('silent');
+  const { bus, gap, listeners } = withGaps(createInProcessBus({ clock, logger }));
+  let now = RUNNING;
+  const connection = follow({ bus, clock, logger }, () => now);
+  await clock.pass(0);
+  now = { ...RUNNING, state_detail: 'changed meanwhile' };
+  gap();
+  await clock.pass(0);
+  expect(connection.written).toContain('changed meanwhile');
+  connection.hangUp();
+  expect(listeners.size).toBe(0);
+  await bus.close();
+});
+
 describe('a stream that reads the final state before its announcement', () => {
   const logger = createLogger('silent');
   const ENDED: Session = { ...RUNNING, state: 'stopped', ended_at: RUNNING.created_at };
@@ -108,19 +142,8 @@ describe('a stream that reads the final state before its announcement', () => {
   beforeEach(async () => {
     clock = new ManualClock();
     bus = createInProcessBus({ clock, logger });
-    connection = new Connection();
     now = RUNNING;
-    const streams = createEventStreams({ bus, clock, logger });
-    streams.serve(
-      {
-        sessionId: RUNNING.id,
-        userId: 'alice',
-        response: connection as unknown as ServerResponse,
-        isSignedIn: async () => true,
-        snapshot: async () => now,
-      },
-      streams.reserve('alice'),
-    );
+    connection = follow({ bus, clock, logger }, () => now);
     await clock.pass(0);
     now = ENDED;
     bus.publish(sessionSubjects.changed, RUNNING.id, { state: 'running', state_detail: 'first' });

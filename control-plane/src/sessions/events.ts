@@ -75,7 +75,7 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
     serve(request, slot) {
       const { response, sessionId } = request;
       const timers: Timer[] = [];
-      let changes: Subscription | null = null;
+      const subscriptions: Subscription[] = [];
       let ended = false;
       let finalTimer: Timer | null = null;
       let isFinalOverdue = false;
@@ -89,7 +89,7 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
       const end = (): void => {
         if (ended) return;
         ended = true;
-        changes?.close();
+        for (const subscription of subscriptions) subscription.close();
         for (const timer of timers) timer.cancel();
         finalTimer?.cancel();
         enders.delete(end);
@@ -166,10 +166,13 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
         'x-content-type-options': 'nosniff',
       });
       response.flushHeaders();
-      changes = bus.subscribe(sessionSubjects.changed, sessionId, (change) => {
-        if (due.length < MAX_DUE_CHANGES) due.push(change);
-        void send();
-      });
+      subscriptions.push(
+        bus.subscribe(sessionSubjects.changed, sessionId, (change) => {
+          if (due.length < MAX_DUE_CHANGES) due.push(change);
+          void send();
+        }),
+        bus.onGap(() => void send()),
+      );
       timers.push(
         clock.setInterval(() => write(': keep-alive\n\n'), KEEP_ALIVE_MS),
         clock.setInterval(() => void checkSignIn(), SIGN_IN_CHECK_MS),

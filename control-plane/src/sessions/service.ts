@@ -5,13 +5,13 @@ import {
   type SessionStateName,
 } from '@footlight/protocol';
 import type { AdminSession, Body, IceServer, Placement, Session } from '@footlight/protocol/rest';
-import type { Agents, ConsoleSessions, Links } from '../fleet/index.ts';
+import type { Agents, ConsoleSessions, HostPresence, Links } from '../fleet/index.ts';
 import type { Images } from '../images/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
-import { createKeyedQueue } from '../platform/keyed-queue.ts';
 import { pageOf, readCursor } from '../platform/page-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createKeyedQueue } from '../platform/queues/keyed-queue.ts';
 import { createTally } from '../platform/tally.ts';
 import type { Recordings } from '../recordings/index.ts';
 import type { Settings } from '../settings/index.ts';
@@ -33,6 +33,7 @@ import { createLauncher } from './launch/launch.ts';
 import { findLaunchUser } from './launch/launch-store.ts';
 import { refusalError } from './launch/refusal.ts';
 import type { BookedLaunch, LaunchBody } from './launch/stages.ts';
+import { createLaunchWatch } from './launch-trace/launch-watch.ts';
 import { createDriver } from './life/driver.ts';
 import { createHandlers } from './life/handlers.ts';
 import { setNegotiatedCodec } from './life/life-store.ts';
@@ -41,12 +42,15 @@ import { firstCodec } from './life/negotiated-codec.ts';
 import { createTransitions, type Transitions } from './life/transitions.ts';
 import { listAllSessions, listOwnSessions } from './list-store.ts';
 import { adminSessionRecord, type SessionRow, sessionRecord } from './record.ts';
-import { loadLiveSessions, loadPlacement, loadSession } from './store.ts';
+import { followReplicas } from './replicas/follow.ts';
+import { replicaSubjects } from './replicas/subjects.ts';
+import { countLiveSessions, loadLiveSessions, loadPlacement, loadSession } from './store.ts';
 import { beginSwapTo } from './swap/swap.ts';
+import { registerKeptSessions } from './sweeps/kept-sessions.ts';
 import { registerReapers } from './sweeps/reapers.ts';
 
 export interface SessionsDeps {
-  fleet: { agents: Agents; links: Links };
+  fleet: { agents: Agents; links: Links; presence: HostPresence };
   images: Pick<Images, 'used'>;
   recordings: Recordings;
   settings: Settings;
@@ -97,6 +101,10 @@ export interface Sessions extends SessionDirectory, Captures {
   mintToken(caller: Caller, id: string): Promise<SignalingToken>;
   /** Shows what a viewer reported in the record of a session that has not ended. Never rejects. */
   viewerReported(caller: Caller, session: SessionRow, report: ViewerReport): Promise<void>;
+  /** A viewer saw the app's first picture. @param sinceLaunchMs as the viewer tells; null: it did not say */
+  seen(sessionId: string, sinceLaunchMs: number | null): void;
+  /** Sessions that have not ended, by state; a state without a session is missing. */
+  countLive(): Promise<ReadonlyMap<string, number>>;
   /** The row without a check of rights; undefined when it was deleted. */
   find(id: string): Promise<SessionRow | undefined>;
 }
@@ -111,24 +119,27 @@ const ADMIN_FILTERS = new Map<string, readonly SessionStateName[] | null>([
 export function createSessions(platform: Platform, deps: SessionsDeps): Sessions {
   const { activity, bus, clock, config, database, logger } = platform;
   const { images, recordings, settings, telemetry, tokens } = deps;
-  const { agents, links } = deps.fleet;
+  const { agents, links, presence } = deps.fleet;
   const bootAtMs = clock.monotonicMs();
   const live = new LiveSessions();
+  const launches = createLaunchWatch(platform);
   const transitions = createTransitions(platform, live, {
-    together: (rows, work) => links.write(rows, work),
+    launches,
     // Its host keeps what it recorded of a failed session for ten minutes only.
     onFailed: (id) => void recordings.freezeOnce(id, 'failure', null),
   });
-  const driver = createDriver(platform, { agents, links, live, transitions, bootAtMs });
+  const driver = createDriver(platform, { agents, launches, links, live, presence, transitions, bootAtMs });
   const watchViewer = createViewerWatch(platform, live);
-  const launcher = createLauncher(platform, { settings, tokens });
+  const followed = followReplicas(platform, { driver, launches, links, live, watchViewer });
+  const launcher = createLauncher(platform, { presence, settings, tokens });
   const streams = createEventStreams(platform);
   const displayChanges = createTally();
   const listQueue = createKeyedQueue();
   links.setHandlers(
     createHandlers(platform, { agents, links, live, recordings, telemetry, transitions, driver, bootAtMs }),
   );
-  registerReapers(platform, { links, live, transitions, driver, tokens, bootAtMs });
+  registerReapers(platform, { live, presence, transitions, driver, tokens, bootAtMs });
+  registerKeptSessions(platform);
 
   const record = (row: SessionRow): Session => sessionRecord(row, live.get(row.id)?.observed);
 
@@ -139,9 +150,20 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     return row;
   }
 
-  /** Starts the commands of a launched session. @param actorUserId null: the service launched it */
-  async function begin({ row, assignment }: BookedLaunch, actorUserId: string | null): Promise<Session> {
+  /**
+   * Starts the commands of a launched session.
+   * @param actorUserId null: the service launched it
+   * @param requestedAtMs epoch ms; missing: the launch was requested by the service itself
+   */
+  async function begin(
+    { row, assignment }: BookedLaunch,
+    actorUserId: string | null,
+    requestedAtMs = row.created_at,
+  ): Promise<Session> {
     live.track(row, clock.monotonicMs());
+    launches.booked(row, requestedAtMs);
+    // The replica with the host's link does not know of the session yet.
+    bus.publish(sessionSubjects.changed, row.id, {});
     void images.used(row.host_id as string, assignment.app.image);
     void driver.launch(row.host_id as string, assignment);
     await activity.record(actorUserId, 'session.launched', row.id, {
@@ -166,6 +188,10 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     launchBench: createBenchLauncher(platform, { launcher, begin }),
     record,
     read,
+    seen(sessionId, sinceLaunchMs) {
+      launches.seen(sessionId, sinceLaunchMs);
+      if (platform.traces !== null) bus.publish(replicaSubjects.seen, sessionId, { sinceLaunchMs });
+    },
     ...createCaptures(platform, deps.fleet),
     find: (id) => loadSession(database.db, id),
 
@@ -189,14 +215,16 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     },
 
     close() {
+      followed.close();
       streams.close();
       driver.close();
     },
 
     async launch(caller, body) {
+      const requestedAtMs = clock.nowMs();
       const booked = await launcher.launch(caller, body);
       if (booked.token === null) throw new Error('what a person launches is streamed');
-      return { session: await begin(booked, caller.userId), token: booked.token };
+      return { session: await begin(booked, caller.userId, requestedAtMs), token: booked.token };
     },
 
     async preview({ user_id, ...body }) {
@@ -204,6 +232,8 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
       if (person === null) throw new ApiError('not_found', { message: 'There is no such account.' });
       return launcher.preview(person, body);
     },
+
+    countLive: () => countLiveSessions(database.db),
 
     async placement(id) {
       const stored = await loadPlacement(database.db, id);
@@ -272,6 +302,8 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
           ...session.observed,
           display: { ...session.observed.display, ...pictureAfter(row, change) },
         };
+      if (session?.observed.display !== undefined)
+        bus.publish(replicaSubjects.observed, id, { display: session.observed.display });
       return record((await loadSession(database.db, id)) ?? row);
     },
 
@@ -288,11 +320,21 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     async viewerReported(caller, row, { sample, codecs, seconds }) {
       const { id, state, negotiated_codec } = row;
       const session = live.get(id);
-      if (session !== undefined && sample !== null)
+      if (session !== undefined && sample !== null) {
         session.observed = { ...session.observed, viewer: sample };
-      await watchViewer(caller, row, seconds).catch((error: unknown) =>
-        logger.error({ session_id: id, err: error }, 'session.decode_history_failed'),
-      );
+        bus.publish(replicaSubjects.observed, id, { viewer: sample });
+      }
+      if (config.bus === null || links.holds(row.host_id ?? ''))
+        await watchViewer(caller, row, seconds).catch((error: unknown) =>
+          logger.error({ session_id: id, err: error }, 'session.decode_history_failed'),
+        );
+      // One replica counts the seconds, whichever the viewer reaches.
+      else if (seconds.length > 0)
+        bus.publish(replicaSubjects.watched, id, {
+          user_id: caller.userId,
+          device_id: caller.deviceId,
+          seconds: [...seconds],
+        });
       const codec = firstCodec(codecs);
       if (codec === null || codec === negotiated_codec || isTerminal(state)) return;
       try {

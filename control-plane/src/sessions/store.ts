@@ -2,7 +2,7 @@ import { nonterminalStates } from '@footlight/protocol';
 import type { Placement } from '@footlight/protocol/rest';
 import { sql } from 'kysely';
 import { type SettingValues, settingsInForce } from '../fleet/index.ts';
-import { type Executor, fromJson } from '../platform/database/index.ts';
+import { type Executor, fromJson, statement } from '../platform/database/index.ts';
 import type { SessionRow } from './record.ts';
 
 export async function loadSession(db: Executor, id: string): Promise<SessionRow | undefined> {
@@ -11,6 +11,41 @@ export async function loadSession(db: Executor, id: string): Promise<SessionRow 
 
 export async function loadLiveSessions(db: Executor): Promise<SessionRow[]> {
   return db.selectFrom('sessions').selectAll().where('state', 'in', nonterminalStates).execute();
+}
+
+const FOLLOWED_COLUMNS = [
+  'id',
+  'host_id',
+  'state',
+  'state_detail',
+  'failure_code',
+  'stream_bitrate_kbps',
+  'stream_launch_floor_kbps',
+] as const;
+/** What a replica needs of a session that another one changed. */
+export type FollowedRow = Pick<SessionRow, (typeof FOLLOWED_COLUMNS)[number]>;
+
+const followed = statement((db, { ids }: { ids: readonly string[] }) =>
+  db.selectFrom('sessions').select(FOLLOWED_COLUMNS).where('id', 'in', ids),
+);
+
+/** @param ids at least one */
+export function loadFollowed(db: Executor, ids: readonly string[]): Promise<FollowedRow[]> {
+  return followed(db, { ids }, {});
+}
+
+/** Literals: a partial index serves only queries that name its states. */
+const LIVE = sql.raw(`(${nonterminalStates.map((state) => `'${state}'`).join(', ')})`);
+
+/** Sessions that have not ended, by state; a state without a session is missing. */
+export async function countLiveSessions(db: Executor): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('sessions')
+    .select((session) => ['state', session.fn.countAll<number>().as('count')])
+    .where(sql<boolean>`state in ${LIVE}`)
+    .groupBy('state')
+    .execute();
+  return new Map(rows.map(({ state, count }) => [state, Number(count)]));
 }
 
 /** The newest console session of this host, ended or not. */

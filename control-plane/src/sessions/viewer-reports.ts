@@ -21,7 +21,9 @@ export function registerViewerReportRoutes(
   });
 
   server.handle('sessions.traceEvents', async ({ caller, params, body }) => {
-    ingest.events(await admitEvents(caller, params.id), body);
+    const session = await admitEvents(caller, params.id);
+    const picture = ingest.events(session, body);
+    if (picture !== null) sessions.seen(session.id, picture.sinceLaunchMs);
     return { status: 202 };
   });
 

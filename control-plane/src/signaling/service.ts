@@ -6,7 +6,7 @@ import { judgeOrigin } from '../platform/http/origin/origins.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Settings } from '../settings/index.ts';
 import { createHandshakeLimiter, type HandshakeLimiter } from './limiter.ts';
-import type { SessionDirectory } from './subjects.ts';
+import { type SessionDirectory, sessionSubjects } from './subjects.ts';
 import type { SignalingTokens } from './tokens.ts';
 import { ViewerSocket } from './viewer-socket.ts';
 
@@ -46,6 +46,8 @@ export interface SignalingService {
   authorize(knock: Knock): Promise<Handshake>;
   /** Serves an upgraded socket whose request was authorized. */
   open(socket: WebSocket, handshake: Handshake): void;
+  /** Open sockets of viewers. */
+  readonly connected: number;
   /** Closes every socket with 1012. */
   close(): void;
 }
@@ -62,6 +64,11 @@ export function createSignaling(platform: Platform, deps: SignalingDeps): Signal
     lastConns.set(sessionId, conn);
     return conn;
   }
+
+  // The clock of another replica may be ahead of this one's.
+  const others = platform.bus.subscribeOthers(sessionSubjects.viewer, ({ conn }, sessionId) => {
+    lastConns.set(sessionId, Math.max(lastConns.get(sessionId) ?? 0, conn));
+  });
 
   return {
     async authorize({ origin, host, addressKey, token, isUpgrade }) {
@@ -98,7 +105,12 @@ export function createSignaling(platform: Platform, deps: SignalingDeps): Signal
       viewer.start(token);
     },
 
+    get connected() {
+      return sockets.size;
+    },
+
     close() {
+      others.close();
       for (const viewer of [...sockets]) viewer.goAway();
     },
   };

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { WebSocket } from 'ws';
 import { hostSubjects } from '../fleet/index.ts';
 import { createInProcessBus } from '../platform/bus/in-process.ts';
+import { withGaps } from '../platform/bus/testing/gaps.ts';
 import type { Platform } from '../platform/platform.ts';
 import { ManualClock } from '../testing/index.ts';
 import { type SignalToViewer, sessionSubjects, type ViewedSession } from './subjects.ts';
@@ -60,7 +61,7 @@ interface WorldOptions {
 async function world(options: WorldOptions = {}) {
   const clock = new ManualClock();
   const logger = createLogger('silent', { write: () => {} });
-  const bus = createInProcessBus({ clock, logger });
+  const { bus, gap, listeners } = withGaps(createInProcessBus({ clock, logger }));
   const socket = new StuckSocket();
   const relay = { is: options.relay ?? 'open' };
   const toAgent: { type: string }[] = [];
@@ -96,7 +97,7 @@ async function world(options: WorldOptions = {}) {
     socket.emit('message', Buffer.from(JSON.stringify(message)), false);
     await clock.pass(0);
   };
-  return { clock, bus, socket, relay, toAgent, released, say };
+  return { clock, bus, gap, listeners, socket, relay, toAgent, released, say };
 }
 
 const offer = (sdp: string): SignalToViewer => ({
@@ -225,4 +226,26 @@ test('a peer that does not answer the close is cut', async () => {
   expect([socket.closedWith, socket.terminated]).toEqual([4500, false]);
   await clock.pass(1);
   expect(socket.terminated).toBe(true);
+});
+
+describe('after the bus was away', () => {
+  test('a socket whose host was lost meanwhile is closed', async () => {
+    const { clock, gap, listeners, relay, socket, say } = await world();
+    await say(hello);
+    relay.is = 'gone';
+    gap();
+    await clock.pass(0);
+    expect(socket.sent.at(-1)).toMatchObject({ type: 'error', code: 'relay_unavailable' });
+    expect(listeners.size).toBe(0);
+  });
+
+  test('a socket whose session ended meanwhile says so', async () => {
+    let session: ViewedSession = SESSION;
+    const { clock, gap, socket, say } = await world({ view: async () => session });
+    await say(hello);
+    session = { ...SESSION, state: 'stopped' };
+    gap();
+    await clock.pass(0);
+    expect(socket.sent.at(-1)).toEqual({ type: 'bye', reason: 'session_ended' });
+  });
 });

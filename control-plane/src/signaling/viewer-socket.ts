@@ -230,6 +230,7 @@ export class ViewerSocket {
       bus.subscribe(hostSubjects.changed, hostId, ({ what }) => {
         if (what === 'lost') this.#onLinkLost();
       }),
+      bus.onGap(() => void this.#onGap(hostId).catch((error: unknown) => this.#onError(error))),
     );
     bus.publish(sessionSubjects.viewer, session.id, { conn: this.#conn, client_id: hello.client_id });
     // Read again: a change before the subscriptions would be missed otherwise.
@@ -363,6 +364,13 @@ export class ViewerSocket {
   #onLinkLost(): void {
     this.#attached = null;
     this.#refuse(NO_RELAY);
+  }
+
+  /** The bus was away: the link to the host may be lost, and the session may have changed. */
+  async #onGap(hostId: string): Promise<void> {
+    const link = await this.#deps.agents.link(hostId);
+    if (link === null && this.#phase === 'open') this.#onLinkLost();
+    else this.#onSessionChanged();
   }
 
   #onError(error: unknown): void {

@@ -18,6 +18,7 @@ import {
   lockUnreapableHomes,
   markHome,
 } from './collection-store.ts';
+import { GraceClock } from './grace-clock.ts';
 
 /** Records that one transaction of the janitor deletes. Chosen, not measured: it must not hold the database for long. */
 const JANITOR_BATCH = 500;
@@ -52,6 +53,7 @@ export function createStorage(
   deps: { collected: (homes: readonly CollectedHome[]) => Promise<void> },
 ): Storage {
   const { activity, clock, database, jobs } = platform;
+  const grace = new GraceClock(clock);
 
   // Records whose host is deleted: no host will ask for them, and the files stay on that machine.
   jobs.handle('storage.home_janitor', {
@@ -101,7 +103,7 @@ export function createStorage(
       const rows = await listDueHomes(
         database.db,
         hostId,
-        clock.nowMs() - HOME_GRACE_MS,
+        grace.nowMs() - HOME_GRACE_MS,
         key && { gc_after: key.created_at, id: key.id },
         MAX_COLLECTED_HOMES,
       );
@@ -116,7 +118,7 @@ export function createStorage(
     async confirm(hostId, homeIds) {
       const { decision, gone } = await database.transaction(async (tx) => {
         const found = await lockHomesOfHost(database, tx, hostId, homeIds);
-        const decision = decideCollection(homeIds, found, clock.nowMs());
+        const decision = decideCollection(homeIds, found, grace.nowMs());
         await deleteHomes(tx, decision.toDelete);
         const gone = found.filter(({ id }) => decision.toDelete.includes(id));
         return { decision, gone };

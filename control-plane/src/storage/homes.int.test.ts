@@ -282,6 +282,15 @@ describeDatabases('homes', ({ fresh }) => {
       expect([answer.status, answer.body.error.code]).toEqual([400, 'validation_failed']);
     });
 
+    test('is not decided by a clock that is ahead for a moment', async () => {
+      const [due, marked] = [await home({ gc_after: 0 }), await home({ gc_after: now() })];
+      app.clock.jump(3 * DAY_MS);
+      expect((await pending()).map(({ id }: { id: string }) => id)).toEqual([due]);
+      expect((await confirm([marked])).body).toMatchObject({ deleted: 0, kept_ids: [marked] });
+      app.clock.jump(-3 * DAY_MS);
+      expect(await idsOf()).toHaveLength(2);
+    });
+
     test.each(['running', 'stopping'] as const)(
       'leaves out a home with a session that is %s',
       async (state) => {

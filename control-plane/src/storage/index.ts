@@ -1,6 +1,6 @@
 export { type CollectedHome, createStorage } from './collection.ts';
 export { registerStorageRoutes } from './routes.ts';
-export { claimHome, type HomeClaim, previewHome } from './service.ts';
+export { claimHome, dropNewHome, type HomeClaim, previewHome } from './service.ts';
 export {
   hasHome,
   loadNewestHomeHost,

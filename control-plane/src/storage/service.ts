@@ -46,6 +46,17 @@ export async function claimHome(
   return { provider: claim.provider, ref };
 }
 
+/** Takes back a claim that made a home: its host has no folder for it yet. A home that was there before stays. */
+export async function dropNewHome(
+  tx: Tx,
+  place: { userId: string; appId: string; hostId: string },
+  claimedAtMs: number,
+): Promise<void> {
+  const home = await loadHome(tx, place);
+  if (home !== undefined && home.created_at === claimedAtMs)
+    await tx.deleteFrom('storage_homes').where('id', '=', home.id).execute();
+}
+
 /**
  * Result of a claim without claiming.
  * @returns null when no path for a new home can be formed

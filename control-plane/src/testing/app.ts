@@ -8,6 +8,7 @@ import type { InjectOptions } from 'fastify';
 import { buildControlPlane, type ControlPlane, type Overrides } from '../app.ts';
 import { type Config, loadConfig } from '../platform/config/config.ts';
 import type { DatabaseTarget } from '../platform/database/index.ts';
+import { REPLICAS, type Replicas, startReplicas } from './replicas.ts';
 import { ROOMY_QUEUE } from './sign-in.ts';
 
 /** Account with a ready bearer token, so that tests need no sign-in. */
@@ -37,6 +38,8 @@ export interface CallOptions {
 /** Complete control plane with an injected clock and three named accounts. */
 export interface TestApp {
   readonly plane: ControlPlane;
+  /** null: there is one control plane. */
+  readonly replicas: Replicas | null;
   readonly clock: ManualClock;
   /** All log lines so far. */
   readonly log: string[];
@@ -57,6 +60,8 @@ export interface TestAppOptions {
   overrides?: Overrides;
   /** False: the instance has no accounts and no owner. */
   seedPeople?: boolean;
+  /** Control planes on this database. Default: one, or as many as the run asks for. */
+  replicas?: number;
   /** Start of the wall clock, in epoch milliseconds. Default: the common start of all tests. */
   nowMs?: number;
 }
@@ -85,7 +90,7 @@ export async function createTestApp(target: DatabaseTarget, options: TestAppOpti
     }),
     database: target,
   };
-  const plane = await startOrForget(dir, config, {
+  const overrides: Overrides = {
     clock,
     logger: createLogger('debug', { write: (line) => void log.push(line) }),
     accountLimits: {
@@ -95,9 +100,14 @@ export async function createTestApp(target: DatabaseTarget, options: TestAppOpti
       hashQueue: ROOMY_QUEUE,
     },
     ...options.overrides,
-  });
+  };
+  const start = (of: Config) => startOrForget(dir, of, overrides);
+  const count = options.replicas ?? (target.dialect === 'postgres' ? REPLICAS : 1);
+  const replicas = count > 1 ? await startReplicas(config, count, start) : null;
+  const plane = replicas?.plane ?? (await start(config));
   const app: TestApp = {
     plane,
+    replicas,
     clock,
     log,
     dir,
@@ -105,12 +115,14 @@ export async function createTestApp(target: DatabaseTarget, options: TestAppOpti
     async call(as, method, url, { body, headers = {} } = {}) {
       const payload =
         body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+      await replicas?.settled();
       const answer = await plane.inject({
         method: method as NonNullable<InjectOptions['method']>,
         url,
         headers: { ...(as && { authorization: `Bearer ${as.token}` }), ...headers },
         ...(payload !== undefined && { payload }),
       });
+      await replicas?.settled();
       return {
         status: answer.statusCode,
         headers: answer.headers,

@@ -89,14 +89,18 @@ export function describeSqlite(name: string, suite: (databases: TestDatabases) =
  */
 export function describeDatabases(name: string, suite: (databases: TestDatabases) => void): void {
   describeSqlite(`${name} (sqlite)`, suite);
-  if (!withPostgres) return;
+  if (withPostgres) describePostgres(`${name} (postgres)`, suite);
+}
+
+/** Runs a suite about what only Postgres offers. Call at the top level of a file. */
+export function describePostgres(name: string, suite: (databases: TestDatabases) => void): void {
   // Registered on the file, before the suite's own hooks: Vitest runs afterAll hooks in reverse order.
   afterAll(async () => {
     const server = postgres;
     postgres = null;
     await (await server)?.stop();
   });
-  describe(`${name} (postgres)`, () => {
+  describe(name, () => {
     const databases: PostgresDatabase[] = [];
     afterAll(async () => {
       for (const database of databases) await database.drop();

@@ -7,9 +7,10 @@ export {
   createTestApp,
   type Person,
   type TestApp,
+  type TestAppOptions,
 } from './app.ts';
 export { dumpDatabase } from './database-dump.ts';
-export { describeDatabases, describeSqlite, type TestDatabases } from './databases.ts';
+export { describeDatabases, describePostgres, describeSqlite, type TestDatabases } from './databases.ts';
 export { openEventStream } from './event-stream.ts';
 export { addLargeFleet } from './large/large-fleet.ts';
 export { PATIENTLY } from './patience.ts';

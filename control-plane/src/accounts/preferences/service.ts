@@ -1,8 +1,8 @@
 import type { JsonObject } from '@footlight/protocol';
 import type { UiPreferences } from '@footlight/protocol/rest';
 import { invalid } from '../../platform/errors.ts';
-import { createKeyedQueue } from '../../platform/keyed-queue.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { createKeyedQueue } from '../../platform/queues/keyed-queue.ts';
 import { loadUiPreferences, lockUiPreferences, storeUiPreferences } from './store.ts';
 import { encodeUiPreferences, mergeUiPreferences } from './ui-preferences.ts';
 

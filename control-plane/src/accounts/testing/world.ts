@@ -12,6 +12,7 @@ import { sha256Hex } from '../../platform/digest.ts';
 import { registerPages } from '../../platform/http/pages.ts';
 import { createServer } from '../../platform/http/server.ts';
 import { createLeader } from '../../platform/leader.ts';
+import { NO_METERS } from '../../platform/meters.ts';
 import type { ControlJobId, Platform } from '../../platform/platform.ts';
 import { createSettings } from '../../settings/index.ts';
 import { CHEAP_HASHES, ManualClock, PASSWORD } from '../../testing/index.ts';
@@ -60,7 +61,18 @@ export async function openAccountsWorld(target: DatabaseTarget, options: Account
   const bus = createInProcessBus({ clock, logger });
   const leader = createLeader({ database, clock, random: systemRandom, logger });
   const activity = { record: async () => {}, settled: async () => {} };
-  const base = { config, database, clock, random: systemRandom, logger, bus, leader, activity };
+  const base = {
+    config,
+    database,
+    clock,
+    random: systemRandom,
+    logger,
+    bus,
+    leader,
+    activity,
+    meters: NO_METERS,
+    traces: null,
+  };
   const jobs = createJobs(base);
   const platform: Platform = { ...base, jobs };
   const settings = createSettings(platform);

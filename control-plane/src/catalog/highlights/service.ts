@@ -1,7 +1,7 @@
 import { DAY_MS } from '@footlight/platform';
 import type { Highlight } from '@footlight/protocol/rest';
-import { createKeyedQueue } from '../../platform/keyed-queue.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { createKeyedQueue } from '../../platform/queues/keyed-queue.ts';
 import { rankHighlights } from './ranking.ts';
 import { loadCandidates, loadPlayHistory, loadRunningSessions } from './store.ts';
 

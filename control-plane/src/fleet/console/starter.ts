@@ -7,6 +7,7 @@ import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Agents } from '../agents.ts';
+import type { Links } from '../fleet.ts';
 import { hostById } from '../hosts/host-store.ts';
 import { type HostChange, hostSubjects } from '../subjects.ts';
 import {
@@ -65,21 +66,23 @@ interface Display {
 /**
  * Starts and ends console sessions by the rule in auto-start.ts. Decides again at each capacity report, each change
  * of a configuration or session, and after each wait. Decisions for one host are serialized; hosts do not wait for
- * each other.
+ * each other. With several replicas the one with the host's link decides.
  *
  * Owns one entry with timer and subscriptions for each host with a console, until `close`.
  */
 export class ConsoleStarter {
   readonly #platform: Platform;
   readonly #agents: Agents;
+  readonly #links: Pick<Links, 'holds'>;
   readonly #sessions: ConsoleSessions;
   readonly #displays = new Map<string, Display>();
   readonly #hostChanges: Subscription;
   #closed = false;
 
-  constructor(platform: Platform, agents: Agents, sessions: ConsoleSessions) {
+  constructor(platform: Platform, agents: Agents, links: Pick<Links, 'holds'>, sessions: ConsoleSessions) {
     this.#platform = platform;
     this.#agents = agents;
+    this.#links = links;
     this.#sessions = sessions;
     this.#hostChanges = platform.bus.subscribe(hostSubjects.changed, null, (change, hostId) =>
       this.#onHostChange(hostId, change),
@@ -95,7 +98,8 @@ export class ConsoleStarter {
 
   #onHostChange(hostId: string, change: HostChange): void {
     const { what } = change;
-    if (what === 'deleted') {
+    const isElsewhere = what === 'reported' && !this.#links.holds(hostId);
+    if (what === 'deleted' || isElsewhere) {
       const gone = this.#displays.get(hostId);
       if (gone !== undefined) this.#release(gone);
       this.#displays.delete(hostId);
@@ -103,7 +107,8 @@ export class ConsoleStarter {
     }
     const known = this.#displays.get(hostId);
     if (what === 'lost') {
-      if (known !== undefined) known.isReported = false;
+      // Another replica may have lost an older link of the host.
+      if (known !== undefined && !this.#links.holds(hostId)) known.isReported = false;
       return;
     }
     // Most hosts have no console; a reconnecting fleet must not cause a query for each of them.

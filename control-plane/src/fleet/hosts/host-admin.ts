@@ -1,5 +1,5 @@
 import { SECOND_MS, within } from '@footlight/platform';
-import type { Gpu, Host } from '@footlight/protocol/rest';
+import type { Gpu, Host, HostLoad } from '@footlight/protocol/rest';
 import { bool, flag } from '../../platform/database/codec.ts';
 import { lockForRemoval } from '../../platform/database/index.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
@@ -62,7 +62,13 @@ export class HostAdmin {
     const host = requireHost(await hostById(db, id));
     if (host.capacity_detection !== 'ok') return [];
     const loads = await this.#links.handlers.loads([id]);
-    return (await gpusOf(db, id)).filter((gpu) => bool(gpu.reported)).map((gpu) => gpuView(gpu, loads));
+    return (await gpusOf(db, [id])).filter((gpu) => bool(gpu.reported)).map((gpu) => gpuView(gpu, loads));
+  }
+
+  /** How busy a host was in the last minutes. @throws ApiError 404; 503 when its replica does not answer */
+  async load(id: string): Promise<HostLoad> {
+    requireHost(await hostById(this.#platform.database.db, id));
+    return { host_id: id, samples: await this.#agents.load(id) };
   }
 
   /**

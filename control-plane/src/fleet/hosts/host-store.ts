@@ -2,15 +2,39 @@ import { sql } from 'kysely';
 import { flag } from '../../platform/database/codec.ts';
 import type { Database, Executor, Tx } from '../../platform/database/database.ts';
 import { statement } from '../../platform/database/query/statements.ts';
+import { values } from '../../platform/database/query/values.ts';
 import type { GpusTable, HostsTable } from '../../platform/database/tables/fleet.ts';
 import { isAfter, type PageKey } from '../../platform/page-cursor.ts';
 import { CAPACITY_COLUMNS, type CapacityPlan, type HostCapacity } from '../reports/capacity.ts';
 
 /** Parameters of a statement without list values. */
 type NoLists = Record<never, never>;
+/** Parameters of a statement without single values. */
+type NoValues = Record<never, never>;
 
 export function hostById(db: Executor, id: string): Promise<HostsTable | undefined> {
   return db.selectFrom('hosts').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+/** Hosts by status; a status without a host is missing. */
+export async function countHosts(db: Executor): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('hosts')
+    .select((host) => ['status', host.fn.countAll<number>().as('count')])
+    .groupBy('status')
+    .execute();
+  return new Map(rows.map(({ status, count }) => [status, Number(count)]));
+}
+
+/** Encode slots of the GPUs of online hosts. */
+export async function countSlots(db: Executor): Promise<{ total: number; used: number }> {
+  const row = await db
+    .selectFrom('gpus')
+    .innerJoin('hosts', 'hosts.id', 'gpus.host_id')
+    .select((gpu) => [gpu.fn.sum('slots_total').as('total'), gpu.fn.sum('slots_used').as('used')])
+    .where('hosts.status', '=', 'online')
+    .executeTakeFirst();
+  return { total: Number(row?.total ?? 0), used: Number(row?.used ?? 0) };
 }
 
 export function hostByName(db: Executor, nodeName: string): Promise<HostsTable | undefined> {
@@ -58,14 +82,14 @@ const CLAIMED_COLUMNS = [
 /** Columns that a registration needs. Few, because a reconnecting fleet reads them thousands of times at once. */
 export type ClaimedHost = Pick<HostsTable, (typeof CLAIMED_COLUMNS)[number]>;
 
-const claimedHost = statement((db, _lists: NoLists, { id }: { id: string }, locks) =>
-  locks.forNoKeyUpdate(db.selectFrom('hosts').select(CLAIMED_COLUMNS).where('id', '=', id)),
+const claimedHosts = statement((db, { ids }: { ids: readonly string[] }, _values: NoValues, locks) =>
+  locks.forNoKeyUpdate(db.selectFrom('hosts').select(CLAIMED_COLUMNS).where('id', 'in', ids).orderBy('id')),
 );
 
-/** Reads a registering host and locks its row until the transaction ends. */
-export async function claimHost(tx: Tx, id: string): Promise<ClaimedHost | undefined> {
-  const [host] = await claimedHost(tx, {}, { id });
-  return host;
+/** Reads registering hosts and locks their rows until the transaction ends. By id; deleted ones are missing. */
+export async function claimHosts(tx: Tx, ids: readonly string[]): Promise<Map<string, ClaimedHost>> {
+  const hosts = ids.length === 0 ? [] : await claimedHosts(tx, { ids }, {});
+  return new Map(hosts.map((host) => [host.id, host]));
 }
 
 export function claimHostByName(
@@ -121,22 +145,29 @@ export function listHosts(db: Executor, limit: number, after: PageKey | null): P
     .execute();
 }
 
-const lockedCapacity = statement((db, _lists: NoLists, { id }: { id: string }, locks) =>
+const lockedCapacities = statement((db, { ids }: { ids: readonly string[] }, _values: NoValues, locks) =>
   locks.forNoKeyUpdate(
     db
       .selectFrom('hosts')
-      .select([...CAPACITY_COLUMNS, 'console_config'])
-      .where('id', '=', id),
+      .select(['id', ...CAPACITY_COLUMNS, 'console_config'])
+      .where('id', 'in', ids)
+      .orderBy('id'),
   ),
 );
 
-/** Reads capacity and console configuration, and locks the host's row until the transaction ends. */
-export async function lockCapacity(
+/** Columns of a host that a capacity report is compared with. */
+export type StoredCapacityRow = HostCapacity & Pick<HostsTable, 'id' | 'console_config'>;
+
+/**
+ * Reads capacity and console configuration, and locks the hosts' rows until the transaction ends. By id.
+ * @param hostIds at least one
+ */
+export async function lockCapacities(
   tx: Tx,
-  hostId: string,
-): Promise<(HostCapacity & Pick<HostsTable, 'console_config'>) | undefined> {
-  const [host] = await lockedCapacity(tx, {}, { id: hostId });
-  return host;
+  hostIds: readonly string[],
+): Promise<Map<string, StoredCapacityRow>> {
+  const hosts = await lockedCapacities(tx, { ids: hostIds }, {});
+  return new Map(hosts.map((host) => [host.id, host]));
 }
 
 const writeCapacity = statement((db, _lists: NoLists, values: HostCapacity & { id: string }) => {
@@ -144,13 +175,13 @@ const writeCapacity = statement((db, _lists: NoLists, values: HostCapacity & { i
   return db.updateTable('hosts').set(columns).where('id', '=', values.id);
 });
 
-const allGpus = statement((db, _lists: NoLists, { hostId }: { hostId: string }) =>
-  db.selectFrom('gpus').selectAll().where('host_id', '=', hostId).orderBy('gpu_index'),
+const allGpus = statement((db, { hostIds }: { hostIds: readonly string[] }, _values: NoValues) =>
+  db.selectFrom('gpus').selectAll().where('host_id', 'in', hostIds).orderBy('gpu_index'),
 );
 
-/** All GPU rows of a host, reported or not, by index. */
-export function gpusOf(db: Executor, hostId: string): Promise<GpusTable[]> {
-  return allGpus(db, {}, { hostId });
+/** All GPU rows of hosts, reported or not, by index. @param hostIds at least one */
+export function gpusOf(db: Executor, hostIds: readonly string[]): Promise<GpusTable[]> {
+  return allGpus(db, { hostIds }, {});
 }
 
 /** The reported GPUs of these hosts, by host and index. */
@@ -167,35 +198,81 @@ export async function reportedGpus(db: Executor, hostIds: readonly string[]): Pr
 }
 
 const REGISTERED_COLUMNS = [
+  'id',
   'status',
   'agent_version',
   'features',
-  'pending_restart',
-  'capacity_detection',
-  'capacity_reason',
   'boot_id',
-  'last_seq',
   'connection_id',
+  'last_seq',
   'last_registered_at',
 ] as const;
-/** Columns that a registration writes. */
+/** Columns that a registration writes for each host. */
 export type Registered = Pick<HostsTable, (typeof REGISTERED_COLUMNS)[number]>;
+type RegisteredLists = { [Column in (typeof REGISTERED_COLUMNS)[number]]: Registered[Column][] };
 
-const writeRegistered = statement((db, _lists: NoLists, values: Registered & { id: string }) => {
-  const columns = Object.fromEntries(REGISTERED_COLUMNS.map((column) => [column, values[column]]));
-  return db.updateTable('hosts').set(columns).where('id', '=', values.id);
-});
+const writeRegistered = statement(
+  (db, lists: RegisteredLists, { capacityReason }: { capacityReason: string }) =>
+    db
+      .updateTable('hosts')
+      .from(
+        values<RegisteredRow>(
+          lists.id.map(
+            (id, n) =>
+              sql`(${id}, ${lists.status[n]}, ${lists.agent_version[n]}, ${lists.features[n]}, ${lists.boot_id[n]}, ${lists.connection_id[n]}, cast(${lists.last_seq[n]} as bigint), cast(${lists.last_registered_at[n]} as bigint))`,
+          ),
+        ),
+      )
+      .set(({ ref }) => ({
+        status: ref('written.column2'),
+        agent_version: ref('written.column3'),
+        features: ref('written.column4'),
+        boot_id: ref('written.column5'),
+        connection_id: ref('written.column6'),
+        last_seq: ref('written.column7'),
+        last_registered_at: ref('written.column8'),
+        pending_restart: 0,
+        capacity_detection: 'unavailable',
+        capacity_reason: capacityReason,
+      }))
+      .whereRef('hosts.id', '=', 'written.column1'),
+);
 
-const hideGpus = statement((db, _lists: NoLists, { hostId }: { hostId: string }) =>
+interface RegisteredRow {
+  column1: string;
+  column2: Registered['status'];
+  column3: string | null;
+  column4: string;
+  column5: string | null;
+  column6: string | null;
+  column7: number | null;
+  column8: number | null;
+}
+
+const hideGpus = statement((db, { hostIds }: { hostIds: readonly string[] }, _values: NoValues) =>
   db
     .updateTable('gpus')
     .set({ reported: 0, vram_mb_used: null, vram_mb_free: null, vram_sampled_at: null })
-    .where('host_id', '=', hostId),
+    .where('host_id', 'in', hostIds),
 );
 
-/** Stores a registration: resets everything that an older connection reported about the hardware. */
-export async function storeRegistered(tx: Tx, id: string, columns: Registered): Promise<void> {
-  await Promise.all([writeRegistered(tx, {}, { id, ...columns }), hideGpus(tx, {}, { hostId: id })]);
+/**
+ * Stores registrations: resets everything that older connections reported about the hardware.
+ * @param hosts at least one, each once
+ * @param capacityReason until the first capacity report of the connection
+ */
+export async function storeRegistered(
+  tx: Tx,
+  hosts: readonly Registered[],
+  capacityReason: string,
+): Promise<void> {
+  const lists = Object.fromEntries(
+    REGISTERED_COLUMNS.map((column) => [column, hosts.map((host) => host[column])]),
+  ) as RegisteredLists;
+  await Promise.all([
+    writeRegistered(tx, lists, { capacityReason }),
+    hideGpus(tx, { hostIds: lists.id }, {}),
+  ]);
 }
 
 const writeGpu = statement(
@@ -222,21 +299,58 @@ const writeGpu = statement(
       .where('id', '=', gpu.id),
 );
 
+const showGpus = statement((db, { ids }: { ids: readonly string[] }, _values: NoValues) =>
+  db
+    .updateTable('gpus')
+    .set({
+      slots_guard: sql<number>`case when slots_used > slots_total then slots_used else slots_total end`,
+      reported: 1,
+    })
+    .where('id', 'in', ids),
+);
+
+/** What the report of one host changes. */
+export interface CapacityChange {
+  stored: StoredCapacityRow;
+  plan: CapacityPlan;
+  /** Ids for the GPUs that the plan inserts, by index. */
+  newIds: ReadonlyMap<number, string>;
+}
+
 /**
- * @param stored the host's columns, read and locked by this transaction
- * @returns ids of newly inserted GPUs, by index
+ * Stores what reports change. Hosts with the same change share a statement, because those of a fleet that comes back
+ * mostly differ in nothing.
+ * @param changes of rows that this transaction has read and locked, each host once
  */
-export async function applyCapacity(
+export async function applyCapacities(
   tx: Tx,
-  hostId: string,
-  stored: HostCapacity,
-  plan: CapacityPlan,
+  changes: readonly CapacityChange[],
   nowMs: number,
-  newId: () => string,
-): Promise<ReadonlyMap<number, string>> {
-  const added = new Map(plan.gpus?.insert.map((gpu) => [gpu.index, newId()]));
-  if (Object.keys(plan.host).length > 0) await writeCapacity(tx, {}, { ...stored, ...plan.host, id: hostId });
-  if (plan.gpus === null) return added;
+): Promise<void> {
+  const alike = new Map<string, CapacityChange[]>();
+  for (const change of changes) {
+    if (Object.keys(change.plan.host).length === 0) continue;
+    const key = JSON.stringify(change.plan.host);
+    const others = alike.get(key);
+    if (others === undefined) alike.set(key, [change]);
+    else others.push(change);
+  }
+  for (const [one, ...others] of alike.values()) {
+    const { stored, plan } = one as CapacityChange;
+    if (others.length === 0) {
+      await writeCapacity(tx, {}, { ...stored, ...plan.host });
+      continue;
+    }
+    const ids = [stored.id, ...others.map((other) => other.stored.id)];
+    await tx.updateTable('hosts').set(plan.host).where('id', 'in', ids).execute();
+  }
+  const shown = changes.flatMap(({ plan }) => plan.gpus?.show ?? []);
+  if (shown.length > 0) await showGpus(tx, { ids: shown }, {});
+  for (const change of changes) await applyGpus(tx, change, nowMs);
+}
+
+async function applyGpus(tx: Tx, { stored, plan, newIds }: CapacityChange, nowMs: number): Promise<void> {
+  if (plan.gpus === null) return;
   for (const { id, gpu, clearSample } of plan.gpus.update) {
     const { vendor, model, vram_mb_total, render_node } = gpu;
     await writeGpu(tx, {}, { id, vendor, model, vram_mb_total, render_node, slots: gpu.encode_slots_total });
@@ -252,8 +366,8 @@ export async function applyCapacity(
       .insertInto('gpus')
       .values(
         plan.gpus.insert.map((gpu) => ({
-          id: added.get(gpu.index)!,
-          host_id: hostId,
+          id: newIds.get(gpu.index)!,
+          host_id: stored.id,
           gpu_index: gpu.index,
           vendor: gpu.vendor,
           model: gpu.model,
@@ -274,7 +388,6 @@ export async function applyCapacity(
   if (plan.gpus.unreport.length > 0) {
     await tx.updateTable('gpus').set({ reported: 0 }).where('id', 'in', plan.gpus.unreport).execute();
   }
-  return added;
 }
 
 const writeOffline = statement(
@@ -305,6 +418,28 @@ export async function setPendingRestart(
     .where('id', '=', hostId)
     .where('connection_id', '=', connectionId)
     .execute();
+}
+
+/** Id of each host's newest connection; missing: the host is marked as offline, or deleted. */
+export async function connectionsOf(
+  db: Executor,
+  hostIds: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  if (hostIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('hosts')
+    .select(['id', 'connection_id'])
+    .where('id', 'in', hostIds)
+    .where('status', '!=', 'offline')
+    .execute();
+  return new Map(rows.map(({ id, connection_id }) => [id, connection_id]));
+}
+
+/** Facts of a host that tell whether it is there. */
+export type PresenceRow = Pick<HostsTable, 'id' | 'status' | 'connection_id' | 'last_heartbeat_at'>;
+
+export function listPresence(db: Executor): Promise<PresenceRow[]> {
+  return db.selectFrom('hosts').select(['id', 'status', 'connection_id', 'last_heartbeat_at']).execute();
 }
 
 /** At boot: no socket of a former process is open. */

@@ -37,6 +37,20 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
   const now = (laterMs = 0) => new Date(clock.nowMs() + laterMs).toISOString();
   const actions = () => world.audit.filter((entry) => entry.actorUserId !== null);
 
+  test('the load of a host is what its heartbeats told, and nothing while it is away', async () => {
+    const [agent, id] = await connect('hosta', { capacity: gpuCapacity(1) });
+    const load = async (): Promise<{ host_id: string; samples: object[] }> =>
+      (await world.call('GET', `/v1/admin/hosts/${id}/load`)).body;
+    expect(await load()).toEqual({ host_id: id, samples: [] });
+    await agent.heard({ cpu_busy: 0.4, net: { rx_kbps: 1, tx_kbps: 2 } });
+    const [sample, ...more] = (await load()).samples;
+    expect(sample).toMatchObject({ ts_unix_ms: clock.nowMs(), cpu_busy: 0.4, net_tx_kbps: 2 });
+    expect(more).toEqual([]);
+    await offline(agent, id);
+    expect((await load()).samples).toEqual([]);
+    expect((await world.call('GET', `/v1/admin/hosts/${UNKNOWN_ID}/load`)).status).toBe(404);
+  });
+
   describe('reading', () => {
     test('a host carries every key, null where nothing was reported', async () => {
       const [agent, id] = await connect('hosta', { capacity: gpuCapacity(2) });

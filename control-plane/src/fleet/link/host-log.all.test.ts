@@ -8,6 +8,7 @@ import { createTestApp, type TestApp } from '../../testing/index.ts';
 const TOKEN = 'a-fixed-enrollment-token';
 const VISITS = 150;
 const ERRORS = 5;
+const REPORTS = 150;
 
 let folder: string;
 let app: TestApp;
@@ -69,3 +70,21 @@ test('a host that comes, complains and goes as fast as it can fills no disk, and
   expect(lines().at(-1)).toMatchObject({ event: 'agent.registered', node: 'mallory' });
   await host.drop();
 });
+
+test('reports that the database refuses fill no disk either', async () => {
+  const host = new FakeAgent({ url, nodeName: 'refused', credential: { token: TOKEN }, heartbeatMs: 0 });
+  await host.connect();
+  const { db } = app.plane.platform.database;
+  // In place of values that only some databases refuse.
+  await db.schema.alterTable('installed_images').renameTo('hidden_images').execute();
+  for (let n = 0; n < REPORTS; n += 1)
+    host.report({ type: 'image_state', image_id: `x${n}`, version: '1', state: 'ready' });
+  await expect.poll(() => host.unseen, { timeout: 20_000 }).toBe(0);
+  await db.schema.alterTable('hidden_images').renameTo('installed_images').execute();
+  const failed = app.log
+    .map((line) => JSON.parse(line))
+    .filter(({ event }) => event === 'agent.report_failed');
+  expect(failed).toHaveLength(REPORTS);
+  expect(failed.filter(({ level }) => level !== 'debug').length).toBeLessThanOrEqual(120);
+  await host.drop();
+}, 40_000);

@@ -1,5 +1,6 @@
 import type { Subscription } from '../../platform/bus/bus.ts';
 import type { SampledGpu } from '../reports/heartbeat-buffer.ts';
+import { LoadHistory } from '../reports/load-history.ts';
 import type { AgentLink } from './link.ts';
 import type { ReportSequence } from './report-sequence.ts';
 
@@ -18,6 +19,8 @@ export interface HostMemory {
   /** Arrived events that are not stored yet (count). */
   unstoredEvents: number;
   gpus: readonly SampledGpu[];
+  /** Outlives a link, so that a page shows what was before a short break. */
+  readonly load: LoadHistory;
   /**
    * Whether a console configuration exists; null: no capacity of this connection is stored, or the configuration
    * changed.
@@ -37,6 +40,7 @@ export const newHostMemory = (lastSeenMs: number): HostMemory => ({
   reports: null,
   unstoredEvents: 0,
   gpus: [],
+  load: new LoadHistory(),
   hasConsole: null,
   pushes: 0,
   lastSeenMs,

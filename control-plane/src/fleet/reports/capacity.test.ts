@@ -37,7 +37,7 @@ describe('a capacity report', () => {
   test('that is ok lists its GPUs and clears the reason', () => {
     const { host, gpus } = plan(report());
     expect(host).toMatchObject({ capacity_detection: 'ok', capacity_reason: null, cpu_cores: 8 });
-    expect(gpus).toEqual({ insert: [card(0)], update: [], unreport: [] });
+    expect(gpus).toEqual({ insert: [card(0)], update: [], show: [], unreport: [] });
   });
 
   test('that is ok without a GPU is unavailable, and leaves the stored GPUs alone', () => {
@@ -65,12 +65,12 @@ describe('a capacity report', () => {
       stored(0, { reported: 1 }),
       stored(1, { reported: 1 }),
     ]);
-    expect(gpus).toEqual({ insert: [], update: [], unreport: ['gpu-1'] });
+    expect(gpus).toEqual({ insert: [], update: [], show: [], unreport: ['gpu-1'] });
   });
 
   test('shows again what was hidden, and keeps its sample', () => {
     const { gpus } = plan(report(), [stored(0)]);
-    expect(gpus?.update).toEqual([{ id: 'gpu-0', gpu: card(0), clearSample: false }]);
+    expect(gpus).toMatchObject({ update: [], show: ['gpu-0'] });
   });
 
   test('that says what is stored changes nothing, and every difference counts', () => {

@@ -36,6 +36,8 @@ export interface CapacityPlan {
     insert: Gpu[];
     /** GPUs with changed values. clearSample: another card has this index, so the old sample is invalid. */
     update: { id: string; gpu: Gpu; clearSample: boolean }[];
+    /** Ids of GPUs that a registration hid, and that the report lists with the stored values. */
+    show: string[];
     /** Ids of GPUs that the report no longer lists. */
     unreport: string[];
   } | null;
@@ -84,7 +86,8 @@ export function planCapacity(
 
 /** Whether the plan changes no row. */
 export function changesNothing({ host, gpus }: CapacityPlan): boolean {
-  const rows = gpus === null ? 0 : gpus.insert.length + gpus.update.length + gpus.unreport.length;
+  const rows =
+    gpus === null ? 0 : gpus.insert.length + gpus.update.length + gpus.show.length + gpus.unreport.length;
   return Object.keys(host).length === 0 && rows === 0;
 }
 
@@ -111,6 +114,7 @@ function planGpus(stored: readonly StoredGpu[], reported: readonly Gpu[]): Capac
   const storedByIndex = new Map(stored.map((gpu) => [gpu.gpu_index, gpu]));
   const insert: Gpu[] = [];
   const update: { id: string; gpu: Gpu; clearSample: boolean }[] = [];
+  const show: string[] = [];
   for (const gpu of reported) {
     const known = storedByIndex.get(gpu.index);
     storedByIndex.delete(gpu.index);
@@ -121,12 +125,10 @@ function planGpus(stored: readonly StoredGpu[], reported: readonly Gpu[]): Capac
     const same =
       known.vendor === gpu.vendor && known.model === gpu.model && known.render_node === gpu.render_node;
     const unchanged =
-      same &&
-      known.reported !== 0 &&
-      known.vram_mb_total === gpu.vram_mb_total &&
-      known.slots_total === gpu.encode_slots_total;
+      same && known.vram_mb_total === gpu.vram_mb_total && known.slots_total === gpu.encode_slots_total;
     if (!unchanged) update.push({ id: known.id, gpu, clearSample: !same });
+    else if (known.reported === 0) show.push(known.id);
   }
   const unreport = [...storedByIndex.values()].filter((gpu) => gpu.reported !== 0).map((gpu) => gpu.id);
-  return { insert, update, unreport };
+  return { insert, update, show, unreport };
 }

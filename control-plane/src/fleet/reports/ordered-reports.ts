@@ -1,4 +1,6 @@
+import type { LogLevel } from '@footlight/platform';
 import type { ImageState, SessionState } from '@footlight/protocol/agent';
+import type { LogEvent } from '@footlight/protocol/telemetry';
 import type { Platform } from '../../platform/platform.ts';
 import type { ReliableEvent } from '../../telemetry/index.ts';
 import { CONSOLE_FEATURE } from '../console/config.ts';
@@ -9,7 +11,13 @@ import type { CapacityMessage, OrderedMessage, ReportMessage } from '../link/rep
 import type { ReportSequence } from '../link/report-sequence.ts';
 import { hostSubjects } from '../subjects.ts';
 import type { HeartbeatBuffer } from './heartbeat-buffer.ts';
-import { NOTHING_STORED, retryUntilStored, type StoredCapacity, storeCapacity } from './store-capacity.ts';
+import {
+  type CapacityOfHost,
+  createCapacities,
+  NOTHING_STORED,
+  retryUntilStored,
+  type StoredCapacity,
+} from './store-capacity.ts';
 import type { WriteBatch } from './write-batch.ts';
 
 /** Unstored events of a host at which its further reports wait. */
@@ -23,6 +31,8 @@ export interface OrderedReportsDeps {
   readonly imageHandlers: ImageHandlers | null;
   /** @returns null: the link was displaced or closed, so its messages do not count */
   current(link: AgentLink): HostMemory | null;
+  /** Logs within the host's limit of lines. */
+  log(level: LogLevel, hostId: string, fields: object, event: LogEvent): void;
   /** Runs a handler whose exception is logged. */
   runHandler(what: string, hostId: string, run: () => void): void;
 }
@@ -33,9 +43,11 @@ export interface OrderedReportsDeps {
  */
 export class OrderedReports {
   readonly #deps: OrderedReportsDeps;
+  readonly #storeCapacity: (report: CapacityOfHost) => Promise<StoredCapacity>;
 
   constructor(deps: OrderedReportsDeps) {
     this.#deps = deps;
+    this.#storeCapacity = createCapacities(deps.platform, deps.batch);
   }
 
   /** Stores what a link brought and confirms what is stored. @param run in the order in which it came */
@@ -67,13 +79,13 @@ export class OrderedReports {
     );
     if (states.length > 0) {
       const write = (some: readonly SessionState[]) => this.#deps.handlers.sessionStates(hostId, some);
-      if (!(await retryUntilStored(this.#deps.platform, () => link.isOpen, states, write))) return;
+      if (!(await retryUntilStored(this.#storing(link), () => link.isOpen, states, write))) return;
     }
     const images = fresh.filter((message): message is ImageState => message.type === 'image_state');
     if (images.length > 0 && this.#deps.imageHandlers !== null) {
       const handlers = this.#deps.imageHandlers;
       const write = (some: readonly ImageState[]) => handlers.imageStates(hostId, some);
-      if (!(await retryUntilStored(this.#deps.platform, () => link.isOpen, images, write))) return;
+      if (!(await retryUntilStored(this.#storing(link), () => link.isOpen, images, write))) return;
     }
     for (const message of fresh) {
       if (message.type === 'session_trace_event') this.#traceEvent(hostId, message);
@@ -91,7 +103,7 @@ export class OrderedReports {
     for (const { seq } of events) sequence.beginWrite(seq);
     memory.unstoredEvents += events.length;
     const write = (some: readonly ReliableEvent[]) => this.#deps.handlers.storeEvents(source, some);
-    const isStored = await retryUntilStored(this.#deps.platform, () => link.isOpen, events, write);
+    const isStored = await retryUntilStored(this.#storing(link), () => link.isOpen, events, write);
     memory.unstoredEvents -= events.length;
     for (const { seq } of events) {
       if (isStored) sequence.handled(seq);
@@ -119,16 +131,20 @@ export class OrderedReports {
     memory.hasConsole = null;
     let stored = null as StoredCapacity | null;
     const write = async () => {
-      stored = await this.#deps.batch.run({ hosts: [hostId], gpusOfHosts: [hostId] }, (tx) =>
-        storeCapacity(tx, this.#deps.platform, hostId, report),
-      );
+      stored = await this.#storeCapacity({ hostId, report });
     };
-    const done = await retryUntilStored(this.#deps.platform, () => link.isOpen, [report], write);
+    const done = await retryUntilStored(this.#storing(link), () => link.isOpen, [report], write);
     if (!done || this.#deps.current(link) !== memory) return;
     if (stored !== null && memory.pushes === pushes) memory.hasConsole = stored.hasConsole;
     const { gpus, hasConsole } = stored ?? NOTHING_STORED;
     memory.gpus = gpus;
     this.#publishReported(link, hasConsole);
+  }
+
+  #storing(link: AgentLink): Parameters<typeof retryUntilStored>[0] {
+    const { log, platform } = this.#deps;
+    const failed = (error: unknown) => log('error', link.hostId!, { err: error }, 'agent.report_failed');
+    return { clock: platform.clock, failed };
   }
 
   #traceEvent(hostId: string, message: ReportMessage & { type: 'session_trace_event' }): void {

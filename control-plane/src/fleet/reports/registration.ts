@@ -9,16 +9,16 @@ import { nameTokenHost } from '../enrollment/token-store.ts';
 import type { AgentHandlers, ImageHandlers, RegisteringHost } from '../fleet.ts';
 import {
   type ClaimedHost,
-  claimHost,
   claimHostByName,
+  claimHosts,
   insertHost,
-  type Registered,
   storeRegistered,
   updateHost,
 } from '../hosts/host-store.ts';
 import { decideHostStatus } from '../hosts/status.ts';
 import type { AgentIdentity } from '../upgrade/agent-upgrade.ts';
 import { SECRET_BYTES } from '../upgrade/credentials.ts';
+import { turnsOfHosts } from './turns-of-hosts.ts';
 
 /** Feature of agents that run images. */
 const FEATURE_OF_IMAGES = 'images';
@@ -32,7 +32,7 @@ export interface RegistrationDeps {
   handlers: AgentHandlers;
   imageHandlers: ImageHandlers | null;
   /** Run after the reconciliation, in order. */
-  steps: readonly ((tx: Tx, host: RegisteringHost) => Promise<void>)[];
+  steps: readonly ((tx: Tx, hosts: readonly RegisteringHost[]) => Promise<void>)[];
 }
 
 export interface RegistrationFacts {
@@ -57,81 +57,134 @@ export type RegistrationOutcome =
   /** The record changed between upgrade and registration. */
   | { kind: 'gone'; why: string };
 
-/** Rows that `register` changes; null where only the registration finds out. */
+/** Rows that `registerTogether` changes for one agent; null where only the registration finds out. */
 export function rowsOfRegistration(identity: AgentIdentity, message: Register): RowsToLock | null {
-  if (identity.kind !== 'known') return null;
-  const hosts = [identity.hostId];
+  return identity.kind === 'known' ? rowsOfHost(identity.hostId, message) : null;
+}
+
+function rowsOfHost(hostId: string, message: Register): RowsToLock {
+  const hosts = [hostId];
   const sessions = message.sessions.map(({ session_id }) => session_id);
   return { hosts, sessions, sessionsOfHosts: hosts, gpusOfHosts: hosts };
 }
 
+/** A registration whose record is locked. */
+interface Claimed {
+  facts: RegistrationFacts;
+  host: ClaimedHost;
+  secret: string | null;
+  isNew: boolean;
+}
+
 /**
- * Registers an agent inside a transaction: creates or takes over the record, resets everything that a former
- * connection reported, and reconciles the sessions. Placements see the host after the commit.
+ * Registers agents inside a transaction: creates or takes over each record, resets everything that a former connection
+ * reported, and reconciles the sessions. Placements see the hosts after the commit. Hosts share their statements,
+ * because a fleet that comes back registers a thousand at once. Of one host each comes after the one before.
  */
-export async function register(
+export async function registerTogether(
+  tx: Tx,
+  deps: RegistrationDeps,
+  all: readonly RegistrationFacts[],
+): Promise<RegistrationOutcome[]> {
+  const outcomes = new Map<RegistrationFacts, RegistrationOutcome>();
+  for (const turn of turnsOfHosts(all, ({ identity }) => identity.nodeName)) {
+    const claimed: Claimed[] = [];
+    for (const claim of await claimRecords(tx, deps, turn)) {
+      if (claim.kind === 'gone') outcomes.set(claim.facts, claim);
+      else claimed.push(claim);
+    }
+    for (const [facts, outcome] of await registerClaimed(tx, deps, claimed)) outcomes.set(facts, outcome);
+  }
+  return all.map((facts) => outcomes.get(facts) as RegistrationOutcome);
+}
+
+async function registerClaimed(
+  tx: Tx,
+  deps: RegistrationDeps,
+  claimed: readonly Claimed[],
+): Promise<[RegistrationFacts, RegistrationOutcome][]> {
+  if (claimed.length === 0) return [];
+  const registering = claimed.map(({ facts: { message }, host }) => ({
+    hostId: host.id,
+    bootId: message.boot_id,
+    sameBoot: host.boot_id === message.boot_id,
+  }));
+  const lastSeqs = claimed.map(({ host }, n) => (registering[n]?.sameBoot ? host.last_seq : null));
+  await storeRegistered(
+    tx,
+    claimed.map(({ facts, host }, n) => ({
+      id: host.id,
+      status: decideHostStatus({ status: host.status, drainIntent: bool(host.drain_intent) }, 'register')
+        .status,
+      agent_version: facts.message.agent_version,
+      features: toJson(facts.message.features),
+      boot_id: facts.message.boot_id,
+      last_seq: lastSeqs[n] ?? null,
+      connection_id: facts.connectionId,
+      last_registered_at: facts.nowMs,
+    })),
+    AWAITING_CAPACITY,
+  );
+  const returning = registering.map((host, n) => ({ host, message: (claimed[n] as Claimed).facts.message }));
+  const reconciled = await deps.handlers.reconcile(
+    tx,
+    returning.map(({ host, message }) => ({ host, held: message.sessions })),
+  );
+  const withImages = returning.filter(({ message }) => message.features.includes(FEATURE_OF_IMAGES));
+  const images = await deps.imageHandlers?.registered(
+    tx,
+    withImages.map(({ host, message }) => ({ host, listed: message.images })),
+  );
+  for (const step of deps.steps) await step(tx, registering);
+  return claimed.map(({ facts, host, secret, isNew }, n) => [
+    facts,
+    {
+      kind: 'registered',
+      host,
+      secret,
+      isNew,
+      lastSeq: lastSeqs[n] ?? null,
+      afterCommit() {
+        reconciled[n]?.afterCommit();
+        images?.[withImages.findIndex((one) => one.host.hostId === host.id)]?.afterCommit();
+      },
+    },
+  ]);
+}
+
+type Claim = (Claimed & { kind: 'claimed' }) | { kind: 'gone'; why: string; facts: RegistrationFacts };
+
+async function claimRecords(
+  tx: Tx,
+  deps: RegistrationDeps,
+  turn: readonly RegistrationFacts[],
+): Promise<Claim[]> {
+  const ids = turn.flatMap(({ identity }) => (identity.kind === 'known' ? [identity.hostId] : []));
+  const known = await claimHosts(tx, ids);
+  const claims: Claim[] = [];
+  for (const facts of turn) {
+    const { identity } = facts;
+    if (identity.kind !== 'known') {
+      claims.push(await claimEnrolled(tx, deps, facts, identity));
+      continue;
+    }
+    const host = known.get(identity.hostId);
+    claims.push(
+      host === undefined
+        ? { kind: 'gone', why: 'the host was deleted', facts }
+        : { kind: 'claimed', facts, host, secret: null, isNew: false },
+    );
+  }
+  return claims;
+}
+
+/** The record of an enrolled node, with the rows of its host locked. */
+async function claimEnrolled(
   tx: Tx,
   deps: RegistrationDeps,
   facts: RegistrationFacts,
-): Promise<RegistrationOutcome> {
-  const claimed = await claimRecord(tx, deps, facts);
-  if (claimed.kind === 'gone') return claimed;
-  const { host, secret, isNew } = claimed;
-  const { message, connectionId, nowMs } = facts;
-  if (rowsOfRegistration(facts.identity, message) === null) {
-    const hosts = [host.id];
-    const sessions = message.sessions.map(({ session_id }) => session_id);
-    await lockRows(tx, { sessions, sessionsOfHosts: hosts, gpusOfHosts: hosts });
-  }
-  const sameBoot = host.boot_id === message.boot_id;
-  const standing = decideHostStatus(
-    { status: host.status, drainIntent: bool(host.drain_intent) },
-    'register',
-  );
-  const reset: Registered = {
-    status: standing.status,
-    agent_version: message.agent_version,
-    features: toJson(message.features),
-    pending_restart: 0,
-    capacity_detection: 'unavailable',
-    capacity_reason: AWAITING_CAPACITY,
-    boot_id: message.boot_id,
-    last_seq: sameBoot ? host.last_seq : null,
-    connection_id: connectionId,
-    last_registered_at: nowMs,
-  };
-  await storeRegistered(tx, host.id, reset);
-  const registering = { hostId: host.id, bootId: message.boot_id, sameBoot };
-  const reconciled = await deps.handlers.reconcile(tx, registering, message.sessions);
-  const images = message.features.includes(FEATURE_OF_IMAGES)
-    ? await deps.imageHandlers?.registered(tx, registering, message.images)
-    : undefined;
-  for (const step of deps.steps) await step(tx, registering);
-  return {
-    kind: 'registered',
-    host,
-    secret,
-    isNew,
-    lastSeq: reset.last_seq,
-    afterCommit() {
-      reconciled.afterCommit();
-      images?.afterCommit();
-    },
-  };
-}
-
-type Claim =
-  | { kind: 'claimed'; host: ClaimedHost; secret: string | null; isNew: boolean }
-  | { kind: 'gone'; why: string };
-
-async function claimRecord(tx: Tx, deps: RegistrationDeps, facts: RegistrationFacts): Promise<Claim> {
-  const { identity } = facts;
-  if (identity.kind === 'known') {
-    const host = await claimHost(tx, identity.hostId);
-    return host === undefined
-      ? { kind: 'gone', why: 'the host was deleted' }
-      : { kind: 'claimed', host, secret: null, isNew: false };
-  }
+  identity: AgentIdentity & { kind: 'enrolled' },
+): Promise<Claim> {
   const secret = deps.random.bytes(SECRET_BYTES).toString('base64url');
   const secretHash = sha256Hex(secret);
   const existing = await claimHostByName(deps.database, tx, identity.nodeName);
@@ -139,10 +192,12 @@ async function claimRecord(tx: Tx, deps: RegistrationDeps, facts: RegistrationFa
     const host = newHost(deps.random.uuid(), identity, secretHash, facts.nowMs);
     await insertHost(tx, host);
     if (identity.tokenId !== null) await nameTokenHost(tx, identity.tokenId, host.id);
-    return { kind: 'claimed', host, secret, isNew: true };
+    await lockRows(tx, rowsOfHost(host.id, facts.message));
+    return { kind: 'claimed', facts, host, secret, isNew: true };
   }
   const counts = existing.first_capacity_at !== null;
-  if (counts && !identity.mintedForName) return { kind: 'gone', why: 'this name was enrolled meanwhile' };
+  if (counts && !identity.mintedForName)
+    return { kind: 'gone', why: 'this name was enrolled meanwhile', facts };
   // The old secret of a record that counts stays valid until the new one is used, because the answer may get lost.
   const secrets = {
     ...(counts ? { next_secret_hash: secretHash } : { secret_hash: secretHash, next_secret_hash: null }),
@@ -150,7 +205,8 @@ async function claimRecord(tx: Tx, deps: RegistrationDeps, facts: RegistrationFa
   };
   await updateHost(tx, existing.id, secrets);
   if (identity.tokenId !== null) await nameTokenHost(tx, identity.tokenId, existing.id);
-  return { kind: 'claimed', host: existing, secret, isNew: false };
+  await lockRows(tx, rowsOfHost(existing.id, facts.message));
+  return { kind: 'claimed', facts, host: existing, secret, isNew: false };
 }
 
 function newHost(

@@ -1,5 +1,4 @@
 import { delay, systemClock } from '@footlight/platform';
-import { BatchQueue } from '../../platform/batch-queue.ts';
 import {
   type Database,
   Failed,
@@ -9,6 +8,7 @@ import {
   type Tx,
 } from '../../platform/database/index.ts';
 import { joinRows } from '../../platform/database/locks/row-locks.ts';
+import { BatchQueue } from '../../platform/queues/batch-queue.ts';
 
 /** Largest batch, so that the write lock is not held noticeably long. */
 const MAX_BATCH = 128;

@@ -12,6 +12,7 @@ import { createInProcessBus } from '../../platform/bus/in-process.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { type DatabaseTarget, lockForRemoval, openDatabase } from '../../platform/database/index.ts';
 import { createServer } from '../../platform/http/server.ts';
+import { NO_METERS } from '../../platform/meters.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { PATIENTLY } from '../../testing/patience.ts';
 import type { AgentHandlers, GpuLoad, RegisteringHost } from '../fleet.ts';
@@ -45,10 +46,13 @@ class RecordingHandlers implements AgentHandlers {
   onState: (report: SessionState) => Promise<void> = async () => {};
   onAfterCommit: (hostId: string) => void = () => {};
 
-  async reconcile(_tx: unknown, host: RegisteringHost, held: readonly HeldSession[]) {
-    this.onReconcile(host);
-    this.reconciled.push({ host, held });
-    return { afterCommit: () => this.onAfterCommit(host.hostId) };
+  async reconcile(
+    _tx: unknown,
+    hosts: readonly { host: RegisteringHost; held: readonly HeldSession[] }[],
+  ): Promise<{ afterCommit(): void }[]> {
+    for (const { host } of hosts) this.onReconcile(host);
+    this.reconciled.push(...hosts);
+    return hosts.map(({ host }) => ({ afterCommit: () => this.onAfterCommit(host.hostId) }));
   }
 
   async sessionStates(hostId: string, reports: readonly SessionState[]): Promise<void> {
@@ -165,7 +169,9 @@ export async function openFleetWorld(
     random: systemRandom,
     logger,
     bus: createInProcessBus({ clock, logger }),
-    leader: { register() {}, start() {}, async runNow() {}, async close() {} },
+    meters: NO_METERS,
+    traces: null,
+    leader: { register() {}, start() {}, async runNow() {}, held: () => [], async close() {} },
     jobs: {
       handle() {},
       async event() {},

@@ -66,6 +66,7 @@ export class AgentAuthentication {
   readonly #checkSecret: CheckNodeSecret;
   readonly #fixedTokenDigest: string | null;
   readonly #maxHandshakes: number;
+  readonly #sendsHostsAway: () => boolean;
   /** Requests whose credential is being checked; each may become a handshake. */
   #checking = 0;
 
@@ -76,6 +77,8 @@ export class AgentAuthentication {
       names: OpenNames;
       checkSecret: CheckNodeSecret;
       maxHandshakes?: number | undefined;
+      /** Hosts belong to another replica now. */
+      sendsHostsAway: () => boolean;
     },
   ) {
     this.#platform = platform;
@@ -83,6 +86,7 @@ export class AgentAuthentication {
     this.#names = deps.names;
     this.#checkSecret = deps.checkSecret;
     this.#maxHandshakes = deps.maxHandshakes ?? MAX_HANDSHAKES;
+    this.#sendsHostsAway = deps.sendsHostsAway;
     const fixed = platform.config.fleet.enrollmentToken;
     this.#fixedTokenDigest = fixed === null ? null : sha256Hex(fixed);
   }
@@ -98,6 +102,7 @@ export class AgentAuthentication {
     if (!request.isUpgrade) {
       throw new ApiError('validation_failed', { message: 'This path only takes WebSocket upgrades.' });
     }
+    if (this.#sendsHostsAway()) throw unavailable('The database is away; connect to another control plane.');
     const claimed = request.headers['x-service-node'];
     const claimedName = typeof claimed === 'string' ? claimed : '';
     const nowMs = this.#platform.clock.monotonicMs();

@@ -7,6 +7,9 @@ import { findInstalledIds, listInstalled, loadImagesOfHost, storeHostImage } fro
 import type { Ensurer } from './ensurer.ts';
 import { needsEnsure, type Presence, planRegistration, presenceOf } from './presence-rules.ts';
 
+/** Result for a host of a service without images. */
+const NOTHING_STORED = { afterCommit() {} };
+
 /** What agents say about images: stored, and answered by orders for what a host lacks. */
 export function createImageHandlers(
   platform: Pick<Platform, 'clock' | 'jobs'>,
@@ -23,31 +26,45 @@ export function createImageHandlers(
       updated_at: clock.nowMs(),
     });
 
-  return {
-    async registered(tx: Tx, { hostId, sameBoot }: RegisteringHost, listed: Register['images']) {
-      const installed = await listInstalled(tx);
-      if (installed.length === 0) return { afterCommit() {} };
-      const held: Map<string, Presence> = await loadImagesOfHost(tx, hostId);
-      if (listed !== undefined) {
-        const changes = planRegistration(held, listed, new Set(installed.map((image) => image.image_id)));
-        for (const [imageId, presence] of changes) {
-          await store(tx, hostId, imageId, presence);
-          held.set(imageId, presence);
-        }
+  /** Stores what one registering host has. */
+  async function hostRegistered(
+    tx: Tx,
+    installed: readonly InstalledRow[],
+    { hostId, sameBoot }: RegisteringHost,
+    listed: Register['images'],
+  ) {
+    const held: Map<string, Presence> = await loadImagesOfHost(tx, hostId);
+    if (listed !== undefined) {
+      const changes = planRegistration(held, listed, new Set(installed.map((image) => image.image_id)));
+      for (const [imageId, presence] of changes) {
+        await store(tx, hostId, imageId, presence);
+        held.set(imageId, presence);
       }
-      const lacking: InstalledRow[] = installed.filter(
-        (image) => !bool(image.lazy) && needsEnsure(held.get(image.image_id), image.version),
-      );
-      const isFetching = [...held.values()].some(({ state }) => state === 'pulling' || state === 'building');
-      // A new agent process has no warm worker yet. While an image is fetched, its end warms up.
-      if (!sameBoot && !isFetching) await jobs.event(tx, 'template.warmup', hostId);
-      return {
-        afterCommit() {
-          // The former link took its commands along, so each lacking image is asked for again.
-          ensurer.lost(hostId);
-          for (const image of lacking) ensurer.ensure(hostId, image);
-        },
-      };
+    }
+    const lacking = installed.filter(
+      (image) => !bool(image.lazy) && needsEnsure(held.get(image.image_id), image.version),
+    );
+    const isFetching = [...held.values()].some(({ state }) => state === 'pulling' || state === 'building');
+    // A new agent process has no warm worker yet. While an image is fetched, its end warms up.
+    if (!sameBoot && !isFetching) await jobs.event(tx, 'template.warmup', hostId);
+    return {
+      afterCommit() {
+        // The former link took its commands along, so each lacking image is asked for again.
+        ensurer.lost(hostId);
+        for (const image of lacking) ensurer.ensure(hostId, image);
+      },
+    };
+  }
+
+  return {
+    async registered(tx, hosts) {
+      const installed = hosts.length === 0 ? [] : await listInstalled(tx);
+      const stored: { afterCommit(): void }[] = [];
+      for (const { host, listed } of hosts)
+        stored.push(
+          installed.length === 0 ? NOTHING_STORED : await hostRegistered(tx, installed, host, listed),
+        );
+      return stored;
     },
 
     async imageStates(hostId: string, reports: readonly ImageState[]) {

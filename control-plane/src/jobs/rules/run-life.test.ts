@@ -94,6 +94,7 @@ describe('a claim', () => {
   test.each([
     ['of an agent in time', NOW - MINUTE_MS, null, false, null],
     ['of an agent, too old', NOW - MINUTE_MS - 1, null, false, 'timed_out'],
+    ['of an agent, by a clock that was ahead', NOW + MINUTE_MS + 1, null, false, 'timed_out'],
     ['of this dispatcher', NOW, 7, true, null],
     ['of this dispatcher, too old', NOW - MINUTE_MS - 1, 7, true, 'timed_out'],
     ['of another dispatcher', NOW, 6, false, 'dispatcher_gone'],

@@ -10,10 +10,9 @@
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import { type JobReport, MAX_CLAIMED_RUNS } from '@footlight/protocol/agent';
 import type { JobRunState } from '@footlight/protocol/rest';
-import { moveIntoWindow, type Window } from './schedule.ts';
+import { MAX_RETRY_MS, moveIntoWindow, type Window } from './schedule.ts';
 
 const FIRST_RETRY_MS = 30 * SECOND_MS;
-const MAX_RETRY_MS = 15 * MINUTE_MS;
 
 export type OpenState = 'pending' | 'running';
 export type Trigger = 'schedule' | 'manual' | 'event';
@@ -87,7 +86,8 @@ export function judgeClaim(
 ): Reaped {
   // One dispatcher works at a time, so a run that it does not know is another's, or its claim was never answered.
   if (run.fence !== null && !isExecuting) return 'dispatcher_gone';
-  return run.claimed_at !== null && nowMs - run.claimed_at > timeoutMs ? 'timed_out' : null;
+  // A claim of the future was made by a clock that was ahead.
+  return run.claimed_at !== null && Math.abs(nowMs - run.claimed_at) > timeoutMs ? 'timed_out' : null;
 }
 
 /** An open run of a host, as its agent's claim needs it. */

@@ -46,11 +46,7 @@ describe('the next run of a job', () => {
     ['that never ran is now', null, NOW],
     ['counts from the end of the last one', NOW - 10 * MINUTE_MS, NOW + 50 * MINUTE_MS],
     ['that is overdue is now', NOW - 5 * HOUR_MS, NOW],
-    [
-      'that ended in the future (a clock was set back) counts from there',
-      NOW + DAY_MS,
-      NOW + DAY_MS + HOUR_MS,
-    ],
+    ['that ended in the future (a clock was ahead) counts from now', NOW + DAY_MS, NOW + HOUR_MS],
   ])('%s', (_, last, expected) => {
     expect(nextStart(schedule, last, NOW)).toBe(expected);
   });

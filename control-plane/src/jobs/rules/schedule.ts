@@ -1,5 +1,5 @@
 /** When a job runs. Pure: schedules and the time in, times out. Source: docs/jobs.md, "When a job runs". */
-import { DAY_MS, SECOND_MS } from '@footlight/platform';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import { nextClockChange, wallClockMs } from './zone.ts';
 
 /** Times at which runs may start; the window governs starts only. */
@@ -12,6 +12,9 @@ export interface Window {
   /** IANA zone. */
   zone: string;
 }
+
+/** Longest wait for the retry of a deferred run. Source: catalog §7.4. */
+export const MAX_RETRY_MS = 15 * MINUTE_MS;
 
 const TIME = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/;
 
@@ -82,7 +85,8 @@ export function moveIntoWindow(window: Window | null, atMs: number): number {
 }
 
 /**
- * When a job with an interval runs next.
+ * When a job with an interval runs next. A last run that ended in the future did so by a clock that was ahead: it counts
+ * as one that ended now, because nobody knows when it was.
  * @param intervalMs from the end of the last run; null: never
  * @param lastEndMs end of the target's last run; null: it never ran
  * @returns null: never
@@ -93,6 +97,18 @@ export function nextStart(
   nowMs: number,
 ): number | null {
   if (intervalMs === null) return null;
-  const dueMs = lastEndMs === null ? nowMs : Math.max(nowMs, lastEndMs + intervalMs);
+  const dueMs = lastEndMs === null ? nowMs : Math.max(nowMs, Math.min(lastEndMs, nowMs) + intervalMs);
   return moveIntoWindow(window, dueMs);
+}
+
+/**
+ * The latest start that can be planned at present, for a first try and for a retry. A run that waits for longer was
+ * planned by a clock that was ahead, and would keep its job from running until that time comes.
+ * @param intervalMs null: the job is not started by its schedule
+ */
+export function latestStart(
+  { intervalMs, window }: { intervalMs: number | null; window: Window | null },
+  nowMs: number,
+): number {
+  return moveIntoWindow(window, nowMs + Math.max(intervalMs ?? 0, MAX_RETRY_MS));
 }

@@ -3,6 +3,7 @@ import { createInProcessBus } from '../../platform/bus/in-process.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { type Database, type DatabaseTarget, openDatabase } from '../../platform/database/index.ts';
 import { createLeader } from '../../platform/leader.ts';
+import { NO_METERS } from '../../platform/meters.ts';
 import type { JobOutcome, JobRunContext } from '../../platform/platform.ts';
 import { ManualClock } from '../../testing/index.ts';
 import { createJobs } from '../service.ts';
@@ -17,7 +18,18 @@ export function replica(database: Database, clock: ManualClock, env: Record<stri
   const leader = createLeader({ database, clock, random: systemRandom, logger });
   const activity = { record: async () => undefined, settled: async () => undefined };
   const config = loadConfig(env);
-  const jobs = createJobs({ config, database, clock, random: systemRandom, logger, bus, leader, activity });
+  const jobs = createJobs({
+    config,
+    database,
+    clock,
+    random: systemRandom,
+    logger,
+    bus,
+    leader,
+    activity,
+    meters: NO_METERS,
+    traces: null,
+  });
   const started: JobRunContext[] = [];
   const waiting: ((outcome: JobOutcome | Error) => void)[] = [];
   let held: { ignoresSignal: boolean } | null = null;

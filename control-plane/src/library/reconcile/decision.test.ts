@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideReconcile, type GrantRecord, type ReconcileFacts, type TileRecord } from './decision.ts';
+import {
+  decideReconcile,
+  type GrantRecord,
+  type ObservedTitle,
+  type ReconcileFacts,
+  type TileRecord,
+  tilesAllowed,
+} from './decision.ts';
 
 const INSTALLED = 4;
 const entry = (external_id: string, name = `Title ${external_id}`, state_flags = INSTALLED) => ({
@@ -112,6 +119,24 @@ describe('a report', () => {
     });
     expect(decideReconcile(report)).toMatchObject({ unseen: ['1', '2', '3'], revoke: ['gone'] });
     expect(decideReconcile({ ...report, complete: false })).toMatchObject({ unseen: [], revoke: [] });
+  });
+
+  test('keeps no more titles of a home than a report has, however many incomplete reports bring', () => {
+    const seen = Array.from({ length: 9_999 }, (_, at): [string, ObservedTitle] => [
+      `${at + 1}`,
+      { name: 'Old', suppressedBy: '' },
+    ]);
+    const report = facts({
+      entries: ['1', '20001', '20002', '20003'].map((id) => entry(id)),
+      observed: new Map(seen),
+      complete: false,
+    });
+    const keptOf = ({ observations }: ReturnType<typeof decideReconcile>) =>
+      observations.map(({ externalId }) => externalId);
+    const changes = decideReconcile(report);
+    expect(keptOf(changes)).toEqual(['1', '20001']);
+    expect(changes.create).toHaveLength(2);
+    expect(keptOf(decideReconcile({ ...report, complete: true }))).toHaveLength(4);
   });
 
   test('rejects invalid ids and takes a repeated one once, installed when one of them is', () => {
@@ -237,4 +262,14 @@ describe('whatever was found and stored', () => {
       }),
     );
   });
+});
+
+test.each([
+  ['nothing yet', { created: 0, ofLauncher: 0 }, 10_000],
+  ['a month of one person', { created: 9_998, ofLauncher: 9_998 }, 2],
+  ['more than a month allows', { created: 10_001, ofLauncher: 0 }, 0],
+  ['the homes of many people on one host', { created: 0, ofLauncher: 19_999 }, 1],
+  ['a launcher that is full', { created: 0, ofLauncher: 25_000 }, 0],
+])('tiles that a report may add, after %s', (_name, had, allowed) => {
+  expect(tilesAllowed(had)).toBe(allowed);
 });

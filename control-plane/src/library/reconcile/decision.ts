@@ -2,7 +2,12 @@
  * What a scan report changes: tiles, entitlements and observations. Pure: facts in, changes out.
  * Source: docs/library.md, "After a scan".
  */
-import { EXTERNAL_ID_PATTERN, FULLY_INSTALLED, type ScanEntry } from '@footlight/protocol/agent';
+import {
+  EXTERNAL_ID_PATTERN,
+  FULLY_INSTALLED,
+  MAX_SCAN_ENTRIES,
+  type ScanEntry,
+} from '@footlight/protocol/agent';
 import { decideSuppression, type Suppression } from './ladder.ts';
 
 /** A tile of the provider app. */
@@ -94,7 +99,13 @@ export function decideReconcile(facts: ReconcileFacts): ReconcileChanges {
     suppressedCount: 0,
     rejectedCount,
   };
+  let kept = facts.observed.size;
   for (const [externalId, title] of titles) {
+    // Incomplete reports take nothing away, so that ever other titles would pile up.
+    if (!facts.complete && !facts.observed.has(externalId)) {
+      if (kept >= MAX_SCAN_ENTRIES) continue;
+      kept += 1;
+    }
     const suppressedBy = decideSuppression({
       externalId,
       name: title.name,
@@ -144,6 +155,26 @@ function storeTypeOf({ store, observed }: ReconcileFacts, externalId: string): s
   if (details !== undefined) return details.type;
   return observed.get(externalId)?.suppressedBy === 'appdetails' ? 'remembered' : null;
 }
+
+/**
+ * Tiles that the homes of one person may add while their scans are kept (30 days): as many titles as one report has. A
+ * person can write manifests with invented ids, and their tiles stay. Chosen, not measured.
+ */
+const MAX_NEW_TILES = MAX_SCAN_ENTRIES;
+/**
+ * Tiles of one launcher that discovery may make. Each report loads and locks all of them, and a host reports for every
+ * home on it: a hostile one with 100 homes would make a million. A report held SQLite's thread for 1.0 to 3.8 s at
+ * 80,000 tiles (measured), so that this is a quarter of a second to one.
+ */
+const MAX_LAUNCHER_TILES = 20_000;
+
+/**
+ * How many tiles a report may add.
+ * @param created by the homes of its person while their scans are kept
+ * @param ofLauncher tiles that the launcher has
+ */
+export const tilesAllowed = ({ created, ofLauncher }: { created: number; ofLauncher: number }): number =>
+  Math.max(0, Math.min(MAX_NEW_TILES - created, MAX_LAUNCHER_TILES - ofLauncher));
 
 function publish(
   { tiles, grants, newTiles, store }: ReconcileFacts,

@@ -1,4 +1,4 @@
-import { MAX_SCAN_ENTRIES, type ScanReport } from '@footlight/protocol/agent';
+import type { ScanReport } from '@footlight/protocol/agent';
 import {
   type AppRow,
   describeTile,
@@ -19,7 +19,13 @@ import type { Platform } from '../../platform/platform.ts';
 import type { CollectedHome } from '../../storage/index.ts';
 import { loadRules } from '../rules/store.ts';
 import { countCreatedTiles, endScan, findScanOfHost, listGoneHomes, type ScanRow } from '../scans/store.ts';
-import { decideReconcile, type ReconcileChanges, type StoreDetails, type TileRecord } from './decision.ts';
+import {
+  decideReconcile,
+  type ReconcileChanges,
+  type StoreDetails,
+  type TileRecord,
+  tilesAllowed,
+} from './decision.ts';
 import { planLookups } from './lookups.ts';
 import {
   deleteObservations,
@@ -32,11 +38,6 @@ import type { StoreLookup } from './store-details.ts';
 
 /** Characters of a failed scan's error. */
 const MAX_ERROR_CHARACTERS = 512;
-/**
- * Tiles that the homes of one person may add while their scans are kept (30 days): as many titles as one report has. A
- * person can write manifests with invented ids, and their tiles stay. Chosen, not measured.
- */
-const MAX_NEW_TILES = MAX_SCAN_ENTRIES;
 /** Changed apps that are noted one by one; more make every list be read again. Chosen, not measured. */
 const MAX_NOTED_APPS = 16;
 
@@ -158,7 +159,7 @@ export function createReports(
       grants: new Map(grants.map((row) => [row.app_id, { id: row.id, grantedBy: row.granted_by }])),
       observed: await loadObserved(tx, home),
       elsewhere: await loadObservedElsewhere(tx, home),
-      newTiles: MAX_NEW_TILES - (await countCreatedTiles(tx, scan)),
+      newTiles: tilesAllowed({ created: await countCreatedTiles(tx, scan), ofLauncher: tiles.size }),
       store: details,
     });
     const revoked = await apply(tx, { scan, parent, home, tiles, changes, nowMs });

@@ -1,3 +1,4 @@
+import { MAX_SCAN_ENTRIES } from '@footlight/protocol/agent';
 import type { Selectable } from 'kysely';
 import type { Executor, Tx } from '../../platform/database/index.ts';
 import type { LibraryAppidRulesTable } from '../../platform/database/tables/library.ts';
@@ -72,6 +73,9 @@ export interface UnpublishedRow {
   has_tile: boolean;
 }
 
+/** The list has no pages. As many as one report has titles; those seen last come first. */
+const MAX_UNPUBLISHED = MAX_SCAN_ENTRIES;
+
 /** Titles without an enabled tile, last seen first. */
 export async function listUnpublished(db: Executor, appId: string): Promise<UnpublishedRow[]> {
   const rows = await db
@@ -106,6 +110,7 @@ export async function listUnpublished(db: Executor, appId: string): Promise<Unpu
     ])
     .orderBy('last_seen_at', 'desc')
     .orderBy('seen.external_id')
+    .limit(MAX_UNPUBLISHED)
     .execute();
   return rows.map(({ tile_id, ...row }) => ({ ...row, has_tile: tile_id !== null }));
 }

@@ -91,6 +91,26 @@ describeDatabases('scans of homes', ({ fresh }) => {
       expect(await pass()).toMatchObject({ enqueued: 1 });
     });
 
+    test('a clock that was ahead for a moment keeps no home from its next scan, made or claimed by it', async () => {
+      const { clock } = world.app;
+      for (const claimed of [false, true]) {
+        const home = await world.addHome(alice(), world.hostA);
+        clock.jump(2 * DAY_MS);
+        if (claimed) {
+          await pass();
+          await world.hostA.poll();
+        } else await world.scan(world.hostA, []);
+        clock.jump(-2 * DAY_MS);
+        expect(await pass()).toMatchObject(claimed ? { returned_abandoned: 1 } : { enqueued: 1 });
+        expect(await pass()).toMatchObject({ enqueued: 0, returned_abandoned: 0 });
+        await world.app.plane.platform.database.db.deleteFrom('library_scans').execute();
+        await world.app.plane.platform.database.db
+          .deleteFrom('storage_homes')
+          .where('id', '=', home)
+          .execute();
+      }
+    });
+
     test('a failed scan does not count as one', async () => {
       await world.addHome(alice(), world.hostA);
       await world.scan(world.hostA, [], { ok: false, error: 'the home cannot be opened' });

@@ -75,9 +75,9 @@ export function createScans(platform: Platform, deps: { gate: () => Promise<Scan
       const nowMs = clock.nowMs();
       return database.transaction(async (tx) => {
         await guard(tx);
-        const returned = await store.returnAbandoned(database, tx, nowMs - ABANDONED_MS);
+        const returned = await store.returnAbandoned(database, tx, { nowMs, afterMs: ABANDONED_MS });
         const expired = await store.failStranded(database, tx, STRANDED, nowMs);
-        const due = await store.listDueHomes(tx, nowMs - intervalMs);
+        const due = await store.listDueHomes(tx, { madeUntilMs: nowMs - intervalMs, nowMs });
         const enqueued = await store.insertScans(tx, withIds(due), nowMs);
         const pruned = await store.deleteEnded(tx, nowMs - KEPT_MS);
         return { enqueued, returned_abandoned: returned, expired, pruned };
@@ -117,7 +117,7 @@ export function createScans(platform: Platform, deps: { gate: () => Promise<Scan
     if (scope.appId !== null) providerOf(await findApp(database.db, scope.appId));
     const nowMs = clock.nowMs();
     return database.transaction(async (tx) => {
-      await store.returnAbandoned(database, tx, nowMs - ABANDONED_MS);
+      await store.returnAbandoned(database, tx, { nowMs, afterMs: ABANDONED_MS });
       const homes = await store.listHomes(tx, scope);
       const queued = await store.insertScans(tx, withIds(homes), nowMs);
       return { queued, skipped: homes.length - queued, eligible: homes.length };

@@ -99,8 +99,14 @@ export async function listGoneHomes(
   }));
 }
 
-/** Homes without an open scan whose last report belongs to a scan that was made at the time or before. */
-export function listDueHomes(db: Executor, madeUntilMs: number): Promise<HomeKey[]> {
+/**
+ * Homes without an open scan whose last report belongs to a scan that was made at the time or before. A scan of the
+ * future was made by a clock that was ahead, and counts as none.
+ */
+export function listDueHomes(
+  db: Executor,
+  { madeUntilMs, nowMs }: { madeUntilMs: number; nowMs: number },
+): Promise<HomeKey[]> {
   return homeKeys(db)
     .where((eb) =>
       eb.not(
@@ -117,6 +123,7 @@ export function listDueHomes(db: Executor, madeUntilMs: number): Promise<HomeKey
                 scan.and([
                   scan('library_scans.state', '=', 'reported'),
                   scan('library_scans.created_at', '>', madeUntilMs),
+                  scan('library_scans.created_at', '<=', nowMs),
                 ]),
               ]),
             ),
@@ -165,13 +172,22 @@ const NEW_SCAN = {
   backfilled: 0,
 } as const;
 
-/** Returns claimed scans of the time or before to pending. @returns changed rows (count) */
-export async function returnAbandoned(database: Database, tx: Tx, claimedUntilMs: number): Promise<number> {
+/**
+ * Returns scans to pending that were claimed so long ago, or by a clock that was so far ahead.
+ * @returns changed rows (count)
+ */
+export async function returnAbandoned(
+  database: Database,
+  tx: Tx,
+  { nowMs, afterMs }: { nowMs: number; afterMs: number },
+): Promise<number> {
   const query = tx
     .selectFrom('library_scans')
     .select('id')
     .where('state', '=', 'claimed')
-    .where('claimed_at', '<=', claimedUntilMs)
+    .where((scan) =>
+      scan.or([scan('claimed_at', '<=', nowMs - afterMs), scan('claimed_at', '>', nowMs + afterMs)]),
+    )
     .orderBy('id');
   const ids = (await database.skipLocked(query).execute()).map(({ id }) => id);
   for (let at = 0; at < ids.length; at += BATCH) {

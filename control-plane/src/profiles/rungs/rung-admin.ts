@@ -139,4 +139,4 @@ const names = (chains: readonly ProfileWithRungs[]): string =>
   listNames(chains.map(({ profile }) => `${profile.display_name} (${profile.id})`));
 
 const idTaken = (id: string): ApiError =>
-  new ApiError('conflict', { message: `There is a stream profile ${JSON.stringify(id)} already.` });
+  new ApiError('conflict', { message: `id: there is a stream profile ${JSON.stringify(id)} already.` });

@@ -17,6 +17,7 @@ import { sessionSubjects } from '../../signaling/index.ts';
 import type { ViewerSecond } from '../../telemetry/index.ts';
 import type { LiveSession, LiveSessions } from '../life/live.ts';
 import { observedRecord, type SessionRow } from '../record.ts';
+import { observedFor, replicaSubjects } from '../replicas/subjects.ts';
 import { decideOutcome } from './decode-history.ts';
 
 type Reporter = Pick<Caller, 'userId' | 'deviceId'>;
@@ -41,8 +42,11 @@ export function createViewerWatch(platform: Platform, live: LiveSessions): Viewe
     // After the read, during which the session may have ended.
     const known = live.get(session.id);
     if (known?.state !== 'running') return;
-    if (live.viewed(known, seconds, isOwn, clock.monotonicMs()))
+    const isShown = live.viewed(known, seconds, isOwn, clock.monotonicMs());
+    if (isShown) {
+      bus.publish(replicaSubjects.observed, session.id, observedFor(known.observed));
       bus.publish(sessionSubjects.changed, session.id, { observed: observedRecord(known.observed) });
+    }
     const key = decodeKeyOf(session);
     if (key !== null) await storeOutcome(known, key, session.created_at);
   };

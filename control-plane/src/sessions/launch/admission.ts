@@ -30,6 +30,8 @@ export interface LaunchFacts {
   homeHostId: string | null;
   /** Whether that host comes first among suitable ones. */
   prefersHomeHost: boolean;
+  /** Hosts that no command reached a moment ago. */
+  unreachable: ReadonlySet<string>;
 }
 
 const NOT_ENTITLED: Refusal = { code: 'forbidden', message: 'You are not entitled to this app.' };
@@ -122,6 +124,7 @@ export function admit(facts: LaunchFacts, request: LaunchRequest): AdmittedLaunc
       image: bench === null ? owner.required_image : null,
       skip_vram_veto: terms.skipVramVeto,
       encoder: bench?.encoder ?? null,
+      unreachable: facts.unreachable,
     },
     profile: chosen.profile,
     profiles: choice.profiles,

@@ -1,10 +1,33 @@
 /** What a booking writes: sessions, and the explanations of their placement. */
 import type { Placement } from '@footlight/protocol/rest';
-import { insertStatement, type Tx, toJson } from '../../platform/database/index.ts';
+import { insertStatement, lockRows, type Tx, toJson } from '../../platform/database/index.ts';
 import type { SessionsTable } from '../../platform/database/tables/sessions.ts';
+import { unavailable } from '../../platform/errors.ts';
+import { dropNewHome } from '../../storage/index.ts';
+import { releaseSlots } from '../placement/slots-store.ts';
 
 const insertRows = insertStatement('sessions');
 const insertPlacements = insertStatement('session_placements');
+
+/**
+ * Takes back a booking that nobody was told of.
+ * @throws ApiError 503 when the session was stopped meanwhile, for example with its account; nothing is taken back then
+ */
+export async function withdrawSession(tx: Tx, row: SessionsTable): Promise<void> {
+  const { id, gpu_id, host_id, home_app_id, user_id } = row;
+  // GPU, home, session (docs/database.md, "Lock order").
+  if (gpu_id !== null) await lockRows(tx, { gpus: [gpu_id] });
+  if (host_id !== null && home_app_id !== null)
+    await dropNewHome(tx, { userId: user_id, appId: home_app_id, hostId: host_id }, row.created_at);
+  const { numDeletedRows } = await tx
+    .deleteFrom('sessions')
+    .where('id', '=', id)
+    .where('state', '=', 'assigned')
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) throw unavailable('The session changed while it was launched. Try again.');
+  if (gpu_id !== null) await releaseSlots(tx, gpu_id, row.encode_slots);
+  await tx.deleteFrom('session_placements').where('session_id', '=', id).execute();
+}
 
 /** Inserts sessions with the explanations of their placement. */
 export async function insertSessions(

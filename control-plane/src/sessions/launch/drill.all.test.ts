@@ -33,6 +33,7 @@ describeDatabases('50 launchers on 200 hosts with 4,000 slots', (databases) => {
     appId = (await app.call(app.people.admin, 'POST', '/v1/apps', { body })).body.app.id;
     // Without a driver: nobody stands behind these hosts, so a session that is told to start would fail.
     const launcher = createLauncher(platform, {
+      presence: { isReachable: async () => true },
       settings: createSettings(platform),
       tokens: createSignalingTokens(platform),
     });

@@ -40,7 +40,7 @@ export function catalogReader(database: Database): () => Promise<CatalogFacts> {
 }
 
 /** The facts of a launch without those that are equal for all people. */
-type OwnFacts = Omit<LaunchFacts, 'settings' | 'choice'> & {
+type OwnFacts = Omit<LaunchFacts, 'settings' | 'choice' | 'unreachable'> & {
   choice: Omit<LaunchFacts['choice'], keyof CatalogFacts | 'encoderMpixelS'>;
 };
 

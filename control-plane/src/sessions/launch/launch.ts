@@ -3,17 +3,21 @@
  * Concurrent launches share reads and transaction. admission.ts and placement.ts make the decisions; the commands to
  * the host follow after the answer.
  */
+import { SECOND_MS } from '@footlight/platform';
 import type { Placement } from '@footlight/protocol/rest';
-import { encoderBudgetReader } from '../../fleet/index.ts';
-import { BatchQueue } from '../../platform/batch-queue.ts';
+import { encoderBudgetReader, type HostPresence } from '../../fleet/index.ts';
 import { Failed, runWithIndividualRetry, verifiedTransaction } from '../../platform/database/index.ts';
+import { ApiError } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { BatchQueue } from '../../platform/queues/batch-queue.ts';
 import type { Settings } from '../../settings/index.ts';
 import type { SignalingTokens } from '../../signaling/index.ts';
 import { explainRefusal } from '../placement/explanation.ts';
+import { OutOfReach } from '../placement/out-of-reach.ts';
 import { loadSession } from '../store.ts';
 import { admit } from './admission.ts';
 import { type BookingOutcome, bookLaunches, MAX_ATTEMPTS, previewBooking } from './booking.ts';
+import { withdrawSession } from './booking-store.ts';
 import { catalogReader, loadOwnFacts, lockUser } from './launch-store.ts';
 import { refusalError } from './refusal.ts';
 import {
@@ -49,14 +53,16 @@ type Admission = ReturnType<typeof admit>;
  * one by one (`skip locked`) 6,910; measured when admission was designed.
  */
 const MAX_TOGETHER = 64;
+/** Each host of a replica that stands still costs two seconds; a person who waits longer tries again. */
+const MAX_SEARCH_MS = 6 * SECOND_MS;
 /** A transaction that takes longer probably waits for a lock, so the next batch does not wait behind it. */
 const MAX_WAIT_MS = 250;
 
 export function createLauncher(
   platform: Platform,
-  deps: { settings: Settings; tokens: SignalingTokens },
+  deps: { presence: Pick<HostPresence, 'isReachable'>; settings: Settings; tokens: SignalingTokens },
 ): Launcher {
-  const { clock, config, database, logger, random } = platform;
+  const { clock, config, database, logger, meters, random } = platform;
   const placement = {
     vramMinFreeMb: config.sessions.vramMinFreeMb,
     vramInflightEstimateMb: config.sessions.vramInflightEstimateMb,
@@ -66,6 +72,7 @@ export function createLauncher(
 
   const readCatalog = catalogReader(database);
   const loadEncoderBudget = encoderBudgetReader(platform);
+  const outOfReach = new OutOfReach(clock);
   const queue = new BatchQueue<QueuedLaunch>(settle, { max: MAX_TOGETHER, maxWaitMs: MAX_WAIT_MS });
 
   /** Runs the checks without locks. */
@@ -77,9 +84,10 @@ export function createLauncher(
       loadEncoderBudget(),
       database.together((db) => loadOwnFacts(db, requests, prefersHomeHost, clock.nowMs())),
     ]);
+    const unreachable = outOfReach.hosts();
     return facts.map((own, n) =>
       admit(
-        { ...own, settings, choice: { ...own.choice, ...catalog, encoderMpixelS } },
+        { ...own, settings, unreachable, choice: { ...own.choice, ...catalog, encoderMpixelS } },
         requests[n] as LaunchRequest,
       ),
     );
@@ -175,11 +183,32 @@ export function createLauncher(
     }
   }
 
+  const bookSoon = (request: LaunchRequest): Promise<BookedLaunch> =>
+    new Promise((resolve, reject) => {
+      queue.add({ request, resolve, reject });
+    });
+
+  /** Books on a host that commands reach. Those of a replica that was killed are stored as online for a while. */
+  async function bookWithinReach(request: LaunchRequest): Promise<BookedLaunch> {
+    const untilMs = clock.monotonicMs() + MAX_SEARCH_MS;
+    for (;;) {
+      const booked = await bookSoon(request);
+      const hostId = booked.row.host_id as string;
+      if (await deps.presence.isReachable(hostId)) return booked;
+      outOfReach.add(hostId);
+      await database.transaction((tx) => withdrawSession(tx, booked.row));
+      if (clock.monotonicMs() >= untilMs) throw refusalError({ code: 'capacity_exhausted' });
+    }
+  }
+
   return {
     launch(user, body, terms = PERSONAL_TERMS) {
-      return new Promise((resolve, reject) => {
-        queue.add({ request: { user, body, terms }, resolve, reject });
-      });
+      const launched = bookWithinReach({ user, body, terms });
+      launched.then(
+        () => meters.launched('launched'),
+        (error: unknown) => meters.launched(error instanceof ApiError ? error.code : 'internal'),
+      );
+      return launched;
     },
 
     async preview(user, body) {

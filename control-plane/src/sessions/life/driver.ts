@@ -7,10 +7,11 @@
  */
 import type { Open, SessionEndReason, SessionStateName } from '@footlight/protocol';
 import type { AppSpec } from '@footlight/protocol/agent';
-import type { Agents, CommandResult, Links } from '../../fleet/index.ts';
+import type { Agents, CommandResult, HostPresence, Links } from '../../fleet/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Assignment } from '../app-spec.ts';
 import type { DisplayChange } from '../display/display.ts';
+import type { LaunchWatch } from '../launch-trace/launch-watch.ts';
 import { markSwapTaken } from '../swap/swap-store.ts';
 import { decideStuck, type HostTimes, isStarting, startDeadline } from '../sweeps/timeouts.ts';
 import type { LiveSessions } from './live.ts';
@@ -44,17 +45,25 @@ export interface Driver {
 
 export function createDriver(
   platform: Platform,
-  deps: { agents: Agents; links: Links; live: LiveSessions; transitions: Transitions; bootAtMs: number },
+  deps: {
+    agents: Agents;
+    launches: LaunchWatch;
+    links: Links;
+    live: LiveSessions;
+    presence: HostPresence;
+    transitions: Transitions;
+    bootAtMs: number;
+  },
 ): Driver {
   const { clock, database, logger } = platform;
-  const { agents, links, live, transitions, bootAtMs } = deps;
+  const { agents, launches, links, live, presence, transitions, bootAtMs } = deps;
   let closed = false;
 
   async function hostTimes(hostId: string): Promise<HostTimes> {
     const link = await agents.link(hostId);
     const now = clock.monotonicMs();
     return link === null
-      ? { connected: false, registeredAtMs: null, lastSeenAtMs: links.lastSeenMonotonicMs(hostId) }
+      ? { connected: false, registeredAtMs: null, lastSeenAtMs: presence.lastSeenMonotonicMs(hostId) }
       : { connected: true, registeredAtMs: now - link.registeredMs, lastSeenAtMs: now - link.silentMs };
   }
 
@@ -104,7 +113,10 @@ export function createDriver(
 
   async function assign(hostId: string, assignment: Assignment): Promise<boolean> {
     const result = await agents.command(hostId, { type: 'session_assign', ...assignment });
-    if (result.kind === 'ok') return true;
+    if (result.kind === 'ok') {
+      launches.assigned(assignment.session_id);
+      return true;
+    }
     logger.info({ session_id: assignment.session_id, host_id: hostId, result }, 'session.assign_failed');
     if (!isVerdict(result)) return false;
     const end: ControlEnd =

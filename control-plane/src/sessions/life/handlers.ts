@@ -13,30 +13,26 @@ import type { Recordings } from '../../recordings/index.ts';
 import { sessionSubjects } from '../../signaling/index.ts';
 import { orphanHomes } from '../../storage/index.ts';
 import type { Telemetry } from '../../telemetry/index.ts';
-import { planReconciliation, type Reconciled } from '../reconcile/reconcile.ts';
+import { createReconciliation } from '../reconcile/registering-hosts.ts';
 import { observedRecord } from '../record.ts';
+import { observedFor, replicaSubjects } from '../replicas/subjects.ts';
 import { DRIFT_STOP_EVERY_MS, decideDrift } from '../sweeps/timeouts.ts';
 import type { Driver } from './driver.ts';
 import {
   countSessionsOfHost,
   deleteSessionsOfHost,
-  type LifeRow,
   loadLives,
-  loadLivesOfHost,
+  loadLivesOfHosts,
   loadLoads,
   sessionsOnHost,
-  setDetail,
   setDetailOfHost,
-  setDetails,
   setNegotiatedCodec,
 } from './life-store.ts';
 import type { LiveSessions } from './live.ts';
 import { answeredCodec } from './negotiated-codec.ts';
+import { createHostReports } from './reports/host-reports.ts';
 import { DETAIL, UNSUSTAINABLE } from './state.ts';
-import type { Change, Transitions } from './transitions.ts';
-
-/** Result for a host without sessions. Shared, because most hosts of a reconnecting fleet are idle. */
-const NOTHING_RECONCILED = { afterCommit() {} };
+import type { Transitions } from './transitions.ts';
 
 /** Bound of the map that limits repeated stops of unknown sessions. */
 const MAX_REMEMBERED_STOPS = 4_096;
@@ -56,6 +52,7 @@ export function createHandlers(
 ): AgentHandlers {
   const { bus, clock, database, logger } = platform;
   const { agents, links, live, recordings, telemetry, transitions, driver, bootAtMs } = deps;
+  const hostReports = createHostReports(platform, live, { transitions, together: links.write.bind(links) });
   const stopsSent = new Map<string, number>();
   /** A host holds no more sessions; one that names more invents them. */
   const stopsOfHost = new LimiterKeys<WindowCounter>((stops, nowMs) => stops.isFull(nowMs));
@@ -97,75 +94,9 @@ export function createHandlers(
   }
 
   return {
-    async reconcile(tx, host, held) {
-      const nowMs = clock.nowMs();
-      const stored = new Map<string, LifeRow>();
-      for (const row of await loadLivesOfHost(tx, host.hostId)) stored.set(row.id, row);
-      if (stored.size === 0 && held.length === 0) return NOTHING_RECONCILED;
-      const listed = held.map((entry) => entry.session_id).filter((id) => !stored.has(id));
-      for (const row of await loadLives(tx, listed)) stored.set(row.id, row);
+    reconcile: createReconciliation(platform, { driver, links, live, transitions, stopUnknown }),
 
-      const plan = planReconciliation(host.hostId, [...stored.values()], held, host.sameBoot);
-      const changes: Change[] = [];
-      /** Sessions whose state on the host equals the stored one; only their text changes. */
-      const unchanged: LifeRow[] = [];
-      for (const entry of plan) {
-        const row = stored.get(entry.session_id);
-        if (row === undefined) continue;
-        for (const change of await apply(entry, row)) changes.push(change);
-      }
-      await setDetails(tx, unchanged, DETAIL.host_reconnected, nowMs);
-
-      async function apply(entry: Reconciled, row: LifeRow): Promise<Change[]> {
-        if (entry.kind === 'lost') {
-          const change = await transitions.applyEnd(tx, row, entry.end);
-          return change === null ? [] : [change];
-        }
-        if (entry.kind === 'ended_there') {
-          const change = await transitions.applyStep(tx, row, entry.step, false);
-          return change === null ? [] : [change];
-        }
-        if (entry.kind !== 'kept') return [];
-        if (isUnchanged(entry)) {
-          unchanged.push(row);
-          return [reconnected(row, row.state)];
-        }
-        const opens = entry.step.kind === 'move' && entry.step.to === 'running';
-        const change = await transitions.applyStep(tx, row, entry.step, opens);
-        const state = change?.state ?? row.state;
-        // Another swap may have begun since the row was read; then the app stays the stored one.
-        const isSwapped =
-          entry.swap !== null && (await transitions.applyStep(tx, row, entry.swap, false)) !== null;
-        await setDetail(tx, [row.id], state, DETAIL.host_reconnected, opens, nowMs);
-        return [reconnected(row, state, isSwapped ? entry.swap?.app?.app_id : undefined)];
-      }
-
-      return {
-        afterCommit() {
-          const now = clock.monotonicMs();
-          for (const { session_id, viewer } of held) {
-            const session = live.get(session_id);
-            if (session?.hostId === host.hostId) live.viewerHeld(session, viewer, now);
-          }
-          for (const change of changes) transitions.announce(change);
-          for (const entry of plan) {
-            if (entry.kind === 'stop_unknown') stopUnknown(host.hostId, entry.session_id);
-            if (entry.kind !== 'kept') continue;
-            if (entry.command === 'session_start') void driver.start(host.hostId, entry.session_id);
-            if (entry.command === 'session_stop') {
-              const reason = stored.get(entry.session_id)?.stop_reason ?? 'user_requested';
-              void driver.stop(host.hostId, entry.session_id, reason);
-            }
-          }
-          // An unchanged host needs no log line.
-          if (plan.every(isNoChange)) return;
-          const counts = { same_boot: host.sameBoot, ...countKinds(plan) };
-          links.log('info', host.hostId, counts, 'sessions.reconciled');
-        },
-      };
-    },
-
-    sessionStates: (hostId, reports) => transitions.report(hostId, reports),
+    sessionStates: (hostId, reports) => hostReports.report(hostId, reports),
 
     heartbeat(hostId, registeredMs, runningSessionIds) {
       if (runningSessionIds.length === 0 && !live.anyOfHost(hostId)) return;
@@ -198,8 +129,10 @@ export function createHandlers(
       logger.debug({ host_id: hostId, session_id: event.session_id, type: event.event }, 'session.trace');
       if (event.event === 'webrtc.state_changed') {
         const session = live.get(event.session_id);
-        if (session?.hostId === hostId && live.viewerChanged(session, event.payload, clock.monotonicMs()))
+        if (session?.hostId === hostId && live.viewerChanged(session, event.payload, clock.monotonicMs())) {
+          bus.publish(replicaSubjects.observed, session.id, observedFor(session.observed));
           bus.publish(sessionSubjects.changed, session.id, { observed: observedRecord(session.observed) });
+        }
       }
       // Those of the reliable lane are stored before they are confirmed.
       if (event.seq === undefined)
@@ -237,7 +170,9 @@ export function createHandlers(
       if (session.state !== 'running' && session.state !== 'stopping') return;
       telemetry.ingest.hostSample(hostId, metrics);
       if (metrics.late === true) return;
-      if (live.observe(session, metrics, clock.monotonicMs(), clock.nowMs()))
+      const isShown = live.observe(session, metrics, clock.monotonicMs(), clock.nowMs());
+      bus.publish(replicaSubjects.observed, session.id, observedFor(session.observed));
+      if (isShown)
         bus.publish(sessionSubjects.changed, session.id, { observed: observedRecord(session.observed) });
       const { network } = session.observed;
       if (session.state === 'running' && network?.state === UNSUSTAINABLE)
@@ -264,7 +199,7 @@ export function createHandlers(
 
     async stopSessionsOfHost(hostId, reason, limits) {
       const limit = pLimit(limits.parallel);
-      const rows = await loadLivesOfHost(database.db, hostId);
+      const rows = await loadLivesOfHosts(database.db, [hostId]);
       const deadline = clock.monotonicMs() + limits.budgetMs;
       const stops = rows.map((row) =>
         limit(async () => {
@@ -314,28 +249,4 @@ export function createHandlers(
       else live.track(row, null);
     }
   }
-}
-
-/** Change of a session that its host listed again. @param app_id the app it runs now; missing: unchanged */
-const reconnected = (row: LifeRow, state: Change['state'], app_id?: string): Change => ({
-  id: row.id,
-  host_id: row.host_id,
-  state,
-  moved: true,
-  shows: { state_detail: DETAIL.host_reconnected, ...(app_id !== undefined && { app_id }) },
-  failure: null,
-});
-
-/** Whether the agent's state equals the stored one. */
-function isUnchanged(entry: Reconciled & { kind: 'kept' }): boolean {
-  return entry.step.kind === 'ignore' && entry.swap === null;
-}
-
-const isNoChange = (entry: Reconciled): boolean =>
-  entry.kind === 'kept' && isUnchanged(entry) && entry.command === null;
-
-function countKinds(plan: readonly Reconciled[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const entry of plan) counts[entry.kind] = (counts[entry.kind] ?? 0) + 1;
-  return counts;
 }

@@ -26,6 +26,7 @@ const LIFE_COLUMNS = [
   'state',
   'state_detail',
   'stop_reason',
+  'created_at',
   'started_at',
   'end_reason',
   'failure_code',
@@ -45,19 +46,19 @@ export async function loadLives(db: Executor, ids: readonly string[]): Promise<L
   return ids.length === 0 ? [] : livesById(db, { ids }, {});
 }
 
-const livesOfHost = statement((db, _lists: NoLists, { hostId }: { hostId: string }) =>
+const livesOfHosts = statement((db, { hostIds }: { hostIds: readonly string[] }) =>
   db
     .selectFrom('sessions')
     .select(LIFE_COLUMNS)
-    .where('host_id', '=', hostId)
+    .where('host_id', 'in', hostIds)
     .where('state', 'in', nonterminalStates)
     .orderBy('created_at')
     .orderBy('id'),
 );
 
-/** Non-final sessions of a host, oldest first. */
-export function loadLivesOfHost(db: Executor, hostId: string): Promise<LifeRow[]> {
-  return livesOfHost(db, {}, { hostId });
+/** Non-final sessions of hosts, oldest first. */
+export async function loadLivesOfHosts(db: Executor, hostIds: readonly string[]): Promise<LifeRow[]> {
+  return hostIds.length === 0 ? [] : livesOfHosts(db, { hostIds }, {});
 }
 
 export async function countSessionsOfHost(

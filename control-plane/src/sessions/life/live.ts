@@ -20,6 +20,7 @@ import { judgeSample, NOTHING_KNOWN, type RateSample } from '../health/network-h
 import { overridesViewer, shownHealth } from '../health/shown-health.ts';
 import { judgeSecond, MAX_VIEWER_GAP_MS, UNWATCHED, withoutViewer } from '../health/viewer-health.ts';
 import type { Observed, SessionRow } from '../record.ts';
+import type { ObservedElsewhere } from '../replicas/subjects.ts';
 import { isStarting, type SessionTimes } from '../sweeps/timeouts.ts';
 
 export interface LiveSession extends SessionTimes {
@@ -104,6 +105,7 @@ export class LiveSessions {
         known.changedAtMs = changedAtMs;
         if (!isStarting(row.state)) this.#endStartWatch(known);
       }
+      known.rates ??= ratesOf(row);
       return known;
     }
     const session: LiveSession = {
@@ -128,6 +130,21 @@ export class LiveSessions {
       this.#byHost.set(row.host_id, ids);
     }
     return session;
+  }
+
+  /** Another replica, or a look at the database, found that the session is gone. */
+  forget(id: string): void {
+    this.#remove(id);
+  }
+
+  /** Takes over what another replica observed. What this process counts on begins again. */
+  observedElsewhere(session: LiveSession, { network, viewing, ...plain }: ObservedElsewhere): void {
+    session.observed = {
+      ...session.observed,
+      ...plain,
+      ...(network !== undefined && { network: { ...network, atFloor: null } }),
+      ...(viewing !== undefined && { viewing: { ...UNWATCHED, ...viewing } }),
+    };
   }
 
   /**

@@ -1,7 +1,6 @@
 import { createLogger } from '@footlight/platform';
 import { ManualClock } from '@footlight/platform/testing';
 import { describe, expect, test } from 'vitest';
-import type { Tx } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { LiveSessions } from './live.ts';
 import { createTransitions } from './transitions.ts';
@@ -18,7 +17,7 @@ function contended(): { platform: Platform; attempts: () => number } {
 }
 
 const HOOKS: Parameters<typeof createTransitions>[2] = {
-  together: async (_rows, work) => work({} as Tx),
+  launches: { changed: () => undefined },
   onFailed: () => undefined,
 };
 

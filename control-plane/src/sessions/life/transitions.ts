@@ -2,39 +2,31 @@
  * The only module that changes the state of a launched session. It decides from a row and applies the decision by an
  * update that names the row's state. If another transaction changed the row first, it reads and decides again.
  */
-import {
-  cutUtf8,
-  isTerminal,
-  type Open,
-  type SessionEndReason,
-  type SessionStateName,
-} from '@footlight/protocol';
-import type { Links } from '../../fleet/index.ts';
+import { SECOND_MS } from '@footlight/platform';
+import { cutUtf8, type Open, type SessionEndReason, type SessionStateName } from '@footlight/protocol';
 import type { Tx } from '../../platform/database/index.ts';
 import { unavailable } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { type SessionChange, sessionSubjects } from '../../signaling/index.ts';
 import { storeHomeSize } from '../../storage/index.ts';
+import type { LaunchWatch } from '../launch-trace/launch-watch.ts';
 import type { SessionRow } from '../record.ts';
 import { loadSession } from '../store.ts';
 import { type SwapStep, swapRejected } from '../swap/swap-rules.ts';
 import { settleSwap } from '../swap/swap-store.ts';
-import { endSession, type LifeRow, loadLives, moveSession, setDetail, setLateFields } from './life-store.ts';
+import { endSession, type LifeRow, moveSession, setDetail, setLateFields } from './life-store.ts';
 import type { LiveSessions } from './live.ts';
 import {
   type ControlEnd,
   decideControlEnd,
-  decideReport,
   decideStop,
   type Ending,
-  opensRelay,
-  type SessionReport,
   type Step,
   type StopStep,
 } from './state.ts';
 
 /** Bound of repeated decisions. States only move forward, so a few repeats are enough. */
-const MAX_DECISIONS = 8;
+export const MAX_DECISIONS = 8;
 const MAX_AUDIT_DETAIL_BYTES = 512;
 /** A sentence; the session's record has the whole text. */
 const MAX_AUDIT_REASON_BYTES = 200;
@@ -45,17 +37,15 @@ export interface Change {
   host_id: string | null;
   state: SessionStateName;
   moved: boolean;
+  /** Set when the session reached another state: the time since its launch (s). */
+  reached?: number;
   /** New text and app; missing members are unchanged. */
   shows?: Pick<SessionChange, 'state_detail' | 'app_id'>;
   /** Set when the state became failed. */
   failure: { source: 'agent' | 'control_plane'; ending: Ending } | null;
 }
 
-type HostReport = SessionReport & { session_id: string };
-
 export interface Transitions {
-  /** Applies reports of one host in order, all or none. Reports of other hosts' sessions are ignored. */
-  report(hostId: string, reports: readonly HostReport[]): Promise<void>;
   /**
    * Ends a session for a reason of the control plane, if it is in one of the given states.
    * @param guard called first in the transaction; an exception rolls back (fence of a leader task)
@@ -88,16 +78,13 @@ export interface Transitions {
   announce(change: Change): void;
 }
 
-/**
- * @param together runs writes in a transaction that is shared with others of the same turn
- * @param onFailed called after the commit of a session's failure
- */
+/** @param onFailed called after the commit of a session's failure */
 export function createTransitions(
   platform: Platform,
   live: LiveSessions,
-  { together, onFailed }: { together: Links['write']; onFailed: (sessionId: string) => void },
+  { launches, onFailed }: { launches: Pick<LaunchWatch, 'changed'>; onFailed: (sessionId: string) => void },
 ): Transitions {
-  const { activity, bus, clock, database, logger } = platform;
+  const { activity, bus, clock, database, logger, meters } = platform;
 
   async function applyEnding(
     tx: Tx,
@@ -113,6 +100,7 @@ export function createTransitions(
       host_id: row.host_id,
       state: ending.to,
       moved: true,
+      reached: secondsSince(row, nowMs),
       ...(ending.state_detail !== null && { shows: { state_detail: ending.state_detail } }),
       failure: ending.to === 'failed' ? { source, ending } : null,
     };
@@ -158,6 +146,7 @@ export function createTransitions(
               ...change,
               state: step.to,
               moved: true,
+              reached: secondsSince(row, nowMs),
               ...(step.state_detail !== null && { shows: { state_detail: step.state_detail } }),
             }
           : null;
@@ -173,8 +162,10 @@ export function createTransitions(
   function announce(change: Change): void {
     if (!change.moved) return;
     live.track({ id: change.id, host_id: change.host_id, state: change.state }, clock.monotonicMs());
-    const { state, shows } = change;
+    const { state, shows, reached } = change;
+    if (reached !== undefined) meters.sessionReached(state, reached);
     bus.publish(sessionSubjects.changed, change.id, { state, ...shows });
+    launches.changed(change);
     if (change.failure === null) return;
     onFailed(change.id);
     const { source, ending } = change.failure;
@@ -217,106 +208,10 @@ export function createTransitions(
     return 'contended';
   }
 
-  /**
-   * @param rows read in this transaction; missing rows are read here
-   * @returns null: no session of this host
-   */
-  async function applyReport(
-    tx: Tx,
-    hostId: string,
-    report: HostReport,
-    rows: Map<string, LifeRow>,
-  ): Promise<Change | null> {
-    const { session_id } = report;
-    for (let attempt = 0; attempt < MAX_DECISIONS; attempt += 1) {
-      const row = rows.get(session_id) ?? (await loadSession(tx, session_id));
-      // The row read in bulk is stale after one decision; read it again from here on.
-      rows.delete(session_id);
-      if (row === undefined || row.host_id !== hostId) {
-        logger.debug({ session_id, host_id: hostId }, 'session.report_foreign');
-        return null;
-      }
-      const step = decideReport(row, report);
-      if (step.kind === 'ignore' && step.why === 'illegal')
-        logger.debug({ session_id, from: row.state, to: report.state }, 'session.report_ignored');
-      const change = await applyStep(tx, row, step, opensRelay(report));
-      if (change !== null) return change;
-    }
-    logger.warn({ session_id }, 'session.contended');
-    return null;
-  }
-
-  /**
-   * Applies the reports that change only a session's text, with one write for each distinct text: after a lost link a
-   * host repeats the same text for all its sessions.
-   * @param rows read in this transaction; decided rows are removed
-   * @returns the reports that were written; the caller applies the others
-   */
-  async function applyTexts(
-    tx: Tx,
-    hostId: string,
-    reports: readonly HostReport[],
-    rows: Map<string, LifeRow>,
-  ): Promise<Change[]> {
-    const only = new Map<string, HostReport | null>();
-    for (const report of reports) only.set(report.session_id, only.has(report.session_id) ? null : report);
-    const alike = new Map<string, { state: SessionStateName; text: string; opens: boolean; ids: string[] }>();
-    for (const [id, report] of only) {
-      const row = rows.get(id);
-      if (report === null || row?.host_id !== hostId) continue;
-      const step = decideReport(row, report);
-      if (step.kind !== 'detail') continue;
-      rows.delete(id);
-      const write = { state: row.state, text: step.state_detail, opens: opensRelay(report) };
-      const key = JSON.stringify(write);
-      const known = alike.get(key);
-      if (known === undefined) alike.set(key, { ...write, ids: [id] });
-      else known.ids.push(id);
-    }
-    const changes: Change[] = [];
-    for (const { state, text, opens, ids } of alike.values()) {
-      for (const id of await setDetail(tx, ids, state, text, opens, clock.nowMs()))
-        changes.push({
-          id,
-          host_id: hostId,
-          state,
-          moved: true,
-          shows: { state_detail: text },
-          failure: null,
-        });
-    }
-    return changes;
-  }
-
   return {
     applyStep,
     applyEnd,
     announce,
-
-    async report(hostId, reports) {
-      const ids = [...new Set(reports.map(({ session_id }) => session_id))];
-      const apply = async (tx: Tx): Promise<Change[]> => {
-        const rows = new Map((await loadLives(tx, ids)).map((row) => [row.id, row]));
-        const applied = await applyTexts(tx, hostId, reports, rows);
-        const written = new Set(applied.map((change) => change.id));
-        for (const report of reports) {
-          if (written.has(report.session_id)) continue;
-          const change = await applyReport(tx, hostId, report, rows);
-          if (change !== null) applied.push(change);
-        }
-        return applied;
-      };
-      // Ending a session also locks its GPU's row, whose id only the transaction reads. Therefore it gets its own
-      // transaction.
-      const changes = await (reports.some(({ state }) => isTerminal(state))
-        ? database.transaction(apply)
-        : together({ sessions: ids }, apply));
-      for (const change of changes) {
-        const known = live.get(change.id);
-        if (known !== undefined) known.reportedAtMs = clock.monotonicMs();
-        announce(change);
-      }
-    },
 
     async end(sessionId, end, when, guard) {
       const outcome = await decideUntilWritten(sessionId, async (tx, row) => {
@@ -363,17 +258,23 @@ export function createTransitions(
     { to, state_detail, stop_reason }: Extract<StopStep, { kind: 'move' }>,
   ): Promise<Change | null> {
     const set = { state_detail, stop_reason };
-    if (!(await moveSession(tx, row.id, row.state, to, set, clock.nowMs()))) return null;
+    const nowMs = clock.nowMs();
+    if (!(await moveSession(tx, row.id, row.state, to, set, nowMs))) return null;
     return {
       id: row.id,
       host_id: row.host_id,
       state: to,
       moved: true,
+      reached: secondsSince(row, nowMs),
       shows: { state_detail },
       failure: null,
     };
   }
 }
+
+/** Never negative, because the wall clock may have been set back since. */
+const secondsSince = ({ created_at }: Pick<LifeRow, 'created_at'>, nowMs: number): number =>
+  Math.max(nowMs - created_at, 0) / SECOND_MS;
 
 const shownBySwap = ({ state_detail, app }: SwapStep): NonNullable<Change['shows']> => ({
   state_detail,

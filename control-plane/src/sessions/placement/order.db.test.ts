@@ -51,6 +51,7 @@ describeDatabases('the order of placement', (databases) => {
           image: null,
           encoder: null,
           skip_vram_veto: false,
+          unreachable: new Set(),
         };
         const sorted = await loadGpus(db, demand, settings, nowMs, 100);
         const at = turn % sorted.length;

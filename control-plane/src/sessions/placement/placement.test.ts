@@ -55,6 +55,7 @@ const demand = (more: Partial<Demand> = {}): Demand => ({
   image: null,
   encoder: null,
   skip_vram_veto: false,
+  unreachable: new Set(),
   ...more,
 });
 const decide = (gpus: GpuFacts[], need = demand()) => decidePlacement(gpus, need, settings, NOW);
@@ -64,6 +65,7 @@ describe('rules for a candidate', () => {
   test.each([
     ['online', { host: host({ status: 'offline' }) }, {}, 'offline', 'online'],
     ['online', { host: host({ status: 'draining' }) }, {}, 'draining', 'online'],
+    ['online', {}, { unreachable: new Set(['h1']) }, 'out of reach', 'online'],
     ['capacity_detection', { host: host({ capacity_detection: 'failed' }) }, {}, 'failed', 'ok'],
     ['capacity_detection', { reported: false }, {}, 'GPU not reported', 'reported'],
     [

@@ -63,6 +63,8 @@ export interface Demand {
   skip_vram_veto: boolean;
   /** Encoder family of a measurement; null = the one in effect on the host. */
   encoder: EncoderFamily | null;
+  /** Hosts that are stored as online, and that no command reaches. */
+  unreachable: ReadonlySet<string>;
 }
 
 export interface Pin {
@@ -107,6 +109,7 @@ function refusesForGood(gpu: GpuFacts, demand: Demand): Broken | null {
   const { host } = gpu;
   const hostRule = refusesHost(host);
   if (hostRule !== null) return hostRule;
+  if (demand.unreachable.has(host.host_id)) return { rule: 'online', have: 'out of reach', need: 'online' };
   if (!gpu.reported) return { rule: 'capacity_detection', have: 'GPU not reported', need: 'reported' };
   if (demand.needs_home_root && (host.home_root === null || host.home_root === ''))
     return { rule: 'capacity_detection', have: 'no home root reported', need: 'home_root' };

@@ -1,7 +1,7 @@
 /** Leader tasks of the sessions: end stuck and lost ones, and correct the slot counts. */
 
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
-import type { Links } from '../../fleet/index.ts';
+import type { HostPresence } from '../../fleet/index.ts';
 import type { Tx } from '../../platform/database/index.ts';
 import type { Fence } from '../../platform/leader.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -31,8 +31,8 @@ const TASKS = { stuck: 'sessions.stuck', grace: 'sessions.grace', slots: 'sessio
 export function registerReapers(
   platform: Platform,
   deps: {
-    links: Links;
     live: LiveSessions;
+    presence: HostPresence;
     transitions: Transitions;
     driver: Driver;
     tokens: SignalingTokens;
@@ -40,7 +40,7 @@ export function registerReapers(
   },
 ): void {
   const { clock, config, database, leader, logger } = platform;
-  const { links, live, transitions, driver, tokens, bootAtMs } = deps;
+  const { live, presence, transitions, driver, tokens, bootAtMs } = deps;
   const graceMs = config.sessions.graceSecs * SECOND_MS;
 
   const hostOf = async (row: SessionRow): Promise<HostTimes> =>
@@ -59,10 +59,10 @@ export function registerReapers(
     const seen = new Map<string, number>();
     for (const { host_id } of rows)
       if (host_id !== null)
-        seen.set(host_id, Math.max(bootAtMs, links.lastSeenMonotonicMs(host_id) ?? bootAtMs));
+        seen.set(host_id, Math.max(bootAtMs, presence.lastSeenMonotonicMs(host_id) ?? bootAtMs));
     const since = Math.max(bootAtMs, ...seen.values()) - graceMs;
     const holding = [...seen.values()].filter((at) => at >= since).length;
-    return Math.max(holding, links.seenWithin(now - since));
+    return Math.max(holding, presence.seenWithin(now - since));
   }
 
   leader.register({
@@ -96,14 +96,15 @@ export function registerReapers(
     id: TASKS.grace,
     everyMs: graceSweepEveryMs(graceMs),
     async run(fence) {
+      await presence.look();
       const rows = await loadLiveSessions(database.db);
       const now = clock.monotonicMs();
-      const presence = links.presence();
+      const { connected, firstConnectedMonotonicMs } = presence.presence();
       const rests = isSweepPaused(
         {
-          connected: presence.connected,
+          connected,
           lastConnected: lastConnected(rows, now),
-          firstConnectedAtMs: presence.firstConnectedMonotonicMs,
+          firstConnectedAtMs: firstConnectedMonotonicMs,
         },
         now,
       );

@@ -56,6 +56,7 @@ export const launchFacts = (
   viewer: { isAdmin: choice.isAdmin ?? false, probe: null },
   settings: { storageProvider: 'auto', micCaptureEnabled: false, flightRecorderEnabled: false },
   homeHostId: null,
+  unreachable: new Set(),
   prefersHomeHost: false,
   ...fields,
 });

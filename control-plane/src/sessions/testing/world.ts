@@ -10,6 +10,7 @@ import {
   PATIENTLY,
   type Person,
   type TestApp,
+  type TestAppOptions,
 } from '../../testing/index.ts';
 
 const TOKEN = 'a-fixed-enrollment-token';
@@ -69,8 +70,10 @@ export async function openSessionsWorld(
   target: DatabaseTarget,
   after?: SessionsWorld,
   env: Record<string, string> = {},
+  options: Partial<Pick<TestAppOptions, 'replicas'>> = {},
 ): Promise<SessionsWorld> {
   const app = await createTestApp(target, {
+    ...options,
     env: { SERVICE_ENROLLMENT_TOKEN: TOKEN, ...env },
     ...(after !== undefined && { seedPeople: false, nowMs: after.clock.nowMs() }),
   });
@@ -178,6 +181,7 @@ export async function openSessionsWorld(
       for (let left = ms; left > 0; left -= HEARTBEAT_MS) {
         await app.clock.pass(Math.min(left, HEARTBEAT_MS));
         await Promise.all(beating.map((agent) => agent.heard()));
+        await app.replicas?.settled();
       }
     },
     async audit(action) {

@@ -321,6 +321,8 @@ describeDatabases('reports of viewers and hosts', (databases) => {
       await send(UNKNOWN_ID);
       await world.call(world.people.admin, 'DELETE', `/v1/sessions/${id}`);
       await world.until(id, 'stopped');
+      // The end is stored a moment before the process knows it, and confirmed after that.
+      await eventually(() => (agent.unseen === 0 ? true : undefined), 'the end is confirmed');
       await send(id);
       expect(await samplesOf(id)).toEqual([]);
       expect(await samplesOf(UNKNOWN_ID)).toEqual([]);

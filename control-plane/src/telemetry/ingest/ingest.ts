@@ -4,6 +4,7 @@ import { type ClientMetrics, isBrowserEvent } from '@footlight/protocol/telemetr
 import { createTokenBuckets } from '../../platform/buckets/token-buckets.ts';
 import { flag, toJson } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { firstFrameMs } from '../bundle/bundle-parts.ts';
 import { isCapture } from '../reliable-event.ts';
 import type { TelemetryBuffer } from './buffer.ts';
 import {
@@ -44,10 +45,16 @@ export interface ViewerReport {
   seconds: readonly ViewerSecond[];
 }
 
+/** A picture that a viewer saw. sinceLaunchMs: since the booking, as the viewer tells; null: it did not say. */
+export interface FirstPicture {
+  sinceLaunchMs: number | null;
+}
+
 /** Takes reports into the buffer. */
 export interface Ingest {
   stats(session: ReportedSession, body: Body<'sessions.stats'>): ViewerReport;
-  events(session: ReportedSession, body: Body<'sessions.traceEvents'>): void;
+  /** @returns the first picture that is not empty, if the viewer saw it now */
+  events(session: ReportedSession, body: Body<'sessions.traceEvents'>): FirstPicture | null;
   clock(session: ReportedSession, body: Body<'sessions.traceClock'>): void;
   /** @param metrics of a session that this host runs */
   hostSample(hostId: string, metrics: SessionMetrics): void;
@@ -142,6 +149,10 @@ export function createIngest({ clock, random }: Platform, buffer: TelemetryBuffe
           false,
         );
       }
+      const picture = taken.find(
+        ({ type, payload }) => type === 'client.first_frame' && payload.flat !== true,
+      );
+      return picture === undefined ? null : { sinceLaunchMs: firstFrameMs(picture.payload) };
     },
 
     clock(session, { client_offset_ms, uncertainty_ms }) {

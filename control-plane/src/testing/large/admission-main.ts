@@ -38,6 +38,7 @@ const hostIds = new Map(
 );
 const appId = catalog.apps[0]?.id ?? '';
 const launcher = createLauncher(platform, {
+  presence: { isReachable: async () => true },
   settings: createSettings(platform),
   tokens: createSignalingTokens(platform),
 });

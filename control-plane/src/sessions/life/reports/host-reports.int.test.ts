@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { describeDatabases } from '../../testing/index.ts';
-import { acceptedLaunch, silentTo } from '../testing/commands.ts';
-import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
+import { describeDatabases } from '../../../testing/index.ts';
+import { acceptedLaunch, silentTo } from '../../testing/commands.ts';
+import { eventually, openSessionsWorld, type SessionsWorld } from '../../testing/world.ts';
 
 const S = 1_000;
 
@@ -191,5 +191,30 @@ describeDatabases('what a host reports of a running session', (databases) => {
     await expect.poll(() => stranger.unseen).toBe(0);
     expect(await world.session(session.id)).toMatchObject({ state: 'running', error_message: null });
     expect((await world.list())[0]?.latest_metrics).toEqual({});
+  });
+
+  test('hosts that report at once each change only their own sessions', async () => {
+    const app = await world.app();
+    const a = await world.host('hosta');
+    const ofA = await world.running(world.people.alice, app);
+    const b = await world.host('hostb');
+    const ofB = await world.running(world.people.bob, app);
+    expect([ofA.host_id, ofB.host_id]).toEqual([a.hostId, b.hostId]);
+    const says = (agent: typeof a, { id }: typeof ofA, detail: string) =>
+      agent.report({ type: 'session_state', session_id: id, ts: 1, state: 'running', detail });
+
+    const seen = () => expect.poll(() => [a.unseen, b.unseen]).toEqual([0, 0]);
+    says(a, ofA, 'the same text');
+    says(b, ofB, 'the same text');
+    await seen();
+    says(a, ofA, 'newer');
+    says(b, ofB, 'newer');
+    says(a, ofA, 'newest');
+    await seen();
+    says(b, ofA, 'forged');
+    says(b, ofB, 'newest');
+    await seen();
+    const texts = [await world.session(ofA.id), await world.session(ofB.id)].map((row) => row.state_detail);
+    expect(texts).toEqual(['newest', 'newest']);
   });
 });

@@ -1,0 +1,1 @@
+export { registerDeletionRoutes } from './routes.ts';

@@ -1,0 +1,79 @@
+import { SECOND_MS } from '@footlight/platform';
+import type { Platform } from '../../platform/platform.ts';
+import type { Agents } from '../agents.ts';
+import type { HostPresence } from '../fleet.ts';
+import { listPresence, markOffline, type PresenceRow } from '../hosts/host-store.ts';
+import { countSeenWithin, type FleetSeen, look, NOBODY_SEEN, silentHosts } from './presence-rules.ts';
+
+const SWEEP_MS = 10 * SECOND_MS;
+
+/**
+ * Which hosts are there on all replicas, and the leader task that marks hosts as offline whose replica is gone. A host
+ * counts as gone when no heartbeat of it is stored and no replica has its link.
+ */
+export class FleetPresence implements HostPresence {
+  readonly #platform: Platform;
+  readonly #agents: Agents;
+  #rows = new Map<string, PresenceRow>();
+  #seen: FleetSeen = NOBODY_SEEN;
+
+  constructor(platform: Platform, agents: Agents) {
+    this.#platform = platform;
+    this.#agents = agents;
+    platform.leader.register({
+      id: 'hosts.presence',
+      everyMs: SWEEP_MS,
+      run: async (fence) => {
+        await this.look();
+        for (const hostId of silentHosts(this.#seen, platform.clock.monotonicMs())) {
+          const connectionId = this.#rows.get(hostId)?.connection_id ?? null;
+          if (connectionId === null || (await this.#mayHaveLink(hostId))) continue;
+          await platform.database.transaction(async (tx) => {
+            await fence.check(tx);
+            await markOffline(tx, hostId, connectionId);
+          });
+          platform.logger.warn({ host_id: hostId }, 'host.silent');
+        }
+      },
+    });
+  }
+
+  async look(): Promise<void> {
+    const rows = await listPresence(this.#platform.database.db);
+    this.#rows = new Map(rows.map((row) => [row.id, row]));
+    const stored = rows.map(({ id, status, last_heartbeat_at }) => ({
+      id,
+      isOffline: status === 'offline',
+      heartbeatAt: last_heartbeat_at,
+    }));
+    this.#seen = look(this.#seen, stored, this.#platform.clock.monotonicMs());
+  }
+
+  presence(): ReturnType<HostPresence['presence']> {
+    const { connected, firstConnectedAtMs } = this.#seen;
+    return { connected, firstConnectedMonotonicMs: firstConnectedAtMs };
+  }
+
+  lastSeenMonotonicMs(hostId: string): number | null {
+    return this.#seen.hosts.get(hostId)?.seenAtMs ?? null;
+  }
+
+  seenWithin(windowMs: number): number {
+    return countSeenWithin(this.#seen, windowMs, this.#platform.clock.monotonicMs());
+  }
+
+  async isReachable(hostId: string): Promise<boolean> {
+    return this.#agents.link(hostId).then(
+      (link) => link !== null,
+      () => false,
+    );
+  }
+
+  /** True also while the replica that may have it does not answer. */
+  async #mayHaveLink(hostId: string): Promise<boolean> {
+    return this.#agents.link(hostId).then(
+      (link) => link !== null,
+      () => true,
+    );
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * Which hosts of the fleet are there, as one replica learns it from the database: every replica writes the heartbeats of
+ * its hosts there. Only whether a value changed between two looks counts, never its distance from this machine's clock.
+ *
+ * Pure. Instants are milliseconds on the monotonic clock of the replica that looks.
+ */
+import { SECOND_MS } from '@footlight/platform';
+
+/** A host as the database has it. */
+export interface StoredPresence {
+  id: string;
+  isOffline: boolean;
+  /** Heartbeat that was stored last, epoch ms of the replica that stored it; null: none. */
+  heartbeatAt: number | null;
+}
+
+interface Seen {
+  readonly heartbeatAt: number | null;
+  /** When a look found a new heartbeat; null: it was offline at every look. */
+  readonly seenAtMs: number | null;
+  readonly isOffline: boolean;
+}
+
+export interface FleetSeen {
+  readonly hosts: ReadonlyMap<string, Seen>;
+  /** When the number of connected hosts last rose from zero; null: never. */
+  readonly firstConnectedAtMs: number | null;
+  readonly connected: number;
+}
+
+export const NOBODY_SEEN: FleetSeen = { hosts: new Map(), firstConnectedAtMs: null, connected: 0 };
+
+/** Heartbeats come every 5 s and are stored within a second: three are missing. */
+const SILENT_AFTER_MS = 20 * SECOND_MS;
+
+/** What is known after a look at all hosts. A host that is seen for the first time, and is not offline, counts as seen now. */
+export function look(before: FleetSeen, stored: readonly StoredPresence[], nowMs: number): FleetSeen {
+  const hosts = new Map<string, Seen>();
+  let connected = 0;
+  for (const { id, isOffline, heartbeatAt } of stored) {
+    const known = before.hosts.get(id);
+    const isNew = known === undefined ? !isOffline : known.heartbeatAt !== heartbeatAt;
+    const seenAtMs = isNew ? nowMs : (known?.seenAtMs ?? null);
+    hosts.set(id, { heartbeatAt, isOffline, seenAtMs });
+    if (!isOffline && seenAtMs !== null && nowMs - seenAtMs < SILENT_AFTER_MS) connected += 1;
+  }
+  const rises = before.connected === 0 && connected > 0;
+  return { hosts, connected, firstConnectedAtMs: rises ? nowMs : before.firstConnectedAtMs };
+}
+
+/** Hosts that are stored as there, and have sent no heartbeat for a while: their replica may be gone. */
+export function silentHosts({ hosts }: FleetSeen, nowMs: number): string[] {
+  return [...hosts]
+    .filter(
+      ([, { isOffline, seenAtMs }]) =>
+        !isOffline && (seenAtMs === null || nowMs - seenAtMs >= SILENT_AFTER_MS),
+    )
+    .map(([id]) => id);
+}
+
+export function countSeenWithin({ hosts }: FleetSeen, windowMs: number, nowMs: number): number {
+  let count = 0;
+  for (const { seenAtMs } of hosts.values())
+    if (seenAtMs !== null && nowMs - seenAtMs <= windowMs) count += 1;
+  return count;
+}

@@ -1,0 +1,17 @@
+/**
+ * Splits a batch into turns in which each host occurs once, so that a turn may share its statements, and what comes
+ * later of a host sees what came before. Pure.
+ */
+export function turnsOfHosts<Item>(all: readonly Item[], hostOf: (item: Item) => string): Item[][] {
+  const turns: Item[][] = [];
+  const seen = new Map<string, number>();
+  for (const item of all) {
+    const host = hostOf(item);
+    const turn = seen.get(host) ?? 0;
+    seen.set(host, turn + 1);
+    const others = turns[turn];
+    if (others === undefined) turns.push([item]);
+    else others.push(item);
+  }
+  return turns;
+}

@@ -1,0 +1,25 @@
+import { type Clock, SECOND_MS } from '@footlight/platform';
+
+/** By then a host whose replica ended has usually registered at another one. */
+const FORGOTTEN_AFTER_MS = 5 * SECOND_MS;
+
+/** Hosts that no command reached a moment ago, though they are stored as online. Bounded by the hosts of the fleet. */
+export class OutOfReach {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  /** Host → when a launch may try it again. */
+  readonly #until = new Map<string, number>();
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
+  add(hostId: string): void {
+    this.#until.set(hostId, this.#clock.monotonicMs() + FORGOTTEN_AFTER_MS);
+  }
+
+  hosts(): ReadonlySet<string> {
+    const now = this.#clock.monotonicMs();
+    for (const [hostId, until] of this.#until) if (until <= now) this.#until.delete(hostId);
+    return new Set(this.#until.keys());
+  }
+}

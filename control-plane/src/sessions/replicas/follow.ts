@@ -1,0 +1,154 @@
+/**
+ * Keeps the live sessions of this process up to date with what other replicas do: their rows, what is observed of them,
+ * and what viewers report here about sessions whose host is connected elsewhere. With one replica it does nothing.
+ */
+import { errorText, SECOND_MS, type Timer } from '@footlight/platform';
+import { isTerminal } from '@footlight/protocol';
+import type { Links } from '../../fleet/index.ts';
+import type { Subscription } from '../../platform/bus/bus.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { type SessionChange, sessionSubjects } from '../../signaling/index.ts';
+import { stateRank } from '../changes.ts';
+import type { ViewerWatch } from '../health/viewer-watch.ts';
+import type { LaunchWatch } from '../launch-trace/launch-watch.ts';
+import type { Driver } from '../life/driver.ts';
+import type { LiveSessions } from '../life/live.ts';
+import { type FollowedRow, loadFollowed, loadLiveSessions, loadSession } from '../store.ts';
+import { replicaSubjects } from './subjects.ts';
+
+/** Rows of one read. */
+const MAX_ROWS = 512;
+const RETRY_MS = SECOND_MS;
+
+/** Close it before the database. */
+export function followReplicas(
+  platform: Platform,
+  deps: {
+    driver: Pick<Driver, 'stopOnce'>;
+    launches: LaunchWatch;
+    links: Links;
+    live: LiveSessions;
+    watchViewer: ViewerWatch;
+  },
+): Subscription {
+  const { bus, clock, database, logger } = platform;
+  const { driver, launches, links, live, watchViewer } = deps;
+  /** Sessions that changed elsewhere and were not read since. Bounded by the sessions that exist. */
+  const due = new Set<string>();
+  let isReading = false;
+  let retry: Timer | null = null;
+  let closed = false;
+
+  /** A message may be late, and a row may have been read before a message that came first: no session moves back. */
+  function move(row: Pick<FollowedRow, 'id' | 'host_id' | 'state'>): void {
+    const known = live.get(row.id);
+    if (known !== undefined && stateRank(row.state) < stateRank(known.state)) return;
+    const now = clock.monotonicMs();
+    const session = live.track(row, now);
+    if (session !== undefined) session.reportedAtMs = now;
+  }
+
+  function adopt(row: FollowedRow): void {
+    move(row);
+    const failure = row.state === 'failed' ? { ending: { failure_code: row.failure_code } } : null;
+    launches.changed({ ...row, shows: {}, failure });
+  }
+
+  async function readDue(): Promise<void> {
+    if (isReading || closed) return;
+    isReading = true;
+    try {
+      while (due.size > 0 && !closed) {
+        const ids = [...due].slice(0, MAX_ROWS);
+        for (const id of ids) due.delete(id);
+        try {
+          const rows = await loadFollowed(database.db, ids);
+          const found = new Set(rows.map(({ id }) => id));
+          for (const row of rows) adopt(row);
+          for (const id of ids) if (!found.has(id)) live.forget(id);
+        } catch (error) {
+          for (const id of ids) due.add(id);
+          throw error;
+        }
+      }
+    } catch (error) {
+      logger.warn({ reason: errorText(error) }, 'session.not_followed');
+      retry?.cancel();
+      retry = closed ? null : clock.setTimeout(() => void readDue(), RETRY_MS);
+    } finally {
+      isReading = false;
+    }
+  }
+
+  function follow(id: string): void {
+    due.add(id);
+    void readDue();
+  }
+
+  /** Messages may have been lost: everything that lives is read again. */
+  async function readAll(): Promise<void> {
+    const rows = await loadLiveSessions(database.db);
+    const alive = new Set(rows.map(({ id }) => id));
+    for (const { id } of [...live.values()]) if (!alive.has(id)) follow(id);
+    for (const row of rows) {
+      adopt(row);
+      // Its stop may not have left this process, or not reached its host; a host takes it twice.
+      if (row.state === 'stopping' && row.host_id !== null)
+        void driver.stopOnce(row.host_id, row.id, row.stop_reason ?? 'user_requested');
+    }
+  }
+
+  function afterGap(): void {
+    readAll().catch((error: unknown) => {
+      logger.warn({ reason: errorText(error) }, 'session.not_followed');
+      retry?.cancel();
+      retry = closed ? null : clock.setTimeout(afterGap, RETRY_MS);
+    });
+  }
+
+  /** Applies a change from its message where that says enough: a read for each would cost more than the launch itself. */
+  function changed({ state, state_detail, app_id, observed }: SessionChange, id: string): void {
+    const known = live.get(id);
+    const endsHere = state !== undefined && isTerminal(state);
+    const isRecord = state !== undefined || state_detail !== undefined || app_id !== undefined;
+    // Why it ended is in the row; an observation has a message of its own.
+    if (known === undefined || endsHere || (!isRecord && observed === undefined)) follow(id);
+    else if (isRecord) move({ id, host_id: known.hostId, state: state ?? known.state });
+    if (state_detail !== undefined && !endsHere)
+      launches.changed({ id, state: state ?? '', shows: { state_detail }, failure: null });
+  }
+
+  async function watchElsewhere(
+    id: string,
+    userId: string,
+    deviceId: string | null,
+    seconds: Parameters<ViewerWatch>[2],
+  ): Promise<void> {
+    const hostId = live.get(id)?.hostId ?? null;
+    if (hostId === null || !links.holds(hostId)) return;
+    const row = await loadSession(database.db, id);
+    if (row !== undefined && !isTerminal(row.state)) await watchViewer({ userId, deviceId }, row, seconds);
+  }
+
+  const subscriptions = [
+    bus.subscribeOthers(sessionSubjects.changed, changed),
+    bus.subscribeOthers(replicaSubjects.observed, (observed, id) => {
+      const session = live.get(id);
+      if (session !== undefined) live.observedElsewhere(session, observed);
+    }),
+    bus.subscribeOthers(replicaSubjects.watched, ({ user_id, device_id, seconds }, id) => {
+      watchElsewhere(id, user_id, device_id, seconds).catch((error: unknown) =>
+        logger.error({ session_id: id, err: error }, 'session.decode_history_failed'),
+      );
+    }),
+    bus.subscribeOthers(replicaSubjects.seen, ({ sinceLaunchMs }, id) => launches.seen(id, sinceLaunchMs)),
+    bus.onGap(afterGap),
+  ];
+  return {
+    close() {
+      closed = true;
+      retry?.cancel();
+      for (const subscription of subscriptions) subscription.close();
+    },
+  };
+}

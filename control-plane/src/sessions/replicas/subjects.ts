@@ -1,0 +1,69 @@
+/** Bus subjects between replicas that serve the same session; the key is the session's id. */
+import { appLaunchState } from '@footlight/protocol';
+import { sessionMetricsSchema } from '@footlight/protocol/agent';
+import { CLIENT_HEALTH } from '@footlight/protocol/telemetry';
+import { z } from 'zod';
+import type { Observed } from '../record.ts';
+
+const figures = z.record(z.string(), z.union([z.number(), z.boolean()]));
+
+/** Members that were observed; a missing member is unchanged. Verdicts without what only their replica counts on. */
+const observedElsewhere = z.object({
+  app_launch_state: appLaunchState.exactOptional(),
+  display: z
+    .object({
+      width: z.number().exactOptional(),
+      height: z.number().exactOptional(),
+      owner: z.enum(['auto', 'pinned']).exactOptional(),
+      external_resize_supported: z.boolean().exactOptional(),
+    })
+    .exactOptional(),
+  idle_ends_at: z.number().nullable().exactOptional(),
+  metrics: z.object({ ts: z.number(), metrics: sessionMetricsSchema.shape.metrics }).exactOptional(),
+  network: z
+    .object({
+      state: z.enum(['healthy', 'network_degrading', 'abr_at_floor', 'unsustainable']).nullable(),
+      reason: z.string().nullable(),
+    })
+    .exactOptional(),
+  viewer: z
+    .object({ source: z.enum(['browser', 'native']), ts_unix_ms: z.number(), metrics: figures })
+    .exactOptional(),
+  viewing: z
+    .object({
+      state: z.enum(['client_decode_degrading', 'client_presentation_degrading']).nullable(),
+      reason: z.string().nullable(),
+    })
+    .exactOptional(),
+});
+export type ObservedElsewhere = z.infer<typeof observedElsewhere>;
+
+/** Seconds of a viewer, for the replica with the link of the session's host. */
+const watched = z.object({
+  user_id: z.string(),
+  device_id: z.string().nullable(),
+  seconds: z.array(
+    z.object({
+      tsMs: z.number(),
+      health: z.enum(CLIENT_HEALTH),
+      reason: z.string().nullable(),
+      deviceKey: z.string().nullable(),
+    }),
+  ),
+});
+
+export const replicaSubjects = {
+  observed: { name: 'session.observed', payload: observedElsewhere },
+  watched: { name: 'session.watched', payload: watched },
+  /** A viewer saw the first picture. Sent only while launches are traced. */
+  seen: { name: 'session.seen', payload: z.object({ sinceLaunchMs: z.number().nullable() }) },
+} as const;
+
+/** What other replicas are told of an observation. */
+export function observedFor({ network, viewing, ...plain }: Observed): ObservedElsewhere {
+  return {
+    ...plain,
+    ...(network !== undefined && { network: { state: network.state, reason: network.reason } }),
+    ...(viewing !== undefined && { viewing: { state: viewing.state, reason: viewing.reason } }),
+  };
+}

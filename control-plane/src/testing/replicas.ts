@@ -1,0 +1,134 @@
+// biome-ignore lint/style/noRestrictedImports: fixtures of tests, which may use the harness.
+import { type NatsServer, startNats, TcpRelay } from '@footlight/test-harness';
+import { expect, vi } from 'vitest';
+import { z } from 'zod';
+import type { ControlPlane, ListeningAddresses } from '../app.ts';
+import type { Bus } from '../platform/bus/bus.ts';
+import type { Config } from '../platform/config/config.ts';
+
+/** A message leads to a read, and that to another message. */
+const ROUNDS = 2;
+
+/** Replicas that serve the tests' service on Postgres; the whole suites run against several with this variable. */
+export const REPLICAS = Number(process.env.FOOTLIGHT_TEST_REPLICAS ?? 1);
+
+/** One of several control planes. */
+export interface OneReplica {
+  readonly plane: ControlPlane;
+  /** Its own address; empty until all listen. */
+  url: string;
+  /** Its way to NATS, which a test may break. */
+  readonly way: TcpRelay;
+}
+
+export interface Replicas {
+  /** All of them as one; its platform and features are those of the first. */
+  readonly plane: ControlPlane;
+  readonly each: readonly OneReplica[];
+  readonly nats: NatsServer;
+  /** Resolves when what each has published so far has arrived at the others, and they have acted on it. */
+  settled(): Promise<void>;
+}
+
+/**
+ * Starts several control planes on one database and one bus, behind one address whose connections go to them in turn.
+ * Requests without a connection take turns as well.
+ */
+export async function startReplicas(
+  config: Config,
+  count: number,
+  start: (config: Config) => Promise<ControlPlane>,
+): Promise<Replicas> {
+  const nats: NatsServer = await startNats();
+  const each: OneReplica[] = [];
+  const relays: TcpRelay[] = [];
+  let closing: Promise<void> | null = null;
+  async function close(): Promise<void> {
+    for (const { plane } of each) await plane.close();
+    for (const relay of relays) relay.close();
+    await nats.stop();
+  }
+  try {
+    for (let n = 0; n < count; n += 1) {
+      const way = await TcpRelay.to(new URL(`nats://${nats.address}`));
+      relays.push(way);
+      const bus = { servers: [`127.0.0.1:${way.port}`], auth: null, tls: null };
+      each.push({ plane: await start({ ...config, bus }), url: '', way });
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const [first] = each as [OneReplica, ...OneReplica[]];
+  const run = settling++;
+  let requests = 0;
+  const plane: ControlPlane = {
+    ...first.plane,
+    async listen() {
+      const addresses: ListeningAddresses[] = [];
+      for (const replica of each) {
+        const own = await replica.plane.listen();
+        replica.url = own.http;
+        addresses.push(own);
+      }
+      const shared = async (scheme: string, urls: readonly (string | null)[]): Promise<string | null> => {
+        const targets = urls.flatMap((url) => (url === null ? [] : [new URL(url)]));
+        if (targets.length === 0) return null;
+        const relay = await TcpRelay.to(...targets);
+        relays.push(relay);
+        return `${scheme}://127.0.0.1:${relay.port}`;
+      };
+      return {
+        http: (await shared(
+          'http',
+          addresses.map(({ http }) => http),
+        )) as string,
+        https: await shared(
+          'https',
+          addresses.map(({ https }) => https),
+        ),
+        metrics: addresses[0]?.metrics ?? null,
+      };
+    },
+    inject: ((...words: Parameters<ControlPlane['inject']>) =>
+      (each[requests++ % count] as OneReplica).plane.inject(...words)) as ControlPlane['inject'],
+    async drain() {
+      for (const replica of each) await replica.plane.drain();
+    },
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+  const pairs = each.flatMap((from) => each.filter((to) => to !== from).map((to) => ({ from, to })));
+  const keyOf = (replica: OneReplica) => `${run}-${each.indexOf(replica)}`;
+  for (const replica of each) replica.plane.platform.bus.respond(settles, keyOf(replica), async () => ({}));
+  const ask = ({ from, to }: (typeof pairs)[number]) =>
+    from.plane.platform.bus.request(settles, keyOf(to), {}, 1_000);
+  // `expect.poll` is for tests alone, and most worlds are opened before them.
+  for (const pair of pairs) await vi.waitFor(async () => expect((await ask(pair)).kind).toBe('reply'));
+  async function settled(): Promise<void> {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await Promise.all(pairs.map(ask));
+      // What a message leads to reads the database first.
+      await Promise.all(
+        each.map(({ plane: { platform } }) =>
+          platform.database.db.selectFrom('leases').select('name').execute(),
+        ),
+      );
+    }
+  }
+  return { plane, each, nats, settled };
+}
+
+const settles = { name: 'test.settles', payload: z.object({}), reply: z.object({}) };
+let settling = 0;
+
+/** Messages of one connection arrive in order: what was sent before has arrived when its request is answered. */
+export async function passed(from: Bus, to: Bus): Promise<void> {
+  const key = String(settling++);
+  const responder = to.respond(settles, key, async () => ({}));
+  // The server learns of the responder on the other connection.
+  await expect.poll(async () => (await from.request(settles, key, {}, 5_000)).kind).toBe('reply');
+  responder.close();
+}
