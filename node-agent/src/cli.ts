@@ -92,7 +92,11 @@ async function run(
     notify('STOPPING=1', `STATUS=${why}`);
   };
   return new Promise((resolve) => {
-    const closer = closeWithGrace({ delay: CLOSE_LIMIT_MS, logger: false }, async ({ signal, err }) => {
+    const logger = {
+      // An error or a limit of time that ends the stop before its end would leave no trace otherwise.
+      error: (what: unknown) => deps.logger.fatal({ error: errorText(what) }, 'agent.stop_failed'),
+    };
+    const closer = closeWithGrace({ delay: CLOSE_LIMIT_MS, logger }, async ({ signal, err }) => {
       if (err) deps.logger.fatal({ error: errorText(err) }, 'agent.unexpected_error');
       deps.logger.info({ signal }, 'agent.stopping');
       stopping('ending sessions');

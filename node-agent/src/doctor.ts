@@ -13,7 +13,7 @@ import { Inventory } from './readiness/inventory.ts';
 import { EngineHost, engineOptions } from './runtime/container/engine/engine-host.ts';
 import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { canIsolate } from './runtime/process.ts';
-import { runProgram } from './runtime/run-program.ts';
+import { runProgram } from './runtime/programs/run-program.ts';
 
 /** A person waits for the answer; a control plane that needs longer is as good as unreachable. */
 const REACH_LIMIT_MS = 5_000;

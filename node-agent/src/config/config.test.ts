@@ -31,14 +31,29 @@ describe('environment', () => {
   test('variables that have no effect in this version are named in one warning, without their values', () => {
     const env = {
       ...BASE,
-      SERVICE_AGENT_METRICS_ADDR: '127.0.0.1:9',
+      SERVICE_ZEROCOPY: '1',
       SERVICE_LATENCY_PROBE: 'true',
       SERVICE_MOUNT_ROOTS: '',
     };
     expect(readConfig(env).warnings).toEqual([
-      'set, and without effect in this version: SERVICE_AGENT_METRICS_ADDR (no metrics are served), SERVICE_LATENCY_PROBE (the setting is kept and not used)',
+      'set, and without effect in this version: SERVICE_ZEROCOPY (the setting is kept and not used), SERVICE_LATENCY_PROBE (the setting is kept and not used)',
     ]);
     expect(readConfig(BASE).warnings).toEqual([]);
+  });
+
+  test('metrics beyond this machine are warned of', () => {
+    const withMetrics = (address: string) => readConfig({ ...BASE, SERVICE_AGENT_METRICS_ADDR: address });
+    expect(withMetrics('127.0.0.1:9092')).toMatchObject({
+      metricsAddress: ['127.0.0.1', 9092],
+      warnings: [],
+    });
+    expect(withMetrics('[::1]:9092').warnings).toEqual([]);
+    expect(withMetrics('0.0.0.0:9092').warnings).toEqual([
+      'SERVICE_AGENT_METRICS_ADDR: everybody who reaches 0.0.0.0 can read the metrics, without a password; let a firewall admit Prometheus alone',
+    ]);
+    expect(() => withMetrics('9092')).toThrow(
+      'SERVICE_AGENT_METRICS_ADDR: expected address:port such as 127.0.0.1:9091',
+    );
   });
 
   test('every variable of the contract is either read or named as one without effect', () => {

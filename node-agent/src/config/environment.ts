@@ -71,6 +71,8 @@ export interface AgentConfig {
   processUids: [number, number];
   healthHost: string;
   healthPort: number;
+  /** Host and port of the metrics page; null: none. */
+  metricsAddress: [string, number] | null;
   imageSourceHosts: string[];
   logLevel: string;
   /** Settings from the environment; the others have their defaults. */
@@ -89,8 +91,14 @@ export interface AgentConfig {
 export function readConfig(env: Environment): AgentConfig {
   const read = (name: string): string | null => readVariable(env, name);
   const stateDir = absolutePath(read, 'SERVICE_AGENT_STATE_DIR') ?? '/var/lib/service-agent';
-  const [healthHost, healthPort] = healthAddress(read);
+  const [healthHost, healthPort] = address(read, 'SERVICE_AGENT_HEALTH_ADDR') ?? ['127.0.0.1', 9091];
+  const metricsAddress = address(read, 'SERVICE_AGENT_METRICS_ADDR');
   const ignored = describeIgnored(IGNORED_VARIABLES, env);
+  const warnings = ignored === null ? [] : [ignored];
+  if (metricsAddress !== null && !isLoopback(metricsAddress[0]))
+    warnings.push(
+      `SERVICE_AGENT_METRICS_ADDR: everybody who reaches ${metricsAddress[0]} can read the metrics, without a password; let a firewall admit Prometheus alone`,
+    );
   return {
     controlUrls: controlUrls(read),
     controlCa: certificates(read),
@@ -121,10 +129,11 @@ export function readConfig(env: Environment): AgentConfig {
     processUids: range(read, 'SERVICE_PROCESS_UIDS', 1, 4_294_967_293) ?? [70_000, 70_255],
     healthHost,
     healthPort,
+    metricsAddress,
     imageSourceHosts: hosts(read, 'SERVICE_IMAGE_SOURCE_HOSTS'),
     logLevel: oneOf(read, 'SERVICE_LOG_LEVEL', LOG_LEVELS) ?? 'info',
     hostSettings: hostSettings(read),
-    warnings: ignored === null ? [] : [ignored],
+    warnings,
   };
 }
 
@@ -257,17 +266,21 @@ function engineSocket(read: Read): string | null {
   );
 }
 
-function healthAddress(read: Read): [string, number] {
-  const text = read('SERVICE_AGENT_HEALTH_ADDR') ?? '127.0.0.1:9091';
+function address(read: Read, name: string): [string, number] | null {
+  const text = read(name);
+  if (text === null) return null;
   const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2] ?? '';
   const port = Number(match?.[3] ?? Number.NaN);
   const addressable = host === 'localhost' || ipaddr.isValid(host);
-  if (!addressable || !(port >= 0 && port <= 65_535)) {
-    throw new ConfigError('SERVICE_AGENT_HEALTH_ADDR', 'address:port such as 127.0.0.1:9091');
-  }
+  if (!addressable || !(port >= 0 && port <= 65_535))
+    throw new ConfigError(name, 'address:port such as 127.0.0.1:9091');
   return [host, port];
 }
+
+/** Whether only this machine reaches the host of an address. */
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || ipaddr.process(host).range() === 'loopback';
 
 function hosts(read: Read, name: string): string[] {
   const text = read(name);

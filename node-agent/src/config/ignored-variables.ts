@@ -4,7 +4,6 @@ const NO_SETTING = 'the setting is kept and not used';
 
 /** Documented variables without effect in this version. */
 export const IGNORED_VARIABLES: IgnoredVariables = {
-  SERVICE_AGENT_METRICS_ADDR: 'no metrics are served',
   SERVICE_ZEROCOPY: NO_SETTING,
   SERVICE_LATENCY_PROBE: NO_SETTING,
   SERVICE_NV_LIB32_PATH: NO_SETTING,

@@ -2,9 +2,9 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { delay } from '@footlight/platform';
 import { withPatience } from '../patience.ts';
-import { type ChildExit, startChild } from '../runtime/child.ts';
 import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
+import { type ChildExit, startChild } from '../runtime/programs/child.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
 /** Above the start on a busy machine. The session then goes on without sound. Chosen, not measured. */

@@ -221,11 +221,14 @@ function lockedBy(lock: Buffer): number {
 }
 
 /**
- * Creates the socket directory. It must belong to root and be writable for all users before a server without root can
- * use it. A former umask may have changed its mode, and another owner could replace the sockets of sessions.
+ * Creates the socket directory, which must be writable for all users, and whose owner can replace the sockets of sessions:
+ * the next client of a display would bring its cookie to him. As root it becomes root's; a former umask may have changed
+ * its mode. An agent that is not root refuses a directory that belongs to another user.
+ * @param uid user of this process
+ * @throws with a remedy when it cannot be used
  */
-export async function makeSocketDir(directory = SOCKET_DIR): Promise<void> {
-  if (process.getuid?.() !== 0) return;
+export async function makeSocketDir(directory = SOCKET_DIR, uid = process.getuid?.() ?? 0): Promise<void> {
+  if (uid !== 0) return requireOwnSocketDir(directory, uid);
   const info = await lstat(directory).catch(() => null);
   // Only root can replace it.
   if (info?.isDirectory() && info.uid === 0 && (info.mode & 0o7777) === SOCKET_DIR_MODE) return;
@@ -239,4 +242,20 @@ export async function makeSocketDir(directory = SOCKET_DIR): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+/** Creates the directory if it is missing. @throws with a remedy when another user could replace files in it */
+async function requireOwnSocketDir(directory: string, uid: number): Promise<void> {
+  const isMade = await mkdir(directory).then(
+    () => true,
+    () => false,
+  );
+  // mkdir applies the umask.
+  if (isMade) await chmod(directory, SOCKET_DIR_MODE);
+  const info = await lstat(directory).catch(() => null);
+  const isOpen = info === null || ((info.mode & 0o022) !== 0 && (info.mode & 0o1000) === 0);
+  if (info?.isDirectory() && (info.uid === 0 || info.uid === uid) && !isOpen) return;
+  throw new Error(
+    `other users of this machine can replace displays in ${directory}: sudo rm -r ${directory} && sudo install -d -m 1777 ${directory}`,
+  );
 }

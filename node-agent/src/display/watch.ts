@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { type Clock, SilenceWatch, type Timer } from '@footlight/platform';
 import { withPatience } from '../patience.ts';
-import { readPaced } from '../runtime/child.ts';
+import { readPaced } from '../runtime/programs/child.ts';
 import { setupRequest } from './cookie.ts';
 
 /** A fifth of the limit, so one late answer is no alarm. */

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import x11, { type XEvent } from 'x11';
 import { startTestDisplay, type TestDisplay } from '../media/testing/display.ts';
 import { KEY_PRESS } from '../media/testing/test-host.ts';
-import { startChild } from '../runtime/child.ts';
+import { startChild } from '../runtime/programs/child.ts';
 import type { SessionDirs } from '../runtime/runtime.ts';
 import { type HelperOptions, WITHOUT_NETWORK } from './helper.ts';
 import { startWindowManager, type WindowManager } from './window-manager.ts';

@@ -1,7 +1,7 @@
 import { systemRandom } from '@footlight/platform';
 import { ManualClock } from '@footlight/platform/testing';
 import { expect, test } from 'vitest';
-import type { Child, ChildExit, startChild } from '../runtime/child.ts';
+import type { Child, ChildExit, startChild } from '../runtime/programs/child.ts';
 import type { SessionDirs } from '../runtime/runtime.ts';
 import { startWindowManager } from './window-manager.ts';
 

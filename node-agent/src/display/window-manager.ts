@@ -1,6 +1,6 @@
 import { delay } from '@footlight/platform';
-import { type Child, startChild } from '../runtime/child.ts';
 import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
+import { type Child, startChild } from '../runtime/programs/child.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
 /** Memory limit, because apps set names and icons of any size. */

@@ -279,6 +279,28 @@ test.runIf(root)(
   },
 );
 
+test.skipIf(!root)(
+  'an agent without root uses no directory of sockets that another user could change',
+  async () => {
+    const [mine, theirs] = [USER.uid, USER.uid + 1];
+    const directory = join(dir, 'sockets');
+    const judge = () => makeSocketDir(directory, mine).then(() => 'used', String);
+    const refused = `Error: other users of this machine can replace displays in ${directory}: sudo rm -r ${directory} && sudo install -d -m 1777 ${directory}`;
+    // Made by the agent; here, where the test is root, its owner is root.
+    expect([await judge(), statSync(directory).mode & 0o7777]).toEqual(['used', 0o1777]);
+    chownSync(directory, mine, mine);
+    expect(await judge()).toBe('used');
+    chownSync(directory, theirs, theirs);
+    expect(await judge()).toBe(refused);
+    chownSync(directory, 0, 0);
+    chmodSync(directory, 0o777);
+    expect(await judge()).toBe(refused);
+    rmSync(directory, { recursive: true });
+    symlinkSync(dir, directory);
+    expect(await judge()).toBe(refused);
+  },
+);
+
 test('takes nothing away from a server that has its number, and the inode of its socket, since', async () => {
   const number = 50_000 + (process.pid % 10_000);
   const listen = () => once(server.listen(displaySocket(number)), 'listening');

@@ -2,9 +2,9 @@ import { chown } from 'node:fs/promises';
 import type { Random } from '@footlight/platform';
 import { type Clock, delay, within } from '@footlight/platform';
 import { withPatience } from '../patience.ts';
-import { type Child, type ChildExit, startChild } from '../runtime/child.ts';
 import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
+import { type Child, type ChildExit, startChild } from '../runtime/programs/child.ts';
 import { COOKIE_BYTES, writeCookie } from './cookie.ts';
 import {
   closeSocketToOthers,

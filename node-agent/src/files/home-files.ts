@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  type Dir,
   fstatSync,
   linkSync,
   lstatSync,
@@ -47,6 +48,8 @@ export class FileRefusal extends Error {
 export class HomeFiles {
   readonly #root: number;
   readonly #token: () => string;
+  /** Names of the files that are written now. */
+  readonly #parts = new Set<string>();
 
   /**
    * @param path the home's directory; must not be a link
@@ -68,17 +71,25 @@ export class HomeFiles {
     return bavail * bsize;
   }
 
-  /** Entries of a folder, in the order of the file system. */
+  /**
+   * Entries of a folder, in the order of the file system. What a killed process left unfinished there is removed: a home
+   * has one such process at a time, and no viewer could see that file.
+   */
   list(path: string): { entries: FileEntry[]; truncated: boolean } {
     const folder = this.#folder(namesOf(path), false);
     const entries: FileEntry[] = [];
     let characters = 0;
     let read = 0;
-    const directory = opendirSync(at(folder));
+    let directory: Dir | null = null;
     try {
+      directory = opendirSync(at(folder));
       for (let next = directory.readSync(); next !== null; next = directory.readSync()) {
         if (++read > MAX_READ) return { entries, truncated: true };
-        if (!isFileName(next.name) || PART.test(next.name)) continue;
+        if (PART.test(next.name)) {
+          if (next.isFile() && !this.#parts.has(next.name)) remove(folder, next.name);
+          continue;
+        }
+        if (!isFileName(next.name)) continue;
         const entry = entryOf(folder, next.name);
         if (entry === null) continue;
         characters += JSON.stringify(entry).length + 1;
@@ -87,7 +98,7 @@ export class HomeFiles {
         entries.push(entry);
       }
     } finally {
-      directory.closeSync();
+      directory?.closeSync();
       closeSync(folder);
     }
     return { entries, truncated: false };
@@ -116,7 +127,9 @@ export class HomeFiles {
     const part = `.footlight-${this.#token()}.part`;
     const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
     try {
-      return new NewFile(folder, openSync(at(folder, part), flags, FILE_MODE), part, [...names, name]);
+      const fd = openSync(at(folder, part), flags, FILE_MODE);
+      this.#parts.add(part);
+      return new NewFile(folder, fd, part, [...names, name], () => void this.#parts.delete(part));
     } catch (error) {
       closeSync(folder);
       throw error;
@@ -176,13 +189,15 @@ export class NewFile {
   readonly #folder: number;
   readonly #part: string;
   readonly #names: readonly string[];
+  readonly #ended: () => void;
   #open = true;
 
-  constructor(folder: number, fd: number, part: string, names: readonly string[]) {
+  constructor(folder: number, fd: number, part: string, names: readonly string[], ended: () => void) {
     this.fd = fd;
     this.#folder = folder;
     this.#part = part;
     this.#names = names;
+    this.#ended = ended;
   }
 
   /** Gives the file its name, or one with a number where that is taken. @returns its path below the home */
@@ -205,11 +220,8 @@ export class NewFile {
   discard(): void {
     if (!this.#open) return;
     this.#open = false;
-    try {
-      unlinkSync(at(this.#folder, this.#part));
-    } catch {
-      // The app has moved or removed it.
-    }
+    this.#ended();
+    remove(this.#folder, this.#part);
     closeSync(this.fd);
     closeSync(this.#folder);
   }
@@ -239,6 +251,15 @@ function at(fd: number, name?: string): string {
   return name === undefined ? `/proc/self/fd/${fd}` : `/proc/self/fd/${fd}/${name}`;
 }
 
+/** Removes an unfinished file, if the app has not moved or removed it. */
+function remove(folder: number, part: string): void {
+  try {
+    unlinkSync(at(folder, part));
+  } catch {
+    // It is gone.
+  }
+}
+
 function makeFolder(parent: number, name: string): void {
   try {
     // Never follows a link at the last name.
@@ -257,7 +278,9 @@ function entryOf(folder: number, name: string): FileEntry | null {
     return null;
   }
   const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other';
-  return { name, kind, size: kind === 'file' ? stats.size : 0, mtime_ms: Math.round(stats.mtimeMs) };
+  // A sparse file may be larger than what a message can say.
+  const size = kind === 'file' ? Math.min(stats.size, Number.MAX_SAFE_INTEGER) : 0;
+  return { name, kind, size, mtime_ms: Math.round(stats.mtimeMs) };
 }
 
 /** "report (2).pdf". */

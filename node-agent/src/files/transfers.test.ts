@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
+import fs, {
   Dir,
   existsSync,
   lstatSync,
@@ -13,6 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -336,6 +337,36 @@ describe('a hostile app', () => {
     expect(lstatSync(home).isDirectory()).toBe(true);
     ask({ type: 'delete', id: 4, path: '' });
     expect(last()).toMatchObject({ code: 'not_allowed' });
+  });
+
+  test('with a file of eight exbibytes, as some file systems allow: the folder is shown all the same', () => {
+    // ext4, where the other homes of these tests may lie, has no file of that size.
+    const wide = mkdtempSync('/dev/shm/home-files-');
+    onTestFinished(() => rmSync(wide, { recursive: true }));
+    execFileSync('truncate', ['--size', String(2n ** 63n - 1n), join(wide, 'sparse')]);
+    const ofWide = new HomeFiles(wide, () => '');
+    onTestFinished(() => ofWide.close());
+    const parsed = parseAgentFiles(JSON.stringify({ type: 'listing', id: 1, ...ofWide.list('') }));
+    expect(parsed).toMatchObject({ kind: 'message', message: { entries: [{ name: 'sparse' }] } });
+  });
+
+  test('with a folder that cannot be read: no descriptor is kept for it', () => {
+    const folder = join(home, 'closed');
+    mkdirSync(folder);
+    const held = () => readdirSync('/proc/self/fd').length;
+    // Root may read every folder, so its opening fails here.
+    const opening = vi.spyOn(fs, 'opendirSync').mockImplementation(() => {
+      throw Object.assign(new Error('closed'), { code: 'EACCES' });
+    });
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      opening.mockRestore();
+      syncBuiltinESMExports();
+    });
+    const before = held();
+    for (let id = 0; id < 20; id++) ask({ type: 'list', id, path: 'closed' });
+    expect(last()).toMatchObject({ type: 'failed', code: 'not_allowed' });
+    expect(held()).toBe(before);
   });
 
   test('whose home is a link: it is not opened', () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { answer, isLoopbackHost, serveHealth } from './server.ts';
+import { answer, healthPage, isLoopbackHost, servePage } from './server.ts';
 
 test.each([
   ['127.0.0.1:9091', true],
@@ -20,7 +20,7 @@ test.each([
   expect(isLoopbackHost(host)).toBe(loopback);
 });
 
-const HEALTH = () => ({ sessions: 2, connected: false });
+const HEALTH = healthPage(() => ({ sessions: 2, connected: false }));
 
 /** Status of the page on the real socket, asked for as that host. */
 function status(port: number, host: string): Promise<number | undefined> {
@@ -34,25 +34,27 @@ function status(port: number, host: string): Promise<number | undefined> {
   });
 }
 
-test('answers only GET /health', () => {
-  expect(answer('GET', '/health', 'localhost', HEALTH)).toEqual([
-    200,
-    { status: 'ok', sessions: 2, connected: false },
-  ]);
-  expect(answer('GET', '/', 'localhost', HEALTH)[0]).toBe(404);
-  expect(answer('POST', '/health', 'localhost', HEALTH)[0]).toBe(405);
-  expect(answer('GET', '/health', 'evil.test', HEALTH)[0]).toBe(403);
+test('answers only GET /health', async () => {
+  expect(await answer('GET', '/health', 'localhost', HEALTH)).toEqual({
+    status: 200,
+    contentType: 'application/json',
+    text: JSON.stringify({ status: 'ok', sessions: 2, connected: false }),
+  });
+  expect((await answer('GET', '/', 'localhost', HEALTH)).status).toBe(404);
+  expect((await answer('POST', '/health', 'localhost', HEALTH)).status).toBe(405);
+  expect((await answer('GET', '/health', 'evil.test', HEALTH)).status).toBe(403);
+  expect((await answer('GET', '/health', 'evil.test', { ...HEALTH, loopbackOnly: false })).status).toBe(200);
 });
 
 test('a name that resolves here but is not ours gets 403 on the real socket', async () => {
-  const server = await serveHealth('127.0.0.1', 0, HEALTH);
+  const server = await servePage('127.0.0.1', 0, HEALTH);
   expect(await status(server.port, 'evil.test')).toBe(403);
   expect(await status(server.port, `127.0.0.1:${server.port}`)).toBe(200);
   await server.close();
 });
 
 test('connections that another user of the machine keeps open, silent or in the midst of a request, shut nobody out', async () => {
-  const server = await serveHealth('127.0.0.1', 0, HEALTH);
+  const server = await servePage('127.0.0.1', 0, HEALTH);
   const idle: Socket[] = [];
   for (let count = 0; count < 200; count++) {
     const socket = connect(server.port, '127.0.0.1');
@@ -71,10 +73,11 @@ test('connections that another user of the machine keeps open, silent or in the 
 
 test('requests that wait on one connection are answered once, and others meanwhile', async () => {
   let answered = 0;
-  const server = await serveHealth('127.0.0.1', 0, () => {
+  const read = () => {
     answered += 1;
-    return HEALTH();
-  });
+    return HEALTH.read();
+  };
+  const server = await servePage('127.0.0.1', 0, { ...HEALTH, read });
   const socket = connect(server.port, '127.0.0.1').resume();
   socket.on('error', () => undefined);
   socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(100));

@@ -1,6 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { errorText } from '@footlight/platform';
 import ipaddr from 'ipaddr.js';
+import { isLoopback } from '../config/environment.ts';
 
 /**
  * Open connections. The oldest goes for a newer one: every user of the machine can keep connections open, and a
@@ -16,27 +18,46 @@ export interface Health {
   connected: boolean;
 }
 
+/** A page of one address. */
+export interface Page {
+  path: string;
+  contentType: string;
+  /** Whether a request must name a loopback address in Host: a site whose name resolves to this machine gets 403. */
+  loopbackOnly: boolean;
+  /** Called for an answer of 200 only. */
+  read(): string | Promise<string>;
+}
+
+/** The page GET /health. */
+export const healthPage = (read: () => Health): Page => ({
+  path: '/health',
+  contentType: 'application/json',
+  loopbackOnly: true,
+  read: () => JSON.stringify({ status: 'ok', ...read() }),
+});
+
 /**
- * Serves GET /health on a loopback address.
- *
- * Answers only a Host header of localhost or a loopback address: a page of a site whose name resolves to this machine
- * gets 403.
+ * Serves one page.
  * @throws when the address is taken
  */
-export async function serveHealth(host: string, port: number, read: () => Health): Promise<HealthServer> {
+export async function servePage(host: string, port: number, page: Page): Promise<PageServer> {
+  const asked = new WeakSet<Socket>();
   const server = createServer({ maxHeaderSize: 8 * 1024, requestTimeout: 5_000 }, (request, response) => {
     // One answer a connection: what waits behind it must not keep others waiting.
-    if (request.socket.bytesWritten > 0) return;
-    const [status, body] = answer(request.method ?? '', request.url ?? '', request.headers.host ?? '', read);
-    const text = JSON.stringify(body);
-    response.writeHead(status, {
-      connection: 'close',
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(text),
-      'x-content-type-options': 'nosniff',
-      'cache-control': 'no-store',
-    });
-    response.end(request.method === 'HEAD' ? undefined : text);
+    if (asked.has(request.socket)) return;
+    asked.add(request.socket);
+    void answer(request.method ?? '', request.url ?? '', request.headers.host ?? '', page).then(
+      ({ status, contentType, text }) => {
+        response.writeHead(status, {
+          connection: 'close',
+          'content-type': contentType,
+          'content-length': Buffer.byteLength(text),
+          'x-content-type-options': 'nosniff',
+          'cache-control': 'no-store',
+        });
+        response.end(request.method === 'HEAD' ? undefined : text);
+      },
+    );
   });
   const connections = new Set<Socket>();
   server.on('connection', (socket) => {
@@ -49,14 +70,11 @@ export async function serveHealth(host: string, port: number, read: () => Health
     server.once('error', reject);
     server.listen({ port, host, backlog: BACKLOG }, resolve);
   });
-  return new HealthServer(server);
+  return new PageServer(server);
 }
 
-/**
- * The health page on a local address. listening → closed; close() cuts open requests. Owner: the agent, which closes it
- * last.
- */
-export class HealthServer {
+/** A page on its address. listening → closed; close() cuts open requests. Owner: the agent, which closes it last. */
+export class PageServer {
   readonly #server: Server;
 
   constructor(server: Server) {
@@ -74,25 +92,31 @@ export class HealthServer {
   }
 }
 
-/** Status and body of one request. @param read called for an answer of 200 only */
-export function answer(
+/** Answers one request. Never throws. */
+export async function answer(
   method: string,
   url: string,
   host: string,
-  read: () => Health,
-): [number, Record<string, unknown>] {
-  if (!isLoopbackHost(host)) return [403, { error: { code: 'forbidden', message: 'not a loopback host' } }];
-  if (url.split('?')[0] !== '/health') return [404, { error: { code: 'not_found', message: 'not found' } }];
-  if (method !== 'GET' && method !== 'HEAD') {
-    return [405, { error: { code: 'method_not_allowed', message: 'only GET is answered' } }];
+  page: Page,
+): Promise<{ status: number; contentType: string; text: string }> {
+  const refused = (status: number, code: string, message: string) => ({
+    ...{ status, contentType: 'application/json' },
+    text: JSON.stringify({ error: { code, message } }),
+  });
+  if (page.loopbackOnly && !isLoopbackHost(host)) return refused(403, 'forbidden', 'not a loopback host');
+  if (url.split('?')[0] !== page.path) return refused(404, 'not_found', `the page is ${page.path}`);
+  if (method !== 'GET' && method !== 'HEAD')
+    return refused(405, 'method_not_allowed', 'only GET is answered');
+  try {
+    return { status: 200, contentType: page.contentType, text: await page.read() };
+  } catch (error) {
+    return refused(500, 'internal', errorText(error));
   }
-  return [200, { status: 'ok', ...read() }];
 }
 
 /** Whether a Host header names this machine's loopback, with an optional port. */
 export function isLoopbackHost(host: string): boolean {
   const name = /^(?:\[([0-9a-f:.]+)\]|([^:]+))(?::\d{1,5})?$/i.exec(host);
   const address = (name?.[1] ?? name?.[2] ?? '').toLowerCase();
-  if (address === 'localhost') return true;
-  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
+  return address === 'localhost' || (ipaddr.isValid(address) && isLoopback(address));
 }

@@ -90,7 +90,7 @@ export class AgentJobs {
   }) {
     this.#deps = deps;
     this.#reports = new ReportFile(deps.stateDir, deps.logger);
-    this.#poll = new Poll({ ...deps, everyMs: POLL_INTERVAL_MS, poll: () => this.#ask() });
+    this.#poll = new Poll({ ...deps, everyMs: POLL_INTERVAL_MS, poll: (stopping) => this.#ask(stopping) });
   }
 
   /** Adds a job. Call before `start`. @throws when the job is there already */
@@ -120,10 +120,10 @@ export class AgentJobs {
   }
 
   /** Never rejects: a failed poll waits for the next one. */
-  async #ask(): Promise<void> {
+  async #ask(signal: AbortSignal): Promise<void> {
     const { call, logger } = this.#deps;
     try {
-      const { status, body } = await call({ method: 'GET', path: '/v1/agent/jobs/pending' });
+      const { status, body } = await call({ method: 'GET', path: '/v1/agent/jobs/pending', signal });
       if (status !== 200) throw new Error(`the control plane answered ${status}`);
       for (const run of jobsPendingSchema.parse(body).runs) this.#begin(run);
     } catch (error) {

@@ -53,3 +53,29 @@ test('an agent whose socket is closed asks for its runs, works on them and repor
     rmSync(folder, { recursive: true, force: true });
   }
 }, 60_000);
+
+test('a host that is being enrolled asks for its work as soon as it can', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-work-'));
+  chmodSync(folder, 0o711);
+  const control = await FakeControl.listen();
+  const paths: string[] = [];
+  control.options.answers = ({ path }) => {
+    paths.push(path);
+    return { status: 200, body: path.includes('scan') ? { scans: [] } : { runs: [] } };
+  };
+  // The first polls come as early as they may.
+  const random = { ...systemRandom, number: () => 0 };
+  const agent = await startTestAgent(
+    { control, stateDir: join(folder, 'state'), uids: UIDS },
+    {},
+    { random },
+  );
+  try {
+    await control.until(() => paths.length >= 2);
+    expect(paths.toSorted()).toEqual(['/v1/agent/jobs/pending', '/v1/agent/library/scan-pending']);
+  } finally {
+    await agent.stop();
+    await control.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 60_000);

@@ -57,7 +57,7 @@ export class LibraryScanner {
 
   constructor(deps: LibraryScannerDeps) {
     this.#deps = deps;
-    this.#poll = new Poll({ ...deps, everyMs: POLL_INTERVAL_MS, poll: () => this.ask() });
+    this.#poll = new Poll({ ...deps, everyMs: POLL_INTERVAL_MS, poll: (stopping) => this.ask(stopping) });
   }
 
   /** Polls from now on. */
@@ -72,13 +72,14 @@ export class LibraryScanner {
   }
 
   /** One poll. Never rejects: a failed one waits for the next. */
-  async ask(): Promise<void> {
+  async ask(signal?: AbortSignal): Promise<void> {
     const { call, logger } = this.#deps;
     try {
       const { status, body } = await call({
         method: 'GET',
         path: '/v1/agent/library/scan-pending',
         maxAnswerBytes: MAX_TASKS_BYTES,
+        ...(signal && { signal }),
       });
       if (status !== 200) throw new Error(`the control plane answered ${status}`);
       this.#take(scanPendingSchema.parse(body).scans);

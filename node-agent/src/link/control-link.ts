@@ -196,6 +196,11 @@ export class ControlLink {
     this.#post(frame);
   }
 
+  /** Whether this host has its own secret, so that calls over HTTP are possible. */
+  get isEnrolled(): boolean {
+    return this.#identity !== null;
+  }
+
   /** Sends a new capacity report if registered. */
   async sendCapacity(): Promise<void> {
     const connection = this.#connection;

@@ -18,6 +18,8 @@ export interface HttpCall {
   maxAnswerBytes?: number;
   /** Time for the whole call in milliseconds. Default: 30 s. */
   limitMs?: number;
+  /** Ends the call early. */
+  signal?: AbortSignal;
 }
 
 export interface HttpAnswer {
@@ -34,7 +36,7 @@ export type CallControl = (call: HttpCall) => Promise<HttpAnswer>;
  * undici: it takes the agent that compares a pinned certificate before it sends anything.
  */
 export function callControl(
-  { method, path, query, body, maxAnswerBytes = MAX_CALL_BODY_BYTES, limitMs = CALL_MS }: HttpCall,
+  { method, path, query, body, maxAnswerBytes = MAX_CALL_BODY_BYTES, limitMs = CALL_MS, signal }: HttpCall,
   options: Omit<DialOptions, 'handshakeTimeoutMs'>,
   clock: Clock,
 ): Promise<HttpAnswer> {
@@ -46,6 +48,7 @@ export function callControl(
   return new Promise((resolve, reject) => {
     const request = (isSecure ? httpsRequest : httpRequest)(url, {
       method,
+      ...(signal && { signal }),
       headers: {
         ...credentialHeaders(options),
         ...(text !== null && { 'content-type': 'application/json', 'content-length': text.length }),

@@ -6,46 +6,47 @@ const JITTER = 0.1;
 /**
  * Asks again and again, one call at a time; a failed call waits for the next turn.
  *
- * Teardown: `stop` cancels the next call and waits for the one under way.
+ * Teardown: `stop` cancels the next call, aborts the one under way and waits for it.
  */
 export class Poll {
   readonly #options: {
     everyMs: number;
     clock: Pick<Clock, 'setTimeout'>;
     random: Pick<Random, 'number'>;
-    /** Never rejects. */
-    poll: () => Promise<void>;
+    /** Never rejects; settles soon after the abort. */
+    poll: (stopping: AbortSignal) => Promise<void>;
   };
   #timer: Timer | null = null;
   #running: Promise<void> = Promise.resolve();
-  #isStopped = false;
+  readonly #stopping = new AbortController();
 
   constructor(options: {
     everyMs: number;
     clock: Pick<Clock, 'setTimeout'>;
     random: Pick<Random, 'number'>;
-    poll: () => Promise<void>;
+    poll: (stopping: AbortSignal) => Promise<void>;
   }) {
     this.#options = options;
   }
 
-  /** @param withinMs the first call comes at a random time within it */
+  /** A second start does nothing. @param withinMs the first call comes at a random time within it */
   start(withinMs: number): void {
+    if (this.#timer !== null) return;
     this.#callIn(withinMs * this.#options.random.number());
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
+    this.#stopping.abort(new Error('the agent stops'));
     this.#timer?.cancel();
     await this.#running;
   }
 
   #callIn(delayMs: number): void {
-    if (this.#isStopped) return;
+    if (this.#stopping.signal.aborted) return;
     const { clock, everyMs, poll, random } = this.#options;
     this.#timer = clock.setTimeout(() => {
       this.#callIn(everyMs * (1 - JITTER + 2 * JITTER * random.number()));
-      this.#running = this.#running.then(poll);
+      this.#running = this.#running.then(() => poll(this.#stopping.signal));
     }, delayMs);
   }
 }

@@ -1,5 +1,5 @@
 import { XMLParser } from 'fast-xml-parser';
-import { runProgram } from '../runtime/run-program.ts';
+import { runProgram } from '../runtime/programs/run-program.ts';
 
 /**
  * The first call after a boot may load the driver; a driver that hangs must not hold up the start. Chosen, not

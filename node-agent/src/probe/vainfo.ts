@@ -1,4 +1,4 @@
-import { runProgram } from '../runtime/run-program.ts';
+import { runProgram } from '../runtime/programs/run-program.ts';
 
 /** A driver that hangs must not hold up the start. Chosen, not measured. */
 const LIMIT_MS = 5_000;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { errorText } from '@footlight/platform';
-import { runProgram } from '../runtime/run-program.ts';
+import { runProgram } from '../runtime/programs/run-program.ts';
 import type { FirewallAnswers, ToolAnswer } from './firewall-verdict.ts';
 import { type PortSet, portSet } from './port-set.ts';
 

@@ -13,6 +13,7 @@ import { isAllowed } from '../linux/access.ts';
 import { type EncoderProbeResult, probeEncoders } from '../media/encode/encoder-probe.ts';
 import { type FoundGpu, type GpuProbe, probeGpus } from '../probe/gpus.ts';
 import { type HostFacts, HostFactsProbe } from '../probe/host-facts.ts';
+import { HostLoadProbe } from '../probe/host-load.ts';
 import { queryNvidia } from '../probe/nvidia.ts';
 import { encodeSlots } from '../probe/slots.ts';
 import type { EngineHost } from '../runtime/container/engine/engine-host.ts';
@@ -45,6 +46,7 @@ export class Inventory {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #facts: HostFactsProbe;
+  readonly #load: HostLoadProbe;
   readonly #settings: HostSettings;
   readonly #isolated: boolean;
   readonly #networks: boolean;
@@ -77,6 +79,7 @@ export class Inventory {
     this.#isolated = deps.isolated;
     this.#networks = deps.networks;
     this.#facts = new HostFactsProbe(deps.clock);
+    this.#load = new HostLoadProbe(deps.clock);
     this.#settings = deps.settings;
     this.#engine = deps.engine;
     this.#homeProblems = deps.homeProblems;
@@ -188,6 +191,7 @@ export class Inventory {
       }),
       cpu_load: Math.round((loadavg()[0] ?? 0) * 100) / 100,
       mem_free_mb: Math.floor(freemem() / (1024 * 1024)),
+      ...this.#load.look(),
     };
   }
 

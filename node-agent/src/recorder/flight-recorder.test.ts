@@ -233,6 +233,24 @@ describe('a ring', () => {
     expect(writes[0]?.records).toBe(1);
   });
 
+  test('a worker that floods with tiny records waits: each of them costs as much time as a picture', async () => {
+    const pipe = record();
+    const tiny = Buffer.concat(Array.from({ length: 8_192 }, () => encodeRecord([], false)));
+    for (let n = 0; n < 16; n++) pipe.write(tiny);
+    await expect.poll(() => pipe.isPaused()).toBe(true);
+    expect(pipe.writableLength + pipe.readableLength).toBeGreaterThanOrEqual(15 * tiny.length);
+  });
+
+  test('the most pictures a second that a stream has are read at once', async () => {
+    const pipe = record();
+    for (let second = 0; second < 30; second++) {
+      for (let n = 0; n < 240; n++) pipe.write(KEYFRAME);
+      clock.advance(1_000);
+    }
+    await expect.poll(() => pipe.readableLength).toBe(0);
+    expect(pipe.isPaused()).toBe(false);
+  });
+
   test('a worker that floods waits', async () => {
     const pipe = record();
     const chunk = encodeRecord(

@@ -30,6 +30,11 @@ const SWEEP_MS = 10 * MINUTE_MS;
  */
 const LEAST_BYTES_PER_SECOND = 2 * 1024 * 1024;
 const BURST_BYTES = 16 * 1024 * 1024;
+/**
+ * A record counts as so many bytes at least: each takes time, whatever its length. A worker that sent nothing but headers
+ * kept this process from everything else for five seconds. 240 pictures a second are half of LEAST_BYTES_PER_SECOND.
+ */
+const RECORD_BYTES = 4 * 1024;
 const READ_AGAIN_MS = 100;
 const ERROR_BYTES = 256;
 const OK: Verdict = { ok: true };
@@ -111,14 +116,18 @@ export class FlightRecorder {
     const reader = new RecordReader();
     records.on('data', (chunk: Buffer) => {
       const nowMs = clock.monotonicMs();
+      let count = 0;
       try {
-        for (const record of reader.push(chunk)) session.ring.add(record, nowMs);
+        for (const record of reader.push(chunk)) {
+          session.ring.add(record, nowMs);
+          count += 1;
+        }
       } catch (error) {
         logger.warn({ session_id: sessionId, error: errorText(error) }, 'recorder.stream_broken');
         records.destroy();
         return;
       }
-      budget.take(nowMs, chunk.length);
+      budget.take(nowMs, Math.max(chunk.length, count * RECORD_BYTES));
       if (!budget.isEmpty(nowMs)) return;
       records.pause();
       const again = () => {

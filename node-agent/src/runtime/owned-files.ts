@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { startChild } from './child.ts';
 import { baseEnvironment } from './confinement/command-line.ts';
+import { startChild } from './programs/child.ts';
 
 /** World-writable directories of a Linux host. */
 const OPEN_TO_ALL: readonly string[] = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp', '/run/lock'];

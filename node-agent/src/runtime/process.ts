@@ -6,7 +6,6 @@ import { type Clock, delay, within } from '@footlight/platform';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { PRODUCT_ROOT } from '../install-location.ts';
 import { makeCgroup, removeCgroupDirs, type SessionCgroup } from './cgroups.ts';
-import { type Child, killUntilGone, sendSignal, startChild } from './child.ts';
 import {
   appLine,
   baseEnvironment,
@@ -21,6 +20,7 @@ import { type AppNetwork, endNamespace, openClosedNetwork } from './network/app-
 import { SocketWatch } from './network/app-sockets.ts';
 import type { NetworkPool } from './network/network-pool.ts';
 import { APP_VARIABLE, listProcesses, pidNamespace, SESSION_VARIABLE, startVariable } from './proc-table.ts';
+import { type Child, killUntilGone, sendSignal, startChild } from './programs/child.ts';
 import type { AppContext, AppExit, RunningApp, Runtime, SessionUser } from './runtime.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { silentLogger, systemClock, systemRandom } from '@footlight/platform';
 import type { FakeControl } from '@footlight/test-harness/fake-control';
-import { Agent, type AgentDeps } from '../agent.ts';
+import { Agent } from '../agent.ts';
+import type { AgentDeps } from '../agent-parts.ts';
 import { readConfig } from '../config/environment.ts';
 
 /** Resources of this host for an agent under test. */

@@ -3,6 +3,10 @@ import type { XConnection } from './x-connection.ts';
 
 /** An app that is not done with a picture after this long is not waited for, milliseconds. Chosen. */
 const SETTLE_MS = 4;
+/** Pictures in a row, each whole after the first look, after which the app is taken to send whole ones (count). Chosen. */
+const WHOLE_PICTURES = 32;
+/** One in this many of such an app is looked at all the same. Chosen. */
+const CHECKED_EVERY = 8;
 
 /**
  * Tells when an app has drawn a picture.
@@ -18,6 +22,8 @@ export class XDrawing {
   #damage: number | null = null;
   /** Whether there is an event without an answer. */
   #isDrawn = false;
+  /** Pictures since the last that came in several writes (count). */
+  #whole = 0;
   #onDrawn: () => void = () => undefined;
 
   private constructor(x: XConnection, extension: XDamage) {
@@ -37,8 +43,9 @@ export class XDrawing {
   }
 
   /**
-   * Waits until something is drawn that was not told before, and until the server has carried out what the app had
-   * sent by then. A picture that the app sends in several writes is told once when they follow closely.
+   * Waits until something is drawn that was not told before. A picture that the app sends in several writes is told
+   * once when they follow closely: the server's answer shows whether more has come. An app that always sends whole
+   * pictures is asked for rarely, because the answer wakes this process once more for each picture (docs/measuring.md).
    * @returns false: the display is closed. Never throws
    */
   async next(): Promise<boolean> {
@@ -58,12 +65,15 @@ export class XDrawing {
       this.#isDrawn = false;
       if (this.#x.closed) return false;
       this.#extension.Subtract(this.#damage, 0, 0);
+      this.#whole += 1;
+      if (this.#whole > WHOLE_PICTURES && this.#whole % CHECKED_EVERY !== 0) return true;
       // The server takes what one client has sent before it turns to the next, so its answer follows the app's batch.
       try {
         await this.#x.settle();
       } catch {
         return false;
       }
+      if (this.#isDrawn) this.#whole = 0;
     }
     return true;
   }

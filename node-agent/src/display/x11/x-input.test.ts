@@ -88,6 +88,21 @@ beforeEach(async () => {
   } as unknown as XConnection);
 });
 
+test.each(['key', 'button'] as const)('a %s counts as taken once the display has answered', async (kind) => {
+  const told: string[] = [];
+  input[kind](
+    1,
+    true,
+    () => told.push('injected'),
+    () => told.push('taken'),
+  );
+  await clock.pass(APPS_READ_MAP_MS);
+  expect(told).toEqual(['injected']);
+  answer();
+  await clock.pass(0);
+  expect(told).toEqual(['injected', 'taken']);
+});
+
 describe('behind a text that the display takes its time with', () => {
   beforeEach(() => input.text('漢'));
 

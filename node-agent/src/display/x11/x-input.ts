@@ -125,26 +125,40 @@ export class XInput {
   /**
    * @param code evdev code
    * @param onInjected called once the display was sent the press, which waits for a text that is typed
+   * @param onTaken called later, once the display has taken it
    */
-  key(code: number, down: boolean, onInjected: (() => void) | null = null): void {
+  key(
+    code: number,
+    down: boolean,
+    onInjected: (() => void) | null = null,
+    onTaken: (() => void) | null = null,
+  ): void {
     this.#act(() => {
       const lock = LOCK_KEYS.find((entry) => entry.code === code);
       if (lock && down) this.#locks ^= lock.bit;
       this.#fakeKey(code + EVDEV_OFFSET, down);
       onInjected?.();
+      this.#tellTaken(onTaken);
     });
   }
 
   /**
    * @param button 0 left, 1 middle, 2 right, 3 back, 4 forward
    * @param onInjected as of key()
+   * @param onTaken as of key()
    */
-  button(button: number, down: boolean, onInjected: (() => void) | null = null): void {
+  button(
+    button: number,
+    down: boolean,
+    onInjected: (() => void) | null = null,
+    onTaken: (() => void) | null = null,
+  ): void {
     const number = X_BUTTON[button];
     if (number === undefined) return;
     this.#act(() => {
       this.#fakeButton(number, down);
       onInjected?.();
+      this.#tellTaken(onTaken);
     });
   }
 
@@ -197,6 +211,11 @@ export class XInput {
     const waiting = this.#waiting.filter(({ kind }) => kind !== 'text');
     this.#waiting = [];
     for (const entry of waiting) this.#perform(entry);
+  }
+
+  #tellTaken(onTaken: (() => void) | null): void {
+    // The connection itself reports a lost display.
+    if (onTaken) this.#x.settle().then(onTaken, () => undefined);
   }
 
   #act(act: () => void): void {

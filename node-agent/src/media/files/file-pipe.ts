@@ -2,7 +2,8 @@ import type { Duplex } from 'node:stream';
 
 /**
  * Messages of the channel `files` on a pipe between media worker and file process, as they are on the channel.
- * u8 kind, u32 length, then the message. reset: another viewer has the channel, so that everything is cancelled.
+ * u8 kind, u32 length, then the message. reset: another viewer has the channel, so that everything is cancelled; the
+ * file process confirms it by the same.
  */
 const KINDS = ['text', 'binary', 'reset'] as const;
 type Kind = (typeof KINDS)[number];
@@ -28,6 +29,7 @@ export class FilePipe {
   #parts: Buffer[] = [];
   #bytes = 0;
   #open = true;
+  #isPaused = false;
 
   constructor(stream: Duplex, events: FilePipeEvents) {
     this.#stream = stream;
@@ -57,13 +59,17 @@ export class FilePipe {
     this.#stream.once('drain', drained);
   }
 
-  /** Takes no further message until resume(). */
+  /** Takes no further message until resume(), also of those that were read with the last one. */
   pause(): void {
+    this.#isPaused = true;
     this.#stream.pause();
   }
 
   resume(): void {
-    this.#stream.resume();
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#takeRead();
+    if (!this.#isPaused) this.#stream.resume();
   }
 
   close(): void {
@@ -82,7 +88,11 @@ export class FilePipe {
   #read(chunk: Buffer): void {
     this.#parts.push(chunk);
     this.#bytes += chunk.length;
-    while (this.#open && this.#bytes >= HEADER_BYTES) {
+    this.#takeRead();
+  }
+
+  #takeRead(): void {
+    while (this.#open && !this.#isPaused && this.#bytes >= HEADER_BYTES) {
       const [first = Buffer.alloc(0)] = this.#parts;
       const header = first.length >= HEADER_BYTES ? first : this.#whole();
       const length = header.readUInt32LE(1);

@@ -1,5 +1,7 @@
 import type { Duplex } from 'node:stream';
-import { FILE_CHUNK_BYTES, FILES_BUFFER_BYTES } from '@footlight/protocol/files';
+import type { Timer } from '@footlight/platform';
+import { FilesPace } from '@footlight/platform/files-pace';
+import { decodeChunk, encodeChunk, FILE_CHUNK_BYTES, FILES_BUFFER_BYTES } from '@footlight/protocol/files';
 import { RateWindow } from '../input/input-guard.ts';
 import type { MediaClock } from '../session/media-clock.ts';
 import type { OwnChannel } from '../webrtc/peer.ts';
@@ -27,6 +29,13 @@ export class ViewerFiles {
   readonly #clock: MediaClock;
   #channel: OwnChannel | null = null;
   #texts = new RateWindow(TEXTS_PER_SECOND);
+  readonly #pace = new FilesPace();
+  /** What the viewer gets next; while there is something, no more is taken from the file process. */
+  #outbox: (Uint8Array | string)[] = [];
+  /** Armed while the next one has to wait. */
+  #timer: Timer | null = null;
+  /** Resets that the file process has not confirmed; what it says until then is for a former viewer (count). */
+  #resets = 0;
   #closed = false;
 
   /** @param stream towards the agent, which starts the file process with the first message */
@@ -35,7 +44,9 @@ export class ViewerFiles {
     this.#pipe = new FilePipe(stream, {
       onText: (text) => this.#toViewer(text),
       onBinary: (data) => this.#toViewer(data),
-      onReset: () => undefined,
+      onReset: () => {
+        this.#resets = Math.max(0, this.#resets - 1);
+      },
       onClosed: () => this.close(),
     });
   }
@@ -48,11 +59,12 @@ export class ViewerFiles {
     }
     this.#drop();
     this.#channel = channel;
+    this.#pace.reset();
     this.#texts = new RateWindow(TEXTS_PER_SECOND);
     channel.listen({
       lowBytes: LOW_BYTES,
       onLow: () => {
-        if (this.#channel === channel) this.#pipe.resume();
+        if (this.#channel === channel) this.#sendMore();
       },
       onMessage: (data) => {
         if (this.#channel === channel) this.#toHome(data);
@@ -61,6 +73,11 @@ export class ViewerFiles {
         if (this.#channel === channel) this.#drop();
       },
     });
+  }
+
+  /** A report of the picture's path: files give way to the picture. @param queueMs its queueing delay */
+  heard(queueMs: number): void {
+    this.#pace.heard(queueMs, this.#clock.monotonicMs());
   }
 
   close(): void {
@@ -74,7 +91,11 @@ export class ViewerFiles {
     const channel = this.#channel;
     if (channel === null) return;
     this.#channel = null;
+    this.#outbox = [];
+    this.#timer?.cancel();
+    this.#timer = null;
     channel.close();
+    this.#resets += 1;
     this.#pipe.reset();
     // Answers to the former viewer are read and dropped.
     this.#pipe.resume();
@@ -90,9 +111,47 @@ export class ViewerFiles {
   }
 
   #toViewer(data: Buffer | string): void {
+    if (this.#channel === null || this.#resets > 0) return;
+    this.#outbox.push(data);
+    this.#sendMore();
+  }
+
+  /** Sends what waits, as far as pace and channel take it. */
+  #sendMore(): void {
     const channel = this.#channel;
-    if (channel === null) return;
-    channel.send(data);
-    if (channel.bufferedAmount > FILES_BUFFER_BYTES) this.#pipe.pause();
+    if (channel === null || this.#timer !== null) return;
+    for (let next = this.#outbox.shift(); next !== undefined; next = this.#outbox.shift()) {
+      const nowMs = this.#clock.monotonicMs();
+      const waitMs = this.#pace.waitMs(channel.bufferedAmount, nowMs);
+      if (waitMs > 0 || channel.bufferedAmount > FILES_BUFFER_BYTES) {
+        this.#outbox.unshift(next);
+        this.#pipe.pause();
+        if (waitMs > 0) this.#wait(waitMs);
+        return;
+      }
+      const frame = this.#take(next);
+      this.#pace.sent(frame.length, nowMs);
+      channel.send(
+        typeof frame === 'string' ? frame : Buffer.from(frame.buffer, frame.byteOffset, frame.length),
+      );
+    }
+    this.#pipe.resume();
+  }
+
+  /** The next frame of a message; what is longer than the pace allows stays for later. */
+  #take(message: Uint8Array | string): Uint8Array | string {
+    const chunk = typeof message === 'string' ? null : decodeChunk(message);
+    if (chunk === null) return message;
+    const most = this.#pace.frameBytes(FILE_CHUNK_BYTES);
+    if (chunk.data.length <= most) return message;
+    this.#outbox.unshift(encodeChunk(chunk.id, chunk.data.subarray(most)));
+    return encodeChunk(chunk.id, chunk.data.subarray(0, most));
+  }
+
+  #wait(ms: number): void {
+    this.#timer = this.#clock.setTimeout(() => {
+      this.#timer = null;
+      this.#sendMore();
+    }, ms);
   }
 }

@@ -11,12 +11,15 @@ interface Done {
   action: DisplayAction;
 }
 
-/** Runs actions that arrive at given times to the end, with a clock of its own. */
+/** Runs actions that arrive at given times to the end, with a clock of its own and a display that takes all at once. */
 function run(arrivals: readonly { atMs: number; action: DisplayAction }[], holdMs: number): Done[] {
   const hold = new PressHold(holdMs);
   const done: Done[] = [];
   const note = (atMs: number, due: DueAction[]) => {
-    for (const { action } of due) done.push({ atMs, action });
+    for (const { action } of due) {
+      done.push({ atMs, action });
+      hold.taken(action, atMs);
+    }
   };
   const until = (limitMs: number) => {
     for (let atMs = hold.nextAtMs; atMs !== null && atMs <= limitMs; atMs = hold.nextAtMs)
@@ -104,10 +107,30 @@ describe('a press that is shorter than the hold', () => {
     ]);
   });
 
+  test('lasts from when the display took it, however late that was', () => {
+    const hold = new PressHold(34);
+    const names = (due: DueAction[]) => due.map(({ action }) => action);
+    expect(names(hold.add(key(1, true), 0))).toEqual([key(1, true)]);
+    expect(hold.add(key(1, false), 1)).toEqual([]);
+    expect(hold.due(500)).toEqual([]);
+    hold.taken(key(1, true), 500);
+    expect(hold.nextAtMs).toBe(534);
+    expect(names(hold.due(534))).toEqual([key(1, false)]);
+  });
+
+  test('of a display that says nothing waits no longer than anything else', () => {
+    const hold = new PressHold(34);
+    hold.add(key(1, true), 0);
+    hold.add(key(1, false), 1);
+    expect(hold.nextAtMs).toBe(1 + MAX_WAIT_MS);
+    expect(hold.due(1 + MAX_WAIT_MS).map(({ action }) => action)).toEqual([key(1, false)]);
+  });
+
   test('of a lock key is known before it is made', () => {
     const hold = new PressHold(34);
     const CAPS_LOCK = 58;
     for (const action of [key(1, true), key(1, false), key(CAPS_LOCK, true)]) hold.add(action, 0);
+    hold.taken(key(1, true), 0);
     expect(hold.waitingLocks).toBe(1);
     hold.due(34);
     expect(hold.waitingLocks).toBe(0);
@@ -117,6 +140,7 @@ describe('a press that is shorter than the hold', () => {
     const hold = new PressHold(34);
     for (const action of [key(1, true), key(1, false), { do: 'text', text: 'a' } as const])
       hold.add(action, 0);
+    hold.taken(key(1, true), 0);
     hold.dropText();
     expect(hold.due(34).map(({ action }) => action)).toEqual([key(1, false)]);
     expect(hold.nextAtMs).toBeNull();

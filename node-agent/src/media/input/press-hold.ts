@@ -31,13 +31,15 @@ interface Waiting extends DueAction {
 
 /**
  * Extends short presses: a program that reads the keyboard once a frame misses a key that went down and up between
- * two reads, and merges two quick presses. A key or button stays down, and up, for at least the hold.
+ * two reads, and merges two quick presses. A key or button stays down, and up, for at least the hold, which counts from
+ * when the display has taken the change: one that stands still for a moment would take both changes at once.
  *
  * Later actions wait behind a held press in order; only pointer moves pass keys. Nothing waits longer than
  * MAX_WAIT_MS. Pure: the time is passed in.
  */
 export class PressHold {
   readonly #holdMs: number;
+  /** When the display took the last change of a key or button; infinite: it has not yet. */
   readonly #changedAtMs = new Map<string, number>();
   #waiting: Waiting[] = [];
 
@@ -79,10 +81,16 @@ export class PressHold {
     while (this.#waiting[0] && (isLate || this.#earliestMs(this.#waiting[0].action) <= nowMs)) {
       const [{ action, onApplied }] = this.#waiting.splice(0, 1) as [Waiting];
       const name = pressName(action);
-      if (name !== null) this.#changedAtMs.set(name, nowMs);
+      if (name !== null && this.#holdMs > 0) this.#changedAtMs.set(name, Number.POSITIVE_INFINITY);
       done.push({ action, onApplied });
     }
     return done;
+  }
+
+  /** The display has taken a key or button that was due. */
+  taken(action: DisplayAction, nowMs: number): void {
+    const name = pressName(action);
+    if (name !== null && this.#changedAtMs.has(name)) this.#changedAtMs.set(name, nowMs);
   }
 
   /** Drops waiting text. */

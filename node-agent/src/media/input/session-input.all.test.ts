@@ -64,30 +64,21 @@ describe('input reaches the display', () => {
     const session = await host.session();
     await session.start({ fps: hz });
     const alice = await session.watch();
-    await host.openWindow();
-    const space = KEY_SPACE + 8;
-    let taps = 0;
-    let wasDown = false;
-    const look = () =>
-      host.desktop.client.QueryKeymap((_error, keys) => {
-        const isDown = ((keys[space >> 3] ?? 0) & (1 << (space & 7))) !== 0;
-        if (isDown && !wasDown) taps++;
-        wasDown = isDown;
-      });
-    const program = setInterval(look, 1_000 / hz);
-    try {
-      for (let tap = 1; tap <= 10; tap++) {
-        for (const down of [true, false]) {
-          alice.send(
-            'input',
-            encodeKey({ seq: 2 * tap + (down ? 0 : 1), t: tap, code: KEY_SPACE, down, locks: 0 }),
-          );
-        }
-        await alice.until(`tap ${tap}`, () => taps === tap && !wasDown);
+    const app = await host.openWindow();
+    // By the display's own clock: this process may itself look too seldom on a busy machine.
+    const times = () =>
+      app.events.filter(({ keycode }) => keycode === KEY_SPACE + 8).map(({ time = Number.NaN }) => time);
+    for (let tap = 1; tap <= 10; tap++) {
+      for (const down of [true, false]) {
+        alice.send(
+          'input',
+          encodeKey({ seq: 2 * tap + (down ? 0 : 1), t: tap, code: KEY_SPACE, down, locks: 0 }),
+        );
       }
-    } finally {
-      clearInterval(program);
+      await alice.until(`tap ${tap}`, () => times().length === 2 * tap);
     }
+    const held = times().flatMap((at, index, all) => (index % 2 === 1 ? [at - (all[index - 1] ?? 0)] : []));
+    expect(Math.min(...held)).toBeGreaterThanOrEqual(Math.floor(1_000 / hz));
   });
 
   test('text is right after an app has changed the keyboard map', async () => {
@@ -185,7 +176,12 @@ describe('input reaches the display', () => {
     bob.send('input', encodeKey({ seq: 1, t: 1, code: 42, down: true, locks: 0 }));
     await bob.until('a press of the second', () => app.events.at(-1)?.type === KEY_PRESS);
     alice.send('input', encodeKey({ seq: 2, t: 2, code: 30, down: true, locks: 0 }));
-    await alice.until('the first is closed', () => alice.state !== 'connected');
+    // Pings, as a page sends them: after three seconds of silence his key would come up as well.
+    let pings = 1;
+    await alice.until('the first is closed', () => {
+      bob.send('motion', encodePing({ seq: ++pings, t: 0, client_ms: 0 }));
+      return alice.state !== 'connected';
+    });
     expect(app.events.map(({ type, keycode }) => [type, keycode])).toEqual([
       [KEY_PRESS, 50],
       [KEY_RELEASE, 50],

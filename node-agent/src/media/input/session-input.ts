@@ -27,6 +27,7 @@ export class SessionInput {
   /** The newest choice of a layout before the display was open. */
   #chosen: { layout: KeyboardLayout; onSet: LayoutListener } | null = null;
   #timer: Timer | null = null;
+  #closed = false;
 
   /** @param holdMs least time that a key or button stays down, and up */
   constructor(clock: Clock, size: { width: number; height: number }, gamepads: Gamepads | null, holdMs = 0) {
@@ -91,6 +92,7 @@ export class SessionInput {
   }
 
   close(): void {
+    this.#closed = true;
     this.#timer?.cancel();
   }
 
@@ -125,12 +127,18 @@ export class SessionInput {
   }
 
   #performOnDisplay(device: XInput, action: DisplayAction, onApplied: (() => void) | null): void {
+    const onTaken = () => {
+      if (this.#closed) return;
+      const nowMs = this.#clock.monotonicMs();
+      this.#presses.taken(action, nowMs);
+      this.#performAll(device, this.#presses.due(nowMs));
+    };
     switch (action.do) {
       case 'key':
-        device.key(action.code, action.down, onApplied);
+        device.key(action.code, action.down, onApplied, onTaken);
         return;
       case 'button':
-        device.button(action.button, action.down, onApplied);
+        device.button(action.button, action.down, onApplied, onTaken);
         return;
       case 'move_to': {
         const { x, y } = this.toDisplay(action.x, action.y);

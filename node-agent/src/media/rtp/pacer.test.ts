@@ -1,3 +1,4 @@
+import type { Clock } from '@footlight/platform';
 import { ManualClock } from '@footlight/platform/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Pacer } from './pacer.ts';
@@ -39,6 +40,38 @@ describe('pacing', () => {
     // 360 kB less the bucket's 60 kB at 1500 bytes a millisecond.
     expect(spread).toBeGreaterThan(180);
     expect(spread).toBeLessThan(230);
+  });
+
+  test('a process that runs only every 100 ms sends at the rate all the same, and its pictures do not wait', () => {
+    const starved: Clock = {
+      nowMs: () => clock.nowMs(),
+      monotonicMs: () => clock.monotonicMs(),
+      setInterval: () => {
+        throw new Error('the pacer has no interval');
+      },
+      setTimeout: (run, delayMs) => {
+        const dueMs = Math.ceil((clock.monotonicMs() + delayMs) / 100) * 100;
+        return clock.setTimeout(run, dueMs - clock.monotonicMs());
+      },
+    };
+    const pacer = new Pacer<number>({
+      rateKbps: 2_000,
+      clock: starved,
+      send: (item) => sent.push({ item, atMs: clock.monotonicMs() }),
+      onOverflow: () => {
+        overflows++;
+      },
+    });
+    const startMs = clock.monotonicMs();
+    // A keyframe of 60 kB, then the rate.
+    for (let index = 0; index < 50; index++) pacer.push(startMs, 1_200);
+    for (let slice = 0; slice < 50; slice++) {
+      clock.advance(100);
+      for (let index = 0; index < 20; index++) pacer.push(clock.monotonicMs(), 1_250);
+    }
+    expect(overflows).toBe(0);
+    const newest = sent.filter(({ atMs }) => atMs > startMs + 4_000);
+    expect(Math.max(...newest.map(({ item, atMs }) => atMs - item))).toBeLessThanOrEqual(100);
   });
 
   test('what cannot be sent in two seconds is given up', () => {

@@ -14,6 +14,11 @@ const MIN_DEPTH_BYTES = 6_000;
  * docs/measuring.md).
  */
 const TICK_MS = 5;
+/**
+ * Longest time between two ticks that counts whole. A process that gets a twentieth of a processor runs every 100 ms;
+ * with the bucket's depth alone it would send 60 ms of each, and pictures would wait ever longer. Chosen, not measured.
+ */
+const MAX_LATE_MS = 500;
 /** Longest queue, as MAX_DRAIN_MS of the rate control: later packets are useless for a live viewer. */
 const MAX_QUEUE_MS = 2_000;
 /** Least queue limit: a keyframe of hard edges (60 kB, docs/measuring.md, "Media") fits at any rate. */
@@ -41,6 +46,7 @@ export class Pacer<T> {
   #rateKbps: number;
   #tokens: number;
   #refilledAtMs: number;
+  /** null: nothing waits. */
   #timer: Timer | null = null;
   readonly #step = () => this.#drain();
 
@@ -90,8 +96,8 @@ export class Pacer<T> {
   }
 
   #drain(): void {
-    this.#timer = null;
     this.#refill();
+    this.#timer = null;
     // The last packet may overdraw the bucket; the debt delays the next one.
     while (this.#head < this.#queue.length && this.#tokens > 0) {
       const next = this.#queue[this.#head++];
@@ -110,7 +116,11 @@ export class Pacer<T> {
 
   #refill(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    this.#tokens = Math.min(this.#depthBytes, this.#tokens + (nowMs - this.#refilledAtMs) * this.#bytesPerMs);
+    const elapsedMs = nowMs - this.#refilledAtMs;
+    // The depth bounds what a calm stream saves up. While packets wait nothing is saved up, however late the tick is.
+    const lateMs = this.#timer === null ? 0 : Math.min(elapsedMs, MAX_LATE_MS);
+    const most = Math.max(this.#depthBytes, lateMs * this.#bytesPerMs);
+    this.#tokens = Math.min(most, this.#tokens + elapsedMs * this.#bytesPerMs);
     this.#refilledAtMs = nowMs;
   }
 }

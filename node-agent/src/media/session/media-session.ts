@@ -178,6 +178,7 @@ export class MediaSession {
       forceKeyframe: () => this.#video.forceKeyframe(),
       path: { hold: () => this.#peers.hold(), probe: (kbps) => this.#peers.probe(kbps) },
       event,
+      onQueue: (queueMs) => this.#files?.heard(queueMs),
     });
     this.#captures = new SessionCaptures({
       clock,
@@ -395,6 +396,7 @@ export class MediaSession {
     for (const { frames, bytes } of this.#peers.takeCounts()) this.#metrics.sent(frames, bytes);
     const { window_ms, metrics } = this.#metrics.takeWindow(clock.monotonicMs());
     Object.assign(metrics, this.#rate.metrics(), this.#screen.metrics(), this.#liveWrites.metrics());
+    Object.assign(metrics, this.#peers.active?.media.path.metrics());
     send({ type: 'metrics', ts: Math.round(clock.nowMs()), window_ms, metrics });
   }
 

@@ -90,6 +90,7 @@ function build(settings: Record<string, unknown> = {}, limitBytes = 60_000): Ben
       },
       path: { hold: () => media.hold(), probe: (kbps) => media.path.probe(kbps) },
       event: (name, payload) => bench.events.push({ name, payload }),
+      onQueue: () => undefined,
     }),
     run(ms) {
       for (let i = 0; i < ms; i++) {

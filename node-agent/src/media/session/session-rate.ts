@@ -20,6 +20,8 @@ export interface SessionRateOptions {
   forceKeyframe(): void;
   path: { hold(): void; probe(kbps: number): void };
   event(name: AgentEventType, payload: Record<string, unknown>): void;
+  /** Queueing delay of the path that carries the picture, milliseconds, with each of its reports. */
+  onQueue(queueMs: number): void;
 }
 
 /** docs/rate-control.md, "Ladder": its dwell times count windows of a second. */
@@ -85,6 +87,7 @@ export class SessionRate implements PathListener {
 
   onPath(path: PathView, nowMs: number): void {
     this.#path = path;
+    this.#options.onQueue(path.queueingDelayMs);
     this.#act(this.#control.step(path, nowMs), nowMs);
   }
 

@@ -53,9 +53,10 @@ export class RecordedInput {
         this.performed.push([name, ...values]);
     const press =
       (name: string): XInput['key'] =>
-      (code, down, onInjected) => {
+      (code, down, onInjected, onTaken) => {
         this.performed.push([name, code, down]);
         onInjected?.();
+        if (onTaken) this.clock.setTimeout(onTaken, 0);
       };
     this.display = {
       locks: 0,

@@ -170,6 +170,30 @@ describe('a hostile viewer', () => {
     }
   });
 
+  test('hides an address of the host from the filter behind a carriage return: nothing is sent there', async () => {
+    const session = await host.startSession();
+    const loopback = await listenUdp('127.0.0.1');
+    const inside: Buffer[] = [];
+    loopback.on('message', (data) => inside.push(data));
+    closers.push(() => loopback.close());
+    const candidate = hostCandidate('127.0.0.1', loopback.address().port);
+    // The library splits lines at line feeds, and its ICE agent drops carriage returns within them.
+    const hidden = ['a=\rcandidate', 'a\r=candidate', 'a=cand\ridate'].map((start) =>
+      candidate.replace('candidate', start),
+    );
+    const mallory = session.viewer(MALLORY);
+    mallory.editCandidate = () => null;
+    mallory.editAnswer = (sdp) => sdp.replace('t=0 0\r\n', `t=0 0\r\n${hidden.join('\r\n')}\r\n`);
+    mallory.attach();
+    await mallory.until(
+      'its answer is refused',
+      () => session.told('webrtc.remote_description_failed').length > 0,
+    );
+    // One address would be checked at once, and again for as long as there is no answer.
+    await pause(1_000);
+    expect(inside).toHaveLength(0);
+  });
+
   test('a good address counts as the 64th it names, and as the 65th is never checked', async () => {
     const lan = lanAddress();
     const checks = await Promise.all(

@@ -125,6 +125,7 @@ export class ViewerChannels {
       codec: stream.codec,
       input: ['keyboard', 'pointer', 'text', 'touch', ...(hasPads ? ['gamepad'] : [])],
       max_pads: input.maxPads,
+      ...(input.hasTouchScreen ? { touch_screen: true } : {}),
       ...(maxFileMb === null ? {} : { max_file_mb: maxFileMb }),
     });
     this.control({

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '@footlight/platform';
+import type { AgentMetrics } from '@footlight/protocol/telemetry';
 import { Drain } from '../rate/drain.ts';
 import { BandwidthEstimate, type PathView } from '../rate/estimate.ts';
 import { LossShare } from '../rate/loss.ts';
@@ -56,6 +57,8 @@ export class ViewerPath {
   #timer: Timer | null = null;
   #reportedAtMs = 0;
   #rttMs = 0;
+  /** Share of lost packets, 0–1; null = not measured. */
+  #lost: number | null = null;
   /** Set by the owner. */
   listener: PathListener = { onPath: () => undefined, onDrained: () => undefined, onProbed: () => undefined };
 
@@ -67,6 +70,14 @@ export class ViewerPath {
   /** Round trip from receiver reports, milliseconds; 0 = not measured. */
   get rttMs(): number {
     return this.#rttMs;
+  }
+
+  /** Metrics of the path; keys that are not measured are missing. */
+  metrics(): AgentMetrics {
+    const metrics: AgentMetrics = {};
+    if (this.#rttMs > 0) metrics.rtt_ms = Math.round(this.#rttMs * 10) / 10;
+    if (this.#lost !== null) metrics.packet_loss = Math.round(this.#lost * 10_000) / 10_000;
+    return metrics;
   }
 
   /** Whether nothing may be sent. */
@@ -149,7 +160,10 @@ export class ViewerPath {
     const rttMs = roundTripMs(report, this.#options.clock.nowMs());
     if (rttMs !== null) this.#rttMs = rttMs;
     const lost = this.#losses.report(report, nowMs);
-    if (lost !== null) this.#estimate.onLoss(lost, nowMs);
+    if (lost !== null) {
+      this.#lost = lost;
+      this.#estimate.onLoss(lost, nowMs);
+    }
     return rttMs;
   }
 

@@ -63,7 +63,8 @@ export function parseCandidate(line: string): ParsedCandidate | null {
   };
 }
 
-function hasControls(text: string): boolean {
+/** Whether a text has a character below the space. */
+export function hasControls(text: string): boolean {
   for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) < 0x20) return true;
   return false;
 }

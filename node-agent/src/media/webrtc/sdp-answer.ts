@@ -1,5 +1,6 @@
 /** Parses and judges a viewer's answer before the WebRTC library gets it. Pure; never throws. */
 
+import { hasControls } from './candidates.ts';
 import { EXTENSION_ID, EXTENSION_URI, type ExtensionName } from './rtp-extensions.ts';
 
 export interface AnsweredLine {
@@ -68,6 +69,8 @@ export function judgeAnswer(sdp: string, codec: string): AnswerVerdict {
 export function readAnswer(sdp: string): AnswerReading {
   const all = sdp.split(/\r?\n/);
   if (all.length > MAX_LINES) return { kind: 'unreadable', why: 'too many lines' };
+  // The library splits at line feeds, and its ICE agent drops carriage returns: `a=\rcandidate:` would pass the filter.
+  if (all.some(hasControls)) return { kind: 'unreadable', why: 'a control character' };
   if (all[0] !== 'v=0') return { kind: 'unreadable', why: 'no version line' };
   const kept: string[] = [];
   const candidates: string[] = [];

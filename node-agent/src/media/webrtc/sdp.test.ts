@@ -115,6 +115,14 @@ describe('reading an answer', () => {
     expect(readAnswer(text).kind).toBe('unreadable');
   });
 
+  test.each(['\r', '\0', '\t', '\v'])('%j within a line makes it unreadable', (control) => {
+    const hidden = `a=${control}candidate:1 1 udp 1 127.0.0.1 9 typ host`;
+    expect(readAnswer(answer.replace('t=0 0', `t=0 0\r\n${hidden}`))).toEqual({
+      kind: 'unreadable',
+      why: 'a control character',
+    });
+  });
+
   test('any text is read or refused, and no candidate line passes', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...answer.split('\r\n'), 'a=candidate:x', 'm=', '')), (lines) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { pathToFileURL } from 'node:url';
 import type { Clock } from '@footlight/platform';
-import { readPaced } from '../../runtime/child.ts';
+import { readPaced } from '../../runtime/programs/child.ts';
 import { CHANNEL_FD, MessageChannel, type MessageChannelEvents } from './message-channel.ts';
 
 /** Environment variable with the pid of a child's parent. */
@@ -24,6 +24,11 @@ export const WORKER_FILES_FD = 5;
 
 /** Characters of a line of output. */
 const MAX_LINE = 16 * 1024;
+/**
+ * Lines of one chunk, which has 64 KiB at most. A flood of lines of one character kept this process from everything else
+ * for more than two seconds; further lines of a chunk are left out.
+ */
+const MAX_LINES = 64;
 /**
  * Data of a media worker, KiB. One had 217 MiB at 320×240 (VmData, Debian 12). What viewers and apps can have it keep is bounded
  * one by one; this bounds what was overlooked, before it takes the memory of the host.
@@ -108,6 +113,8 @@ export function forkEntry(
     // A worker becomes a session's user, so it must not share the agent's terminal.
     detached: true,
   });
+  // Node leaves them out where no descriptor is free; the error of the child follows.
+  if (child.stdio === undefined) Object.assign(child, { stdio: [], stdout: null, stderr: null });
   for (const stream of [child.stdout, child.stderr]) {
     if (stream)
       void readPaced(
@@ -132,7 +139,7 @@ function linesOf(onLine: (line: string) => void): (chunk: Buffer) => void {
   return (chunk) => {
     const lines = `${rest}${decoder.write(chunk)}`.split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) onLine(line);
+    for (const line of lines.slice(0, MAX_LINES)) onLine(line);
     if (rest.length < MAX_LINE) return;
     onLine(rest);
     rest = '';

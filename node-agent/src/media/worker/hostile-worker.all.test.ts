@@ -107,3 +107,22 @@ test('a worker that writes a line without end: none of it is kept', async () => 
   await expect.poll(() => heard).toBeGreaterThan((megabytes - 1) * MIB);
   expect(most).toBeLessThan(MIB);
 });
+
+test('a worker that writes nothing but short lines: most of them are left out', async () => {
+  const megabytes = 4;
+  let heard = 0;
+  poolOf(
+    `tell({ type: 'warm' });
+    const text = 'a\\n'.repeat(32768);
+    const write = (left) => { while (left > 0) { try { left -= writeSync(1, text); } catch { return setTimeout(write, 1, left); } } process.exit(); };
+    write(${megabytes} * ${MIB});`,
+    () => {
+      heard += 1;
+    },
+  );
+  const worker = await pool.acquire();
+  await worker.exited;
+  expect(heard).toBeGreaterThan(0);
+  // Of two million.
+  expect(heard).toBeLessThan(200_000);
+});

@@ -10,3 +10,18 @@ test.each([
 ])('a worker that someone took over cannot make up %s', (_what, message) => {
   expect(workerMessage.safeParse(message).success).toBe(false);
 });
+
+/** Lists in one another; a text of this depth is short, and writing it again would overflow the stack of the agent. */
+const nested = (depth: number): object => JSON.parse(`{"deep":${'['.repeat(depth)}${']'.repeat(depth)}}`);
+const EVENT = { type: 'event', event: 'app.exited', ts: 1 };
+const LINE = { type: 'log', level: 'info', event: 'media.no_gamepads' };
+
+test.each([
+  ['event', (free: object) => ({ ...EVENT, payload: free })],
+  ['log line', (free: object) => ({ ...LINE, fields: free })],
+])('an %s that is nested too deep to be written again is refused', (_what, message) => {
+  expect(workerMessage.safeParse(message(nested(10))).success).toBe(true);
+  const deep = message(nested(100_000));
+  expect(() => JSON.stringify(deep)).toThrow(RangeError);
+  expect(workerMessage.safeParse(deep).success).toBe(false);
+});

@@ -11,6 +11,7 @@
 import {
   codec,
   encoderFamily,
+  jsonObject,
   MEDIA_FAILURE_CODES,
   openCode,
   type SessionEndReason,
@@ -243,14 +244,14 @@ const event = z.object({
   type: z.literal('event'),
   event: z.enum(AGENT_EVENT_TYPES),
   ts: z.number().int(),
-  payload: z.record(z.string(), z.unknown()),
+  payload: jsonObject,
 });
 
 const log = z.object({
   type: z.literal('log'),
   level: z.enum(['debug', 'info', 'warn', 'error']),
   event: z.enum(LOG_EVENTS),
-  fields: z.record(z.string(), z.unknown()),
+  fields: jsonObject,
 });
 
 const failure = z.object({

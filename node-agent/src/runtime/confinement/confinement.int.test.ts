@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runApps } from '../../testing/apps-process.ts';
 import type { AppRun } from '../../testing/run-apps.ts';
 import { makeStateDir } from '../../testing/runtime-app.ts';
 
@@ -98,15 +98,7 @@ print([name for name in os.listdir(".") if os.stat(name).st_mode & 0o4000])
 
 let stateDir: string;
 
-async function run(apps: AppRun['apps']): Promise<string> {
-  const program = join(import.meta.dirname, '..', '..', 'testing', 'run-apps.ts');
-  const { stdout } = await execa(
-    process.execPath,
-    ['--import', 'tsx', program, stateDir, JSON.stringify({ apps } satisfies AppRun)],
-    { cwd: import.meta.dirname },
-  );
-  return stdout;
-}
+const run = (apps: AppRun['apps']): Promise<string> => runApps(stateDir, { apps });
 
 async function probe(extra: object): Promise<Record<string, string>> {
   const stdout = await run([

@@ -1,4 +1,4 @@
-import { runProgram } from '../run-program.ts';
+import { runProgram } from '../programs/run-program.ts';
 
 /**
  * Forbids core files of this process and of all that it starts: they hold the host's secret and what people typed, and

@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { RUN_APPS } from '../../testing/apps-process.ts';
 import type { AppRun } from '../../testing/run-apps.ts';
 import { makeStateDir } from '../../testing/runtime-app.ts';
 
@@ -118,6 +119,25 @@ for kind, target in json.loads(sys.argv[1]):
     print(json.dumps([kind, target, result]), flush=True)
 `;
 
+/** Of one app to one address. */
+const MOST_CONNECTIONS = 64;
+/** Opens connections to each address, keeps them, and prints how many were answered. */
+const HOLD_MANY = `
+import json, socket, sys
+held, counts = [], []
+for address in json.loads(sys.argv[1]):
+    before = len(held)
+    for _ in range(int(sys.argv[2])):
+        # One of the allowed ones that is given up on a busy machine would be counted and not held.
+        seconds = 60 if len(held) - before < ${MOST_CONNECTIONS} else 3
+        try:
+            sock = socket.create_connection((address, ${PORT}), seconds)
+            if sock.recv(10): held.append(sock)
+        except OSError: pass
+    counts.append(len(held) - before)
+print(json.dumps(counts), flush=True)
+`;
+
 type Attempt = readonly [kind: string, target: string | readonly [string, number]];
 const tcp = (address: string, port: number): Attempt => ['tcp', [address, port]];
 /** Without a word to the routing table, by the interface of a socket, of its multicast, and of one message. */
@@ -146,13 +166,12 @@ function ip(pid: number, lines: string): void {
 async function runApps(run: AppRun, env: Record<string, string> = {}): Promise<string> {
   const resolvConf = join(stateDir, 'resolv.conf');
   writeFileSync(resolvConf, 'nameserver 127.0.0.53\nsearch example\n', { mode: 0o644 });
-  const program = join(import.meta.dirname, '..', '..', 'testing', 'run-apps.ts');
   const [file = '', ...args] = [
     ...[...inNetwork(host), 'unshare', '--mount', 'sh', '-c'],
     `mount --bind "$1" /etc/resolv.conf; shift; exec "$@"`,
-    ...['sh', resolvConf, process.execPath, '--import', 'tsx', program, stateDir, JSON.stringify(run)],
+    ...['sh', resolvConf, process.execPath, RUN_APPS, stateDir, JSON.stringify(run)],
   ];
-  const { stdout } = await execa(file, args, { cwd: import.meta.dirname, env });
+  const { stdout } = await execa(file, args, { env });
   return stdout;
 }
 
@@ -314,6 +333,14 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
       const neighbour = talk('to the neighbour', UID + 1, 1_000_000);
       expect(await heardBy({ apps: [neighbour, talk('mine', UID, 20)] })).toEqual(['mine']);
     });
+  });
+
+  test('an app holds at most 64 connections to one address', {
+    timeout: 120_000,
+  }, async () => {
+    const args = ['python3', '-c', HOLD_MANY, JSON.stringify([OUTSIDE.eth, OUTSIDE.eth6]), '100'];
+    const text = await runApps({ apps: [{ args, uid: UID }] });
+    expect(JSON.parse(text.trim().split('\n').at(-1) ?? '')).toEqual([MOST_CONNECTIONS, MOST_CONNECTIONS]);
   });
 
   test('one that was made ahead closes the address that the host has got since', {

@@ -5,12 +5,19 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Clock, errorText, within } from '@footlight/platform';
 import { withPatience } from '../../patience.ts';
 import { enterCgroup } from '../cgroups.ts';
-import { type Child, type ChildExit, killUntilGone, sendSignal, startChild } from '../child.ts';
 import { hostProgram, PATH, withPrivatePorts } from '../confinement/command-line.ts';
 import { HeldNamespace } from '../held-namespace.ts';
 import { listProcesses, SESSION_VARIABLE } from '../proc-table.ts';
+import { type Child, type ChildExit, killUntilGone, sendSignal, startChild } from '../programs/child.ts';
 import { readSocketUse, type SocketUse } from './app-sockets.ts';
-import { appResolvConf, networkSetup, RESOLVER4, RESOLVER6, udpTranslation } from './network-rules.ts';
+import {
+  appResolvConf,
+  connectionLimits,
+  networkSetup,
+  RESOLVER4,
+  RESOLVER6,
+  udpTranslation,
+} from './network-rules.ts';
 import { type PortRange, UdpPorts } from './udp-ports.ts';
 
 /** Ten times the slowest of 30 starts on a machine with a load of ten (docs/isolation.md, "Networks"). */
@@ -114,7 +121,8 @@ async function holdNetwork(
   // Before pasta starts, which reads both as well: what changes meanwhile counts as changed.
   const host = readHost();
   const { setup4, setup6 } = networkSetup(host.addresses);
-  const outward = udpPorts === null ? [] : [udpTranslation(udpPorts), ...withPrivatePorts(pastaLine())];
+  const outward =
+    udpPorts === null ? [] : [udpTranslation(udpPorts), connectionLimits(), ...withPrivatePorts(pastaLine())];
   let output = '';
   let settleReady: () => void = () => undefined;
   const ready = new Promise<'ready'>((resolve) => {

@@ -1,9 +1,7 @@
 import { rmSync } from 'node:fs';
 import { release } from 'node:os';
-import { join } from 'node:path';
-import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AppRun } from '../../testing/run-apps.ts';
+import { runApps } from '../../testing/apps-process.ts';
 import { makeStateDir } from '../../testing/runtime-app.ts';
 import { MAX_SOCKETS, netlinkBytes, socketExcess } from './app-sockets.ts';
 
@@ -77,15 +75,9 @@ describe.runIf(process.getuid?.() === 0)('an app of a root agent', () => {
   });
   afterAll(() => rmSync(stateDir, { recursive: true, force: true }));
 
-  async function run(script: string): Promise<string> {
-    const program = join(import.meta.dirname, '..', '..', 'testing', 'run-apps.ts');
-    const apps = [{ args: ['python3', '-c', script], uid: UID, spec: { network: 'none' } }];
-    const { stdout } = await execa(
-      process.execPath,
-      ['--import', 'tsx', program, stateDir, JSON.stringify({ apps } as AppRun)],
-      { cwd: import.meta.dirname },
-    );
-    return stdout;
+  function run(script: string): Promise<string> {
+    const args = ['python3', '-c', script];
+    return runApps(stateDir, { apps: [{ args, uid: UID, spec: { network: 'none' } }] });
   }
 
   test('that lets the kernel keep data in netlink sockets, beyond its memory, is ended', async () => {

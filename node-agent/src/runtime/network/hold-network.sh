@@ -1,10 +1,10 @@
 #!/bin/sh
 # Process 1 of the process namespace in which an app's network namespace is held, run as root by `unshare`.
 #
-# usage: hold-network.sh HOST_NETWORK SETUP4 SETUP6 [TRANSLATION PASTA...]
+# usage: hold-network.sh HOST_NETWORK SETUP4 SETUP6 [TRANSLATION LIMITS PASTA...]
 #
-# It stands in the new network namespace. SETUP4 and SETUP6 are commands for `ip -batch`. TRANSLATION are rules for
-# nft. PASTA is the command line of pasta, which gets two options more; without it the namespace has its loopback alone.
+# It stands in the new network namespace. SETUP4 and SETUP6 are commands for `ip -batch`. TRANSLATION and LIMITS are
+# rules for nft; a kernel that cannot count connections does without LIMITS. PASTA is the command line of pasta, which gets two options more; without it the namespace has its loopback alone.
 # The word `ready` on descriptor 3 says that apps may come in. When this process ends, so does pasta.
 set -eu
 
@@ -27,7 +27,8 @@ if [ $# = 0 ]; then
 fi
 
 printf '%s\n' "$1" | nft -f -
-shift
+printf '%s\n' "$2" | nft -f - || true
+shift 2
 
 # A name for the namespace that pasta may open: it has given up the right to read it from /proc by then. The mount is
 # private to this process.

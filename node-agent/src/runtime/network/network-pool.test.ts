@@ -1,6 +1,6 @@
 import { ManualClock } from '@footlight/platform/testing';
 import { describe, expect, test } from 'vitest';
-import type { ChildExit } from '../child.ts';
+import type { ChildExit } from '../programs/child.ts';
 import type { AppNetwork } from './app-network.ts';
 import { NetworkPool, REFILL_AFTER_MS } from './network-pool.ts';
 

@@ -2,6 +2,8 @@ import type { PortRange } from './udp-ports.ts';
 
 /** Bound of the host's own addresses. */
 const MAX_OWN_ADDRESSES = 256;
+/** Browsers open six to a server. Fifteen apps with so many leave a control plane's thousand to their agent. */
+const MAX_CONNECTIONS_TO_ONE = 64;
 
 /**
  * Address of the resolver in an app's resolv.conf: pasta forwards its port 53 to the host's resolver, which may be on
@@ -71,6 +73,26 @@ export function udpTranslation([low, high]: PortRange): string {
     chain in {
       type filter hook input priority filter
       iifname != "lo" meta l4proto udp ct state { new, invalid } drop
+    }
+  }`;
+}
+
+/**
+ * nft(8) rules for the connections of an app: so many to one address at a time. Pure.
+ *
+ * Outside, apps have the address of their host. A control plane takes a thousand connections of one address; an app
+ * that had them all would keep the agent of its host from coming back.
+ */
+export function connectionLimits(): string {
+  const limit = (family: 'ipv4' | 'ipv6', key: 'ip' | 'ip6') =>
+    `oifname != "lo" meta nfproto ${family} meta l4proto tcp ct state new add @${family} { ${key} daddr ct count over ${MAX_CONNECTIONS_TO_ONE} } reject with tcp reset`;
+  return `table inet footlight_limits {
+    set ipv4 { type ipv4_addr; size 65535; flags dynamic; }
+    set ipv6 { type ipv6_addr; size 65535; flags dynamic; }
+    chain out {
+      type filter hook output priority filter
+      ${limit('ipv4', 'ip')}
+      ${limit('ipv6', 'ip6')}
     }
   }`;
 }

@@ -1,9 +1,9 @@
 import { chmod, chown, lstat, mkdir, readdir, realpath } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { type Clock, within } from '@footlight/platform';
-import { startChild } from '../../runtime/child.ts';
 import { baseEnvironment } from '../../runtime/confinement/command-line.ts';
 import { CLOSED_WAY_MODE } from '../../runtime/process.ts';
+import { startChild } from '../../runtime/programs/child.ts';
 import type { SessionUser } from '../../runtime/runtime.ts';
 import { isBelow } from './home-path.ts';
 

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assignment, FakeControl } from '@footlight/test-harness/fake-control';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
 import { processesOf, tracesOf } from '../../testing/traces.ts';
 
@@ -17,8 +17,6 @@ beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'footlight-stopped-'));
   await chmod(home, 0o711);
   control = await FakeControl.listen();
-  agent = startAgentProcess({ control, stateDir: join(home, 'state'), uids: UIDS, uid: null });
-  await firstHeartbeat(agent, control);
 });
 
 afterEach(async () => {
@@ -27,6 +25,11 @@ afterEach(async () => {
   await control.close();
   await rm(home, { recursive: true, force: true });
 });
+
+async function startAgent(): Promise<void> {
+  agent = startAgentProcess({ control, stateDir: join(home, 'state'), uids: UIDS, uid: null });
+  await firstHeartbeat(agent, control);
+}
 
 async function runningSession(): Promise<string> {
   const body = assignment(['xterm']);
@@ -49,6 +52,7 @@ async function expectNothingLeft(sessionId: string): Promise<void> {
 test('SIGTERM: sessions stop and are reported before the agent says goodbye', {
   timeout: 60_000,
 }, async () => {
+  await startAgent();
   const sessionId = await runningSession();
   agent.kill('SIGTERM');
   expect(await exitOf(agent)).toBe(0);
@@ -58,9 +62,30 @@ test('SIGTERM: sessions stop and are reported before the agent says goodbye', {
   await expectNothingLeft(sessionId);
 });
 
+test('a control plane that answers no poll does not hold up the stop', { timeout: 60_000 }, async () => {
+  const polled = new Set<string>();
+  control.options.answers = ({ path }) => {
+    polled.add(path);
+    return undefined;
+  };
+  // The first polls come within 5 s of the start, the next ones a minute later.
+  await startAgent();
+  const sessionId = await runningSession();
+  await vi.waitFor(
+    () => {
+      expect([...polled].sort()).toEqual(['/v1/agent/jobs/pending', '/v1/agent/library/scan-pending']);
+    },
+    { timeout: 30_000 },
+  );
+  agent.kill('SIGTERM');
+  expect(await exitOf(agent)).toBe(0);
+  await expectNothingLeft(sessionId);
+});
+
 test('restart: an ack, a goodbye and exit 0; the sessions end without a word', {
   timeout: 60_000,
 }, async () => {
+  await startAgent();
   const sessionId = await runningSession();
   expect(await control.command({ type: 'restart' })).toMatchObject({ ok: true });
   expect(await exitOf(agent)).toBe(0);
@@ -75,6 +100,7 @@ test('restart: an ack, a goodbye and exit 0; the sessions end without a word', {
 test('a control plane that goes away and comes back finds the session still running', {
   timeout: 60_000,
 }, async () => {
+  await startAgent();
   const sessionId = await runningSession();
   const port = control.port;
   control.cut();

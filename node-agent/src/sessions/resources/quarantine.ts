@@ -1,7 +1,7 @@
 import type { Logger } from '@footlight/platform';
 import { type Clock, errorText, type Timer } from '@footlight/platform';
-import { killUntilGone, sendSignal } from '../../runtime/child.ts';
 import { sessionProcesses } from '../../runtime/proc-table.ts';
+import { killUntilGone, sendSignal } from '../../runtime/programs/child.ts';
 
 /** Interval of the attempts after the first second (killUntilGone). */
 const RETRY_MS = 1_000;

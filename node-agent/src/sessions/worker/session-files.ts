@@ -1,10 +1,12 @@
 import type { Duplex } from 'node:stream';
 import { Duplex as DuplexStream } from 'node:stream';
-import type { Clock } from '@footlight/platform';
+import { type Clock, within } from '@footlight/platform';
 import type { FilesOrder } from '../../files/files-order.ts';
 import { FILES_FD } from '../../files/files-order.ts';
 import { type EntryProcess, forkEntry } from '../../media/worker/child-entry.ts';
 
+/** Time for the process to remove what is not whole; one whose disk hangs is killed then. Chosen, not measured. */
+const TIDY_MS = 1_000;
 /** Heap of the process; chunks of transfers are outside of it. Chosen, not measured. */
 const HEAP_MIB = 64;
 
@@ -41,6 +43,8 @@ export class SessionFiles {
   async close(): Promise<void> {
     this.#closed = true;
     this.#options.worker.destroy();
+    this.#process?.child.kill('SIGTERM');
+    await within(this.#options.clock, TIDY_MS, this.#exited, undefined);
     this.#process?.child.kill('SIGKILL');
     await this.#exited;
   }
@@ -62,7 +66,7 @@ export class SessionFiles {
         env: { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` },
         within: [
           ...(isRoot ? ['unshare', '--net', '--'] : []),
-          ...['setpriv', '--no-new-privs', '--pdeathsig', 'KILL', '--', 'nice', '-n', '10'],
+          ...['setpriv', '--no-new-privs', '--pdeathsig', 'TERM', '--', 'nice', '-n', '10'],
         ],
         descriptors: ['pipe'],
       },

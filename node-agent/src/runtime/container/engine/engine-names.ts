@@ -22,3 +22,12 @@ export function isMountable(path: string): boolean {
     [...path].every((each) => each >= ' ' && each !== '\u007f')
   );
 }
+
+/**
+ * Whether a text can name an image. It stands as it is in the path of a call of the engine, where `get?names=x`,
+ * `json?all=1` or `../info` would make another call of it. Pure. Source: the grammar of distribution/reference.
+ */
+export function isImageName(text: string): boolean {
+  const [, name = ''] = /^(?:\[[0-9A-Fa-f:]+\](?::\d+)?\/)?([A-Za-z0-9][\w.:@/+-]*)$/.exec(text) ?? [];
+  return name !== '' && name.split('/').every((part) => !['', '.', '..'].includes(part));
+}

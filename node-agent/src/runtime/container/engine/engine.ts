@@ -5,6 +5,7 @@ import { extract } from 'tar-stream';
 import { withPatience } from '../../../patience.ts';
 import type { EngineAddress } from './engine-address.ts';
 import { type EngineFacts, readEngineFacts } from './engine-facts.ts';
+import { isImageName } from './engine-names.ts';
 
 /**
  * Answers of an engine come within a second, those about containers on a busy disk within some. A launch waits for it
@@ -117,6 +118,7 @@ export class ContainerEngine {
 
   /** @returns null: the engine does not hold it */
   async image(ref: string): Promise<HeldImage | null> {
+    if (!isImageName(ref)) return null;
     const found = await this.#orMissing(() =>
       this.#call(ANSWER_MS, () => this.#docker.getImage(ref).inspect()),
     );
@@ -132,6 +134,7 @@ export class ContainerEngine {
 
   /** @returns false: there is none. @throws EngineError 409 while a container uses it */
   async removeImage(ref: string): Promise<boolean> {
+    if (!isImageName(ref)) return false;
     const removed = await this.#orMissing(() =>
       this.#call(CHANGE_MS, () => this.#docker.getImage(ref).remove({ force: false })),
     );
@@ -226,15 +229,20 @@ export class ContainerEngine {
   async textFile(name: string, path: string, maxBytes: number): Promise<string | null> {
     return this.#orMissing(() =>
       this.#call(ANSWER_MS, async () => {
-        const archive = await this.#docker.getContainer(name).getArchive({ path });
+        const archive = (await this.#docker.getContainer(name).getArchive({ path })) as Readable;
         const entries = extract();
         archive.on('error', (error) => entries.destroy(error));
-        for await (const entry of archive.pipe(entries)) {
-          const { type, size = 0 } = entry.header;
-          if (type !== 'file' || size > maxBytes) break;
-          const parts: Buffer[] = [];
-          for await (const part of entry) parts.push(part as Buffer);
-          return Buffer.concat(parts).toString('utf8');
+        try {
+          for await (const entry of archive.pipe(entries)) {
+            const { type, size = 0 } = entry.header;
+            if (type !== 'file' || size > maxBytes) break;
+            const parts: Buffer[] = [];
+            for await (const part of entry) parts.push(part as Buffer);
+            return Buffer.concat(parts).toString('utf8');
+          }
+        } finally {
+          // The rest of a long one would keep the connection open.
+          archive.destroy();
         }
         throw new EngineError(`${path} of the image is no regular file of at most ${maxBytes} bytes`, null);
       }),

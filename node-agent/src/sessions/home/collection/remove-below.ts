@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '@footlight/platform';
-import { startChild } from '../../../runtime/child.ts';
 import { baseEnvironment } from '../../../runtime/confinement/command-line.ts';
+import { startChild } from '../../../runtime/programs/child.ts';
 
 /** Longest removal of one home; what is left then is removed in the next run. Chosen, not measured. */
 const REMOVAL_SECS = 3_600;

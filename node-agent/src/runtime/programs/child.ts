@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
 import { type Clock, delay } from '@footlight/platform';
 import { execa } from 'execa';
-import { withPatience } from '../patience.ts';
+import { withPatience } from '../../patience.ts';
+import './failed-spawns.ts';
 
 /** 10 MB/s are read: more than honest programs write, and a bound for the work that a flood causes. */
 const OUTPUT_TICK_MS = 50;
@@ -60,21 +61,29 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
   const [file = '', ...args] = argv;
   const output = options.onOutput ? ('pipe' as const) : ('ignore' as const);
   const third = options.onReport || options.lifeline ? (['pipe'] as const) : [];
-  const subprocess = execa(file, args, {
-    env: options.env,
-    extendEnv: false,
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    ...(options.input === undefined ? {} : { input: options.input }),
-    stdio: [options.input === undefined ? 'ignore' : 'pipe', output, output, ...third] as [
-      'ignore',
-      'pipe',
-      'pipe',
-    ],
-    detached: true,
-    buffer: false,
-    reject: false,
-    cleanup: false,
-  });
+  const begin = () =>
+    execa(file, args, {
+      env: options.env,
+      extendEnv: false,
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      ...(options.input === undefined ? {} : { input: options.input }),
+      stdio: [options.input === undefined ? 'ignore' : 'pipe', output, output, ...third] as [
+        'ignore',
+        'pipe',
+        'pipe',
+      ],
+      detached: true,
+      buffer: false,
+      reject: false,
+      cleanup: false,
+    });
+  let subprocess: ReturnType<typeof begin>;
+  try {
+    subprocess = begin();
+  } catch {
+    // All that the library throws for; what else fails comes as an event.
+    throw new Error(`${file} could not be started: too many open files, or a NUL in its arguments`);
+  }
   let alive = true;
   const exited = new Promise<ChildExit>((resolve) => {
     subprocess.once('exit', (code, signal) => {

@@ -1,5 +1,6 @@
 import { errorText } from '@footlight/platform';
 import { execa } from 'execa';
+import './failed-spawns.ts';
 
 /** Of a program's error output, quoted in one sentence of a check (512 characters at most in `readiness`). */
 const WHY_BYTES = 400;
@@ -32,14 +33,22 @@ export async function runProgram(
   args: readonly string[],
   { limitMs, maxBytes, env }: RunOptions = {},
 ): Promise<ProgramResult> {
-  const result = await execa(program, args, {
-    ...(limitMs === undefined ? {} : { timeout: limitMs, forceKillAfterDelay: 500 }),
-    ...(maxBytes === undefined ? {} : { maxBuffer: maxBytes }),
-    ...(env === undefined ? {} : { env }),
-    stdin: 'ignore',
-    reject: false,
-    cleanup: false,
-  });
+  const begin = () =>
+    execa(program, args, {
+      ...(limitMs === undefined ? {} : { timeout: limitMs, forceKillAfterDelay: 500 }),
+      ...(maxBytes === undefined ? {} : { maxBuffer: maxBytes }),
+      ...(env === undefined ? {} : { env }),
+      stdin: 'ignore',
+      reject: false,
+      cleanup: false,
+    });
+  let result: Awaited<ReturnType<typeof begin>>;
+  try {
+    result = await begin();
+  } catch {
+    // The library throws for nothing else here.
+    return { kind: 'not_started', code: 'EMFILE', why: 'too many open files' };
+  }
   const { stdout, stderr, code } = result;
   if (!result.failed) return { kind: 'ok', stdout, stderr };
   const why = result.timedOut

@@ -1,0 +1,133 @@
+import { errorText, within } from '@footlight/platform';
+import type { ConfigUpdate, ControlCommand, Register } from '@footlight/protocol/agent';
+import type { AgentParts } from './agent-parts.ts';
+import type { Verdict } from './link/ack-store.ts';
+import type { LinkHandler } from './link/control-link.ts';
+import { unknownCommand } from './sessions/supervisor.ts';
+
+/** Time at a start for what the former process reported of its jobs. Chosen, not measured. */
+const KEPT_REPORTS_MS = 2_000;
+const OK: Verdict = { ok: true };
+
+/**
+ * What an agent tells the control plane, and does for it.
+ * @param agent the parts; called only once the link is started, when all are made
+ * @param requestRestart called after the command's ack was sent
+ */
+export function agentLinkHandler(agent: () => AgentParts, requestRestart: () => void): LinkHandler {
+  return {
+    register: () => {
+      const parts = agent();
+      return {
+        features: [
+          'tune',
+          'swap',
+          'display',
+          'stream_resize',
+          'capture',
+          'recorder',
+          ...(parts.config.processRuntime ? ['process_runtime'] : []),
+          ...(parts.console.need() === null ? ['console'] : []),
+          ...imageFeatures(parts),
+        ],
+        sessions: parts.supervisor.held(),
+        ...heldImages(parts),
+      };
+    },
+    capacity: async () => {
+      const parts = agent();
+      const { console, displays, inventory, link } = parts;
+      parts.reportedStorage = await inventory.storage();
+      const [capacity, console_capabilities] = await Promise.all([
+        inventory.capacity(link.clock, { wanted: console.wanted, lacks: console.lacks }),
+        displays.read(),
+      ]);
+      return { ...capacity, console_capabilities };
+    },
+    heartbeat: () => {
+      const { inventory, supervisor } = agent();
+      return {
+        running_sessions: supervisor.running(),
+        ...inventory.heartbeat(supervisor.liveByGpu()),
+      };
+    },
+    command: (command) => obey(agent(), command, requestRestart),
+    signaling: (frame) => agent().supervisor.signaling(frame),
+    registered: ({ session_grace_secs }) => {
+      const { inventory, supervisor } = agent();
+      supervisor.registered(session_grace_secs);
+      inventory.registered(session_grace_secs);
+      startPolls(agent());
+    },
+    seen: (seq) => agent().supervisor.seen(seq),
+    linkReady: () => {
+      agent().supervisor.linkUp = true;
+    },
+    // A registration ends the runs of the former process; what it did report must come first.
+    beforeDial: () => {
+      const { clock, jobs } = agent();
+      return within(clock, KEPT_REPORTS_MS, jobs.sendKept(), undefined);
+    },
+    linkLost: () => {
+      const { images, supervisor } = agent();
+      supervisor.linkUp = false;
+      // For the next registration.
+      void images?.check();
+    },
+  };
+}
+
+/** Asks for jobs and library scans from now on. Needs the host's identity; a second call does nothing. */
+export function startPolls({ jobs, library }: AgentParts): void {
+  jobs.start();
+  library.start();
+}
+
+/** Reports the current capacity; without a link the next registration does. */
+export function reportCapacity({ link, logger }: AgentParts): void {
+  void link.sendCapacity().catch((error) => {
+    logger.error({ error: errorText(error) }, 'capacity.failed');
+  });
+}
+
+/** Nothing while the engine does not answer: the control plane then keeps what it knows. */
+export function heldImages({ containers, images }: AgentParts): Pick<Register, 'images'> {
+  const held = containers.engine.works ? images?.held : undefined;
+  return held === undefined ? {} : { images: held };
+}
+
+async function obey(
+  parts: AgentParts,
+  command: ControlCommand,
+  requestRestart: () => void,
+): Promise<Verdict> {
+  const { images, supervisor } = parts;
+  switch (command.type) {
+    case 'config_update':
+      return configure(parts, command);
+    case 'restart':
+      // After the ack was sent: the process must not exit before its answer.
+      setImmediate(requestRestart);
+      return OK;
+    case 'image_ensure':
+    case 'image_build':
+    case 'image_remove':
+      if (images === null || imageFeatures(parts).length === 0) return unknownCommand(command);
+      return images.command(command);
+    default:
+      return supervisor.command(command);
+  }
+}
+
+async function configure(parts: AgentParts, { settings, console_config }: ConfigUpdate): Promise<Verdict> {
+  parts.console.configure(console_config);
+  await parts.settings.apply(settings);
+  reportCapacity(parts);
+  return OK;
+}
+
+/** Builds need a host to fetch from. */
+function imageFeatures({ config, containers }: AgentParts): string[] {
+  if (!containers.engine.works) return [];
+  return ['images', ...(config.imageSourceHosts.length > 0 ? ['image_build'] : [])];
+}

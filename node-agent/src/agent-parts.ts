@@ -1,0 +1,68 @@
+import type { Clock, Logger, Random } from '@footlight/platform';
+import type { StorageReport } from '@footlight/protocol/agent';
+import type { AgentConfig } from './config/environment.ts';
+import type { HostSettings } from './config/host-settings.ts';
+import type { ConnectorWatch } from './console/connector-watch.ts';
+import type { Displays } from './console/displays.ts';
+import type { ConsoleScreens, HostConsole } from './console/host-console.ts';
+import type { HostImages } from './images/host-images.ts';
+import type { AgentJobs } from './jobs/agent-jobs.ts';
+import type { LibraryScanner } from './library/library-scanner.ts';
+import type { ControlLink } from './link/control-link.ts';
+import type { MediaWorkerPool } from './media/worker/worker-pool.ts';
+import type { AgentMetrics } from './metrics/agent-metrics.ts';
+import type { Inventory } from './readiness/inventory.ts';
+import type { FlightRecorder } from './recorder/flight-recorder.ts';
+import type { AgentContainers } from './runtime/container/agent-containers.ts';
+import type { NetworkPool } from './runtime/network/network-pool.ts';
+import type { removeOwnedFiles } from './runtime/owned-files.ts';
+import type { HomeCollection } from './sessions/home/collection/home-collection.ts';
+import type { Quarantine } from './sessions/resources/quarantine.ts';
+import type { UidSweep } from './sessions/resources/uid-sweep.ts';
+import type { Supervisor } from './sessions/supervisor.ts';
+
+export interface AgentDeps {
+  clock: Clock;
+  /** Default: the displays of this machine. */
+  displays?: Displays;
+  /** Default: weston on this machine. */
+  screens?: ConsoleScreens;
+  /** Removes what a session's user left on this machine. Default: wherever every user may write. */
+  removeOwned?: typeof removeOwnedFiles;
+  random: Random;
+  logger: Logger;
+}
+
+/**
+ * The parts of one agent, made and connected to each other, none started but the media worker that is kept warm and
+ * the prefetched network. Owner: the agent, which starts and closes them.
+ */
+export interface AgentParts {
+  readonly config: AgentConfig;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly settings: HostSettings;
+  readonly inventory: Inventory;
+  readonly displays: ConnectorWatch;
+  readonly console: HostConsole;
+  readonly workers: MediaWorkerPool;
+  /** Starts workers for the warm-up alone, and keeps none ready. */
+  readonly warmUps: MediaWorkerPool;
+  /** null: apps use the host's network. */
+  readonly networks: NetworkPool | null;
+  readonly quarantine: Quarantine;
+  readonly sweep: UidSweep;
+  readonly recorder: FlightRecorder;
+  readonly collection: HomeCollection;
+  readonly supervisor: Supervisor;
+  readonly containers: AgentContainers;
+  readonly link: ControlLink;
+  /** null: no address is set for their page. */
+  readonly metrics: AgentMetrics | null;
+  readonly jobs: AgentJobs;
+  readonly library: LibraryScanner;
+  /** null until the container engine was looked at. */
+  images: HostImages | null;
+  /** Storage of the last capacity report. */
+  reportedStorage: readonly StorageReport[];
+}

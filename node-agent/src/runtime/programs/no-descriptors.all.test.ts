@@ -1,0 +1,44 @@
+import { execa } from 'execa';
+import { expect, test } from 'vitest';
+
+const address = (file: string) => JSON.stringify(new URL(file, import.meta.url).href);
+
+/** Starts programs in each way of the agent while no descriptor is free, and once more after that. */
+const SCRIPT = `
+  import { closeSync, openSync } from 'node:fs';
+  import { systemClock } from '@footlight/platform';
+  const { startChild } = await import(${address('./child.ts')});
+  const { runProgram } = await import(${address('./run-program.ts')});
+  const { forkEntry } = await import(${address('../../media/worker/child-entry.ts')});
+  const events = { onMessage: () => undefined, onBroken: () => undefined, onClosed: () => undefined };
+  const options = { env: { PATH: process.env.PATH } };
+  const held = [];
+  try {
+    for (;;) held.push(openSync('/dev/null'));
+  } catch {}
+  const said = [];
+  said.push(await startChild(['true'], { ...options, clock: systemClock, onOutput: () => undefined }).then(() => 'started', () => 'not'));
+  said.push((await runProgram('true', [])).kind);
+  const { child, channel } = forkEntry('scan-main', events, { clock: systemClock, descriptors: ['pipe'] });
+  said.push([child.pid, channel, child.stdio[4]].map(String).join());
+  // The errors of the children come in the next tick.
+  await new Promise(setImmediate);
+  for (const descriptor of held) closeSync(descriptor);
+  said.push((await runProgram('true', [])).kind);
+  console.log(said.join(' '));
+`;
+
+test('a program that cannot be started for want of descriptors ends nobody else', async () => {
+  const words = [
+    '--nofile=200:200',
+    process.execPath,
+    '--import',
+    'tsx',
+    '--input-type=module',
+    '-e',
+    SCRIPT,
+  ];
+  const { stdout, stderr } = await execa('prlimit', words, { cwd: import.meta.dirname, reject: false });
+  expect(stderr).toBe('');
+  expect(stdout).toBe('not not_started undefined,null,undefined ok');
+});

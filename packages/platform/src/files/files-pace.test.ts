@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { FilesPace } from './files-pace.ts';
+
+const FILE_CHUNK_BYTES = 64 * 1024;
+/** Reports of a browser come 16 times a second. */
+const REPORT_MS = 62;
+
+/** A link with a queue, which the picture shares with a file that never ends. @returns per ms */
+function share(link: {
+  kbps: (nowMs: number) => number;
+  pictureKbps: number;
+  paced: boolean;
+  seconds: number;
+}) {
+  const pace = new FilesPace();
+  let queued = 0;
+  let moved = 0;
+  const queuesMs: number[] = [];
+  for (let nowMs = 0; nowMs < link.seconds * 1000; nowMs++) {
+    const perMs = link.kbps(nowMs) / 8;
+    queued = Math.max(0, queued - perMs) + link.pictureKbps / 8;
+    // A report tells of what left half a round trip ago; here at once.
+    if (link.paced && nowMs % REPORT_MS === 0) pace.heard(queued / perMs, nowMs);
+    // The transport itself stops at a queue of a second.
+    while (pace.waitMs(0, nowMs) === 0 && queued < perMs * 1000) {
+      const bytes = pace.frameBytes(FILE_CHUNK_BYTES);
+      pace.sent(bytes, nowMs);
+      queued += bytes;
+      moved += bytes;
+      if (!link.paced) break;
+    }
+    queuesMs.push(queued / perMs);
+  }
+  const sorted = [...queuesMs].sort((a, b) => a - b);
+  return {
+    p95Ms: sorted[Math.floor(sorted.length * 0.95)] ?? 0,
+    fileKbps: (moved * 8) / (link.seconds * 1000),
+  };
+}
+
+describe('a file on a link that the picture needs', () => {
+  test('of 8 Mbit/s takes most of what is left, and the picture hardly waits', () => {
+    const { p95Ms, fileKbps } = share({ kbps: () => 8_000, pictureKbps: 4_000, paced: true, seconds: 20 });
+    expect(p95Ms).toBeLessThan(40);
+    expect(fileKbps).toBeGreaterThan(2_000);
+    // As it was: the picture waits as long as the transport lets it.
+    expect(share({ kbps: () => 8_000, pictureKbps: 4_000, paced: false, seconds: 20 }).p95Ms).toBeGreaterThan(
+      500,
+    );
+  });
+
+  test('that is quick is quick within seconds', () => {
+    const { fileKbps } = share({ kbps: () => 500_000, pictureKbps: 8_000, paced: true, seconds: 10 });
+    expect(fileKbps).toBeGreaterThan(200_000);
+  });
+
+  test('that becomes slow is given back', () => {
+    const { p95Ms } = share({
+      kbps: (nowMs) => (nowMs < 5_000 ? 50_000 : 5_000),
+      pictureKbps: 3_000,
+      paced: true,
+      seconds: 60,
+    });
+    expect(p95Ms).toBeLessThan(60);
+  });
+
+  test('that the picture fills still brings the file', () => {
+    const { fileKbps } = share({ kbps: () => 4_000, pictureKbps: 3_990, paced: true, seconds: 20 });
+    expect(fileKbps).toBeGreaterThan(200);
+  });
+});
+
+test('without news of the path nothing is held back', () => {
+  const pace = new FilesPace();
+  pace.sent(FILE_CHUNK_BYTES, 0);
+  expect(pace.waitMs(0, 0)).toBe(0);
+  expect(pace.frameBytes(FILE_CHUNK_BYTES)).toBe(FILE_CHUNK_BYTES);
+  pace.heard(0, 0);
+  pace.sent(FILE_CHUNK_BYTES, 0);
+  expect(pace.waitMs(0, 0)).toBeGreaterThan(100);
+  pace.reset();
+  expect(pace.waitMs(0, 0)).toBe(0);
+});
+
+test('a channel that sends less than the pace gets no more, so that a path that becomes slow empties soon', () => {
+  const pace = new FilesPace();
+  pace.heard(0, 0);
+  expect(pace.waitMs(32 * 1024, 100)).toBe(0);
+  expect(pace.waitMs(64 * 1024, 100)).toBeGreaterThan(0);
+});
