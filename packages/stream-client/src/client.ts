@@ -14,15 +14,21 @@ import { CursorShapes } from './media/cursor.ts';
 import { greeting } from './media/greeting.ts';
 import { Peer } from './media/peer.ts';
 import { Picture, type ShownFrame } from './media/picture.ts';
+import { Reachability } from './media/reachability.ts';
 import { SignalingSocket } from './media/socket.ts';
 import { Sound } from './media/sound.ts';
 import { ClockOffset } from './stats/clock-offset.ts';
 import { Meter } from './stats/meter.ts';
 import { TelemetryPosts } from './stats/telemetry-posts.ts';
+import { UpQueue } from './stats/up-queue.ts';
 import type {
   AudioStatus,
   Environment,
+  FingerReader,
   InputStatus,
+  PadReading,
+  PointerOutput,
+  PointerShape,
   StreamClient,
   StreamClientOptions,
   StreamEventName,
@@ -39,7 +45,7 @@ const MAX_EARLY = 256;
 
 const PASTE_TOO_LONG = {
   code: 'clipboard_too_long',
-  text: 'The app did not get what you pasted: it is longer than 64 KiB',
+  text: 'The app did not get what you pasted: it is longer than 64 KiB.',
 };
 
 /**
@@ -55,9 +61,12 @@ export class BrowserStreamClient implements StreamClient {
   readonly #emitter = new Emitter();
   readonly #cleanup = new Cleanup();
   readonly #driver: Driver;
+  readonly #reachability: Reachability;
   readonly #access: AccessRequests;
   readonly #peers = new Map<string, Peer>();
   readonly #clock = new ClockOffset();
+  readonly #upQueue = new UpQueue();
+  readonly #queueFollowers = new Set<(queueMs: number) => void>();
   readonly #socket: SignalingSocket;
   readonly #sender: InputSender;
   readonly #control: ControlLink;
@@ -73,6 +82,8 @@ export class BrowserStreamClient implements StreamClient {
   /** channel of the last event `files` */
   #files: RTCDataChannel | null = null;
   #stats: StreamStats | null = null;
+  /** of the newest signaling socket; null: none was opened */
+  #url: string | null = null;
   #size: { width: number; height: number } | null = null;
 
   constructor(options: StreamClientOptions) {
@@ -86,7 +97,7 @@ export class BrowserStreamClient implements StreamClient {
       onState: (state, before) => this.#onState(state, before),
     });
     this.#access = new AccessRequests(
-      () => options.connectSignaling(),
+      (signal) => options.connectSignaling(signal),
       (fact) => this.#driver.dispatch(fact),
     );
     this.#socket = new SignalingSocket(environment, {
@@ -94,11 +105,14 @@ export class BrowserStreamClient implements StreamClient {
       onMessage: (message) => this.#driver.dispatch({ type: 'message', message }),
       onClose: (code) => this.#driver.dispatch({ type: 'socket_closed', code }),
     });
+    this.#reachability = new Reachability(environment, (yes) =>
+      this.#driver.dispatch({ type: 'reachable', yes }),
+    );
     this.#sender = new InputSender(environment, (seq, sentMs) => this.#meter.clicks.press(seq, sentMs));
     this.#control = new ControlLink(environment, this.#sender);
     this.#picture = new Picture(video, (frame) => this.#onFrame(frame));
     this.#sound = new Sound(video, this.#picture, (audio) => this.#emitter.emit('audio', audio));
-    this.#cursor = new CursorShapes(surface);
+    this.#cursor = new CursorShapes(surface, (shape) => this.#emitter.emit('pointer_shape', shape));
     this.#clipboard = new ClipboardBridge(environment, (text) =>
       this.#control.send({ type: 'clipboard', text }),
     );
@@ -122,6 +136,7 @@ export class BrowserStreamClient implements StreamClient {
       clock: () => this.#clock.record,
       onStats: (stats) => this.#onStats(stats),
       onDecoded: () => this.#onDecoded(),
+      onSilent: () => this.#driver.dispatch({ type: 'silent', pc_id: this.#current?.pcId ?? '' }),
       onStuck: () => this.#driver.dispatch({ type: 'stuck', pc_id: this.#current?.pcId ?? '' }),
       onFreeze: (gapMs) => this.#onFreeze(gapMs),
       onPlayoutChange: (from_ms, to_ms) => this.#trace('playout.changed', { from_ms, to_ms }),
@@ -156,6 +171,14 @@ export class BrowserStreamClient implements StreamClient {
 
   get input(): InputStatus {
     return this.#controls.status;
+  }
+
+  get pointerShape(): PointerShape {
+    return this.#cursor.shape;
+  }
+
+  get pointer(): PointerOutput {
+    return this.#controls.pointer;
   }
 
   get ready(): Ready | null {
@@ -238,6 +261,14 @@ export class BrowserStreamClient implements StreamClient {
     this.#control.send({ type: 'window_use', id });
   }
 
+  setFingers(reader: FingerReader | null): void {
+    this.#controls.setFingers(reader);
+  }
+
+  setOnScreenPad(reading: PadReading | null): void {
+    this.#controls.pads.setOnScreen(reading);
+  }
+
   setFrameTiming(enabled: boolean): void {
     this.#control.setFrameTiming(enabled);
   }
@@ -258,6 +289,8 @@ export class BrowserStreamClient implements StreamClient {
     this.#sound.dispose();
     this.#picture.dispose();
     this.#cursor.reset();
+    this.#reachability.stop();
+    this.#access.close();
     this.#socket.close(false);
     for (const peer of this.#peers.values()) peer.close();
     this.#peers.clear();
@@ -273,6 +306,8 @@ export class BrowserStreamClient implements StreamClient {
       this.#sound.closeMicrophone();
       this.#firstFrame.flush();
     }
+    if (state.kind === 'reconnecting' && this.#url !== null) this.#reachability.start(this.#url);
+    else this.#reachability.stop();
     this.#emitter.emit('state', state);
   }
 
@@ -282,6 +317,8 @@ export class BrowserStreamClient implements StreamClient {
         void this.#access.request();
         return;
       case 'open_socket':
+        this.#url = action.url;
+        this.#reachability.giveWay();
         this.#socket.open(action.url);
         return;
       case 'close_socket':
@@ -340,6 +377,7 @@ export class BrowserStreamClient implements StreamClient {
     if (peer === undefined) return;
     this.#current = peer;
     this.#clock.reset();
+    this.#upQueue.reset();
     this.#meter.reset();
     this.#cursor.reset();
     this.#sender.attach(peer.channels);
@@ -358,7 +396,25 @@ export class BrowserStreamClient implements StreamClient {
     const known = maxFileMb === null ? null : channel;
     if (known === this.#files) return;
     this.#files = known;
-    this.#emitter.emit('files', known === null ? null : { channel: known, maxFileMb: maxFileMb ?? 0 });
+    this.#emitter.emit(
+      'files',
+      known === null
+        ? null
+        : {
+            channel: known,
+            maxFileMb: maxFileMb ?? 0,
+            followQueue: (follower) => this.#followQueue(follower),
+          },
+    );
+  }
+
+  #followQueue(follower: (queueMs: number) => void): () => void {
+    this.#queueFollowers.add(follower);
+    this.#control.follow(true);
+    return () => {
+      this.#queueFollowers.delete(follower);
+      if (this.#queueFollowers.size === 0) this.#control.follow(false);
+    };
   }
 
   #closePeer(pcId: string): void {
@@ -398,12 +454,14 @@ export class BrowserStreamClient implements StreamClient {
     if (message.kind === 'pong') this.#onPong(message);
     else if (message.kind === 'rumble') this.#controls.pads.rumble(message);
     else if (message.kind === 'frame') {
-      this.#meter.encoded(message.encode_ms);
+      this.#meter.timed(message);
       this.#meter.clicks.contained(message.input_seq, message.input_rtp_timestamp);
     }
   }
 
   #onPong(pong: { client_ms: number; receive_ms: number; send_ms: number }): void {
+    const queueMs = this.#upQueue.add(pong);
+    for (const follower of this.#queueFollowers) follower(queueMs);
     const record = this.#clock.add(pong, this.#environment.nowUnixMs(), this.#environment.monotonicMs());
     if (record === null) return;
     this.#emitter.emit('clock', record);

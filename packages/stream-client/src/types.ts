@@ -42,17 +42,47 @@ export type StreamState =
     }
   /** frames are shown */
   | { kind: 'live'; signaling: 'connected' | 'lost'; app_launch_state: AppLaunchState | null }
-  /** the picture was lost and is being restored */
-  | { kind: 'reconnecting'; attempt: number; why: 'signaling' | 'media' }
+  /**
+   * The picture was lost and is being restored. why: the service does not answer at all ('network'), the way to it is
+   * being restored ('signaling'), or only the picture is missing ('media'). next_at_ms: the next attempt on the
+   * monotonic clock; null while one is under way.
+   */
+  | {
+      kind: 'reconnecting';
+      attempt: number;
+      why: 'network' | 'signaling' | 'media';
+      next_at_ms: number | null;
+    }
   | { kind: 'ended'; reason: EndReason; code: string | null; message: string | null };
 
 export type StreamStateKind = StreamState['kind'];
 
-/** The stream's quality in one word, with the decisive measurement. */
+/** What lowers the quality, with the measurement that decides. Times in ms. */
+export type QualityCause =
+  | { kind: 'frozen' }
+  /** pictures wait on the host, to be encoded or sent */
+  | { kind: 'host_wait'; ms: number }
+  /** whole frames that came, a second: the host makes no more, or the path takes no more */
+  | { kind: 'few_arrive'; arrived: number; wanted: number }
+  /** a second, though more came */
+  | { kind: 'few_frames'; shown: number; wanted: number }
+  /** of the packets, 0–1 */
+  | { kind: 'loss'; share: number }
+  /** round trip */
+  | { kind: 'network_delay'; ms: number }
+  | { kind: 'network_jitter'; ms: number }
+  /** pictures wait in this browser */
+  | { kind: 'buffer'; ms: number }
+  | { kind: 'decoding' }
+  | { kind: 'presenting' }
+  /** from the app's screen to this one */
+  | { kind: 'picture_delay'; ms: number };
+
+/** The stream's quality in one word, with what decides it. */
 export interface Quality {
   word: 'excellent' | 'good' | 'poor';
-  /** for people, for example "network delay 84 ms"; "" when excellent */
-  reason: string;
+  /** null: excellent */
+  cause: QualityCause | null;
 }
 
 /** Offset of the host's clock to this page's. */
@@ -61,6 +91,20 @@ export interface ClockRecord {
   client_offset_ms: number;
   /** half of the smallest round trip */
   uncertainty_ms: number;
+}
+
+/** Where the time of a frame went in one second, medians in ms; they add up to the total. */
+export interface DelaySplit {
+  /** reading the screen, and waiting to be sent */
+  capture_ms: number;
+  encode_ms: number;
+  /** half of the round trip */
+  network_ms: number;
+  decode_ms: number;
+  /** from the arrival to the screen, without the decoder: the buffer, and the wait for the display */
+  present_ms: number;
+  /** from the capture to the screen */
+  total_ms: number;
 }
 
 /** One second of the stream. Unmeasured values are missing, never zero. */
@@ -79,6 +123,8 @@ export interface StreamStats {
   loss: number | null;
   quality: Quality;
   clock: ClockRecord | null;
+  /** null: no frame was timed on both sides, or the clocks are not compared yet */
+  delay: DelaySplit | null;
 }
 
 /** An event in the form of the trace route. */
@@ -122,7 +168,59 @@ export interface InputStatus {
   keyboard_locked: boolean;
   /** gamepads in use */
   pads: number;
+  /** gamepads that the session takes; 0: none, or not known yet */
+  max_pads: number;
+  /** the app has a touch screen, so fingers of the picture can reach it as they are */
+  touch_screen: boolean;
 }
+
+/** A finger on the picture. */
+export interface Finger {
+  action: 'down' | 'move' | 'up' | 'cancel';
+  /** the same from down to up or cancel */
+  id: number;
+  /** CSS pixels of the page */
+  x: number;
+  y: number;
+  /** 0–255 */
+  pressure: number;
+  /** monotonic ms */
+  atMs: number;
+}
+
+/** Turns fingers into input of the session; see PointerOutput. */
+export interface FingerReader {
+  finger(finger: Finger): void;
+  /** the session released everything that was held */
+  forget(): void;
+}
+
+/** Input as a pointing device sends it. Points are CSS pixels of the page; those outside the picture go to its edge. */
+export interface PointerOutput {
+  /** the picture on the page, without its letterbox, in CSS pixels */
+  box(): { left: number; top: number; width: number; height: number };
+  moveTo(x: number, y: number): void;
+  /** relative motion, in CSS pixels of the picture as it is shown */
+  moveBy(dx: number, dy: number): void;
+  /** @param button 0 left, 1 middle, 2 right @param at null: where the pointer is */
+  button(button: number, down: boolean, at: { x: number; y: number } | null): void;
+  /** scrolls by CSS pixels, positive right and down */
+  scroll(dx: number, dy: number): void;
+  /** contact 0 of the session's touch screen, or of its pointer where it has none */
+  touch(finger: Pick<Finger, 'action' | 'x' | 'y' | 'pressure'>): void;
+}
+
+/** What a gamepad reads; the members of Gamepad that count. */
+export interface PadReading {
+  buttons: readonly { pressed: boolean; value: number }[];
+  axes: readonly number[];
+}
+
+/** The session's pointer: hidden, the system's own, or a shape as a data URL with its size and hot spot in pixels. */
+export type PointerShape =
+  | 'none'
+  | 'default'
+  | { url: string; width: number; height: number; hot_x: number; hot_y: number };
 
 export interface AudioStatus {
   /** the stream has sound */
@@ -130,6 +228,18 @@ export interface AudioStatus {
   muted: boolean;
   volume: number;
   microphone: 'off' | 'on' | 'denied' | 'unavailable';
+}
+
+/** Files of the session: their channel, and what the page needs to send them beside the input. */
+export interface FilesLink {
+  channel: RTCDataChannel;
+  /** the largest file that the host takes, MiB */
+  maxFileMb: number;
+  /**
+   * Tells the queueing delay of the way to the host, in ms, eight times a second. Input waits in the same queue.
+   * @returns ends it
+   */
+  followQueue(follower: (queueMs: number) => void): () => void;
 }
 
 /** Event names with their payloads. */
@@ -150,17 +260,20 @@ export interface StreamEvents {
   app: AppNotice['state'];
   /** the keyboard layout of the session's display; null: this host keeps its own */
   keyboard_layout: KeyboardLayout | null;
-  /** the channel for files of the session, and the largest file that its host takes; null: there is none */
-  files: { channel: RTCDataChannel; maxFileMb: number } | null;
+  /** null: this session has no files */
+  files: FilesLink | null;
+  /** the shape of the session's pointer, for a page that draws it where no mouse is */
+  pointer_shape: PointerShape;
   /** the app's windows, as setWindow() takes them */
   windows: readonly AppWindow[];
   /** something the person should read */
   notice: { code: string; text: string };
   /**
-   * The person requests the page's controls: Ctrl+Alt+Shift+Z, which also releases keyboard and pointer, or the guide
-   * button of a gamepad, which the session also gets.
+   * The person requests the page's controls: Ctrl+Alt+Shift+Z, which also releases keyboard and pointer, or on a gamepad
+   * the guide button, or View and Menu held for a second. The session also gets those buttons. `touch`: the pad that the
+   * page draws.
    */
-  menu: { source: 'keyboard' | 'pad' };
+  menu: { source: 'keyboard' | 'pad' | 'touch' };
   /** the first picture of this connect() is shown: start the cross-fade */
   first_frame: { width: number; height: number };
 }
@@ -188,8 +301,10 @@ export interface StreamClientOptions {
   /**
    * Gets a new token, once per attempt. A rejection is retried with backoff, unless it is a SignalingRefused, which
    * ends the stream.
+   * @param signal aborts when a newer attempt replaces this one: a request that hangs would hold one of the browser's
+   *   connections
    */
-  connectSignaling: () => Promise<SignalingAccess>;
+  connectSignaling: (signal: AbortSignal) => Promise<SignalingAccess>;
   /** codecs this browser can decode, h264 is implied; absent: asked from RTCRtpReceiver.getCapabilities */
   codecs?: Codec[];
   /** posts what the player measured (see TelemetryPost); absent: nothing is posted */
@@ -218,6 +333,10 @@ export interface StreamClient {
   readonly stats: StreamStats | null;
   readonly audio: AudioStatus;
   readonly input: InputStatus;
+  /** shape of the session's pointer */
+  readonly pointerShape: PointerShape;
+  /** for readers of fingers */
+  readonly pointer: PointerOutput;
   /** the service's last ready message; null before the first connection */
   readonly ready: Ready | null;
   /** Adds a listener; the returned function removes it. */
@@ -260,8 +379,15 @@ export interface StreamClient {
   sendClipboard(text: string): boolean;
   /** Whether events of the surface reach the session; off while a dialog of the page is open. */
   setInputEnabled(enabled: boolean): void;
-  /** Puts the keyboard focus on the stream. */
+  /**
+   * Puts the keyboard focus on the stream. An element in the surface with `data-stream-typing`, which types for the session,
+   * keeps the focus.
+   */
   focus(): void;
+  /** Gives the fingers on the picture to a reader; null: each is a touch of the session. */
+  setFingers(reader: FingerReader | null): void;
+  /** Adds a gamepad that the page itself has, or changes what it reads; null: removes it. */
+  setOnScreenPad(reading: PadReading | null): void;
   /** One timing message per frame, for a latency display. */
   setFrameTiming(enabled: boolean): void;
   /** Ends everything and frees every listener, timer and connection. Safe twice. */

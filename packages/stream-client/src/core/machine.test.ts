@@ -134,6 +134,54 @@ describe('on the way to a picture', () => {
   });
 });
 
+describe('a network that is cut', () => {
+  const silent: Fact = { type: 'silent', pc_id: P1 };
+  const reachable = (yes: boolean): Fact => ({ type: 'reachable', yes });
+
+  test('is told before ICE notices, and a short one ends with the next frame', () => {
+    const play = live().after(silent);
+    expect(play.state).toEqual({ kind: 'reconnecting', attempt: 0, why: 'media', next_at_ms: null });
+    expect(play.actions).toEqual([]);
+    expect(play.after(reachable(false)).state).toMatchObject({ why: 'network' });
+    expect(play.after({ type: 'frame', pc_id: P1 }).state).toMatchObject({ kind: 'live' });
+    expect(play.after(silent).state).toMatchObject({ why: 'media' });
+  });
+
+  test('gives way to a new attempt as soon as the service answers, since the old one waits for TCP', () => {
+    for (const until of [[], [message(offer(P2))]] as Fact[][]) {
+      const play = live().after(silent, reachable(false), ...until, reachable(true));
+      expect(play.action('close_socket')).toEqual({ type: 'close_socket', bye: false });
+      expect(play.action('fetch_access')).toBeDefined();
+      expect(play.state).toMatchObject({ kind: 'reconnecting', attempt: 0, why: 'signaling' });
+      play.after(access, { type: 'socket_open' });
+      expect(play.action('send_hello')).toBeDefined();
+    }
+  });
+
+  test('ends the wait for the next attempt, which is told until then', () => {
+    const play = live().after(silent, reachable(false), { type: 'socket_closed', code: 1006 });
+    play.after({ type: 'timer', name: 'retry' }, { type: 'access_failed' });
+    expect(play.timer('retry')).toBe(750);
+    expect(play.state).toMatchObject({ attempt: 2, next_at_ms: 750 });
+    play.after(reachable(true));
+    expect(play.action('fetch_access')).toBeDefined();
+    expect(play.state).toMatchObject({ attempt: 0, next_at_ms: null });
+  });
+
+  test('is over with a token too, whose attempt goes on', () => {
+    const play = live().after(silent, reachable(false), { type: 'socket_closed', code: 1006 });
+    play.after({ type: 'timer', name: 'retry' }, access);
+    expect(play.state).toMatchObject({ why: 'signaling' });
+    expect(play.after(reachable(true)).actions).toEqual([]);
+  });
+
+  test('an answer without a silence before it changes nothing, nor does one beside a live picture', () => {
+    expect(live().after(silent, reachable(true)).actions).toEqual([]);
+    const back = live().after(silent, reachable(false), { type: 'frame', pc_id: P1 }, reachable(true));
+    expect(back.actions).toEqual([]);
+  });
+});
+
 describe('a lost socket leaves the picture alone', () => {
   test('live goes on, with signaling lost', () => {
     const play = live().after({ type: 'socket_closed', code: 1006 });
@@ -159,7 +207,7 @@ describe('a lost socket leaves the picture alone', () => {
       { type: 'socket_closed', code: 1006 },
       { type: 'peer_state', pc_id: P1, state: 'failed' },
     );
-    expect(play.state).toEqual({ kind: 'reconnecting', attempt: 1, why: 'signaling' });
+    expect(play.state).toMatchObject({ kind: 'reconnecting', attempt: 1, why: 'signaling' });
     play.after({ type: 'timer', name: 'retry' }, access, { type: 'socket_open' });
     expect(play.action('send_hello')?.resume).toBeNull();
   });
@@ -226,7 +274,7 @@ describe('a lost picture asks for a new connection', () => {
   ])('%s', (_name, fact, reason) => {
     const play = live().after(fact);
     expect(sent(play)).toBe(reason);
-    expect(play.state).toEqual({ kind: 'reconnecting', attempt: 0, why: 'media' });
+    expect(play.state).toEqual({ kind: 'reconnecting', attempt: 0, why: 'media', next_at_ms: null });
   });
 
   test('disconnected only after three seconds', () => {
@@ -375,6 +423,7 @@ describe('the end', () => {
     const refused = message({ type: 'error', code: 'video_rejected', message: 'x', fatal: false });
     expect(waiting().after(message(offer(P1)), refused).state).toMatchObject({
       kind: 'ended',
+      reason: 'codec_unsupported',
       code: 'video_rejected',
     });
     expect(live().after(message(offer(P2)), refused).state.kind).toBe('live');

@@ -51,11 +51,17 @@ export function decide(model: Model, fact: Fact, at: StepContext): Step {
     case 'access':
       if (model.socket !== 'fetching') return stay(model);
       return {
-        model: { ...model, socket: 'opening', ice_servers: fact.ice_servers ?? model.ice_servers },
+        // The token is an answer of the service, so this attempt goes on.
+        model: {
+          ...model,
+          socket: 'opening',
+          unreachable: false,
+          ice_servers: fact.ice_servers ?? model.ice_servers,
+        },
         actions: [{ type: 'open_socket', url: fact.url }],
       };
     case 'access_failed':
-      return model.socket === 'fetching' ? retry(model, backoffMs(model.attempt, at.random)) : stay(model);
+      return model.socket === 'fetching' ? retryLater(model, at) : stay(model);
     case 'access_refused':
       return end(model, fact.reason, fact.code, fact.message);
     case 'socket_open':
@@ -72,6 +78,11 @@ export function decide(model: Model, fact: Fact, at: StepContext): Step {
       return frame(model, fact.pc_id);
     case 'stuck':
       return model.current?.pc_id === fact.pc_id ? lose(model, 'video_stuck', at) : stay(model);
+    case 'silent':
+      // ICE decides about the connection, which goes on by itself after a short cut.
+      return model.current?.pc_id === fact.pc_id ? stay({ ...model, picture: false }) : stay(model);
+    case 'reachable':
+      return fact.yes ? reachable(model) : stay({ ...model, unreachable: true });
     case 'control_bye':
       return controlBye(model, fact.pc_id, fact.reason, at);
     case 'renegotiate':
@@ -92,8 +103,10 @@ export function publicState(model: Model): StreamState {
     return { kind: 'live', signaling: model.socket === 'ready' ? 'connected' : 'lost', app_launch_state };
   }
   if (model.had_picture) {
+    const { attempt, retry_at_ms: next_at_ms } = model;
+    if (model.unreachable) return { kind: 'reconnecting', attempt, why: 'network', next_at_ms };
     const why = model.socket === 'ready' ? 'media' : 'signaling';
-    return { kind: 'reconnecting', attempt: model.attempt, why };
+    return { kind: 'reconnecting', attempt, why, next_at_ms };
   }
   if (model.socket === 'ready' && model.session !== null) {
     const { state, detail } = model.session;
@@ -115,7 +128,7 @@ function start(model: Model): Step {
 
 function fetchAccess(model: Model): Step {
   return {
-    model: { ...model, socket: 'fetching', fault: null },
+    model: { ...model, socket: 'fetching', fault: null, retry_at_ms: null },
     actions: [{ type: 'fetch_access' }, { type: 'set_timer', name: 'handshake', ms: HANDSHAKE_MS }],
   };
 }
@@ -139,9 +152,13 @@ function end(
   return { model: { ...INITIAL, ended, session: model.session, ice_servers: model.ice_servers }, actions };
 }
 
-function retry(model: Model, ms: number): Step {
+function retryLater(model: Model, at: StepContext): Step {
+  return retry(model, backoffMs(model.attempt, at.random), at);
+}
+
+function retry(model: Model, ms: number, { nowMs }: StepContext): Step {
   return {
-    model: { ...model, socket: 'closed', attempt: model.attempt + 1 },
+    model: { ...model, socket: 'closed', attempt: model.attempt + 1, retry_at_ms: nowMs + ms },
     actions: [
       { type: 'clear_timer', name: 'handshake' },
       { type: 'clear_timer', name: 'offer' },
@@ -152,9 +169,31 @@ function retry(model: Model, ms: number): Step {
 
 /** Resets the backoff, which grew while the network was down. */
 function online(model: Model): Step {
-  if (model.socket !== 'closed') return stay(model);
-  const step = fetchAccess({ ...model, attempt: 0 });
-  return { ...step, actions: [{ type: 'clear_timer', name: 'retry' }, ...step.actions] };
+  return model.socket === 'closed' ? again(model) : stay(model);
+}
+
+/**
+ * The service answers again after a silence. What was sent during a cut waits for a repetition by TCP, whose pauses
+ * have doubled all the time; a new attempt is answered at once.
+ */
+function reachable(model: Model): Step {
+  const answered = { ...model, unreachable: false };
+  if (!model.unreachable || model.picture) return stay(answered);
+  return again(answered);
+}
+
+/** A new attempt at the socket in place of a wait or of an older attempt. */
+function again(model: Model): Step {
+  const ending: Action[] =
+    model.socket === 'closed'
+      ? [{ type: 'clear_timer', name: 'retry' }]
+      : [
+          { type: 'close_socket', bye: false },
+          { type: 'clear_timer', name: 'offer' },
+          { type: 'clear_timer', name: 'renegotiate' },
+        ];
+  const step = fetchAccess({ ...model, attempt: 0, pending: null });
+  return { ...step, actions: [...ending, ...step.actions] };
 }
 
 function greet(model: Model): Step {
@@ -173,9 +212,9 @@ function socketClosed(model: Model, code: number, at: StepContext): Step {
     return end(model, endReasonOf(code), fault?.code ?? String(code), fault?.message ?? null);
   // One lost token is retried at once, later ones with backoff.
   if (rule === 'new_token')
-    return retry(model, model.attempt === 0 ? 0 : backoffMs(model.attempt, at.random));
-  if (rule === 'backoff') return retry(model, backoffMs(model.attempt, at.random));
-  return retry(model, Math.max(rule.afterMs, backoffMs(model.attempt, at.random)));
+    return retry(model, model.attempt === 0 ? 0 : backoffMs(model.attempt, at.random), at);
+  if (rule === 'backoff') return retryLater(model, at);
+  return retry(model, Math.max(rule.afterMs, backoffMs(model.attempt, at.random)), at);
 }
 
 function endReasonOf(code: number): EndReason {
@@ -194,6 +233,7 @@ function receive(model: Model, message: ServiceMessage, at: StepContext): Step {
         ...model,
         socket: 'ready',
         attempt: 0,
+        unreachable: false,
         session: { ...session, app: model.session?.app ?? null },
         ice_servers: message.ice_servers,
       };
@@ -253,7 +293,10 @@ function serviceError(
   const noted = { ...model, fault };
   if (message.fatal) return stay(noted);
   if (message.code === 'answer_rejected' || message.code === 'video_rejected') {
-    return model.picture ? dropNext(noted) : end(model, 'error', message.code, message.message);
+    if (model.picture) return dropNext(noted);
+    // A browser without the codec refuses the video of the offer, such as a Firefox that has no H.264 for calls.
+    const reason = message.code === 'video_rejected' ? 'codec_unsupported' : 'error';
+    return end(model, reason, message.code, message.message);
   }
   if (message.code !== 'ice_timeout') return stay(noted);
   const dropped = dropNext(noted);
@@ -319,7 +362,13 @@ function peerUnusable(model: Model, pc_id: string, why: string): Step {
 
 function frame(model: Model, pc_id: string): Step {
   if (model.current?.pc_id !== pc_id) return stay(model);
-  return stay({ ...model, had_picture: true, picture: true, current: { ...model.current, lost: false } });
+  return stay({
+    ...model,
+    had_picture: true,
+    picture: true,
+    unreachable: false,
+    current: { ...model.current, lost: false },
+  });
 }
 
 function lose(model: Model, reason: Renegotiate['reason'], at: StepContext): Step {
@@ -372,12 +421,12 @@ function timer(model: Model, name: Extract<Fact, { type: 'timer' }>['name'], at:
     case 'handshake': {
       if (model.socket === 'ready' || model.socket === 'closed') return stay(model);
       const closing: Step = { model, actions: [{ type: 'close_socket', bye: false }] };
-      return then(closing, (after) => retry(after, backoffMs(after.attempt, at.random)));
+      return then(closing, (after) => retryLater(after, at));
     }
     case 'offer': {
       if (model.socket !== 'ready') return stay(model);
       const closing: Step = { model, actions: [{ type: 'close_socket', bye: false }] };
-      return then(closing, (after) => retry(after, backoffMs(after.attempt, at.random)));
+      return then(closing, (after) => retryLater(after, at));
     }
     case 'retire':
       return retire(model);

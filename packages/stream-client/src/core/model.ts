@@ -51,6 +51,10 @@ export interface Model {
   socket: 'closed' | 'fetching' | 'opening' | 'greeted' | 'ready';
   /** attempts since the last ready */
   attempt: number;
+  /** monotonic ms of the next attempt; null: one is under way, or none is needed */
+  retry_at_ms: number | null;
+  /** the service has left a question of this page without any answer, so the network may be cut */
+  unreachable: boolean;
   session: { state: SessionStateName; detail: string | null; app: AppLaunchState | null } | null;
   ice_servers: IceServer[];
   current: PeerModel | null;
@@ -84,6 +88,10 @@ export type Fact =
   | { type: 'frame'; pc_id: string }
   /** packets arrive, pictures do not */
   | { type: 'stuck'; pc_id: string }
+  /** nothing at all has arrived for a second: neither picture nor sound nor an answer to a ping */
+  | { type: 'silent'; pc_id: string }
+  /** whether the service answers (see Reachability) */
+  | { type: 'reachable'; yes: boolean }
   | { type: 'control_bye'; pc_id: string; reason: 'session_ended' | 'taken_over' | 'idle_timeout' | 'error' }
   | { type: 'renegotiate' }
   /** the browser has a network again */
@@ -111,6 +119,8 @@ export const INITIAL: Model = {
   ended: null,
   socket: 'closed',
   attempt: 0,
+  retry_at_ms: null,
+  unreachable: false,
   session: null,
   ice_servers: [],
   current: null,

@@ -1,6 +1,6 @@
 import type { AgentHello, PointerMode } from '@footlight/protocol/input';
 import { Cleanup } from '../environment.ts';
-import type { Environment, InputStatus } from '../types.ts';
+import type { Environment, FingerReader, InputStatus, PointerOutput } from '../types.ts';
 import { Gamepads } from './gamepads.ts';
 import { Keyboard } from './keyboard.ts';
 import { Pointer } from './pointer.ts';
@@ -11,7 +11,7 @@ export interface ControlsHooks {
   isLive(): boolean;
   onGesture(): void;
   onPaste(text: string): void;
-  onMenu(source: 'keyboard' | 'pad'): void;
+  onMenu(source: 'keyboard' | 'pad' | 'touch'): void;
   onChange(status: InputStatus): void;
 }
 
@@ -38,6 +38,8 @@ export class Controls {
   #relative = false;
   #keyboardLocked = false;
   #padCount = 0;
+  #maxPads = 0;
+  #touchScreen = false;
 
   constructor(
     environment: Environment,
@@ -73,7 +75,7 @@ export class Controls {
         this.#padCount = pads;
         this.#report();
       },
-      onGuide: () => hooks.onMenu('pad'),
+      onMenu: (drawn) => hooks.onMenu(drawn ? 'touch' : 'pad'),
     });
     this.#cleanup.listen(document, 'fullscreenchange', () => this.#onFullscreenChange());
   }
@@ -86,11 +88,23 @@ export class Controls {
       fullscreen: this.#isFullscreen,
       keyboard_locked: this.#keyboardLocked,
       pads: this.#padCount,
+      max_pads: this.#maxPads,
+      touch_screen: this.#touchScreen,
     };
+  }
+
+  get pointer(): PointerOutput {
+    return this.#pointer;
+  }
+
+  setFingers(reader: FingerReader | null): void {
+    this.#pointer.setFingers(reader);
   }
 
   /** A new connection greeted; it holds no keys. */
   greeted(hello: AgentHello): void {
+    this.#maxPads = hello.max_pads;
+    this.#touchScreen = hello.touch_screen ?? false;
     this.pads.announce(hello.max_pads);
   }
 

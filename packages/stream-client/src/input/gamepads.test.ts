@@ -19,7 +19,9 @@ let sent: InputMessage[];
 let effects: unknown[];
 let polls: (() => void)[];
 let counts: number[];
-let guides: number;
+let menus: boolean[];
+let enabled: boolean;
+let nowMs: number;
 let pads: Gamepads;
 
 function pad(index: number, over: Partial<Pad> = {}): Pad {
@@ -45,10 +47,11 @@ const actuator = {
 };
 
 beforeEach(() => {
-  [present, sent, effects, polls, counts, guides] = [[], [], [], [], [], 0];
+  [present, sent, effects, polls, counts, menus] = [[], [], [], [], [], []];
+  [enabled, nowMs] = [true, 0];
   Object.assign(navigator, { getGamepads: () => present });
   const environment = {
-    monotonicMs: () => 0,
+    monotonicMs: () => nowMs,
     setInterval: (work: () => void) => {
       polls.push(work);
       return { cancel: () => void polls.splice(polls.indexOf(work), 1) };
@@ -56,11 +59,9 @@ beforeEach(() => {
   } as unknown as Environment;
   const sender = recordingSender(environment, (message) => sent.push(message));
   pads = new Gamepads(environment, sender, {
-    isEnabled: () => true,
+    isEnabled: () => enabled,
     onCount: (count) => counts.push(count),
-    onGuide: () => {
-      guides += 1;
-    },
+    onMenu: (drawn) => menus.push(drawn),
   });
 });
 
@@ -97,6 +98,7 @@ describe('gamepads of the page', () => {
     pads.announce(0);
     expect(announced()).toEqual([]);
     expect(counts.at(-1)).toBe(0);
+    plug();
     expect(polls).toEqual([]);
   });
 
@@ -129,7 +131,34 @@ describe('gamepads of the page', () => {
     polls[0]?.();
     polls[0]?.();
     expect(sent).toMatchObject([{ kind: 'pad_state', index: 0, buttons: 1 << 16 }]);
-    expect(guides).toBe(1);
+    expect(menus).toEqual([false]);
+  });
+
+  test('View and Menu held for a second ask as well, also where the session takes no pad', () => {
+    pads.announce(0);
+    const held = pad(0);
+    plug(held);
+    for (const button of [8, 9]) held.buttons[button] = { pressed: true, value: 1 };
+    for (nowMs = 0; nowMs < 1000; nowMs += 100) polls[0]?.();
+    expect(menus).toEqual([]);
+    for (nowMs = 1000; nowMs < 2000; nowMs += 100) polls[0]?.();
+    expect(menus).toEqual([false]);
+    expect(announced()).toEqual([]);
+  });
+
+  test('a button that was pressed for the page is not the app’s before it is up', () => {
+    const held = pad(0);
+    plug(held);
+    sent = [];
+    enabled = false;
+    held.buttons[1] = { pressed: true, value: 1 };
+    polls[0]?.();
+    enabled = true;
+    polls[0]?.();
+    expect(sent).toEqual([]);
+    held.buttons[1] = { pressed: false, value: 0 };
+    polls[0]?.();
+    expect(sent).toMatchObject([{ kind: 'pad_state', buttons: 0 }]);
   });
 
   test('rumble is played by the pad of that index, and a duration of 0 stops it', () => {
@@ -150,6 +179,48 @@ describe('gamepads of the page', () => {
       { type: 'dual-rumble', duration: 200, strongMagnitude: 1, weakMagnitude: 0 },
       'reset',
     ]);
+  });
+
+  test('the pad of the page is one of them: announced, read at once, kept over a connection, removed', () => {
+    const reading = (pressed: boolean) => ({
+      buttons: [{ pressed, value: pressed ? 1 : 0 }],
+      axes: [0, 0, 0, 1],
+    });
+    plug(pad(3));
+    sent = [];
+    pads.setOnScreen(reading(false));
+    pads.setOnScreen(reading(true));
+    expect(announced()).toEqual([['pad_on', 1]]);
+    expect(sent.filter((message) => message.kind === 'pad_state').at(-1)).toMatchObject({
+      index: 1,
+      buttons: 1,
+      axes: [0, 0, 0, 32_767],
+    });
+    sent = [];
+    pads.announce(4);
+    expect(announced()).toEqual([
+      ['pad_on', 0],
+      ['pad_on', 1],
+    ]);
+    sent = [];
+    pads.setOnScreen(null);
+    expect(announced()).toEqual([['pad_off', 1]]);
+    expect(counts.at(-1)).toBe(1);
+  });
+
+  test('the pad of the page shakes the device', () => {
+    const shakes: number[] = [];
+    Object.assign(navigator, { vibrate: (ms: number) => shakes.push(ms) > 0 });
+    try {
+      pads.setOnScreen({ buttons: [], axes: [] });
+      expect(sent).toMatchObject([{ kind: 'pad_on', index: 0, rumble: true }]);
+      const rumble = { kind: 'rumble', seq: 1, t: 0, index: 0, strong: 9, weak: 0 } as const;
+      pads.rumble({ ...rumble, duration_ms: 200 });
+      pads.rumble({ ...rumble, duration_ms: 0 });
+      expect(shakes).toEqual([200, 0]);
+    } finally {
+      Reflect.deleteProperty(navigator, 'vibrate');
+    }
   });
 
   test('a page that is hidden says nothing of pads: what it sees of them stands still', () => {

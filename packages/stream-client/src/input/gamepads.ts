@@ -1,7 +1,8 @@
 import type { Timer } from '@footlight/platform/timer';
 import { MAX_PADS, type Rumble } from '@footlight/protocol/input';
 import { Cleanup } from '../environment.ts';
-import type { Environment } from '../types.ts';
+import type { Environment, PadReading } from '../types.ts';
+import { MenuPress } from './menu-press.ts';
 import { PadSchedule, readPad } from './pad-state.ts';
 import type { InputSender } from './sender.ts';
 
@@ -13,20 +14,35 @@ interface Rumbling {
   reset?(): Promise<unknown>;
 }
 
-/** The button in the middle of a pad, by the standard mapping. */
-const GUIDE = 1 << 16;
+/** In place of a browser's index: the pad that the page draws. */
+const ON_SCREEN = -1;
+
+/** A pad that can be announced. */
+interface PresentPad {
+  index: number;
+  rumbles: boolean;
+}
+
+/** A pad that is read, whether or not the session has a device for it. */
+interface WatchedPad {
+  menu: MenuPress;
+  /** held buttons were pressed for the page, so the app gets none before they are up */
+  isPages: boolean;
+}
 
 export interface PadHooks {
   isEnabled(): boolean;
   onCount(pads: number): void;
-  onGuide(): void;
+  /** a pad asks for the page's controls; `drawn`: the one that the page draws */
+  onMenu(drawn: boolean): void;
 }
 
 /**
- * Gamepads with the standard mapping: announced, polled while connected, rumbled on request.
+ * Gamepads with the standard mapping, and one that the page draws: announced, polled while connected, rumbled on request.
  *
- * A pad is absent → announced (an index of the session's) → absent. Owns two listeners, and a poll (POLL_MS) while a pad is
- * announced; dispose() frees them. The session removes the devices by itself.
+ * A pad is absent → announced (an index of the session's) → absent. One that the session has no place for is read for the
+ * page's menu alone. Owns two listeners, and a poll (POLL_MS) while there is a pad; dispose() frees them. The session
+ * removes the devices by itself.
  */
 export class Gamepads {
   #environment: Environment;
@@ -35,8 +51,11 @@ export class Gamepads {
   #maxPads = MAX_PADS;
   #cleanup = new Cleanup();
   #poll: Timer | null = null;
+  #onScreen: PadReading | null = null;
   /** index on the wire → browser's index, with its schedule */
-  #pads = new Map<number, { browserIndex: number; schedule: PadSchedule; guide: boolean }>();
+  #pads = new Map<number, { browserIndex: number; schedule: PadSchedule }>();
+  /** by browser's index */
+  #watched = new Map<number, WatchedPad>();
 
   constructor(environment: Environment, sender: InputSender, hooks: PadHooks) {
     this.#environment = environment;
@@ -53,17 +72,29 @@ export class Gamepads {
    */
   announce(maxPads: number): void {
     this.#maxPads = Math.min(MAX_PADS, maxPads);
-    const gamepads = this.#read();
+    const present = this.#present();
     for (const [index, pad] of this.#pads) {
-      const gamepad = gamepads[pad.browserIndex];
-      if (gamepad == null || index >= this.#maxPads) this.#pads.delete(index);
-      else this.#add(index, gamepad);
+      const still = present.find((each) => each.index === pad.browserIndex);
+      if (still === undefined || index >= this.#maxPads) this.#pads.delete(index);
+      else this.#add(index, still);
     }
     this.#refresh();
   }
 
+  /** Adds the pad of the page, changes what it reads, or removes it (null). */
+  setOnScreen(reading: PadReading | null): void {
+    const comesOrGoes = (reading === null) !== (this.#onScreen === null);
+    this.#onScreen = reading;
+    if (comesOrGoes) this.#refresh();
+    else this.#sample();
+  }
+
   rumble(message: Rumble): void {
     const pad = this.#pads.get(message.index);
+    if (pad?.browserIndex === ON_SCREEN) {
+      navigator.vibrate?.(message.duration_ms);
+      return;
+    }
     const gamepad = pad === undefined ? null : this.#read()[pad.browserIndex];
     if (message.duration_ms === 0) stop(gamepad);
     else {
@@ -94,9 +125,18 @@ export class Gamepads {
     return navigator.getGamepads?.() ?? [];
   }
 
+  #present(): PresentPad[] {
+    const own = this.#read().flatMap((pad): PresentPad[] =>
+      pad?.connected && pad.mapping === 'standard'
+        ? [{ index: pad.index, rumbles: pad.vibrationActuator != null }]
+        : [],
+    );
+    return this.#onScreen === null ? own : [...own, { index: ON_SCREEN, rumbles: 'vibrate' in navigator }];
+  }
+
   #refresh(): void {
-    const present = this.#read().filter((pad) => pad?.connected && pad.mapping === 'standard');
-    const browserIndexes = new Set(present.map((pad) => pad?.index));
+    const present = this.#present();
+    const browserIndexes = new Set(present.map((pad) => pad.index));
     for (const [index, pad] of this.#pads) {
       if (browserIndexes.has(pad.browserIndex)) continue;
       this.#pads.delete(index);
@@ -104,7 +144,7 @@ export class Gamepads {
     }
     const known = new Set([...this.#pads.values()].map((pad) => pad.browserIndex));
     for (const pad of present) {
-      if (pad === null || known.has(pad.index)) continue;
+      if (known.has(pad.index)) continue;
       const index = Array.from({ length: this.#maxPads }, (_, slot) => slot).find(
         (slot) => !this.#pads.has(slot),
       );
@@ -112,7 +152,10 @@ export class Gamepads {
       this.#add(index, pad);
     }
     this.#hooks.onCount(this.#pads.size);
-    if (this.#pads.size === 0) {
+    for (const index of this.#watched.keys()) if (!browserIndexes.has(index)) this.#watched.delete(index);
+    for (const { index } of present)
+      if (!this.#watched.has(index)) this.#watched.set(index, { menu: new MenuPress(), isPages: false });
+    if (this.#watched.size === 0) {
       this.#poll?.cancel();
       this.#poll = null;
     } else {
@@ -120,25 +163,27 @@ export class Gamepads {
     }
   }
 
-  #add(index: number, gamepad: Gamepad): void {
-    this.#pads.set(index, { browserIndex: gamepad.index, schedule: new PadSchedule(), guide: false });
-    this.#sender.send({ kind: 'pad_on', index, rumble: gamepad.vibrationActuator != null });
+  #add(index: number, pad: PresentPad): void {
+    this.#pads.set(index, { browserIndex: pad.index, schedule: new PadSchedule() });
+    this.#sender.send({ kind: 'pad_on', index, rumble: pad.rumbles });
   }
 
   #sample(): void {
     // A hidden page reads stale pads, so a button would stay held.
-    if (!this.#hooks.isEnabled() || document.hidden) return;
+    if (document.hidden) return;
+    const isEnabled = this.#hooks.isEnabled();
     const gamepads = this.#read();
     const nowMs = this.#environment.monotonicMs();
-    for (const [index, pad] of this.#pads) {
-      const gamepad = gamepads[pad.browserIndex];
-      if (gamepad == null) continue;
-      const snapshot = readPad(gamepad);
-      const guide = (snapshot.buttons & GUIDE) !== 0;
-      if (guide && !pad.guide) this.#hooks.onGuide();
-      pad.guide = guide;
-      if (pad.schedule.isDue(snapshot, nowMs))
-        this.#sender.sendMotion({ kind: 'pad_state', index, ...snapshot });
+    for (const [browserIndex, watched] of this.#watched) {
+      const reading = browserIndex === ON_SCREEN ? this.#onScreen : gamepads[browserIndex];
+      if (reading == null) continue;
+      const snapshot = readPad(reading);
+      watched.isPages = !isEnabled || (watched.isPages && snapshot.buttons !== 0);
+      if (watched.isPages) continue;
+      if (watched.menu.read(snapshot.buttons, nowMs)) this.#hooks.onMenu(browserIndex === ON_SCREEN);
+      for (const [index, pad] of this.#pads)
+        if (pad.browserIndex === browserIndex && pad.schedule.isDue(snapshot, nowMs))
+          this.#sender.sendMotion({ kind: 'pad_state', index, ...snapshot });
     }
   }
 }

@@ -111,6 +111,26 @@ describe('the keyboard of the surface', () => {
     expect(releases).toBe(1);
   });
 
+  test('what is composed in a field of the page is not typed into the app', () => {
+    const field = document.createElement('textarea');
+    field.dataset.streamOverlay = '';
+    surface.append(field);
+    field.dispatchEvent(Object.assign(new Event('compositionend', { bubbles: true }), { data: 'word' }));
+    expect(sent).toEqual([]);
+  });
+
+  test('a field of the page that types for the session keeps the focus', () => {
+    const field = document.createElement('textarea');
+    field.dataset.streamTyping = '';
+    surface.append(field);
+    field.focus();
+    keyboard.focus();
+    expect(document.activeElement).toBe(field);
+    field.blur();
+    keyboard.focus();
+    expect(document.activeElement).toBe(keyboard.field);
+  });
+
   test('a key that is still held when the focus is back counts with its next press', () => {
     press('keydown', 'KeyA');
     window.dispatchEvent(new Event('blur'));

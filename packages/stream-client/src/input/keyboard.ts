@@ -54,9 +54,9 @@ export class Keyboard {
     this.#cleanup.listen(surface, 'keydown', (event) => this.#onKeyDown(event as KeyboardEvent));
     this.#cleanup.listen(surface, 'keyup', (event) => this.#onKeyUp(event as KeyboardEvent));
     this.#cleanup.listen(surface, 'paste', (event) => this.#onPaste(event as ClipboardEvent));
-    this.#cleanup.listen(surface, 'compositionend', (event) =>
-      this.#onComposed((event as CompositionEvent).data),
-    );
+    this.#cleanup.listen(surface, 'compositionend', (event) => {
+      if (!isPageControl(event)) this.#onComposed((event as CompositionEvent).data);
+    });
     this.#cleanup.listen(surface, 'beforeinput', (event) => this.#onBeforeInput(event as InputEvent));
     this.#cleanup.listen(surface, 'focusout', () => this.releaseAll());
     this.#cleanup.listen(window, 'blur', () => this.releaseAll());
@@ -68,6 +68,11 @@ export class Keyboard {
   }
 
   focus(): void {
+    if (
+      document.activeElement?.closest('[data-stream-typing]') &&
+      this.#surface.contains(document.activeElement)
+    )
+      return;
     (this.field ?? this.#surface).focus({ preventScroll: true });
   }
 

@@ -1,17 +1,12 @@
 /** One gamepad's state on the wire, and the schedule of its messages. Pure except for its own state. */
 import { PAD_IDLE_MS, PAD_REPEAT_MS, PAD_REPEATS } from '@footlight/protocol/input';
+import type { PadReading } from '../types.ts';
 
 export interface PadSnapshot {
   left_trigger: number;
   right_trigger: number;
   buttons: number;
   axes: [number, number, number, number];
-}
-
-/** Read members of a Gamepad. */
-export interface PadReading {
-  buttons: readonly { pressed: boolean; value: number }[];
-  axes: readonly number[];
 }
 
 const LEFT_TRIGGER = 6;

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import type { InputMessage } from '@footlight/protocol/input';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Environment } from '../types.ts';
+import type { Environment, Finger } from '../types.ts';
 import { Pointer } from './pointer.ts';
 import { recordingSender } from './recording-sender.ts';
 
@@ -136,6 +136,58 @@ describe('fingers on the picture', () => {
     finger(MOVE, 7, 5, 5);
     finger('pointerup', 7, 5, 5);
     expect(sent).toHaveLength(1);
+  });
+});
+
+describe('fingers that a reader has', () => {
+  let read: string[];
+  const reader = {
+    finger: ({ action, id, x, y }: Finger) => read.push(`${action} ${id} ${x} ${y}`),
+    forget: () => read.push('forget'),
+  };
+  beforeEach(() => {
+    read = [];
+    pointer.setFingers(reader);
+  });
+
+  test('are told from down to up, and the session hears nothing of them by itself', () => {
+    finger('pointerdown', 7, 1, 2);
+    finger(MOVE, 7, 3, 4);
+    finger('pointerup', 7, 5, 6);
+    finger(MOVE, 7, 7, 8);
+    finger('pointercancel', 7, 9, 9);
+    expect(read).toEqual(['down 7 1 2', 'move 7 3 4', 'up 7 5 6']);
+    expect(sent).toEqual([]);
+  });
+
+  test('are no longer told after the session let go, or when another reads', () => {
+    finger('pointerdown', 7, 1, 2);
+    pointer.forget();
+    finger(MOVE, 7, 3, 4);
+    finger('pointerdown', 8, 0, 0);
+    pointer.setFingers(null);
+    finger('pointerup', 8, 0, 0);
+    expect(read).toEqual(['down 7 1 2', 'forget', 'down 8 0 0', 'forget']);
+    finger('pointerdown', 9, 0, 0);
+    expect(sent).toMatchObject([{ kind: 'touch', action: 'down' }]);
+  });
+
+  test('become what the reader sends: moves, buttons, scrolls and a touch, by points of the page', () => {
+    pointer.moveTo(WIDTH, HEIGHT);
+    pointer.button(2, true, { x: 0, y: 0 });
+    pointer.button(2, false, null);
+    pointer.scroll(0, -100);
+    pointer.touch({ action: 'down', x: WIDTH / 2, y: 0, pressure: 9 });
+    expect(sent).toMatchObject([
+      { kind: 'pointer_abs', x: 65_535, y: 65_535 },
+      { kind: 'button', button: 2, down: true, position: { x: 0, y: 0 } },
+      { kind: 'button', button: 2, down: false, position: null },
+      { kind: 'wheel', dx: 0, dy: -120 },
+      { kind: 'touch', action: 'down', contact: 0, x: 32_768, y: 0, pressure: 9 },
+    ]);
+    // A pixel of the page is two of the picture.
+    pointer.moveBy(3, 0);
+    expect(sent.at(-1)).toMatchObject({ kind: 'pointer_rel', sum_x: 96 });
   });
 });
 

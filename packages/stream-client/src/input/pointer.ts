@@ -1,5 +1,6 @@
 import { MAX_CONTACTS } from '@footlight/protocol/input';
 import { Cleanup } from '../environment.ts';
+import type { Finger, FingerReader, PointerOutput } from '../types.ts';
 import { type Box, isInside, pictureBox, toWire, wheelUnits } from './geometry.ts';
 import { isPageControl } from './overlay.ts';
 import type { InputSender } from './sender.ts';
@@ -19,12 +20,13 @@ const INT16_MAX = 32_767;
 const BUTTONS = 5;
 
 /**
- * Mouse, pen, wheel and touch over the picture; pointer lock when the app wants relative motion.
+ * Mouse, pen, wheel and touch over the picture; pointer lock when the app wants relative motion. Fingers are touches of
+ * the session, or go to a reader, which sends what they mean.
  *
  * Owner: Controls. Runs from its construction; dispose() unlocks the pointer, frees the listeners and
  * gives the surface its touch action back. Held buttons and contacts are released by the keyboard's release_all.
  */
-export class Pointer {
+export class Pointer implements PointerOutput {
   #sender: InputSender;
   #surface: HTMLElement;
   #video: HTMLVideoElement;
@@ -32,6 +34,9 @@ export class Pointer {
   #cleanup = new Cleanup();
   /** browser's pointer id → contact number */
   #contacts = new Map<number, number>();
+  /** browser's pointer ids of fingers that the reader has */
+  #fingers = new Set<number>();
+  #reader: FingerReader | null = null;
   #buttons = new Set<number>();
   #wheelX = 0;
   #wheelY = 0;
@@ -98,8 +103,49 @@ export class Pointer {
     this.#lockedByApp = false;
   }
 
+  /** Who reads the fingers; those that are down end for the former one. */
+  setFingers(reader: FingerReader | null): void {
+    this.#reader?.forget();
+    this.#fingers.clear();
+    this.#reader = reader;
+  }
+
+  box(): Box {
+    return this.#box();
+  }
+
+  moveTo(clientX: number, clientY: number): void {
+    const { x, y } = toWire(this.#box(), clientX, clientY);
+    this.#sender.moveTo(x, y);
+  }
+
+  moveBy(dx: number, dy: number): void {
+    const box = this.#box();
+    const scale = box.width > 0 && this.#video.videoWidth > 0 ? this.#video.videoWidth / box.width : 1;
+    this.#sender.moveBy(dx * scale, dy * scale);
+  }
+
+  button(button: number, down: boolean, at: { x: number; y: number } | null): void {
+    const position = at === null ? null : toWire(this.#box(), at.x, at.y);
+    this.#sender.send({ kind: 'button', button, down, position });
+  }
+
+  scroll(dx: number, dy: number): void {
+    this.#wheelX += wheelUnits(dx, 0);
+    this.#wheelY += wheelUnits(dy, 0);
+    this.#sendWheel();
+  }
+
+  touch({ action, x: clientX, y: clientY, pressure }: Omit<Finger, 'id' | 'atMs'>): void {
+    const { x, y } = toWire(this.#box(), clientX, clientY);
+    if (action === 'move') this.#sender.moveTouch(0, x, y, pressure);
+    else this.#sender.send({ kind: 'touch', action, contact: 0, x, y, pressure });
+  }
+
   /** The receiver released everything. */
   forget(): void {
+    this.#reader?.forget();
+    this.#fingers.clear();
     this.#buttons.clear();
     this.#contacts.clear();
     this.#wheelX = 0;
@@ -118,18 +164,16 @@ export class Pointer {
 
   #onMove(event: PointerEvent): void {
     if (!this.#hooks.isEnabled()) return;
-    if (event.pointerType === 'touch') {
+    if (this.#fingers.has(event.pointerId)) this.#reader?.finger(finger(event, 'move'));
+    else if (event.pointerType === 'touch') {
       const contact = this.#contacts.get(event.pointerId);
       if (contact === undefined) return;
       const { x, y } = toWire(this.#box(), event.clientX, event.clientY);
       this.#sender.moveTouch(contact, x, y, pressure(event));
     } else if (this.isLocked) {
-      const box = this.#box();
-      const scale = box.width > 0 && this.#video.videoWidth > 0 ? this.#video.videoWidth / box.width : 1;
-      this.#sender.moveBy(event.movementX * scale, event.movementY * scale);
+      this.moveBy(event.movementX, event.movementY);
     } else {
-      const { x, y } = toWire(this.#box(), event.clientX, event.clientY);
-      this.#sender.moveTo(x, y);
+      this.moveTo(event.clientX, event.clientY);
     }
   }
 
@@ -144,6 +188,11 @@ export class Pointer {
     // Otherwise the browser repeats the touch as a mouse.
     event.preventDefault();
     this.#hooks.onPress();
+    if (this.#reader !== null) {
+      this.#fingers.add(event.pointerId);
+      this.#reader.finger(finger(event, 'down'));
+      return;
+    }
     const taken = new Set(this.#contacts.values());
     const contact = Array.from({ length: MAX_CONTACTS }, (_, index) => index).find(
       (index) => !taken.has(index),
@@ -155,6 +204,7 @@ export class Pointer {
   }
 
   #onTouchEnd(event: PointerEvent, action: 'up' | 'cancel'): void {
+    if (this.#fingers.delete(event.pointerId)) this.#reader?.finger(finger(event, action));
     const contact = this.#contacts.get(event.pointerId);
     if (contact === undefined) return;
     this.#contacts.delete(event.pointerId);
@@ -190,6 +240,10 @@ export class Pointer {
     event.preventDefault();
     this.#wheelX += wheelUnits(event.deltaX, event.deltaMode);
     this.#wheelY += wheelUnits(event.deltaY, event.deltaMode);
+    this.#sendWheel();
+  }
+
+  #sendWheel(): void {
     const dx = clamp(Math.trunc(this.#wheelX));
     const dy = clamp(Math.trunc(this.#wheelY));
     if (dx === 0 && dy === 0) return;
@@ -200,5 +254,10 @@ export class Pointer {
 }
 
 const clamp = (value: number) => Math.max(-INT16_MAX, Math.min(INT16_MAX, value));
+
+function finger(event: PointerEvent, action: Finger['action']): Finger {
+  const { pointerId: id, clientX: x, clientY: y, timeStamp: atMs } = event;
+  return { action, id, x, y, pressure: action === 'up' ? 0 : pressure(event), atMs };
+}
 
 const pressure = (event: PointerEvent) => Math.round(Math.min(1, Math.max(0, event.pressure)) * 255);

@@ -3,14 +3,13 @@ import { SignalingRefused, type StreamClientOptions } from '../types.ts';
 import { signalingUrl } from './socket.ts';
 
 /**
- * Requests access to the signaling socket. Only the answer to the newest request counts; older ones are late. Holds
- * nothing to free: a request cannot be withdrawn, and the driver ignores an answer after the end.
+ * Requests access to the signaling socket. Only the answer to the newest request counts; an older one is aborted, and
+ * its answer would be late. Owner: the client, whose close() aborts the last one.
  */
 export class AccessRequests {
   readonly #connectSignaling: StreamClientOptions['connectSignaling'];
   readonly #onAnswer: (fact: Fact) => void;
-  /** Number of the newest request. */
-  #newest = 0;
+  #newest = new AbortController();
 
   constructor(connectSignaling: StreamClientOptions['connectSignaling'], onAnswer: (fact: Fact) => void) {
     this.#connectSignaling = connectSignaling;
@@ -19,15 +18,21 @@ export class AccessRequests {
 
   /** Never throws; a failure is an answer. */
   async request(): Promise<void> {
-    this.#newest += 1;
-    const own = this.#newest;
-    const answer = await this.#answer();
+    this.close();
+    const own = new AbortController();
+    this.#newest = own;
+    const answer = await this.#answer(own.signal);
     if (own === this.#newest) this.#onAnswer(answer);
   }
 
-  async #answer(): Promise<Fact> {
+  /** Aborts the request under way, if there is one. */
+  close(): void {
+    this.#newest.abort();
+  }
+
+  async #answer(signal: AbortSignal): Promise<Fact> {
     try {
-      const access = await this.#connectSignaling();
+      const access = await this.#connectSignaling(signal);
       const url = signalingUrl(access, document.baseURI);
       return { type: 'access', url, ice_servers: access.ice_servers ?? null };
     } catch (error) {

@@ -18,6 +18,9 @@ import type { InputSender } from '../input/sender.ts';
 import type { Environment } from '../types.ts';
 import type { Peer } from './peer.ts';
 
+/** Pings while somebody follows the queue of the path: eight a second, within PING_MAX_PER_SECOND. */
+const PING_FOLLOWED_MS = 125;
+
 /**
  * Messages of the newest connection besides input: control channel, pings for the clock, and frame timing.
  *
@@ -29,6 +32,7 @@ export class ControlLink {
   #sender: InputSender;
   #peer: Peer | null = null;
   #ping: Timer | null = null;
+  #isFollowed = false;
   #frameTiming = false;
   /** Optional parts of the protocol that the newest connection's host has. */
   #features: readonly string[] = [];
@@ -55,6 +59,13 @@ export class ControlLink {
     this.#ping?.cancel();
     this.#ping = null;
     if (peer !== null) this.#pingAfter(PING_BURST, PING_BURST_INTERVAL_MS);
+  }
+
+  /** Pings often, for somebody who follows the queue of the path, or ends that. */
+  follow(isFollowed: boolean): void {
+    this.#isFollowed = isFollowed;
+    this.#ping?.cancel();
+    if (this.#peer !== null) this.#pingAfter(0, isFollowed ? PING_FOLLOWED_MS : PING_INTERVAL_MS);
   }
 
   /** @returns false without an open channel */
@@ -118,7 +129,7 @@ export class ControlLink {
       // The channel opens after the connection: a ping that was not sent is none of the burst.
       const left = sent ? fast - 1 : fast;
       if (left > 0) this.#pingAfter(left, PING_BURST_INTERVAL_MS);
-      else this.#pingAfter(0, PING_INTERVAL_MS);
+      else this.#pingAfter(0, this.#isFollowed ? PING_FOLLOWED_MS : PING_INTERVAL_MS);
     }, ms);
   }
 }

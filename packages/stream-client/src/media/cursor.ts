@@ -1,13 +1,25 @@
 import { CURSOR_SHAPES_KEPT, type Cursor, type CursorUse } from '@footlight/protocol/input';
+import type { PointerShape } from '../types.ts';
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
+/** A shape for the page; null when it is no valid picture. */
+export function pointerShape(cursor: Cursor): Exclude<PointerShape, string> | null {
+  if (!BASE64.test(cursor.png)) return null;
+  const { width, height } = cursor;
+  return {
+    url: `data:image/png;base64,${cursor.png}`,
+    width,
+    height,
+    hot_x: Math.min(cursor.hot_x, width - 1),
+    hot_y: Math.min(cursor.hot_y, height - 1),
+  };
+}
+
 /** CSS value of a shape; null when it is no valid picture. */
 export function cursorCss(cursor: Cursor): string | null {
-  if (!BASE64.test(cursor.png)) return null;
-  const x = Math.min(cursor.hot_x, cursor.width - 1);
-  const y = Math.min(cursor.hot_y, cursor.height - 1);
-  return `url("data:image/png;base64,${cursor.png}") ${x} ${y}, default`;
+  const shape = pointerShape(cursor);
+  return shape && `url("${shape.url}") ${shape.hot_x} ${shape.hot_y}, default`;
 }
 
 /**
@@ -16,21 +28,30 @@ export function cursorCss(cursor: Cursor): string | null {
  */
 export class CursorShapes {
   #surface: HTMLElement;
+  #onShape: (shape: PointerShape) => void;
   #before: string;
-  #shapes = new Map<Cursor['id'], string>();
+  #shapes = new Map<Cursor['id'], { css: string; shape: PointerShape }>();
   /** undefined: not set by the session yet */
   #inUse: Cursor['id'] | null | undefined = undefined;
 
-  constructor(surface: HTMLElement) {
+  constructor(surface: HTMLElement, onShape: (shape: PointerShape) => void) {
     this.#surface = surface;
+    this.#onShape = onShape;
     this.#before = surface.style.cursor;
+  }
+
+  /** The shape in use. */
+  get shape(): PointerShape {
+    if (this.#inUse === null) return 'none';
+    return (this.#inUse === undefined ? undefined : this.#shapes.get(this.#inUse)?.shape) ?? 'default';
   }
 
   define(cursor: Cursor): void {
     const css = cursorCss(cursor);
-    if (css === null) return;
+    const shape = pointerShape(cursor);
+    if (css === null || shape === null) return;
     this.#shapes.delete(cursor.id);
-    this.#shapes.set(cursor.id, css);
+    this.#shapes.set(cursor.id, { css, shape });
     if (this.#shapes.size > CURSOR_SHAPES_KEPT) {
       const oldest = this.#shapes.keys().next().value;
       if (oldest !== undefined) this.#shapes.delete(oldest);
@@ -53,6 +74,7 @@ export class CursorShapes {
   #draw(): void {
     if (this.#inUse === null) this.#surface.style.cursor = 'none';
     else if (this.#inUse !== undefined)
-      this.#surface.style.cursor = this.#shapes.get(this.#inUse) ?? 'default';
+      this.#surface.style.cursor = this.#shapes.get(this.#inUse)?.css ?? 'default';
+    this.#onShape(this.shape);
   }
 }

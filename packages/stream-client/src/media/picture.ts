@@ -1,8 +1,14 @@
+import { DisplayTime } from './display-time.ts';
+
 export interface ShownFrame {
   mediaTime: number;
-  /** monotonic ms at which it is expected on the screen */
+  /** monotonic ms at which it reaches the screen, see DisplayTime */
   displayMs: number;
   captureToDisplayMs: number | null;
+  /** monotonic ms at which its last packet came; null where the browser does not say */
+  receivedMs: number | null;
+  /** ms in the decoder; null where the browser does not say */
+  decodeMs: number | null;
   /** null where the browser does not say */
   rtpTimestamp: number | null;
   width: number;
@@ -20,6 +26,7 @@ export class Picture {
   #video: HTMLVideoElement;
   #stream = new MediaStream();
   #onFrame: (frame: ShownFrame) => void;
+  readonly #display = new DisplayTime();
   #callback: number | null = null;
   #disposed = false;
 
@@ -99,10 +106,13 @@ export class Picture {
         if (this.#disposed) return;
         next();
         const captured = metadata.captureTime;
+        const displayMs = this.#display.of(metadata.presentationTime, metadata.expectedDisplayTime);
         this.#onFrame({
           mediaTime: metadata.mediaTime,
-          displayMs: metadata.expectedDisplayTime,
-          captureToDisplayMs: captured === undefined ? null : metadata.expectedDisplayTime - captured,
+          displayMs,
+          captureToDisplayMs: captured === undefined ? null : displayMs - captured,
+          receivedMs: metadata.receiveTime ?? null,
+          decodeMs: metadata.processingDuration === undefined ? null : metadata.processingDuration * 1000,
           rtpTimestamp: metadata.rtpTimestamp ?? null,
           width: metadata.width,
           height: metadata.height,

@@ -14,6 +14,7 @@ let told: StreamStats[];
 let freezes: number[];
 let playout: [number, number][];
 let isHidden: boolean;
+let silences: number;
 let meter: Meter;
 
 const COUNTERS = {
@@ -39,7 +40,13 @@ function report(): Map<string, object> {
       { id: 'v', type: 'inbound-rtp', kind: 'video', codecId: 'c', jitter: 0.004, ...counters },
       { id: 'c', type: 'codec', mimeType: 'video/H264' },
       { id: 'other', type: 'candidate-pair', nominated: true, currentRoundTripTime: 9 },
-      { id: 'p', type: 'candidate-pair', nominated: true, currentRoundTripTime: 0.012 },
+      {
+        id: 'p',
+        type: 'candidate-pair',
+        nominated: true,
+        currentRoundTripTime: 0.012,
+        bytesReceived: counters.pathBytes,
+      },
       { id: 't', type: 'transport', selectedCandidatePairId: 'p' },
     ].map((entry) => [entry.id, entry]),
   );
@@ -66,6 +73,8 @@ function frames(intervals: readonly number[], frame: Partial<ShownFrame> = {}): 
       mediaTime: shownMs,
       displayMs: shownMs,
       captureToDisplayMs: 40,
+      receivedMs: shownMs - 20,
+      decodeMs: 3,
       rtpTimestamp: (shownMs * 90) >>> 0,
       width: 1280,
       height: 720,
@@ -74,9 +83,12 @@ function frames(intervals: readonly number[], frame: Partial<ShownFrame> = {}): 
   }
 }
 
+/** The host tells of a frame. */
+const timed = (encode_ms: number) => meter.timed({ rtp_timestamp: 0, capture_ms: 0, encode_ms });
+
 beforeEach(() => {
   counters = after(0);
-  [nowMs, shownMs, isHidden] = [1_000, 1_000, false];
+  [nowMs, shownMs, isHidden, silences] = [1_000, 1_000, false, 0];
   [animate, told, freezes, playout] = [[], [], [], []];
   Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden });
   vi.stubGlobal('requestAnimationFrame', (callback: FrameRequestCallback) => animate.push(callback));
@@ -96,6 +108,9 @@ beforeEach(() => {
     onStats: (stats) => told.push(stats),
     onDecoded: () => undefined,
     onStuck: () => undefined,
+    onSilent: () => {
+      silences += 1;
+    },
     onFreeze: (gapMs) => freezes.push(gapMs),
     onPlayoutChange: (fromMs, toMs) => playout.push([fromMs, toMs]),
   });
@@ -118,8 +133,8 @@ describe('a second of the stream', () => {
     frames(Array(8).fill(20));
     frames([40, 60]);
     meter.clicks.contained(1, ((shownMs - 60) * 90) >>> 0);
-    meter.encoded(7);
-    meter.encoded(4.2);
+    timed(7);
+    timed(4.2);
     expect(await second()).toEqual({
       fps: 60,
       bitrate_kbps: 4_000,
@@ -177,7 +192,7 @@ describe('a second of the stream', () => {
 
   test('has no frame and no press of the seconds before it', async () => {
     frames(Array(9).fill(20));
-    meter.encoded(4);
+    timed(4);
     await second();
     frames(Array(6).fill(10));
     expect(await second()).toMatchObject({ present_n: 6, present_interval_max_ms: 10 });
@@ -230,6 +245,16 @@ describe('a second of the stream', () => {
 });
 
 describe('events of the stream', () => {
+  test('a second in which nothing at all arrives is silent, however little it was before', async () => {
+    await second();
+    await second();
+    expect(silences).toBe(0);
+    counters = { ...counters, pathBytes: 1 };
+    await second();
+    await second();
+    expect(silences).toBe(1);
+  });
+
   test('a gap between frames is a freeze from three times the usual one and 150 ms more', async () => {
     frames(Array(10).fill(20));
     frames([169]);

@@ -2,7 +2,8 @@ import type { Timer } from '@footlight/platform/timer';
 import type { ClientMetrics } from '@footlight/protocol/telemetry';
 import type { ShownFrame } from '../media/picture.ts';
 import type { ClockRecord, Environment, StreamStats } from '../types.ts';
-import { ClickToPhoton } from './click-to-photon.ts';
+import { ClickToPhoton } from './delay/click-to-photon.ts';
+import { type ClockFacts, DelayParts, type HostFrameTimes } from './delay/delay-parts.ts';
 import { judgeDevice } from './device-health.ts';
 import { FreezeDetector, Presentation } from './presentation.ts';
 import { judgeQuality, type SecondFacts } from './quality.ts';
@@ -27,6 +28,8 @@ export interface MeterHooks {
   /** frames were decoded in this second */
   onDecoded(): void;
   onStuck(): void;
+  /** nothing arrived in this second, not even an answer to a ping */
+  onSilent(): void;
   onFreeze(gapMs: number): void;
   onPlayoutChange(fromMs: number, toMs: number): void;
 }
@@ -39,6 +42,7 @@ export interface MeterHooks {
  */
 export class Meter {
   readonly clicks = new ClickToPhoton();
+  readonly #parts = new DelayParts();
   #environment: Environment;
   #hooks: MeterHooks;
   #presentation = new Presentation();
@@ -65,6 +69,7 @@ export class Meter {
     this.#stuck.reset();
     this.#presentation.reset();
     this.interrupt();
+    this.#parts.reset();
   }
 
   /** The page is hidden or shown again: no time across it counts, neither between frames nor from a press to its frame. */
@@ -79,14 +84,19 @@ export class Meter {
       this.interrupt();
       return;
     }
-    if (frame.rtpTimestamp !== null) this.clicks.frame(frame.rtpTimestamp, frame.displayMs);
+    const { rtpTimestamp } = frame;
+    if (rtpTimestamp !== null) {
+      this.clicks.frame(rtpTimestamp, frame.displayMs);
+      this.#parts.frame({ ...frame, rtpTimestamp });
+    }
     const interval = this.#presentation.add(frame);
     if (interval !== null && this.#freezes.add(interval)) this.#hooks.onFreeze(interval);
   }
 
-  /** The host's encode time of a frame; 0: the host did not see it. */
-  encoded(ms: number): void {
-    if (ms > 0) this.#encodeMs = ms;
+  /** The host told of a frame; an encode time of 0: it did not see the frame enter the encoder. */
+  timed(frame: HostFrameTimes): void {
+    if (frame.encode_ms > 0) this.#encodeMs = frame.encode_ms;
+    this.#parts.timed(frame);
   }
 
   dispose(): void {
@@ -120,6 +130,7 @@ export class Meter {
   #report(measured: Measured, now: RawSample, second: Comparison, shown: ClientMetrics): void {
     const { hidden } = document;
     if ((second.decoded ?? 0) > 0) this.#hooks.onDecoded();
+    if (second.arrived === 0) this.#hooks.onSilent();
     if (this.#stuck.add(second, now.atMs, hidden)) this.#hooks.onStuck();
     const all: ClientMetrics = {
       ...second.metrics,
@@ -132,6 +143,8 @@ export class Meter {
     this.#encodeMs = null;
     const metrics = rounded(derive(all));
     this.#watchPlayout(metrics.playout_target_ms);
+    const clock = this.#hooks.clock();
+    const delay = this.#parts.take(this.#clockFacts(clock, now.rtt));
     const facts: SecondFacts = {
       targetFps: this.#hooks.targetFps(),
       loss: second.loss,
@@ -151,9 +164,16 @@ export class Meter {
       width: now.width,
       height: now.height,
       loss: second.loss,
-      quality: judgeQuality(metrics, facts, health),
-      clock: this.#hooks.clock(),
+      quality: judgeQuality(metrics, facts, health, delay),
+      clock,
+      delay,
     });
+  }
+
+  #clockFacts(clock: ClockRecord | null, rttSeconds: number | undefined): ClockFacts | null {
+    if (clock === null || rttSeconds === undefined) return null;
+    const originUnixMs = this.#environment.nowUnixMs() - this.#environment.monotonicMs();
+    return { offsetMs: clock.client_offset_ms, originUnixMs, rttMs: rttSeconds * 1000 };
   }
 
   #watchPlayout(target: number | boolean | undefined): void {

@@ -11,29 +11,53 @@ describe('the quality word', () => {
     freezes: 0,
     hidden: false,
   };
+  const QUICK = { capture_ms: 4, encode_ms: 4 };
+  const delayed = (ms: number) => ({ kind: 'network_delay', ms }) as const;
 
   test.each([
-    ['all is well', { fps: 60, rtt_ms: 10 }, facts, 'excellent', ''],
-    ['some delay', { fps: 60, rtt_ms: 84 }, facts, 'good', 'network delay 84 ms'],
-    ['much delay', { fps: 60, rtt_ms: 300 }, facts, 'poor', 'network delay 300 ms'],
-    ['few frames', { fps: 20 }, facts, 'poor', '20 of 60 frames a second'],
-    ['loss', { fps: 60 }, { ...facts, loss: 0.02 }, 'good', '2.0 % of packets lost'],
-    ['freezes', { fps: 60 }, { ...facts, freezes: 2 }, 'poor', 'the picture froze'],
-    ['hidden pages are not judged by frames', { fps: 0 }, { ...facts, hidden: true }, 'excellent', ''],
-    ['the worst wins over the first', { fps: 50, rtt_ms: 300 }, facts, 'poor', 'network delay 300 ms'],
-  ] as const)('%s', (_name, metrics, second, word, reason) => {
-    expect(judgeQuality(metrics, second, 'smooth')).toEqual({ word, reason });
+    ['all is well', { fps: 60, rtt_ms: 10, glass_to_glass_ms: 40 }, facts, 'excellent', null],
+    ['some delay', { fps: 60, rtt_ms: 84 }, facts, 'good', delayed(84)],
+    ['much delay', { fps: 60, rtt_ms: 300 }, facts, 'poor', delayed(300)],
+    ['few frames', { fps: 20 }, facts, 'poor', { kind: 'few_frames', shown: 20, wanted: 60 }],
+    [
+      'few frames that come',
+      { fps: 9 },
+      { ...facts, targetFps: 15, received: 9 },
+      'poor',
+      { kind: 'few_arrive', arrived: 9, wanted: 15 },
+    ],
+    ['loss', { fps: 60 }, { ...facts, loss: 0.02 }, 'good', { kind: 'loss', share: 0.02 }],
+    ['freezes', { fps: 60 }, { ...facts, freezes: 2 }, 'poor', { kind: 'frozen' }],
+    ['hidden pages are not judged by frames', { fps: 0 }, { ...facts, hidden: true }, 'excellent', null],
+    ['the worst wins over the first', { fps: 50, rtt_ms: 300 }, facts, 'poor', delayed(300)],
+    [
+      'old pictures for no other reason',
+      { fps: 60, glass_to_glass_ms: 260 },
+      facts,
+      'good',
+      { kind: 'picture_delay', ms: 260 },
+    ],
+  ] as const)('%s', (_name, metrics, second, word, cause) => {
+    expect(judgeQuality(metrics, second, 'smooth', QUICK)).toEqual({ word, cause });
   });
 
   test.each([
-    ['smooth', 'excellent', ''],
-    ['decode_degrading', 'good', 'this device decodes too slowly; a lower quality helps'],
-    [
-      'presentation_degrading',
-      'good',
-      'this device shows the picture unevenly; other programs may keep it busy',
-    ],
-  ] as const)('a device that is %s', (health, word, reason) => {
-    expect(judgeQuality({ fps: 60 }, facts, health)).toEqual({ word, reason });
+    [60, QUICK, 'excellent', null],
+    // A share of a processor: what follows, few frames and old pictures, is not the cause.
+    [60, { capture_ms: 2_190, encode_ms: 10 }, 'poor', { kind: 'host_wait', ms: 2_200 }],
+    [60, { capture_ms: 20, encode_ms: 50 }, 'good', { kind: 'host_wait', ms: 70 }],
+    // As long as a host may take at that rate.
+    [15, { capture_ms: 30, encode_ms: 60 }, 'excellent', null],
+  ] as const)('a host at %s frames a second, with %o', (targetFps, delay, word, cause) => {
+    const late = word === 'poor' ? { fps: 20, glass_to_glass_ms: 2_300 } : { fps: targetFps };
+    expect(judgeQuality(late, { ...facts, targetFps }, 'smooth', delay)).toEqual({ word, cause });
+  });
+
+  test.each([
+    ['smooth', 'excellent', null],
+    ['decode_degrading', 'good', { kind: 'decoding' }],
+    ['presentation_degrading', 'good', { kind: 'presenting' }],
+  ] as const)('a device that is %s', (health, word, cause) => {
+    expect(judgeQuality({ fps: 60 }, facts, health, null)).toEqual({ word, cause });
   });
 });

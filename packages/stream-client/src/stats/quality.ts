@@ -1,6 +1,6 @@
 /** Rates a second of measurements for people. Pure. */
 import type { ClientHealth, ClientMetrics } from '@footlight/protocol/telemetry';
-import type { Quality } from '../types.ts';
+import type { DelaySplit, Quality, QualityCause } from '../types.ts';
 
 /** Facts of one second besides the metrics. */
 export interface SecondFacts {
@@ -19,38 +19,67 @@ export interface SecondFacts {
   hidden: boolean;
 }
 
-type Mark = [value: number | undefined, good: number, poor: number, say: (value: number) => string];
+type Mark = [value: number | undefined, good: number, poor: number, cause: (value: number) => QualityCause];
 
-/** Words about the device that need no measurement; a verdict on it comes first in the session's record too. */
-const DEVICE_WORDS: Partial<Record<ClientHealth, string>> = {
-  decode_degrading: 'this device decodes too slowly; a lower quality helps',
-  presentation_degrading: 'this device shows the picture unevenly; other programs may keep it busy',
+/** A device that copes badly. */
+const DEVICE_CAUSES: Partial<Record<ClientHealth, QualityCause>> = {
+  decode_degrading: { kind: 'decoding' },
+  presentation_degrading: { kind: 'presenting' },
 };
+/** A wait that people notice, on the host as in the browser's buffer: good up to the first, ms. Chosen, not measured. */
+const WAIT_MS = [60, 200] as const;
+/** Share of the frames that are missing. Chosen, not measured. */
+const MISSING = [0.1, 0.35] as const;
+/** An encoder may take one frame time, and a capture waits for half of one. */
+const HOST_FRAMES = 1.5;
+/** A click feels late from the first on, and the app is hard to use from the second on, ms. Chosen, not measured. */
+const DELAY_MS = [150, 400] as const;
 
 /**
  * The stream's quality in one word. Above the threshold `good` it is good, above `poor` it is poor; the worst value
- * gives the reason.
+ * is the cause, and of several the first.
  * @param health of the device in the same second; where it copes badly, the quality is at most good
+ * @param delay of pictures of that second; null: not known
  */
-export function judgeQuality(metrics: ClientMetrics, facts: SecondFacts, health: ClientHealth): Quality {
+export function judgeQuality(
+  metrics: ClientMetrics,
+  facts: SecondFacts,
+  health: ClientHealth,
+  delay: Pick<DelaySplit, 'capture_ms' | 'encode_ms'> | null,
+): Quality {
   const number = (value: number | boolean | undefined) => (typeof value === 'number' ? value : undefined);
   const fps = number(metrics.fps);
-  const missing =
-    fps === undefined || facts.hidden ? undefined : Math.max(0, 1 - fps / Math.max(1, facts.targetFps));
+  const wanted = Math.max(1, facts.targetFps);
+  const missing = fps === undefined || facts.hidden ? undefined : Math.max(0, 1 - fps / wanted);
+  const hostGoodMs = Math.max(WAIT_MS[0], (HOST_FRAMES * 1000) / wanted);
+  const device = DEVICE_CAUSES[health];
   const marks: Mark[] = [
-    [facts.hidden ? 0 : facts.freezes, 0, 1, () => 'the picture froze'],
-    [missing, 0.1, 0.35, () => `${Math.round(fps ?? 0)} of ${facts.targetFps} frames a second`],
-    [facts.loss ?? undefined, 0.005, 0.05, (value) => `${(value * 100).toFixed(1)} % of packets lost`],
-    [number(metrics.rtt_ms), 40, 120, (value) => `network delay ${Math.round(value)} ms`],
-    [number(metrics.jitter_ms), 10, 40, (value) => `network jitter ${Math.round(value)} ms`],
-    [number(metrics.jitter_buffer_ms), 60, 200, (value) => `pictures wait ${Math.round(value)} ms`],
-    [DEVICE_WORDS[health] === undefined ? 0 : 1, 0, 1, () => DEVICE_WORDS[health] ?? ''],
+    [facts.hidden ? 0 : facts.freezes, 0, 1, () => ({ kind: 'frozen' })],
+    [
+      delay === null ? undefined : delay.capture_ms + delay.encode_ms,
+      hostGoodMs,
+      WAIT_MS[1],
+      (ms) => ({ kind: 'host_wait', ms }),
+    ],
+    [missing, ...MISSING, () => fewFrames(fps ?? 0, facts)],
+    [facts.loss ?? undefined, 0.005, 0.05, (share) => ({ kind: 'loss', share })],
+    [number(metrics.rtt_ms), 40, 120, (ms) => ({ kind: 'network_delay', ms })],
+    [number(metrics.jitter_ms), 10, 40, (ms) => ({ kind: 'network_jitter', ms })],
+    [number(metrics.jitter_buffer_ms), ...WAIT_MS, (ms) => ({ kind: 'buffer', ms })],
+    [device && 1, 0, 1, () => device ?? { kind: 'presenting' }],
+    [number(metrics.glass_to_glass_ms), ...DELAY_MS, (ms) => ({ kind: 'picture_delay', ms })],
   ];
-  let good: string | null = null;
-  for (const [value, goodLimit, poorLimit, say] of marks) {
+  let good: QualityCause | null = null;
+  for (const [value, goodLimit, poorLimit, causeOf] of marks) {
     if (value === undefined || value <= goodLimit) continue;
-    if (value > poorLimit) return { word: 'poor', reason: say(value) };
-    good ??= say(value);
+    if (value > poorLimit) return { word: 'poor', cause: causeOf(value) };
+    good ??= causeOf(value);
   }
-  return good === null ? { word: 'excellent', reason: '' } : { word: 'good', reason: good };
+  return good === null ? { word: 'excellent', cause: null } : { word: 'good', cause: good };
+}
+
+/** Whether frames are missing on this device, or before it. */
+function fewFrames(shown: number, { received, targetFps: wanted }: SecondFacts): QualityCause {
+  const isShort = received !== undefined && received < (1 - MISSING[0]) * wanted;
+  return isShort ? { kind: 'few_arrive', arrived: received, wanted } : { kind: 'few_frames', shown, wanted };
 }

@@ -17,6 +17,8 @@ export interface RawSample {
   jitterBufferEmittedCount: number | undefined;
   jitter: number | undefined;
   rtt: number | undefined;
+  /** bytes of the path in use: pictures, sound and messages */
+  pathBytes: number | undefined;
   width: number;
   height: number;
   mimeType: string | null;
@@ -61,6 +63,7 @@ export function readReport(report: Iterable<unknown>, atMs: number): RawSample {
     jitterBufferEmittedCount: number(video, 'jitterBufferEmittedCount'),
     jitter: number(video, 'jitter'),
     rtt: number(path, 'currentRoundTripTime'),
+    pathBytes: number(path, 'bytesReceived'),
     width: number(video, 'frameWidth') ?? 0,
     height: number(video, 'frameHeight') ?? 0,
     mimeType: typeof codec?.mimeType === 'string' ? codec.mimeType : null,
@@ -85,6 +88,8 @@ export interface Comparison {
   received: number | undefined;
   decoded: number | undefined;
   packets: number | undefined;
+  /** bytes that came by the path in use, whatever they carry; undefined where the browser does not count them */
+  arrived: number | undefined;
 }
 
 export function compare(before: RawSample, after: RawSample): Comparison {
@@ -121,6 +126,7 @@ export function compare(before: RawSample, after: RawSample): Comparison {
     received: growth(before.framesReceived, after.framesReceived),
     decoded,
     packets,
+    arrived: growth(before.pathBytes, after.pathBytes),
   };
 }
 

@@ -22,8 +22,9 @@ const second = (ts_unix_ms: number): StreamStats => ({
   width: 1280,
   height: 720,
   loss: 0,
-  quality: { word: 'excellent', reason: '' },
+  quality: { word: 'excellent', cause: null },
   clock: null,
+  delay: null,
 });
 
 function says<Name extends StreamEventName>(name: Name, event: Parameters<StreamListener<Name>>[0]): void {
@@ -76,6 +77,17 @@ beforeEach(() => {
 afterEach(() => upload.close());
 
 describe('what a player measured', () => {
+  test('waits while the network is cut, and is posted whole afterwards', () => {
+    says('state', { kind: 'reconnecting', attempt: 0, why: 'network', next_at_ms: null });
+    says('stats', second(1_000));
+    tick();
+    expect(posts).toEqual([]);
+    says('stats', second(2_000));
+    says('state', { kind: 'reconnecting', attempt: 0, why: 'signaling', next_at_ms: null });
+    tick();
+    expect(sampled()).toEqual([[1_000, 2_000]]);
+  });
+
   test('is posted every five seconds, each kind by its operation', async () => {
     says('stats', second(1_000));
     says('stats', { ...second(2_000), client_health_reason: 'late', codec_mime_type: 'video/H264' });

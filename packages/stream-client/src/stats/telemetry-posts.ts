@@ -27,6 +27,8 @@ export class TelemetryPosts {
   readonly #send: SendTelemetry;
   readonly #cleanup = new Cleanup();
   readonly #inFlight = new Set<TelemetryPost['operation']>();
+  /** posts would hang on a path that is cut, and hold connections that the way back needs */
+  #waits = false;
   #samples: TelemetrySample[] = [];
   #events: TraceEvent[] = [];
   #clock: ClockRecord | null = null;
@@ -44,6 +46,7 @@ export class TelemetryPosts {
     );
     this.#cleanup.add(
       client.on('state', (state) => {
+        this.#waits = state.kind === 'reconnecting' && state.why === 'network';
         if (state.kind !== 'ended' || state.reason !== 'codec_unsupported') return;
         keep(this.#samples, [{ ...unsupportedAt(time.nowUnixMs()), ...measuredBy }]);
       }),
@@ -67,6 +70,7 @@ export class TelemetryPosts {
   }
 
   #post(last: boolean): void {
+    if (this.#waits && !last) return;
     const samples = this.#take('sessions.stats', this.#samples, last);
     if (samples.length > 0)
       this.#sendOne({ operation: 'sessions.stats', body: { samples } }, last, () =>

@@ -1,5 +1,5 @@
 import { isNewerSeq } from '@footlight/protocol/input';
-import { median } from './numbers.ts';
+import { median } from '../numbers.ts';
 
 /** Half a second of fast clicks, with room; older ones are given up. */
 const MAX_PENDING = 64;

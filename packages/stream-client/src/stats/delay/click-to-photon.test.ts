@@ -1,8 +1,8 @@
 import { isNewerSeq } from '@footlight/protocol/input';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { median } from '../numbers.ts';
 import { ClickToPhoton } from './click-to-photon.ts';
-import { median } from './numbers.ts';
 
 describe('click to photon', () => {
   test('names the frame before it is shown', () => {

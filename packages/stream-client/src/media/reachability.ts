@@ -1,0 +1,111 @@
+import type { Timer } from '@footlight/platform/timer';
+import type { Environment } from '../types.ts';
+
+/**
+ * A question without an answer after so long counts as lost. The system repeats the first packet of a connection after
+ * 1 s (RFC 6298, 2.1) and then ever later, so a new question each 2 s sends a packet each second.
+ */
+const ANSWER_MS = 2_000;
+/**
+ * Time between an answer and the next question: the attempt that follows an answer goes first, because a browser opens
+ * one socket to a server at a time. Chosen, not measured.
+ */
+const PAUSE_MS = 5_000;
+/**
+ * Questions in a row that are repeated at once; later ones wait. Chromium delays each new socket of a page by up to 5 s
+ * after many failed ones: 0.1 s after these, twice as long with every other one more.
+ * Source: Chromium, services/network/throttling, WebSocketPerProcessThrottler::CalculateDelay.
+ */
+const MOST_AT_ONCE = 20;
+const LATER_PAUSE_MS = 8_000;
+
+/**
+ * Asks the service again and again for any answer while a stream is interrupted, and says when that changes.
+ *
+ * A question is a socket without a token, which the service refuses at once: unlike a request by fetch, each socket
+ * makes a connection of its own at once, while a browser queues requests behind connections that hang.
+ *
+ * idle → (start) → asking ⇄ pausing → (stop) → idle. Owns one socket or one timer; stop() frees both.
+ */
+export class Reachability {
+  readonly #environment: Pick<Environment, 'createWebSocket' | 'setTimeout'>;
+  readonly #onChange: (reachable: boolean) => void;
+  #url: string | null = null;
+  /** questions in a row without an answer (count) */
+  #unanswered = 0;
+  #reachable = true;
+  #socket: WebSocket | null = null;
+  #timer: Timer | null = null;
+
+  constructor(
+    environment: Pick<Environment, 'createWebSocket' | 'setTimeout'>,
+    onChange: (reachable: boolean) => void,
+  ) {
+    this.#environment = environment;
+    this.#onChange = onChange;
+  }
+
+  /** @param url that of the signaling socket; its token is not sent */
+  start(url: string): void {
+    if (this.#url !== null) return;
+    this.#url = withoutToken(url);
+    this.#unanswered = 0;
+    this.#reachable = true;
+    this.#ask();
+  }
+
+  /** An attempt opens its socket, and goes first. */
+  giveWay(): void {
+    if (this.#url === null) return;
+    this.#drop();
+    this.#timer = this.#environment.setTimeout(() => this.#ask(), PAUSE_MS);
+  }
+
+  stop(): void {
+    this.#url = null;
+    this.#drop();
+  }
+
+  #ask(): void {
+    if (this.#url === null) return;
+    let socket: WebSocket;
+    try {
+      socket = this.#environment.createWebSocket(this.#url);
+    } catch {
+      return;
+    }
+    this.#socket = socket;
+    const answered = (reachable: boolean) => {
+      if (this.#socket !== socket) return;
+      this.#drop();
+      this.#unanswered = reachable ? 0 : this.#unanswered + 1;
+      this.#timer = this.#environment.setTimeout(() => this.#ask(), this.#pauseMs());
+      if (reachable === this.#reachable) return;
+      this.#reachable = reachable;
+      this.#onChange(reachable);
+    };
+    // A refusal is an answer; a browser tells it as a close.
+    socket.onopen = () => answered(true);
+    socket.onclose = () => answered(true);
+    this.#timer = this.#environment.setTimeout(() => answered(false), ANSWER_MS);
+  }
+
+  #pauseMs(): number {
+    if (this.#unanswered === 0) return PAUSE_MS;
+    return this.#unanswered < MOST_AT_ONCE ? 0 : LATER_PAUSE_MS;
+  }
+
+  #drop(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close();
+  }
+}
+
+function withoutToken(url: string): string {
+  const address = new URL(url);
+  address.search = '';
+  return address.toString();
+}
