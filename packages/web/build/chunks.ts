@@ -6,7 +6,8 @@ type Graph = Pick<Rolldown.ChunkingContext, 'getModuleInfo'>;
 /** Form pages; code that only they share is kept out of other pages' files. */
 const FORM_PAGE = /\/src\/routes\/(login|register|reset|setup|app\/_shell\.account)\./;
 /** What a session page loads when a person opens it; it must not move code of pages into files that all of them load. */
-const OPENED_LATER = /\/src\/(session\/(dialogs\/|ended-page|stats-view|recording-mark|files\/)|keyboard\/)/;
+const OPENED_LATER =
+  /\/src\/(session\/(dialogs\/|bar\/session-bar|ended-page|session-report|stats\/stats-view|recording-mark|files\/|fit\/window-follower|touch\/touch-kit)|launch\/quality-dialog|account\/keyboard-choice|keyboard\/)/;
 const ACCOUNT = /\/src\/routes\/app\/_shell\.account\./;
 const ENTRY = /\/index\.html$/;
 /** The document of the pages before the library, and the pages that it loads. */
@@ -24,6 +25,7 @@ const ADMIN_SHELL = /\/src\/routes\/admin\.tsx\?/;
  *
  * - `base`: code that all documents need, and the styles of the pages opened first.
  * - `login`, `door-pages`, `forms`: code of the pages before the library; the account page needs `forms` too.
+ * - `choices`: what the account page shares with dialogs of library and session, and with administrators.
  * - `app`: the frame of all pages behind the login. `stage`: what library and session share.
  * - `beside`: code that the library does not need.
  * - `session-parts`: dialogs of a session. `streaming`: what they share with the player.
@@ -57,13 +59,16 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
     if (forUsers.every(isForm)) {
       if (STYLE.test(id) && needed.length > 1) return 'base';
       if (needed.length === 1) return null;
+      // With dialogs of library and session, or with administrators, so that the login does without it.
+      if (forUsers.every((start) => ACCOUNT.test(start))) return 'choices';
       // The account and administrators need the fields, and none of the pages before the library.
       if (forUsers.some((start) => ACCOUNT.test(start)) || withAdmin) return 'forms';
       return forUsers.some((start) => DOORS.test(start)) ? 'login' : 'door-pages';
     }
     const isInLibrary = (start: string) => ENTRY.test(start) || IN_LIBRARY.test(start);
-    if (forUsers.some((start) => DOORS.test(start)) || (STYLE.test(id) && forUsers.some(isInLibrary)))
-      return 'base';
+    // A page before the library with a part of the frame would bring the whole frame into the login.
+    const isDoor = (start: string) => DOORS.test(start) || DOOR_PAGE.test(start);
+    if (forUsers.some(isDoor) || (STYLE.test(id) && forUsers.some(isInLibrary))) return 'base';
     if (!forUsers.some(isInLibrary)) return needed.length > 1 ? 'beside' : null;
     if (needed.length === 1 && LIBRARY.test(needed[0] ?? '')) return null;
     const isInFrame = (start: string) => ENTRY.test(start) || USER_SHELL.test(start) || ACCOUNT.test(start);

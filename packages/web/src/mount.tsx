@@ -1,9 +1,12 @@
 import { MantineProvider } from '@mantine/core';
 import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { type ReactNode, StrictMode, useMemo } from 'react';
+import { type ReactNode, StrictMode, startTransition, useMemo } from 'react';
 import { createRoot } from 'react-dom/client';
+import { openLogin } from './account/sign-out.ts';
+import { onPersonLeft } from './api/auth-store.ts';
 import { onSignedOut } from './api/client.ts';
 import { loginPath } from './api/next-path.ts';
+import { ServerNotice } from './api/server-notice.tsx';
 import { clock } from './clock.ts';
 import { mantineTheme } from './theme/mantine-theme.ts';
 import { resolveScheme, useScheme } from './theme/scheme.ts';
@@ -12,8 +15,13 @@ import { showChosenLanguage, useLanguage } from './words/language.ts';
 /**
  * Renders pages into the document, in the person's language and colours. A change of the language renders them again.
  * @param queryClient the cache of the whole document
+ * @param load what the first page needs before it is drawn
  */
-export async function mount(queryClient: QueryClient, pages: ReactNode): Promise<void> {
+export async function mount(
+  queryClient: QueryClient,
+  pages: ReactNode,
+  load: () => Promise<void> = async () => {},
+): Promise<void> {
   document.documentElement.dataset.mantineColorScheme = resolveScheme();
   // A whole new document, so that nothing of the former person stays in memory.
   onSignedOut(() => {
@@ -21,14 +29,18 @@ export async function mount(queryClient: QueryClient, pages: ReactNode): Promise
     if (!/^\/(login|register|setup|reset)(\/|$)/.test(pathname))
       window.location.assign(loginPath(pathname + search));
   });
+  onPersonLeft(openLogin);
   reloadOnceAfterAnUpdate();
   const root = document.getElementById('root');
   if (root === null) throw new Error('the document has no #root');
-  await showChosenLanguage();
-  createRoot(root).render(
-    <StrictMode>
-      <WebApp queryClient={queryClient}>{pages}</WebApp>
-    </StrictMode>,
+  await Promise.all([showChosenLanguage(), load()]);
+  // A transition is drawn in slices, between which a slow phone takes the person's touches.
+  startTransition(() =>
+    createRoot(root).render(
+      <StrictMode>
+        <WebApp queryClient={queryClient}>{pages}</WebApp>
+      </StrictMode>,
+    ),
   );
 }
 
@@ -48,6 +60,7 @@ function WebApp({ queryClient, children }: { queryClient: QueryClient; children:
     >
       <QueryClientProvider key={language} client={queryClient}>
         {children}
+        <ServerNotice />
       </QueryClientProvider>
     </MantineProvider>
   );
@@ -59,6 +72,8 @@ function WebApp({ queryClient, children }: { queryClient: QueryClient; children:
  */
 function reloadOnceAfterAnUpdate(): void {
   window.addEventListener('vite:preloadError', (event) => {
+    // Without a network the new page would be lost as well, and a running picture with the old one.
+    if (!navigator.onLine) return;
     const last = Number(sessionStorage.getItem('footlight.reloaded') ?? 0);
     if (clock.nowMs() - last < 30_000) return;
     sessionStorage.setItem('footlight.reloaded', String(clock.nowMs()));

@@ -1,6 +1,7 @@
 import { lazy, Suspense } from 'react';
 import { LoginPage } from './account/login-page.tsx';
 import { createQueryClient } from './api/query-client.ts';
+import { awaitPad } from './focus/await-pad.ts';
 import { mount } from './mount.tsx';
 
 const RegisterPage = lazy(() =>
@@ -18,6 +19,7 @@ const ClaimPage = lazy(() =>
  * lead on by whole new documents. The router has the login too, for a person whose token has ended.
  */
 export function startDoors(): Promise<void> {
+  awaitPad(() => {});
   return mount(createQueryClient(), <Door />);
 }
 

@@ -6,5 +6,7 @@ import { createAppRouter } from './router.tsx';
 /** Shows the page of the address. Both documents with a router start it. */
 export function start(): Promise<void> {
   const queryClient = createQueryClient();
-  return mount(queryClient, <RouterProvider router={createAppRouter(queryClient)} />);
+  const router = createAppRouter(queryClient);
+  // A route that its provider loads is drawn in one task, by an update of the router's store.
+  return mount(queryClient, <RouterProvider router={router} />, () => router.load());
 }

@@ -453,6 +453,7 @@ export function launchProfile(profileId: string, part: Partial<LaunchProfile> = 
     sort_order: 55,
     rungs: [{ position: 1, stream_profile: rung('1080p60-h264') }],
     used_by: { apps: [], global_default: false, user_preferences: 0 },
+    allowed_by: { apps: 0, alone: 0 },
     warnings: [],
     ...part,
   };

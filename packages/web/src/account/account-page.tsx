@@ -6,7 +6,7 @@ import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { Problem } from '../components/problem.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
-import { Skeleton } from '../components/skeleton.tsx';
+import { Skeleton, useSettled } from '../components/skeleton.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
 import { t } from '../words/words.ts';
 import styles from './account.module.css';
@@ -25,6 +25,7 @@ export function AccountPage() {
   usePageTitle(t('Account'));
   const me = useQuery({ queryKey: keys.me, queryFn: ({ signal }) => call('me.read', { signal }) });
   const user = me.data?.user;
+  const ready = useSettled();
   return (
     <div className={styles.account}>
       <div className={styles.head}>
@@ -38,23 +39,29 @@ export function AccountPage() {
         <dl className={styles.facts}>
           <div>
             <dt>{t('Name')}</dt>
-            <dd>{user?.username ?? <Skeleton width={120} height={20} />}</dd>
+            <dd>{user?.username ?? <Skeleton width={120} height={21} />}</dd>
           </div>
           <div>
             <dt>{t('Email')}</dt>
-            <dd>{user?.email ?? <Skeleton width={200} height={20} />}</dd>
+            <dd>{user?.email ?? <Skeleton width={200} height={21} />}</dd>
           </div>
           <div>
             <dt>{t('Role')}</dt>
-            <dd>{user ? roleWords(user.role) : <Skeleton width={80} height={20} />}</dd>
+            <dd>{user ? roleWords(user.role) : <Skeleton width={80} height={21} />}</dd>
           </div>
           <div>
             <dt>{t('Member since')}</dt>
-            <dd>{user ? <RelativeTime at={user.created_at} /> : <Skeleton width={100} height={20} />}</dd>
+            <dd>{user ? <RelativeTime at={user.created_at} /> : <Skeleton width={100} height={21} />}</dd>
           </div>
         </dl>
       </section>
-      <div className={styles.columns}>
+      {!ready && (
+        <div className={styles.columns} aria-hidden="true">
+          <Skeleton height={320} radius={14} />
+          <Skeleton height={320} radius={14} />
+        </div>
+      )}
+      <div className={styles.columns} data-ready={ready}>
         <div className={styles.column}>
           <Part title={t('Devices')}>
             <Devices />
@@ -65,18 +72,18 @@ export function AccountPage() {
           <Part title={t('Password')}>
             <ChangePassword owner={user} />
           </Part>
-        </div>
-        <div className={styles.column}>
-          <Part title={t('Picture quality')}>
-            <PictureQuality />
+          <Part title={t('Look')}>
+            <Look />
           </Part>
           <Part title={t('Keyboard')}>
             <Suspense fallback={<Skeleton height={60} radius={8} />}>
               <KeyboardChoice />
             </Suspense>
           </Part>
-          <Part title={t('Look')}>
-            <Look />
+        </div>
+        <div className={styles.column}>
+          <Part title={t('Picture quality')}>
+            <PictureQuality />
           </Part>
         </div>
       </div>

@@ -14,7 +14,7 @@ export function AuthCard(props: { title: string; lead: ReactNode; children: Reac
         <h1>{props.title}</h1>
         <p className={styles.lead}>{props.lead}</p>
         {props.children}
-        {props.foot !== undefined && <p className={styles.foot}>{props.foot}</p>}
+        {props.foot && <p className={styles.foot}>{props.foot}</p>}
       </main>
       <footer className={styles.language}>
         <LanguageLinks />

@@ -1,5 +1,7 @@
-import { describe, expect, test } from 'vitest';
-import { browserOf, refreshHzOf } from './device-probe.ts';
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { saveLogin } from '../api/auth-store.ts';
+import { browserOf, probeDevice, refreshHzOf } from './device-probe.ts';
 
 describe('the probe of a device', () => {
   test.each([
@@ -29,5 +31,31 @@ describe('the probe of a device', () => {
     expect(refreshHzOf([0, 16.7, 33.3, 50, 133, 149.7])).toBe(60);
     expect(refreshHzOf([0, 6.94, 13.89])).toBe(144);
     expect(refreshHzOf([5])).toBeNull();
+  });
+});
+
+describe('the probe of two people in one browser', () => {
+  const NOW = Date.UTC(2026, 5, 2);
+  let posted: unknown[];
+  beforeEach(() => {
+    localStorage.clear();
+    posted = [];
+    vi.stubGlobal('RTCRtpReceiver', { getCapabilities: () => null });
+    vi.stubGlobal('fetch', async (_url: string, { headers }: { headers: Record<string, string> }) => {
+      posted.push(headers.Authorization);
+      return Response.json({ device: {} });
+    });
+  });
+  afterEach(() => vi.unstubAllGlobals());
+  const signIn = (id: string) =>
+    saveLogin({ access_token: id, user: { id, email: `${id}@b`, username: id, role: 'user' } });
+
+  test('is made for each of them, and once an hour for the same one', async () => {
+    signIn('ada');
+    await probeDevice(NOW);
+    await probeDevice(NOW + 60_000);
+    signIn('bob');
+    await probeDevice(NOW + 120_000);
+    expect(posted).toEqual(['Bearer ada', 'Bearer bob']);
   });
 });

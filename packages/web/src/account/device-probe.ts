@@ -1,18 +1,22 @@
-import { deviceKey } from '../api/auth-store.ts';
+import { deviceKey, readUser } from '../api/auth-store.ts';
 import { call } from '../api/client.ts';
 
-const STORED_AT = 'footlight.probed_at';
+/** Id of the person that this browser was measured for last, and when. */
+const STORED = 'footlight.probed';
 /** The answer also tells the account when the device was last used; a measurement takes half a second and no traffic. */
 const AGAIN_AFTER_MS = 60 * 60 * 1000;
 const HEIGHTS = [4320, 2160, 1440, 1080, 720];
 const FRAMES = 24;
 
 /**
- * Measures this browser and posts the result, at most once an hour, so that the server can rate picture qualities.
+ * Measures this browser and posts the result, at most once an hour for a person, so that the server can rate picture
+ * qualities. An account knows nothing of what was measured for another one.
  * Bandwidth and round trip are omitted, because only a session measures the path to a host.
  */
 export async function probeDevice(nowMs: number): Promise<void> {
-  const last = Number(localStorage.getItem(STORED_AT) ?? 0);
+  const personId = readUser()?.id ?? '';
+  const [measuredFor, at] = (localStorage.getItem(STORED) ?? '').split(' ');
+  const last = measuredFor === personId ? Number(at) : 0;
   if (nowMs - last < AGAIN_AFTER_MS && nowMs >= last) return;
   const [height, refreshHz] = await Promise.all([maxDecodeHeight(), measureRefreshHz()]);
   await call('devices.probe', {
@@ -31,7 +35,7 @@ export async function probeDevice(nowMs: number): Promise<void> {
       },
     },
   });
-  localStorage.setItem(STORED_AT, String(nowMs));
+  localStorage.setItem(STORED, `${personId} ${nowMs}`);
 }
 
 function receivableCodecs() {

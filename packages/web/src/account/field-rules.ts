@@ -5,6 +5,7 @@ import {
   MIN_IDENTIFIER_CHARACTERS,
   MIN_PASSWORD_CHARACTERS,
 } from '@footlight/protocol/bounds';
+import { ApiFailure } from '../api/client.ts';
 import { t } from '../words/words.ts';
 
 /** Text below the field of a new password. */
@@ -45,4 +46,15 @@ export function passwordProblem(password: string, owner: { username: string; ema
     (part) => [...part].length >= MIN_IDENTIFIER_CHARACTERS && lower.includes(part.toLowerCase()),
   );
   return contained ? t('It must not contain your name or email address') : null;
+}
+
+/**
+ * What the server has against a new password that the page let through: it knows more common ones.
+ * @param error a refusal; null without one
+ * @returns text for the field; null: the refusal is about something else
+ */
+export function passwordRefusal(error: unknown): string | null {
+  const isMeant =
+    error instanceof ApiFailure && error.status === 400 && error.message.startsWith('password ');
+  return isMeant ? t('Too common, or it contains your name or email address. Choose another.') : null;
 }

@@ -5,7 +5,7 @@ import { keys } from '../api/query-keys.ts';
 import { Problem } from '../components/problem.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
 import { keepLayout, keptLayout } from '../keyboard/kept-layout.ts';
-import { LAYOUTS, offered } from '../keyboard/layouts.ts';
+import { LAYOUTS, namedLayouts, offered } from '../keyboard/layouts.ts';
 import { t } from '../words/words.ts';
 
 /** Value of the choice to follow what the browser tells. */
@@ -38,7 +38,7 @@ export default function KeyboardChoice() {
         description={t('An app gets the characters printed on your keys. It counts for this device.')}
         data={[
           { value: DETECTED, label: t('As the browser tells') },
-          ...LAYOUTS.map(({ name }, index) => ({ value: String(index), label: name })),
+          ...namedLayouts().map(({ index, words }) => ({ value: String(index), label: words })),
         ]}
         value={keep.isPending ? keep.variables : stored}
         onChange={(event) => keep.mutate(event.currentTarget.value)}

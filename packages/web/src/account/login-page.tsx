@@ -2,15 +2,17 @@ import { Button, PasswordInput, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { deviceKey, readToken, readUser, saveLogin, saveUser } from '../api/auth-store.ts';
+import { deviceKey, readToken, readUser, saveLogin, saveUser, wasRefused } from '../api/auth-store.ts';
 import { call } from '../api/client.ts';
 import { safeNext } from '../api/next-path.ts';
 import { keys } from '../api/query-keys.ts';
+import { focusFirstError } from '../components/first-error.ts';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
 import { rich, t } from '../words/words.ts';
 import styles from './account.module.css';
 import { AuthCard } from './auth-card.tsx';
+import { registrationMode } from './registration-mode.ts';
 import { signOut } from './sign-out.ts';
 
 /** Signs a person in and returns to the requested page. */
@@ -20,6 +22,7 @@ export function LoginPage({ next }: { next: string | undefined }) {
   const wantsAdmin = /^\/admin(\/|\?|$)/.test(target);
   // Read once: a login on this page navigates itself, and two navigations would cancel each other.
   const [remembered] = useState(() => readToken() !== null);
+  const [registers] = useState(() => registrationMode() !== 'closed');
 
   // With a stored token, this request also renews the cookie of the administrators' documents.
   const me = useQuery({
@@ -83,23 +86,37 @@ export function LoginPage({ next }: { next: string | undefined }) {
   return (
     <AuthCard
       title={t('Log in')}
-      lead={t('Your apps are one step away.')}
-      foot={rich('No account yet? {register}', {
-        register: (
-          <a key="register" href="/register">
-            {t('Register')}
-          </a>
-        ),
-      })}
+      lead={
+        // With a stored token that is refused only now, this page is drawn again.
+        wasRefused()
+          ? t(
+              'You were signed out: somebody ended the login of this browser, the password was changed, or the login has expired.',
+            )
+          : t('Your apps are one step away.')
+      }
+      foot={
+        registers &&
+        rich('No account yet? {register}', {
+          register: (
+            <a key="register" href="/register">
+              {t('Register')}
+            </a>
+          ),
+        })
+      }
     >
-      <form className={styles.form} onSubmit={form.onSubmit((values) => login.mutate(values))} noValidate>
+      <form
+        className={styles.form}
+        onSubmit={form.onSubmit((values) => login.mutate(values), focusFirstError)}
+        noValidate
+      >
         {login.isError && <Problem error={login.error} />}
         <TextInput
           label={t('Email')}
           type="email"
           autoComplete="username"
           inputMode="email"
-          data-autofocus
+          autoFocus
           key={form.key('email')}
           {...form.getInputProps('email')}
         />

@@ -20,6 +20,7 @@ export function Look() {
       />
       <NativeSelect
         label={t('Language')}
+        data-language="list"
         data={[
           { value: 'auto', label: t('As the browser') },
           ...LANGUAGES.map(({ code, name }) => ({ value: code, label: name })),

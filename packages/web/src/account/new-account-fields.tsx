@@ -1,7 +1,13 @@
 import { PasswordInput, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { t } from '../words/words.ts';
-import { emailProblem, passwordHint, passwordProblem, usernameProblem } from './field-rules.ts';
+import {
+  emailProblem,
+  passwordHint,
+  passwordProblem,
+  passwordRefusal,
+  usernameProblem,
+} from './field-rules.ts';
 
 /** Fields of a new account. */
 export interface NewAccount {
@@ -18,12 +24,23 @@ export const newAccountRules = {
 };
 
 /** Email, name and password, labelled for password managers. */
-export function NewAccountFields<Values extends NewAccount>({ form }: { form: UseFormReturnType<Values> }) {
+export function NewAccountFields<Values extends NewAccount>({
+  form,
+  refused,
+  first = true,
+}: {
+  form: UseFormReturnType<Values>;
+  /** error of the last try; null without one */
+  refused: unknown;
+  /** nothing stands above them, so the page starts here */
+  first?: boolean;
+}) {
   return (
     <>
       <TextInput
         label={t('Email')}
         type="email"
+        autoFocus={first}
         autoComplete="email"
         inputMode="email"
         key={form.key('email')}
@@ -42,6 +59,7 @@ export function NewAccountFields<Values extends NewAccount>({ form }: { form: Us
         autoComplete="new-password"
         key={form.key('password')}
         {...form.getInputProps('password')}
+        {...(passwordRefusal(refused) === null ? {} : { error: passwordRefusal(refused) })}
       />
     </>
   );

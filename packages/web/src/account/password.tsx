@@ -5,6 +5,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { deviceKey, saveLogin } from '../api/auth-store.ts';
 import { ApiFailure, call } from '../api/client.ts';
+import { focusFirstError } from '../components/first-error.ts';
 import { Problem } from '../components/problem.tsx';
 import { t } from '../words/words.ts';
 import styles from './account.module.css';
@@ -55,7 +56,7 @@ export function ChangePassword({ owner }: { owner: User | undefined }) {
       className={`${styles.form} ${styles.sheet}`}
       onSubmit={form.onSubmit((values) => {
         if (owner !== undefined) change.mutate({ ...values, email: owner.email });
-      })}
+      }, focusFirstError)}
       noValidate
     >
       {change.isError && !wrong && <Problem error={change.error} />}
@@ -64,7 +65,7 @@ export function ChangePassword({ owner }: { owner: User | undefined }) {
       <PasswordInput
         label={t('Current password')}
         autoComplete="current-password"
-        data-autofocus
+        autoFocus
         key={form.key('current')}
         {...form.getInputProps('current')}
         {...(wrong ? { error: t('This is not your current password') } : {})}

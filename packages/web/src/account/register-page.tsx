@@ -1,18 +1,23 @@
 import { Button, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
 import { deviceKey, saveLogin } from '../api/auth-store.ts';
 import { ApiFailure, call } from '../api/client.ts';
+import { focusFirstError } from '../components/first-error.ts';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
 import { rich, t } from '../words/words.ts';
 import styles from './account.module.css';
 import { AuthCard } from './auth-card.tsx';
+import { passwordRefusal } from './field-rules.ts';
 import { type NewAccount, NewAccountFields, newAccountRules } from './new-account-fields.tsx';
+import { registrationMode } from './registration-mode.ts';
 
 /** Makes an account and signs it in. */
 export function RegisterPage({ invite }: { invite: string | undefined }) {
   usePageTitle(t('Register'));
+  const [mode] = useState(registrationMode);
   const register = useMutation({
     mutationFn: async ({ invite_code, ...account }: NewAccount & { invite_code: string }) => {
       await call('auth.register', {
@@ -30,9 +35,26 @@ export function RegisterPage({ invite }: { invite: string | undefined }) {
   const form = useForm({
     mode: 'uncontrolled',
     initialValues: { email: '', username: '', password: '', invite_code: invite ?? '' },
-    validate: newAccountRules,
+    validate: {
+      ...newAccountRules,
+      invite_code: (code) =>
+        mode === 'invite_only' && code.trim() === '' ? t('Enter the invite code you were given') : null,
+    },
   });
-  const taken = register.error instanceof ApiFailure && register.error.code === 'conflict';
+  const code = register.error instanceof ApiFailure ? register.error.code : null;
+  if (mode === 'closed' || code === 'registration_closed') {
+    return (
+      <AuthCard
+        title={t('Registration is closed here')}
+        lead={t('Ask the person who runs this instance for an account.')}
+      >
+        <Button variant="filled" size="md" component="a" href="/login">
+          {t('Go to the login')}
+        </Button>
+      </AuthCard>
+    );
+  }
+  const taken = code === 'conflict';
   return (
     <AuthCard
       title={t('Make an account')}
@@ -45,17 +67,26 @@ export function RegisterPage({ invite }: { invite: string | undefined }) {
         ),
       })}
     >
-      <form className={styles.form} onSubmit={form.onSubmit((values) => register.mutate(values))} noValidate>
+      <form
+        className={styles.form}
+        onSubmit={form.onSubmit((values) => register.mutate(values), focusFirstError)}
+        noValidate
+      >
         {register.isError &&
+          passwordRefusal(register.error) === null &&
           (taken ? (
             <Problem error={new ApiFailure(409, 'conflict', t('This email address or name is taken.'))} />
           ) : (
             <Problem error={register.error} />
           ))}
-        <NewAccountFields form={form} />
+        <NewAccountFields form={form} refused={register.error} />
         <TextInput
           label={t('Invite code')}
-          description={t('Needed only if this instance asks for one.')}
+          description={
+            mode === 'invite_only'
+              ? t('This instance lets invited people in.')
+              : t('Needed only if this instance asks for one.')
+          }
           autoComplete="off"
           key={form.key('invite_code')}
           {...form.getInputProps('invite_code')}

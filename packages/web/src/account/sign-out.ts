@@ -8,5 +8,11 @@ import { call } from '../api/client.ts';
 export async function signOut(): Promise<void> {
   await call('auth.logout', {}).catch(() => {});
   forgetLogin();
+  openLogin();
+}
+
+/** Opens the login in a new document; the next person of this tab sees nothing of the former one. */
+export function openLogin(): void {
+  sessionStorage.clear();
   window.location.assign('/login');
 }

@@ -4,9 +4,9 @@ import { keys } from '../api/query-keys.ts';
 import { Problem } from '../components/problem.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
+import { bytesWords } from '../words/bytes-words.ts';
 import { rich, t } from '../words/words.ts';
 import styles from './account.module.css';
-import { bytesWords } from './bytes-words.ts';
 
 /** Space used by a person's files, by app. */
 export function Storage() {

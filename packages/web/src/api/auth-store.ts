@@ -19,6 +19,7 @@ const TOKEN = 'service.auth.token';
 const EXPIRES = 'service.auth.expires_at';
 const USER = 'service.auth.user';
 const DEVICE = 'service.device.key';
+const REFUSED = 'footlight.login-refused';
 const listeners = new Set<() => void>();
 let cached: { raw: string | null; user: SignedInUser | null } = { raw: null, user: null };
 
@@ -34,6 +35,7 @@ export function saveLogin(answer: LoginAnswer): void {
   localStorage.setItem(TOKEN, answer.access_token);
   if (answer.expires_at === undefined) localStorage.removeItem(EXPIRES);
   else localStorage.setItem(EXPIRES, answer.expires_at);
+  sessionStorage.removeItem(REFUSED);
   saveUser(answer.user);
 }
 
@@ -49,6 +51,17 @@ export function forgetLogin(): void {
   notify();
 }
 
+/** Forgets a login that the server no longer accepts; this tab's login page says so until somebody has logged in. */
+export function forgetRefusedLogin(): void {
+  sessionStorage.setItem(REFUSED, '1');
+  forgetLogin();
+}
+
+/** Whether the server ended the former login of this tab. */
+export function wasRefused(): boolean {
+  return sessionStorage.getItem(REFUSED) !== null;
+}
+
 /** The stored signed-in person; the server decides on every request. */
 export function readUser(): SignedInUser | null {
   const raw = readToken() === null ? null : localStorage.getItem(USER);
@@ -59,6 +72,36 @@ export function readUser(): SignedInUser | null {
 /** The signed-in person, following login, logout and other tabs. */
 export function useUser(): SignedInUser | null {
   return useSyncExternalStore(subscribe, readUser);
+}
+
+/** The signed-in person's id; '' while it is not known, null when signed out. */
+function personId(): string | null {
+  return readToken() === null ? null : (readUser()?.id ?? '');
+}
+
+/**
+ * Calls `act` when the user of this document signs out in another tab, or when another user signs in there. Then this
+ * document must no longer show the data of the first user.
+ */
+export function onPersonLeft(act: () => void): () => void {
+  let person = personId();
+  const follow = () => {
+    person = personId();
+  };
+  const compare = () => {
+    const former = person;
+    follow();
+    if (former === null || former === person) return;
+    if (person === null || (former !== '' && person !== '')) act();
+  };
+  // A document that the browser kept for the way back was told of nothing meanwhile.
+  const events = ['storage', 'pageshow'] as const;
+  listeners.add(follow);
+  for (const event of events) window.addEventListener(event, compare);
+  return () => {
+    listeners.delete(follow);
+    for (const event of events) window.removeEventListener(event, compare);
+  };
 }
 
 /** A random id of this browser, so that its logins can be revoked together; created at the first login. */

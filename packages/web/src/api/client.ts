@@ -9,9 +9,11 @@ import type {
   SentBody,
   Success,
 } from '@footlight/protocol/rest';
-import { forgetLogin, readToken } from './auth-store.ts';
+import { clock } from '../clock.ts';
+import { forgetRefusedLogin, readToken } from './auth-store.ts';
 import type { OperationTable } from './operation-address.ts';
 import { operationTable } from './operation-table.ts';
+import { callBegan } from './server-state.ts';
 
 type Nothing = Record<never, never>;
 type Part<Name extends string, Value> = Value extends undefined
@@ -71,11 +73,33 @@ export function onSignedOut(act: () => void): void {
   whenSignedOut = act;
 }
 
+/** A read without its whole answer by then counts as unanswered; it is repeated. Four times a slow answer of 5 s. */
+const READ_LIMIT_MS = 20_000;
+
 /**
  * Calls one operation and returns its success body (undefined if empty). A 401 on an operation with a bearer forgets
- * the login; every refusal throws ApiFailure.
+ * the login; every refusal throws ApiFailure, and so does a read that takes READ_LIMIT_MS.
  */
 export async function call<Id extends OperationId>(id: Id, input: CallInput<Id>): Promise<Success<Id>> {
+  if (addresses[id]?.method !== undefined) return readAnswer(id, input);
+  const limit = new AbortController();
+  const follow = () => limit.abort(input.signal?.reason);
+  if (input.signal?.aborted) follow();
+  input.signal?.addEventListener('abort', follow);
+  const timer = clock.setTimeout(() => limit.abort(), READ_LIMIT_MS);
+  try {
+    return await readAnswer(id, { ...input, signal: limit.signal });
+  } catch (error) {
+    if (!limit.signal.aborted || input.signal?.aborted) throw error;
+    callBegan()(0);
+    throw new ApiFailure(0, 'network', 'The server did not answer in time.');
+  } finally {
+    timer.cancel();
+    input.signal?.removeEventListener('abort', follow);
+  }
+}
+
+async function readAnswer<Id extends OperationId>(id: Id, input: CallInput<Id>): Promise<Success<Id>> {
   const response = await send(id, input);
   if (response.status === 204 || response.headers.get('content-length') === '0')
     return undefined as Success<Id>;
@@ -97,6 +121,8 @@ export async function send<Id extends OperationId>(id: Id, input: CallInput<Id>)
   if (!open && token !== null) headers.Authorization = `Bearer ${token}`;
   if (input.body !== undefined) headers['Content-Type'] = 'application/json';
   if (input.file !== undefined) headers['Content-Type'] = input.file.type;
+  const isRead = method === 'GET';
+  const ended = callBegan();
   let response: Response;
   try {
     response = await fetch(addressOf(path, input.params as object | undefined, input.query), {
@@ -109,13 +135,20 @@ export async function send<Id extends OperationId>(id: Id, input: CallInput<Id>)
       cache: 'no-store',
     });
   } catch (cause) {
+    ended(isRead && !input.signal?.aborted ? 0 : null);
     if (input.signal?.aborted) throw cause;
     throw new ApiFailure(0, 'network', 'The server could not be reached.');
   }
-  if (response.ok) return response;
+  if (response.ok) {
+    ended(response.status);
+    return response;
+  }
   const failure = await failureOf(response);
+  // Other codes of this status tell of the fleet, by a server that is well.
+  const isFault = failure.status >= 500 && (failure.code === 'internal' || failure.code === 'unreadable');
+  ended(isFault ? (isRead ? failure.status : null) : 200);
   if (!open && failure.status === 401 && failure.code === 'unauthorized' && token === readToken()) {
-    forgetLogin();
+    forgetRefusedLogin();
     whenSignedOut();
   }
   throw failure;

@@ -129,10 +129,18 @@ const BY_STATUS: Readonly<Record<number, Words>> = {
 /** Repeated here, because importing the table of codes would load every schema. */
 export const NO_HOST = 'No host can run this app.';
 
+/** Reasons of the server for a missing host. */
+export const NO_HOST_REASONS: readonly string[] = [
+  msg('No host has the image of this app yet; try again soon.'),
+  msg('This app is a container image, and no host runs containers yet.'),
+];
+
 /** A host is missing for several reasons; the server's reason is more precise. */
 function adviceOf({ code, message }: ApiFailure, usual: string): string {
   if (code !== 'no_host_available' || message === '' || message === NO_HOST) return usual;
-  return t('{message} Ask an administrator.', { message });
+  return t('{message} Ask an administrator.', {
+    message: NO_HOST_REASONS.includes(message) ? t(message) : message,
+  });
 }
 
 /**

@@ -5,10 +5,20 @@ import { retryDelayMs } from './retry-delay.ts';
 /** Attempts after the first one, for 4 s in all; then a person reads what is wrong. Chosen, not measured. */
 const MAX_RETRIES = 3;
 
+/** Between two attempts of a page that shows a failure and waits for the server. Chosen, not measured. */
+const RECOVER_EVERY_MS = 3_000;
+
+/** Whether a failure may pass by itself: no answer, or a fault of the server. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof ApiFailure)) return false;
+  return (
+    error.status === 0 || (error.status >= 500 && (error.code === 'internal' || error.code === 'unreadable'))
+  );
+}
+
 /** Retries only without an answer or after a server error; a refusal would be repeated. */
 export function shouldRetry(failures: number, error: unknown): boolean {
-  if (failures >= MAX_RETRIES || !(error instanceof ApiFailure)) return false;
-  return error.status === 0 || (error.status >= 500 && error.code === 'internal');
+  return failures < MAX_RETRIES && isPassing(error);
 }
 
 /** The page's cache. Mutations are never retried: a launch without an answer may have happened. */
@@ -19,6 +29,8 @@ export function createQueryClient(): QueryClient {
         retry: shouldRetry,
         retryDelay: retryDelayMs,
         staleTime: 5_000,
+        // A page that says what is wrong goes on trying, so nobody has to press anything once the server is back.
+        refetchInterval: (query) => (isPassing(query.state.error) ? RECOVER_EVERY_MS : false),
       },
       mutations: { retry: false },
     },

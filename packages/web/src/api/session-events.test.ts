@@ -67,6 +67,28 @@ describe('the event stream', () => {
     expect(links).toEqual([true, false, false]);
   });
 
+  test('is opened again after a minute without a comment of the server, as on a path that was cut', async () => {
+    vi.useFakeTimers();
+    const opened: AbortSignal[] = [];
+    const abort = new AbortController();
+    vi.stubGlobal('fetch', async (_url: string, { signal }: RequestInit) => {
+      if (signal) opened.push(signal);
+      const stream = new ReadableStream({
+        start: (controller) =>
+          signal?.addEventListener('abort', () => controller.error(new DOMException('', 'AbortError'))),
+      });
+      return new Response(stream);
+    });
+    const ended = followSession('1', { signal: abort.signal, onSession: () => {}, onLink: () => {} });
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(opened).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(opened.map(({ aborted }) => aborted)).toEqual([true, false]);
+    abort.abort();
+    await vi.runAllTimersAsync();
+    await expect(ended).resolves.toBeUndefined();
+  });
+
   test('an abort stops it in the middle of a pause', async () => {
     vi.stubGlobal('fetch', () => Promise.reject(new TypeError('network')));
     const abort = new AbortController();

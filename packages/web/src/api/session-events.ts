@@ -10,6 +10,9 @@ export interface ServerEvent {
   data: string;
 }
 
+/** The server sends a comment every 25 s; after two of them are missing the stream is opened again. */
+const SILENCE_MS = 60_000;
+
 /** Larger events are dropped: a session record has a few kilobytes. */
 const MAX_EVENT_CHARS = 1024 * 1024;
 
@@ -65,13 +68,19 @@ export async function followSession(
   let failures = 0;
   let over = false;
   while (!over && !follow.signal.aborted) {
+    const opening = new AbortController();
+    const stop = () => opening.abort();
+    follow.signal.addEventListener('abort', stop);
+    let silence = clock.setTimeout(stop, SILENCE_MS);
     try {
-      const response = await send('sessions.events', { params: { id }, signal: follow.signal });
+      const response = await send('sessions.events', { params: { id }, signal: opening.signal });
       const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
       const parser = new EventParser();
       follow.onLink(true);
       for (;;) {
         const piece = await reader?.read();
+        silence.cancel();
+        silence = clock.setTimeout(stop, SILENCE_MS);
         if (piece === undefined || piece.done) break;
         for (const event of parser.push(piece.value)) {
           if (event.event !== 'session') continue;
@@ -85,6 +94,9 @@ export async function followSession(
       if (follow.signal.aborted) return;
       const refused = error instanceof ApiFailure && error.status >= 400 && error.status < 500;
       if (refused && error.code !== 'rate_limited') throw error;
+    } finally {
+      silence.cancel();
+      follow.signal.removeEventListener('abort', stop);
     }
     if (over || follow.signal.aborted) return;
     follow.onLink(false);

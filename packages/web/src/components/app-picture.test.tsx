@@ -3,6 +3,7 @@ import { cleanup, fireEvent, render } from '@testing-library/react';
 import { afterEach, expect, test } from 'vitest';
 import { app } from '../../test/fixtures.ts';
 import { AppPicture } from './app-picture.tsx';
+import { posterImage } from './poster-image.ts';
 
 afterEach(cleanup);
 
@@ -35,4 +36,14 @@ test('a picture that does not come gives way to the gradient', () => {
   const view = render(<AppPicture app={{ ...app(0), cover_url: ASSET }} shape="cover" />);
   fireEvent.error(view.container.querySelector('img') as HTMLImageElement);
   expect(view.container.querySelector('img')).toBeNull();
+});
+
+test('the drawing is no element of the page, and takes one letter of the name', () => {
+  const { container } = render(<AppPicture app={{ ...app(0), cover_url: null }} shape="cover" />);
+  expect(container.firstElementChild?.childElementCount).toBe(0);
+  const drawn = (shape: 'cover' | 'hero') =>
+    decodeURIComponent(posterImage({ id: app(0).id, name: '<script>' }, shape));
+  expect(drawn('cover')).toMatch(/^url\("data:image\/svg\+xml,<svg [^"].*>S<\/text><\/svg>"\)$/);
+  expect(drawn('hero')).not.toContain('<text');
+  expect(drawn('cover')).not.toContain('script');
 });

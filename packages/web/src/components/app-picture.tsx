@@ -1,8 +1,7 @@
 import type { ArtworkWidth } from '@footlight/protocol/rest';
-import { useState } from 'react';
-import { initialOf } from '../theme/poster.ts';
+import { useMemo, useState } from 'react';
 import styles from './components.module.css';
-import { Poster } from './poster.tsx';
+import { posterImage } from './poster-image.ts';
 
 interface PictureApp {
   id: string;
@@ -37,9 +36,14 @@ export function AppPicture(props: {
   const shown = address !== null && address !== broken;
   const sizes =
     shown && ASSET_PATH.test(address) ? { ...assetSizes(address), sizes: WIDTHS_SHOWN[shape] } : {};
+  const { id, name } = app;
+  const drawn = useMemo(
+    () => (shown ? {} : { backgroundImage: posterImage({ id, name }, shape) }),
+    [shown, id, name, shape],
+  );
   return (
-    <span className={`${styles.picture} ${props.className ?? ''}`} aria-hidden="true">
-      {shown ? (
+    <span className={`${styles.picture} ${props.className ?? ''}`} style={drawn} aria-hidden="true">
+      {shown && (
         <img
           src={address}
           {...sizes}
@@ -48,11 +52,6 @@ export function AppPicture(props: {
           decoding="async"
           onError={() => setBroken(address)}
         />
-      ) : (
-        <>
-          <Poster id={app.id} shape={shape} />
-          {shape === 'cover' && <span className={styles.initials}>{initialOf(app.name)}</span>}
-        </>
       )}
     </span>
   );

@@ -3,7 +3,7 @@ import styles from './components.module.css';
 /** Logo and name. */
 export function Brand({ href }: { href: string }) {
   return (
-    <a href={href} className={styles.brand}>
+    <a href={href} className={styles.brand} aria-label="Footlight">
       <svg width="24" height="24" viewBox="0 0 64 64" aria-hidden="true">
         <path d="M10 48h44" stroke="var(--fl-accent)" strokeWidth="6" strokeLinecap="round" />
         <path
@@ -14,7 +14,7 @@ export function Brand({ href }: { href: string }) {
           strokeLinecap="round"
         />
       </svg>
-      Footlight
+      <span className={styles.brandName}>Footlight</span>
     </a>
   );
 }

@@ -2,13 +2,18 @@ import { ActionIcon } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { clock } from '../clock.ts';
+import { t } from '../words/words.ts';
 import styles from './components.module.css';
 
 /** Long enough to be read: one word. */
 const SHOWN_MS = 2000;
 
-/** A value or command with a button that copies it. @param label names the value for screen readers */
-export function CopyLine({ value, label }: { value: string; label: string }) {
+/**
+ * A value or command with a button that copies it.
+ * @param props.label names the value for screen readers
+ * @param props.whole all of it is shown, on several lines: it is compared with another one
+ */
+export function CopyLine({ value, label, whole = false }: { value: string; label: string; whole?: boolean }) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
@@ -23,12 +28,18 @@ export function CopyLine({ value, label }: { value: string; label: string }) {
   };
   return (
     <div className={styles.copyLine}>
-      <input className={styles.copyValue} readOnly value={value} title={value} aria-label={label} />
-      <ActionIcon size={32} onClick={copy} aria-label={`Copy ${label}`}>
+      {whole ? (
+        <output className={`${styles.copyValue} ${styles.copyWhole}`} aria-label={label}>
+          {value}
+        </output>
+      ) : (
+        <input className={styles.copyValue} readOnly value={value} title={value} aria-label={label} />
+      )}
+      <ActionIcon size={32} onClick={copy} aria-label={t('Copy {what}', { what: label })}>
         {copied ? <IconCheck size={18} /> : <IconCopy size={18} />}
       </ActionIcon>
       <span className="visually-hidden" role="status">
-        {copied ? 'Copied' : ''}
+        {copied ? t('Copied') : ''}
       </span>
     </div>
   );

@@ -13,6 +13,7 @@ export function LanguageLinks() {
           key={code}
           type="button"
           lang={code}
+          data-language={code}
           className={styles.language}
           aria-pressed={code === current}
           onClick={() => void chooseLanguage(code)}

@@ -1,4 +1,6 @@
 import { Button } from '@mantine/core';
+import { useEffect } from 'react';
+import { awaitPad } from '../focus/await-pad.ts';
 import { t } from '../words/words.ts';
 import styles from './components.module.css';
 import { usePageTitle } from './use-page-title.ts';
@@ -6,6 +8,7 @@ import { usePageTitle } from './use-page-title.ts';
 /** The page of an unknown address. */
 export function NotFoundPage() {
   usePageTitle(t('Nothing here'));
+  useEffect(() => awaitPad(() => window.location.assign('/app')), []);
   return (
     <main className={styles.fullPage}>
       <div className={styles.numeral} aria-hidden="true">

@@ -1,12 +1,15 @@
 import { Button } from '@mantine/core';
 import type { ErrorComponentProps } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import { errorText } from '../api/error-text.ts';
+import { awaitPad } from '../focus/await-pad.ts';
 import { t } from '../words/words.ts';
 import styles from './components.module.css';
 
 /** Shown in place of a page that failed to render. */
 export function PageError({ error, reset }: ErrorComponentProps) {
   const text = errorText(error);
+  useEffect(() => awaitPad(() => window.location.assign('/app')), []);
   return (
     <main className={styles.fullPage} role="alert">
       <h1>{text.title}</h1>

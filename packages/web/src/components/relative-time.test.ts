@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
-import { durationWords, relativeWords } from './relative-time.tsx';
+import { expect, test, vi } from 'vitest';
+import { durationWords } from '../words/duration-words.ts';
+import { relativeWords } from './relative-time.tsx';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -26,4 +27,18 @@ test.each([
   [3_765_000, '1:02:45'],
 ])('%i ms take %j', (ms, words) => {
   expect(durationWords(ms)).toBe(words);
+});
+
+test('a page that shows no time and no counted text makes no format', async () => {
+  const made = [
+    vi.spyOn(Intl, 'RelativeTimeFormat'),
+    vi.spyOn(Intl, 'DateTimeFormat'),
+    vi.spyOn(Intl, 'PluralRules'),
+  ];
+  vi.resetModules();
+  await import('./relative-time.tsx');
+  const words = await import('../words/words.ts');
+  words.putInForce({}, 'de-DE');
+  expect(made.map((format) => format.mock.calls.length)).toEqual([0, 0, 0]);
+  vi.restoreAllMocks();
 });

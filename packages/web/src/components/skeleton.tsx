@@ -1,3 +1,6 @@
+import { useIsFetching } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { clock } from '../clock.ts';
 import styles from './components.module.css';
 
 /** A placeholder of the content's size. Width and height in CSS lengths or pixels. */
@@ -14,4 +17,22 @@ export function Skeleton(props: { width?: number | string; height?: number | str
       aria-hidden="true"
     />
   );
+}
+
+/** An answer may lead to another question, which the next frame asks. Three frames. */
+const SETTLED_MS = 50;
+
+/**
+ * Whether all that a page asks for at first has come: a part that is shown earlier would be pushed down by those above
+ * it. What cannot be loaded is not waited for, and later questions change nothing.
+ */
+export function useSettled(): boolean {
+  const [isSettled, setSettled] = useState(false);
+  const awaited = useIsFetching({ type: 'active', predicate: ({ state }) => state.status === 'pending' });
+  useEffect(() => {
+    if (isSettled || awaited > 0) return;
+    const timer = clock.setTimeout(() => setSettled(true), SETTLED_MS);
+    return () => timer.cancel();
+  }, [isSettled, awaited]);
+  return isSettled;
 }

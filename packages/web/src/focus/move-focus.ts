@@ -1,7 +1,8 @@
 import { type Direction, directionOf, nextPlace } from './next-place.ts';
 
+/** A link within the page skips what arrows pass anyway, and lies out of sight until it has the focus. */
 const FOCUSABLE =
-  'a[href], button:enabled, input:enabled, select:enabled, textarea:enabled, summary, [tabindex="0"], [data-tile]:enabled';
+  'a[href]:not([href^="#"]), button:enabled, input:enabled, select:enabled, textarea:enabled, summary, [tabindex="0"], [data-tile]:enabled';
 /** Fields in which the side arrows move the caret. */
 const TEXT_FIELD = 'input:not([type="checkbox"], [type="radio"], [type="range"]), textarea';
 /** Controls for which the arrow keys of a keyboard already mean something. */
@@ -41,13 +42,32 @@ function focusFrom(focused: Element | null, direction: Direction): HTMLElement |
   const dialogs = document.querySelectorAll<HTMLElement>('dialog[open]');
   const scope = dialogs[dialogs.length - 1] ?? document.body;
   const places = [...scope.querySelectorAll<HTMLElement>(FOCUSABLE)].filter(isReachable);
-  const from = focused !== null && focused !== document.body && scope.contains(focused) ? focused : null;
+  const from =
+    focused instanceof HTMLElement && focused !== document.body && scope.contains(focused) ? focused : null;
   if (from === null || from.matches('main, dialog')) {
     return places.find((place) => 'tile' in place.dataset) ?? places[0] ?? null;
   }
   const others = places.filter((place) => place !== from);
-  const boxes = others.map((place) => place.getBoundingClientRect());
-  return others[nextPlace(from.getBoundingClientRect(), boxes, direction)] ?? null;
+  // What a list has scrolled out of sight comes before what stands below the list. The header stays in the window, so
+  // that it is near to everything; what the page has scrolled out of sight above comes before it.
+  const parts = [scrollerOf(from, scope), from.closest('main'), scope];
+  // A row of tiles ends; columns of other controls need not have their rows at one height.
+  const rules = 'tile' in from.dataset ? [false] : [false, true];
+  for (const leavesRow of rules)
+    for (const part of parts) {
+      const inPart = part === null ? [] : others.filter((place) => part.contains(place));
+      const boxes = inPart.map((place) => place.getBoundingClientRect());
+      const next = inPart[nextPlace(from.getBoundingClientRect(), boxes, direction, leavesRow)];
+      if (next !== undefined) return next;
+    }
+  return null;
+}
+
+/** The part of the page that scrolls up and down with an element in it; null: the whole page. */
+function scrollerOf(element: Element, scope: Element): Element | null {
+  for (let at = element.parentElement; at !== null && at !== scope; at = at.parentElement)
+    if (at.scrollHeight > at.clientHeight && /auto|scroll/.test(getComputedStyle(at).overflowY)) return at;
+  return null;
 }
 
 /** Controls out of the tab order have a key of their own, except tiles, which share one tab stop. */

@@ -41,6 +41,26 @@ describe('arrows over tiles', () => {
   });
 });
 
+describe('arrows over two columns of a page whose rows are not at one height', () => {
+  const logOut: Box = { left: 20, top: 100, width: 90, height: 36 };
+  const radio: Box = { left: 20, top: 300, width: 20, height: 20 };
+  const rename: Box = { left: 700, top: 180, width: 90, height: 36 };
+  const places = [logOut, radio, rename];
+
+  test.each<[string, Box, Direction, number]>([
+    ['right', logOut, 'right', 2],
+    ['right from below', radio, 'right', 2],
+    ['left, into the nearest row', rename, 'left', 0],
+    ['nowhere at the edge', logOut, 'left', -1],
+  ])('%s', (_what, from, direction, to) => {
+    expect(nextPlace(from, places, direction, true)).toBe(to);
+  });
+
+  test('tiles stay in their row', () => {
+    expect(nextPlace(GRID[6]!, GRID, 'right')).toBe(-1);
+  });
+});
+
 test.each([
   ['ArrowLeft', 'left'],
   ['ArrowDown', 'down'],

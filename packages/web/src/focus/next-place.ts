@@ -21,9 +21,23 @@ export function directionOf(key: string): Direction | null {
 
 /**
  * The next focused control, as on a console: along the row, or into the nearest row and its nearest column. Pure.
+ * @param leavesRow left and right lead to the nearest row at that side where this one goes on no farther, as from one
+ * column of a page into another
  * @returns the index in `places`, or -1 for none in that direction
  */
-export function nextPlace(from: Box, places: readonly Box[], direction: Direction): number {
+export function nextPlace(
+  from: Box,
+  places: readonly Box[],
+  direction: Direction,
+  leavesRow = false,
+): number {
+  const horizontal = direction === 'left' || direction === 'right';
+  const inRow = nearest(from, places, direction, !horizontal);
+  return inRow < 0 && horizontal && leavesRow ? nearest(from, places, direction, true) : inRow;
+}
+
+function nearest(from: Box, places: readonly Box[], direction: Direction, inOtherRows: boolean): number {
+  const horizontal = direction === 'left' || direction === 'right';
   const here = sides(from, direction);
   let best = -1;
   let bestCost = Number.POSITIVE_INFINITY;
@@ -33,11 +47,14 @@ export function nextPlace(from: Box, places: readonly Box[], direction: Directio
     const along = there.near - here.far;
     if (along < -overlap || there.near + there.far <= here.near + here.far) continue;
     const across = Math.max(0, there.start - here.end, here.start - there.end);
-    const horizontal = direction === 'left' || direction === 'right';
-    // Left and right stay in the row.
-    if (horizontal && across > 0) continue;
+    if (across > 0 && !inOtherRows) continue;
     const offset = Math.abs(there.start + there.end - here.start - here.end) / 2;
-    const cost = Math.max(0, along) * ROW_WEIGHT + Math.min(across, MAX_ACROSS) + offset / 100;
+    // Whichever way, another row is farther than another column.
+    const cost =
+      (horizontal
+        ? Math.max(0, along) + across * ROW_WEIGHT
+        : Math.max(0, along) * ROW_WEIGHT + Math.min(across, MAX_ACROSS)) +
+      offset / 100;
     if (cost < bestCost) {
       best = index;
       bestCost = cost;

@@ -1,3 +1,4 @@
+import { openKeyboard, textFieldOf } from './on-screen-keyboard.ts';
 import type { PadAction } from './pad-kind.ts';
 
 const KEYS: Partial<Record<PadAction, string>> = {
@@ -7,6 +8,7 @@ const KEYS: Partial<Record<PadAction, string>> = {
   down: 'ArrowDown',
   favourite: 'f',
   find: '/',
+  quality: 'q',
 };
 
 /**
@@ -18,11 +20,22 @@ export function actAsKeyboard(action: PadAction, repeated: boolean): boolean {
   const key = KEYS[action];
   if (key !== undefined) return pressed(focused, key, repeated);
   if (action === 'accept') return accept(focused);
-  if (action === 'menu') return clicked(document.querySelector('[data-person-menu]'));
+  if (action === 'menu') return openMenu(document.querySelector('[data-person-menu]'));
   return goBack(focused);
 }
 
+/** With the focus, so that the arrows lead into the menu and the back button closes it. */
+function openMenu(opener: Element | null): boolean {
+  if (opener instanceof HTMLElement) opener.focus();
+  return clicked(opener);
+}
+
 function accept(focused: Element): boolean {
+  const field = textFieldOf(focused);
+  if (field !== null) {
+    openKeyboard(field);
+    return true;
+  }
   if (focused instanceof HTMLSelectElement) {
     const options = [...focused.options];
     const order = [...options.slice(focused.selectedIndex + 1), ...options.slice(0, focused.selectedIndex)];

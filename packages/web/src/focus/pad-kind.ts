@@ -1,5 +1,15 @@
 /** What a button of a gamepad does on a page. */
-export type PadAction = 'left' | 'right' | 'up' | 'down' | 'accept' | 'back' | 'find' | 'favourite' | 'menu';
+export type PadAction =
+  | 'left'
+  | 'right'
+  | 'up'
+  | 'down'
+  | 'accept'
+  | 'back'
+  | 'find'
+  | 'favourite'
+  | 'quality'
+  | 'menu';
 
 /** Makers whose face buttons have other signs. */
 export type PadKind = 'xbox' | 'playstation' | 'nintendo';
@@ -9,6 +19,7 @@ const BOTTOM = 0;
 const RIGHT = 1;
 const LEFT = 2;
 const TOP = 3;
+const SELECT = 8;
 const START = 9;
 const PAD_UP = 12;
 
@@ -17,6 +28,7 @@ const USUAL: Readonly<Record<number, PadAction>> = {
   [RIGHT]: 'back',
   [LEFT]: 'find',
   [TOP]: 'favourite',
+  [SELECT]: 'quality',
   [START]: 'menu',
   [PAD_UP]: 'up',
   [PAD_UP + 1]: 'down',
@@ -25,9 +37,9 @@ const USUAL: Readonly<Record<number, PadAction>> = {
 };
 
 const SIGNS: Readonly<Record<PadKind, Readonly<Record<number, string>>>> = {
-  xbox: { [BOTTOM]: 'A', [RIGHT]: 'B', [LEFT]: 'X', [TOP]: 'Y', [START]: '☰' },
-  playstation: { [BOTTOM]: '✕', [RIGHT]: '○', [LEFT]: '□', [TOP]: '△', [START]: '☰' },
-  nintendo: { [BOTTOM]: 'B', [RIGHT]: 'A', [LEFT]: 'Y', [TOP]: 'X', [START]: '+' },
+  xbox: { [BOTTOM]: 'A', [RIGHT]: 'B', [LEFT]: 'X', [TOP]: 'Y', [SELECT]: '⧉', [START]: '☰' },
+  playstation: { [BOTTOM]: '✕', [RIGHT]: '○', [LEFT]: '□', [TOP]: '△', [SELECT]: '⋔', [START]: '☰' },
+  nintendo: { [BOTTOM]: 'B', [RIGHT]: 'A', [LEFT]: 'Y', [TOP]: 'X', [SELECT]: '−', [START]: '+' },
 };
 
 /** The maker, from the name or the USB vendor in a gamepad's id; the signs of most other pads are Xbox's. */

@@ -1,4 +1,5 @@
 import { clock } from '../clock.ts';
+import { connectedPads } from './connected-pads.ts';
 import { noteInput } from './input-kind.ts';
 import { actAsKeyboard } from './pad-keys.ts';
 import { padKindOf } from './pad-kind.ts';
@@ -13,7 +14,7 @@ export function readPads(onBack: () => void, signal: AbortSignal): void {
   let held: Held = new Map();
   let frame = 0;
   const read = () => {
-    const pads = navigator.getGamepads().filter((pad) => pad !== null);
+    const pads = connectedPads();
     frame = pads.length === 0 || document.hidden ? 0 : requestAnimationFrame(read);
     const step = pressesOf(held, pads, clock.monotonicMs());
     held = step.held;

@@ -1,46 +1,67 @@
 import { useEffect, useRef } from 'react';
+import { connectedPads } from './connected-pads.ts';
 import { noteInput } from './input-kind.ts';
 import { moveByArrow } from './move-focus.ts';
 import { directionOf } from './next-place.ts';
 
+/** What the back button does where nothing is open, by each part of the page that takes pads; the last one counts. */
+const backs: (() => void)[] = [];
+let end = new AbortController();
+
 /**
- * Moves the focus of the whole page by arrow keys and gamepads while the component is mounted.
+ * Moves the focus of the whole page by arrow keys and gamepads while the component is mounted. Parts of a page may do
+ * so inside of one another.
  * @param onBack for a gamepad's back button where nothing is open
  */
 export function usePadAndArrows(onBack: () => void): void {
   const back = useRef(onBack);
   back.current = onBack;
-  useEffect(() => {
-    const end = new AbortController();
-    const { signal } = end;
-    const onKey = (event: KeyboardEvent) => {
-      if (event.isTrusted && (directionOf(event.key) !== null || event.key === 'Tab')) noteInput('keys');
-      moveByArrow(event);
-    };
-    const onPointer = (event: PointerEvent) => {
-      // A hand that rests on a mouse does not take the focus ring away.
-      if (event.type === 'pointerdown' || event.movementX !== 0 || event.movementY !== 0)
-        noteInput('pointer');
-    };
-    document.addEventListener('keydown', onKey, { signal });
-    document.addEventListener('pointerdown', onPointer, { signal });
-    document.addEventListener('pointermove', onPointer, { signal });
+  useEffect(() => followPadAndArrows(() => back.current()), []);
+}
 
-    // Few people have a gamepad, so its code comes with the first one.
-    let loaded = false;
-    const load = () => {
-      if (loaded || navigator.getGamepads().every((pad) => pad === null)) return;
-      loaded = true;
-      void import('./read-pads.ts').then(
-        ({ readPads }) => !signal.aborted && readPads(() => back.current(), signal),
-        // The keyboard still works; the next gamepad tries again.
-        () => {
-          loaded = false;
-        },
-      );
-    };
-    window.addEventListener('gamepadconnected', load, { signal });
-    load();
-    return () => end.abort();
-  }, []);
+/**
+ * The same outside of React.
+ * @returns ends it
+ */
+export function followPadAndArrows(onBack: () => void): () => void {
+  const own = () => onBack();
+  backs.push(own);
+  if (backs.length === 1) {
+    end = new AbortController();
+    listen(end.signal);
+  }
+  return () => {
+    backs.splice(backs.indexOf(own), 1);
+    if (backs.length === 0) end.abort();
+  };
+}
+
+function listen(signal: AbortSignal): void {
+  const onKey = (event: KeyboardEvent) => {
+    if (event.isTrusted && (directionOf(event.key) !== null || event.key === 'Tab')) noteInput('keys');
+    moveByArrow(event);
+  };
+  const onPointer = (event: PointerEvent) => {
+    // A hand that rests on a mouse does not take the focus ring away.
+    if (event.type === 'pointerdown' || event.movementX !== 0 || event.movementY !== 0) noteInput('pointer');
+  };
+  document.addEventListener('keydown', onKey, { signal });
+  document.addEventListener('pointerdown', onPointer, { signal });
+  document.addEventListener('pointermove', onPointer, { signal });
+
+  // Few people have a gamepad, so its code comes with the first one.
+  let loaded = false;
+  const load = () => {
+    if (loaded || connectedPads().length === 0) return;
+    loaded = true;
+    void import('./read-pads.ts').then(
+      ({ readPads }) => !signal.aborted && readPads(() => backs.at(-1)?.(), signal),
+      // The keyboard still works; the next gamepad tries again.
+      () => {
+        loaded = false;
+      },
+    );
+  };
+  window.addEventListener('gamepadconnected', load, { signal });
+  load();
 }

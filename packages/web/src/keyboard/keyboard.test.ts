@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { chordCode } from './chord-code.ts';
 import { detectLayout } from './detect-layout.ts';
 import { changed, readLayouts } from './kept-layout.ts';
 import { asOnApple, DETECTED_KEYS, LAYOUTS, offered } from './layouts.ts';
@@ -116,5 +117,29 @@ describe('the account remembers a layout for each device', () => {
     for (let device = 0; device < 40; device++) layouts = new Map(changed(layouts, `d${device}`, de));
     expect(layouts.size).toBe(32);
     expect([...layouts.keys()][0]).toBe('d8');
+  });
+});
+
+describe('the key of a chord that is typed as a letter', () => {
+  test.each([
+    ['z', 'de', null, 'KeyY'],
+    ['Y', 'de', null, 'KeyZ'],
+    ['a', 'fr', null, 'KeyQ'],
+    ['m', 'fr', null, 'Semicolon'],
+    ['w', 'fr', null, 'KeyZ'],
+    ['z', 'de', 'mac', 'KeyY'],
+    ['c', 'de', null, 'KeyC'],
+    ['z', 'us', null, 'KeyZ'],
+    ['z', 'ru', null, 'KeyZ'],
+    ['z', 'a map that is not offered', null, 'KeyZ'],
+    ['5', 'fr', null, 'Digit5'],
+    ['é', 'fr', null, null],
+    ['zz', 'de', null, null],
+  ])('%s of the layout %s %s: %s', (text, layout, variant, code) => {
+    expect(chordCode(text, { layout, variant })).toBe(code);
+  });
+
+  test('is that of the US where the host keeps its layout', () => {
+    expect(chordCode('z', null)).toBe('KeyZ');
   });
 });

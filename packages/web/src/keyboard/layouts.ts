@@ -1,9 +1,11 @@
 import type { KeyboardLayout } from '@footlight/protocol/input';
+import { localeTag, msg, t } from '../words/words.ts';
 
 /** A layout that a person can choose. */
 export interface OfferedLayout extends KeyboardLayout {
   /** For the session's bar: two or three letters. */
   sign: string;
+  /** untranslated */
   name: string;
   /** Language tags of people who mostly have it. */
   languages: readonly string[];
@@ -21,44 +23,50 @@ type Row = [layout: string, variant: string | null, name: string, languages: str
 
 /** Source: xkeyboard-config 2.35; the first layout of a language is the usual one. */
 const ROWS: readonly Row[] = [
-  ['us', null, 'English (US)', 'en', "`-=qwyazm[];'\\/"],
-  ['us', 'intl', 'English (US, international)', 'nl', '`-=qwyazm[];´\\/'],
-  ['gb', null, 'English (UK)', 'en-GB en-IE', "`-=qwyazm[];'#/"],
-  ['be', null, 'Belgian', 'fr-BE nl-BE', '²)-azyqw,^$mùµ='],
-  ['br', null, 'Brazilian', 'pt-BR', "'-=qwyazm´[ç~];"],
-  ['bg', null, 'Bulgarian', 'bg', '(-.,ущьюпц;мч„б'],
-  ['ca', null, 'Canadian French', 'fr-CA', '#-=qwyazm^¸;`<é'],
-  ['hr', null, 'Croatian', 'hr bs', "¸'+qwzaymšđčćž-"],
-  ['cz', null, 'Czech', 'cs', ';=´qwzaymú)ů§¨-'],
-  ['dk', null, 'Danish', 'da', "½+´qwyazmå¨æø'-"],
-  ['nl', null, 'Dutch', '', '@/°qwyazm¨*+´<-'],
-  ['ee', null, 'Estonian', 'et', "ˇ+´qwyazmüõöä'-"],
-  ['fi', null, 'Finnish', 'fi', "§+´qwyazmå¨öä'-"],
-  ['fr', null, 'French', 'fr', '²)=azyqw,^$mù*!'],
-  ['de', null, 'German', 'de', '^ß´qwzaymü+öä#-'],
-  ['at', null, 'German (Austria)', 'de-AT', '^ß´qwzaymü+öä#-'],
-  ['ch', null, 'German (Switzerland)', 'de-CH de-LI', "§'^qwzaymü¨öä$-"],
-  ['ch', 'fr', 'French (Switzerland)', 'fr-CH it-CH', "§'^qwzaymè¨éà$-"],
-  ['gr', null, 'Greek', 'el', "`-=;ςυαζμ[]´'\\/"],
-  ['il', null, 'Hebrew', 'he', ";-=/'טשזצ][ף,\\."],
-  ['hu', null, 'Hungarian', 'hu', '0üóqwzaymőúéáű-'],
-  ['is', null, 'Icelandic', 'is', "°ö-qwyazmð'æ´+þ"],
-  ['it', null, 'Italian', 'it', "\\'ìqwyazmè+òàù-"],
-  ['jp', null, 'Japanese', 'ja', '?-^qwyazm@[;:]/'],
-  ['kr', null, 'Korean', 'ko', "`-=qwyazm[];'\\/"],
-  ['lt', null, 'Lithuanian', 'lt', "`-žqwyazm[];'\\/"],
-  ['no', null, 'Norwegian', 'nb nn no', "|+\\qwyazmå¨øæ'-"],
-  ['pl', null, 'Polish', 'pl', "`-=qwyazm[];'\\/"],
-  ['pt', null, 'Portuguese', 'pt', "\\'«qwyazm+´çº~-"],
-  ['ro', null, 'Romanian', 'ro', "`-=qwyazm[];'\\/"],
-  ['ru', null, 'Russian', 'ru', 'ё-=йцнфяьхъжэ\\.'],
-  ['sk', null, 'Slovak', 'sk', ';=´qwzaymúäô§ň-'],
-  ['si', null, 'Slovenian', 'sl', "¸'+qwzaymšđčćž-"],
-  ['es', null, 'Spanish', 'es', "º'¡qwyazm`+ñ´ç-"],
-  ['latam', null, 'Spanish (Latin America)', 'es-419 es-MX es-AR es-CO es-CL es-PE es-US', "|'¿qwyazm´+ñ{}-"],
-  ['se', null, 'Swedish', 'sv', "§+´qwyazmå¨öä'-"],
-  ['tr', null, 'Turkish', 'tr', '"*-qwyazmğüşi,.'],
-  ['ua', null, 'Ukrainian', 'uk', "'-=йцнфяьхїжєґ."],
+  ['us', null, msg('English (US)'), 'en', "`-=qwyazm[];'\\/"],
+  ['us', 'intl', msg('English (US, international)'), 'nl', '`-=qwyazm[];´\\/'],
+  ['gb', null, msg('English (UK)'), 'en-GB en-IE', "`-=qwyazm[];'#/"],
+  ['be', null, msg('Belgian'), 'fr-BE nl-BE', '²)-azyqw,^$mùµ='],
+  ['br', null, msg('Brazilian'), 'pt-BR', "'-=qwyazm´[ç~];"],
+  ['bg', null, msg('Bulgarian'), 'bg', '(-.,ущьюпц;мч„б'],
+  ['ca', null, msg('Canadian French'), 'fr-CA', '#-=qwyazm^¸;`<é'],
+  ['hr', null, msg('Croatian'), 'hr bs', "¸'+qwzaymšđčćž-"],
+  ['cz', null, msg('Czech'), 'cs', ';=´qwzaymú)ů§¨-'],
+  ['dk', null, msg('Danish'), 'da', "½+´qwyazmå¨æø'-"],
+  ['nl', null, msg('Dutch'), '', '@/°qwyazm¨*+´<-'],
+  ['ee', null, msg('Estonian'), 'et', "ˇ+´qwyazmüõöä'-"],
+  ['fi', null, msg('Finnish'), 'fi', "§+´qwyazmå¨öä'-"],
+  ['fr', null, msg('French'), 'fr', '²)=azyqw,^$mù*!'],
+  ['de', null, msg('German'), 'de', '^ß´qwzaymü+öä#-'],
+  ['at', null, msg('German (Austria)'), 'de-AT', '^ß´qwzaymü+öä#-'],
+  ['ch', null, msg('German (Switzerland)'), 'de-CH de-LI', "§'^qwzaymü¨öä$-"],
+  ['ch', 'fr', msg('French (Switzerland)'), 'fr-CH it-CH', "§'^qwzaymè¨éà$-"],
+  ['gr', null, msg('Greek'), 'el', "`-=;ςυαζμ[]´'\\/"],
+  ['il', null, msg('Hebrew'), 'he', ";-=/'טשזצ][ף,\\."],
+  ['hu', null, msg('Hungarian'), 'hu', '0üóqwzaymőúéáű-'],
+  ['is', null, msg('Icelandic'), 'is', "°ö-qwyazmð'æ´+þ"],
+  ['it', null, msg('Italian'), 'it', "\\'ìqwyazmè+òàù-"],
+  ['jp', null, msg('Japanese'), 'ja', '?-^qwyazm@[;:]/'],
+  ['kr', null, msg('Korean'), 'ko', "`-=qwyazm[];'\\/"],
+  ['lt', null, msg('Lithuanian'), 'lt', "`-žqwyazm[];'\\/"],
+  ['no', null, msg('Norwegian'), 'nb nn no', "|+\\qwyazmå¨øæ'-"],
+  ['pl', null, msg('Polish'), 'pl', "`-=qwyazm[];'\\/"],
+  ['pt', null, msg('Portuguese'), 'pt', "\\'«qwyazm+´çº~-"],
+  ['ro', null, msg('Romanian'), 'ro', "`-=qwyazm[];'\\/"],
+  ['ru', null, msg('Russian'), 'ru', 'ё-=йцнфяьхъжэ\\.'],
+  ['sk', null, msg('Slovak'), 'sk', ';=´qwzaymúäô§ň-'],
+  ['si', null, msg('Slovenian'), 'sl', "¸'+qwzaymšđčćž-"],
+  ['es', null, msg('Spanish'), 'es', "º'¡qwyazm`+ñ´ç-"],
+  [
+    'latam',
+    null,
+    msg('Spanish (Latin America)'),
+    'es-419 es-MX es-AR es-CO es-CL es-PE es-US',
+    "|'¿qwyazm´+ñ{}-",
+  ],
+  ['se', null, msg('Swedish'), 'sv', "§+´qwyazmå¨öä'-"],
+  ['tr', null, msg('Turkish'), 'tr', '"*-qwyazmğüşi,.'],
+  ['ua', null, msg('Ukrainian'), 'uk', "'-=йцнфяьхїжєґ."],
 ];
 
 export const LAYOUTS: readonly OfferedLayout[] = ROWS.map(([layout, variant, name, languages, printed]) => ({
@@ -69,6 +77,13 @@ export const LAYOUTS: readonly OfferedLayout[] = ROWS.map(([layout, variant, nam
   languages: languages === '' ? [] : languages.split(' '),
   printed,
 }));
+
+/** The layouts with their names in the person's language, in its order. @returns with their index in LAYOUTS */
+export function namedLayouts(): { index: number; words: string }[] {
+  return LAYOUTS.map(({ name }, index) => ({ index, words: t(name) })).sort((one, other) =>
+    one.words.localeCompare(other.words, localeTag()),
+  );
+}
 
 /** Layouts whose Option key types other characters than AltGr of a PC. Source: xkeyboard-config, variants `mac`. */
 const APPLE: Readonly<Record<string, string>> = {

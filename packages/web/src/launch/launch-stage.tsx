@@ -4,6 +4,8 @@ import { IconCheck } from '@tabler/icons-react';
 import { type CSSProperties, type ReactNode, useEffect, useState } from 'react';
 import { clock } from '../clock.ts';
 import { AppPicture } from '../components/app-picture.tsx';
+import { awaitPad } from '../focus/await-pad.ts';
+import { localeTag, t } from '../words/words.ts';
 import styles from './launch.module.css';
 import type { LaunchStep } from './launch-steps.ts';
 
@@ -36,10 +38,11 @@ export function LaunchStage(props: {
       className={styles.stage}
       data-leaving={props.leaving ?? false}
       data-mantine-color-scheme="dark"
-      aria-label={`Starting ${props.app.name}`}
+      aria-label={t('Starting {app}', { app: props.app.name })}
       inert={props.leaving ?? false}
     >
       <AppPicture app={props.app} shape="hero" className={styles.stagePicture} />
+      {props.leaving !== true && <PadOnStage />}
       <div className={styles.stageText}>
         <h1>{props.app.name}</h1>
         {stuck ? (
@@ -74,21 +77,28 @@ export function LaunchStage(props: {
           </>
         )}
         {props.onShow !== undefined && (
-          <p role="status">The app has drawn one plain colour so far. It may be still starting.</p>
+          <p role="status">{t('The app has drawn one plain colour so far. It may be still starting.')}</p>
         )}
         <div className={styles.stageAct}>
           {props.onShow !== undefined && (
             <Button variant="filled" onClick={props.onShow}>
-              Show it
+              {t('Show it')}
             </Button>
           )}
           {props.onCancel !== null && (
-            <Button onClick={props.onCancel}>{props.cancelWords ?? 'Cancel'}</Button>
+            <Button onClick={props.onCancel}>{props.cancelWords ?? t('Cancel')}</Button>
           )}
         </div>
       </div>
     </section>
   );
+}
+
+/** Until the picture is there, a gamepad chooses among the controls; then it belongs to the app. */
+function PadOnStage() {
+  // A launch is ended by its button only, not by a press too many.
+  useEffect(() => awaitPad(() => {}), []);
+  return null;
 }
 
 /**
@@ -111,7 +121,7 @@ function Timing({
     <div className={styles.timing}>
       <div className={`${styles.timingLine} tabular`}>
         <span>{secondsWords(elapsedMs)}</span>
-        {usualMs !== null && <span>usually {secondsWords(usualMs)}</span>}
+        {usualMs !== null && <span>{t('usually {time}', { time: secondsWords(usualMs) })}</span>}
       </div>
       {/* Reserves its space, so that nothing moves later. */}
       <div className={styles.timingBar} data-known={usualMs !== null} aria-hidden="true">
@@ -133,7 +143,9 @@ function timing(usualMs: number, delayMs: number): CSSProperties {
 
 /** Seconds with one decimal below ten. */
 function secondsWords(ms: number): string {
-  return ms < 9950 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
+  const digits = ms < 9950 ? 1 : 0;
+  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return `${(ms / 1000).toLocaleString(localeTag(), options)} s`;
 }
 
 function useElapsed(startedAtMs: number, running: boolean): number {

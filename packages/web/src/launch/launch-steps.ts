@@ -1,6 +1,7 @@
 import type { AppNotice } from '@footlight/protocol/input';
 import type { Session } from '@footlight/protocol/rest';
 import { LAUNCH_STEPS } from '@footlight/protocol/session-states';
+import { t } from '../words/words.ts';
 
 /** One line of the launch list. */
 export interface LaunchStep {
@@ -19,41 +20,46 @@ interface StepRule {
 }
 
 const RULES: readonly StepRule[] = [
-  { key: 'place', detail: null, words: () => 'Finding a machine', always: true },
+  { key: 'place', detail: null, words: () => t('Finding a machine'), always: true },
   {
     key: 'release',
     detail: LAUNCH_STEPS.waiting_home,
-    words: () => 'Waiting for your last session to let go of its files',
+    words: () => t('Waiting for your last session to let go of its files'),
     always: false,
   },
-  { key: 'home', detail: LAUNCH_STEPS.preparing_home, words: () => 'Preparing your files', always: false },
+  { key: 'home', detail: LAUNCH_STEPS.preparing_home, words: () => t('Preparing your files'), always: false },
   {
     key: 'image',
     detail: LAUNCH_STEPS.pulling_image,
     words: (detail) => {
       const percent = /(\d{1,3}) ?%/.exec(detail)?.[1];
-      return percent === undefined ? 'Fetching the app' : `Fetching the app, ${percent} %`;
+      return percent === undefined ? t('Fetching the app') : t('Fetching the app, {percent} %', { percent });
     },
     always: false,
   },
   {
     key: 'display',
     detail: LAUNCH_STEPS.starting_display,
-    words: () => 'Starting the display',
+    words: () => t('Starting the display'),
     always: true,
   },
-  { key: 'app', detail: LAUNCH_STEPS.starting_app, words: () => 'Starting the app', always: true },
+  { key: 'app', detail: LAUNCH_STEPS.starting_app, words: () => t('Starting the app'), always: true },
   {
     key: 'encoder',
     detail: LAUNCH_STEPS.starting_encoder,
-    words: () => 'Starting the picture',
+    words: () => t('Starting the picture'),
     always: true,
   },
-  { key: 'boot', detail: LAUNCH_STEPS.app_booting, words: () => 'Waiting for the app to draw', always: true },
+  {
+    key: 'boot',
+    detail: LAUNCH_STEPS.app_booting,
+    words: () => t('Waiting for the app to draw'),
+    always: true,
+  },
   {
     key: 'presented',
     detail: LAUNCH_STEPS.app_presented,
-    words: () => 'Connecting to the picture',
+    words: () => t('Connecting to the picture'),
     always: true,
   },
 ];

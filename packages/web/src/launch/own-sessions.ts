@@ -1,18 +1,20 @@
 import type { Session } from '@footlight/protocol/rest';
 import { isTerminal } from '@footlight/protocol/session-states';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 
 const REFRESH_MS = 10_000;
 
+export const ownSessionsQuery = queryOptions({
+  queryKey: keys.sessions,
+  queryFn: ({ signal }) => call('sessions.list', { query: { limit: 50 }, signal }),
+  refetchInterval: REFRESH_MS,
+});
+
 /** The caller's sessions, live ones separately; newest first. */
 export function useOwnSessions() {
-  const query = useQuery({
-    queryKey: keys.sessions,
-    queryFn: ({ signal }) => call('sessions.list', { query: { limit: 50 }, signal }),
-    refetchInterval: REFRESH_MS,
-  });
+  const query = useQuery(ownSessionsQuery);
   const items = query.data?.items ?? [];
   return { query, live: items.filter((session) => !isTerminal(session.state)), all: items };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gridShape } from './grid-shape.ts';
+import { gridShape, gridWidth } from './grid-shape.ts';
 
 test.each([
   ['a phone', 378, 390, 2],
@@ -11,4 +11,12 @@ test.each([
   expect(shape.columns).toBe(columns);
   expect(shape.columns * shape.cellWidth).toBeCloseTo(width);
   expect(shape.rowHeight).toBeCloseTo((shape.cellWidth - 20) * 1.5 + 74);
+});
+
+test.each([
+  ['a phone', 390, 390, 378],
+  ['a laptop with a scroll bar', 1351, 1366, 1261.72],
+  ['a television', 1920, 1920, 1828],
+])('the grid of %s is the page without its gutters', (_what, pageWidth, windowWidth, width) => {
+  expect(gridWidth(pageWidth, windowWidth)).toBeCloseTo(width);
 });

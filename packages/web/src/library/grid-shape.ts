@@ -22,3 +22,13 @@ export function gridShape(width: number, windowWidth: number): GridShape {
   const tileHeight = ((cellWidth - 2 * CELL_PADDING) * 3) / 2;
   return { columns, cellWidth, rowHeight: tileHeight + NAME_HEIGHT + 2 * CELL_PADDING };
 }
+
+/**
+ * Width of the library's grid: the page without its gutters (--fl-gutter in theme/tokens.css), and the padding of the
+ * outer cells. Pure.
+ * @param pageWidth without the scroll bar
+ */
+export function gridWidth(pageWidth: number, windowWidth: number): number {
+  const gutter = Math.min(56, Math.max(16, windowWidth * 0.04));
+  return pageWidth - 2 * gutter + 2 * CELL_PADDING;
+}

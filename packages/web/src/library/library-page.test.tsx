@@ -15,6 +15,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import '../../test/patience.ts';
 import { app, session } from '../../test/fixtures.ts';
 import { saveLogin } from '../api/auth-store.ts';
+import { keys } from '../api/query-keys.ts';
 import { runIn } from '../clock.ts';
 import { LibraryPage } from './library-page.tsx';
 
@@ -46,14 +47,15 @@ function open() {
     routeTree: root.addChildren([library, live]),
     history: createMemoryHistory({ initialEntries: ['/app'] }),
   });
+  const queryClient = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   render(
     <MantineProvider>
-      <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
+      <QueryClientProvider client={queryClient}>
         <RouterProvider router={router as never} />
       </QueryClientProvider>
     </MantineProvider>,
   );
-  return router;
+  return Object.assign(router, { queryClient });
 }
 
 describe('the library', () => {
@@ -198,6 +200,29 @@ describe('the library', () => {
     );
   });
 
+  test('asks for the rest of a long list when its first tiles are shown', async () => {
+    let answerSessions: (response: Response) => void = () => {};
+    const tilesAtRest: number[] = [];
+    const { fetch } = globalThis;
+    vi.stubGlobal('fetch', (url: string, init: RequestInit) => {
+      if (url.startsWith('/v1/sessions'))
+        return new Promise<Response>((resolve) => {
+          answerSessions = resolve;
+        });
+      if (!url.startsWith('/v1/apps?')) return fetch(url, init);
+      const isFirst = !url.includes('cursor');
+      if (!isFirst) tilesAtRest.push(screen.queryAllByRole('button', { name: /^Launch / }).length);
+      return Promise.resolve(
+        Response.json({ items: [app(isFirst ? 0 : 1)], next_cursor: isFirst ? 'rest' : null }),
+      );
+    });
+    const { queryClient } = open();
+    await waitFor(() => expect(queryClient.getQueryData(keys.apps)).toBeDefined());
+    answerSessions(Response.json({ items: [], next_cursor: null }));
+    expect(await screen.findAllByRole('button', { name: /^Launch / })).toHaveLength(1);
+    await waitFor(() => expect(tilesAtRest).toEqual([1]));
+  });
+
   test('puts what runs first, with its way back', async () => {
     answers['GET /v1/sessions'] = () =>
       Response.json({ items: [session(0), session(1, { state: 'stopped' })], next_cursor: null });
@@ -269,5 +294,35 @@ describe('favourites', () => {
     fireEvent.click(star);
     await waitFor(() => expect(asked).toHaveLength(3));
     await waitFor(() => expect(pressed()).toBe(before));
+  });
+
+  test('stay marked when the rest of a long library comes after the mark', async () => {
+    const pages: (() => void)[] = [];
+    const { fetch } = globalThis;
+    vi.stubGlobal('fetch', (url: string, init: RequestInit) => {
+      if (!url.startsWith('/v1/apps?')) return fetch(url, init);
+      const isFirst = !url.includes('cursor');
+      const items = isFirst ? [app(0)] : [app(1)];
+      const answer = () => Response.json({ items, next_cursor: isFirst ? 'rest' : null });
+      return isFirst
+        ? Promise.resolve(answer())
+        : new Promise<Response>((resolve, reject) => {
+            pages.push(() => resolve(answer()));
+            init.signal?.addEventListener('abort', () => reject(init.signal?.reason));
+          });
+    });
+    answers[`PUT /v1/me/favourites/${app(0).id}`] = () => new Response(null, { status: 204 });
+    answers[`DELETE /v1/me/favourites/${app(0).id}`] = () => new Response(null, { status: 204 });
+    open();
+    const star = () => screen.findByRole('button', { name: `Favourite: ${app(0).name}` });
+    await waitFor(() => expect(pages).toHaveLength(1));
+    const before = (await star()).getAttribute('aria-pressed');
+    fireEvent.click(await star());
+    await waitFor(async () => expect((await star()).getAttribute('aria-pressed')).not.toBe(before));
+    await waitFor(() => {
+      for (const come of pages) come();
+      expect(screen.queryByRole('button', { name: `Launch ${app(1).name}` })).not.toBeNull();
+    });
+    expect((await star()).getAttribute('aria-pressed')).not.toBe(before);
   });
 });

@@ -17,35 +17,32 @@ import { clock } from '../clock.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
+import { LaunchRefusal } from '../launch/launch-refusal.tsx';
 import { LaunchStage } from '../launch/launch-stage.tsx';
 import { NO_PROGRESS, stepsOf } from '../launch/launch-steps.ts';
 import { useOwnSessions } from '../launch/own-sessions.ts';
 import { usePreloadSession } from '../launch/player.ts';
-import { useLaunch } from '../launch/use-launch.ts';
+import { type LaunchedApp, useRepeatedLaunch } from '../launch/use-launch.ts';
 import { plural, t } from '../words/words.ts';
 import { Backdrop } from './backdrop.tsx';
 import { type Filter, Filters, isShown } from './filters.tsx';
 import styles from './library.module.css';
 import { keepPlace, readPlace } from './place.ts';
-import { areFew, rememberCount, rememberedCount } from './remembered-count.ts';
+import { areFew, readRemembered, remember } from './remembered-count.ts';
 import { IdleEnded } from './sessions/idle-ended.tsx';
 import { LiveSessions } from './sessions/live-sessions.tsx';
 import type { TileActions } from './tile.tsx';
 import { TileSection, TileSkeletons } from './tile-section.tsx';
 import { useAfter } from './use-after.ts';
-import { useApps, useFavourite, useHighlights } from './use-library.ts';
+import { hadHighlights, useApps, useFavourite, useHighlights } from './use-library.ts';
 import { useSpotlight } from './use-spotlight.ts';
 
-/** Loaded with the first refusal. Without its file the refusal is told alone. */
-const LaunchRefused = lazy(() =>
-  import('../launch/launch-refused.tsx').then(
-    (module) => ({ default: module.LaunchRefused }),
-    () => ({ default: Problem }),
-  ),
-);
+const QualityDialog = lazy(() => import('../launch/quality-dialog.tsx'));
 
 /** Number of apps below which a row of recent apps would repeat visible ones. */
 const MANY_APPS = 12;
+/** Placeholders of a library of many or of unknown size: more than a window shows. */
+const PLACEHOLDERS = 12;
 const PROBE_AFTER_MS = 800;
 /** A faster answer opens the session page, which draws the same stage. */
 const LAUNCH_SHOWN_AFTER_MS = 150;
@@ -56,14 +53,11 @@ export function LibraryPage() {
   const user = useUser();
   const { query, apps } = useApps();
   const sessions = useOwnSessions();
-  const launch = useLaunch();
+  const { launch, refused, retry, start: startLaunch } = useRepeatedLaunch();
   // A second click would launch a second time.
   const launching = launch.isPending || launch.isSuccess;
   const [shown, setShown] = useSpotlight(launching);
   const launchIsSlow = useAfter(launch.isPending, LAUNCH_SHOWN_AFTER_MS);
-  // What the page waits for while it tries a refused launch again by itself.
-  const [waitedFor, setWaitedFor] = useState<unknown>(null);
-  const refused = launch.isError ? launch.error : launch.isPending ? waitedFor : null;
   const [former] = useState(readPlace);
   const [filter, setFilter] = useState<Filter>({
     text: former.text,
@@ -79,15 +73,12 @@ export function LibraryPage() {
     () => apps.filter((app) => isShown(app, { text: wanted, kind, favourites: onlyFavourites })),
     [apps, kind, onlyFavourites, wanted],
   );
+  const [remembered] = useState(readRemembered);
   const many = apps.length > MANY_APPS;
-  const highlights = useHighlights(apps, many);
+  const [asksHighlights] = useState(hadHighlights);
+  const highlights = useHighlights(query, apps, many || asksHighlights);
   const favourite = useFavourite();
   const favourites = useMemo(() => apps.filter((app) => app.favourite), [apps]);
-
-  // A filter needs all apps, so the remaining pages are fetched.
-  useEffect(() => {
-    if (filtering && hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [filtering, hasNextPage, isFetchingNextPage, fetchNextPage]);
 
   // After the pictures, which the person waits for.
   useEffect(() => {
@@ -95,19 +86,35 @@ export function LibraryPage() {
     return () => timer.cancel();
   }, []);
 
-  // What runs stands above the tiles, so they wait for it; otherwise it would push them down.
-  const isPending = query.isPending || sessions.query.isPending;
-  const count = query.isPending ? rememberedCount() : apps.length;
+  // What runs and the highlights stand above the tiles; whatever came later would push the rest down.
+  const waits = query.isPending || sessions.query.isPending || (many && highlights.isPending);
+  const [wasShown, setWasShown] = useState(false);
+  // A highlight that is asked for later does not take the page away again.
+  if (!waits && query.isSuccess && !wasShown) setWasShown(true);
+  // Deferred, so that the first tiles are drawn in slices that leave the page to the person. On the way back nothing waits.
+  const isPending = useDeferredValue(waits && !wasShown);
+  // The first page is on the screen; favourites, filters and the count need the rest, page by page.
+  const { isFetchNextPageError } = query;
   useEffect(() => {
-    if (query.isSuccess) rememberCount(apps.length);
-  }, [query.isSuccess, apps.length]);
+    // A failure stays until the person tries again.
+    if (!isPending && hasNextPage && !isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
+  }, [isPending, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage]);
+
+  const count = isPending ? Math.min(remembered.apps ?? PLACEHOLDERS, PLACEHOLDERS) : apps.length;
+  // Few apps stand at the bottom, many at the top; before the first visit nobody knows where the name belongs.
+  const placeUnknown = isPending && remembered.apps === null;
+  const complete = query.isSuccess && !hasNextPage;
+  useEffect(() => {
+    if (complete) remember(apps.length, favourites.length);
+  }, [complete, apps.length, favourites.length]);
+  // Favourites of later pages get their row at once.
+  const awaited = hasNextPage && remembered.favourites > favourites.length;
 
   const spotlight =
     shown ?? sessions.live.map((s) => apps.find((app) => app.id === s.app_id))[0] ?? apps[0] ?? null;
-  const start = (app: AppListItem) => {
-    if (launching) return;
-    setWaitedFor(null);
-    launch.mutate(app);
+  const [asked, setAsked] = useState<AppListItem | null>(null);
+  const start = (app: LaunchedApp) => {
+    if (!launching) startLaunch(app);
   };
   // Whoever reaches for a tile is about to launch; somebody who only looks downloads no player.
   const preloadSession = usePreloadSession();
@@ -133,6 +140,7 @@ export function LibraryPage() {
         if (wanted?.id !== app.id || wanted.section !== name) return;
         giveFocusBack(tile);
       },
+      onQuality: setAsked,
       onFavourite: favourite.mutate,
     }),
     [setShown, favourite.mutate, preloadSession],
@@ -154,11 +162,11 @@ export function LibraryPage() {
       <Backdrop app={spotlight} />
 
       <div className={styles.headline}>
-        <div className={styles.spotlight}>
-          <h1>{spotlight?.name ?? t('Library')}</h1>
-          <p>{spotlight?.description ?? ''}</p>
+        <div className={styles.spotlight} key={placeUnknown ? 'unknown' : 'known'}>
+          <h1 className={placeUnknown ? 'visually-hidden' : undefined}>{spotlight?.name ?? t('Library')}</h1>
+          <p>{placeUnknown ? '' : (spotlight?.description ?? '')}</p>
         </div>
-        {many && (
+        {many && !isPending && (
           <Filters
             apps={apps}
             filter={filter}
@@ -170,10 +178,10 @@ export function LibraryPage() {
         )}
       </div>
 
-      <IdleEnded sessions={sessions.all} apps={apps} onLaunch={start} />
+      {!isPending && <IdleEnded sessions={sessions.all} apps={apps} onLaunch={start} />}
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
-      {sessions.live.length > 0 && <LiveSessions sessions={sessions.live} apps={apps} />}
-      {isPending && <TileSkeletons count={count} />}
+      {!isPending && sessions.live.length > 0 && <LiveSessions sessions={sessions.live} apps={apps} />}
+      {isPending && <TileSkeletons count={Math.min(count, PLACEHOLDERS)} />}
       {query.isSuccess && apps.length === 0 && <NoApps admin={user?.role === 'admin'} />}
 
       {!isPending && many && !filtering && highlights.shown.length > 0 && (
@@ -185,8 +193,14 @@ export function LibraryPage() {
           {...section('highlights')}
         />
       )}
-      {!isPending && many && !filtering && favourites.length > 0 && (
-        <TileSection title={t('Favourites')} apps={favourites} layout="row" {...section('favourites')} />
+      {!isPending && many && !filtering && (favourites.length > 0 || awaited) && (
+        <TileSection
+          title={t('Favourites')}
+          apps={favourites}
+          layout="row"
+          busy={awaited}
+          {...section('favourites')}
+        />
       )}
       {!isPending && visible.length > 0 && (
         <TileSection
@@ -217,12 +231,27 @@ export function LibraryPage() {
           {t('Try fewer letters, or ask an administrator whether the app is there for you.')}
         </EmptyState>
       )}
-      {hasNextPage && !filtering && (
-        <MoreSentinel busy={isFetchingNextPage} onReached={() => void fetchNextPage()} />
-      )}
       <p className="visually-hidden" role="status">
         {filtering && !hasNextPage ? plural(visible.length, '{n} app found', '{n} apps found') : ''}
       </p>
+
+      {asked !== null && (
+        <Suspense fallback={null}>
+          <QualityDialog
+            app={asked}
+            title={t('Launch {app}', { app: asked.name })}
+            act={t('Launch {app}', { app: asked.name })}
+            current={null}
+            pending={false}
+            error={null}
+            onChoose={(profileId) => {
+              setAsked(null);
+              start(profileId === null ? asked : { ...asked, profileId });
+            }}
+            onClose={() => setAsked(null)}
+          />
+        </Suspense>
+      )}
 
       {(launchIsSlow || refused !== null) && launch.variables !== undefined && (
         <LaunchStage
@@ -234,17 +263,7 @@ export function LibraryPage() {
           cancelWords={t('Back to the library')}
         >
           {refused !== null && (
-            <Suspense fallback={<Problem error={refused} />}>
-              <LaunchRefused
-                error={refused}
-                live={sessions.live}
-                trying={launch.isPending}
-                retry={() => {
-                  setWaitedFor(refused);
-                  launch.mutate(launch.variables);
-                }}
-              />
-            </Suspense>
+            <LaunchRefusal error={refused} live={sessions.live} trying={launch.isPending} retry={retry} />
           )}
         </LaunchStage>
       )}
@@ -270,20 +289,6 @@ function NoApps({ admin }: { admin: boolean }) {
         : t('Apps appear here once an administrator gives you one.')}
     </EmptyState>
   );
-}
-
-/** Requests the next page before its end scrolls into view. */
-function MoreSentinel({ busy, onReached }: { busy: boolean; onReached: () => void }) {
-  const mark = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (busy || mark.current === null) return;
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && onReached(), {
-      rootMargin: '1200px',
-    });
-    observer.observe(mark.current);
-    return () => observer.disconnect();
-  }, [busy, onReached]);
-  return <div ref={mark} style={{ height: 1 }} />;
 }
 
 /** Focuses the tile that was focused before the tiles were rendered again, or at the last visit. Another focus stays. */

@@ -1,25 +1,23 @@
 // @vitest-environment happy-dom
 import { beforeEach, expect, test } from 'vitest';
-import { areFew, rememberCount, rememberedCount } from './remembered-count.ts';
+import { areFew, readRemembered, remember } from './remembered-count.ts';
 
 beforeEach(() => localStorage.clear());
 
+test('an unknown library has no size, and one visit later its own', () => {
+  expect(readRemembered()).toEqual({ apps: null, favourites: 0 });
+  remember(500, 3);
+  expect(readRemembered()).toEqual({ apps: 500, favourites: 3 });
+});
+
+test.each(['', '-3', 'many'])('a stored %j counts as unknown', (stored) => {
+  localStorage.setItem('footlight.library.apps', stored);
+  expect(readRemembered().apps).toBeNull();
+});
+
 test.each([
-  [null, 12],
-  ['4', 4],
-  ['0', 12],
-  ['2000', 12],
-  ['x', 12],
-])('with %j kept, %i resting places are shown', (kept, count) => {
-  if (kept !== null) localStorage.setItem('footlight.library.apps', kept);
-  expect(rememberedCount()).toBe(count);
-});
-
-test('a number is kept for the next visit', () => {
-  rememberCount(5);
-  expect(rememberedCount()).toBe(5);
-});
-
-test('one to seven apps are few', () => {
-  expect([0, 1, 7, 8].map(areFew)).toEqual([false, true, true, false]);
-});
+  [0, false],
+  [1, true],
+  [7, true],
+  [8, false],
+])('%i apps are few: %s', (count, few) => expect(areFew(count)).toBe(few));

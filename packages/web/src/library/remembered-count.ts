@@ -1,20 +1,36 @@
-const KEY = 'footlight.library.apps';
+const APPS = 'footlight.library.apps';
+const FAVOURITES = 'footlight.library.favourites';
 /** Apps that fit into one row of large tiles. */
 const FEW = 7;
-const UNKNOWN = 12;
 
-/** Number of apps at the last visit, so that placeholders have the right size. */
-export function rememberedCount(): number {
-  const kept = Number.parseInt(localStorage.getItem(KEY) ?? '', 10);
-  return kept > 0 && kept <= UNKNOWN ? kept : UNKNOWN;
+/** What the library held at the last visit of this browser; null: not known. */
+export interface Remembered {
+  apps: number | null;
+  favourites: number;
 }
 
-/** Stores the number for the next visit. */
-export function rememberCount(count: number): void {
-  localStorage.setItem(KEY, String(count));
+/** Sizes of the last visit, so that what is still loading has the space that it will take. */
+export function readRemembered(): Remembered {
+  const apps = countIn(APPS);
+  return { apps, favourites: countIn(FAVOURITES) ?? 0 };
+}
+
+/** Stores the sizes for the next visit. */
+export function remember(apps: number, favourites: number): void {
+  try {
+    localStorage.setItem(APPS, String(apps));
+    localStorage.setItem(FAVOURITES, String(favourites));
+  } catch {
+    // Without storage the next visit has placeholders of the usual size.
+  }
 }
 
 /** Whether the library shows one row of large tiles. An empty library has its own page. */
 export function areFew(count: number): boolean {
   return count > 0 && count <= FEW;
+}
+
+function countIn(key: string): number | null {
+  const kept = Number.parseInt(localStorage.getItem(key) ?? '', 10);
+  return kept > 0 ? kept : null;
 }

@@ -2,6 +2,7 @@ import type { AppListItem } from '@footlight/protocol/rest';
 import { lazy, Suspense, useState } from 'react';
 import { Skeleton } from '../components/skeleton.tsx';
 import { t } from '../words/words.ts';
+import { gridShape, gridWidth } from './grid-shape.ts';
 import styles from './library.module.css';
 import { Tile, type TileActions } from './tile.tsx';
 
@@ -15,6 +16,15 @@ const VirtualTiles = lazy(() =>
 
 /** Up to this many tiles are all in the document: three windows full at most. Chosen, not measured. */
 const ALL_IN_DOCUMENT = 60;
+
+/** Tiles that a window shows at most. More of them before the file comes would only delay it. */
+function tilesInWindow(): number {
+  const { columns, rowHeight } = gridShape(
+    gridWidth(window.innerWidth, window.innerWidth),
+    window.innerWidth,
+  );
+  return columns * Math.ceil(window.innerHeight / rowHeight);
+}
 
 /** A row or grid of tiles with one tab stop; arrow keys and gamepads move between tiles. */
 export function TileSection(props: {
@@ -50,7 +60,7 @@ export function TileSection(props: {
         {props.count !== undefined && <span className={`${styles.count} tabular`}>{props.count}</span>}
       </h2>
       {many ? (
-        <Suspense fallback={<AllTiles {...list} apps={apps.slice(0, ALL_IN_DOCUMENT)} />}>
+        <Suspense fallback={<AllTiles {...list} apps={apps.slice(0, tilesInWindow())} />}>
           <VirtualTiles {...list} apps={apps} />
         </Suspense>
       ) : (

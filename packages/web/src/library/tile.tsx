@@ -1,9 +1,36 @@
 import type { AppListItem } from '@footlight/protocol/rest';
-import { IconStar, IconStarFilled } from '@tabler/icons-react';
 import { type CSSProperties, memo, useEffect, useRef } from 'react';
 import { AppPicture } from '../components/app-picture.tsx';
 import { t } from '../words/words.ts';
 import styles from './library.module.css';
+
+/**
+ * Tabler's star, star-filled and adjustments-horizontal, each as one path and one React element for all tiles: as
+ * components they were 12 of a tile's 21 elements, and a library draws twenty tiles and more at once.
+ */
+const icon = (path: string, fill: 'none' | 'currentColor') => (
+  <svg
+    width={18}
+    height={18}
+    viewBox="0 0 24 24"
+    fill={fill}
+    stroke="currentColor"
+    strokeWidth={2}
+    strokeLinecap="round"
+    strokeLinejoin="round"
+    aria-hidden="true"
+  >
+    <path d={path} />
+  </svg>
+);
+const STAR_PATH =
+  'M12 17.75l-6.172 3.245l1.179 -6.873l-5 -4.867l6.9 -1l3.086 -6.253l3.086 6.253l6.9 1l-5 4.867l1.179 6.873l-6.158 -3.245';
+const STAR = icon(STAR_PATH, 'none');
+const STAR_FILLED = icon(STAR_PATH, 'currentColor');
+const SLIDERS = icon(
+  'M12 6a2 2 0 1 0 4 0a2 2 0 1 0 -4 0M4 6h8M16 6h4M6 12a2 2 0 1 0 4 0a2 2 0 1 0 -4 0M4 12h2M10 12h10M15 18a2 2 0 1 0 4 0a2 2 0 1 0 -4 0M4 18h11M19 18h1',
+  'none',
+);
 
 /** What a person does with a tile. The same functions at every render, so that a tile renders only when it changes. */
 export interface TileActions {
@@ -12,10 +39,12 @@ export interface TileActions {
   onRestApp: (app: AppListItem) => void;
   /** the tile came into the document */
   onAppear: (tile: HTMLElement, app: AppListItem, section: string) => void;
+  /** the person wants another quality than usual */
+  onQuality: (app: AppListItem) => void;
   onFavourite: (mark: { id: string; favourite: boolean }) => void;
 }
 
-/** One app: its picture launches it, and its star or the key F marks it. */
+/** One app: its picture launches it, its star or the key F marks it, and the key Q asks for the quality first. */
 export const Tile = memo(function Tile(props: {
   app: AppListItem;
   section: string;
@@ -44,14 +73,16 @@ export const Tile = memo(function Tile(props: {
         data-section={section}
         tabIndex={props.isStop ? 0 : -1}
         aria-label={t('Launch {app}', { app: app.name })}
-        aria-keyshortcuts="f"
+        aria-keyshortcuts="f q"
         onFocus={() => actions.onFocusApp(app, section)}
         onPointerEnter={() => actions.onRestApp(app)}
         onClick={() => actions.onLaunch(app)}
         onKeyDown={(event) => {
-          if (event.key !== 'f' || event.ctrlKey || event.metaKey || event.altKey) return;
+          if (event.ctrlKey || event.metaKey || event.altKey) return;
+          if (event.key !== 'f' && event.key !== 'q') return;
           event.preventDefault();
-          mark();
+          if (event.key === 'f') mark();
+          else actions.onQuality(app);
         }}
       >
         <AppPicture app={app} shape="cover" className={styles.tilePicture} />
@@ -67,7 +98,16 @@ export const Tile = memo(function Tile(props: {
         aria-label={t('Favourite: {app}', { app: app.name })}
         onClick={mark}
       >
-        {app.favourite ? <IconStarFilled size={18} /> : <IconStar size={18} />}
+        {app.favourite ? STAR_FILLED : STAR}
+      </button>
+      <button
+        type="button"
+        className={`${styles.favourite} ${styles.quality}`}
+        tabIndex={-1}
+        aria-label={t('Choose the quality of {app}', { app: app.name })}
+        onClick={() => actions.onQuality(app)}
+      >
+        {SLIDERS}
       </button>
     </li>
   );

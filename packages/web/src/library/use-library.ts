@@ -1,33 +1,64 @@
 import type { AppListItem, Success } from '@footlight/protocol/rest';
 import {
   type InfiniteData,
+  infiniteQueryOptions,
+  type QueryClient,
+  queryOptions,
   useInfiniteQuery,
   useMutation,
+  useQueries,
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
+import { ownSessionsQuery } from '../launch/own-sessions.ts';
 import { localeTag, plural, t } from '../words/words.ts';
+import { readRemembered } from './remembered-count.ts';
 
 const PAGE = 200;
 
+/** Apps below this number, at the last visit, had no highlights. A library of unknown size is asked. */
+const LEAST_WITH_HIGHLIGHTS = 12;
+
+const appsQuery = infiniteQueryOptions({
+  queryKey: keys.apps,
+  queryFn: ({ pageParam, signal }) =>
+    call('apps.list', {
+      query: { limit: PAGE, ...(pageParam === '' ? {} : { cursor: pageParam }) },
+      signal,
+    }),
+  initialPageParam: '',
+  getNextPageParam: (page) => page.next_cursor,
+  staleTime: 30_000,
+  // The way back from a long session finds the library as it was.
+  gcTime: Number.POSITIVE_INFINITY,
+});
+
+const highlightsQuery = queryOptions({
+  queryKey: keys.highlights,
+  queryFn: ({ signal }) => call('highlights.list', { signal }),
+  staleTime: 30_000,
+  // The tiles wait for the answer.
+  retry: false,
+});
+
+/** Asks for what the library shows before it is drawn: its first drawing takes a slow phone longer than the answers. */
+export function askForLibrary(queryClient: QueryClient): void {
+  void queryClient.prefetchInfiniteQuery(appsQuery);
+  void queryClient.prefetchQuery(ownSessionsQuery);
+  if (hadHighlights()) void queryClient.prefetchQuery(highlightsQuery);
+}
+
+/** Whether highlights are asked for with the apps: rows that came later would push the tiles down. */
+export function hadHighlights(): boolean {
+  return (readRemembered().apps ?? LEAST_WITH_HIGHLIGHTS) >= LEAST_WITH_HIGHLIGHTS;
+}
+
 /** The caller's apps, page by page; `apps` has the loaded ones, each once. */
 export function useApps() {
-  const query = useInfiniteQuery({
-    queryKey: keys.apps,
-    queryFn: ({ pageParam, signal }) =>
-      call('apps.list', {
-        query: { limit: PAGE, ...(pageParam === '' ? {} : { cursor: pageParam }) },
-        signal,
-      }),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.next_cursor,
-    staleTime: 30_000,
-    // The way back from a long session finds the library as it was.
-    gcTime: Number.POSITIVE_INFINITY,
-  });
+  const query = useInfiniteQuery(appsQuery);
   const apps = useMemo(() => {
     // An app added while paging shifts the pages, so one may come twice.
     const byId = new Map<string, AppListItem>();
@@ -62,27 +93,43 @@ export function useListedApp(id: string | undefined): AppListItem | undefined {
 
 /**
  * Highlights of the server, best first, with reasons; apps with a live session are shown elsewhere. An app beyond the
- * loaded pages is omitted until its page is loaded.
+ * loaded pages is asked for by itself. Without an answer there are none.
+ * @param list of the apps; the highlights' own apps are not asked for before it is there
  */
-export function useHighlights(apps: readonly AppListItem[], enabled: boolean) {
-  const query = useQuery({
-    queryKey: keys.highlights,
-    queryFn: ({ signal }) => call('highlights.list', { signal }),
-    staleTime: 30_000,
-    enabled,
+export function useHighlights(
+  list: { isSuccess: boolean },
+  apps: readonly AppListItem[],
+  enabled: boolean,
+): { shown: AppListItem[]; captions: ReadonlyMap<string, string>; isPending: boolean } {
+  const query = useQuery({ ...highlightsQuery, enabled });
+  const items = useMemo(
+    () => (query.data?.items ?? []).filter(({ reason }) => reason !== 'live'),
+    [query.data],
+  );
+  const byId = useMemo(() => new Map(apps.map((app) => [app.id, app])), [apps]);
+  const others = useQueries({
+    queries: items
+      .filter(({ app_id }) => list.isSuccess && !byId.has(app_id))
+      .map(({ app_id: id }) => ({
+        queryKey: keys.app(id),
+        queryFn: ({ signal }: { signal: AbortSignal }) => call('apps.read', { params: { id }, signal }),
+        staleTime: 30_000,
+        retry: false,
+      })),
+    combine: (answers) => ({
+      apps: answers.flatMap(({ data }) => (data === undefined ? [] : [data.app])),
+      isPending: answers.some(({ isPending }) => isPending),
+    }),
   });
-  return useMemo(() => {
-    const byId = new Map(apps.map((app) => [app.id, app]));
-    const shown: AppListItem[] = [];
-    const captions = new Map<string, string>();
-    for (const { app_id, reason, play_seconds } of query.data?.items ?? []) {
-      const app = byId.get(app_id);
-      if (app === undefined || reason === 'live') continue;
-      shown.push(app);
-      captions.set(app_id, captionOf(reason, play_seconds));
-    }
-    return { shown, captions };
-  }, [query.data, apps]);
+  const shown = useMemo(() => {
+    const found = new Map<string, AppListItem>(others.apps.map((app) => [app.id, app]));
+    return items.flatMap(({ app_id }) => byId.get(app_id) ?? found.get(app_id) ?? []);
+  }, [items, byId, others]);
+  const captions = useMemo(
+    () => new Map(items.map(({ app_id, reason, play_seconds }) => [app_id, captionOf(reason, play_seconds)])),
+    [items],
+  );
+  return { shown, captions, isPending: (enabled && query.isPending) || others.isPending };
 }
 
 /** Short caption of a highlight's reason; unknown reasons have none. */
@@ -119,7 +166,11 @@ export function useFavourite() {
   return useMutation({
     mutationFn: ({ id, favourite }: Pick<AppListItem, 'id' | 'favourite'>) =>
       call(favourite ? 'favourites.add' : 'favourites.remove', { params: { app_id: id } }),
-    onMutate: ({ id, favourite }) => show(id, favourite),
+    async onMutate({ id, favourite }) {
+      // A page that is on its way would come with the marks of before. It is asked for again.
+      await queryClient.cancelQueries({ queryKey: keys.apps });
+      show(id, favourite);
+    },
     onError: (_error, { id, favourite }) => show(id, !favourite),
   });
 }

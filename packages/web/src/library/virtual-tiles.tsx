@@ -1,7 +1,7 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from 'react';
-import { type GridShape, gridShape } from './grid-shape.ts';
+import { type GridShape, gridShape, gridWidth } from './grid-shape.ts';
 import styles from './library.module.css';
 import { Tile, type TileActions } from './tile.tsx';
 
@@ -38,7 +38,12 @@ export function VirtualTiles(props: {
   useLayoutEffect(() => virtual.measure(), [virtual, rowHeight]);
 
   return (
-    <ul ref={list} className={styles.virtual} style={{ height: virtual.getTotalSize() }}>
+    <ul
+      ref={list}
+      className={styles.virtual}
+      data-scrolling={virtual.isScrolling}
+      style={{ height: virtual.getTotalSize() }}
+    >
       {virtual
         .getVirtualItems()
         .flatMap((row) =>
@@ -75,21 +80,32 @@ function placeAt(left: number, top: number, width: number) {
   return place;
 }
 
-/** Size of the grid's cells and its distance to the top of the document, following the page. */
-function useGridPlace(list: RefObject<HTMLElement | null>): { shape: GridShape; top: number } {
-  const [place, setPlace] = useState(() => ({
-    shape: gridShape(window.innerWidth, window.innerWidth),
-    top: 0,
-  }));
+/** Difference of two widths of cells that no eye sees, in CSS pixels: widths of elements are rounded to whole ones. */
+const CELL_TOLERANCE = 0.5;
+
+/** Size of the grid's cells, and its distance to the top of the document. */
+interface GridPlace {
+  shape: GridShape;
+  top: number;
+}
+
+/** The place of the grid, following the page. */
+function useGridPlace(list: RefObject<HTMLElement | null>): GridPlace {
+  // The first tiles get the width that they keep: another one would draw each of them twice.
+  const [place, setPlace] = useState<GridPlace>(() => {
+    const width = gridWidth(document.documentElement.clientWidth, window.innerWidth);
+    return { shape: gridShape(width, window.innerWidth), top: 0 };
+  });
   useLayoutEffect(() => {
     const element = list.current;
     if (element === null) return;
     const measure = () => {
       const shape = gridShape(element.clientWidth, window.innerWidth);
       const top = Math.round(element.getBoundingClientRect().top + window.scrollY);
-      setPlace((before) =>
-        before.top === top && before.shape.cellWidth === shape.cellWidth ? before : { shape, top },
-      );
+      setPlace((before) => {
+        const same = Math.abs(before.shape.cellWidth - shape.cellWidth) < CELL_TOLERANCE;
+        return before.top === top && same ? before : { shape: same ? before.shape : shape, top };
+      });
     };
     measure();
     // Sections above come and go, which moves the grid and changes the height of the page.

@@ -3,7 +3,7 @@ import { LoginPage } from '../account/login-page.tsx';
 
 export const Route = createFileRoute('/login')({
   validateSearch: (search: Record<string, unknown>): { next?: string } =>
-    typeof search.next === 'string' ? { next: search.next } : {},
+    ({ next: typeof search.next === 'string' ? search.next : undefined }) as { next?: string },
   component: function LoginRoute() {
     return <LoginPage next={Route.useSearch().next} />;
   },

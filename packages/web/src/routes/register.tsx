@@ -3,7 +3,7 @@ import { RegisterPage } from '../account/register-page.tsx';
 
 export const Route = createFileRoute('/register')({
   validateSearch: (search: Record<string, unknown>): { invite?: string } =>
-    typeof search.invite === 'string' ? { invite: search.invite } : {},
+    ({ invite: typeof search.invite === 'string' ? search.invite : undefined }) as { invite?: string },
   component: function RegisterRoute() {
     return <RegisterPage invite={Route.useSearch().invite} />;
   },

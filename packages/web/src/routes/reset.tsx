@@ -4,7 +4,7 @@ import { ResetPage } from '../account/reset-page.tsx';
 export const Route = createFileRoute('/reset')({
   // A token of digits alone would be read as a number.
   validateSearch: (search: Record<string, unknown>): { token?: string } =>
-    typeof search.token === 'string' ? { token: search.token } : {},
+    ({ token: typeof search.token === 'string' ? search.token : undefined }) as { token?: string },
   component: function ResetRoute() {
     return <ResetPage token={Route.useSearch().token ?? ''} />;
   },

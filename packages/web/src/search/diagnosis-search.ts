@@ -13,12 +13,12 @@ export interface DiagnosisSearch {
   minutes?: WindowMinutes;
 }
 
-/** Parses the URL's search part; unknown keys are dropped. */
+/** Parses the URL's search part; unknown keys are dropped. What is left out is undefined, as in parseListSearch. */
 export function parseDiagnosisSearch(search: Record<string, unknown>): DiagnosisSearch {
   const { at } = search;
   const minutes = WINDOW_MINUTES.find((each) => each === search.minutes);
   return {
-    ...(typeof at === 'number' && at > 0 && at <= LAST_MS ? { at: Math.round(at) } : {}),
-    ...(minutes === undefined || minutes === 5 ? {} : { minutes }),
-  };
+    at: typeof at === 'number' && at > 0 && at <= LAST_MS ? Math.round(at) : undefined,
+    minutes: minutes === 5 ? undefined : minutes,
+  } as DiagnosisSearch;
 }

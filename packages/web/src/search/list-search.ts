@@ -5,17 +5,18 @@ export type ListSearch<Key extends string> = { [Name in Key]?: string };
 
 /**
  * Parses the named texts of a URL's search part; blank ones and unknown keys are dropped. The router reads a text of
- * digits as a number.
+ * digits as a number. It puts the result over all that it read, so a name without a text is there as undefined:
+ * otherwise a page would get the object or list of a made-up address.
  */
 export function parseListSearch<const Key extends string>(
   search: Record<string, unknown>,
   keys: readonly Key[],
 ): ListSearch<Key> {
-  const found = keys.flatMap((key): [string, string][] => {
+  const found = keys.map((key): [string, string | undefined] => {
     const value = search[key];
-    if (typeof value !== 'string' && typeof value !== 'number') return [];
+    if (typeof value !== 'string' && typeof value !== 'number') return [key, undefined];
     const text = String(value).trim().slice(0, MAX_SEARCH_CHARACTERS);
-    return text === '' ? [] : [[key, text]];
+    return [key, text === '' ? undefined : text];
   });
   return Object.fromEntries(found) as ListSearch<Key>;
 }

@@ -1,5 +1,5 @@
-import { MAX_SEARCH_CHARACTERS } from '@footlight/protocol/bounds';
 import type { AdminSessionFilter } from '@footlight/protocol/rest';
+import { parseListSearch } from './list-search.ts';
 
 /** Filters of the sessions page in order, with their labels. */
 export const SESSION_FILTERS: readonly { value: AdminSessionFilter; words: string }[] = [
@@ -13,17 +13,14 @@ export const SESSION_FILTERS: readonly { value: AdminSessionFilter; words: strin
 export interface SessionSearch {
   state?: AdminSessionFilter;
   q?: string;
-  open?: string;
+  sort?: string;
 }
 
-/** Parses the URL's search part; unknown keys are dropped. */
+/** Parses the URL's search part; unknown keys are dropped. What is left out is undefined, as in parseListSearch. */
 export function parseSessionSearch(search: Record<string, unknown>): SessionSearch {
   const state = SESSION_FILTERS.find((filter) => filter.value === search.state)?.value;
   return {
-    ...(state === undefined || state === 'active' ? {} : { state }),
-    ...(typeof search.q === 'string' && search.q !== ''
-      ? { q: search.q.slice(0, MAX_SEARCH_CHARACTERS) }
-      : {}),
-    ...(typeof search.open === 'string' ? { open: search.open } : {}),
-  };
+    state: state === 'active' ? undefined : state,
+    ...parseListSearch(search, ['q', 'sort']),
+  } as SessionSearch;
 }

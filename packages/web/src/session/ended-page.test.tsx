@@ -6,6 +6,7 @@ import { cleanup, render, screen, waitFor } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import '../../test/patience.ts';
 import { ago, app, session } from '../../test/fixtures.ts';
+import { ApiFailure } from '../api/client.ts';
 import { EndedPage } from './ended-page.tsx';
 
 const MINUTE_MS = 60_000;
@@ -37,12 +38,20 @@ afterEach(() => {
 });
 
 const STARTED = ago(10 * MINUTE_MS);
-function open(part: Partial<Session> = {}) {
+function open(part: Partial<Session> = {}, refused: unknown = null) {
   const ended = session(0, { state: 'stopped', started_at: STARTED, ended_at: ago(MINUTE_MS), ...part });
   render(
     <MantineProvider>
       <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
-        <EndedPage session={ended} app={app(0)} launching={false} onLaunch={vi.fn()} onLibrary={vi.fn()} />
+        <EndedPage
+          session={ended}
+          app={app(0)}
+          launching={false}
+          refused={refused}
+          onLaunch={vi.fn()}
+          onRetry={vi.fn()}
+          onLibrary={vi.fn()}
+        />
       </QueryClientProvider>
     </MantineProvider>,
   );
@@ -87,4 +96,10 @@ describe('how it was, after the end', () => {
     expect(await screen.findByRole('button', { name: 'Launch again' })).toBeDefined();
     expect(asked).toEqual([]);
   });
+});
+
+test('a launch that is refused here is told here, and tried again as in the library', async () => {
+  open({}, new ApiFailure(503, 'capacity_exhausted', 'No place.', { retryAfterSecs: 7 }));
+  await screen.findByText('Every machine is busy');
+  await screen.findByText('This page waits with you, and tries again in 7 seconds.');
 });

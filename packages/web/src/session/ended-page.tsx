@@ -1,11 +1,15 @@
 import type { AppListItem, Session } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useEffect } from 'react';
 import { AppPicture } from '../components/app-picture.tsx';
 import { Brand } from '../components/brand.tsx';
-import { durationWords, RelativeTime } from '../components/relative-time.tsx';
+import { RelativeTime } from '../components/relative-time.tsx';
+import { awaitPad } from '../focus/await-pad.ts';
+import { durationWords } from '../words/duration-words.ts';
+import { msg, rich, t } from '../words/words.ts';
 import { endWords } from './end-words.ts';
 import styles from './ended-page.module.css';
+import { RefusedAgain } from './refused-again.tsx';
 
 const SECOND_MS = 1_000;
 
@@ -22,10 +26,15 @@ export function EndedPage(props: {
   session: Session;
   app: Pick<AppListItem, 'id' | 'name'> & Partial<AppListItem>;
   launching: boolean;
+  /** why the app was not launched again; null: it was not tried, or is on its way */
+  refused: unknown;
   onLaunch: () => void;
+  onRetry: () => void;
   onLibrary: () => void;
 }) {
   const { session, app } = props;
+  const { onLibrary } = props;
+  useEffect(() => awaitPad(onLibrary), [onLibrary]);
   const words = endWords(session);
   const facts = factsOf(session);
   const startedMs = session.started_at === null ? null : Date.parse(session.started_at);
@@ -36,29 +45,36 @@ export function EndedPage(props: {
       <AppPicture app={app} shape="hero" className={styles.endedPicture} />
       <div className={styles.endedText}>
         <Brand href="/app" />
-        <h1>{words.sentence}</h1>
+        <h1>{t(words.sentence)}</h1>
         <p>
-          {app.name}
-          {ranMs !== null && ranMs >= SECOND_MS && `, open for ${durationWords(ranMs)}`}
-          {session.ended_at !== null && (
-            <>
-              , ended <RelativeTime at={session.ended_at} />
-            </>
-          )}
-          .
+          {session.ended_at === null
+            ? app.name
+            : rich(
+                ranMs !== null && ranMs >= SECOND_MS
+                  ? msg('{app}, open for {time}, ended {when}.')
+                  : msg('{app}, ended {when}.'),
+                {
+                  app: app.name,
+                  time: durationWords(ranMs ?? 0),
+                  when: <RelativeTime key="when" at={session.ended_at} />,
+                },
+              )}
         </p>
         <div className={styles.endedActions}>
           <Button variant="filled" loading={props.launching} onClick={props.onLaunch} data-autofocus>
-            Launch again
+            {t('Launch again')}
           </Button>
-          <Button onClick={props.onLibrary}>Back to the library</Button>
+          <Button onClick={props.onLibrary}>{t('Back to the library')}</Button>
         </div>
+        {props.refused !== null && (
+          <RefusedAgain error={props.refused} trying={props.launching} retry={props.onRetry} />
+        )}
         <Suspense fallback={null}>
           <SessionReport session={session} />
         </Suspense>
         {(facts.length > 0 || session.app_log_tail) && (
           <details className={styles.reason}>
-            <summary>Technical reason{session.app_log_tail ? ' and log' : ''}</summary>
+            <summary>{session.app_log_tail ? t('Technical reason and log') : t('Technical reason')}</summary>
             <div className={styles.reasonBody}>
               <dl className={styles.reasonFacts}>
                 {facts.map(([name, value]) => (
@@ -70,7 +86,7 @@ export function EndedPage(props: {
               </dl>
               {session.app_log_tail && (
                 // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, which a keyboard must be able to do
-                <pre className={styles.log} tabIndex={0} role="log" aria-label="The app’s last output">
+                <pre className={styles.log} tabIndex={0} role="log" aria-label={t('The app’s last output')}>
                   {session.app_log_tail}
                 </pre>
               )}
@@ -84,12 +100,12 @@ export function EndedPage(props: {
 
 function factsOf(session: Session): [string, string][] {
   const all: [string, string | null][] = [
-    ['Failure', session.failure_code],
-    ['Reason', session.end_reason],
-    ['Message', session.error_message],
-    ['Last step', session.state_detail],
-    ['Session', session.id],
-    ['Host', session.host_id],
+    [t('Failure'), session.failure_code],
+    [t('Reason'), session.end_reason],
+    [t('Message'), session.error_message],
+    [t('Last step'), session.state_detail],
+    [t('Session'), session.id],
+    [t('Host'), session.host_id],
   ];
   return all.filter((fact): fact is [string, string] => fact[1] !== null && fact[1] !== '');
 }

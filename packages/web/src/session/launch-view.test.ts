@@ -141,8 +141,13 @@ describe('the launch screen', () => {
     const view = { ...NO_LAUNCH, visit: 'launch', usualMs: 3_000 } as const;
     expect(stageOf(view, steps, times)).toEqual({ steps, startedAtMs: 1_000, usualMs: 3_000, cancel: 'end' });
   });
-  test('before the record is known it counts from the opening of the page', () => {
-    expect(stageOf(NO_LAUNCH, steps, { ...times, createdMs: null }).startedAtMs).toBe(5_000);
+  test('before the record is known it names no step, counts from the opening, and can be left', () => {
+    expect(stageOf(NO_LAUNCH, steps, { ...times, createdMs: null })).toEqual({
+      steps: [],
+      startedAtMs: 5_000,
+      usualMs: null,
+      cancel: 'leave',
+    });
   });
   test('a return waits for the picture alone, from the opening, and is left without ending the app', () => {
     const view = { ...NO_LAUNCH, visit: 'return', usualMs: 3_000 } as const;

@@ -104,6 +104,8 @@ export function stageOf(
   steps: readonly LaunchStep[],
   { createdMs, openedMs }: { createdMs: number | null; openedMs: number },
 ): Stage {
+  // Nothing is known of it, so no step is named, and the way back stays open while the server does not answer.
+  if (view.visit === 'unknown') return { steps: [], startedAtMs: openedMs, usualMs: null, cancel: 'leave' };
   if (view.visit === 'return')
     return {
       steps: steps.filter((step) => step.state === 'current'),

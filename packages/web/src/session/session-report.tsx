@@ -2,7 +2,9 @@ import type { Session } from '@footlight/protocol/rest';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
-import { durationWords } from '../components/relative-time.tsx';
+import { saidByServer } from '../api/sentences/server-sentences.ts';
+import { durationWords } from '../words/duration-words.ts';
+import { t } from '../words/words.ts';
 import styles from './session-report.module.css';
 
 /** The service judges at most the last ten minutes; a shorter session is judged from its start. */
@@ -27,12 +29,15 @@ export function SessionReport({ session }: { session: Session }) {
   if (report === undefined) return null;
   const played = report.played_ms;
   const figures: [name: string, value: string | null][] = [
-    ['Time played', played === null ? null : durationWords(played)],
-    ['Smooth', report.smooth_fraction === null ? null : percentWords(report.smooth_fraction)],
-    ['Click to picture', report.click_to_photon_ms === null ? null : delayWords(report.click_to_photon_ms)],
+    [t('Time played'), played === null ? null : durationWords(played)],
+    [t('Smooth'), report.smooth_fraction === null ? null : percentWords(report.smooth_fraction)],
+    [
+      t('Click to picture'),
+      report.click_to_photon_ms === null ? null : delayWords(report.click_to_photon_ms),
+    ],
   ];
   return (
-    <section className={styles.report} aria-label="How it was">
+    <section className={styles.report} aria-label={t('How it was')}>
       <dl className={styles.figures}>
         {figures.map(
           ([name, value]) =>
@@ -45,13 +50,13 @@ export function SessionReport({ session }: { session: Session }) {
         )}
       </dl>
       <div className={styles.words}>
-        <h2>{report.limit}</h2>
-        {report.remedy !== null && <p>{report.remedy}</p>}
+        <h2>{saidByServer(report.limit)}</h2>
+        {report.remedy !== null && <p>{saidByServer(report.remedy)}</p>}
         {played !== null && played > JUDGED_MS && (
           <p className={styles.note}>
             {report.smooth_fraction === null && report.click_to_photon_ms === null
-              ? `Judged by the last ${JUDGED_MINUTES} minutes.`
-              : `All but the time played is of the last ${JUDGED_MINUTES} minutes.`}
+              ? t('Judged by the last {n} minutes.', { n: JUDGED_MINUTES })
+              : t('All but the time played is of the last {n} minutes.', { n: JUDGED_MINUTES })}
           </p>
         )}
       </div>

@@ -16,6 +16,8 @@ import { takeTicket } from '../launch/first-ticket.ts';
 import { keepPicture } from '../launch/last-picture.ts';
 import { loadPlayer, type Player } from '../launch/player.ts';
 
+/** Twice the time between two posts. Chosen, not measured. */
+const POST_LIMIT_MS = 10_000;
 /** The width of the diagram in the statistics. */
 const KEPT_SECONDS = 60;
 
@@ -32,7 +34,7 @@ export interface StreamView {
   /** state of the app's start from the host; null: unknown */
   app: AppNotice['state'] | null;
   /** the last message of the host for the person; a new object each time */
-  notice: { text: string } | null;
+  notice: { code: string; text: string } | null;
   /** the display's last reported sizes; null: unknown */
   display: Display | null;
   /** layout of the session's keyboard; null: unknown, or this host keeps its own */
@@ -85,9 +87,15 @@ export function useStream(
           ...(created.current === undefined ? {} : { session_created_at_ms: Date.parse(created.current) }),
           client: { name: 'web', version: '1' },
           device_key: deviceKey(),
-          connectSignaling: () => ticketFor(id, player),
+          connectSignaling: (signal) => ticketFor(id, player, signal),
           sendTelemetry: ({ operation, body }, keepalive) =>
-            call(operation, { params: { id }, body, keepalive } as CallInput<typeof operation>),
+            call(operation, {
+              params: { id },
+              body,
+              keepalive,
+              // A post that hangs would hold one of the browser's connections.
+              ...(keepalive ? {} : { signal: AbortSignal.timeout(POST_LIMIT_MS) }),
+            } as CallInput<typeof operation>),
           environment: { createWebSocket: takeSocket },
           onState: (state) => set({ state }),
           onStats: (stats) =>
@@ -96,7 +104,7 @@ export function useStream(
           onInput: (input) => set({ input }),
           onFirstFrame: () => set({ shown: true }),
         });
-        client.on('notice', ({ text }) => set({ notice: { text } }));
+        client.on('notice', (notice) => set({ notice: { ...notice } }));
         client.on('display', (display) => set({ display }));
         client.on('app', (app) => set({ app }));
         client.on('keyboard_layout', (layout) => set({ layout }));
@@ -117,11 +125,11 @@ export function useStream(
   return view;
 }
 
-async function ticketFor(id: string, { SignalingRefused }: Player) {
+async function ticketFor(id: string, { SignalingRefused }: Player, signal: AbortSignal) {
   const kept = takeTicket(id, clock.nowMs());
   if (kept !== undefined) return kept;
   try {
-    return (await call('sessions.signalingToken', { params: { id } })).signaling;
+    return (await call('sessions.signalingToken', { params: { id }, signal })).signaling;
   } catch (error) {
     // The session's record reports its end; other refusals of the server are permanent.
     if (error instanceof ApiFailure && error.status >= 400 && error.status < 500 && error.status !== 429) {

@@ -3,15 +3,22 @@ import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import styles from '../account/account.module.css';
 import { AuthCard } from '../account/auth-card.tsx';
+import { passwordRefusal } from '../account/field-rules.ts';
 import { type NewAccount, NewAccountFields, newAccountRules } from '../account/new-account-fields.tsx';
 import { deviceKey, saveLogin } from '../api/auth-store.ts';
 import { ApiFailure, call } from '../api/client.ts';
+import { CopyLine } from '../components/copy-line.tsx';
+import { focusFirstError } from '../components/first-error.ts';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
+import { t } from '../words/words.ts';
+
+const isWrongToken = (error: unknown): boolean =>
+  error instanceof ApiFailure && error.code === 'unauthorized';
 
 /** Claims a new instance: checks the setup token and creates the first administrator. */
 export function ClaimPage() {
-  usePageTitle('Set up');
+  usePageTitle(t('Set up'));
   const claim = useMutation({
     mutationFn: ({ setupToken, ...account }: NewAccount & { setupToken: string }) =>
       call('setup.claim', {
@@ -22,6 +29,11 @@ export function ClaimPage() {
       saveLogin(answer);
       window.location.assign('/admin/setup');
     },
+    onError: (error) => {
+      if (!isWrongToken(error)) return;
+      form.setFieldError('setupToken', t('That is not the token of this start. Read the file again.'));
+      form.getInputNode('setupToken')?.focus();
+    },
   });
   const form = useForm({
     mode: 'uncontrolled',
@@ -29,49 +41,58 @@ export function ClaimPage() {
     validate: {
       ...newAccountRules,
       setupToken: (value) =>
-        /^[0-9a-f]{64}$/i.test(value.trim()) ? null : 'The token is 64 letters and digits long',
+        /^[0-9a-f]{64}$/i.test(value.trim()) ? null : t('The token is 64 letters and digits long'),
     },
   });
-  const code = claim.error instanceof ApiFailure ? claim.error.code : null;
+  const isClaimed = claim.error instanceof ApiFailure && claim.error.code === 'setup_already_complete';
   return (
     <AuthCard
-      title="Make this instance yours"
-      lead="Nobody has claimed it yet. The first account becomes its administrator, so it asks for a token that only people with access to its machine can read."
+      title={t('Make this instance yours')}
+      lead={t(
+        'Nobody has claimed it yet. The first account becomes its administrator, so it asks for a token that only people with access to its machine can read.',
+      )}
     >
-      <form className={styles.form} onSubmit={form.onSubmit((values) => claim.mutate(values))} noValidate>
-        {claim.isError && (
+      <form
+        className={styles.form}
+        onSubmit={form.onSubmit((values) => claim.mutate(values), focusFirstError)}
+        noValidate
+      >
+        {claim.isError && !isWrongToken(claim.error) && passwordRefusal(claim.error) === null && (
           <Problem
-            error={
-              code === 'unauthorized'
-                ? new ApiFailure(
-                    400,
-                    'validation_failed',
-                    'That is not the token of this start. Read the file again.',
-                  )
-                : claim.error
-            }
+            error={claim.error}
             act={
-              code === 'setup_already_complete' && (
+              isClaimed && (
                 <Button size="xs" component="a" href="/login">
-                  Log in
+                  {t('Log in')}
                 </Button>
               )
             }
           />
         )}
         <PasswordInput
-          label="Setup token"
-          description="It is in the file that the server named when it started, such as /run/service/setup-token. Every start makes a new one."
+          label={t('Setup token')}
+          description={t(
+            'On the machine of the server: ./scripts/up prints the command that shows it. An installed service keeps it in /run/service/setup-token. Every start makes a new one.',
+          )}
           autoComplete="off"
-          data-autofocus
+          autoFocus
           key={form.key('setupToken')}
           {...form.getInputProps('setupToken')}
         />
-        <NewAccountFields form={form} />
+        <NewAccountFields form={form} refused={claim.error} first={false} />
         <Button type="submit" variant="filled" size="md" loading={claim.isPending || claim.isSuccess}>
-          Claim this instance
+          {t('Claim this instance')}
         </Button>
       </form>
+      <details className={styles.restore}>
+        <summary>{t('I have a backup of an instance')}</summary>
+        <p>
+          {t(
+            'Restore it instead of making an account: accounts, apps and settings come back with it. Stop the server, run this in its folder, and start it again. Pictures of apps and the certificate are files of their own, which a backup does not hold.',
+          )}
+        </p>
+        <CopyLine value="./scripts/restore FILE" label={t('command that restores a backup')} />
+      </details>
     </AuthCard>
   );
 }

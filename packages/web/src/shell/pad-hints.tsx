@@ -7,6 +7,7 @@ import styles from './shell.module.css';
 const IN_LIBRARY: readonly [PadAction, key: string, words: string][] = [
   ['accept', '↵', msg('Open')],
   ['favourite', 'F', msg('Favourite')],
+  ['quality', 'Q', msg('Quality')],
   ['find', '/', msg('Find')],
   ['menu', '', msg('Menu')],
 ];

@@ -50,15 +50,32 @@ export function readLanguageChoice(): LanguageChoice {
   }
 }
 
-/** Stores a choice and shows the page in that language. */
-export function chooseLanguage(choice: LanguageChoice): Promise<void> {
+/** Longest wait for the list of languages on the new page, in frames: two seconds at 60 Hz. */
+const FRAMES_OF_A_PAGE = 120;
+
+/**
+ * Stores a choice and shows the page in that language. All controls are new then, so none has the focus: the one with
+ * the same `data-language` gets it. The person's menu closes; after one of its links the button of the menu gets it.
+ */
+export async function chooseLanguage(choice: LanguageChoice): Promise<void> {
   try {
     if (choice === 'auto') localStorage.removeItem(STORAGE_KEY);
     else localStorage.setItem(STORAGE_KEY, choice);
   } catch {
     // Without storage the choice lasts as long as the page.
   }
-  return showLanguage(languageFor(choice, navigator.languages));
+  const control = document.activeElement?.getAttribute('data-language') ?? null;
+  await showLanguage(languageFor(choice, navigator.languages));
+  if (control === null) return;
+  for (let frame = 0; frame < FRAMES_OF_A_PAGE; frame += 1) {
+    await new Promise(requestAnimationFrame);
+    const same = document.querySelector<HTMLElement>(`[data-language="${control}"]`);
+    const place =
+      same ?? (control === 'list' ? null : document.querySelector<HTMLElement>('[data-person-menu]'));
+    place?.focus();
+    // The person may have gone on meanwhile.
+    if (document.activeElement !== document.body) return;
+  }
 }
 
 /** Loads and shows the chosen language; at the start of a document, before its first page. */

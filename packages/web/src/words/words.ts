@@ -11,7 +11,8 @@ export type Values = Readonly<Record<string, string | number>>;
 
 let table: Table = {};
 let locale = 'en-GB';
-let rules = new Intl.PluralRules(locale);
+/** Made for the first counted text. */
+let rules: Intl.PluralRules | null = null;
 
 /**
  * Puts other translations in force. Pages have to render again afterwards.
@@ -20,7 +21,7 @@ let rules = new Intl.PluralRules(locale);
 export function putInForce(next: Table, tag: string): void {
   table = next;
   locale = tag;
-  rules = new Intl.PluralRules(tag);
+  rules = null;
 }
 
 /** BCP 47 tag for dates and numbers. */
@@ -46,6 +47,7 @@ export function msg<Text extends string>(english: Text): Text {
 /** A counted text; `{n}` stands for the count in the person's number format. */
 export function plural(count: number, one: string, other: string, values?: Values): string {
   const forms = lookUp(other);
+  rules ??= new Intl.PluralRules(locale);
   const english = count === 1 ? one : other;
   const text = typeof forms === 'object' ? (forms[rules.select(count)] ?? forms.other) : (forms ?? english);
   return fill(text, { ...values, n: count.toLocaleString(locale) });

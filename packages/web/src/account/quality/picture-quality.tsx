@@ -1,7 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useId } from 'react';
+import { useId, useState } from 'react';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
+import { saidByServer } from '../../api/sentences/server-sentences.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip, type Tone } from '../../components/state-chip.tsx';
@@ -28,17 +29,20 @@ export function PictureQuality() {
     queryKey: keys.profileOffer,
     queryFn: ({ signal }) => call('me.profiles', { signal }),
   });
+  /** Shown at once: a radio that jumps back until the request is known takes the next arrow key from the wrong place. */
+  const [picked, setPicked] = useState<string | null>(null);
   const save = useMutation({
     mutationFn: (id: string) =>
       call('me.profilePreferences.update', { body: { default_profile_id: id === '' ? null : id } }),
     onSuccess: (answer) => queryClient.setQueryData(keys.profilePreference, answer),
+    onSettled: (_answer, _error, id) => setPicked((newest) => (newest === id ? null : newest)),
   });
   const error = preference.error ?? offer.error ?? save.error;
   if (preference.data === undefined || offer.data === undefined) {
     return error ? <Problem error={error} /> : <Skeleton height={240} radius={14} />;
   }
   const { default_profile_id, global_default_profile_id, user_overrides_allowed } = preference.data;
-  const chosen = save.isPending ? save.variables : (default_profile_id ?? '');
+  const chosen = picked ?? default_profile_id ?? '';
   return (
     <>
       {error && <Problem error={error} />}
@@ -56,7 +60,10 @@ export function PictureQuality() {
               value={choice.id}
               checked={choice.id === chosen}
               disabled={choice.suitability === 'ineligible'}
-              onChange={() => save.mutate(choice.id)}
+              onChange={() => {
+                setPicked(choice.id);
+                save.mutate(choice.id);
+              }}
             />
             <span className={styles.rowText}>
               <strong>{choice.name}</strong>
@@ -70,7 +77,7 @@ export function PictureQuality() {
         {save.isSuccess ? t('Saved') : ''}
       </p>
       {offer.data.notes.length > 0 && (
-        <p className={styles.dim}>{offer.data.notes.map((note) => note.message).join(' ')}</p>
+        <p className={styles.dim}>{offer.data.notes.map(({ message }) => saidByServer(message)).join(' ')}</p>
       )}
     </>
   );

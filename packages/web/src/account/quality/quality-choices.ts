@@ -1,4 +1,5 @@
 import type { ProfileOffer } from '@footlight/protocol/rest';
+import { saidByServer } from '../../api/sentences/server-sentences.ts';
 import { localeTag, msg, t } from '../../words/words.ts';
 
 type Profile = ProfileOffer['profiles'][number];
@@ -70,5 +71,5 @@ function wordsOf(profile: Profile): string {
     fps,
     mbps,
   });
-  return [size, ...profile.reasons.map((reason) => reason.message)].join(' ');
+  return [size, ...profile.reasons.map(({ message }) => saidByServer(message))].join(' ');
 }

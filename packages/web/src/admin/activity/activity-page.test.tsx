@@ -87,6 +87,23 @@ test('the filters are the server’s: kind, time and person', async () => {
   });
 });
 
+test('the entries of some days, and those about a thing, are asked of the server', async () => {
+  showPage(<Log />);
+  fireEvent.change(await screen.findByLabelText('Since'), { target: { value: 'between' } });
+  fireEvent.change(await screen.findByLabelText('First day'), { target: { value: '2026-11-20' } });
+  fireEvent.change(screen.getByLabelText('Last day'), { target: { value: '2026-11-21' } });
+  fireEvent.click(screen.getByRole('button', { name: /^Thing/ }));
+  fireEvent.click(await screen.findByRole('button', { name: 'Show SuperTux' }));
+  await waitFor(() => {
+    const last = queries.findLast((query) => query.has('target_id'));
+    expect([last?.get('target_id'), last?.get('since'), last?.get('until')]).toEqual([
+      id(1, 1),
+      new Date('2026-11-20T00:00:00').toISOString(),
+      new Date('2026-11-22T00:00:00').toISOString(),
+    ]);
+  });
+});
+
 test('the file has all pages, and nothing in it is a formula', async () => {
   showPage(<Log />);
   await screen.findByRole('link', { name: 'SuperTux' });

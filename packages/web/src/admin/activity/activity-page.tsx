@@ -1,4 +1,4 @@
-import { NativeSelect } from '@mantine/core';
+import { NativeSelect, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { clock } from '../../clock.ts';
@@ -13,6 +13,7 @@ import { PageHead } from '../frame/page-head.tsx';
 import { nameOfUser, pickUsers } from '../people/user-lookup.ts';
 import { ActivityTable } from './activity-table.tsx';
 import { CsvButton } from './csv-button.tsx';
+import { nameOfThing, pickThings } from './thing-lookup.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** A log is read, not watched. */
@@ -35,14 +36,17 @@ const ABOUT = [
   { value: 'instance', label: 'Settings' },
   { value: 'secret', label: 'Secrets' },
 ];
+/** The days stand in fields of their own. */
+const BETWEEN = 'between';
 const SINCE = [
   { value: '', label: 'At any time' },
   { value: '1', label: 'In the last day' },
   { value: '7', label: 'In the last 7 days' },
   { value: '30', label: 'In the last 30 days' },
+  { value: BETWEEN, label: 'Between two days' },
 ];
 
-export type ActivitySearch = ListSearch<'q' | 'about' | 'days' | 'who'>;
+export type ActivitySearch = ListSearch<'q' | 'about' | 'days' | 'from' | 'to' | 'who' | 'thing'>;
 
 /** The activity log with filters. */
 export function ActivityPage(props: { search: ActivitySearch; onSearch: (search: ActivitySearch) => void }) {
@@ -54,7 +58,10 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
     q: search.q,
     target_type: search.about,
     actor_user_id: search.who,
-    since: days === '' ? undefined : new Date(nowMs - Number(days) * DAY_MS).toISOString(),
+    target_id: search.thing,
+    ...(days === BETWEEN
+      ? { since: dayInstant(search.from, 0), until: dayInstant(search.to, 1) }
+      : { since: days === '' ? undefined : new Date(nowMs - Number(days) * DAY_MS).toISOString() }),
   };
   const { query, items } = usePages(
     adminKeys.activityList(search),
@@ -86,7 +93,40 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
           aria-label="Since"
           data={SINCE}
           value={days}
-          onChange={(event) => onSearch({ ...search, days: event.currentTarget.value })}
+          onChange={(event) => {
+            const { from: _from, to: _to, ...others } = search;
+            onSearch({ ...others, days: event.currentTarget.value });
+          }}
+        />
+        {days === BETWEEN && (
+          <>
+            <TextInput
+              type="date"
+              aria-label="First day"
+              value={search.from ?? ''}
+              max={search.to}
+              onChange={(event) => onSearch({ ...search, from: event.currentTarget.value })}
+            />
+            <TextInput
+              type="date"
+              aria-label="Last day"
+              value={search.to ?? ''}
+              min={search.from}
+              onChange={(event) => onSearch({ ...search, to: event.currentTarget.value })}
+            />
+          </>
+        )}
+        <PickFilter
+          words="Thing"
+          all="anything"
+          kind="things"
+          id={search.thing}
+          find={pickThings}
+          nameOf={nameOfThing}
+          onPick={(thing) => {
+            const { thing: _former, ...others } = search;
+            onSearch(thing === undefined ? others : { ...others, thing });
+          }}
         />
         <PickFilter
           words="By"
@@ -106,4 +146,11 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
       <ShowMore query={query} />
     </>
   );
+}
+
+/** Midnight of a day in the zone of this browser, so many days later; undefined: it is none. */
+function dayInstant(day: string | undefined, later: number): string | undefined {
+  const at = new Date(`${day}T00:00:00`);
+  at.setDate(at.getDate() + later);
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
 }

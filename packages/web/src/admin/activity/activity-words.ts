@@ -1,4 +1,6 @@
 import type { ActivityAction, ActivityEntry } from '@footlight/protocol/rest';
+import { toldText } from '../frame/told-text.ts';
+import { failureWords } from '../sessions/story.ts';
 
 const WORDS: Readonly<Record<ActivityAction, string>> = {
   'app.create': 'Added an app',
@@ -69,15 +71,19 @@ export const actionWords = (action: string): string =>
 
 /** The most telling details of an action; ids are omitted. */
 export function detailWords({ details }: Pick<ActivityEntry, 'details'>): string {
+  if (typeof details.failure_code === 'string') return failureWords(details.failure_code);
+  if (typeof details.state_detail === 'string') return capital(details.state_detail);
   return Object.entries(details)
     .filter(([key, value]) => !/(^|_)id$/.test(key) && value !== null && value !== '' && value !== false)
     .map(([key, value]) => {
-      if (key === 'name' || key === 'username' || key === 'node_name') return String(value);
+      if (key === 'name' || key === 'username' || key === 'node_name') return toldText(value);
       if (Array.isArray(value)) return value.map(plainName).join(', ');
       if (value === true) return plainName(key);
-      return `${plainName(key)} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`;
+      return `${plainName(key)} ${toldText(value)}`;
     })
     .join(' · ');
 }
 
-const plainName = (key: unknown): string => String(key).replaceAll('_', ' ');
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const plainName = (key: unknown): string => toldText(key).replaceAll('_', ' ');

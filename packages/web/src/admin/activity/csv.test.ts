@@ -10,20 +10,32 @@ test.each([
   ['+1', `"'+1"`],
   ['-1', `"'-1"`],
   ['@SUM(A1)', `"'@SUM(A1)"`],
-  ['\t=1', `"'\t=1"`],
+  ['\t=1', `"'\t'=1"`],
   // Some spreadsheets drop the spaces before a formula.
   ['  =1', `"'  =1"`],
+  // So do those that take semicolons, tabs or lines for the ends of cells.
+  ['a;=1+1', `"a;'=1+1"`],
+  ['a; @SUM(A1);b', `"a;' @SUM(A1);b"`],
+  ['a\t-1', `"a\t'-1"`],
+  ['two\n+1', `"two\n'+1"`],
+  ['＝1', `"'＝1"`],
+  ['x=1, -1; a-b', '"x=1, -1; a-b"'],
 ])('%j is written as %s', (value, written) => {
   expect(csvOf([[value]])).toBe(`${written}\r\n`);
 });
 
+const SIGNS = [...'=+-@＝＋－＠;|,"a \t\r\n'];
+
 test('no text of others begins a formula or leaves its cell', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (value) => {
-      const line = csvOf([[value, 'end']]);
-      expect(line).not.toMatch(/^"\s*[=+\-@]/);
-      const inner = line.slice(1, line.length - '","end"\r\n'.length);
-      expect(inner.replaceAll('""', '')).not.toContain('"');
-    }),
+    fc.property(
+      fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom(...SIGNS) })),
+      (value) => {
+        const line = csvOf([[value, 'end']]);
+        expect(line).not.toMatch(/(^"|[;|\t\r\n])\s*[=+\-@＝＋－＠]/);
+        const inner = line.slice(1, line.length - '","end"\r\n'.length);
+        expect(inner.replaceAll('""', '')).not.toContain('"');
+      },
+    ),
   );
 });

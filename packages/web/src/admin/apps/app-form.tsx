@@ -7,8 +7,10 @@ import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { Disclosure } from '../frame/disclosure.tsx';
+import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { DEFAULT_HOME_PATH } from '../presets/preset-model.ts';
 import { type AppForm, appRules } from './app-form-model.ts';
+import { CommandHint } from './command-hint.tsx';
 import { ProfileChoice } from './profile-choice.tsx';
 import { type AppChoices, useAppChoices } from './use-app-choices.ts';
 
@@ -55,21 +57,20 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
             env: (value) => (value === initial.env ? null : envRule(value)),
           },
   });
+  const refusal = useRefusal(form, props.error);
   return (
     <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit, focusFirstError)} noValidate>
       <fieldset className={styles.fieldset}>
         <legend>What people see</legend>
         <TextInput label="Name" required withAsterisk={false} {...form.getInputProps('name')} />
         <Textarea label="Description" rows={2} {...form.getInputProps('description')} />
-        <div className={styles.pair}>
-          <NativeSelect label="Kind" data={KINDS} {...form.getInputProps('kind')} />
-          <TextInput
-            label="Cover picture"
-            description="A path on this server. Pictures elsewhere are not loaded."
-            placeholder="/pictures/cover.webp"
-            {...form.getInputProps('cover_url')}
-          />
-        </div>
+        <NativeSelect label="Kind" data={KINDS} {...form.getInputProps('kind')} />
+        <TextInput
+          label="Cover picture"
+          description="A path on this server. Leave it empty to upload one once the app is there."
+          placeholder="/pictures/cover.webp"
+          {...form.getInputProps('cover_url')}
+        />
         <Switch
           label="Enabled: shown to the people who may use it"
           {...form.getInputProps('enabled', checkbox)}
@@ -103,11 +104,14 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
           />
           <Textarea
             label="Command"
-            description="The program first, then one argument per line."
+            description="The program first, then one argument per line, each as it is, without quotes."
+            placeholder={'/usr/bin/xterm\n-e\ntop'}
             rows={3}
             classNames={{ input: styles.mono ?? '' }}
+            key={form.key('args')}
             {...form.getInputProps('args')}
           />
+          <CommandHint form={form} />
           <TextInput
             label="Container image"
             description="Leave it empty, here and in the preset, to run the command as a process of the host."
@@ -154,7 +158,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
         </div>
       </fieldset>
       {props.children}
-      {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
+      {refusal !== null && refusal !== undefined && <Problem error={refusal} />}
       <div>
         <Button type="submit" variant="filled" loading={props.pending}>
           {props.act}

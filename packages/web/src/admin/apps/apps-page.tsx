@@ -1,3 +1,4 @@
+import type { AdminApp } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { IconAppWindow, IconPlus, IconSearch } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
@@ -9,28 +10,43 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
-import { SearchField, ShowMore, usePages } from '../frame/lists/paged-list.tsx';
+import { SearchField, ShowMore, useSortedPages } from '../frame/lists/paged-list.tsx';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { runsAsWords } from './app-words.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'App' },
-  { words: 'State' },
-  { words: 'Kind' },
+  { words: 'App', sort: 'name' },
+  { words: 'State', sort: 'state' },
+  { words: 'Kind', sort: 'kind' },
   { words: 'Runs as' },
-  { words: 'Picture', kind: 'number' },
-  { words: 'Slots', kind: 'number' },
-  { words: 'Sessions in 30 days', kind: 'number' },
+  { words: 'Picture', kind: 'number', sort: 'picture' },
+  { words: 'Slots', kind: 'number', sort: 'slots' },
+  { words: 'Sessions in 30 days', kind: 'number', sort: 'sessions' },
 ];
+const SORT_KEYS = {
+  name: (app: AdminApp) => app.name,
+  state: (app: AdminApp) => (app.enabled ? 'enabled' : 'disabled'),
+  kind: (app: AdminApp) => app.kind,
+  picture: (app: AdminApp) => app.default_width * app.default_height,
+  slots: (app: AdminApp) => app.default_encode_slots,
+  sessions: (app: AdminApp) => app.sessions_30d,
+};
 
 /** Every app of the instance. */
 export function AppsPage() {
   usePageTitle('Apps');
-  const [search, setSearch] = useListSearch(['q']);
+  const [search, setSearch] = useListSearch(['q', 'sort']);
   const q = search.q ?? '';
-  const { query, items: apps } = usePages(adminKeys.adminAppList(q), (cursor: string | undefined, signal) =>
-    call('admin.apps.list', { query: { limit: 100, q, cursor }, signal }),
+  const {
+    query,
+    items: apps,
+    sortedOf,
+  } = useSortedPages(
+    adminKeys.adminAppList(q),
+    (cursor: string | undefined, signal) =>
+      call('admin.apps.list', { query: { limit: 100, q, cursor }, signal }),
+    { sort: search.sort, keys: SORT_KEYS },
   );
   const add = (
     <Button
@@ -47,7 +63,7 @@ export function AppsPage() {
       <PageHead title="Apps" actions={none && q === '' ? undefined : add} />
       {(!none || q !== '') && (
         <div className={styles.filters}>
-          <SearchField words="Find an app" value={q} onChange={(text) => setSearch({ q: text })} />
+          <SearchField words="Find an app" value={q} onChange={(text) => setSearch({ ...search, q: text })} />
         </div>
       )}
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
@@ -62,7 +78,11 @@ export function AppsPage() {
           </EmptyState>
         )
       ) : (
-        <DataTable label="Apps" columns={COLUMNS}>
+        <DataTable
+          label="Apps"
+          columns={COLUMNS}
+          order={{ sort: search.sort, onSort: (sort) => setSearch({ ...search, sort: sort ?? '' }) }}
+        >
           {apps === undefined && <SkeletonRows rows={4} columns={COLUMNS.length} />}
           {apps?.map((app) => (
             <tr key={app.id}>
@@ -91,7 +111,7 @@ export function AppsPage() {
           ))}
         </DataTable>
       )}
-      <ShowMore query={query} />
+      <ShowMore query={query} sortedOf={sortedOf} />
     </>
   );
 }

@@ -7,16 +7,20 @@ import { useState } from 'react';
 import { ApiFailure, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
+import { DeletionEffects } from '../frame/deletion/deletion-effects.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { AbsentRecord } from '../frame/record-page.tsx';
+import { Whole } from '../frame/whole.tsx';
 import { AppFields } from './app-form.tsx';
 import { type AppForm, bodyOf, formOf } from './app-form-model.ts';
-import { Artwork } from './artwork.tsx';
+import { Artwork } from './artwork/artwork.tsx';
 import { Entitlements } from './entitlements.tsx';
+import { useLaunchNow } from './use-launch-now.ts';
 
 const BACK = { to: '/admin/apps', words: 'Apps' } as const;
 
@@ -36,6 +40,7 @@ export function EditAppPage({ id }: { id: string }) {
 }
 
 function LoadedApp({ app }: { app: AdminApp }) {
+  const launch = useLaunchNow();
   const queryClient = useQueryClient();
   const parentId = app.parent_app_id;
   const parent = useQuery({
@@ -62,6 +67,13 @@ function LoadedApp({ app }: { app: AdminApp }) {
         back={BACK}
         actions={
           <>
+            <Button
+              disabled={!app.enabled}
+              loading={launch.isPending || launch.isSuccess}
+              onClick={() => launch.mutate(app.id)}
+            >
+              Launch
+            </Button>
             <Button renderRoot={(root) => <Link to="/admin/placement" search={{ app: app.id }} {...root} />}>
               Where would it run?
             </Button>
@@ -69,20 +81,23 @@ function LoadedApp({ app }: { app: AdminApp }) {
           </>
         }
       />
-      <Section title="Who may use it">
-        <Entitlements app={app} />
-      </Section>
-      <Section title="Pictures">
-        <Artwork app={app} />
-      </Section>
-      <AppFields
-        initial={formOf(app)}
-        act="Save changes"
-        {...(parentId !== null && { parent: { id: parentId, name: parent.data?.app.name } })}
-        pending={save.isPending}
-        error={save.error}
-        onSubmit={(form) => save.mutate(form)}
-      />
+      {launch.isError && <Problem error={launch.error} />}
+      <Whole>
+        <Section title="Who may use it">
+          <Entitlements app={app} />
+        </Section>
+        <Section title="Pictures">
+          <Artwork app={app} />
+        </Section>
+        <AppFields
+          initial={formOf(app)}
+          act="Save changes"
+          {...(parentId !== null && { parent: { id: parentId, name: parent.data?.app.name } })}
+          pending={save.isPending}
+          error={save.error}
+          onSubmit={(form) => save.mutate(form)}
+        />
+      </Whole>
     </>
   );
 }
@@ -133,10 +148,8 @@ function DeleteApp({ app }: { app: AdminApp }) {
           remove.reset();
         }}
       >
-        <p>
-          It goes from every library, with its past sessions and the list of who may use it. People’s files of
-          it are collected later.
-        </p>
+        <p>It goes from every library.</p>
+        <DeletionEffects id={app.id} />
         {tiles !== null && tiles.length > 0 && (
           <p>Its tiles go too: {tiles.map((tile) => tile.name).join(', ')}.</p>
         )}

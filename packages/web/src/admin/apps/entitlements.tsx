@@ -12,6 +12,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
+import { RevokedGrant } from '../frame/deletion/deletion-effects.tsx';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 import { pickUsers } from '../people/user-lookup.ts';
@@ -127,7 +128,7 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
         onConfirm={() => revoking !== null && revoke.mutate(revoking)}
         onClose={() => setRevoking(null)}
       >
-        <p>It goes from their library. A session that runs goes on.</p>
+        {revoking !== null && <RevokedGrant id={revoking.id} />}
       </ConfirmDialog>
     </div>
   );

@@ -64,6 +64,16 @@ async function open(): Promise<HTMLElement> {
   );
   return screen.findByLabelText('Name');
 }
+test('a command in one line is told to be one program, and made several lines at a press', async () => {
+  await open();
+  const command = () => screen.getByLabelText<HTMLTextAreaElement>(/^Command/);
+  fireEvent.change(command(), { target: { value: 'xterm -e "top -d 1"' } });
+  screen.getByText(/As one line this is a program named/);
+  fireEvent.click(screen.getByRole('button', { name: 'Make it 3 lines' }));
+  expect(command().value).toBe('xterm\n-e\ntop -d 1');
+  expect(screen.queryByText(/As one line/)).toBeNull();
+});
+
 async function fillIn(): Promise<HTMLSelectElement> {
   fireEvent.change(await open(), { target: { value: 'Paint' } });
   fireEvent.change(screen.getByLabelText(/^Command/), { target: { value: 'paint' } });

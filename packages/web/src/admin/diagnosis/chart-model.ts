@@ -5,11 +5,11 @@ export interface Span {
   from_ms: number;
   to_ms: number;
 }
-export interface Point {
+export interface SeriesPoint {
   ts_unix_ms: number;
   v: number;
 }
-export type SeriesByName = Readonly<Record<string, readonly Point[]>>;
+export type SeriesByName = Readonly<Record<string, readonly SeriesPoint[]>>;
 
 export interface Line {
   /** Name of the series. */
@@ -109,7 +109,7 @@ function gapOf({ name, dots }: Line): number {
 }
 
 /** Points of a line in the unit of its chart. */
-export function pointsOf(line: Line, series: SeriesByName): readonly Point[] {
+export function pointsOf(line: Line, series: SeriesByName): readonly SeriesPoint[] {
   const points = series[line.name] ?? [];
   if (line.counts)
     return points.slice(1).map(({ ts_unix_ms, v }, n) => ({
@@ -144,14 +144,14 @@ export const placeOf = (ms: number, { from_ms, to_ms }: Span): number =>
  */
 export function pathOf(
   line: Line,
-  points: readonly Point[],
+  points: readonly SeriesPoint[],
   span: Span,
   top: number,
   size: { width: number; height: number },
 ): string {
   const gap = gapOf(line);
   let path = '';
-  let before: Point | undefined;
+  let before: SeriesPoint | undefined;
   for (const point of points) {
     const x = (placeOf(point.ts_unix_ms, span) * size.width).toFixed(1);
     const y = (size.height - (Math.min(Math.max(0, point.v), top) / top) * size.height).toFixed(1);
@@ -163,8 +163,8 @@ export function pathOf(
 }
 
 /** The point at an instant, or the nearest one close enough to be joined to it. */
-export function valueAt(line: Line, points: readonly Point[], ms: number): number | undefined {
-  let nearest: Point | undefined;
+export function valueAt(line: Line, points: readonly SeriesPoint[], ms: number): number | undefined {
+  let nearest: SeriesPoint | undefined;
   for (const point of points) {
     if (nearest !== undefined && Math.abs(point.ts_unix_ms - ms) > Math.abs(nearest.ts_unix_ms - ms)) break;
     nearest = point;
@@ -192,7 +192,7 @@ export function newestMs(series: SeriesByName, { from_ms, to_ms }: Span): number
 }
 
 /** Parts of the window in which a series of 0 and 1 was 1. */
-export function trueSpans(points: readonly Point[]): Span[] {
+export function trueSpans(points: readonly SeriesPoint[]): Span[] {
   const spans: Span[] = [];
   let open = false;
   for (const { ts_unix_ms, v } of points) {

@@ -103,3 +103,10 @@ test.each([
     expect([eventWords(event), toneOf(event), detailWords(event)]).toEqual(Array(3).fill(expect.any(String)));
   }
 });
+
+test.each([
+  [{ recording_id: 'a', state: 'ready', bytes: 31_457_280, duration_ms: 60_000 }, '60 s, 31.5 MB'],
+  [{ recording_id: 'a', state: 'failed', error: 'the disk is full' }, 'the disk is full'],
+])('a recording %j is "%s"', (payload, words) => {
+  expect(detailWords(event('session.recording', payload))).toBe(words);
+});

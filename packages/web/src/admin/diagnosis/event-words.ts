@@ -2,6 +2,8 @@
 import type { Trace } from '@footlight/protocol/rest';
 import type { AgentEventType, BrowserEventType } from '@footlight/protocol/telemetry';
 import type { Tone } from '../../components/state-chip.tsx';
+import { bytesWords } from '../../words/bytes-words.ts';
+import { toldText } from '../frame/told-text.ts';
 
 export type TraceEvent = Trace['events'][number];
 type Payload = TraceEvent['payload'];
@@ -72,24 +74,21 @@ export function toneOf({ type, payload }: TraceEvent): Tone {
   return Object.hasOwn(TONES, type) ? (TONES[type] ?? 'neutral') : 'neutral';
 }
 
-/** An object that hides its methods, as JSON can, has no text: String() would throw, and take the page away. */
-const text = (value: unknown): string =>
-  typeof value === 'object' ? (value === null ? '' : JSON.stringify(value)) : String(value ?? '');
 const rounded = (value: unknown): string => (typeof value === 'number' ? String(Math.round(value)) : '–');
-const tagsOf = ({ tags }: Payload): string => (Array.isArray(tags) ? tags.map(text).join(', ') : '');
+const tagsOf = ({ tags }: Payload): string => (Array.isArray(tags) ? tags.map(toldText).join(', ') : '');
 
 const DETAILS: Readonly<Record<string, (payload: Payload) => string>> = {
   'operator.annotation': (payload) =>
-    [text(payload.label), tagsOf(payload)].filter((each) => each !== '').join(' · '),
+    [toldText(payload.label), tagsOf(payload)].filter((each) => each !== '').join(' · '),
   'abr.retarget': ({ from_kbps, to_kbps, reason }) =>
-    `${text(from_kbps)} → ${text(to_kbps)} kbit/s, ${text(reason).replaceAll('_', ' ')}`,
+    `${toldText(from_kbps)} → ${toldText(to_kbps)} kbit/s, ${toldText(reason).replaceAll('_', ' ')}`,
   'playout.changed': ({ from_ms, to_ms }) => `${rounded(from_ms)} → ${rounded(to_ms)} ms`,
   'client.first_frame': ({ since_launch_ms, since_load_ms, width, height, flat }) =>
     [
       since_launch_ms === undefined
         ? `${rounded(since_load_ms)} ms after the page was loaded`
         : `${rounded(since_launch_ms)} ms after the launch`,
-      `${text(width)} × ${text(height)}`,
+      `${toldText(width)} × ${toldText(height)}`,
       ...(flat === true ? ['of one colour'] : []),
     ].join(', '),
   'client.freeze_detected': ({ gap_ms }) =>
@@ -97,10 +96,14 @@ const DETAILS: Readonly<Record<string, (payload: Payload) => string>> = {
   'client.visibility_changed': () => '',
   'encoder.stall': ({ phase, reason, since_ms, stalled_ms }) =>
     [
-      text(reason).replaceAll('_', ' '),
-      phase === 'recovered' ? `after ${text(stalled_ms)} ms` : `for ${text(since_ms)} ms already`,
+      toldText(reason).replaceAll('_', ' '),
+      phase === 'recovered' ? `after ${toldText(stalled_ms)} ms` : `for ${toldText(since_ms)} ms already`,
     ].join(', '),
-  'webrtc.state_changed': ({ kind, from, to }) => `${text(kind)}: ${text(from)} → ${text(to)}`,
+  'session.recording': ({ state, duration_ms, bytes, error }) =>
+    state === 'ready' && typeof duration_ms === 'number' && typeof bytes === 'number'
+      ? `${Math.round(duration_ms / 1_000)} s, ${bytesWords(bytes)}`
+      : toldText(error),
+  'webrtc.state_changed': ({ kind, from, to }) => `${toldText(kind)}: ${toldText(from)} → ${toldText(to)}`,
 };
 
 /** What belongs to an event, in one line. */
@@ -111,7 +114,7 @@ export function detailWords({ type, payload }: TraceEvent): string {
     known?.(payload) ??
     Object.entries(payload)
       .filter(([, value]) => value !== null && typeof value !== 'object')
-      .map(([key, value]) => `${key.replaceAll('_', ' ')} ${text(value)}`)
+      .map(([key, value]) => `${key.replaceAll('_', ' ')} ${toldText(value)}`)
       .join(', ');
   return words.length > MAX_DETAIL ? `${words.slice(0, MAX_DETAIL)}…` : words;
 }

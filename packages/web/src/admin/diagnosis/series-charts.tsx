@@ -21,6 +21,7 @@ import {
   valueAt,
 } from './chart-model.ts';
 import styles from './diagnosis.module.css';
+import { keyed } from './event-list.tsx';
 import { eventWords, type TraceEvent, toneOf } from './event-words.ts';
 import { timeWords } from './time-words.ts';
 
@@ -63,9 +64,9 @@ export function SeriesCharts(props: {
       <div className={styles.lane}>
         <span className={styles.laneName}>Events</span>
         <Plot onPointer={follow} window={window} cursorMs={cursorMs} hidden={hidden} low>
-          {events.map((event) => (
+          {keyed(events).map(({ key, event }) => (
             <path
-              key={`${event.source} ${event.ts_unix_ms} ${event.type}`}
+              key={key}
               className={styles.mark}
               data-tone={toneOf(event)}
               d={`M${placeOf(event.ts_unix_ms, window) * SIZE.width} 8V${SIZE.height - 8}`}

@@ -10,6 +10,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyLine } from '../../components/copy-line.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
@@ -18,17 +19,25 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { textRule } from '../frame/bound-rules.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
+import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { sortRows } from '../frame/lists/table-sort.ts';
+import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { Section } from '../frame/page-head.tsx';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Note' },
+  { words: 'Note', sort: 'note' },
   { words: 'State' },
   { words: 'For host' },
-  { words: 'Made' },
-  { words: 'Ends' },
+  { words: 'Made', sort: 'made' },
+  { words: 'Ends', sort: 'ends' },
   { words: 'Act', kind: 'action' },
 ];
+const SORT_KEYS = {
+  note: (token: EnrollmentToken) => token.note,
+  made: (token: EnrollmentToken) => token.created_at,
+  ends: (token: EnrollmentToken) => token.expires_at,
+};
 const LIFETIMES = [
   { value: '3600', label: '1 hour' },
   { value: '86400', label: '1 day' },
@@ -45,9 +54,9 @@ export const tokenRules = {
 
 /** Enrollment tokens, each for one machine. */
 export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
-  const [making, setMaking] = useState(false);
   const [deleting, setDeleting] = useState<EnrollmentToken | null>(null);
   const queryClient = useQueryClient();
+  const [search, setSearch] = useListSearch(['tokens']);
   const tokens = useQuery({
     queryKey: adminKeys.enrollmentTokens,
     queryFn: ({ signal }) => call('enrollmentTokens.list', { signal }),
@@ -61,24 +70,20 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
     },
   });
   return (
-    <Section
-      title="Enrollment tokens"
-      busy={tokens.isPending}
-      actions={
-        <Button size="xs" variant="filled" onClick={() => setMaking(true)}>
-          Add a host
-        </Button>
-      }
-    >
+    <Section title="Enrollment tokens" busy={tokens.isPending}>
       {tokens.isError && <Problem error={tokens.error} retry={() => void tokens.refetch()} />}
       {tokens.data?.items.length === 0 ? (
         <EmptyState icon={IconKey} title="No tokens">
           Each host that you add gets one: it lets the agent of one new machine connect.
         </EmptyState>
       ) : (
-        <DataTable label="Enrollment tokens" columns={COLUMNS}>
+        <DataTable
+          label="Enrollment tokens"
+          columns={COLUMNS}
+          order={{ sort: search.tokens, onSort: (sort) => setSearch({ tokens: sort ?? '' }) }}
+        >
           {tokens.data === undefined && <SkeletonRows rows={2} columns={COLUMNS.length} />}
-          {tokens.data?.items.map((token) => (
+          {sortRows(tokens.data?.items ?? [], search.tokens, SORT_KEYS).map((token) => (
             <tr key={token.id}>
               <td className={styles.nameCell}>{token.note || <span className={styles.dim}>no note</span>}</td>
               <td>
@@ -107,7 +112,6 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
           ))}
         </DataTable>
       )}
-      <AddHost opened={making} onClose={() => setMaking(false)} />
       <ConfirmDialog
         opened={deleting !== null}
         title={deleting?.note ? `Delete the token “${deleting.note}”?` : 'Delete this token?'}
@@ -148,6 +152,7 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
     initialValues: { note: '', nodeName: '', ttl: '3600' },
     validate: tokenRules,
   });
+  const refusal = useRefusal(form, make.error, { node_name: 'nodeName', ttl_seconds: 'ttl' });
   const close = () => {
     onClose();
     make.reset();
@@ -161,8 +166,11 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
       title={made === undefined ? 'Add a host' : 'Run this on the new machine'}
     >
       {made === undefined ? (
-        <form className={styles.form} onSubmit={form.onSubmit((values) => make.mutate(values))} noValidate>
-          {make.isError && <Problem error={make.error} />}
+        <form
+          className={styles.form}
+          onSubmit={form.onSubmit((values) => make.mutate(values), focusFirstError)}
+          noValidate
+        >
           <TextInput
             label="Note"
             description="To know it again in the list."
@@ -182,6 +190,7 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
             key={form.key('ttl')}
             {...form.getInputProps('ttl')}
           />
+          {refusal !== null && <Problem error={refusal} />}
           <Button type="submit" variant="filled" loading={make.isPending}>
             Show the line
           </Button>

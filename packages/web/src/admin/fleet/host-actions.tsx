@@ -7,6 +7,7 @@ import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { adminKeys } from '../frame/admin-query-keys.ts';
+import { DeletionEffects } from '../frame/deletion/deletion-effects.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { EndedSessions } from './ended-sessions.tsx';
 
@@ -152,10 +153,8 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
         onConfirm={() => remove.mutate()}
         onClose={() => setConfirming(null)}
       >
-        <p>
-          Its record, GPUs and past sessions go. People’s files stay on the machine itself. Its agent has to
-          be enrolled again to come back.
-        </p>
+        <p>Its agent has to be enrolled again to come back.</p>
+        <DeletionEffects id={host.id} />
       </ConfirmDialog>
     </>
   );

@@ -10,6 +10,7 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { Section } from '../frame/page-head.tsx';
+import { CurveDrawing } from './curve-drawing.tsx';
 import fleet from './fleet.module.css';
 
 const VERDICTS: Record<Certification['verdict'], [Tone, string]> = {
@@ -35,9 +36,9 @@ const CURVE_COLUMNS: readonly Column[] = [
   { words: 'Measured' },
 ];
 
-/** What the encoders of a host were measured to sustain, and how many sessions at once. */
-export function HostCertification({ id }: { id: string }) {
-  const found = useQuery({
+/** Verdicts and curves of a host. */
+export const useCertification = (id: string) =>
+  useQuery({
     queryKey: adminKeys.hostCertification(id),
     queryFn: async ({ signal }) => {
       const [rows, curves] = await Promise.all([
@@ -47,6 +48,10 @@ export function HostCertification({ id }: { id: string }) {
       return { rows: rows.certifications, curves: curves.items };
     },
   });
+
+/** What the encoders of a host were measured to sustain, and how many sessions at once. */
+export function HostCertification({ id }: { id: string }) {
+  const found = useCertification(id);
   if (found.isError)
     return (
       <Section title="Certification">
@@ -114,7 +119,7 @@ function VerdictRow({ row }: { row: Certification }) {
 }
 
 function CurveRow({ curve, fps }: { curve: Concurrency; fps: number | null }) {
-  const most = Math.max(...curve.curve.map(({ encode_ms_p95 }) => encode_ms_p95), 0.001);
+  const frameMs = fps === null ? null : 1000 / fps;
   return (
     <tr>
       <td>
@@ -123,16 +128,19 @@ function CurveRow({ curve, fps }: { curve: Concurrency; fps: number | null }) {
       <td className={styles.number}>{curve.sessions}</td>
       <td className={styles.number}>{curve.bitrate_kbps}</td>
       <td>
-        <ul className={fleet.curve}>
-          {curve.curve.map(({ n, encode_ms_p95 }) => (
-            <li key={n} data-passes={n <= curve.sessions}>
-              <span className="tabular">{n}</span>
-              <progress max={most} value={encode_ms_p95} aria-hidden="true" />
-              <span className="tabular">{encode_ms_p95.toFixed(1)} ms</span>
-            </li>
-          ))}
-        </ul>
-        {fps !== null && <span className={fleet.curveNote}>A frame takes {(1000 / fps).toFixed(1)} ms.</span>}
+        <div className={fleet.curve}>
+          <CurveDrawing curve={curve} frameMs={frameMs} />
+          <ol className={fleet.curveValues}>
+            {curve.curve.map(({ n, encode_ms_p95 }) => (
+              <li key={n} data-passes={n <= curve.sessions}>
+                {n}: {encode_ms_p95.toFixed(1)} ms
+              </li>
+            ))}
+          </ol>
+          {frameMs !== null && (
+            <span className={fleet.curveNote}>The line is the time of a frame, {frameMs.toFixed(1)} ms.</span>
+          )}
+        </div>
       </td>
       <td>{encoderWords(curve)}</td>
       <td>

@@ -1,16 +1,19 @@
 import type { AdminSession, Host, HostConsole } from '@footlight/protocol/rest';
-import { Button, Checkbox, NativeSelect, Switch, TextInput } from '@mantine/core';
+import { Button, Checkbox, Input, NativeSelect, Switch, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
+import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { pickApps } from '../apps/app-lookup.ts';
 import pageStyles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
+import { refusedField } from '../frame/forms/refused-field.ts';
+import { useRefusedFocus } from '../frame/forms/use-refusal.ts';
 import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 import { Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
@@ -67,14 +70,24 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
       notifications.show({ message: `The display of ${host.node_name} was saved`, autoClose: 4000 });
     },
   });
-  const set = (change: ConsoleDraft) => setDraft({ ...draft, ...change });
+  const refused = refusedField(save.error, REFUSABLE, ALIASES);
+  useRefusedFocus(refused?.field, save.error);
+  const errorOf: FieldProps['errorOf'] = (field) =>
+    field === 'default_user' && problem !== null ? problem : refused?.field === field ? refused.words : null;
+  const put = (next: ConsoleDraft) => {
+    // What the server said was about the former values.
+    if (save.isError) save.reset();
+    setDraft(next);
+  };
+  const set = (change: ConsoleDraft) => put({ ...draft, ...change });
   return (
     <form
       className={pageStyles.sheet}
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        if (count > 0 && problem === null) save.mutate();
+        if (problem !== null) focusFirstError({ default_user: problem }, null, event);
+        else if (count > 0) save.mutate();
       }}
     >
       <div className={pageStyles.stack}>
@@ -84,12 +97,14 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
           config={config}
           set={set}
         />
-        <Disclosure words="How it shows them">
+        <Disclosure words="How it shows them" wrong={problem !== null || refused !== null}>
           <div className={styles.settings}>
             <NativeSelect
               label="Display and mode"
               data={displayChoices(reported)}
               value={valueOfDisplay(config)}
+              error={errorOf('output_id')}
+              data-path="output_id"
               onChange={(event) => set(displayOf(event.currentTarget.value))}
             />
             <NativeSelect
@@ -100,6 +115,8 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
                 ...others(reported.capabilities.connectors, config.connector),
               ]}
               value={config.connector}
+              error={errorOf('connector')}
+              data-path="connector"
               onChange={(event) => set({ connector: event.currentTarget.value })}
             />
             <NativeSelect
@@ -110,7 +127,7 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
                 set({ compositor: event.currentTarget.value as ConsoleConfig['compositor'] })
               }
             />
-            <AudioOutput reported={reported} config={config} set={set} />
+            <AudioOutput reported={reported} config={config} set={set} errorOf={errorOf} />
           </div>
           <div className={pageStyles.choices}>
             <Toggle name="fullscreen" label="The app fills the display" config={config} set={set} />
@@ -129,17 +146,16 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
               set={set}
             />
           </div>
-          <InputDevices reported={reported} config={config} set={set} />
-          <AutoStart config={config} set={set} />
+          <InputDevices reported={reported} config={config} set={set} errorOf={errorOf} />
+          <AutoStart config={config} set={set} errorOf={errorOf} />
         </Disclosure>
-        {save.isError && <Problem error={save.error} />}
+        {save.isError && refused === null && <Problem error={save.error} />}
         {count > 0 && (
           <div className={pageStyles.filters}>
-            <Button type="submit" variant="filled" loading={save.isPending} disabled={problem !== null}>
+            <Button type="submit" variant="filled" loading={save.isPending}>
               {`Save ${countWords(count, 'change')}`}
             </Button>
-            <Button onClick={() => setDraft({})}>Discard</Button>
-            {problem !== null && <span className={pageStyles.dim}>{problem}</span>}
+            <Button onClick={() => put({})}>Discard</Button>
           </div>
         )}
       </div>
@@ -147,16 +163,30 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
   );
 }
 
+/** Fields that the server may refuse, and the ones at which it says so for others. */
+const REFUSABLE = [
+  'output_id',
+  'connector',
+  'audio_output',
+  'input_devices',
+  'default_app',
+  'default_user',
+] as const;
+const ALIASES = { mode: 'output_id', auto_start_on_display: 'default_user' };
+
 interface FieldProps {
   config: ConsoleConfig;
   set: (change: ConsoleDraft) => void;
+  /** what is wrong with a field; null: nothing */
+  errorOf: (field: (typeof REFUSABLE)[number]) => string | null;
 }
 
 type Switches = {
   [Key in keyof ConsoleConfig]: ConsoleConfig[Key] extends boolean ? Key : never;
 }[keyof ConsoleConfig];
 
-function Toggle({ name, label, config, set }: FieldProps & { name: Switches; label: string }) {
+function Toggle(props: Pick<FieldProps, 'config' | 'set'> & { name: Switches; label: string }) {
+  const { name, label, config, set } = props;
   return (
     <Switch
       label={label}
@@ -171,29 +201,33 @@ function others(reported: readonly string[], stored: string): string[] {
   return stored === 'auto' || reported.includes(stored) ? [...reported] : [stored, ...reported];
 }
 
-function AudioOutput({ reported, config, set }: FieldProps & { reported: HostConsole }) {
+function AudioOutput({ reported, config, set, errorOf }: FieldProps & { reported: HostConsole }) {
   const sinks = reported.capabilities.audio_sinks;
+  const common = {
+    label: 'Sound',
+    value: config.audio_output ?? '',
+    error: errorOf('audio_output'),
+    'data-path': 'audio_output',
+  };
   if (sinks.length === 0) {
     return (
       <TextInput
-        label="Sound"
+        {...common}
         description="Audio sink of the host; empty: silent."
-        value={config.audio_output ?? ''}
         onChange={(event) => set({ audio_output: event.currentTarget.value || null })}
       />
     );
   }
   return (
     <NativeSelect
-      label="Sound"
+      {...common}
       data={[{ value: '', label: 'Silent' }, ...sinks.map(({ id, label }) => ({ value: id, label }))]}
-      value={config.audio_output ?? ''}
       onChange={(event) => set({ audio_output: event.currentTarget.value || null })}
     />
   );
 }
 
-function InputDevices({ reported, config, set }: FieldProps & { reported: HostConsole }) {
+function InputDevices({ reported, config, set, errorOf }: FieldProps & { reported: HostConsole }) {
   const chosen = config.input_devices;
   const devices = reported.capabilities.input_devices;
   return (
@@ -201,6 +235,8 @@ function InputDevices({ reported, config, set }: FieldProps & { reported: HostCo
       <Checkbox
         label="All keyboards, pointers and controllers of the host belong to it"
         checked={chosen === 'auto'}
+        error={errorOf('input_devices')}
+        data-path="input_devices"
         onChange={(event) => set({ input_devices: event.currentTarget.checked ? 'auto' : [] })}
       />
       {chosen !== 'auto' && (
@@ -226,7 +262,11 @@ function InputDevices({ reported, config, set }: FieldProps & { reported: HostCo
   );
 }
 
-function AutoStart({ config, set }: FieldProps) {
+function AutoStart({ config, set, errorOf }: FieldProps) {
+  const errorId = useId();
+  const appError = errorOf('default_app');
+  const userError = errorOf('default_user');
+  const describedby = { 'aria-describedby': `${errorId}-error` };
   const [picking, setPicking] = useState<'app' | 'user' | null>(null);
   const { default_app, default_user } = config;
   const app = useQuery({
@@ -255,13 +295,28 @@ function AutoStart({ config, set }: FieldProps) {
       />
       <div className={pageStyles.filters}>
         <span>{`Starts ${appName} for ${userName}.`}</span>
-        <Button size="compact-sm" onClick={() => setPicking('app')}>
+        <Button
+          size="compact-sm"
+          data-path="default_app"
+          {...(appError !== null && describedby)}
+          onClick={() => setPicking('app')}
+        >
           Choose app
         </Button>
-        <Button size="compact-sm" onClick={() => setPicking('user')}>
+        <Button
+          size="compact-sm"
+          data-path="default_user"
+          {...(userError !== null && describedby)}
+          onClick={() => setPicking('user')}
+        >
           Choose account
         </Button>
       </div>
+      {(appError ?? userError) !== null && (
+        <Input.Error id={`${errorId}-error`} role="alert">
+          {appError ?? userError}
+        </Input.Error>
+      )}
       <PickDialog
         opened={picking === 'app'}
         title="Which app starts by itself"

@@ -13,11 +13,14 @@ import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { megabytesWords } from '../frame/quantity-words.ts';
 import { Remedies } from '../frame/remedies.tsx';
+import { Whole } from '../frame/whole.tsx';
 import { SessionTable } from '../sessions/session-table.tsx';
 import { HostActions } from './host-actions.tsx';
-import { HostCertification } from './host-certification.tsx';
+import { HostCertification, useCertification } from './host-certification.tsx';
 import { HostConsoleSection } from './host-console.tsx';
 import { HostSettingsSection } from './host-settings.tsx';
+import { HostLoadSection } from './load/host-load.tsx';
+import { useHostLoad } from './load/use-host-load.ts';
 import { CheckChip, HostChip } from './states.tsx';
 import { useActiveSessions } from './use-fleet.ts';
 
@@ -45,6 +48,8 @@ export function HostPage({ id }: { id: string }) {
     refetchInterval: REFRESH_MS,
   });
   const sessions = useActiveSessions();
+  // The parts load them themselves; all are shown at once, so that none pushes the others down.
+  const parts = [gpus, sessions, useHostLoad(id), useCertification(id)];
   usePageTitle(host.data?.node_name ?? 'Host');
   const back = { to: '/admin/hosts', words: 'Hosts' } as const;
   if (host.isError) {
@@ -65,7 +70,7 @@ export function HostPage({ id }: { id: string }) {
   }
   const here = sessions.data?.items.filter((session) => session.host_id === id);
   return (
-    <>
+    <Whole>
       <PageHead
         title={host.data.node_name}
         lead={
@@ -76,32 +81,39 @@ export function HostPage({ id }: { id: string }) {
         actions={<HostActions host={host.data} sessions={here ?? []} />}
         back={back}
       />
-      <Readiness host={host.data} />
-      <Section title="GPUs" busy={gpus.isPending}>
-        {gpus.data?.items.length === 0 ? (
-          <EmptyState icon={IconCpu} title="No GPU to show">
-            {host.data.capacity_reason ??
-              'The agent lists what it finds, a software encoder among it, when it connects.'}
-          </EmptyState>
-        ) : (
-          <GpuTable gpus={gpus.data?.items ?? []} />
-        )}
-      </Section>
-      {here !== undefined && here.length > 0 && (
-        <Section title="Sessions on this host">
-          <SessionTable sessions={here} />
-        </Section>
+      {parts.some((query) => query.isPending) ? (
+        <Skeleton height={640} radius={14} />
+      ) : (
+        <>
+          <HostLoadSection host={host.data} />
+          <Readiness host={host.data} />
+          <Section title="GPUs" busy={gpus.isPending}>
+            {gpus.data?.items.length === 0 ? (
+              <EmptyState icon={IconCpu} title="No GPU to show">
+                {host.data.capacity_reason ??
+                  'The agent lists what it finds, a software encoder among it, when it connects.'}
+              </EmptyState>
+            ) : (
+              <GpuTable gpus={gpus.data?.items ?? []} />
+            )}
+          </Section>
+          {here !== undefined && here.length > 0 && (
+            <Section title="Sessions on this host">
+              <SessionTable sessions={here} />
+            </Section>
+          )}
+          <HostCertification id={id} />
+          <HostSettingsSection host={host.data} sessions={here ?? []} />
+          <HostConsoleSection
+            host={host.data}
+            shown={here?.find(({ video_topology }) => video_topology !== undefined)}
+          />
+          <Section title="Machine">
+            <Machine host={host.data} />
+          </Section>
+        </>
       )}
-      <HostCertification id={id} />
-      <HostSettingsSection host={host.data} sessions={here ?? []} />
-      <HostConsoleSection
-        host={host.data}
-        shown={here?.find(({ video_topology }) => video_topology !== undefined)}
-      />
-      <Section title="Machine">
-        <Machine host={host.data} />
-      </Section>
-    </>
+    </Whole>
   );
 }
 

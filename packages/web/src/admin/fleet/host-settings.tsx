@@ -5,12 +5,15 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiFailure, call } from '../../api/client.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import pageStyles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
+import { type RefusedField, refusedField } from '../frame/forms/refused-field.ts';
+import { useRefusedFocus } from '../frame/forms/use-refusal.ts';
 import { Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { EndedSessions } from './ended-sessions.tsx';
@@ -92,8 +95,16 @@ function Fields(props: {
   const wrong = catalog.filter(
     (setting) => valueProblem(setting, fieldValue(setting, settings, draft)) !== null,
   );
-  const change = (setting: ConfigSetting, value: ConfigSetting['default']) =>
+  const refused = refusedField(
+    save.error,
+    catalog.map(({ key }) => key),
+  );
+  useRefusedFocus(refused?.field, save.error);
+  const change = (setting: ConfigSetting, value: ConfigSetting['default']) => {
+    // What the server said was about the former value.
+    if (save.isError) save.reset();
     setDraft(withChange(draft, settings, setting.key, value));
+  };
 
   return (
     <form
@@ -101,7 +112,10 @@ function Fields(props: {
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        if (changes > 0 && wrong.length === 0) save.mutate(false);
+        if (wrong.length > 0) {
+          const faults = Object.fromEntries(wrong.map(({ key }) => [key, true]));
+          focusFirstError(faults, null, event);
+        } else if (changes > 0) save.mutate(false);
       }}
     >
       <div className={pageStyles.stack}>
@@ -115,7 +129,9 @@ function Fields(props: {
             <Disclosure
               key={group.title}
               words={set === 0 ? group.title : `${group.title} (${set} set)`}
-              wrong={group.settings.some((setting) => wrong.includes(setting))}
+              wrong={group.settings.some(
+                (setting) => wrong.includes(setting) || setting.key === refused?.field,
+              )}
             >
               <ul className={styles.settings}>
                 {group.settings.map((setting) => (
@@ -124,6 +140,7 @@ function Fields(props: {
                     setting={setting}
                     settings={settings}
                     draft={draft}
+                    refused={refused}
                     onChange={change}
                   />
                 ))}
@@ -131,16 +148,22 @@ function Fields(props: {
             </Disclosure>
           );
         })}
-        {save.isError && !needsConfirm && <Problem error={save.error} />}
+        {save.isError && !needsConfirm && refused === null && <Problem error={save.error} />}
         {changes > 0 && (
           <div className={pageStyles.filters}>
             <Button
               type="submit"
               variant="filled"
               loading={save.isPending}
-              disabled={wrong.length > 0}
             >{`Save ${countWords(changes, 'change')}`}</Button>
-            <Button onClick={() => setDraft({})}>Discard</Button>
+            <Button
+              onClick={() => {
+                if (save.isError) save.reset();
+                setDraft({});
+              }}
+            >
+              Discard
+            </Button>
             {wrong.length > 0 && (
               <span
                 className={pageStyles.dim}
@@ -169,15 +192,21 @@ function SettingRow(props: {
   setting: ConfigSetting;
   settings: HostSettings;
   draft: SettingsDraft;
+  refused: RefusedField | null;
   onChange: (setting: ConfigSetting, value: ConfigSetting['default']) => void;
 }) {
-  const { setting, settings, draft } = props;
+  const { setting, settings, draft, refused } = props;
   const value = fieldValue(setting, settings, draft);
   const set = isSet(setting, settings, draft);
   const inForce = settings.effective?.[setting.key];
   return (
     <li className={styles.setting} data-set={set}>
-      <SettingField setting={setting} value={value} onChange={(next) => props.onChange(setting, next)} />
+      <SettingField
+        setting={setting}
+        value={value}
+        refused={refused?.field === setting.key ? refused.words : null}
+        onChange={(next) => props.onChange(setting, next)}
+      />
       <div className={styles.settingFacts}>
         <span className={pageStyles.mono}>{setting.key}</span>
         {setting.class === 'restart' && <StateChip tone="warning">Restart</StateChip>}
@@ -200,20 +229,22 @@ function SettingRow(props: {
 function SettingField(props: {
   setting: ConfigSetting;
   value: ConfigSetting['default'];
+  /** what the server said about it; null: nothing */
+  refused: string | null;
   onChange: (value: ConfigSetting['default']) => void;
 }) {
   const { setting, value, onChange } = props;
   const common = {
     label: nameOfSetting(setting),
     description: hintOf(setting),
-    error: valueProblem(setting, value),
+    error: valueProblem(setting, value) ?? props.refused,
+    'data-path': setting.key,
   };
   switch (setting.type) {
     case 'bool':
       return (
         <Switch
-          label={common.label}
-          description={common.description}
+          {...common}
           checked={value === true}
           onChange={(event) => onChange(event.currentTarget.checked)}
         />

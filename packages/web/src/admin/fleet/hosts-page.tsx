@@ -1,6 +1,8 @@
 import type { Host } from '@footlight/protocol/rest';
-import { IconServer } from '@tabler/icons-react';
+import { Button } from '@mantine/core';
+import { IconPlus, IconServer } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -12,7 +14,7 @@ import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { megabytesWords } from '../frame/quantity-words.ts';
-import { EnrollmentTokens } from './enrollment-tokens.tsx';
+import { AddHost, EnrollmentTokens } from './enrollment-tokens.tsx';
 import { HostActions } from './host-actions.tsx';
 import { HostChip } from './states.tsx';
 import { useHosts } from './use-fleet.ts';
@@ -45,13 +47,21 @@ const SORT_KEYS = {
 export function HostsPage() {
   usePageTitle('Hosts');
   const hosts = useHosts();
+  const [adding, setAdding] = useState(false);
   const items = hosts.data?.items;
   const [search, setSearch] = useListSearch(['q', 'sort']);
   const text = (search.q ?? '').toLowerCase();
   const shown = items?.filter((host) => host.node_name.toLowerCase().includes(text));
   return (
     <>
-      <PageHead title="Hosts" />
+      <PageHead
+        title="Hosts"
+        actions={
+          <Button variant="filled" leftSection={<IconPlus size={18} />} onClick={() => setAdding(true)}>
+            Add a host
+          </Button>
+        }
+      />
       {items !== undefined && items.length > SEARCHED_FROM && (
         <div className={styles.filters}>
           <SearchField
@@ -64,8 +74,7 @@ export function HostsPage() {
       {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
       {items?.length === 0 ? (
         <EmptyState icon={IconServer} title="No host has enrolled">
-          A host is a machine whose agent connects here. Add one below, by a line to run on it; it appears by
-          itself.
+          A host is a machine whose agent connects here. Add one by a line to run on it; it appears by itself.
         </EmptyState>
       ) : (
         <DataTable
@@ -105,6 +114,7 @@ export function HostsPage() {
         </DataTable>
       )}
       <EnrollmentTokens hosts={items ?? []} />
+      <AddHost opened={adding} onClose={() => setAdding(false)} />
     </>
   );
 }

@@ -37,6 +37,7 @@ export function CheckChip({ status }: { status: string }) {
     skip: ['neutral', 'Does not apply'],
     unknown: ['warning', 'Not known'],
   };
-  const [tone, words] = known[status] ?? ['info', status];
+  // Own members only: a host may write "constructor".
+  const [tone, words] = (Object.hasOwn(known, status) ? known[status] : null) ?? ['info', status];
   return <StateChip tone={tone}>{words}</StateChip>;
 }

@@ -27,6 +27,7 @@ import { Brand } from '../../components/brand.tsx';
 import { PersonMenu } from '../../shell/person-menu.tsx';
 import shell from '../../shell/shell.module.css';
 import { adminOperationTable } from './admin-operation-table.ts';
+import { useClearedToasts } from './cleared-toasts.ts';
 import '@mantine/core/styles/Paper.css';
 import '@mantine/core/styles/Notification.css';
 import '@mantine/core/styles/InlineInput.css';
@@ -44,6 +45,8 @@ interface Entry {
   to: NonNullable<LinkProps['to']>;
   words: string;
   icon: Icon;
+  /** A page that is reached from there only. */
+  also?: string;
 }
 
 /** Pages by what they are about. */
@@ -52,7 +55,7 @@ const GROUPS: readonly { words: string; entries: readonly Entry[] }[] = [
     words: 'Fleet',
     entries: [
       { to: '/admin/hosts', words: 'Hosts', icon: IconServer },
-      { to: '/admin/sessions', words: 'Sessions', icon: IconPlayerPlay },
+      { to: '/admin/sessions', words: 'Sessions', icon: IconPlayerPlay, also: '/admin/placement' },
       { to: '/admin/images', words: 'Images', icon: IconPackage },
       { to: '/admin/homes', words: 'Homes', icon: IconFolders },
     ],
@@ -63,32 +66,39 @@ const GROUPS: readonly { words: string; entries: readonly Entry[] }[] = [
       { to: '/admin/apps', words: 'Apps', icon: IconAppWindow },
       { to: '/admin/library', words: 'Discovery', icon: IconBooks },
       { to: '/admin/presets', words: 'Presets', icon: IconTemplate },
-      { to: '/admin/profiles', words: 'Profiles', icon: IconStack2 },
+      { to: '/admin/profiles', words: 'Profiles', icon: IconStack2, also: '/admin/new-profile' },
     ],
   },
   {
     words: 'Service',
     entries: [
-      { to: '/admin/users', words: 'Users', icon: IconUsers },
+      { to: '/admin/users', words: 'Users', icon: IconUsers, also: '/admin/invites' },
       { to: '/admin/jobs', words: 'Jobs', icon: IconClockPlay },
       { to: '/admin/activity', words: 'Activity', icon: IconHistory },
       { to: '/admin/settings', words: 'Settings', icon: IconSettings },
     ],
   },
 ];
+/** Each page notices within it that the server is gone. */
+const ALIVE_MS = 5_000;
+
 /** Frame of the administrators' area. */
 export function AdminShell() {
   const setup = useQuery({
     queryKey: keys.setup,
     queryFn: ({ signal }) => call('setup.status', { signal }),
-    staleTime: 60_000,
+    // The only request of some pages: it tells whether the server answers.
+    refetchInterval: ALIVE_MS,
   });
+  useClearedToasts();
   const path = useRouterState({ select: (state) => state.location.pathname });
   const [opened, setOpened] = useState(false);
   // A phone's menu covers the page that a link of it has opened.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another path is another page
   useEffect(() => setOpened(false), [path]);
-  const current = GROUPS.flatMap((group) => group.entries).findLast((entry) => path.startsWith(entry.to));
+  const current = GROUPS.flatMap((group) => group.entries).findLast(
+    ({ to, also }) => path.startsWith(to) || path === also,
+  );
   return (
     <div className={styles.frame}>
       <a href="#main" className={shell.skip}>
@@ -107,7 +117,7 @@ export function AdminShell() {
         >
           <IconMenu2 size={20} aria-hidden="true" />
           <span className="visually-hidden">Menu, on the page </span>
-          {path === '/admin' ? 'Overview' : (current?.words ?? 'Pages')}
+          {path === '/admin' ? 'Overview' : path === '/admin/setup' ? 'Set up' : (current?.words ?? 'Pages')}
         </button>
         <nav id="admin-nav" className={styles.nav} data-opened={opened} aria-label="Administration">
           <Link to="/admin" activeOptions={{ exact: true }} className={styles.link}>
@@ -122,9 +132,9 @@ export function AdminShell() {
             <div key={group.words} className={styles.group}>
               <p id={`nav-${group.words}`}>{group.words}</p>
               <ul aria-labelledby={`nav-${group.words}`}>
-                {group.entries.map(({ to, words, icon: Icon }) => (
+                {group.entries.map(({ to, words, icon: Icon, also }) => (
                   <li key={to}>
-                    <Link to={to} className={styles.link}>
+                    <Link to={to} className={styles.link} {...(path === also && { 'data-status': 'active' })}>
                       <Icon size={20} aria-hidden="true" /> {words}
                     </Link>
                   </li>

@@ -3,6 +3,16 @@ export function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line.trim() !== '');
 }
 
+/** Words of a field that is one line with spaces, with quotes as a shell reads them; null: it is something else. */
+export function wordsOfLine(text: string): string[] | null {
+  const [line = '', ...more] = linesOf(text);
+  if (more.length > 0) return null;
+  const words = [...line.matchAll(/"([^"]*)"|'([^']*)'|[^\s"']+/g)].map(
+    ([whole, double, single]) => double ?? single ?? whole,
+  );
+  return words.length < 2 ? null : words;
+}
+
 /** Variables as text, one NAME=value per line. */
 export function envText(env: Readonly<Record<string, string>>): string {
   return Object.entries(env)

@@ -9,9 +9,12 @@ import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
+import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { intervalProblem, jobBody, jobRules, jobValues, timeProblem } from './job-form-model.ts';
 import { DAYS, INTERVAL_UNITS, type IntervalUnit } from './job-words.ts';
 
+/** Fields by the names of the service. */
+const FIELDS = { interval_secs: 'count', window_start: 'start', window_end: 'end' };
 const UNITS = INTERVAL_UNITS.map(({ value }) => ({ value, label: value }));
 
 /** Switch, interval, window and history of a job. */
@@ -49,6 +52,7 @@ export function JobForm({ job }: { job: Job }) {
       return queryClient.invalidateQueries({ queryKey: adminKeys.jobs });
     },
   });
+  const refusal = useRefusal(form, save.error, FIELDS);
   const { values } = form;
   return (
     <form
@@ -56,7 +60,6 @@ export function JobForm({ job }: { job: Job }) {
       onSubmit={form.onSubmit((sent) => save.mutate(sent), focusFirstError)}
       noValidate
     >
-      {save.isError && <Problem error={save.error} />}
       <Switch
         label="Switched on"
         description="Switched off it never runs, not by hand either. A run under way goes on."
@@ -144,6 +147,7 @@ export function JobForm({ job }: { job: Job }) {
         allowDecimal={false}
         {...form.getInputProps('history_limit')}
       />
+      {refusal !== null && <Problem error={refusal} />}
       <div>
         <Button type="submit" variant="filled" loading={save.isPending}>
           Save changes

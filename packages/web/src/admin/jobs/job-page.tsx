@@ -18,6 +18,7 @@ import { JobForm } from './job-form.tsx';
 import { JobRuns } from './job-runs.tsx';
 import { runState, scheduleWords, standingOf } from './job-words.ts';
 import { placeWords } from './jobs-page.tsx';
+import { NextRun } from './next-run.tsx';
 import { useRunJob } from './run-job.ts';
 
 const BACK = { to: '/admin/jobs', words: 'Jobs' } as const;
@@ -85,7 +86,9 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
                 <RelativeTime at={standing.lastRun?.finished_at ?? null} />
               </dd>
               <dt>Next run</dt>
-              <dd>{job.enabled ? <RelativeTime at={standing.nextRunAt} never="not planned" /> : 'never'}</dd>
+              <dd>
+                <NextRun at={standing.nextRunAt} enabled={job.enabled} />
+              </dd>
             </>
           )}
           <dt>Who does it</dt>
@@ -149,7 +152,9 @@ function TargetRow(props: { job: Job; target: JobTarget; pending: boolean; onRun
       <td>
         <RelativeTime at={target.last_run?.finished_at ?? null} />
       </td>
-      <td>{job.enabled ? <RelativeTime at={target.next_run_at} never="not planned" /> : 'never'}</td>
+      <td>
+        <NextRun at={target.next_run_at} enabled={job.enabled} />
+      </td>
       <td className={styles.act}>
         <Button
           size="compact-sm"

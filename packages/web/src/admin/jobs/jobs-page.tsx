@@ -19,6 +19,7 @@ import { sortRows } from '../frame/lists/table-sort.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { type JobStanding, scheduleWords, standingOf } from './job-words.ts';
+import { NextRun } from './next-run.tsx';
 import { useRunJob } from './run-job.ts';
 
 /** Largest page of the server; there are a few dozen jobs. */
@@ -138,7 +139,7 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
                   <RelativeTime at={standing.lastRun?.finished_at ?? null} />
                 </td>
                 <td>
-                  {job.enabled ? <RelativeTime at={standing.nextRunAt} never="not planned" /> : 'never'}
+                  <NextRun at={standing.nextRunAt} enabled={job.enabled} />
                 </td>
                 <td className={styles.act}>
                   <Button

@@ -2,6 +2,7 @@
 import { cleanup, fireEvent, screen, waitFor, within } from '@testing-library/react';
 import { useState } from 'react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ago } from '../../../test/fixtures.ts';
 import { type Answers, type Asked, answerBy, refusal, showPage } from '../../../test/show-page.tsx';
 import { job, jobRuns, jobs } from '../../../test/upkeep-fixtures.ts';
 import { JobPage } from './job-page.tsx';
@@ -48,6 +49,15 @@ const names = () =>
 const press = (name: string) => fireEvent.click(screen.getByRole('button', { name }));
 
 describe('the list of jobs', () => {
+  test('a job whose time has come is due, not over', async () => {
+    answers['admin.jobs.list'] = () => ({
+      items: [job({ next_run_at: ago(3 * 60_000) })],
+      next_cursor: null,
+    });
+    showPage(<List />);
+    await screen.findByText('due now');
+  });
+
   test('says of each job when it runs and how it went, and sets apart what is listed only', async () => {
     showPage(<List />);
     await screen.findByText('Failed 3 times in a row');

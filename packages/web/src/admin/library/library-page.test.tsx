@@ -1,7 +1,8 @@
 // @vitest-environment happy-dom
-import { cleanup, fireEvent, screen, waitFor } from '@testing-library/react';
+import { operations } from '@footlight/protocol/rest';
+import { cleanup, fireEvent, screen, waitFor, within } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { app } from '../../../test/fixtures.ts';
+import { app, entitlements } from '../../../test/fixtures.ts';
 import { type Answers, type Asked, answerBy, refusal, showPage } from '../../../test/show-page.tsx';
 import { launcher, libraryRules, libraryStatus, unpublished } from '../../../test/upkeep-fixtures.ts';
 import { LibraryPage } from './library-page.tsx';
@@ -26,6 +27,13 @@ beforeEach(() => {
     'libraryRules.delete': () => new Response(null, { status: 204 }),
     'library.scan': () => ({ queued: 2, skipped: 1, eligible: 3, inert_reason: '' }),
     'apps.update': () => ({ app: tile }),
+    'entitlements.list': () => ({ items: entitlements(launcher.id) }),
+    'libraryProviders.setEntitlementMode': ({ body }) => ({
+      entitlement_mode: {
+        ...{ provider: 'steam', app_id: launcher.id, mode: (body as { mode: string }).mode },
+        items: [],
+      },
+    }),
   };
   writes = answerBy(answers);
   showPage(<LibraryPage search={{}} onSearch={() => undefined} />);
@@ -83,6 +91,43 @@ test('a refusal stands in the dialog', async () => {
   await press('Remove the decision about 570');
   await press('Remove 1 decision');
   await screen.findByText('It is not here any more');
+});
+
+describe('who may use a launcher', () => {
+  const effect = operations['admin.deletions.read'].example.response;
+  const open = async (name: string) => {
+    await press(name);
+    return screen.findByRole('dialog');
+  };
+
+  test('says from how many libraries it goes before it is taken from everybody', async () => {
+    answers['admin.deletions.read'] = () => ({ ...effect, people: 6 });
+    await screen.findByText(/^Everybody may use it\./);
+    const question = await open('Take from everybody');
+    await within(question).findByText('It goes from the libraries of 7 people. What runs goes on.');
+    fireEvent.click(within(question).getByRole('button', { name: 'Take Steam from everybody' }));
+    await screen.findByText('Nobody may use Steam now');
+    await screen.findByText(/^Nobody may use it, administrators included\./);
+    expect(sent()).toEqual([['libraryProviders.setEntitlementMode', { mode: 'none' }]]);
+  });
+
+  test('leaves it to the person who looks', async () => {
+    answers['entitlements.list'] = () => ({ items: entitlements(launcher.id).slice(1) });
+    await screen.findByText(/^1 person may use it\./);
+    const question = await open('Give to me alone');
+    await within(question).findByText('It goes from the library of 1 person. What runs goes on.');
+    fireEvent.click(within(question).getByRole('button', { name: 'Give Steam to you alone' }));
+    await screen.findByText('You alone may use Steam now');
+  });
+
+  test('is not offered for a second app of the launcher, whose grants the choice leaves alone', async () => {
+    cleanup();
+    const second = app(7, { name: 'Second', library_provider: 'steam' });
+    answers['admin.apps.list'] = () => ({ items: [second, launcher], next_cursor: null });
+    showPage(<LibraryPage search={{ app: second.id }} onSearch={() => undefined} />);
+    await screen.findByText('Titles of Second that people do not see');
+    expect(screen.queryByRole('region', { name: 'Who may use Second' })).toBeNull();
+  });
 });
 
 describe('words', () => {

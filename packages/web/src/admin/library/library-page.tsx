@@ -18,7 +18,9 @@ import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { PickFilter } from '../frame/lists/pick-filter.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
+import { Whole } from '../frame/whole.tsx';
 import { nameOfUser, pickUsers } from '../people/user-lookup.ts';
+import { LauncherAccess } from './launcher-access.tsx';
 import { discoveryWords, intervalWords, scanWords } from './library-words.ts';
 import { Rules } from './rules.tsx';
 import { Unpublished } from './unpublished.tsx';
@@ -69,6 +71,9 @@ export function LibraryPage(props: { search: LibrarySearch; onSearch: (search: L
   const status = query.data;
   const providers = apps.data?.items.filter((app) => app.library_provider !== '') ?? [];
   const provider = providers.find((app) => app.id === search.app) ?? providers[0];
+  // The choice of who may use a launcher counts for the oldest app of its provider, which comes last in the list.
+  const isOldest =
+    provider?.id === providers.findLast((app) => app.library_provider === provider?.library_provider)?.id;
   const who = search.user === undefined ? 'all homes' : 'the homes of one person';
   return (
     <>
@@ -83,42 +88,45 @@ export function LibraryPage(props: { search: LibrarySearch; onSearch: (search: L
       />
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {scan.isError && <Problem error={scan.error} />}
-      <div className={styles.filters}>
-        {providers.length > 1 && (
-          <SegmentedChoice
-            label="Launcher"
-            value={provider?.id ?? ''}
-            options={providers.map(({ id, name }) => ({ value: id, words: name }))}
-            onChange={(app) => onSearch({ ...search, app })}
+      <Whole>
+        <div className={styles.filters}>
+          {providers.length > 1 && (
+            <SegmentedChoice
+              label="Launcher"
+              value={provider?.id ?? ''}
+              options={providers.map(({ id, name }) => ({ value: id, words: name }))}
+              onChange={(app) => onSearch({ ...search, app })}
+            />
+          )}
+          <PickFilter
+            words="Homes of"
+            all="everybody"
+            kind="users"
+            id={search.user}
+            find={pickUsers}
+            nameOf={nameOfUser}
+            onPick={(user) => {
+              const { user: _former, ...others } = search;
+              onSearch(user === undefined ? others : { ...others, user });
+            }}
           />
+        </div>
+        {status === undefined ? (
+          !query.isError && <Skeleton height={160} radius={14} />
+        ) : (
+          <Status status={status} providers={providers} />
         )}
-        <PickFilter
-          words="Homes of"
-          all="everybody"
-          kind="users"
-          id={search.user}
-          find={pickUsers}
-          nameOf={nameOfUser}
-          onPick={(user) => {
-            const { user: _former, ...others } = search;
-            onSearch(user === undefined ? others : { ...others, user });
-          }}
-        />
-      </div>
-      {status === undefined ? (
-        !query.isError && <Skeleton height={160} radius={14} />
-      ) : (
-        <Status status={status} providers={providers} />
-      )}
-      {apps.isError && <Problem error={apps.error} retry={() => void apps.refetch()} />}
-      {provider !== undefined && (
-        <>
-          <Unpublished key={`titles ${provider.id}`} app={provider} apps={apps.data?.items ?? []} />
-          <Rules key={`rules ${provider.id}`} app={provider} />
-        </>
-      )}
-      {apps.isSuccess && provider === undefined && <NoProvider />}
-      {status !== undefined && status.recent_scans.length > 0 && <Scans status={status} />}
+        {apps.isError && <Problem error={apps.error} retry={() => void apps.refetch()} />}
+        {provider !== undefined && (
+          <>
+            {isOldest && <LauncherAccess key={`access ${provider.id}`} app={provider} />}
+            <Unpublished key={`titles ${provider.id}`} app={provider} apps={apps.data?.items ?? []} />
+            <Rules key={`rules ${provider.id}`} app={provider} />
+          </>
+        )}
+        {apps.isSuccess && provider === undefined && <NoProvider />}
+        {status !== undefined && status.recent_scans.length > 0 && <Scans status={status} />}
+      </Whole>
     </>
   );
 }
@@ -201,8 +209,16 @@ function Scans({ status }: { status: LibraryStatus }) {
       <DataTable label="Last searches" columns={SCAN_COLUMNS}>
         {status.recent_scans.map((scan) => (
           <tr key={`${scan.completed_at} ${scan.user} ${scan.host}`}>
-            <td className={styles.shortCell}>{scan.user}</td>
-            <td className={styles.shortCell}>{scan.host}</td>
+            <td className={styles.shortCell}>
+              <Link to="/admin/users" search={{ q: scan.user }} className={styles.nameLink}>
+                {scan.user}
+              </Link>
+            </td>
+            <td className={styles.shortCell}>
+              <Link to="/admin/hosts" search={{ q: scan.host }} className={styles.nameLink}>
+                {scan.host}
+              </Link>
+            </td>
             <td>
               {scan.state === 'reported' ? (
                 <StateChip tone={scan.error === '' ? 'success' : 'warning'}>

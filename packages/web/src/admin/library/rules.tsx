@@ -9,11 +9,13 @@ import { call } from '../../api/client.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
+import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
@@ -181,14 +183,18 @@ function RuleDialog(props: {
       return onSaved();
     },
   });
+  const refusal = useRefusal(form, save.error);
   return (
     <Dialog
       opened={rule !== null}
       title={stored === null ? `A title of ${app.name}` : `Title ${stored.external_id}`}
       onClose={onClose}
     >
-      <form className={styles.form} onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
-        {save.isError && <Problem error={save.error} />}
+      <form
+        className={styles.form}
+        onSubmit={form.onSubmit((values) => save.mutate(values), focusFirstError)}
+        noValidate
+      >
         <TextInput
           label="Number of the title"
           description="As the store counts it: the number in the address of its page."
@@ -212,6 +218,7 @@ function RuleDialog(props: {
           key={form.key('note')}
           {...form.getInputProps('note')}
         />
+        {refusal !== null && <Problem error={refusal} />}
         <Button type="submit" variant="filled" loading={save.isPending}>
           Save the decision
         </Button>

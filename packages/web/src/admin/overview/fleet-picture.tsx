@@ -1,6 +1,7 @@
 import type { Gpu, Host } from '@footlight/protocol/rest';
 import { Link } from '@tanstack/react-router';
 import { Skeleton } from '../../components/skeleton.tsx';
+import { LoadStrip } from '../fleet/load/load-strip.tsx';
 import { HostChip } from '../fleet/states.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { countWords } from '../frame/quantity-words.ts';
@@ -8,8 +9,17 @@ import { countWords } from '../frame/quantity-words.ts';
 /** Squares up to which they are more readable than numbers. */
 const MOST_SQUARES = 32;
 
-/** The fleet as a picture: a row per host, a cell per GPU, a square per slot. */
-export function FleetPicture({ hosts, gpus }: { hosts: readonly Host[]; gpus: ReadonlyMap<string, Gpu[]> }) {
+/** Hosts up to which each has its load drawn: a request each, every 2.5 s. A larger fleet is a picture of slots. */
+const MOST_STRIPS = 24;
+
+/** The fleet as a picture: a row per host, a cell per GPU, a square per slot, and its load of the last minutes. */
+export function FleetPicture({
+  hosts,
+  gpus,
+}: {
+  hosts: readonly Host[];
+  gpus: ReadonlyMap<string, Gpu[] | undefined>;
+}) {
   return (
     <ul className={styles.fleet}>
       {hosts.map((host) => (
@@ -21,6 +31,7 @@ export function FleetPicture({ hosts, gpus }: { hosts: readonly Host[]; gpus: Re
             <HostChip host={host} />
           </div>
           <GpuCells host={host} gpus={gpus.get(host.id)} />
+          {hosts.length <= MOST_STRIPS && <LoadStrip host={host} />}
         </li>
       ))}
     </ul>

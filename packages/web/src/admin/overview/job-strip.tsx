@@ -1,11 +1,14 @@
 import type { Job } from '@footlight/protocol/rest';
 import { Link } from '@tanstack/react-router';
+import { clock } from '../../clock.ts';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { countWords } from '../frame/quantity-words.ts';
 import { standingOf } from '../jobs/job-words.ts';
+
+const isDue = (at: string | null): boolean => at !== null && Date.parse(at) <= clock.nowMs();
 
 /** Jobs that run, fail or are off; the others are counted. @param props.jobs undefined while loading */
 export function JobStrip({ jobs }: { jobs: readonly Job[] | undefined }) {
@@ -29,7 +32,8 @@ export function JobStrip({ jobs }: { jobs: readonly Job[] | undefined }) {
         {countWords(managed.length - told.length, 'job')} in order.
         {next !== undefined && (
           <span>
-            Next: {next.job.name}, <RelativeTime at={next.standing.nextRunAt} />
+            Next: {next.job.name},{' '}
+            {isDue(next.standing.nextRunAt) ? 'due now' : <RelativeTime at={next.standing.nextRunAt} />}
           </span>
         )}
       </li>

@@ -28,6 +28,9 @@ const LATEST = 8;
 /** The cards are counts; the pages behind them are fresher. */
 const REFRESH_MS = 15_000;
 
+/** Fills a laptop's screen. */
+const LOADING_HEIGHT = 640;
+
 /** Findings, the fleet as a picture, live sessions. */
 export function OverviewPage() {
   usePageTitle('Overview');
@@ -48,6 +51,10 @@ export function OverviewPage() {
     ...findingsOf(items),
     ...upkeepFindings(jobs.data?.items ?? [], images.data?.images ?? []),
   ]);
+  // All at once: each part that came later would push down those below it.
+  const isLoading =
+    [hosts, sessions, activity, jobs, images, failures].some((query) => query.isPending) ||
+    items.some(({ id }) => !gpus.has(id));
   const slots = items.reduce(
     (sum, { capacity }) => ({
       used: sum.used + (capacity?.slots_used ?? 0),
@@ -70,87 +77,107 @@ export function OverviewPage() {
           )
         }
       />
-      {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
-      {items.length > 0 && <FindingList findings={findings} />}
-      <Section title="Fleet" busy={hosts.isPending}>
-        {hosts.isPending && <Skeleton height={84} radius={14} />}
-        {hosts.isSuccess && items.length === 0 && (
-          <EmptyState
-            icon={IconServer}
-            title="No host has enrolled"
-            act={
-              <Button variant="filled" renderRoot={(props) => <Link to="/admin/hosts" {...props} />}>
-                Enroll a host
+      {isLoading ? <Skeleton height={LOADING_HEIGHT} radius={14} /> : null}
+      {!isLoading && (
+        <>
+          {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
+          {items.length > 0 && <FindingList findings={findings} />}
+          <Section title="Fleet" busy={hosts.isPending}>
+            {hosts.isPending && <Skeleton height={84} radius={14} />}
+            {hosts.isSuccess && items.length === 0 && (
+              <EmptyState
+                icon={IconServer}
+                title="No host has enrolled"
+                act={
+                  <Button variant="filled" renderRoot={(props) => <Link to="/admin/hosts" {...props} />}>
+                    Enroll a host
+                  </Button>
+                }
+              >
+                A host is a machine whose agent connects here. It appears by itself once it has enrolled.
+              </EmptyState>
+            )}
+            <FleetPicture hosts={items} gpus={gpus} />
+          </Section>
+          <Section
+            title="Sessions"
+            busy={sessions.isPending}
+            actions={
+              <Button
+                size="xs"
+                variant="subtle"
+                renderRoot={(props) => <Link to="/admin/sessions" {...props} />}
+              >
+                All sessions
               </Button>
             }
           >
-            A host is a machine whose agent connects here. It appears by itself once it has enrolled.
-          </EmptyState>
-        )}
-        <FleetPicture hosts={items} gpus={gpus} />
-      </Section>
-      <Section
-        title="Sessions"
-        busy={sessions.isPending}
-        actions={
-          <Button size="xs" variant="subtle" renderRoot={(props) => <Link to="/admin/sessions" {...props} />}>
-            All sessions
-          </Button>
-        }
-      >
-        {sessions.isError && <Problem error={sessions.error} retry={() => void sessions.refetch()} />}
-        {sessions.data?.items.length === 0 ? (
-          <EmptyState icon={IconPlayerPlay} title="Nobody uses an app right now">
-            Sessions appear here as soon as somebody launches one.
-          </EmptyState>
-        ) : (
-          <SessionTable sessions={sessions.data?.items} />
-        )}
-      </Section>
-      <Section
-        title="Failures of the last day"
-        busy={failures.isPending}
-        actions={
-          <Button
-            size="xs"
-            variant="subtle"
-            renderRoot={(props) => <Link to="/admin/sessions" search={{ state: 'failed' }} {...props} />}
+            {sessions.isError && <Problem error={sessions.error} retry={() => void sessions.refetch()} />}
+            {sessions.data?.items.length === 0 ? (
+              <EmptyState icon={IconPlayerPlay} title="Nobody uses an app right now">
+                Sessions appear here as soon as somebody launches one.
+              </EmptyState>
+            ) : (
+              <SessionTable sessions={sessions.data?.items} />
+            )}
+          </Section>
+          <Section
+            title="Failures of the last day"
+            busy={failures.isPending}
+            actions={
+              <Button
+                size="xs"
+                variant="subtle"
+                renderRoot={(props) => <Link to="/admin/sessions" search={{ state: 'failed' }} {...props} />}
+              >
+                All failures
+              </Button>
+            }
           >
-            All failures
-          </Button>
-        }
-      >
-        {failures.isError && <Problem error={failures.error} retry={() => void failures.refetch()} />}
-        {failures.data?.length === 0 ? (
-          <p className={styles.dim}>No session failed in the last day.</p>
-        ) : (
-          <SessionTable sessions={failures.data} />
-        )}
-      </Section>
-      <Section
-        title="Jobs"
-        busy={jobs.isPending}
-        actions={
-          <Button size="xs" variant="subtle" renderRoot={(props) => <Link to="/admin/jobs" {...props} />}>
-            All jobs
-          </Button>
-        }
-      >
-        {jobs.isError && <Problem error={jobs.error} retry={() => void jobs.refetch()} />}
-        <JobStrip jobs={jobs.data?.items} />
-      </Section>
-      <Section
-        title="Activity"
-        busy={activity.isPending}
-        actions={
-          <Button size="xs" variant="subtle" renderRoot={(props) => <Link to="/admin/activity" {...props} />}>
-            All activity
-          </Button>
-        }
-      >
-        {activity.isError && <Problem error={activity.error} retry={() => void activity.refetch()} />}
-        <ActivityTable entries={activity.data?.items} />
-      </Section>
+            {failures.isError && <Problem error={failures.error} retry={() => void failures.refetch()} />}
+            {failures.data?.length === 0 ? (
+              <p className={styles.dim}>No session failed in the last day.</p>
+            ) : (
+              <>
+                <SessionTable failed sessions={failures.data?.slice(0, LATEST)} />
+                {failures.data !== undefined && failures.data.length > LATEST && (
+                  <p className={styles.dim}>
+                    The newest {LATEST} of {failures.data.length}.
+                  </p>
+                )}
+              </>
+            )}
+          </Section>
+          <Section
+            title="Jobs"
+            busy={jobs.isPending}
+            actions={
+              <Button size="xs" variant="subtle" renderRoot={(props) => <Link to="/admin/jobs" {...props} />}>
+                All jobs
+              </Button>
+            }
+          >
+            {jobs.isError && <Problem error={jobs.error} retry={() => void jobs.refetch()} />}
+            <JobStrip jobs={jobs.data?.items} />
+          </Section>
+          <Section
+            title="Activity"
+            busy={activity.isPending}
+            actions={
+              <Button
+                size="xs"
+                variant="subtle"
+                renderRoot={(props) => <Link to="/admin/activity" {...props} />}
+              >
+                All activity
+              </Button>
+            }
+          >
+            {activity.isError && <Problem error={activity.error} retry={() => void activity.refetch()} />}
+            <ActivityTable entries={activity.data?.items} />
+          </Section>
+        </>
+      )}
     </>
   );
 }

@@ -25,6 +25,11 @@ test('a job that runs on one host and failed on another says where it failed', (
   ]);
 });
 
+test('stand, whatever a host says of a run that failed', () => {
+  const odd = jobRun(1, 0, { state: 'failed', error: null, summary: { name: { toString: 0 } } });
+  expect(upkeepFindings([job({ last_run: odd })], [])).toMatchObject([{ text: '{"toString":0}' }]);
+});
+
 test('say nothing of what is off, pinned or not installed', () => {
   const failed = jobRun(1, 0, { state: 'failed', error: 'x' });
   const broken = [onHost(1, { state: 'failed' as const, error: 'x' })];

@@ -3,7 +3,6 @@ import { Button, NativeSelect, NumberInput, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { IconMailPlus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { clock } from '../../clock.ts';
@@ -11,6 +10,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyLine } from '../../components/copy-line.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
@@ -19,27 +19,38 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
+import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
+import { ClosedRegistration } from './closed-registration.tsx';
 import { LinkAddress, linkBase } from './link-address.tsx';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Note' },
+  { words: 'Note', sort: 'note' },
   { words: 'State' },
-  { words: 'Role' },
-  { words: 'Used', kind: 'number' },
-  { words: 'Ends' },
-  { words: 'Made by' },
-  { words: 'Made' },
+  { words: 'Role', sort: 'role' },
+  { words: 'Used', sort: 'used', kind: 'number' },
+  { words: 'Ends', sort: 'ends' },
+  { words: 'Made by', sort: 'by' },
+  { words: 'Made', sort: 'made' },
   { words: 'Act', kind: 'action' },
 ];
 const STATES = [
   { value: 'pending', words: 'Open' },
   { value: 'all', words: 'All' },
 ] as const;
+const SORT_KEYS = {
+  note: (invite: Invite) => invite.note,
+  role: (invite: Invite) => invite.role,
+  used: (invite: Invite) => invite.used_count,
+  ends: (invite: Invite) => invite.expires_at,
+  by: (invite: Invite) => invite.created_by_username ?? null,
+  made: (invite: Invite) => invite.created_at,
+};
 type State = (typeof STATES)[number]['value'];
 const bounds = bodyBounds['invites.create'];
 export const inviteRules = { note: textRule(bounds.note, {}), max_uses: numberRule(bounds.max_uses) };
@@ -54,7 +65,7 @@ const LIFETIMES = [
 /** Invites: list, mint, revoke. */
 export function InvitesPage() {
   usePageTitle('Invites');
-  const [search, setSearch] = useListSearch(['state']);
+  const [search, setSearch] = useListSearch(['state', 'sort']);
   const state: State = search.state === 'all' ? 'all' : 'pending';
   const [making, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<Invite | null>(null);
@@ -62,10 +73,6 @@ export function InvitesPage() {
   const list = useQuery({
     queryKey: adminKeys.inviteList(state),
     queryFn: ({ signal }) => call('invites.list', { query: { state }, signal }),
-  });
-  const settings = useQuery({
-    queryKey: adminKeys.settings,
-    queryFn: ({ signal }) => call('settings.read', { signal }),
   });
   const revoke = useMutation({
     mutationFn: (invite: Invite) => call('invites.revoke', { params: { id: invite.id } }),
@@ -80,24 +87,16 @@ export function InvitesPage() {
       Make an invite
     </Button>
   );
-  const mode = settings.data?.settings.registration_mode;
   return (
     <>
       <PageHead title="Invites" back={{ to: '/admin/users', words: 'Users' }} actions={make} />
-      {mode !== undefined && mode !== 'invite_only' && (
-        <p className={styles.note}>
-          {mode === 'closed'
-            ? 'Registration is closed: no invite works until it is opened for invited people in the '
-            : 'Registration is open: nobody needs an invite, and their roles are not given, unless it is limited to invited people in the '}
-          <Link to="/admin/settings">settings</Link>.
-        </p>
-      )}
+      <ClosedRegistration />
       <div className={styles.filters}>
         <SegmentedChoice
           label="State"
           value={state}
           options={STATES}
-          onChange={(next) => setSearch({ state: next })}
+          onChange={(next) => setSearch({ ...search, state: next })}
         />
       </div>
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
@@ -106,9 +105,13 @@ export function InvitesPage() {
           An invite lets as many people register as you say, with the role you say. Its code is shown once.
         </EmptyState>
       ) : (
-        <DataTable label="Invites" columns={COLUMNS}>
+        <DataTable
+          label="Invites"
+          columns={COLUMNS}
+          order={{ sort: search.sort, onSort: (sort) => setSearch({ ...search, sort: sort ?? '' }) }}
+        >
           {invites === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
-          {invites?.map((invite) => (
+          {sortRows(invites ?? [], search.sort, SORT_KEYS).map((invite) => (
             <tr key={invite.id}>
               <td className={styles.nameCell}>
                 {invite.note ?? <span className={styles.dim}>no note</span>}{' '}
@@ -195,6 +198,7 @@ function MakeInvite({ opened, onClose }: { opened: boolean; onClose: () => void 
       }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: adminKeys.invites }),
   });
+  const refusal = useRefusal(form, make.error, { expires_at: 'days' });
   const close = () => {
     onClose();
     make.reset();
@@ -207,8 +211,11 @@ function MakeInvite({ opened, onClose }: { opened: boolean; onClose: () => void 
       title={make.data === undefined ? 'Make an invite' : 'Your invite'}
     >
       {make.data === undefined ? (
-        <form className={styles.form} onSubmit={form.onSubmit((values) => make.mutate(values))} noValidate>
-          {make.isError && <Problem error={make.error} />}
+        <form
+          className={styles.form}
+          onSubmit={form.onSubmit((values) => make.mutate(values), focusFirstError)}
+          noValidate
+        >
           <TextInput
             label="Note"
             description="To know it again in the list. Only administrators see it."
@@ -242,6 +249,7 @@ function MakeInvite({ opened, onClose }: { opened: boolean; onClose: () => void 
             key={form.key('role')}
             {...form.getInputProps('role')}
           />
+          {refusal !== null && <Problem error={refusal} />}
           <Button type="submit" variant="filled" loading={make.isPending}>
             Make invite
           </Button>
@@ -264,6 +272,7 @@ function Minted({ invite, onDone }: { invite: MintedInvite; onDone: () => void }
   const link = invite.invite_url ?? `${base.address}/register?invite=${invite.code}`;
   return (
     <div className={styles.stack}>
+      <ClosedRegistration />
       <p>
         Send this link to {invite.max_uses === 1 ? 'the person' : `up to ${invite.max_uses} people`}. It is
         shown only now

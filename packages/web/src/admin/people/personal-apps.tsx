@@ -13,6 +13,7 @@ import { pickApps } from '../apps/app-lookup.ts';
 import { GRANT_SOURCE_WORDS } from '../apps/entitlements.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
+import { RevokedGrant } from '../frame/deletion/deletion-effects.tsx';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 
@@ -114,7 +115,7 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
         onConfirm={() => revoking !== null && revoke.mutate(revoking)}
         onClose={() => setRevoking(null)}
       >
-        <p>It goes from their library, unless everybody may use it. A session that runs goes on.</p>
+        {revoking !== null && <RevokedGrant id={revoking.id} />}
       </ConfirmDialog>
     </div>
   );

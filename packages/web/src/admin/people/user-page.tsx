@@ -8,6 +8,7 @@ import { useState } from 'react';
 import { readUser } from '../../api/auth-store.ts';
 import { call } from '../../api/client.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
@@ -15,6 +16,8 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule } from '../frame/bound-rules.ts';
+import { DeletionEffects } from '../frame/deletion/deletion-effects.tsx';
+import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
@@ -143,13 +146,13 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
       return queryClient.invalidateQueries({ queryKey: adminKeys.users });
     },
   });
+  const refusal = useRefusal(form, confirming === null ? save.error : null, { disabled: 'enabled' });
   const submit = (values: RightsValues) => {
     if (!values.enabled && !user.disabled) setConfirming(values);
     else save.mutate({ values, endSessions: false });
   };
   return (
-    <form className={styles.form} onSubmit={form.onSubmit(submit)} noValidate>
-      {save.isError && confirming === null && <Problem error={save.error} />}
+    <form className={styles.form} onSubmit={form.onSubmit(submit, focusFirstError)} noValidate>
       <DisableUser
         user={user}
         opened={confirming !== null}
@@ -183,6 +186,7 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
         key={form.key('enabled')}
         {...form.getInputProps('enabled', { type: 'checkbox' })}
       />
+      {refusal !== null && confirming === null && <Problem error={refusal} />}
       <div>
         <Button type="submit" variant="filled" loading={save.isPending}>
           Save changes
@@ -237,10 +241,8 @@ function DeleteUser({ user }: { user: AdminUser }) {
       remove={() => call('users.delete', { params: { id: user.id } })}
       stale={[adminKeys.users]}
     >
-      <p>
-        Their devices, favourites, past sessions and invites go at once. Their files on the hosts are
-        collected a day later. What they did stays in the activity.
-      </p>
+      <p>What they did stays in the activity.</p>
+      <DeletionEffects id={user.id} />
       {user.active_session_count > 0 && (
         <p>{countWords(user.active_session_count, 'session')} of theirs must have ended first.</p>
       )}

@@ -11,27 +11,42 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
-import { SearchField, ShowMore, usePages } from '../frame/lists/paged-list.tsx';
+import { SearchField, ShowMore, useSortedPages } from '../frame/lists/paged-list.tsx';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Name' },
-  { words: 'Email' },
-  { words: 'Role' },
-  { words: 'State' },
-  { words: 'Running', kind: 'number' },
-  { words: 'Last seen' },
-  { words: 'Member since' },
+  { words: 'Name', sort: 'name' },
+  { words: 'Email', sort: 'email' },
+  { words: 'Role', sort: 'role' },
+  { words: 'State', sort: 'state' },
+  { words: 'Running', kind: 'number', sort: 'running' },
+  { words: 'Last seen', sort: 'seen' },
+  { words: 'Member since', sort: 'since' },
 ];
+const SORT_KEYS = {
+  name: (user: AdminUser) => user.username,
+  email: (user: AdminUser) => user.email,
+  role: (user: AdminUser) => user.role,
+  state: (user: AdminUser) => (user.disabled ? 2 : user.active_session_count > 0 ? 0 : 1),
+  running: (user: AdminUser) => user.active_session_count,
+  seen: (user: AdminUser) => user.last_seen_at,
+  since: (user: AdminUser) => user.created_at,
+};
 
 /** Every account of the instance. */
 export function UsersPage() {
   usePageTitle('Users');
-  const [search, setSearch] = useListSearch(['q']);
+  const [search, setSearch] = useListSearch(['q', 'sort']);
   const q = search.q ?? '';
-  const { query, items: users } = usePages(adminKeys.userList(q), (cursor: string | undefined, signal) =>
-    call('users.list', { query: { limit: 100, q, cursor }, signal }),
+  const {
+    query,
+    items: users,
+    sortedOf,
+  } = useSortedPages(
+    adminKeys.userList(q),
+    (cursor: string | undefined, signal) => call('users.list', { query: { limit: 100, q, cursor }, signal }),
+    { sort: search.sort, keys: SORT_KEYS },
   );
   return (
     <>
@@ -52,7 +67,7 @@ export function UsersPage() {
           words="Find a user"
           hint="Name or email"
           value={q}
-          onChange={(text) => setSearch({ q: text })}
+          onChange={(text) => setSearch({ ...search, q: text })}
         />
       </div>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
@@ -61,16 +76,22 @@ export function UsersPage() {
           Names and email addresses are searched.
         </EmptyState>
       ) : (
-        <DataTable label="Users" columns={COLUMNS}>
+        <DataTable
+          label="Users"
+          columns={COLUMNS}
+          order={{ sort: search.sort, onSort: (sort) => setSearch({ ...search, sort: sort ?? '' }) }}
+        >
           {users === undefined && <SkeletonRows rows={4} columns={COLUMNS.length} />}
           {users?.map((user) => (
             <tr key={user.id}>
-              <td className={styles.nameCell}>
+              <td className={styles.nameCell} title={user.username}>
                 <Link to="/admin/users/$id" params={{ id: user.id }} className={styles.nameLink}>
                   {user.username}
                 </Link>
               </td>
-              <td className={styles.nameCell}>{user.email}</td>
+              <td className={styles.shortCell} title={user.email}>
+                {user.email}
+              </td>
               <td>{user.role === 'admin' ? 'Administrator' : 'User'}</td>
               <td>
                 <UserChip user={user} />
@@ -88,7 +109,7 @@ export function UsersPage() {
           ))}
         </DataTable>
       )}
-      <ShowMore query={query} />
+      <ShowMore query={query} sortedOf={sortedOf} />
     </>
   );
 }

@@ -3,6 +3,7 @@ import { useForm } from '@mantine/form';
 import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { envProblem } from '../frame/text-lines.ts';
 import { DEFAULT_HOME_PATH, NETWORKS, type PresetForm, presetRules } from './preset-model.ts';
 
@@ -24,6 +25,7 @@ export function PresetFields(props: {
     },
   });
   const mono = { classNames: { input: styles.mono ?? '' } };
+  const refusal = useRefusal(form, props.error);
   return (
     <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit, focusFirstError)} noValidate>
       <TextInput label="Name" key={form.key('name')} {...form.getInputProps('name')} />
@@ -91,7 +93,7 @@ export function PresetFields(props: {
           {...form.getInputProps('home_container_path')}
         />
       </fieldset>
-      {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
+      {refusal !== null && refusal !== undefined && <Problem error={refusal} />}
       <div>
         <Button type="submit" variant="filled" loading={props.pending}>
           {props.act}

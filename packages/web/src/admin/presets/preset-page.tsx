@@ -9,6 +9,7 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { PageHead } from '../frame/page-head.tsx';
+import { countWords } from '../frame/quantity-words.ts';
 import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { PresetFields } from './preset-form.tsx';
 import { bodyOf, formOf, type PresetForm } from './preset-model.ts';
@@ -93,7 +94,11 @@ function DeletePreset({ preset }: { preset: RuntimePreset }) {
       remove={() => call('runtimePresets.delete', { params: { id: preset.id } })}
       stale={[adminKeys.presetList]}
     >
-      <p>No app may use it, not even one that is disabled. Sessions that run go on.</p>
+      <p>
+        {preset.used_by.length === 0
+          ? 'No app uses it. Sessions that run go on.'
+          : `${countWords(preset.used_by.length, 'app uses', 'apps use')} it, and must name another first, disabled ones too.`}
+      </p>
     </DeleteRecord>
   );
 }

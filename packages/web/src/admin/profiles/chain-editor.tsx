@@ -20,6 +20,8 @@ export function ChainEditor(props: {
   const [announcement, setAnnouncement] = useState('');
   const select = useRef<HTMLSelectElement>(null);
   const titleId = useId();
+  const errorId = useId();
+  const hasError = props.error !== undefined && props.error !== null;
   const byId = new Map(rungs.map((rung) => [rung.id, rung]));
   const nameOf = (id: string) => byId.get(id)?.display_name ?? id;
   const move = (index: number, by: -1 | 1) => {
@@ -96,6 +98,8 @@ export function ChainEditor(props: {
         <NativeSelect
           ref={select}
           aria-label="Rung to add"
+          aria-describedby={hasError ? errorId : undefined}
+          data-path="rungs"
           data={[
             { value: '', label: 'Choose a rung to add' },
             ...rungs
@@ -107,8 +111,10 @@ export function ChainEditor(props: {
         />
         <Button onClick={add}>Add</Button>
       </div>
-      {props.error !== undefined && props.error !== null && (
-        <Input.Error role="alert">{props.error}</Input.Error>
+      {hasError && (
+        <Input.Error id={errorId} role="alert">
+          {props.error}
+        </Input.Error>
       )}
       <p className="visually-hidden" role="status">
         {announcement}

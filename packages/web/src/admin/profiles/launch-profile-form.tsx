@@ -4,6 +4,7 @@ import { useForm } from '@mantine/form';
 import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-pages.module.css';
+import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { ChainEditor } from './chain-editor.tsx';
 import { type LaunchProfileForm, launchProfileRules } from './launch-profile-model.ts';
 import { VISIBILITIES } from './profile-words.ts';
@@ -27,6 +28,7 @@ export function LaunchProfileFields(props: {
     initialValues: props.initial,
     validate: props.made ? otherRules : { ...otherRules, id: idRule },
   });
+  const refusal = useRefusal(form, props.error);
   return (
     <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit, focusFirstError)} noValidate>
       {!props.made && (
@@ -54,7 +56,7 @@ export function LaunchProfileFields(props: {
         error={form.errors.rungs}
         onChange={(ids) => form.setFieldValue('rungs', ids)}
       />
-      {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
+      {refusal !== null && refusal !== undefined && <Problem error={refusal} />}
       <div>
         <Button type="submit" variant="filled" loading={props.pending}>
           {props.act}

@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { launchProfile, rung } from '../../../test/fixtures.ts';
 import { changesOf } from '../frame/changes.ts';
-import { bodyOf, chainOf, formOf, launchProfileRules, newLaunchProfile } from './launch-profile-model.ts';
+import {
+  bodyOf,
+  chainOf,
+  deletionWords,
+  formOf,
+  launchProfileRules,
+  newLaunchProfile,
+} from './launch-profile-model.ts';
 
 describe('the launch profile form', () => {
   test('sends nothing of what was not changed', () => {
@@ -30,6 +37,32 @@ describe('the launch profile form', () => {
     expect(launchProfileRules.rungs([])).not.toBeNull();
     expect(launchProfileRules.sort_order(-5)).toBeNull();
     expect(launchProfileRules.sort_order('')).toBe('A whole number');
+  });
+});
+
+describe('the question before a launch profile is deleted', () => {
+  test.each([
+    [0, 0, 'Its 1 rung stays. No app is limited to it.'],
+    [1, 0, 'Its 1 rung stays. It goes from the list of 1 app that allows it.'],
+    [
+      1,
+      1,
+      'Its 1 rung stays. It goes from the list of 1 app that allows it. It allows nothing else, and can then be launched with any launch profile.',
+    ],
+    [
+      3,
+      1,
+      'Its 1 rung stays. It goes from the lists of 3 apps that allow it. 1 of them allows nothing else, and can then be launched with any launch profile.',
+    ],
+  ])('tells that %i apps allow it, %i of them alone', (apps, alone, words) => {
+    expect(deletionWords(launchProfile('couch', { allowed_by: { apps, alone } }))).toBe(words);
+  });
+
+  test('says what keeps it', () => {
+    const used_by = { apps: [{ id: 'a', name: 'A' }], global_default: true, user_preferences: 2 };
+    expect(deletionWords(launchProfile('couch', { used_by }))).toBe(
+      'It cannot be deleted while it is the default of 1 app, the instance, 2 people.',
+    );
   });
 });
 

@@ -1,6 +1,7 @@
 import type { LaunchProfile } from '@footlight/protocol/rest';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
+import { countWords } from '../frame/quantity-words.ts';
 import { ID_WORDS } from './profile-words.ts';
 
 /** A launch profile in form fields. */
@@ -59,3 +60,21 @@ export const launchProfileRules = {
   sort_order: numberRule(bounds.sort_order),
   rungs: (value: string[]) => (value.length === 0 ? 'Add at least one rung, one of them H.264' : null),
 };
+
+/** What goes with a launch profile, or what keeps it, in numbers. Pure. */
+export function deletionWords({ rungs, used_by, allowed_by }: LaunchProfile): string {
+  const kept = [
+    used_by.apps.length > 0 && countWords(used_by.apps.length, 'app'),
+    used_by.global_default && 'the instance',
+    used_by.user_preferences > 0 && countWords(used_by.user_preferences, 'person', 'people'),
+  ].filter((each) => each !== false);
+  if (kept.length > 0) return `It cannot be deleted while it is the default of ${kept.join(', ')}.`;
+  const stays = `Its ${countWords(rungs.length, 'rung')} ${rungs.length === 1 ? 'stays' : 'stay'}.`;
+  const { apps, alone } = allowed_by;
+  if (apps === 0) return `${stays} No app is limited to it.`;
+  const widened =
+    alone === 0
+      ? ''
+      : ` ${apps === 1 ? 'It' : `${alone} of them`} ${alone === 1 ? 'allows' : 'allow'} nothing else, and can then be launched with any launch profile.`;
+  return `${stays} It goes from the ${apps === 1 ? 'list of 1 app that allows it' : `lists of ${apps} apps that allow it`}.${widened}`;
+}

@@ -14,7 +14,7 @@ import { countWords } from '../frame/quantity-words.ts';
 import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { ChainWarnings } from './chain-warnings.tsx';
 import { LaunchProfileFields } from './launch-profile-form.tsx';
-import { bodyOf, chainOf, formOf, type LaunchProfileForm } from './launch-profile-model.ts';
+import { bodyOf, chainOf, deletionWords, formOf, type LaunchProfileForm } from './launch-profile-model.ts';
 import { useRungs } from './use-profiles.ts';
 
 const BACK = { to: '/admin/profiles', words: 'Profiles' } as const;
@@ -113,10 +113,7 @@ function DeleteProfile({ profile }: { profile: LaunchProfile }) {
       remove={() => call('launchProfiles.delete', { params: { id: profile.id } })}
       stale={[adminKeys.launchProfileList, adminKeys.rungs]}
     >
-      <p>
-        Its rungs stay. It goes from the lists of apps that allow it, and an app that allowed nothing else can
-        then be launched with any launch profile.
-      </p>
+      <p>{deletionWords(profile)}</p>
     </DeleteRecord>
   );
 }

@@ -4,10 +4,12 @@ import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
+import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
+import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { defaultOptions } from './profile-words.ts';
 
 /** The profile policy: the default, and whether people may choose. */
@@ -35,9 +37,13 @@ export function PolicyForm(props: { policy: InstanceProfilePolicy; profiles: rea
       return queryClient.invalidateQueries({ queryKey: adminKeys.launchProfiles });
     },
   });
+  const refusal = useRefusal(form, save.error);
   return (
-    <form className={styles.form} onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
-      {save.isError && <Problem error={save.error} />}
+    <form
+      className={styles.form}
+      onSubmit={form.onSubmit((values) => save.mutate(values), focusFirstError)}
+      noValidate
+    >
       <NativeSelect
         label="Default of the instance"
         description="For every app that names none of its own, where the person chose none."
@@ -54,6 +60,7 @@ export function PolicyForm(props: { policy: InstanceProfilePolicy; profiles: rea
         key={form.key('user_overrides_allowed')}
         {...form.getInputProps('user_overrides_allowed', { type: 'checkbox' })}
       />
+      {refusal !== null && <Problem error={refusal} />}
       <div>
         <Button type="submit" loading={save.isPending}>
           Save policy

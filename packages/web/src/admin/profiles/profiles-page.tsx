@@ -9,19 +9,26 @@ import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { sortRows } from '../frame/lists/table-sort.ts';
+import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { PolicyForm } from './policy-form.tsx';
 import { usesWords, VISIBILITY_WORDS, warningWords } from './profile-words.ts';
 import { Rungs } from './rung-table.tsx';
-import { useLaunchProfiles, useProfilePolicy } from './use-profiles.ts';
+import { useLaunchProfiles, useProfilePolicy, useRungs } from './use-profiles.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Launch profile' },
-  { words: 'For' },
+  { words: 'Launch profile', sort: 'name' },
+  { words: 'For', sort: 'for' },
   { words: 'Chain' },
   { words: 'Default of' },
   { words: 'Warnings' },
 ];
+
+const SORT_KEYS = {
+  name: (profile: LaunchProfile) => profile.display_name,
+  for: (profile: LaunchProfile) => VISIBILITY_WORDS[profile.visibility],
+};
 
 /** Launch profiles, policy and rungs. */
 export function ProfilesPage() {
@@ -29,6 +36,10 @@ export function ProfilesPage() {
   const profiles = useLaunchProfiles();
   const policy = useProfilePolicy();
   const items = profiles.data?.items;
+  const rungs = useRungs();
+  // All at once: each list that came later would push down what is below it.
+  const isLoading = [profiles, policy, rungs].some((query) => query.isPending);
+  const [search, setSearch] = useListSearch(['sort']);
   const add = (
     <Button
       variant="filled"
@@ -45,31 +56,41 @@ export function ProfilesPage() {
         lead="People pick a launch profile. Each is a chain of rungs, of which a launch takes the first that host and device can do."
         actions={items?.length === 0 ? undefined : add}
       />
-      <Section title="Launch profiles" busy={profiles.isPending}>
-        {profiles.isError && <Problem error={profiles.error} retry={() => void profiles.refetch()} />}
-        {items?.length === 0 ? (
-          <EmptyState icon={IconStack2} title="No launch profiles" act={add}>
-            Without one, every app streams with its own numbers.
-          </EmptyState>
-        ) : (
-          <DataTable label="Launch profiles" columns={COLUMNS}>
-            {items === undefined && <SkeletonRows rows={6} columns={COLUMNS.length} />}
-            {items?.map((profile) => (
-              <Row key={profile.id} profile={profile} />
-            ))}
-          </DataTable>
-        )}
-      </Section>
-      <Section title="Which one applies" busy={policy.isPending}>
-        {policy.isError && <Problem error={policy.error} retry={() => void policy.refetch()} />}
-        {(policy.data === undefined || items === undefined) && !policy.isError && !profiles.isError && (
-          <Skeleton height={160} radius={14} />
-        )}
-        {policy.data !== undefined && items !== undefined && (
-          <PolicyForm policy={policy.data} profiles={items} />
-        )}
-      </Section>
-      <Rungs />
+      {isLoading ? (
+        <Skeleton height={640} radius={14} />
+      ) : (
+        <>
+          <Section title="Launch profiles" busy={profiles.isPending}>
+            {profiles.isError && <Problem error={profiles.error} retry={() => void profiles.refetch()} />}
+            {items?.length === 0 ? (
+              <EmptyState icon={IconStack2} title="No launch profiles" act={add}>
+                Without one, every app streams with its own numbers.
+              </EmptyState>
+            ) : (
+              <DataTable
+                label="Launch profiles"
+                columns={COLUMNS}
+                order={{ sort: search.sort, onSort: (sort) => setSearch({ sort: sort ?? '' }) }}
+              >
+                {items === undefined && <SkeletonRows rows={6} columns={COLUMNS.length} />}
+                {sortRows(items ?? [], search.sort, SORT_KEYS).map((profile) => (
+                  <Row key={profile.id} profile={profile} />
+                ))}
+              </DataTable>
+            )}
+          </Section>
+          <Section title="Which one applies" busy={policy.isPending}>
+            {policy.isError && <Problem error={policy.error} retry={() => void policy.refetch()} />}
+            {(policy.data === undefined || items === undefined) && !policy.isError && !profiles.isError && (
+              <Skeleton height={160} radius={14} />
+            )}
+            {policy.data !== undefined && items !== undefined && (
+              <PolicyForm policy={policy.data} profiles={items} />
+            )}
+          </Section>
+          <Rungs />
+        </>
+      )}
     </>
   );
 }

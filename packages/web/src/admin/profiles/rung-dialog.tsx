@@ -5,11 +5,13 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { Dialog } from '../../components/dialog.tsx';
+import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
+import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { ChainWarnings } from './chain-warnings.tsx';
 import { VISIBILITIES } from './profile-words.ts';
 import { DISCLOSED_FIELDS, NEW_RUNG, type RungForm, rungOf, rungRules } from './rung-model.ts';
@@ -75,6 +77,7 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
       ]);
     },
   });
+  const refusal = useRefusal(form, save.error);
   if (save.data?.warnings !== undefined) {
     return (
       <div className={styles.stack}>
@@ -88,8 +91,11 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
   }
   const field = (name: keyof RungForm) => ({ key: form.key(name), ...form.getInputProps(name) });
   return (
-    <form className={styles.form} onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
-      {save.isError && <Problem error={save.error} />}
+    <form
+      className={styles.form}
+      onSubmit={form.onSubmit((values) => save.mutate(values), focusFirstError)}
+      noValidate
+    >
       {rung === null && (
         <TextInput
           label="Id"
@@ -172,6 +178,7 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
           {...form.getInputProps('hardware_encoder_required', { type: 'checkbox' })}
         />
       </Disclosure>
+      {refusal !== null && <Problem error={refusal} />}
       <Button type="submit" variant="filled" loading={save.isPending}>
         {rung === null ? 'Add rung' : 'Save changes'}
       </Button>

@@ -11,6 +11,8 @@ import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { sortRows } from '../frame/lists/table-sort.ts';
+import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { Section } from '../frame/page-head.tsx';
 import { countWords } from '../frame/quantity-words.ts';
 import { bitrateWords, CODEC_WORDS } from './profile-words.ts';
@@ -18,16 +20,27 @@ import { RungDialog } from './rung-dialog.tsx';
 import { useRungs } from './use-profiles.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Rung' },
-  { words: 'Id' },
-  { words: 'Codec' },
-  { words: 'Picture', kind: 'number' },
-  { words: 'FPS', kind: 'number' },
-  { words: 'Bitrate', kind: 'number' },
-  { words: 'Used by' },
-  { words: 'Sessions', kind: 'number' },
+  { words: 'Rung', sort: 'name' },
+  { words: 'Id', sort: 'id' },
+  { words: 'Codec', sort: 'codec' },
+  { words: 'Picture', sort: 'size', kind: 'number' },
+  { words: 'FPS', sort: 'fps', kind: 'number' },
+  { words: 'Bitrate', sort: 'rate', kind: 'number' },
+  { words: 'Used by', sort: 'chains' },
+  { words: 'Sessions', sort: 'sessions', kind: 'number' },
   { words: 'Act', kind: 'action' },
 ];
+
+const SORT_KEYS = {
+  name: (rung: ListedStreamProfile) => rung.display_name,
+  id: (rung: ListedStreamProfile) => rung.id,
+  codec: (rung: ListedStreamProfile) => CODEC_WORDS[rung.codec],
+  size: (rung: ListedStreamProfile) => rung.width * rung.height,
+  fps: (rung: ListedStreamProfile) => rung.fps,
+  rate: (rung: ListedStreamProfile) => rung.nominal_bitrate_kbps,
+  chains: (rung: ListedStreamProfile) => rung.used_by?.length ?? 0,
+  sessions: (rung: ListedStreamProfile) => rung.session_count ?? 0,
+};
 
 /** All rungs, with actions. */
 export function Rungs() {
@@ -45,6 +58,7 @@ export function Rungs() {
     },
   });
   const rungs = query.data?.items;
+  const [search, setSearch] = useListSearch(['rungs']);
   const add = (
     <Button size="sm" onClick={() => setEditing('new')}>
       Add a rung
@@ -59,16 +73,20 @@ export function Rungs() {
           them.
         </EmptyState>
       ) : (
-        <DataTable label="Rungs" columns={COLUMNS}>
+        <DataTable
+          label="Rungs"
+          columns={COLUMNS}
+          order={{ sort: search.rungs, onSort: (sort) => setSearch({ rungs: sort ?? '' }) }}
+        >
           {rungs === undefined && <SkeletonRows rows={6} columns={COLUMNS.length} />}
-          {rungs?.map((rung) => (
+          {sortRows(rungs ?? [], search.rungs, SORT_KEYS).map((rung) => (
             <tr key={rung.id}>
               <td className={styles.nameCell}>
                 <button type="button" className={styles.nameLink} onClick={() => setEditing(rung)}>
                   {rung.display_name}
                 </button>
               </td>
-              <td className={`${styles.nameCell} ${styles.mono} ${styles.dim}`}>{rung.id}</td>
+              <td className={`${styles.idCell} ${styles.mono} ${styles.dim}`}>{rung.id}</td>
               <td>{CODEC_WORDS[rung.codec]}</td>
               <td className={styles.number}>
                 {rung.width} × {rung.height}
@@ -111,8 +129,23 @@ export function Rungs() {
           remove.reset();
         }}
       >
-        <p>No chain may list it, and no session may have used it.</p>
+        {deleting !== null && <p>{deletionWords(deleting)}</p>}
       </ConfirmDialog>
     </Section>
   );
+}
+
+/** What stands in the way of a deletion, in numbers. */
+function deletionWords({ used_by = [], session_count = 0 }: ListedStreamProfile): string {
+  if (used_by.length === 0 && session_count === 0) return 'No chain lists it, and no session has used it.';
+  return [
+    used_by.length > 0
+      ? `${countWords(used_by.length, 'chain lists', 'chains list')} it: take it out there first.`
+      : '',
+    session_count > 0
+      ? `${countWords(session_count, 'session has', 'sessions have')} used it, so it stays for their history.`
+      : '',
+  ]
+    .filter(Boolean)
+    .join(' ');
 }

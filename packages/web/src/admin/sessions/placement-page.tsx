@@ -19,9 +19,10 @@ import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { megabytesWords } from '../frame/quantity-words.ts';
+import { Whole } from '../frame/whole.tsx';
 import { pickUsers, readAccount } from '../people/user-lookup.ts';
 import { useLaunchProfiles } from '../profiles/use-profiles.ts';
-import { passedOverWords, refusalWords } from './placement-words.ts';
+import { passedOverWords, refusalLines } from './placement-words.ts';
 import {
   EMPTY_REQUEST,
   type Figure,
@@ -31,8 +32,8 @@ import {
 } from './preview-model.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Turn', kind: 'number' },
   { words: 'Host' },
+  { words: 'Turn', kind: 'number' },
   { words: 'GPU', kind: 'number' },
   { words: 'Free slots', kind: 'number' },
   { words: 'Free GPU memory', kind: 'number' },
@@ -94,27 +95,29 @@ export function PlacementPage(props: {
           )
         }
       />
-      <div className={styles.sheet}>
-        <div className={styles.stack}>
-          <Subject
-            appId={appId}
-            userId={userId}
-            onPick={(pick) => props.onSearch({ ...props.search, ...pick })}
-          />
-          <Disclosure words="Wishes for the stream">
-            <RequestFields request={request} set={(change) => setRequest({ ...request, ...change })} />
-          </Disclosure>
+      <Whole>
+        <div className={styles.sheet}>
+          <div className={styles.stack}>
+            <Subject
+              appId={appId}
+              userId={userId}
+              onPick={(pick) => props.onSearch({ ...props.search, ...pick })}
+            />
+            <Disclosure words="Wishes for the stream">
+              <RequestFields request={request} set={(change) => setRequest({ ...request, ...change })} />
+            </Disclosure>
+          </div>
         </div>
-      </div>
-      {appId === undefined && (
-        <EmptyState icon={IconMap2} title="Choose an app to see where it would run">
-          The answer is the one that a launch would get: the hosts in the order in which they are tried, and
-          what keeps each of the others from taking it.
-        </EmptyState>
-      )}
-      {answer.isError && <Problem error={answer.error} retry={() => void answer.refetch()} />}
-      {question !== null && answer.isPending && <Skeleton height={160} radius={14} />}
-      {question !== null && answer.data && <Answer placement={answer.data} />}
+        {appId === undefined && (
+          <EmptyState icon={IconMap2} title="Choose an app to see where it would run">
+            The answer is the one that a launch would get: the hosts in the order in which they are tried, and
+            what keeps each of the others from taking it.
+          </EmptyState>
+        )}
+        {answer.isError && <Problem error={answer.error} retry={() => void answer.refetch()} />}
+        {question !== null && answer.isPending && <Skeleton height={160} radius={14} />}
+        {question !== null && answer.data && <Answer placement={answer.data} />}
+      </Whole>
     </>
   );
 }
@@ -267,12 +270,12 @@ function Answer({ placement }: { placement: Placement }) {
           <DataTable label="Candidates" columns={COLUMNS}>
             {placement.candidates.map((gpu, turn) => (
               <tr key={gpu.gpu_id}>
-                <td className={styles.number}>{turn + 1}</td>
                 <td className={styles.nameCell}>
                   <Link to="/admin/hosts/$id" params={{ id: gpu.host_id }} className={styles.nameLink}>
                     {gpu.node_name}
                   </Link>
                 </td>
+                <td className={styles.number}>{turn + 1}</td>
                 <td className={styles.number}>{gpu.gpu_index}</td>
                 <td className={styles.number}>{gpu.free_slots}</td>
                 <td className={styles.number}>{megabytesWords(gpu.vram_mb_free)}</td>
@@ -285,8 +288,8 @@ function Answer({ placement }: { placement: Placement }) {
       {placement.refusals.length > 0 && (
         <Section title="Not there">
           <ul className={styles.sheet}>
-            {placement.refusals.map((refusal) => (
-              <li key={`${refusal.host_id} ${refusal.gpu_id}`}>{refusalWords(refusal)}</li>
+            {refusalLines(placement.refusals).map((line) => (
+              <li key={line}>{line}</li>
             ))}
           </ul>
         </Section>

@@ -1,7 +1,22 @@
 import type { CodecDecision, PlacementRefusal } from '@footlight/protocol/rest';
 
-/** One sentence about a GPU that cannot take a launch. */
-export function refusalWords({ node_name, rule, have, need }: PlacementRefusal): string {
+/** A line for each reason why a host cannot take a launch; GPUs of a host with the same reason share one. */
+export function refusalLines(refusals: readonly PlacementRefusal[]): string[] {
+  const gpusByLine = new Map<string, number>();
+  for (const refusal of refusals) {
+    const line = refusalWords(refusal);
+    gpusByLine.set(line, (gpusByLine.get(line) ?? 0) + 1);
+  }
+  const ofGpus = new Set(refusals.filter(({ rule }) => GPU_RULES.has(rule)).map(refusalWords));
+  return [...gpusByLine].map(([line, gpus]) =>
+    gpus > 1 && ofGpus.has(line) ? `${line}, on each of ${gpus} GPUs` : line,
+  );
+}
+
+/** Rules that one GPU of a host may break and another one keep. */
+const GPU_RULES: ReadonlySet<PlacementRefusal['rule']> = new Set(['encoder_binding', 'slots', 'vram']);
+
+function refusalWords({ node_name, rule, have, need }: PlacementRefusal): string {
   return `${node_name}: ${REFUSALS[rule](String(have ?? 'none'), String(need ?? 'none'))}`;
 }
 

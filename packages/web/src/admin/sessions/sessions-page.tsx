@@ -8,10 +8,10 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import { SESSION_FILTERS, type SessionSearch } from '../../search/session-search.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { SearchField, ShowMore, usePages } from '../frame/lists/paged-list.tsx';
+import { SearchField, ShowMore, useSortedPages } from '../frame/lists/paged-list.tsx';
 import { PageHead } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
-import { SessionTable } from './session-table.tsx';
+import { SESSION_SORT_KEYS, SessionTable } from './session-table.tsx';
 
 /** Agents report every 5 s. */
 const REFRESH_MS = 5_000;
@@ -22,10 +22,15 @@ export function SessionsPage(props: { search: SessionSearch; onSearch: (search: 
   const { search, onSearch } = props;
   const state = search.state ?? 'active';
   const q = search.q ?? '';
-  const { query, items: sessions } = usePages(
+  const {
+    query,
+    items: sessions,
+    sortedOf,
+  } = useSortedPages(
     adminKeys.adminSessionList(state, q),
     (cursor: string | undefined, signal) =>
       call('admin.sessions.list', { query: { state, limit: 100, q, cursor }, signal }),
+    { sort: search.sort, keys: SESSION_SORT_KEYS },
     { refetchMs: REFRESH_MS },
   );
   return (
@@ -62,14 +67,13 @@ export function SessionsPage(props: { search: SessionSearch; onSearch: (search: 
       ) : (
         <SessionTable
           sessions={sessions}
-          open={search.open}
-          onOpen={(id) => {
-            const { open: _former, ...others } = search;
-            onSearch(id === undefined ? others : { ...others, open: id });
+          order={{
+            sort: search.sort,
+            onSort: (sort) => onSearch({ ...search, sort } as SessionSearch),
           }}
         />
       )}
-      <ShowMore query={query} />
+      <ShowMore query={query} sortedOf={sortedOf} />
     </>
   );
 }

@@ -7,12 +7,14 @@ import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
+import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { Section } from '../frame/page-head.tsx';
 import { MasterKey } from './master-key.tsx';
 
@@ -121,16 +123,16 @@ function SetSecret({ secret, onClose }: { secret: SecretStatus | null; onClose: 
       await queryClient.invalidateQueries({ queryKey: adminKeys.secrets });
     },
   });
+  const refusal = useRefusal(form, save.error);
   return (
     <Dialog opened={secret !== null} title={secret?.label ?? ''} onClose={close}>
       <form
         className={styles.form}
         onSubmit={form.onSubmit(({ value }) => {
           if (secret !== null) save.mutate({ name: secret.name, value });
-        })}
+        }, focusFirstError)}
         noValidate
       >
-        {save.isError && <Problem error={save.error} />}
         <PasswordInput
           label="Value"
           description="Stored encrypted. It can be replaced, and never be read again."
@@ -139,6 +141,7 @@ function SetSecret({ secret, onClose }: { secret: SecretStatus | null; onClose: 
           key={form.key('value')}
           {...form.getInputProps('value')}
         />
+        {refusal !== null && <Problem error={refusal} />}
         <Button type="submit" variant="filled" loading={save.isPending}>
           Store it
         </Button>

@@ -37,7 +37,8 @@ export function SettingsPage() {
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {settings === undefined && !query.isError && <Skeleton height={360} radius={14} />}
       {settings !== undefined && <Form key={settings.updated_at} settings={settings} />}
-      <Secrets />
+      {/* Below the form, which would push them down. */}
+      {!query.isPending && <Secrets />}
     </>
   );
 }

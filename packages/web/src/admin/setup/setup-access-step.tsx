@@ -14,6 +14,12 @@ const COPIED: Record<string, string> = {
   proxy: 'line of the environment',
 };
 
+/** Stands above what can be copied. */
+const LABELS: Record<string, string> = {
+  certificate: 'Its SHA-256 fingerprint; a browser that warns shows the same one:',
+  proxy: 'For the environment of this server:',
+};
+
 /** First step: how this browser reached the server, with consequences. */
 export function AccessStep() {
   const check = useQuery({
@@ -37,7 +43,14 @@ export function AccessStep() {
               <p className={styles.findingTitle}>{verdict.title}</p>
               <p>{verdict.text}</p>
               {verdict.copy !== undefined && (
-                <CopyLine value={verdict.copy} label={COPIED[verdict.key] ?? 'origin'} />
+                <>
+                  <p>{LABELS[verdict.key] ?? 'The entry for the list of allowed origins:'}</p>
+                  <CopyLine
+                    value={verdict.copy}
+                    label={COPIED[verdict.key] ?? 'origin'}
+                    whole={verdict.key === 'certificate'}
+                  />
+                </>
               )}
             </div>
           </li>

@@ -1,3 +1,4 @@
+import type { AdminApp } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { IconAppWindow, IconServer } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -8,6 +9,7 @@ import { AppPicture } from '../../components/app-picture.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
+import { useLaunchNow } from '../apps/use-launch-now.ts';
 import { AddHost } from '../fleet/enrollment-tokens.tsx';
 import { useGpus, useHosts } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
@@ -54,12 +56,54 @@ export function FirstHostStep() {
   );
 }
 
-/** Third step: something to launch. */
-export function FirstAppStep() {
-  const apps = useQuery({
+const useFirstApps = () =>
+  useQuery({
     queryKey: adminKeys.adminAppsFirst,
     queryFn: ({ signal }) => call('admin.apps.list', { query: { limit: SHOWN_APPS }, signal }),
   });
+
+/** Last step: the first apps, to be launched at once. Empty without one. */
+export function ReadyApps() {
+  const apps = useFirstApps();
+  const items = apps.data?.items.filter(({ enabled }) => enabled) ?? [];
+  if (items.length === 0) return null;
+  return (
+    <Section title="Launch one now">
+      <AppTiles apps={items} />
+    </Section>
+  );
+}
+
+/** Tiles that launch their apps, in the other document. */
+function AppTiles({ apps }: { apps: readonly AdminApp[] }) {
+  const launch = useLaunchNow();
+  return (
+    <>
+      {launch.isError && <Problem error={launch.error} />}
+      <ul className={styles.appStrip}>
+        {apps.map((app) => (
+          <li key={app.id}>
+            <button
+              type="button"
+              className={styles.appLaunch}
+              aria-label={`Launch ${app.name}`}
+              // A second press would launch a second time.
+              disabled={!app.enabled || launch.isPending || launch.isSuccess}
+              onClick={() => launch.mutate(app.id)}
+            >
+              <AppPicture app={app} shape="cover" className={styles.appTile} />
+              <span>{app.name}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** Third step: something to launch. */
+export function FirstAppStep() {
+  const apps = useFirstApps();
   if (apps.isError) return <Problem error={apps.error} retry={() => void apps.refetch()} />;
   if (apps.data === undefined) return <Skeleton height={200} radius={14} />;
   const add = (
@@ -77,14 +121,7 @@ export function FirstAppStep() {
   return (
     <div className={styles.stack}>
       <p className={styles.dim}>These are here already; they wait in your library.</p>
-      <ul className={styles.appStrip}>
-        {apps.data.items.map((app) => (
-          <li key={app.id}>
-            <AppPicture app={app} shape="cover" className={styles.appTile} />
-            <span>{app.name}</span>
-          </li>
-        ))}
-      </ul>
+      <AppTiles apps={apps.data.items} />
       <div>{add}</div>
     </div>
   );

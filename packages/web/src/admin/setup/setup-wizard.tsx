@@ -10,7 +10,7 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
 import { PageHead } from '../frame/page-head.tsx';
 import { AccessStep } from './setup-access-step.tsx';
-import { FirstAppStep, FirstHostStep } from './setup-first-steps.tsx';
+import { FirstAppStep, FirstHostStep, ReadyApps } from './setup-first-steps.tsx';
 
 const STORAGE_KEY = 'footlight.setup-step';
 const STEPS = [
@@ -52,12 +52,32 @@ export function SetupWizard() {
     done: complete.isError ? (
       <Problem error={complete.error} retry={() => complete.mutate()} />
     ) : (
-      <div className={styles.sheet}>
-        <h2>The stage is yours</h2>
-        <p className={styles.dim}>
-          Apps, hosts and everything else wait in this area. What you skipped can be done there at any time.
-        </p>
-      </div>
+      <>
+        <div className={`${styles.sheet} ${styles.stack}`}>
+          <div>
+            <h2>The stage is yours</h2>
+            <p className={styles.dim}>
+              Apps, hosts and everything else wait in this area. What you skipped can be done there at any
+              time.
+            </p>
+          </div>
+          <dl className={styles.facts}>
+            <dt>People</dt>
+            <dd>
+              <Link to="/admin/invites">Invite them by a link</Link>
+            </dd>
+            <dt>Machines</dt>
+            <dd>
+              <Link to="/admin/hosts">Add another host</Link>
+            </dd>
+            <dt>Backup</dt>
+            <dd>
+              <code>./scripts/backup FILE</code>, in the folder of the server
+            </dd>
+          </dl>
+        </div>
+        <ReadyApps />
+      </>
     ),
   };
   return (

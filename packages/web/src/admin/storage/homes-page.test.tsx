@@ -42,7 +42,7 @@ test('the filters are the server’s: state and person', async () => {
   await screen.findAllByText('SuperTux');
   await press('Being deleted');
   await waitFor(() => expect(queries.at(-1)).toBe('pending_gc=true'));
-  await press(/^Person/);
+  await press(/^Person:/);
   await press('Show bob');
   await waitFor(() => expect(queries.at(-1)).toBe(`user_id=${id(9, 1)}&pending_gc=true`));
   await screen.findByRole('button', { name: /^Person: bob$/ });

@@ -4,7 +4,6 @@ import { IconFolders } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { bytesWords } from '../../account/bytes-words.ts';
 import { ApiFailure, call } from '../../api/client.ts';
 import { clock } from '../../clock.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
@@ -14,25 +13,33 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import type { ListSearch } from '../../search/list-search.ts';
+import { bytesWords } from '../../words/bytes-words.ts';
 import { nameOfApp, pickApps } from '../apps/app-lookup.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
-import { ShowMore, usePages } from '../frame/lists/paged-list.tsx';
+import { ShowMore, useSortedPages } from '../frame/lists/paged-list.tsx';
 import { PickFilter } from '../frame/lists/pick-filter.tsx';
 import { PageHead } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { nameOfUser, pickUsers } from '../people/user-lookup.ts';
 
 const COLUMNS: readonly Column[] = [
-  { words: 'Person' },
-  { words: 'App' },
-  { words: 'Host' },
-  { words: 'Size', kind: 'number' },
+  { words: 'Person', sort: 'person' },
+  { words: 'App', sort: 'app' },
+  { words: 'Host', sort: 'host' },
+  { words: 'Size', kind: 'number', sort: 'size' },
   { words: 'State' },
-  { words: 'Last used' },
+  { words: 'Last used', sort: 'used' },
   { words: 'Act', kind: 'action' },
 ];
+const SORT_KEYS = {
+  person: (home: StorageHome) => home.username,
+  app: (home: StorageHome) => home.app_name,
+  host: (home: StorageHome) => home.host_name,
+  size: (home: StorageHome) => home.bytes_used,
+  used: (home: StorageHome) => home.last_used_at,
+};
 const FILTERS = [
   { value: 'all', words: 'All' },
   { value: 'kept', words: 'Kept' },
@@ -49,7 +56,7 @@ const GRACE_MS = 24 * 60 * 60 * 1000;
 /** Sizes and marks change when a session ends. */
 const REFRESH_MS = 15_000;
 
-export type HomesSearch = ListSearch<'user' | 'app' | 'state'>;
+export type HomesSearch = ListSearch<'user' | 'app' | 'state' | 'sort'>;
 
 /** The files that people keep for apps, on all hosts. */
 export function HomesPage(props: { search: HomesSearch; onSearch: (search: HomesSearch) => void }) {
@@ -58,13 +65,19 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
   const [deleting, setDeleting] = useState<StorageHome | null>(null);
   const queryClient = useQueryClient();
   const state = FILTERS.find((filter) => filter.value === search.state)?.value ?? 'all';
-  const { query, items: homes } = usePages(
-    adminKeys.homeList(search),
+  const { sort, ...filters } = search;
+  const {
+    query,
+    items: homes,
+    sortedOf,
+  } = useSortedPages(
+    adminKeys.homeList(filters),
     (cursor: string | undefined, signal) =>
       call('admin.storage.homes.list', {
         query: { user_id: search.user, app_id: search.app, pending_gc: PENDING[state], cursor },
         signal,
       }),
+    { sort, keys: SORT_KEYS },
     { refetchMs: REFRESH_MS },
   );
   const remove = useMutation({
@@ -122,14 +135,14 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
             : 'A home is made with the first launch of an app that keeps its files.'}
         </EmptyState>
       ) : (
-        <DataTable label="Homes" columns={COLUMNS}>
+        <DataTable label="Homes" columns={COLUMNS} order={{ sort, onSort: (next) => narrow({ sort: next }) }}>
           {homes === undefined && <SkeletonRows rows={5} columns={COLUMNS.length} />}
           {homes?.map((home) => (
             <HomeRow key={home.id} home={home} onDelete={() => setDeleting(home)} />
           ))}
         </DataTable>
       )}
-      <ShowMore query={query} />
+      <ShowMore query={query} sortedOf={sortedOf} />
       <ConfirmDialog
         opened={deleting !== null}
         title={deleting === null ? '' : `Delete ${nameOf(deleting)}?`}

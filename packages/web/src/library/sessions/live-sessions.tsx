@@ -6,11 +6,12 @@ import { clock } from '../../clock.ts';
 import { AppPicture } from '../../components/app-picture.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
-import { durationWords, RelativeTime } from '../../components/relative-time.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { useKeepOpen } from '../../launch/keep-open.ts';
 import { lastPicture } from '../../launch/last-picture.ts';
 import { isStreamed, useEndSession } from '../../launch/own-sessions.ts';
+import { durationWords } from '../../words/duration-words.ts';
 import { rich, t } from '../../words/words.ts';
 import styles from '../library.module.css';
 import { useAppOf } from '../use-library.ts';
@@ -63,13 +64,14 @@ function LiveCard(props: { session: Session; apps: readonly AppListItem[]; first
           <RelativeTime at={session.created_at} />
           {!watchable && <span>{t('on the display beside its host')}</span>}
         </p>
-        {session.idle_ends_at && !stopping && (
-          <p className={styles.liveIdle}>
-            {rich('Ends in {time} unless you return', {
+        {/* Has its space before the host counts down. */}
+        <p className={styles.liveIdle}>
+          {session.idle_ends_at &&
+            !stopping &&
+            rich('Ends in {time} unless you return', {
               time: <TimeLeft key="time" until={Date.parse(session.idle_ends_at)} />,
             })}
-          </p>
-        )}
+        </p>
         {keep.isError && <Problem error={keep.error} />}
         <div className={styles.liveActions}>
           {watchable && (

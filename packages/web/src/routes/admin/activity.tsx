@@ -3,7 +3,8 @@ import { ActivityPage } from '../../admin/activity/activity-page.tsx';
 import { parseListSearch } from '../../search/list-search.ts';
 
 export const Route = createFileRoute('/admin/activity')({
-  validateSearch: (search: Record<string, unknown>) => parseListSearch(search, ['q', 'about', 'days', 'who']),
+  validateSearch: (search: Record<string, unknown>) =>
+    parseListSearch(search, ['q', 'about', 'days', 'from', 'to', 'who', 'thing']),
   component: function ActivityRoute() {
     const search = Route.useSearch();
     const navigate = Route.useNavigate();

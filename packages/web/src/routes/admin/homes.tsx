@@ -3,7 +3,8 @@ import { HomesPage } from '../../admin/storage/homes-page.tsx';
 import { parseListSearch } from '../../search/list-search.ts';
 
 export const Route = createFileRoute('/admin/homes')({
-  validateSearch: (search: Record<string, unknown>) => parseListSearch(search, ['user', 'app', 'state']),
+  validateSearch: (search: Record<string, unknown>) =>
+    parseListSearch(search, ['user', 'app', 'state', 'sort']),
   component: function HomesRoute() {
     const search = Route.useSearch();
     const navigate = Route.useNavigate();

@@ -1,11 +1,10 @@
 import { createFileRoute } from '@tanstack/react-router';
 import { PlacementPage, type PlacementSearch } from '../../admin/sessions/placement-page.tsx';
+import { parseListSearch } from '../../search/list-search.ts';
 
 export const Route = createFileRoute('/admin/placement')({
-  validateSearch: ({ app, user }: Record<string, unknown>): PlacementSearch => ({
-    ...(typeof app === 'string' && { app }),
-    ...(typeof user === 'string' && { user }),
-  }),
+  validateSearch: (search: Record<string, unknown>): PlacementSearch =>
+    parseListSearch(search, ['app', 'user']),
   component: function PlacementRoute() {
     const search = Route.useSearch();
     const navigate = Route.useNavigate();

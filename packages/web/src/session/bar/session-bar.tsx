@@ -1,6 +1,7 @@
-import type { AudioStatus, InputStatus, Quality } from '@footlight/stream-client';
+import type { AudioStatus, Quality } from '@footlight/stream-client';
 import { ActionIcon } from '@mantine/core';
 import {
+  IconAdjustmentsHorizontal,
   IconAppWindow,
   IconArrowLeft,
   IconArrowsExchange,
@@ -9,7 +10,9 @@ import {
   IconDeviceGamepad2,
   IconDots,
   IconFolder,
+  IconHandFinger,
   IconKeyboard,
+  IconKeyboardShow,
   IconMaximize,
   IconMicrophone,
   IconMicrophoneOff,
@@ -19,18 +22,20 @@ import {
   IconVolume,
   IconVolumeOff,
 } from '@tabler/icons-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useLayoutEffect, useRef } from 'react';
+import { msg, plural, t } from '../../words/words.ts';
+import { causeWords, QUALITY_WORDS } from '../quality-words.ts';
 import styles from '../session.module.css';
-import { nextLevel, type StatsLevel } from '../stats-level.ts';
+import { nextLevel, type StatsLevel } from '../stats/stats-level.ts';
 import type { StreamView } from '../use-stream.ts';
 import type { BarPlace } from './bar-place.ts';
-
-const QUALITY_WORDS = { excellent: 'Excellent', good: 'Good', poor: 'Poor' };
+import { leaveWords } from './leave-words.ts';
 
 const MIC_REFUSALS: Partial<Record<AudioStatus['microphone'], string>> = {
-  denied: 'The browser withheld the microphone; allow it for this page, then turn it on',
-  unavailable: 'No microphone can be used here; try again',
+  denied: msg('The browser withheld the microphone; allow it for this page, then turn it on'),
+  unavailable: msg('No microphone can be used here; try again'),
 };
+const MIC_ON = msg('Turn the microphone on');
 
 /** The slim bar over the picture: name, quality, actions. */
 export function SessionBar(props: {
@@ -40,6 +45,8 @@ export function SessionBar(props: {
   /** the app follows the window */
   following: boolean;
   shown: boolean;
+  /** how often keys or a pad asked for the bar since it is shown */
+  focusAsked: number;
   place: BarPlace;
   quality: Quality | undefined;
   /** the session's keyboard layout, as two or three letters; null: this host keeps its own */
@@ -53,52 +60,86 @@ export function SessionBar(props: {
   /** null: this session has no files */
   onFiles: (() => void) | null;
   onPlace: () => void;
+  /** null: no touch screen */
+  onTouch: (() => void) | null;
+  onType: (() => void) | null;
   onLeave: () => void;
+  /** to the picture */
+  onBack: () => void;
   onSwap: () => void;
+  onQuality: () => void;
   onEnd: () => void;
 }) {
   const { client, audio, input, windows } = props.view;
   const { quality, place, layoutSign } = props;
+  const reason = causeWords(quality?.cause ?? null);
   const muted = audio?.muted ?? true;
   const micOn = audio?.microphone === 'on';
+  const bar = useRef<HTMLDivElement>(null);
+  const { shown, focusAsked } = props;
+  // Once it is shown, because a hidden element cannot take the focus; its file may come after the keys.
+  useLayoutEffect(() => {
+    if (shown && focusAsked > 0) bar.current?.querySelector('button')?.focus();
+  }, [shown, focusAsked]);
+  const hasFocus = useRef(false);
+  const holdFocus = (holds: boolean) => {
+    hasFocus.current = holds;
+    props.onHold('focus', holds);
+  };
+  // React tells nobody that a focused button went; the app would get no more input.
+  useLayoutEffect(() => {
+    if (!hasFocus.current || bar.current?.contains(document.activeElement)) return;
+    holdFocus(false);
+    props.onBack();
+  });
   return (
-    <div className={styles.barPlace} data-stream-overlay="" data-shown={props.shown} data-edge={place.edge}>
+    <div className={styles.barPlace} data-stream-overlay="" data-shown={shown} data-edge={place.edge}>
       <div
+        ref={bar}
         className={styles.bar}
         data-stream-overlay
         role="toolbar"
-        aria-label="Controls"
+        aria-label={t('Controls')}
         // A click does not take the focus: keys go to the app, and the bar hides when the pointer leaves.
         onMouseDown={(event) => event.preventDefault()}
         onPointerEnter={() => props.onHold('pointer', true)}
         onPointerLeave={() => props.onHold('pointer', false)}
-        onFocus={() => props.onHold('focus', true)}
-        onBlur={() => props.onHold('focus', false)}
+        onKeyDown={({ key }) => key === 'Escape' && props.onBack()}
+        onFocus={() => holdFocus(true)}
+        onBlur={() => holdFocus(false)}
       >
         <span className={styles.barName}>{props.name}</span>
-        <Act label="Back to the library; the app stays open" onClick={props.onLeave}>
+        <Act label={t('Back to the library; the app stays open')} onClick={props.onLeave}>
           <IconArrowLeft size={20} />
         </Act>
         <button
           type="button"
           className={styles.quality}
-          data-tip={quality?.reason || 'Show measurements'}
-          aria-label={`Quality ${quality?.word ?? 'not measured yet'}; show measurements`}
+          data-tip={reason || t('Show measurements')}
+          aria-label={t('Quality {word}; show measurements', {
+            word: quality ? t(QUALITY_WORDS[quality.word]) : t('not measured yet'),
+          })}
           onClick={() => props.onLevel(nextLevel(props.level))}
         >
           <span className={styles.dot} data-word={quality?.word} aria-hidden="true" />
-          <span className={styles.qualityWord}>{quality ? QUALITY_WORDS[quality.word] : 'Measuring'}</span>
-          {quality?.reason && <span className={styles.qualityReason}>{quality.reason}</span>}
+          <span className={styles.qualityWord}>
+            {quality ? t(QUALITY_WORDS[quality.word]) : t('Measuring')}
+          </span>
+          {reason !== '' && <span className={styles.qualityReason}>{reason}</span>}
         </button>
         <Act
-          label={muted ? 'Turn the sound on' : 'Turn the sound off'}
+          label={muted ? t('Turn the sound on') : t('Turn the sound off')}
           disabled={audio?.available === false}
           onClick={() => (muted ? void client?.unmuteAudio() : client?.muteAudio())}
         >
           {muted ? <IconVolumeOff size={20} /> : <IconVolume size={20} />}
         </Act>
         <Act
-          label={layoutSign === null ? 'Type text or keys' : `Keyboard ${layoutSign}; type text or keys`}
+          label={
+            layoutSign === null
+              ? t('Type text or keys')
+              : t('Keyboard {sign}; type text or keys', { sign: layoutSign })
+          }
           onClick={props.onKeyboard}
         >
           <IconKeyboard size={20} />
@@ -108,21 +149,37 @@ export function SessionBar(props: {
             </span>
           )}
         </Act>
+        {props.onType !== null && (
+          <Act label={t('The keyboard of this device')} onClick={props.onType}>
+            <IconKeyboardShow size={20} />
+          </Act>
+        )}
+        {props.onTouch !== null && (
+          <Act label={t('Touch and gamepad')} onClick={props.onTouch}>
+            <IconHandFinger size={20} />
+          </Act>
+        )}
         {windows.length > 1 && (
-          <Act label={`Switch between ${windows.length} windows`} onClick={props.onWindows}>
+          <Act
+            label={plural(windows.length, 'Switch to another window', 'Switch between {n} windows')}
+            onClick={props.onWindows}
+          >
             <IconAppWindow size={20} />
           </Act>
         )}
         {props.onFiles !== null && (
-          <Act label="Files" onClick={props.onFiles}>
+          <Act label={t('Files')} onClick={props.onFiles}>
             <IconFolder size={20} />
           </Act>
         )}
-        <Act label="Change the app" onClick={props.onSwap}>
+        <Act label={t('Change the app')} onClick={props.onSwap}>
           <IconArrowsExchange size={20} />
         </Act>
+        <Act label={t('Relaunch with another quality')} onClick={props.onQuality}>
+          <IconAdjustmentsHorizontal size={20} />
+        </Act>
         {input?.pointer_lock_wanted && !input.pointer_locked && (
-          <Act label="Catch the pointer" onClick={() => void client?.requestPointerLock()}>
+          <Act label={t('Catch the pointer')} onClick={() => void client?.requestPointerLock()}>
             <IconMouse size={20} />
           </Act>
         )}
@@ -136,9 +193,7 @@ export function SessionBar(props: {
         {props.microphone && (
           <Act
             label={
-              micOn
-                ? 'Turn the microphone off'
-                : (MIC_REFUSALS[audio?.microphone ?? 'off'] ?? 'Turn the microphone on')
+              micOn ? t('Turn the microphone off') : t(MIC_REFUSALS[audio?.microphone ?? 'off'] ?? MIC_ON)
             }
             onClick={() => void client?.setMicrophone(!micOn)}
           >
@@ -146,7 +201,7 @@ export function SessionBar(props: {
           </Act>
         )}
         <Act
-          label={props.following ? 'Give the app its own shape back' : 'Fit the app to this window'}
+          label={props.following ? t('Give the app its own shape back') : t('Fit the app to this window')}
           onClick={() => props.onFollow(!props.following)}
         >
           {props.following ? <IconAspectRatio size={20} /> : <IconAspectRatioOff size={20} />}
@@ -154,16 +209,16 @@ export function SessionBar(props: {
         {/* Some phone browsers can only show videos full screen. */}
         {document.fullscreenEnabled && (
           <Act
-            label={input?.fullscreen ? leaveWords(input) : 'Full screen'}
+            label={input?.fullscreen ? leaveWords(input) : t('Full screen')}
             onClick={() => void client?.toggleFullscreen()}
           >
             {input?.fullscreen ? <IconMinimize size={20} /> : <IconMaximize size={20} />}
           </Act>
         )}
-        <Act label="Move this bar" onClick={props.onPlace}>
+        <Act label={t('Move this bar')} onClick={props.onPlace}>
           <IconDots size={20} />
         </Act>
-        <Act label={`End ${props.name}`} danger onClick={props.onEnd}>
+        <Act label={t('End {app}', { app: props.name })} danger onClick={props.onEnd}>
           <IconPlayerStop size={20} />
         </Act>
       </div>
@@ -179,7 +234,7 @@ export function BarHandle({ place, onReveal }: { place: BarPlace; onReveal: () =
       className={styles.handle}
       data-edge={place.edge}
       data-stream-overlay=""
-      aria-label="Show the controls"
+      aria-label={t('Show the controls')}
       onMouseDown={(event) => event.preventDefault()}
       onClick={onReveal}
     >
@@ -188,13 +243,8 @@ export function BarHandle({ place, onReveal }: { place: BarPlace; onReveal: () =
   );
 }
 
-/** How a person leaves full screen; a locked keyboard gives a short Escape to the app. */
-export function leaveWords({ keyboard_locked }: InputStatus): string {
-  return keyboard_locked ? 'Leave full screen (hold Esc)' : 'Leave full screen (Esc)';
-}
-
 function padWords(pads: number): string {
-  return pads === 1 ? 'A gamepad plays' : `${pads} gamepads play`;
+  return plural(pads, 'A gamepad plays', '{n} gamepads play');
 }
 
 function Act(props: {

@@ -1,4 +1,5 @@
 // @vitest-environment happy-dom
+import type { StreamClient } from '@footlight/stream-client';
 import { act, cleanup, renderHook } from '@testing-library/react';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { BarPlace } from './bar-place.ts';
@@ -17,7 +18,7 @@ afterEach(() => {
 
 function open(place: BarPlace = { edge: 'top', handle: false }) {
   const element = { current: theatre };
-  return renderHook(() => useBar(element, null, place, () => {})).result;
+  return renderHook(() => useBar(element, null, place)).result;
 }
 
 function pointer(type: string, init: PointerEventInit): void {
@@ -117,4 +118,24 @@ test.each([
   happens();
   wait(1_000);
   expect(bar.current.shown).toBe(false);
+});
+
+test('keys and a pad ask for the focus until the bar goes; a finger does not', () => {
+  let asks: (from: { source: 'keyboard' | 'pad' | 'touch' }) => void = () => {};
+  const client = {
+    on(_name: string, listener: typeof asks) {
+      asks = listener;
+      return () => {};
+    },
+  } as unknown as StreamClient;
+  const element = { current: theatre };
+  const place: BarPlace = { edge: 'top', handle: false };
+  const { result: bar } = renderHook(() => useBar(element, client, place));
+  act(() => asks({ source: 'touch' }));
+  expect(bar.current).toMatchObject({ shown: true, focusAsked: 0 });
+  act(() => asks({ source: 'keyboard' }));
+  act(() => asks({ source: 'pad' }));
+  expect(bar.current).toMatchObject({ shown: true, focusAsked: 2 });
+  wait(2_000);
+  expect(bar.current).toMatchObject({ shown: false, focusAsked: 0 });
 });

@@ -19,29 +19,34 @@ const TREMBLE_PX = 12;
 export const BAR_KEYS = 'Ctrl + Alt + Shift + Z';
 
 /**
- * Shows the bar: a pointer that rests at its edge, its handle, a long press, the guide button of a pad, or the key
- * combination. It hides after two seconds unless pointer or focus is in it, and at once with a press on the picture.
- * @param onKeys called after the key combination, to move the focus
+ * Shows the bar: a pointer that rests at its edge, its handle, a long press, a pad's request, or the key combination. It hides after two seconds unless pointer or focus is in it, and at once with a press on the picture.
+ * @param place longPress false: a long press belongs to the app
+ * @returns focusAsked: how often keys or a pad asked for the shown bar, which then takes the focus; 0: fingers or a
+ * pointer brought it
  */
 export function useBar(
   theatre: RefObject<HTMLElement | null>,
   client: StreamClient | null,
-  { edge, handle }: BarPlace,
-  onKeys: () => void,
+  { edge, handle, longPress = true }: BarPlace & { longPress?: boolean },
 ) {
   const [shown, setShown] = useState(false);
+  const [focusAsked, setFocusAsked] = useState(0);
   const held = useRef({ pointer: false, focus: false });
   const timer = useRef<Timer>(undefined);
-  const keysAct = useRef(onKeys);
-  keysAct.current = onKeys;
-
-  const reveal = useCallback((staysMs = STAYS_MS) => {
-    setShown(true);
-    timer.current?.cancel();
-    timer.current = clock.setTimeout(() => {
-      if (!held.current.pointer && !held.current.focus) setShown(false);
-    }, staysMs);
+  const hide = useCallback(() => {
+    setShown(false);
+    setFocusAsked(0);
   }, []);
+  const reveal = useCallback(
+    (staysMs = STAYS_MS) => {
+      setShown(true);
+      timer.current?.cancel();
+      timer.current = clock.setTimeout(() => {
+        if (!held.current.pointer && !held.current.focus) hide();
+      }, staysMs);
+    },
+    [hide],
+  );
   const hold = useCallback(
     (by: 'pointer' | 'focus', holds: boolean) => {
       held.current[by] = holds;
@@ -80,8 +85,8 @@ export function useBar(
       // A second finger starts a gesture of the app.
       released();
       left();
-      if (!held.current.pointer) setShown(false);
-      if (event.pointerType === 'mouse' || !event.isPrimary) return;
+      if (!held.current.pointer) hide();
+      if (event.pointerType === 'mouse' || !event.isPrimary || !longPress) return;
       from = { x: event.clientX, y: event.clientY };
       press = clock.setTimeout(() => reveal(2 * STAYS_MS), LONG_PRESS_MS);
     };
@@ -102,18 +107,17 @@ export function useBar(
       element.removeEventListener('pointerup', released, options);
       element.removeEventListener('pointercancel', released, options);
     };
-  }, [theatre, reveal, edge, handle]);
+  }, [theatre, reveal, hide, edge, handle, longPress]);
 
   useEffect(
     () =>
       client?.on('menu', ({ source }) => {
-        reveal(source === 'pad' ? 2 * STAYS_MS : STAYS_MS);
-        // After rendering, because a hidden element cannot take the focus.
-        if (source === 'keyboard')
-          requestAnimationFrame(() => requestAnimationFrame(() => keysAct.current()));
+        reveal(source === 'touch' ? 2 * STAYS_MS : STAYS_MS);
+        // Fingers press where they like.
+        if (source !== 'touch') setFocusAsked((times) => times + 1);
       }),
     [client, reveal],
   );
 
-  return { shown, reveal, hold };
+  return { shown, focusAsked, reveal, hold };
 }

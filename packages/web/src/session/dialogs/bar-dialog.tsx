@@ -1,14 +1,15 @@
 import { Button } from '@mantine/core';
 import { Dialog } from '../../components/dialog.tsx';
+import { msg, t } from '../../words/words.ts';
 import type { BarPlace, Edge } from '../bar/bar-place.ts';
 import { BAR_KEYS } from '../bar/use-bar.ts';
 import styles from './dialogs.module.css';
 
 const EDGES: readonly [Edge, string][] = [
-  ['top', 'Top'],
-  ['bottom', 'Bottom'],
-  ['left', 'Left'],
-  ['right', 'Right'],
+  ['top', msg('Top')],
+  ['bottom', msg('Bottom')],
+  ['left', msg('Left')],
+  ['right', msg('Right')],
 ];
 
 /** Where the bar is, and how it is reached. */
@@ -19,8 +20,8 @@ export default function BarDialog(props: {
 }) {
   const { place } = props;
   return (
-    <Dialog opened onClose={props.onClose} title="This bar">
-      <fieldset className={styles.edges} aria-label="Edge of the picture">
+    <Dialog opened onClose={props.onClose} title={t('This bar')}>
+      <fieldset className={styles.edges} aria-label={t('Edge of the picture')}>
         {EDGES.map(([edge, words]) => (
           <Button
             key={edge}
@@ -28,7 +29,7 @@ export default function BarDialog(props: {
             {...(place.edge === edge ? { variant: 'filled' } : {})}
             onClick={() => props.onPlace({ ...place, edge })}
           >
-            {words}
+            {t(words)}
           </Button>
         ))}
       </fieldset>
@@ -38,11 +39,16 @@ export default function BarDialog(props: {
         {...(place.handle ? { variant: 'filled' } : {})}
         onClick={() => props.onPlace({ ...place, handle: !place.handle })}
       >
-        A small handle instead
+        {t('A small handle instead')}
       </Button>
       <p className={styles.hint}>
-        With a handle the bar never comes when the pointer rests at the edge. {BAR_KEYS} opens it always, and
-        so does a long touch. Your account remembers this.
+        {t(
+          'With a handle the bar never comes when the pointer rests at the edge. {keys} opens it always, and so does a long touch. Your account remembers this.',
+          { keys: BAR_KEYS },
+        )}
+      </p>
+      <p className={styles.hint}>
+        {t('On a gamepad the guide button opens it, or View and Menu held for a second.')}
       </p>
     </Dialog>
   );

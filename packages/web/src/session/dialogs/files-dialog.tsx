@@ -3,6 +3,7 @@ import { Button } from '@mantine/core';
 import { IconDownload, IconFile, IconFolder, IconTrash } from '@tabler/icons-react';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { Dialog } from '../../components/dialog.tsx';
+import { t } from '../../words/words.ts';
 import { type FileTransfers, sizeWords } from '../files/file-transfers.ts';
 import styles from './dialogs.module.css';
 
@@ -10,35 +11,47 @@ import styles from './dialogs.module.css';
 export default function FilesDialog(props: { onClose: () => void; files: FileTransfers; maxFileMb: number }) {
   const { files } = props;
   const [path, setPath] = useState('');
-  const [shown, setShown] = useState<{ entries: FileEntry[]; truncated: boolean } | null>(null);
+  const [loaded, setLoaded] = useState<{ path: string; entries: FileEntry[]; truncated: boolean } | null>(
+    null,
+  );
   const [problem, setProblem] = useState<string | null>(null);
   const [asked, setAsked] = useState<string | null>(null);
   const chooser = useRef<HTMLInputElement>(null);
+  const place = useRef(path);
   const load = useCallback(() => {
     setAsked(null);
+    // After a deletion the person may have gone on to another folder.
+    const isHere = () => place.current === path;
+    if (!isHere()) return;
     files.list(path).then(
       (listing) => {
-        setShown(listing);
+        if (!isHere()) return;
+        setLoaded({ path, ...listing });
         setProblem(null);
       },
-      (error: Error) => setProblem(error.message),
+      (error: Error) => isHere() && setProblem(error.message),
     );
   }, [files, path]);
-  useEffect(load, [load]);
+  useEffect(() => {
+    place.current = path;
+    load();
+  }, [load, path]);
 
+  // What is shown is acted on below the path: never the entries of another folder, which may have the same names.
+  const shown = loaded?.path === path ? loaded : null;
   const inside = (name: string) => (path === '' ? name : `${path}/${name}`);
   const entries = [...(shown?.entries ?? [])].sort(
     (a, b) => Number(b.kind === 'folder') - Number(a.kind === 'folder') || a.name.localeCompare(b.name),
   );
   return (
-    <Dialog opened onClose={props.onClose} title="Files of this app">
+    <Dialog opened onClose={props.onClose} title={t('Files of this app')}>
       <div className={styles.actions}>
         <Button variant="filled" data-autofocus onClick={() => chooser.current?.click()}>
-          Send files
+          {t('Send files')}
         </Button>
         {path !== '' && (
           <Button onClick={() => setPath(path.slice(0, Math.max(0, path.lastIndexOf('/'))))}>
-            Folder above
+            {t('Folder above')}
           </Button>
         )}
       </div>
@@ -47,19 +60,22 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
         type="file"
         multiple
         hidden
-        aria-label="Files to send"
+        aria-label={t('Files to send')}
         onChange={(event) => {
           for (const file of event.currentTarget.files ?? []) files.send(file);
           props.onClose();
         }}
       />
       <p className={styles.hint}>
-        They arrive in Uploads, each of at most {sizeWords(props.maxFileMb * 1024 * 1024)}. You can drop them
-        on the picture as well.
+        {t('They arrive in Uploads, each of at most {size}. You can drop them on the picture as well.', {
+          size: sizeWords(props.maxFileMb * 1024 * 1024),
+        })}
       </p>
-      <h3 className={styles.place}>{path === '' ? 'Home' : path}</h3>
+      <h3 className={styles.place}>{path === '' ? t('Home') : path}</h3>
       {problem !== null && <p role="alert">{problem}</p>}
-      {shown !== null && entries.length === 0 && <p className={styles.hint}>Nothing is in this folder.</p>}
+      {shown !== null && entries.length === 0 && (
+        <p className={styles.hint}>{t('Nothing is in this folder.')}</p>
+      )}
       <ul className={styles.files}>
         {entries.map((entry) => (
           <li key={entry.name} className={styles.file}>
@@ -75,7 +91,7 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
             {entry.kind === 'file' && (
               <Button
                 size="xs"
-                aria-label={`Download ${entry.name}`}
+                aria-label={t('Download {file}', { file: entry.name })}
                 onClick={() => {
                   files.fetch(inside(entry.name), entry.size);
                   props.onClose();
@@ -87,7 +103,11 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
             {entry.kind !== 'other' && (
               <Button
                 size="xs"
-                aria-label={asked === entry.name ? `Delete ${entry.name} for good` : `Delete ${entry.name}`}
+                aria-label={
+                  asked === entry.name
+                    ? t('Delete {file} for good', { file: entry.name })
+                    : t('Delete {file}', { file: entry.name })
+                }
                 {...(asked === entry.name ? { color: 'danger', variant: 'filled' } : {})}
                 onClick={() => {
                   if (asked !== entry.name) {
@@ -97,13 +117,13 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
                   files.delete(inside(entry.name)).then(load, (error: Error) => setProblem(error.message));
                 }}
               >
-                {asked === entry.name ? 'Delete' : <IconTrash size={16} />}
+                {asked === entry.name ? t('Delete') : <IconTrash size={16} />}
               </Button>
             )}
           </li>
         ))}
       </ul>
-      {shown?.truncated && <p className={styles.hint}>More lies here than can be shown.</p>}
+      {shown?.truncated && <p className={styles.hint}>{t('More lies here than can be shown.')}</p>}
     </Dialog>
   );
 }

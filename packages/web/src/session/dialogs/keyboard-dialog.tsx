@@ -2,7 +2,8 @@ import type { KeyboardLayout } from '@footlight/protocol/input';
 import { Button } from '@mantine/core';
 import { useId, useState } from 'react';
 import { Dialog } from '../../components/dialog.tsx';
-import { LAYOUTS, offered } from '../../keyboard/layouts.ts';
+import { LAYOUTS, namedLayouts, offered } from '../../keyboard/layouts.ts';
+import { t } from '../../words/words.ts';
 import styles from './dialogs.module.css';
 
 const COMBINATIONS = [
@@ -45,10 +46,10 @@ export default function KeyboardDialog(props: {
     props.onClose();
   };
   return (
-    <Dialog opened onClose={props.onClose} title="Keyboard">
+    <Dialog opened onClose={props.onClose} title={t('Keyboard')}>
       {inForce !== null && (
         <label className={styles.field}>
-          Your keyboard
+          {t('Your keyboard')}
           <select
             value={own === null ? DETECTED : String(LAYOUTS.indexOf(own))}
             aria-describedby={noteId}
@@ -58,21 +59,24 @@ export default function KeyboardDialog(props: {
               props.onLayout(layout ? { layout: layout.layout, variant: layout.variant } : null);
             }}
           >
-            <option value={DETECTED}>{found ? `As detected: ${found.name}` : 'As detected'}</option>
-            {LAYOUTS.map(({ name }, index) => (
-              <option key={name} value={String(index)}>
-                {name}
+            <option value={DETECTED}>
+              {found ? t('As detected: {name}', { name: t(found.name) }) : t('As detected')}
+            </option>
+            {namedLayouts().map(({ index, words }) => (
+              <option key={index} value={String(index)}>
+                {words}
               </option>
             ))}
           </select>
           <small id={noteId}>
-            The app gets the characters printed on its keys. This device remembers your choice; games see the
-            same keys with every layout.
+            {t(
+              'The app gets the characters printed on its keys. This device remembers your choice; games see the same keys with every layout.',
+            )}
           </small>
         </label>
       )}
       <label className={styles.field}>
-        Type into the app
+        {t('Type into the app')}
         <textarea
           rows={4}
           data-autofocus
@@ -96,7 +100,7 @@ export default function KeyboardDialog(props: {
       </div>
       <div className={styles.end}>
         <Button variant="filled" disabled={text === ''} onClick={send}>
-          Type it
+          {t('Type it')}
         </Button>
       </div>
     </Dialog>

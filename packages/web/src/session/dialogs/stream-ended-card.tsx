@@ -1,5 +1,6 @@
 import type { StreamState } from '@footlight/stream-client';
 import { Button } from '@mantine/core';
+import { msg, t } from '../../words/words.ts';
 import styles from '../session.module.css';
 
 type Ended = Extract<StreamState, { kind: 'ended' }>;
@@ -9,9 +10,9 @@ export default function StreamEndedCard(props: { state: Ended; onAgain: () => vo
   const { reason, code, message } = props.state;
   const [title, advice, act] = STREAM_ENDS[reason] ?? STREAM_ENDS.error;
   return (
-    <div className={styles.card} role="alertdialog" aria-label={title}>
-      <h2>{title}</h2>
-      <p>{advice}</p>
+    <div className={styles.card} role="alertdialog" aria-label={t(title)}>
+      <h2>{t(title)}</h2>
+      <p>{t(advice)}</p>
       {(code ?? message) !== null && <code>{[code, message].filter(Boolean).join(' · ')}</code>}
       <div className={styles.cardActions}>
         <Button
@@ -19,9 +20,9 @@ export default function StreamEndedCard(props: { state: Ended; onAgain: () => vo
           autoFocus
           onClick={reason === 'reload' ? () => window.location.reload() : props.onAgain}
         >
-          {act}
+          {t(act)}
         </Button>
-        <Button onClick={props.onLibrary}>Back to the library</Button>
+        <Button onClick={props.onLibrary}>{t('Back to the library')}</Button>
       </div>
     </div>
   );
@@ -30,16 +31,24 @@ export default function StreamEndedCard(props: { state: Ended; onAgain: () => vo
 type EndText = [title: string, advice: string, act: string];
 const STREAM_ENDS: Partial<Record<Ended['reason'], EndText>> & { error: EndText } = {
   taken_over: [
-    'It moved to another window',
-    'The app goes on there. You can bring it back here.',
-    'Use it here',
+    msg('It moved to another window'),
+    msg('The app goes on there. You can bring it back here.'),
+    msg('Use it here'),
   ],
   codec_unsupported: [
-    'This browser cannot play the picture',
-    'The app goes on. Another browser, or a current version of this one, can show it.',
-    'Try again',
+    msg('This browser cannot play the picture'),
+    msg('The app goes on. Another browser, or a current version of this one, can show it.'),
+    msg('Try again'),
   ],
-  reload: ['This page is out of date', 'The server was updated. The app goes on.', 'Reload'],
-  refused: ['You cannot watch this session', 'Only the person who launched it can.', 'Try again'],
-  error: ['The picture could not be shown', 'The app goes on. Try again in a moment.', 'Try again'],
+  reload: [msg('This page is out of date'), msg('The server was updated. The app goes on.'), msg('Reload')],
+  refused: [
+    msg('You cannot watch this session'),
+    msg('Only the person who launched it can.'),
+    msg('Try again'),
+  ],
+  error: [
+    msg('The picture could not be shown'),
+    msg('The app goes on. Try again in a moment.'),
+    msg('Try again'),
+  ],
 };

@@ -6,6 +6,7 @@ import { errorText } from '../../api/error-text.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { useApps } from '../../library/use-library.ts';
+import { plural, t } from '../../words/words.ts';
 import styles from '../session.module.css';
 
 /** Listed apps; with more, a person types a part of the name. */
@@ -14,7 +15,7 @@ const SHOWN = 12;
 /** Swaps the app of a running session; the picture goes on until the new app has drawn. */
 export default function SwapDialog(props: { sessionId: string; appId: string; onClose: () => void }) {
   return (
-    <Dialog opened onClose={props.onClose} title="Change the app">
+    <Dialog opened onClose={props.onClose} title={t('Change the app')}>
       <Choice {...props} />
     </Dialog>
   );
@@ -37,9 +38,9 @@ function Choice(props: { sessionId: string; appId: string; onClose: () => void }
   const problem = swap.error ? errorText(swap.error) : null;
   return (
     <>
-      <p>The app that runs now is closed. What it has not saved is lost.</p>
+      <p>{t('The app that runs now is closed. What it has not saved is lost.')}</p>
       <TextInput
-        label="Find an app"
+        label={t('Find an app')}
         mt={16}
         data-autofocus
         value={text}
@@ -56,9 +57,17 @@ function Choice(props: { sessionId: string; appId: string; onClose: () => void }
           </Button>
         ))}
       </div>
-      {query.isSuccess && others.length === 0 && <p role="status">There is no other app of that name.</p>}
+      {query.isSuccess && others.length === 0 && (
+        <p role="status">{t('There is no other app of that name.')}</p>
+      )}
       {others.length > SHOWN && (
-        <p style={{ marginTop: 12 }}>{others.length - SHOWN} more; type a part of the name.</p>
+        <p style={{ marginTop: 12 }}>
+          {plural(
+            others.length - SHOWN,
+            '{n} more; type a part of the name.',
+            '{n} more; type a part of the name.',
+          )}
+        </p>
       )}
       {problem !== null && (
         <p role="alert">

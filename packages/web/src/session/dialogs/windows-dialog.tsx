@@ -1,6 +1,7 @@
 import type { AppWindow } from '@footlight/protocol/input';
 import { Button } from '@mantine/core';
 import { Dialog } from '../../components/dialog.tsx';
+import { t } from '../../words/words.ts';
 import styles from './dialogs.module.css';
 
 /** The app's windows, one under the other; a press brings one to the front. */
@@ -10,7 +11,7 @@ export default function WindowsDialog(props: {
   onUse: (id: number) => void;
 }) {
   return (
-    <Dialog opened onClose={props.onClose} title="Windows">
+    <Dialog opened onClose={props.onClose} title={t('Windows')}>
       <div className={styles.list}>
         {props.windows.map(({ id, title, active }) => (
           <Button
@@ -23,7 +24,7 @@ export default function WindowsDialog(props: {
               props.onClose();
             }}
           >
-            <span className={styles.title}>{title === '' ? 'A window without a title' : title}</span>
+            <span className={styles.title}>{title === '' ? t('A window without a title') : title}</span>
           </Button>
         ))}
       </div>

@@ -1,3 +1,4 @@
+import { FilesPace } from '@footlight/platform/files-pace';
 import {
   type AgentFiles,
   decodeChunk,
@@ -6,17 +7,15 @@ import {
   FILES_BUFFER_BYTES,
   type FileEntry,
   type FileFailure,
+  fileNames,
   isFileName,
   parseAgentFiles,
   UPLOADS_FOLDER,
   type ViewerFiles,
 } from '@footlight/protocol/files';
-
-/** The channel of a connection, and the largest file that its host takes. */
-export interface FilesLink {
-  channel: RTCDataChannel;
-  maxFileMb: number;
-}
+import type { FilesLink } from '@footlight/stream-client';
+import { clock } from '../../clock.ts';
+import { localeTag, msg, t } from '../../words/words.ts';
 
 /** A file on its way. */
 export interface TransferView {
@@ -38,13 +37,13 @@ const BLOB_PART_BYTES = 8 * 1024 * 1024;
 const MIB = 1024 * 1024;
 
 export const FAILURE_WORDS: Readonly<Record<FileFailure, string>> = {
-  not_found: 'It is not there any more.',
-  not_allowed: 'The host does not allow that.',
-  too_large: 'It is larger than the host takes.',
-  no_space: 'The host has too little space left.',
-  busy: 'Too many transfers at once. Try again in a moment.',
-  exists: 'Too many files have this name.',
-  io: 'It could not be read or written to the end.',
+  not_found: msg('It is not there any more.'),
+  not_allowed: msg('The host does not allow that.'),
+  too_large: msg('It is larger than the host takes.'),
+  no_space: msg('The host has too little space left.'),
+  busy: msg('Too many transfers at once. Try again in a moment.'),
+  exists: msg('Too many files have this name.'),
+  io: msg('It could not be read or written to the end.'),
 };
 
 interface Job {
@@ -69,6 +68,10 @@ export class FileTransfers {
   readonly #jobs = new Map<number, Job>();
   readonly #answers = new Map<number, (answer: AgentFiles | null) => void>();
   #nextId = 1;
+  /** How fast files go beside the input, which waits in the same queue. */
+  readonly #pace = new FilesPace();
+  #sending = 0;
+  #unfollow: (() => void) | null = null;
   #drained: (() => void)[] = [];
 
   /** @param save offers a fetched file to the person */
@@ -95,6 +98,7 @@ export class FileTransfers {
 
   /** Entries of a folder of the home. @throws Error with words for the person */
   async list(path: string): Promise<{ entries: FileEntry[]; truncated: boolean }> {
+    requirePath(path);
     const answer = await this.#ask({ type: 'list', id: this.#id(), path });
     if (answer?.type === 'listing') return answer;
     throw new Error(wordsOf(answer));
@@ -102,6 +106,7 @@ export class FileTransfers {
 
   /** Deletes a file or an empty folder. @throws Error with words for the person */
   async delete(path: string): Promise<void> {
+    requirePath(path);
     const answer = await this.#ask({ type: 'delete', id: this.#id(), path });
     if (answer?.type !== 'done') throw new Error(wordsOf(answer));
   }
@@ -116,13 +121,13 @@ export class FileTransfers {
       () => this.#write({ type: 'put', id, path, size: file.size }),
     );
     job.ready = () =>
-      void this.#sendBytes(job, file).catch(() => this.#fail(job, 'This browser cannot read it.'));
+      void this.#sendBytes(job, file).catch(() => this.#fail(job, t('This browser cannot read it.')));
     job.done = (kept) => {
       job.view.moved = file.size;
-      this.#finish(job, 'done', `It is in ${kept ?? path}`);
+      this.#finish(job, 'done', t('It is in {path}', { path: kept ?? path }));
     };
     if (file.size > this.#link.maxFileMb * MIB)
-      this.#fail(job, `The host takes ${sizeWords(this.#link.maxFileMb * MIB)} a file.`);
+      this.#fail(job, t('The host takes {size} a file.', { size: sizeWords(this.#link.maxFileMb * MIB) }));
     else this.#next();
   }
 
@@ -130,9 +135,10 @@ export class FileTransfers {
   fetch(path: string, size: number): void {
     const id = this.#id();
     const name = path.slice(path.lastIndexOf('/') + 1);
-    const job = this.#add({ id, kind: 'fetch', name, size, moved: 0, state: 'waiting', words: '' }, () =>
-      this.#write({ type: 'get', id, path }),
-    );
+    const job = this.#add({ id, kind: 'fetch', name, size, moved: 0, state: 'waiting', words: '' }, () => {
+      if (fileNames(path) === null) this.#fail(job, t(FAILURE_WORDS.not_allowed));
+      else this.#write({ type: 'get', id, path });
+    });
     let blob = new Blob();
     let parts: BlobPart[] = [];
     let partBytes = 0;
@@ -142,6 +148,12 @@ export class FileTransfers {
       partBytes = 0;
     };
     job.chunk = (data) => {
+      // A host that never comes to an end would fill the disk of the person.
+      if (job.view.moved + data.length > job.view.size) {
+        this.#write({ type: 'cancel', id });
+        this.#fail(job, FAILURE_WORDS.io);
+        return;
+      }
       parts.push(data.slice());
       partBytes += data.length;
       if (partBytes >= BLOB_PART_BYTES) pack();
@@ -151,7 +163,7 @@ export class FileTransfers {
     job.done = () => {
       pack();
       this.#save(blob, name);
-      this.#finish(job, 'done', 'It is in your downloads.');
+      this.#finish(job, 'done', t('It is in your downloads.'));
     };
     this.#next();
   }
@@ -201,15 +213,43 @@ export class FileTransfers {
   }
 
   async #sendBytes(job: Job, file: File): Promise<void> {
+    this.#sending++;
+    // What is put into the channel before the first answer would be a queue of seconds on a slow line.
+    this.#pace.heard(0, clock.monotonicMs());
+    this.#unfollow ??= this.#link.followQueue((queueMs) => this.#pace.heard(queueMs, clock.monotonicMs()));
+    try {
+      for (let at = 0; at < file.size; at += FILE_CHUNK_BYTES) {
+        const part = new Uint8Array(await file.slice(at, at + FILE_CHUNK_BYTES).arrayBuffer());
+        for (let from = 0; from < part.length; ) {
+          await this.#place(job);
+          if (job.stopped || job.view.state !== 'running') return;
+          const data = part.subarray(from, from + this.#pace.frameBytes(FILE_CHUNK_BYTES));
+          this.#pace.sent(data.length, clock.monotonicMs());
+          this.#link.channel.send(encodeChunk(job.view.id, data));
+          from += data.length;
+          job.view.moved = at + from;
+        }
+        this.#changed();
+      }
+    } finally {
+      this.#sending--;
+      if (this.#sending === 0) {
+        this.#unfollow?.();
+        this.#unfollow = null;
+      }
+    }
+  }
+
+  /** Waits until pace and channel take more, or the transfer is over. */
+  async #place(job: Job): Promise<void> {
     const { channel } = this.#link;
-    for (let at = 0; at < file.size; at += FILE_CHUNK_BYTES) {
-      const data = new Uint8Array(await file.slice(at, at + FILE_CHUNK_BYTES).arrayBuffer());
-      while (channel.bufferedAmount > FILES_BUFFER_BYTES - FILE_CHUNK_BYTES && !job.stopped)
+    while (!job.stopped && job.view.state === 'running') {
+      // Behind another tab there is no input to wait for, and timers are late by a second.
+      const waitMs = document.hidden ? 0 : this.#pace.waitMs(channel.bufferedAmount, clock.monotonicMs());
+      if (waitMs > 0) await new Promise<void>((resolve) => clock.setTimeout(resolve, waitMs));
+      else if (channel.bufferedAmount > FILES_BUFFER_BYTES - FILE_CHUNK_BYTES)
         await new Promise<void>((resolve) => this.#drained.push(resolve));
-      if (job.stopped || job.view.state !== 'running') return;
-      channel.send(encodeChunk(job.view.id, data));
-      job.view.moved = Math.min(at + FILE_CHUNK_BYTES, file.size);
-      this.#changed();
+      else return;
     }
   }
 
@@ -223,7 +263,7 @@ export class FileTransfers {
       answered(message);
       return;
     }
-    const job = this.#jobs.get(message.id);
+    const job = this.#running(message.id);
     if (job === undefined) return;
     if (message.type === 'ready') {
       if (message.size !== undefined) job.view.size = message.size;
@@ -235,7 +275,13 @@ export class FileTransfers {
 
   #chunk(frame: Uint8Array): void {
     const chunk = decodeChunk(frame);
-    if (chunk !== null) this.#jobs.get(chunk.id)?.chunk?.(chunk.data);
+    if (chunk !== null) this.#running(chunk.id)?.chunk?.(chunk.data);
+  }
+
+  /** The host has no say about the others: a second end of a transfer would save its file again. */
+  #running(id: number): Job | undefined {
+    const job = this.#jobs.get(id);
+    return job?.view.state === 'running' ? job : undefined;
   }
 
   #fail(job: Job, words: string): void {
@@ -251,7 +297,7 @@ export class FileTransfers {
     for (const job of this.#jobs.values()) {
       const { state } = job.view;
       if (state === 'waiting' || state === 'running')
-        Object.assign(job.view, { state: 'failed', words: LOST });
+        Object.assign(job.view, { state: 'failed', words: t(LOST) });
     }
     for (const answered of this.#answers.values()) answered(null);
     this.#answers.clear();
@@ -282,19 +328,30 @@ export class FileTransfers {
   }
 }
 
-const LOST = 'The connection was lost; nothing half is left.';
-
-function wordsOf(answer: AgentFiles | null): string {
-  return answer?.type === 'failed' ? FAILURE_WORDS[answer.code] : LOST;
+/** A host answers no request with a path that is too long. @throws Error with words for the person */
+function requirePath(path: string): void {
+  if (fileNames(path) === null) throw new Error(t(FAILURE_WORDS.not_allowed));
 }
 
-/** "1.5 MB" */
+const LOST = msg('The connection was lost; nothing half is left.');
+
+function wordsOf(answer: AgentFiles | null): string {
+  return t(answer?.type === 'failed' ? FAILURE_WORDS[answer.code] : LOST);
+}
+
+/** "1.5 MB", in the person's number format. @param bytes never negative */
 export function sizeWords(bytes: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB'];
   let value = bytes;
   let unit = 0;
   for (; value >= 1024 && unit < units.length - 1; unit++) value /= 1024;
-  return `${value >= 10 || unit === 0 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+  const digits = value >= 10 || unit === 0 ? 0 : 1;
+  const number = value.toLocaleString(localeTag(), {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+    useGrouping: false,
+  });
+  return `${number} ${units[unit]}`;
 }
 
 /** A name that the host takes: names of other systems may have characters that it refuses. */

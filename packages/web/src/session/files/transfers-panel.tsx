@@ -1,18 +1,21 @@
 import { ActionIcon } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
+import { t } from '../../words/words.ts';
 import { type FileTransfers, sizeWords, type TransferView } from './file-transfers.ts';
 import styles from './files.module.css';
 
 /** Files on their way, over the picture: progress, the end in words, and a way to stop each. */
 export default function TransfersPanel(props: { transfers: readonly TransferView[]; files: FileTransfers }) {
   return (
-    <section className={styles.panel} aria-label="Transfers" data-stream-overlay="">
+    <section className={styles.panel} aria-label={t('Transfers')} data-stream-overlay="">
       {props.transfers.map((each) => (
         <div key={each.id} className={styles.transfer} data-state={each.state}>
           <span className={styles.name}>{each.name}</span>
           <ActionIcon
             aria-label={
-              each.state === 'done' || each.state === 'failed' ? `Hide ${each.name}` : `Cancel ${each.name}`
+              each.state === 'done' || each.state === 'failed'
+                ? t('Hide {file}', { file: each.name })
+                : t('Cancel {file}', { file: each.name })
             }
             onClick={() => props.files.cancel(each.id)}
           >
@@ -25,10 +28,10 @@ export default function TransfersPanel(props: { transfers: readonly TransferView
               <progress
                 max={Math.max(1, each.size)}
                 value={each.moved}
-                aria-label={`${each.name} is on its way`}
+                aria-label={t('{file} is on its way', { file: each.name })}
               />
               <small>
-                {sizeWords(each.moved)} of {sizeWords(each.size)}
+                {t('{moved} of {size}', { moved: sizeWords(each.moved), size: sizeWords(each.size) })}
               </small>
             </>
           )}

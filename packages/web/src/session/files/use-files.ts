@@ -1,7 +1,7 @@
-import type { StreamClient } from '@footlight/stream-client';
+import type { FilesLink, StreamClient } from '@footlight/stream-client';
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import { clock } from '../../clock.ts';
-import type { FilesLink, FileTransfers, TransferView } from './file-transfers.ts';
+import type { FileTransfers, TransferView } from './file-transfers.ts';
 
 /** Time to read where files are; what failed stays until the person hides it. */
 const READ_MS = 8_000;

@@ -5,7 +5,7 @@ import { clock } from '../../clock.ts';
 import type { StreamView } from '../use-stream.ts';
 import { followsWindow, rememberFollowing } from './fit-choice.ts';
 import { type PictureArea, pictureScale } from './window-fit.ts';
-import { WindowFollower } from './window-follower.ts';
+import type { WindowFollower } from './window-follower.ts';
 
 /**
  * Makes the session's sizes follow the window, if wanted, and hides the bars of a display with another shape.
@@ -32,9 +32,18 @@ export function useWindowFit(
 
   const id = session?.id;
   const follower = useRef<WindowFollower | null>(null);
+  // Loaded with the first wish to follow; it stays, because it also gives the launch size back.
+  const [Follower, setFollower] = useState<typeof WindowFollower | null>(null);
   useEffect(() => {
-    if (id === undefined) return;
-    const made = new WindowFollower({
+    if (!following || Follower !== null) return;
+    import('./window-follower.ts').then(
+      (module) => setFollower(() => module.WindowFollower),
+      () => {},
+    );
+  }, [following, Follower]);
+  useEffect(() => {
+    if (id === undefined || Follower === null) return;
+    const made = new Follower({
       request: (body) => call('sessions.display', { params: { id }, body }),
       nowMs: clock.monotonicMs,
       after: (ms, work) => {
@@ -44,11 +53,13 @@ export function useWindowFit(
     });
     follower.current = made;
     return () => made.dispose();
-  }, [id]);
+  }, [id, Follower]);
 
   const { state } = stream;
   const live = state.kind === 'live' && state.signaling === 'connected' && !paused;
   useEffect(() => {
+    // The follower that was just loaded has to hear how things stand.
+    if (Follower === null) return;
     const { stream: launch } = session ?? {};
     follower.current?.update({
       following,
@@ -64,7 +75,7 @@ export function useWindowFit(
               resizable: launch.external_resize_supported !== false,
             },
     });
-  }, [session, following, live, area, stream.display]);
+  }, [Follower, session, following, live, area, stream.display]);
 
   return { following, setFollowing, scale: area === null ? 1 : pictureScale(area, stream.display) };
 }

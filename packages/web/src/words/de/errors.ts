@@ -83,4 +83,15 @@ export const errors: Table = {
     one: 'Versuche es in {n} Minute noch einmal.',
     other: 'Versuche es in {n} Minuten noch einmal.',
   },
+  'This device has not been measured yet.': 'Dieses Gerät wurde noch nicht gemessen.',
+  'This device could not keep up with it in the last 30 days.':
+    'Dieses Gerät kam in den letzten 30 Tagen damit nicht mit.',
+  'The recommendation is limited to what the hosts can encode for one session while an app draws.':
+    'Die Empfehlung richtet sich danach, was die Rechner für eine Sitzung kodieren können, während eine App zeichnet.',
+  "The recommendation is limited to the app's own picture size, frame rate and bitrate.":
+    'Die Empfehlung richtet sich nach Bildgröße, Bildrate und Bitrate der App.',
+  'No host has the image of this app yet; try again soon.':
+    'Noch kein Rechner hat das Abbild dieser App; versuche es bald noch einmal.',
+  'This app is a container image, and no host runs containers yet.':
+    'Diese App ist ein Container, und noch kein Rechner kann Container ausführen.',
 };

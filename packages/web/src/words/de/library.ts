@@ -15,6 +15,7 @@ export const library: Table = {
   'Log out': 'Abmelden',
   Open: 'Öffnen',
   Favourite: 'Favorit',
+  Quality: 'Qualität',
   Find: 'Suchen',
   Menu: 'Menü',
   Choose: 'Wählen',

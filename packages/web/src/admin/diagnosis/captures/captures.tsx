@@ -1,10 +1,11 @@
 import type { Capture } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { ApiFailure, call } from '../../../api/client.ts';
 import { clock } from '../../../clock.ts';
 import { Problem } from '../../../components/problem.tsx';
+import { Skeleton } from '../../../components/skeleton.tsx';
 import { StateChip } from '../../../components/state-chip.tsx';
 import pages from '../../frame/admin-pages.module.css';
 import { adminKeys } from '../../frame/admin-query-keys.ts';
@@ -21,6 +22,12 @@ import {
   captureText,
   kindWords,
 } from './capture-content.ts';
+import { readPipeline } from './pipeline-graph.ts';
+
+/** The layout of graphs is loaded with the first one that is shown. */
+const PipelineDrawing = lazy(() =>
+  import('./pipeline-drawing.tsx').then((module) => ({ default: module.PipelineDrawing })),
+);
 
 const POLL_MS = 1_000;
 /** The host ends a capture after 11 s; a result that is not there by then is lost with its host. */
@@ -152,6 +159,17 @@ function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onT
           <Button
             size="compact-sm"
             variant="subtle"
+            aria-expanded={open}
+            aria-controls={bodyId}
+            aria-label={`${open ? 'Hide' : 'Show'} capture ${kindWords(known.kind)} of ${timeWords(known.atMs)}`}
+            disabled={capture === undefined}
+            onClick={props.onToggle}
+          >
+            {open ? 'Hide' : 'Show'}
+          </Button>
+          <Button
+            size="compact-sm"
+            variant="subtle"
             disabled={capture?.data === undefined && capture?.json === undefined}
             aria-label={`Download capture ${kindWords(known.kind)} of ${timeWords(known.atMs)}`}
             onClick={() => void saveText(capture)}
@@ -214,8 +232,14 @@ function CaptureBody({ sessionId, capture }: { sessionId: string; capture: Captu
   if (text === undefined) return null;
   if (text === null) return <p>The result cannot be read.</p>;
   const rows = capture.kind === 'burst_stats' ? burstRows(text) : [];
+  const graph = capture.kind === 'pipeline_dot' ? readPipeline(text) : null;
   return (
     <div className={pages.stack}>
+      {graph !== null && (
+        <Suspense fallback={<Skeleton height={560} radius={8} />}>
+          <PipelineDrawing graph={graph} />
+        </Suspense>
+      )}
       {rows.length > 0 ? (
         <DataTable label="Frames of the capture" columns={BURST_COLUMNS}>
           {rows.map((row) => (

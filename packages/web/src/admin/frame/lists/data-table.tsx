@@ -1,8 +1,9 @@
 import { Button } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconSelector } from '@tabler/icons-react';
-import { type ReactNode, useLayoutEffect, useRef } from 'react';
+import { type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from 'react';
 import { Skeleton } from '../../../components/skeleton.tsx';
 import styles from '../admin-pages.module.css';
+import { cardsOf } from './cards-of.ts';
 import { nextSort, readSort } from './table-sort.ts';
 
 /** A table's column; numbers are right-aligned, the action column has no visible head. */
@@ -44,8 +45,8 @@ export function EndButton(props: {
 }
 
 /**
- * A compact table in a frame with horizontal scrolling; on a phone each row is a card, with the columns' words before
- * its values.
+ * A compact table in a frame with horizontal scrolling; where its columns have no room, each row is a card, with the
+ * columns' words before its values.
  */
 export function DataTable(props: {
   label: string;
@@ -53,8 +54,10 @@ export function DataTable(props: {
   order?: TableOrder;
   children: ReactNode;
 }) {
+  const frame = useRef<HTMLElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
-  // The words stand in attributes, which only the style sheet of a phone shows: rows are made by many components.
+  const cards = useCards(frame, props.columns.length);
+  // The words stand in attributes, which only the style sheet of cards shows: rows are made by many components.
   useLayoutEffect(() => {
     for (const row of body.current?.rows ?? []) {
       if (row.cells.length !== props.columns.length) continue;
@@ -66,8 +69,14 @@ export function DataTable(props: {
   });
   const sortable = props.order !== undefined && props.columns.some((column) => column.sort !== undefined);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table scrolls, which a keyboard must be able to do
-    <section className={styles.tableFrame} tabIndex={0} aria-label={`${props.label}, table`}>
+    <section
+      ref={frame}
+      className={styles.tableFrame}
+      data-cards={cards ?? undefined}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table scrolls, which a keyboard must be able to do
+      tabIndex={0}
+      aria-label={`${props.label}, table`}
+    >
       <table className={styles.table}>
         <thead data-sortable={sortable}>
           <tr>
@@ -80,6 +89,32 @@ export function DataTable(props: {
       </table>
     </section>
   );
+}
+
+/** Follows the width of a table's frame and of its content; measured before the first paint, so that nothing moves. */
+function useCards(frame: RefObject<HTMLElement | null>, columns: number): 'one' | 'two' | null {
+  const [cards, setCards] = useState<'one' | 'two' | null>(null);
+  const content = useRef(0);
+  const measure = () => {
+    const node = frame.current;
+    if (node === null) return;
+    // Cards do not tell how wide the columns would be, so the table remembers it.
+    if (cards === null && node.scrollWidth > node.clientWidth)
+      content.current = Math.max(content.current, node.scrollWidth);
+    setCards(cardsOf(node.clientWidth, columns, content.current));
+  };
+  const latest = useRef(measure);
+  useLayoutEffect(() => {
+    latest.current = measure;
+    measure();
+  });
+  useLayoutEffect(() => {
+    if (frame.current === null) return;
+    const observer = new ResizeObserver(() => latest.current());
+    observer.observe(frame.current);
+    return () => observer.disconnect();
+  }, [frame]);
+  return cards;
 }
 
 function HeadCell({ column, order }: { column: Column; order: TableOrder | undefined }) {
@@ -109,7 +144,7 @@ function HeadCell({ column, order }: { column: Column; order: TableOrder | undef
 export function SkeletonRows({ rows, columns }: { rows: number; columns: number }) {
   return Array.from({ length: rows }, (_none, row) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: placeholders have no identity
-    <tr key={row}>
+    <tr key={row} data-placeholder="true">
       {Array.from({ length: columns }, (_nothing, column) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: placeholders have no identity
         <td key={column}>

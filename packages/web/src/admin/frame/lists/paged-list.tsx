@@ -2,9 +2,10 @@ import { MAX_SEARCH_CHARACTERS } from '@footlight/protocol/bounds';
 import { Button, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { keepPreviousData, type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { clock } from '../../../clock.ts';
 import styles from '../admin-pages.module.css';
+import { type SortKeys, sortRows } from './table-sort.ts';
 
 /** Longer than the pause between two keys of a person who types (about 200 ms), so one search is sent for a word. */
 const TYPING_MS = 250;
@@ -36,12 +37,46 @@ export function usePages<Item, Cursor extends string | number>(
   return { query, items: query.data?.pages.flatMap((page) => page.items) };
 }
 
-/** Fetches the next page of a list, while there is one. */
+/** Pages that an order loads: in a longer list a search finds what is looked for. Chosen, not measured. */
+const SORTED_PAGES = 10;
+
+/**
+ * A paged list in the order of the page's address, which the service does not know: its further pages are loaded, too.
+ * @param order.sort as in `sortRows`; undefined: the order of the service, a page at a time
+ * @returns as usePages; `sortedOf` is the number of rows that an order was made of, where there are more, else null
+ */
+export function useSortedPages<Item, Cursor extends string | number>(
+  key: QueryKey,
+  load: (cursor: Cursor | undefined, signal: AbortSignal) => Promise<Page<Item, Cursor>>,
+  order: { sort: string | undefined; keys: SortKeys<Item> },
+  options: { refetchMs?: number } = {},
+) {
+  const { sort, keys } = order;
+  const { query, items } = usePages(key, load, options);
+  const { hasNextPage, isFetching, fetchNextPage } = query;
+  const isSorted = sort !== undefined && sort !== '';
+  const loaded = query.data?.pages.length ?? 0;
+  useEffect(() => {
+    if (isSorted && hasNextPage && !isFetching && loaded < SORTED_PAGES) void fetchNextPage();
+  }, [isSorted, hasNextPage, isFetching, loaded, fetchNextPage]);
+  const rows = query.data?.pages;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the items are those of the pages
+  const sorted = useMemo(
+    () => (items === undefined ? undefined : sortRows(items, sort, keys)),
+    [rows, sort, keys],
+  );
+  return { query, items: sorted, sortedOf: isSorted && hasNextPage ? (items?.length ?? 0) : null };
+}
+
+/** Fetches the next page of a list, while there is one. @param props.sortedOf as useSortedPages tells it */
 export function ShowMore(props: {
   query: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown };
+  sortedOf?: number | null;
 }) {
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = props.query;
   if (!hasNextPage) return null;
+  if (typeof props.sortedOf === 'number')
+    return <p className={styles.dim}>In the order of the first {props.sortedOf}; there are more.</p>;
   return (
     <Button className={styles.more ?? ''} loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
       Show more

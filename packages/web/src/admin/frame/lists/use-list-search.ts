@@ -14,7 +14,9 @@ export function useListSearch<const Key extends string>(
     parseListSearch(search, keys),
     (next) => {
       const told = Object.entries(next).filter(([, value]) => value !== undefined && value !== '');
-      void navigate({ to: '.', search: Object.fromEntries(told) as never, replace: true });
+      // Another list of the page keeps its own.
+      const others = Object.entries(search).filter(([key]) => !(keys as readonly string[]).includes(key));
+      void navigate({ to: '.', search: Object.fromEntries([...others, ...told]) as never, replace: true });
     },
   ];
 }

@@ -1,0 +1,34 @@
+import { call } from '../../api/client.ts';
+import type { Pick } from '../frame/lists/pick-dialog.tsx';
+import { pickUsers, readAccount } from '../people/user-lookup.ts';
+
+/** As many of each kind as fit together on a laptop's screen; a search narrows them. */
+const MATCHES = 8;
+/** Largest page of the hosts, which have no search of their own. */
+const MOST_HOSTS = 1000;
+
+/** Apps, hosts and accounts whose name contains the text, for a picker. */
+export async function pickThings(text: string, signal: AbortSignal): Promise<Pick[]> {
+  const [apps, hosts, users] = await Promise.all([
+    call('admin.apps.list', { query: { q: text, limit: MATCHES }, signal }),
+    call('hosts.list', { query: { limit: MOST_HOSTS }, signal }),
+    pickUsers(text, signal),
+  ]);
+  const wanted = text.toLowerCase();
+  return [
+    ...apps.items.map(({ id, name }) => ({ id, name, hint: 'App' })),
+    ...hosts.items
+      .filter(({ node_name }) => node_name.includes(wanted))
+      .slice(0, MATCHES)
+      .map(({ id, node_name }) => ({ id, name: node_name, hint: 'Host' })),
+    ...users.slice(0, MATCHES).map((user) => ({ ...user, hint: `Account, ${user.hint}` })),
+  ];
+}
+
+/** The name of the app, host or account with the id. Rejects where there is none. */
+export const nameOfThing = (id: string, signal: AbortSignal): Promise<string> =>
+  Promise.any([
+    call('apps.read', { params: { id }, signal }).then(({ app }) => app.name),
+    call('hosts.read', { params: { id }, signal }).then(({ node_name }) => node_name),
+    readAccount(id, signal).then(({ username }) => username),
+  ]);

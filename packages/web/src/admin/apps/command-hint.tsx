@@ -1,0 +1,22 @@
+import { Button } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import { useState } from 'react';
+import styles from '../frame/admin-pages.module.css';
+import { wordsOfLine } from '../frame/text-lines.ts';
+import type { AppForm } from './app-form-model.ts';
+
+/** A command that was written as in a shell, in one line: offers to put its words on lines of their own. */
+export function CommandHint({ form }: { form: UseFormReturnType<AppForm> }) {
+  const [text, setText] = useState(() => form.getValues().args);
+  form.watch('args', ({ value }) => setText(value));
+  const words = wordsOfLine(text);
+  if (words === null) return null;
+  return (
+    <p className={styles.note}>
+      As one line this is a program named “{text.trim()}”.{' '}
+      <Button size="compact-sm" onClick={() => form.setFieldValue('args', words.join('\n'))}>
+        Make it {words.length} lines
+      </Button>
+    </p>
+  );
+}

@@ -1,0 +1,103 @@
+import dagre from '@dagrejs/dagre';
+import { useMemo } from 'react';
+import styles from './pipeline.module.css';
+import { capsWords, type PipelineGraph } from './pipeline-graph.ts';
+
+/** Units are pixels; a name of thirty characters fits. */
+const BOX = { width: 216, height: 44 };
+const MOST_CHARACTERS = 30;
+
+interface Placed {
+  width: number;
+  height: number;
+  boxes: { id: string; name: string; type: string; state: string; x: number; y: number }[];
+  arrows: { key: string; path: string; words: string; whole: string; x: number; y: number }[];
+}
+
+/** Elements from top to bottom in the order in which the picture passes them. */
+function place(graph: PipelineGraph): Placed {
+  const layout = new dagre.graphlib.Graph();
+  layout.setGraph({ rankdir: 'TB', nodesep: 40, ranksep: 44, marginx: 8, marginy: 8 });
+  layout.setDefaultEdgeLabel(() => ({}));
+  // Names of its own: the layout keeps nodes as members of objects, and a host may call one "__proto__".
+  const nodes = new Map(graph.elements.map(({ id }, n) => [id, `element ${n}`]));
+  const nodeOf = (id: string) => nodes.get(id) ?? '';
+  for (const { id } of graph.elements) layout.setNode(nodeOf(id), { ...BOX });
+  for (const { from, to } of graph.links) layout.setEdge(nodeOf(from), nodeOf(to), {});
+  dagre.layout(layout);
+  const { width = 0, height = 0 } = layout.graph();
+  return {
+    width,
+    height,
+    boxes: graph.elements.map((element) => {
+      const { x, y } = layout.node(nodeOf(element.id));
+      return { ...element, x: x - BOX.width / 2, y: y - BOX.height / 2 };
+    }),
+    arrows: graph.links.map(({ from, to, caps }) => {
+      const points: readonly { x: number; y: number }[] = layout.edge(nodeOf(from), nodeOf(to)).points ?? [];
+      const middle = points[Math.floor(points.length / 2)] ?? { x: 0, y: 0 };
+      return {
+        key: `${from} ${to}`,
+        path: points.map(({ x, y }, n) => `${n === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join(''),
+        words: capsWords(caps),
+        whole: caps.join('\n'),
+        ...middle,
+      };
+    }),
+  };
+}
+
+/** A pipeline as a picture; its text stands below it. */
+export function PipelineDrawing({ graph }: { graph: PipelineGraph }) {
+  const { width, height, boxes, arrows } = useMemo(() => place(graph), [graph]);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, which a keyboard must be able to do
+    <section className={styles.frame} tabIndex={0} aria-label="The pipeline as a picture">
+      <svg
+        width={width + BOX.width}
+        height={height}
+        viewBox={`0 0 ${width + BOX.width} ${height}`}
+        role="img"
+        aria-label={`${boxes.length} elements: ${boxes.map(({ name }) => name).join(', ')}`}
+      >
+        <defs>
+          <marker
+            id="pipeline-arrow"
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="8"
+            markerHeight="8"
+            orient="auto"
+          >
+            <path className={styles.head} d="M0 0L8 4L0 8z" />
+          </marker>
+        </defs>
+        {arrows.map(({ key, path, words, whole, x, y }) => (
+          <g key={key}>
+            <path className={styles.arrow} d={path} markerEnd="url(#pipeline-arrow)" />
+            <text className={styles.caps} x={x + 8} y={y + 4}>
+              {words}
+              <title>{whole}</title>
+            </text>
+          </g>
+        ))}
+        {boxes.map(({ id, name, type, state, x, y }) => (
+          <g key={id} className={styles.box}>
+            <rect x={x} y={y} width={BOX.width} height={BOX.height} rx={8} />
+            <text className={styles.name} x={x + 12} y={y + 18}>
+              {short(name)}
+            </text>
+            <text className={styles.type} x={x + 12} y={y + 34}>
+              {short([type.replace(/^Gst/, ''), state].filter(Boolean).join(', '))}
+            </text>
+            <title>{`${name}\n${type}\n${state}`}</title>
+          </g>
+        ))}
+      </svg>
+    </section>
+  );
+}
+
+const short = (text: string): string =>
+  text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS - 1)}…` : text;

@@ -1,0 +1,33 @@
+/** Units of the drawing, which keeps its shape. */
+export const CURVE_SIZE = { width: 260, height: 96 };
+/** Room for the dots at the edges. */
+const EDGE = 6;
+/** Above the highest value, so that it does not touch the edge. */
+const HEADROOM = 1.1;
+
+interface Dot {
+  x: number;
+  y: number;
+  passes: boolean;
+}
+
+/**
+ * Where a curve's points lie in its drawing, and its limit. Pure.
+ * @param frameMs time of a frame at the rate of the rung; null: unknown
+ */
+export function placesOf(
+  { curve, sessions }: { curve: readonly { n: number; encode_ms_p95: number }[]; sessions: number },
+  frameMs: number | null,
+): { dots: Dot[]; limitY: number | null } {
+  const top = Math.max(...curve.map(({ encode_ms_p95 }) => encode_ms_p95), frameMs ?? 0, 0.001) * HEADROOM;
+  const most = Math.max(...curve.map(({ n }) => n), 2);
+  const yOf = (ms: number) => CURVE_SIZE.height - EDGE - (ms / top) * (CURVE_SIZE.height - 2 * EDGE);
+  return {
+    dots: curve.map(({ n, encode_ms_p95 }) => ({
+      x: EDGE + ((n - 1) / (most - 1)) * (CURVE_SIZE.width - 2 * EDGE),
+      y: yOf(encode_ms_p95),
+      passes: n <= sessions,
+    })),
+    limitY: frameMs === null ? null : yOf(frameMs),
+  };
+}

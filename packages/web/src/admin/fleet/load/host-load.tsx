@@ -1,0 +1,110 @@
+import type { Host } from '@footlight/protocol/rest';
+import { IconActivity } from '@tabler/icons-react';
+import { EmptyState } from '../../../components/empty-state.tsx';
+import { Problem } from '../../../components/problem.tsx';
+import { Skeleton } from '../../../components/skeleton.tsx';
+import { timeWords } from '../../diagnosis/time-words.ts';
+import pages from '../../frame/admin-pages.module.css';
+import { Disclosure } from '../../frame/disclosure.tsx';
+import { DataTable } from '../../frame/lists/data-table.tsx';
+import { Section } from '../../frame/page-head.tsx';
+import styles from './load.module.css';
+import { LoadDrawing } from './load-drawing.tsx';
+import { type LoadChart, loadCharts, spanOf } from './load-model.ts';
+import { useHostLoad } from './use-host-load.ts';
+
+/** The live load of a host: a chart each for CPU, GPU, memory, network and sessions. */
+export function HostLoadSection({ host }: { host: Host }) {
+  const load = useHostLoad(host.id);
+  const samples = load.data?.samples ?? [];
+  const charts = loadCharts(samples, host.mem_mb, host.capacity?.slots_total ?? 0);
+  const span = spanOf(samples);
+  return (
+    <Section title="Load of the last five minutes" busy={load.isPending}>
+      {load.isError && <Problem error={load.error} retry={() => void load.refetch()} />}
+      {load.isPending ? (
+        <Skeleton height={142} radius={14} />
+      ) : samples.length === 0 ? (
+        <EmptyState
+          icon={IconActivity}
+          title={host.status === 'offline' ? 'The host is away' : 'Nothing told yet'}
+        >
+          Its agent tells every five seconds how busy the machine is.
+        </EmptyState>
+      ) : (
+        <>
+          <ul className={styles.charts}>
+            {charts.map((chart) => (
+              <li key={chart.key} className={styles.chart}>
+                <p className={styles.name}>{chart.words}</p>
+                <p className={styles.now}>{chart.now ?? 'not measured'}</p>
+                <LoadDrawing chart={chart} span={span} />
+                <p className={styles.top}>
+                  {chart.lines.length > 1 && <Keys chart={chart} />}
+                  {chart.topWords !== '' && <span>up to {chart.topWords}</span>}
+                </p>
+              </li>
+            ))}
+          </ul>
+          <Disclosure words="The same as a table">
+            <LoadTable charts={charts} />
+          </Disclosure>
+        </>
+      )}
+    </Section>
+  );
+}
+
+function Keys({ chart }: { chart: LoadChart }) {
+  return chart.lines.map(({ words }, n) => (
+    <span key={words} className={styles.key} data-line={n % 4}>
+      {words}
+    </span>
+  ));
+}
+
+/** The newest samples, one a row. */
+function LoadTable({ charts }: { charts: readonly LoadChart[] }) {
+  const lines = charts.flatMap((chart) => chart.lines.map((line) => ({ chart, line })));
+  const times = [...new Set(lines.flatMap(({ line }) => line.points.map(({ ts_unix_ms }) => ts_unix_ms)))];
+  return (
+    <DataTable
+      label="Load"
+      columns={[
+        { words: 'Time' },
+        ...lines.map(({ chart, line }) => ({
+          words: headOf(chart, line.words),
+          kind: 'number' as const,
+        })),
+      ]}
+    >
+      {times
+        .sort((a, b) => b - a)
+        .map((ms) => (
+          <tr key={ms}>
+            <td className="tabular">{timeWords(ms)}</td>
+            {lines.map(({ chart, line }) => {
+              const value = line.points.find(({ ts_unix_ms }) => ts_unix_ms === ms)?.v;
+              return (
+                <td key={`${chart.key} ${line.words}`} className={pages.number}>
+                  {value === undefined ? '–' : cellWords(chart.key, value)}
+                </td>
+              );
+            })}
+          </tr>
+        ))}
+    </DataTable>
+  );
+}
+
+/** "GPU 2" says enough, and leaves the table its room where a host has many. */
+function headOf(chart: LoadChart, line: string): string {
+  if (chart.lines.length === 1) return chart.words;
+  return chart.key === 'gpu' ? line : `${chart.words}, ${line}`;
+}
+
+function cellWords(key: LoadChart['key'], value: number): string {
+  if (key === 'cpu' || key === 'gpu') return `${Math.round(value * 100)} %`;
+  if (key === 'memory') return `${Math.round(value)} MB`;
+  return key === 'network' ? `${Math.round(value)} kbit/s` : String(value);
+}

@@ -1,0 +1,25 @@
+import { type Line, pathOf, type Span } from '../../diagnosis/chart-model.ts';
+import styles from './load.module.css';
+import type { LoadChart } from './load-model.ts';
+
+/** Units of the drawing, which is stretched to its place; lines keep their width. */
+const SIZE = { width: 300, height: 60 };
+/** Joined as the other series of a host: two missing samples are a gap. */
+const HOST_LINE: Line = { name: 'host.load', words: '' };
+
+/** The lines of a chart over its window. What it shows is told in words beside it. */
+export function LoadDrawing({ chart, span }: { chart: LoadChart; span: Span }) {
+  return (
+    <svg
+      className={styles.drawing}
+      viewBox={`0 0 ${SIZE.width} ${SIZE.height}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      {chart.lines.map(({ words, points }, n) => {
+        const path = pathOf(HOST_LINE, points, span, chart.top, SIZE);
+        return <path key={words} className={styles.line} data-line={n % 4} d={path} />;
+      })}
+    </svg>
+  );
+}

@@ -1,0 +1,127 @@
+/** The load of a host as small charts. Pure. */
+import type { HostLoadSample } from '@footlight/protocol/rest';
+import { type SeriesPoint, type Span, topOf } from '../../diagnosis/chart-model.ts';
+import { megabytesWords } from '../../frame/quantity-words.ts';
+
+export interface LoadLine {
+  words: string;
+  points: readonly SeriesPoint[];
+}
+
+/** One chart: its newest values in words, and its lines in the unit of the axis. */
+export interface LoadChart {
+  key: 'cpu' | 'gpu' | 'memory' | 'network' | 'sessions';
+  words: string;
+  /** The newest values; null: not measured. */
+  now: string | null;
+  lines: readonly LoadLine[];
+  /** End of the axis, which begins at 0, and its words. */
+  top: number;
+  topWords: string;
+}
+
+/** As long as the service keeps samples. */
+const SHOWN_MS = 5 * 60_000;
+
+type Samples = readonly HostLoadSample[];
+type Read = (sample: HostLoadSample) => number | null;
+
+const lineOf = (words: string, samples: Samples, read: Read): LoadLine => ({
+  words,
+  points: samples.flatMap((sample) => {
+    const v = read(sample);
+    return v === null ? [] : [{ ts_unix_ms: sample.ts_unix_ms, v }];
+  }),
+});
+const newestOf = ({ points }: LoadLine): number | undefined => points.at(-1)?.v;
+const percentWords = (share: number): string => `${Math.round(share * 100)} %`;
+/** The first one and the second one, in the order of the lines. */
+const bothWords = (sent: number, received: number): string =>
+  `${megabits(sent)} / ${megabits(received)} Mbit/s`;
+const megabits = (kbps: number): string => (kbps / 1000).toFixed(kbps < 10_000 ? 1 : 0);
+const megabitWords = (kbps: number): string => `${megabits(kbps)} Mbit/s`;
+
+/** The window that ends with the newest sample, in the clock of the service. */
+export function spanOf(samples: Samples): Span {
+  const to_ms = samples.at(-1)?.ts_unix_ms ?? 0;
+  return { from_ms: to_ms - SHOWN_MS, to_ms };
+}
+
+/**
+ * CPU, GPU, memory, network and sessions, in this order.
+ * @param memMb memory of the host, MB; null: not reported
+ * @param slots encode slots of the host; 0: none known
+ */
+export function loadCharts(samples: Samples, memMb: number | null, slots: number): LoadChart[] {
+  const cpu = lineOf('busy', samples, ({ cpu_busy }) => cpu_busy);
+  const gpus = gpuLines(samples);
+  const memory = lineOf('in use', samples, ({ mem_free_mb }) =>
+    mem_free_mb === null || memMb === null ? null : Math.max(0, memMb - mem_free_mb),
+  );
+  const sent = lineOf('sent', samples, ({ net_tx_kbps }) => net_tx_kbps);
+  const received = lineOf('received', samples, ({ net_rx_kbps }) => net_rx_kbps);
+  const sessions = lineOf('sessions', samples, (sample) => sample.sessions);
+  const busiest = Math.max(...gpus.map((line) => newestOf(line) ?? -1));
+  const netTop = topOf([...sent.points, ...received.points].map(({ v }) => v));
+  const sessionTop = Math.max(slots, 1, ...sessions.points.map(({ v }) => v));
+  const both = [newestOf(sent), newestOf(received)] as const;
+  return [
+    {
+      key: 'cpu',
+      words: 'Processor',
+      now: told(newestOf(cpu), percentWords),
+      lines: [cpu],
+      top: 1,
+      topWords: '100 %',
+    },
+    {
+      key: 'gpu',
+      words: 'GPU encoder',
+      now: busiest < 0 ? null : percentWords(busiest),
+      lines: gpus,
+      top: 1,
+      topWords: '100 %',
+    },
+    {
+      key: 'memory',
+      words: 'Memory',
+      now: told(newestOf(memory), (mb) => `${megabytesWords(Math.round(mb))} of ${megabytesWords(memMb)}`),
+      lines: [memory],
+      top: memMb ?? 1,
+      topWords: megabytesWords(memMb),
+    },
+    {
+      key: 'network',
+      words: 'Network',
+      now: both[0] === undefined || both[1] === undefined ? null : bothWords(both[0], both[1]),
+      lines: [sent, received],
+      top: netTop,
+      topWords: sent.points.length + received.points.length === 0 ? '' : megabitWords(netTop),
+    },
+    {
+      key: 'sessions',
+      words: 'Sessions',
+      now: told(newestOf(sessions), (count) => (slots === 0 ? `${count}` : `${count}, ${slots} slots`)),
+      lines: [sessions],
+      top: sessionTop,
+      topWords: `${sessionTop}`,
+    },
+  ];
+}
+
+const told = (value: number | undefined, words: (value: number) => string): string | null =>
+  value === undefined ? null : words(value);
+
+/** A line for each GPU whose encoder is measured. */
+function gpuLines(samples: Samples): LoadLine[] {
+  const indexes = samples.at(-1)?.gpus.map(({ gpu_index }) => gpu_index) ?? [];
+  return indexes
+    .map((index) =>
+      lineOf(
+        `GPU ${index}`,
+        samples,
+        ({ gpus }) => gpus.find(({ gpu_index }) => gpu_index === index)?.encoder_busy ?? null,
+      ),
+    )
+    .filter(({ points }) => points.length > 0);
+}

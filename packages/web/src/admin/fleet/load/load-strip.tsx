@@ -1,0 +1,33 @@
+import type { Host } from '@footlight/protocol/rest';
+import styles from './load.module.css';
+import { LoadDrawing } from './load-drawing.tsx';
+import { loadCharts, spanOf } from './load-model.ts';
+import { useHostLoad } from './use-host-load.ts';
+
+const SHOWN = ['cpu', 'memory', 'network'] as const;
+
+/** The load of a host as three small charts, for the picture of the fleet. Its place is kept while nothing is known. */
+export function LoadStrip({ host }: { host: Host }) {
+  const load = useHostLoad(host.id);
+  const samples = load.data?.samples ?? [];
+  const charts = loadCharts(samples, host.mem_mb, host.capacity?.slots_total ?? 0);
+  const span = spanOf(samples);
+  return (
+    <ul className={styles.strip} aria-label={`Load of ${host.node_name}`}>
+      {SHOWN.map((key) => {
+        const chart = charts.find((each) => each.key === key);
+        return (
+          chart !== undefined && (
+            <li key={key} className={styles.small}>
+              <span className={styles.smallName}>{chart.words}</span>
+              <LoadDrawing chart={chart} span={span} />
+              <span className={styles.smallNow}>
+                {samples.length === 0 ? '' : (chart.now ?? 'not measured')}
+              </span>
+            </li>
+          )
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,43 @@
+import { useQuery } from '@tanstack/react-query';
+import { call } from '../../../api/client.ts';
+import { Skeleton } from '../../../components/skeleton.tsx';
+import styles from '../admin-pages.module.css';
+import { adminKeys } from '../admin-query-keys.ts';
+import { effectLines, revokedWords } from './effect-lines.ts';
+
+/** What would go with a thing, counted now. */
+export const useEffectOf = (id: string) =>
+  useQuery({
+    queryKey: adminKeys.deletion(id),
+    queryFn: ({ signal }) => call('admin.deletions.read', { params: { id }, signal }),
+    // What was counted for an earlier question may have changed.
+    staleTime: 0,
+    gcTime: 0,
+  });
+
+/** How many people lose an app with a grant, as the server counts it now. Stands in the question before it is taken. */
+export function RevokedGrant({ id }: { id: string }) {
+  const effect = useEffectOf(id);
+  if (effect.isError) return <p>How many people lose it could not be counted.</p>;
+  if (effect.data === undefined) return <Skeleton height={24} radius={8} />;
+  return <p>{revokedWords(effect.data)}</p>;
+}
+
+/** What goes with an app, a host or an account, as the server counts it now. Stands in the question before a deletion. */
+export function DeletionEffects({ id }: { id: string }) {
+  const effect = useEffectOf(id);
+  if (effect.isError) return <p>How much goes with it could not be counted.</p>;
+  if (effect.data === undefined) return <Skeleton height={72} radius={8} />;
+  const lines = effectLines(effect.data);
+  if (lines.length === 0) return <p>Nothing else goes with it.</p>;
+  return (
+    <div>
+      <p>With it go:</p>
+      <ul className={styles.effects}>
+        {lines.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}

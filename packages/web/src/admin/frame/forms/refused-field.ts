@@ -1,0 +1,34 @@
+import { ApiFailure } from '../../../api/client.ts';
+
+/** A refusal about one field of a form. */
+export interface RefusedField {
+  field: string;
+  /** The server's sentence, without the name of the field. */
+  words: string;
+}
+
+/** Statuses of refusals that name a field of the body: it is wrong, or something else holds its value. */
+const STATUSES: readonly number[] = [400, 409];
+
+/**
+ * The field that a refusal of the server is about.
+ * @param fields of the form
+ * @param aliases field by the name that the server uses, where the form has another one
+ * @returns null: it is about none of them
+ */
+export function refusedField(
+  error: unknown,
+  fields: readonly string[],
+  aliases: Readonly<Record<string, string>> = {},
+): RefusedField | null {
+  if (!(error instanceof ApiFailure) || !STATUSES.includes(error.status)) return null;
+  // "runtime_spec.image: no name of an image", "abr_floor_kbps must be smaller than …"
+  const [, place = '', rest = ''] = /^([a-z][a-z0-9_.]*)(.*)$/s.exec(error.message) ?? [];
+  const field = [place, ...place.split('.').reverse()]
+    .map((name) => aliases[name] ?? name)
+    .find((name) => fields.includes(name));
+  if (field === undefined || !/^[:, ]/.test(rest)) return null;
+  if (!rest.startsWith(':')) return { field, words: error.message };
+  const words = rest.slice(1).trim();
+  return { field, words: words.charAt(0).toUpperCase() + words.slice(1) };
+}

@@ -1,0 +1,13 @@
+import type { ReactNode } from 'react';
+import { useSettled } from '../../components/skeleton.tsx';
+import styles from './admin-pages.module.css';
+
+/** Shows its parts together once all of them are loaded. */
+export function Whole({ children }: { children: ReactNode }) {
+  const isWhole = useSettled();
+  return (
+    <div className={styles.whole} data-whole={isWhole} aria-busy={!isWhole}>
+      {children}
+    </div>
+  );
+}

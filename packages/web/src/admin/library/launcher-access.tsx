@@ -1,0 +1,135 @@
+import type { AdminApp, SentBody } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { readUser } from '../../api/auth-store.ts';
+import { call } from '../../api/client.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
+import { useEffectOf } from '../frame/deletion/deletion-effects.tsx';
+import { Section } from '../frame/page-head.tsx';
+import { type Access, accessOf, accessWords, lossWords } from './launcher-access-words.ts';
+
+type Mode = SentBody<'libraryProviders.setEntitlementMode'>['mode'];
+
+/** The question before each choice, and what is said afterwards. */
+const CHOICES: Readonly<Record<Mode, (app: string) => { title: string; act: string; done: string }>> = {
+  all: (app) => ({
+    title: `Give ${app} to everybody?`,
+    act: `Give ${app} to everybody`,
+    done: `Everybody may use ${app} now`,
+  }),
+  user: (app) => ({
+    title: `Give ${app} to you alone?`,
+    act: `Give ${app} to you alone`,
+    done: `You alone may use ${app} now`,
+  }),
+  none: (app) => ({
+    title: `Take ${app} from everybody?`,
+    act: `Take ${app} from everybody`,
+    done: `Nobody may use ${app} now`,
+  }),
+};
+const BUTTONS: readonly { mode: Mode; words: string }[] = [
+  { mode: 'all', words: 'Give to everybody' },
+  { mode: 'user', words: 'Give to me alone' },
+  { mode: 'none', words: 'Take from everybody' },
+];
+
+/** Who may use a launcher, and the three choices that replace all of its grants at once. */
+export function LauncherAccess({ app }: { app: AdminApp }) {
+  const [choosing, setChoosing] = useState<Mode | null>(null);
+  const queryClient = useQueryClient();
+  const query = useQuery({
+    queryKey: adminKeys.entitlements(app.id),
+    queryFn: ({ signal }) => call('entitlements.list', { params: { id: app.id }, signal }),
+  });
+  const set = useMutation({
+    mutationFn: (mode: Mode) =>
+      call('libraryProviders.setEntitlementMode', {
+        params: { provider: app.library_provider },
+        body: { mode },
+      }),
+    onMutate: () => notifications.clean(),
+    onSuccess: ({ entitlement_mode }) => {
+      setChoosing(null);
+      const { app_id, mode, items } = entitlement_mode;
+      notifications.show({ message: CHOICES[mode](app.name).done, autoClose: 6000 });
+      queryClient.setQueryData(adminKeys.entitlements(app_id), { items });
+    },
+  });
+  const grants = query.data?.items;
+  const access = grants && accessOf(grants, readUser()?.id);
+  const question = choosing === null ? null : CHOICES[choosing](app.name);
+  return (
+    <Section title={`Who may use ${app.name}`} busy={query.isPending}>
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      {access === undefined ? (
+        !query.isError && <Skeleton height={96} radius={14} />
+      ) : (
+        <div className={styles.sheet}>
+          <p>
+            {accessWords(access)} Single people get it on{' '}
+            <Link to="/admin/apps/$id" params={{ id: app.id }}>
+              its page
+            </Link>
+            . Each game of it belongs to the people who have installed it.
+          </p>
+          <div className={styles.filters} style={{ marginTop: 12 }}>
+            {BUTTONS.map(({ mode, words }) => (
+              <Button
+                key={mode}
+                size="sm"
+                disabled={access.mode === mode}
+                {...(mode === 'none' && { color: 'danger' })}
+                onClick={() => setChoosing(mode)}
+              >
+                {words}
+              </Button>
+            ))}
+          </div>
+        </div>
+      )}
+      <ConfirmDialog
+        opened={question !== null}
+        title={question?.title ?? ''}
+        act={question?.act ?? ''}
+        harmless={choosing === 'all'}
+        pending={set.isPending}
+        error={set.error}
+        onConfirm={() => choosing !== null && set.mutate(choosing)}
+        onClose={() => {
+          setChoosing(null);
+          set.reset();
+        }}
+      >
+        {choosing === 'all' && <p>It is in every library then, also in those of later accounts.</p>}
+        {choosing !== null && choosing !== 'all' && access !== undefined && (
+          <Loss access={access} keepsOwn={choosing === 'user'} />
+        )}
+      </ConfirmDialog>
+    </Section>
+  );
+}
+
+/** How many people lose the launcher. @param keepsOwn the caller is not one of them */
+function Loss({ access, keepsOwn }: { access: Access; keepsOwn: boolean }) {
+  return access.everybodyId === null ? (
+    <p>{lossWords(access, 0, keepsOwn)}</p>
+  ) : (
+    <LossOfAll access={access} keepsOwn={keepsOwn} everybodyId={access.everybodyId} />
+  );
+}
+
+/** The server counts the people who have it by the grant for everybody only. */
+function LossOfAll(props: { access: Access; keepsOwn: boolean; everybodyId: string }) {
+  const effect = useEffectOf(props.everybodyId);
+  if (effect.isError) return <p>How many people lose it could not be counted.</p>;
+  if (effect.data === undefined) return <Skeleton height={24} radius={8} />;
+  return <p>{lossWords(props.access, effect.data.people, props.keepsOwn)}</p>;
+}

@@ -1,0 +1,40 @@
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { call } from '../../api/client.ts';
+import { Problem } from '../../components/problem.tsx';
+import styles from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
+
+/** Says where invites have no effect, and opens registration for invited people at a press. */
+export function ClosedRegistration() {
+  const queryClient = useQueryClient();
+  const settings = useQuery({
+    queryKey: adminKeys.settings,
+    queryFn: ({ signal }) => call('settings.read', { signal }),
+  });
+  const open = useMutation({
+    mutationFn: () => call('settings.update', { body: { registration_mode: 'invite_only' } }),
+    onSuccess: (answer) => {
+      queryClient.setQueryData(adminKeys.settings, answer);
+      notifications.show({ message: 'People with an invite may register now', autoClose: 4000 });
+    },
+  });
+  const mode = settings.data?.settings.registration_mode;
+  if (mode === undefined || mode === 'invite_only') return null;
+  return (
+    <div className={styles.note}>
+      <p>
+        {mode === 'closed'
+          ? 'Registration is closed, so no invite works yet.'
+          : 'Registration is open: nobody needs an invite, and an invite gives no role.'}{' '}
+        It is changed here or in the <Link to="/admin/settings">settings</Link>.
+      </p>
+      {open.isError && <Problem error={open.error} />}
+      <Button size="xs" loading={open.isPending} onClick={() => open.mutate()}>
+        {mode === 'closed' ? 'Let people with an invite register' : 'Let only people with an invite register'}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,161 @@
+import type { Session } from '@footlight/protocol/rest';
+import { IconAlertTriangle, IconCircleCheck, IconInfoCircle, IconX } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { call } from '../../api/client.ts';
+import { clock } from '../../clock.ts';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { exactTimeWords, timeWords } from '../diagnosis/time-words.ts';
+import pages from '../frame/admin-pages.module.css';
+import { adminKeys } from '../frame/admin-query-keys.ts';
+import { Disclosure } from '../frame/disclosure.tsx';
+import { PlacementFacts, useStoredPlacement } from './session-placement.tsx';
+import styles from './session-story.module.css';
+import { storyOf, storySteps, whyThere } from './story.ts';
+
+const ICONS = {
+  success: IconCircleCheck,
+  warning: IconAlertTriangle,
+  danger: IconX,
+  info: IconInfoCircle,
+  neutral: IconCircleCheck,
+};
+/** Durations are shown in seconds. */
+const TICK_MS = 1_000;
+/** The longest window that the service reads; a first picture that comes later is not looked for. */
+const FIRST_PICTURE_MS = 600_000;
+
+/** Names of what a session belongs to; undefined while loading, null where the record was deleted. */
+export interface SessionNames {
+  app: string | null | undefined;
+  user: string | null | undefined;
+  host: string | null | undefined;
+}
+
+/** The whole story at one glance: how it is or why it ended, its steps, and who, what, where and why there. */
+export function SessionStory({ session, names }: { session: Session; names: SessionNames }) {
+  const nowMs = useSeconds(session.ended_at === null);
+  const story = storyOf(session, nowMs);
+  const firstPictureMs = useFirstPicture(session);
+  const placement = useStoredPlacement(session.id);
+  const Icon = ICONS[story.tone];
+  return (
+    <section className={styles.story} data-tone={story.tone} aria-label="The story">
+      <div className={styles.said}>
+        <Icon size={24} aria-hidden="true" />
+        <div>
+          <p className={styles.sentence}>{story.sentence}</p>
+          {session.error_message !== null && <p className={styles.message}>{session.error_message}</p>}
+          {story.remedy !== null && <p className={styles.remedy}>{story.remedy}</p>}
+        </div>
+      </div>
+      <ol className={styles.steps}>
+        {storySteps(session, firstPictureMs, nowMs).map(({ key, words, atMs, note, state }) => (
+          <li key={key} data-state={state} aria-current={state === 'current' ? 'step' : undefined}>
+            <span className={styles.stepWords}>{words}</span>
+            <span className={styles.stepNote}>
+              {atMs !== null && (
+                <time dateTime={new Date(atMs).toISOString()} title={exactTimeWords(atMs)}>
+                  {timeWords(atMs)}
+                </time>
+              )}
+              {atMs !== null && note !== '' && ', '}
+              {note}
+            </span>
+          </li>
+        ))}
+      </ol>
+      <dl className={pages.facts}>
+        <dt>Who</dt>
+        <dd>
+          {names.user === null ? (
+            'a deleted account'
+          ) : (
+            <Link to="/admin/users/$id" params={{ id: session.user_id }} className={pages.nameLink}>
+              {names.user ?? '…'}
+            </Link>
+          )}
+        </dd>
+        <dt>What</dt>
+        <dd>
+          {names.app === null ? (
+            'a deleted app'
+          ) : (
+            <Link to="/admin/apps/$id" params={{ id: session.app_id }} className={pages.nameLink}>
+              {names.app ?? '…'}
+            </Link>
+          )}
+          , launched <RelativeTime at={session.created_at} />
+        </dd>
+        <dt>Where</dt>
+        <dd>
+          {session.host_id === null || names.host === null ? (
+            'no host any more'
+          ) : (
+            <Link to="/admin/hosts/$id" params={{ id: session.host_id }} className={pages.nameLink}>
+              {names.host ?? '…'}
+            </Link>
+          )}
+          {shownWords(session)}
+        </dd>
+        <dt>Why there</dt>
+        <dd>
+          {placement.data === undefined
+            ? placement.isPending
+              ? '…'
+              : 'Nothing was kept of the decision.'
+            : whyThere(placement.data, session.host_id)}
+        </dd>
+      </dl>
+      {placement.isPending && <div className={styles.foldAhead} />}
+      {placement.data !== undefined && (
+        <Disclosure words="All that was judged for the place">
+          <PlacementFacts placement={placement.data} />
+        </Disclosure>
+      )}
+    </section>
+  );
+}
+
+/** Where the picture is seen besides pages. */
+function shownWords({ video_topology }: Session): string {
+  if (video_topology === undefined) return '';
+  return video_topology === 'local_only'
+    ? ', on the display beside it'
+    : ', on the display beside it and to viewers';
+}
+
+/** The time, ms since 1970, renewed each second while it counts. */
+function useSeconds(counts: boolean): number {
+  const [nowMs, setNowMs] = useState(() => clock.nowMs());
+  useEffect(() => {
+    if (!counts) return;
+    const timer = clock.setInterval(() => setNowMs(clock.nowMs()), TICK_MS);
+    return () => timer.cancel();
+  }, [counts]);
+  return nowMs;
+}
+
+/** From the launch to the first picture at the viewer, ms; undefined: none is known. */
+function useFirstPicture(session: Session): number | undefined {
+  const fromMs = Date.parse(session.created_at);
+  const found = useQuery({
+    queryKey: adminKeys.sessionFirstPicture(session.id),
+    queryFn: async ({ signal }) => {
+      const { events } = await call('admin.sessions.traceEvents', {
+        params: { id: session.id },
+        query: { from: fromMs, to: fromMs + FIRST_PICTURE_MS, types: 'client.first_frame' },
+        signal,
+      });
+      const since = events[0]?.payload.since_launch_ms;
+      // A viewer may say any number, and one beyond all dates would take the page away.
+      return typeof since === 'number' && since >= 0 && since <= FIRST_PICTURE_MS ? since : null;
+    },
+    // One that has come stays; until then it is looked for as often as the session is read.
+    staleTime: ({ state }) => (state.data == null ? 0 : Number.POSITIVE_INFINITY),
+    refetchInterval: ({ state }) => (state.data == null && session.ended_at === null ? 5_000 : false),
+    retry: false,
+  });
+  return found.data ?? undefined;
+}

@@ -1,0 +1,272 @@
+/** What the page of a session tells first: one sentence, its steps, and why it ran where it ran. Pure. */
+import type { END_REASONS, FailureCode } from '@footlight/protocol';
+import type { Placement, Session } from '@footlight/protocol/rest';
+import { isTerminal } from '@footlight/protocol/session-states';
+import type { Tone } from '../../components/state-chip.tsx';
+import { durationWords } from '../../words/duration-words.ts';
+import { countWords } from '../frame/quantity-words.ts';
+import { healthWords } from './health-words.ts';
+
+/** A sentence about a session, and what an administrator can do; remedy null: nothing has to be done. */
+export interface Story {
+  tone: Tone;
+  sentence: string;
+  remedy: string | null;
+}
+
+type Words = readonly [sentence: string, remedy: string];
+
+const UPDATE = 'Update the agent of this host: it and this service are of different versions.';
+const BELOW = 'What the app wrote last stands below; most often a program, a library or a file is missing.';
+const BUNDLE = 'Save the bundle before its samples are deleted, a day after the end.';
+
+const FAILURES: Readonly<Record<FailureCode, Words>> = {
+  app_exited_early: ['The app ended before it showed anything.', BELOW],
+  app_crashed: ['The app crashed.', BELOW],
+  app_never_presented: [
+    'The app started and never drew a picture.',
+    'If it only needs longer, raise app_boot_timeout_secs in the settings of the host.',
+  ],
+  image_missing: ['The image of the app is not on the host.', 'Install it on the page of images.'],
+  image_pull_timeout: [
+    'The image of the app did not arrive in time.',
+    'Install it ahead on the page of images, so that no launch waits for it.',
+  ],
+  encoder_unavailable: [
+    'The host has no encoder for this stream.',
+    'The page of the host says in Readiness what is missing.',
+  ],
+  encoder_failed: [
+    'The encoder stopped and did not come back.',
+    'Certify the host to see what its encoder sustains. The log of its driver may say more.',
+  ],
+  media_worker_crashed: ['The program that makes the picture crashed.', BUNDLE],
+  display_failed: ['The display of the app stopped answering.', BUNDLE],
+  capture_failed: ['The picture of the app could not be taken.', BUNDLE],
+  display_name_taken: [
+    'It reached for the displays of other apps, and was ended for it.',
+    'Look at what this app runs before you offer it again.',
+  ],
+  container_failed: [
+    'The container of the app could not be started.',
+    'The message is that of the container engine of the host.',
+  ],
+  home_unavailable: [
+    'The home of this person could not be opened.',
+    'Look at the disks of the host, and at who may write to its home root.',
+  ],
+  agent_restarted: [
+    'The agent of the host restarted, and the session ended with it.',
+    'Nothing is wrong with the app. If nobody restarted the agent, the log of its unit says why.',
+  ],
+  unsustainable: [
+    'The network could not carry even the lowest rate for three minutes.',
+    'The figures below show when it began. A profile with a lower rate needs less of it.',
+  ],
+  policy: [
+    'The rules of the host do not allow this app.',
+    'The message names the rule. It is set on the host, or in what the app runs.',
+  ],
+  busy: ['The host had no room when the launch reached it.', 'Look at what else runs there.'],
+  internal: ['The agent of the host had an error of its own.', 'The log of its unit has more.'],
+  invalid: ['The host could not read the launch.', UPDATE],
+  unsupported: ['The host cannot run this kind of app.', UPDATE],
+  unknown_command: ['The host does not know how to launch it.', UPDATE],
+  no_such_session: [
+    'The host did not know the session any more.',
+    'Its agent restarted during the launch. Launching again is enough.',
+  ],
+};
+
+type EndReason = Exclude<(typeof END_REASONS)[number], FailureCode | 'failed'>;
+
+const ENDS: Readonly<Record<EndReason, Words>> = {
+  user_requested: ['The person who used it ended it.', ''],
+  admin: ['An administrator ended it.', ''],
+  device_revoked: ['The device that it was used from was signed out.', ''],
+  account_disabled: ['Its account was disabled.', ''],
+  host_draining: ['It was ended so that its host could be drained.', ''],
+  console_disabled: ['The console of its host was switched off.', ''],
+  console_display_disconnected: ['The display of the console was unplugged.', ''],
+  'cert bench complete': ['It measured an encoder, and was done.', ''],
+  'cert bench timeout': [
+    'It measured an encoder, and took too long.',
+    'Certify while nothing else runs there.',
+  ],
+  unknown_session: ['The service knew it no more, so its host ended it.', ''],
+  app_exited: ['The app closed itself.', ''],
+  idle_timeout: ['Nobody watched it for as long as its host waits.', ''],
+  peer_gone: ['The connection to its viewer was lost for too long.', 'The figures below show the network.'],
+  agent_shutdown: ['Its host was shut down.', ''],
+  agent_restart: ['The agent of its host restarted.', ''],
+  orphaned: ['Its host had lost touch with this service for too long.', 'Look at the network between both.'],
+  assign_refused: ['The host refused the launch.', 'The message says why.'],
+  start_refused: ['The host refused to start it.', 'The message says why.'],
+  assign_timed_out: ['The host did not answer the launch in time.', 'Look at the load of the host.'],
+  start_timed_out: ['It did not start in time.', 'Look at the load of the host, and at its step below.'],
+  stop_timed_out: ['The host did not end it in time.', 'Look at the load of the host.'],
+  host_lost: [
+    'Its host was lost and did not come back in time.',
+    'Look at the host: power, network, and whether its agent runs.',
+  ],
+  stopped: ['It ended.', ''],
+};
+
+const wordsIn = (table: Readonly<Record<string, Words>>, code: string | null): Words | undefined =>
+  code !== null && Object.hasOwn(table, code) ? table[code] : undefined;
+
+type Told = Pick<
+  Session,
+  | 'state'
+  | 'state_detail'
+  | 'failure_code'
+  | 'end_reason'
+  | 'health_state'
+  | 'health_reason'
+  | 'idle_ends_at'
+  | 'created_at'
+  | 'started_at'
+  | 'ended_at'
+>;
+
+/** Why a session failed, in a sentence. A code of a newer service is shown unchanged. */
+export function failureWords(code: string): string {
+  const [sentence] = wordsIn(FAILURES, code) ?? [`It ended: ${code.replaceAll('_', ' ')}.`];
+  return sentence;
+}
+
+/** How the session fares, or why it ended. A code of a newer service is shown unchanged. */
+export function storyOf(session: Told, nowMs: number): Story {
+  if (!isTerminal(session.state)) return liveStory(session, nowMs);
+  const { failure_code, end_reason } = session;
+  const known = wordsIn(FAILURES, failure_code) ?? wordsIn(ENDS, end_reason) ?? wordsIn(FAILURES, end_reason);
+  const code = failure_code ?? end_reason;
+  const [sentence, remedy] = known ?? [
+    code === null ? 'It ended, and no reason was reported.' : `It ended: ${code.replaceAll('_', ' ')}.`,
+    '',
+  ];
+  return {
+    tone: session.state === 'failed' ? 'danger' : 'neutral',
+    sentence,
+    remedy: remedy === '' ? null : remedy,
+  };
+}
+
+function liveStory(session: Told, nowMs: number): Story {
+  const sick = healthWords(session);
+  if (session.state !== 'running') {
+    const sentence = {
+      pending: 'It waits for a place.',
+      assigned: 'Its host has been asked to start it.',
+      starting: 'It starts.',
+      stopping: 'It is being stopped.',
+    }[session.state as 'pending' | 'assigned' | 'starting' | 'stopping'];
+    return { tone: 'info', sentence, remedy: null };
+  }
+  if (sick !== undefined) return { tone: 'warning', sentence: sick, remedy: null };
+  const endsMs = session.idle_ends_at == null ? undefined : Date.parse(session.idle_ends_at) - nowMs;
+  if (endsMs !== undefined)
+    return {
+      tone: 'info',
+      sentence: `It runs and nobody watches. Its host ends it in ${durationWords(Math.max(0, endsMs))}.`,
+      remedy: null,
+    };
+  return { tone: 'success', sentence: 'It runs, and nothing is wrong with it.', remedy: null };
+}
+
+/** A step in the life of a session. */
+export interface StoryStep {
+  key: string;
+  words: string;
+  /** When it happened, ms since 1970; null: it has not, or no time is known. */
+  atMs: number | null;
+  /** "after 1.2 s"; "" where there is nothing to add. */
+  note: string;
+  state: 'done' | 'current' | 'failed';
+}
+
+/**
+ * The steps that the session has gone through, and the one that it is at.
+ * @param firstPictureMs from the launch to the first picture at the viewer, ms; undefined: not known
+ */
+export function storySteps(session: Told, firstPictureMs: number | undefined, nowMs: number): StoryStep[] {
+  const createdMs = Date.parse(session.created_at);
+  const startedMs = session.started_at === null ? null : Date.parse(session.started_at);
+  const endedMs = session.ended_at === null ? null : Date.parse(session.ended_at);
+  const steps: StoryStep[] = [
+    { key: 'launched', words: 'Launched', atMs: createdMs, note: '', state: 'done' },
+  ];
+  if (startedMs !== null)
+    steps.push({
+      key: 'started',
+      words: 'App started',
+      atMs: startedMs,
+      note: `after ${secondsWords(startedMs - createdMs)}`,
+      state: 'done',
+    });
+  if (firstPictureMs !== undefined && firstPictureMs >= 0)
+    steps.push({
+      key: 'picture',
+      words: 'First picture seen',
+      atMs: createdMs + firstPictureMs,
+      note: `after ${secondsWords(firstPictureMs)}`,
+      state: 'done',
+    });
+  const detail = session.state_detail === null ? '' : capital(session.state_detail);
+  if (!isTerminal(session.state)) {
+    const running = session.state === 'running' && startedMs !== null;
+    const words = {
+      running: 'Running',
+      stopping: 'Stopping',
+      pending: 'Waiting',
+      assigned: 'Placed',
+      starting: 'Starting',
+    };
+    steps.push({
+      key: 'now',
+      words: words[session.state],
+      atMs: null,
+      note: running
+        ? `for ${durationWords(Math.max(0, nowMs - startedMs))}`
+        : detail || `for ${durationWords(Math.max(0, nowMs - createdMs))}`,
+      state: 'current',
+    });
+    return steps;
+  }
+  const lasted = endedMs === null ? '' : `after ${secondsWords(endedMs - (startedMs ?? createdMs))}`;
+  const failed = session.state === 'failed';
+  steps.push({
+    key: 'ended',
+    words: failed ? 'Failed' : 'Ended',
+    atMs: endedMs,
+    note: [failed && detail !== '' ? `at “${detail.toLowerCase()}”` : '', lasted].filter(Boolean).join(', '),
+    state: failed ? 'failed' : 'done',
+  });
+  return steps;
+}
+
+/** "1.2 s" below ten seconds, where tenths count; then as other durations. */
+export const secondsWords = (ms: number): string =>
+  ms < 10_000 ? `${(Math.max(0, ms) / 1000).toFixed(1)} s` : durationWords(ms);
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Why the session runs on its host, in one sentence. @param hostId of the session; null: it has none */
+export function whyThere(
+  placement: Pick<Placement, 'candidates' | 'refusals'>,
+  hostId: string | null,
+): string {
+  const { candidates, refusals } = placement;
+  const others = new Set(refusals.map(({ host_id, gpu_id }) => gpu_id ?? host_id)).size;
+  const refused = others === 0 ? '' : `; ${countWords(others, 'other')} could not`;
+  const turn = candidates.findIndex((each) => each.host_id === hostId);
+  const place = candidates[turn];
+  if (place === undefined)
+    return candidates.length === 0
+      ? `No GPU could run it${refused}.`
+      : `${countWords(candidates.length, 'GPU')} could run it${refused}.`;
+  const free = `${countWords(place.free_slots, 'slot')} free then`;
+  if (candidates.length === 1) return `The only GPU that could run it, ${free}${refused}.`;
+  if (turn === 0) return `The best of ${candidates.length} GPUs that could run it, ${free}${refused}.`;
+  return `Number ${turn + 1} of ${candidates.length} GPUs that could run it: those before it were taken meanwhile${refused}.`;
+}

@@ -1,0 +1,51 @@
+import { msg, t } from '../../words/words.ts';
+
+/** Sentences of the server that people read: reasons of a quality and of a refusal, and what limited a session. */
+export const SENTENCES = [
+  msg('Measured {measured} kbit/s; at least {needed} are needed.'),
+  msg('Measured {measured} kbit/s; {recommended} are recommended.'),
+  msg('Measured a round trip of {measured} ms; at most {most} will do.'),
+  msg('This device decodes {lines} lines; {needed} are needed.'),
+  msg('This device does not decode {codec}.'),
+  msg('The host does not encode {codec}.'),
+  msg('Browsers often cannot keep up with this quality.'),
+  msg('Whether the display shows {fps} pictures per second is not known.'),
+  msg('The display shows {hz} pictures per second of {fps}.'),
+  msg('This device has not been measured yet.'),
+  msg('This device could not keep up with it in the last 30 days.'),
+  msg('The recommendation is limited to what the hosts can encode for one session while an app draws.'),
+  msg("The recommendation is limited to the app's own picture size, frame rate and bitrate."),
+  msg('The connection to this device lost data and answered slowly.'),
+  msg(
+    'Use a cable or move closer to the Wi-Fi, pause other downloads, or choose a quality with a lower bitrate.',
+  ),
+  msg('The machine that ran the app could not make the picture fast enough.'),
+  msg('Choose a lower quality. If it happens again, tell an administrator.'),
+  msg('The picture arrived in time, but this device showed it unevenly.'),
+  msg(
+    'Close other programs and tabs, turn on hardware acceleration in the browser, or choose another quality.',
+  ),
+  msg('The page was hidden for a part of the time, so its picture cannot be judged.'),
+  msg('Too little was measured to say what limited it.'),
+  msg('It was too short to say what limited it.'),
+  msg('Not all of it was smooth, and no single cause was found.'),
+  msg('Tell an administrator when it happened: what was measured is kept for a while.'),
+  msg('Nothing limited it.'),
+] as const;
+
+const PLACE = /\{(\w+)\}/g;
+
+/** A sentence of the server in the person's language; one that this page does not know stays as it is. */
+export function saidByServer(text: string): string {
+  for (const sentence of SENTENCES) {
+    const pattern = sentence
+      .split(PLACE)
+      .map((piece, index) =>
+        index % 2 === 1 ? `(?<${piece}>\\S+)` : piece.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'),
+      )
+      .join('');
+    const found = new RegExp(`^${pattern}$`).exec(text);
+    if (found !== null) return t(sentence, { ...found.groups });
+  }
+  return text;
+}

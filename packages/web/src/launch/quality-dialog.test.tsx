@@ -1,0 +1,114 @@
+// @vitest-environment happy-dom
+import { MantineProvider } from '@mantine/core';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { cleanup, configure, render, screen } from '@testing-library/react';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { saveLogin } from '../api/auth-store.ts';
+import QualityDialog from './quality-dialog.tsx';
+
+/** A machine that builds next to this test needs more than the usual second. */
+configure({ asyncUtilTimeout: 20_000 });
+
+const profile = (id: string, part: object = {}) => ({
+  id,
+  display_name: id,
+  nominal: { width: 1280, height: 720, fps: 60, bitrate_kbps: 5500 },
+  eligibility: 'eligible',
+  reasons: [],
+  rungs: [],
+  ...part,
+});
+const OFFER = {
+  profiles: [
+    profile('720p60'),
+    profile('4k60', { eligibility: 'ineligible', reasons: [{ code: 'x', message: 'It is too far.' }] }),
+  ],
+  recommended_id: '',
+  confidence: 'low',
+  notes: [],
+};
+const PREFERENCES = {
+  default_profile_id: null,
+  global_default_profile_id: null,
+  user_overrides_allowed: true,
+};
+
+beforeEach(() => {
+  vi.stubGlobal('fetch', async (url: string) =>
+    Response.json(url.includes('profile-preferences') ? PREFERENCES : OFFER),
+  );
+});
+afterEach(() => {
+  cleanup();
+  localStorage.clear();
+  vi.unstubAllGlobals();
+});
+
+function open(role: 'user' | 'admin', profile_policy: 'inherit' | 'force') {
+  saveLogin({ access_token: 't', user: { id: '1', email: 'a@example.org', username: 'a', role } });
+  const onChoose = vi.fn();
+  render(
+    <MantineProvider>
+      <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
+        <QualityDialog
+          app={{ id: '1', name: 'Blender', profile_policy }}
+          title="Relaunch"
+          act="End and relaunch Blender"
+          current="720p60"
+          pending={false}
+          error={null}
+          onChoose={onChoose}
+          onClose={vi.fn()}
+        />
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+  return onChoose;
+}
+const choices = async () =>
+  (await screen.findAllByRole<HTMLInputElement>('radio')).map(({ value, checked, disabled }) => ({
+    ...{ value, checked, disabled },
+  }));
+
+describe('the choice of a quality', () => {
+  test('is not offered where the app decides it: a relaunch with one would be refused after the end', async () => {
+    const onChoose = open('user', 'force');
+    expect(await choices()).toEqual([
+      { value: '', checked: true, disabled: false },
+      { value: '720p60', checked: false, disabled: true },
+      { value: '4k60', checked: false, disabled: true },
+    ]);
+    expect(screen.getByText('Blender decides its picture quality itself.')).toBeDefined();
+    screen.getByRole('button', { name: 'End and relaunch Blender' }).click();
+    expect(onChoose).toHaveBeenCalledWith(null);
+  });
+
+  test.each([
+    ['user', 'inherit'],
+    ['admin', 'force'],
+  ] as const)('is that of a person whose role is %s and an app whose policy is %s', async (role, policy) => {
+    open(role, policy);
+    expect(await choices()).toEqual([
+      { value: '', checked: false, disabled: false },
+      { value: '720p60', checked: true, disabled: false },
+      { value: '4k60', checked: false, disabled: true },
+    ]);
+    expect(screen.queryByText(/decides its picture quality/)).toBeNull();
+    expect(screen.getByText(/It is too far\./)).toBeDefined();
+  });
+
+  test('has the focus on the present choice once the choices come', async () => {
+    open('user', 'inherit');
+    screen.getByRole('button', { name: 'Close', hidden: true }).focus();
+    await choices();
+    expect(document.activeElement).toBe(document.querySelector('input:checked'));
+  });
+
+  test('leaves the focus of a person who has gone on before they come', async () => {
+    open('user', 'inherit');
+    const cancel = screen.getByRole('button', { name: 'Cancel', hidden: true });
+    cancel.focus();
+    await choices();
+    expect(document.activeElement).toBe(cancel);
+  });
+});

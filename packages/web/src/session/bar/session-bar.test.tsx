@@ -1,0 +1,91 @@
+// @vitest-environment happy-dom
+import { MantineProvider } from '@mantine/core';
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { afterEach, expect, test, vi } from 'vitest';
+import type { StreamView } from '../use-stream.ts';
+import { SessionBar } from './session-bar.tsx';
+
+afterEach(cleanup);
+
+const NO_STREAM: StreamView = {
+  client: null,
+  state: { kind: 'idle' },
+  history: [],
+  audio: null,
+  input: null,
+  shown: true,
+  app: null,
+  notice: null,
+  display: null,
+  layout: null,
+  windows: [],
+};
+const onHold = vi.fn();
+const onBack = vi.fn();
+
+function bar(now: { shown: boolean; focusAsked: number; hasFiles?: boolean }) {
+  const none = () => {};
+  return (
+    <MantineProvider>
+      <SessionBar
+        name="Blender"
+        view={NO_STREAM}
+        microphone={false}
+        following={false}
+        shown={now.shown}
+        focusAsked={now.focusAsked}
+        place={{ edge: 'top', handle: false }}
+        quality={undefined}
+        layoutSign={null}
+        level="dot"
+        onLevel={none}
+        onFollow={none}
+        onHold={onHold}
+        onKeyboard={none}
+        onWindows={none}
+        onFiles={now.hasFiles ? none : null}
+        onPlace={none}
+        onTouch={null}
+        onType={null}
+        onLeave={none}
+        onBack={onBack}
+        onSwap={none}
+        onQuality={none}
+        onEnd={none}
+      />
+    </MantineProvider>
+  );
+}
+
+const first = () => screen.getByRole('button', { name: /^Back to the library/, hidden: true });
+
+test('the bar takes the focus that keys asked for, however late its file comes', () => {
+  render(bar({ shown: true, focusAsked: 1 }));
+  expect(document.activeElement).toBe(first());
+});
+
+test('it takes the focus once it is shown, and again when it is asked for again', () => {
+  const { rerender } = render(bar({ shown: false, focusAsked: 1 }));
+  expect(document.activeElement).toBe(document.body);
+  rerender(bar({ shown: true, focusAsked: 1 }));
+  expect(document.activeElement).toBe(first());
+  first().blur();
+  rerender(bar({ shown: true, focusAsked: 2 }));
+  expect(document.activeElement).toBe(first());
+});
+
+test('a bar that a pointer brought leaves the focus with the app', () => {
+  render(bar({ shown: true, focusAsked: 0 }));
+  expect(document.activeElement).toBe(document.body);
+});
+
+test('a focused button that goes gives the keyboard back to the app', () => {
+  const { rerender } = render(bar({ shown: true, focusAsked: 0, hasFiles: true }));
+  const files = screen.getByRole('button', { name: 'Files' });
+  files.focus();
+  fireEvent.focus(files);
+  expect(onHold).toHaveBeenLastCalledWith('focus', true);
+  rerender(bar({ shown: true, focusAsked: 0, hasFiles: false }));
+  expect(onHold).toHaveBeenLastCalledWith('focus', false);
+  expect(onBack).toHaveBeenCalledOnce();
+});

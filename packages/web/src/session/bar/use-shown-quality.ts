@@ -1,0 +1,16 @@
+import type { Quality } from '@footlight/stream-client';
+import { useEffect, useState } from 'react';
+import { clock } from '../../clock.ts';
+import type { StreamView } from '../use-stream.ts';
+
+/** Statistics come once a second, each of the second before. */
+const SECOND_MS = 1000;
+
+/** The quality of whole seconds of the app's own picture; undefined: none has passed. */
+export function useShownQuality({ shown, history }: StreamView): Quality | undefined {
+  const [sinceMs, setSinceMs] = useState<number | null>(null);
+  useEffect(() => setSinceMs(shown ? clock.nowMs() : null), [shown]);
+  const last = history.at(-1);
+  const isWhole = sinceMs !== null && last !== undefined && last.ts_unix_ms - sinceMs >= SECOND_MS;
+  return isWhole ? last.quality : undefined;
+}

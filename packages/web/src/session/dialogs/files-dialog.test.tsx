@@ -1,0 +1,52 @@
+// @vitest-environment happy-dom
+import type { FileEntry } from '@footlight/protocol/files';
+import { MantineProvider } from '@mantine/core';
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { afterEach, expect, test, vi } from 'vitest';
+import type { FileTransfers } from '../files/file-transfers.ts';
+import FilesDialog from './files-dialog.tsx';
+
+afterEach(cleanup);
+
+const file = (name: string): FileEntry => ({ name, kind: 'file', size: 3, mtime_ms: 0 });
+const folder = (name: string): FileEntry => ({ name, kind: 'folder', size: 0, mtime_ms: 0 });
+
+/** The dialog over these folders; a folder that is missing refuses to be listed. */
+function show(folders: Record<string, FileEntry[]>) {
+  const deleted: string[] = [];
+  const files = {
+    list: vi.fn(async (path: string) => {
+      const entries = folders[path];
+      if (entries === undefined) throw new Error('The host does not allow that.');
+      return { entries, truncated: false };
+    }),
+    delete: vi.fn(async (path: string) => void deleted.push(path)),
+  };
+  render(
+    <MantineProvider>
+      <FilesDialog onClose={() => undefined} files={files as unknown as FileTransfers} maxFileMb={1} />
+    </MantineProvider>,
+  );
+  return { deleted };
+}
+const press = async (name: string) => fireEvent.click(await screen.findByRole('button', { name }));
+
+test('a file is deleted in the folder that is shown, after a second press', async () => {
+  const { deleted } = show({ '': [folder('Saves')], Saves: [file('one')] });
+  await press('Saves');
+  await press('Delete one');
+  expect(deleted).toEqual([]);
+  await press('Delete one for good');
+  expect(deleted).toEqual(['Saves/one']);
+});
+
+test('a folder that refuses to be listed shows no entries of another one, which would name its own files', async () => {
+  show({ '': [folder('closed'), file('letter')] });
+  await press('closed');
+  await screen.findByText('The host does not allow that.');
+  expect(screen.getByRole('heading', { name: 'closed' })).toBeDefined();
+  expect(screen.queryByRole('button', { name: 'Delete letter' })).toBeNull();
+  await press('Folder above');
+  await screen.findByRole('button', { name: 'Delete letter' });
+  expect(screen.queryByRole('alert')).toBeNull();
+});

@@ -1,0 +1,27 @@
+import type { AppListItem } from '@footlight/protocol/rest';
+import QualityDialog from '../../launch/quality-dialog.tsx';
+import { t } from '../../words/words.ts';
+
+/** Ends the session and launches its app again with another quality, because a running session keeps its size and codec. */
+export default function RelaunchDialog(props: {
+  app: Pick<AppListItem, 'id' | 'name'> & Partial<Pick<AppListItem, 'profile_policy'>>;
+  /** launch profile of this session; null: none */
+  profileId: string | null;
+  onRelaunch: (profileId: string | null) => void;
+  onClose: () => void;
+}) {
+  return (
+    <QualityDialog
+      app={props.app}
+      title={t('Relaunch with another quality')}
+      act={t('End and relaunch {app}', { app: props.app.name })}
+      current={props.profileId}
+      pending={false}
+      error={null}
+      onChoose={props.onRelaunch}
+      onClose={props.onClose}
+    >
+      <p>{t('The app is closed and started again. What it has not saved is lost.')}</p>
+    </QualityDialog>
+  );
+}

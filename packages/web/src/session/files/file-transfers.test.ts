@@ -1,0 +1,117 @@
+// @vitest-environment happy-dom
+import { ManualClock } from '@footlight/platform/testing';
+import { encodeChunk, parseViewerFiles } from '@footlight/protocol/files';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { runIn } from '../../clock.ts';
+import { FileTransfers, type TransferView } from './file-transfers.ts';
+
+/** A page's transfers and the host at the other end. */
+function open() {
+  const asked: { type: string; id: number }[] = [];
+  const chunks: number[] = [];
+  const channel = {
+    readyState: 'open',
+    bufferedAmount: 0,
+    send(frame: string | Uint8Array) {
+      if (typeof frame !== 'string') {
+        chunks.push(frame.length);
+        return;
+      }
+      const parsed = parseViewerFiles(frame);
+      if (parsed.kind === 'message') asked.push(parsed.message);
+    },
+  } as unknown as RTCDataChannel;
+  const saved: Blob[] = [];
+  let shown: readonly TransferView[] = [];
+  const files = new FileTransfers(
+    { channel, maxFileMb: 1, followQueue: () => () => {} },
+    (transfers) => {
+      shown = transfers;
+    },
+    (blob) => saved.push(blob),
+  );
+  const says = (data: string | ArrayBuffer) => channel.onmessage?.({ data } as MessageEvent);
+  return {
+    files,
+    saved,
+    asked,
+    bytes: () => chunks.reduce((sum, one) => sum + one, 0),
+    view: () => shown[0],
+    says: (message: object) => says(JSON.stringify(message)),
+    sends: (id: number, bytes: number) => says(encodeChunk(id, new Uint8Array(bytes)).buffer),
+  };
+}
+
+describe('a fetched file', () => {
+  test('is saved once, with its bytes', async () => {
+    const { files, saved, view, says, sends } = open();
+    files.fetch('Uploads/a.txt', 3);
+    says({ type: 'ready', id: 1, size: 3 });
+    sends(1, 3);
+    says({ type: 'done', id: 1 });
+    expect(view()).toMatchObject({ state: 'done', moved: 3, name: 'a.txt' });
+    expect(saved.map(({ size }) => size)).toEqual([3]);
+  });
+
+  test('is saved once, however often a hostile host says that it is whole', () => {
+    const { files, saved, view, says, sends } = open();
+    files.fetch('a.txt', 3);
+    says({ type: 'ready', id: 1, size: 3 });
+    sends(1, 3);
+    for (let time = 0; time < 50; time++) {
+      says({ type: 'done', id: 1 });
+      sends(1, 3);
+    }
+    expect(saved).toHaveLength(1);
+    expect(view()).toMatchObject({ state: 'done', moved: 3 });
+    says({ type: 'failed', id: 1, code: 'io' });
+    expect(view()?.state).toBe('done');
+  });
+
+  test('takes no more bytes than the host announced', () => {
+    const { files, saved, view, says, sends, asked } = open();
+    files.fetch('a.txt', 3);
+    says({ type: 'ready', id: 1, size: 5 });
+    sends(1, 4);
+    sends(1, 4);
+    expect(view()).toMatchObject({ state: 'failed', moved: 4 });
+    expect(asked.at(-1)).toEqual({ type: 'cancel', id: 1 });
+    says({ type: 'done', id: 1 });
+    expect(saved).toEqual([]);
+  });
+});
+
+test('a path that is too long for a host, which would not answer, is refused here', async () => {
+  const { files, view, asked } = open();
+  const deep = Array(5).fill('d'.repeat(250)).join('/');
+  await expect(files.list(deep)).rejects.toThrow('The host does not allow that.');
+  await expect(files.delete(deep)).rejects.toThrow('The host does not allow that.');
+  files.fetch(deep, 3);
+  expect(view()).toMatchObject({ state: 'failed' });
+  expect(asked).toEqual([]);
+});
+
+describe('a file that is sent', () => {
+  let back = () => {};
+  afterEach(() => back());
+
+  test('leaves the input its place: it begins at the rate of a slow line, and waits for the path', async () => {
+    const time = new ManualClock();
+    back = runIn(time);
+    const { files, says, bytes, view } = open();
+    files.send(new File([new Uint8Array(600_000)], 'large.bin'));
+    says({ type: 'ready', id: 1 });
+    const taken = async (least: number) => {
+      await vi.waitFor(() => expect(bytes()).toBeGreaterThanOrEqual(least));
+      return bytes();
+    };
+    expect(await taken(1)).toBeLessThan(10_000);
+    for (let ms = 0; ms < 1_000; ms += 5) {
+      time.advance(5);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    // 1 Mbit/s: nothing was heard of the path that would let it go faster.
+    expect(await taken(50_000)).toBeLessThan(150_000);
+    expect(view()?.state).toBe('running');
+  });
+});

@@ -1,0 +1,132 @@
+/** What the statistics show of each second: names, units, and where the values are. Pure. */
+import type { DelaySplit, StreamStats } from '@footlight/stream-client';
+import { localeTag, msg, t } from '../../words/words.ts';
+
+/** One series over the last minute. */
+export interface Measure {
+  key: string;
+  /** untranslated */
+  label: string;
+  unit: string;
+  /** The scale reaches at least so far: less is noise, and looks like none. Chosen, not measured. */
+  least: number;
+  read: (stats: StreamStats) => number | undefined;
+}
+
+export const FRAMES: Measure = {
+  key: 'fps',
+  label: msg('Frames a second'),
+  unit: '/s',
+  least: 10,
+  read: (stats) => number(stats.metrics.fps),
+};
+export const DELAY: Measure = {
+  key: 'delay',
+  label: msg('Delay, screen to screen'),
+  unit: 'ms',
+  least: 50,
+  read: (stats) => stats.delay?.total_ms ?? number(stats.metrics.rvfc_capture_to_display_ms),
+};
+/** In the order in which a person looks for a cause. */
+export const OTHERS: readonly Measure[] = [
+  {
+    key: 'rate',
+    label: msg('Data rate'),
+    unit: 'Mbit/s',
+    least: 1,
+    read: (stats) => number(stats.metrics.bitrate_kbps, 1000),
+  },
+  {
+    key: 'rtt',
+    label: msg('Round trip'),
+    unit: 'ms',
+    least: 20,
+    read: (stats) => number(stats.metrics.rtt_ms),
+  },
+  {
+    key: 'loss',
+    label: msg('Packets lost'),
+    unit: '%',
+    least: 1,
+    read: (stats) => (stats.loss === null ? undefined : stats.loss * 100),
+  },
+  {
+    key: 'jitter',
+    label: msg('Jitter'),
+    unit: 'ms',
+    least: 10,
+    read: (stats) => number(stats.metrics.jitter_ms),
+  },
+  {
+    key: 'buffer',
+    label: msg('Wait in the buffer'),
+    unit: 'ms',
+    least: 20,
+    read: (stats) => number(stats.metrics.jitter_buffer_ms),
+  },
+  {
+    key: 'decode',
+    label: msg('Decoding'),
+    unit: 'ms',
+    least: 10,
+    read: (stats) => number(stats.metrics.decode_ms),
+  },
+];
+
+/** Parts of the delay, in the order in which a frame passes them. */
+export const PARTS: readonly { key: Exclude<keyof DelaySplit, 'total_ms'>; label: string }[] = [
+  { key: 'capture_ms', label: msg('Capture') },
+  { key: 'encode_ms', label: msg('Encode') },
+  { key: 'network_ms', label: msg('Network') },
+  { key: 'decode_ms', label: msg('Decode') },
+  { key: 'present_ms', label: msg('Show') },
+];
+
+/** The newest click to photon of the last minute: there is one only in seconds with a press. */
+export function clickToPhoton(history: readonly StreamStats[]): number | undefined {
+  for (let at = history.length - 1; at >= 0; at -= 1) {
+    const value = number(history[at]?.metrics.click_to_photon_ms);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+/** The newest split of the last seconds; a second without a timed frame has none. */
+export function newestSplit(history: readonly StreamStats[]): DelaySplit | null {
+  for (const { delay } of history.slice(-RECENT).reverse()) if (delay !== null) return delay;
+  return null;
+}
+
+/** Seconds for which an older split is shown. Chosen, not measured. */
+const RECENT = 5;
+
+/** Rows of the full statistics that are no series: [name, value], translated. */
+export function factsOf(last: StreamStats): [name: string, value: string][] {
+  const { metrics } = last;
+  const codec = last.codec_mime_type?.replace('video/', '') ?? '–';
+  const hz = number(metrics.display_refresh_hz);
+  return [
+    [t('Picture'), last.width > 0 ? `${last.width} × ${last.height} · ${codec}` : codec],
+    [t('Encode time on the host'), valueWords(number(metrics.encode_ms), 'ms')],
+    [t('Frames dropped here'), valueWords(number(metrics.frames_dropped), '')],
+    [t('Freezes'), valueWords(number(metrics.freeze_count), '')],
+    [t('Packets lost in all'), valueWords(number(metrics.packets_lost), '')],
+    [t('Longest gap between frames'), valueWords(number(metrics.present_interval_max_ms), 'ms')],
+    [t('Your display'), hz === undefined ? '–' : `${hz.toFixed(0)} Hz`],
+  ];
+}
+
+/** A value with its unit, in the person's number format; "–" where nothing was measured. */
+export function valueWords(value: number | undefined, unit: string): string {
+  if (value === undefined) return '–';
+  const digits = value >= 100 || unit === '/s' || unit === '' ? 0 : 1;
+  const words = value.toLocaleString(localeTag(), {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+  return unit === '' ? words : `${words} ${unit}`;
+}
+
+function number(value: number | boolean | undefined, dividedBy = 1): number | undefined {
+  return typeof value === 'number' ? value / dividedBy : undefined;
+}

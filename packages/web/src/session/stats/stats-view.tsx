@@ -1,0 +1,145 @@
+import type { DelaySplit, StreamStats } from '@footlight/stream-client';
+import { ActionIcon } from '@mantine/core';
+import { IconX } from '@tabler/icons-react';
+import { t } from '../../words/words.ts';
+import { causeWords, QUALITY_WORDS } from '../quality-words.ts';
+import { Graph } from './graph.tsx';
+import {
+  clickToPhoton,
+  DELAY,
+  FRAMES,
+  factsOf,
+  type Measure,
+  newestSplit,
+  OTHERS,
+  PARTS,
+  valueWords,
+} from './measures.ts';
+import styles from './stats.module.css';
+import type { StatsLevel } from './stats-level.ts';
+
+/**
+ * Statistics in the picture's corner: one line for people who play, two graphs for those who look for a cause, and
+ * everything that is measured.
+ */
+export function StatsView(props: {
+  history: readonly StreamStats[];
+  level: StatsLevel;
+  /** frames a second of the launch; undefined: unknown */
+  targetFps: number | undefined;
+  onClose: () => void;
+}) {
+  const { history, level, targetFps } = props;
+  const last = history.at(-1);
+  if (level === 'dot' || last === undefined) return null;
+  if (level === 'line') return <Line history={history} last={last} />;
+  const graphs = (
+    <>
+      <MeasureGraph measure={FRAMES} history={history} last={last} least={targetFps ?? FRAMES.least} />
+      <MeasureGraph measure={DELAY} history={history} last={last} />
+    </>
+  );
+  if (level === 'graph') {
+    return (
+      <section className={styles.panel} aria-label={t('Statistics')} data-stream-overlay="">
+        <div className={styles.graphs}>{graphs}</div>
+      </section>
+    );
+  }
+  return (
+    <section className={styles.full} aria-label={t('Statistics')} data-stream-overlay="">
+      <header className={styles.head}>
+        <h2>{t('Statistics')}</h2>
+        <ActionIcon aria-label={t('Close the statistics')} onClick={props.onClose}>
+          <IconX size={20} />
+        </ActionIcon>
+      </header>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls is reached by the keyboard */}
+      <section className={styles.scroll} tabIndex={0} aria-label={t('Measurements')}>
+        <Split split={newestSplit(history)} click={clickToPhoton(history)} />
+        <div className={styles.graphs}>
+          {graphs}
+          {OTHERS.map((measure) => (
+            <MeasureGraph key={measure.key} measure={measure} history={history} last={last} />
+          ))}
+        </div>
+        <dl className={styles.facts}>
+          {factsOf(last).map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      </section>
+    </section>
+  );
+}
+
+function Line({ history, last }: { history: readonly StreamStats[]; last: StreamStats }) {
+  const { quality } = last;
+  const split = newestSplit(history);
+  return (
+    <p className={styles.line} data-stream-overlay="">
+      <span className={styles.dot} data-word={quality.word} aria-hidden="true" />
+      <b>{t(QUALITY_WORDS[quality.word])}</b>
+      {quality.cause !== null && <span className={styles.reason}>{causeWords(quality.cause)}</span>}
+      <span>{t('{n} frames a second', { n: valueWords(FRAMES.read(last), '') })}</span>
+      <span>{t('delay {ms}', { ms: valueWords(split?.total_ms ?? DELAY.read(last), 'ms') })}</span>
+    </p>
+  );
+}
+
+function MeasureGraph(props: {
+  measure: Measure;
+  history: readonly StreamStats[];
+  last: StreamStats;
+  least?: number;
+}) {
+  const { measure, history, last } = props;
+  return (
+    <Graph
+      label={t(measure.label)}
+      unit={measure.unit}
+      now={valueWords(measure.read(last), measure.unit)}
+      values={history.map(measure.read)}
+      least={props.least ?? measure.least}
+    />
+  );
+}
+
+/** Where the time of a frame goes, as one bar, and the time from a press to its picture. */
+function Split({ split, click }: { split: DelaySplit | null; click: number | undefined }) {
+  return (
+    <div className={styles.split}>
+      <h3>
+        {t('Where the delay comes from')} <b>{valueWords(split?.total_ms, 'ms')}</b>
+      </h3>
+      {split !== null && (
+        <svg className={styles.bar} viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+          {PARTS.map(({ key }, index) => {
+            const before = PARTS.slice(0, index).reduce((sum, part) => sum + split[part.key], 0);
+            const share = (ms: number) => (100 * ms) / Math.max(1, split.total_ms);
+            return <rect key={key} data-part={key} x={share(before)} width={share(split[key])} height="6" />;
+          })}
+        </svg>
+      )}
+      <dl className={styles.parts}>
+        {PARTS.map(({ key, label }) => (
+          <div key={key}>
+            <dt>
+              <span className={styles.key} data-part={key} aria-hidden="true" />
+              {t(label)}
+            </dt>
+            <dd>{valueWords(split?.[key], 'ms')}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>{t('From a press to its picture')}</dt>
+          <dd>{click === undefined ? t('press a key or button') : valueWords(click, 'ms')}</dd>
+        </div>
+      </dl>
+      {split === null && <p>{t('The clocks of the host and this page are still being compared.')}</p>}
+    </div>
+  );
+}

@@ -1,7 +1,0 @@
-/** Text about a swap; null: none. */
-export function swapWords(detail: string | null | undefined): string | null {
-  if (detail === 'swapping') return 'Changing the app';
-  if (detail === 'swap rejected') return 'The host did not change the app';
-  if (detail?.startsWith('swap rolled back')) return 'The new app did not start; the former one goes on';
-  return null;
-}

@@ -1,0 +1,114 @@
+import type { Session } from '@footlight/protocol/rest';
+import { lazy, Suspense } from 'react';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import type { OwnKeyboard } from '../../keyboard/use-keyboard-layout.ts';
+import { t } from '../../words/words.ts';
+import type { BarPlace } from '../bar/bar-place.ts';
+import type { SessionFiles } from '../files/use-files.ts';
+import type { Touch } from '../touch/use-touch.ts';
+import type { StreamView } from '../use-stream.ts';
+import type { ShownApp } from './theatre.tsx';
+
+// Few visits open one.
+const BarDialog = lazy(() => import('../dialogs/bar-dialog.tsx'));
+const FilesDialog = lazy(() => import('../dialogs/files-dialog.tsx'));
+const KeyboardDialog = lazy(() => import('../dialogs/keyboard-dialog.tsx'));
+const RelaunchDialog = lazy(() => import('../dialogs/relaunch-dialog.tsx'));
+const SwapDialog = lazy(() => import('../dialogs/swap-dialog.tsx'));
+const WindowsDialog = lazy(() => import('../dialogs/windows-dialog.tsx'));
+
+/** What the bar opens above the picture; null: nothing. */
+export type OpenDialog =
+  | 'end'
+  | 'keyboard'
+  | 'swap'
+  | 'quality'
+  | 'windows'
+  | 'bar'
+  | 'files'
+  | 'touch'
+  | null;
+
+/** The dialogs of a session, at most one of them open. */
+export function TheatreDialogs(props: {
+  dialog: OpenDialog;
+  app: ShownApp;
+  session: Session | undefined;
+  stream: StreamView;
+  keyboard: OwnKeyboard;
+  files: SessionFiles;
+  touch: Touch;
+  place: BarPlace;
+  onPlace: (place: BarPlace) => void;
+  ending: boolean;
+  endError: unknown;
+  onEnd: () => void;
+  onRelaunch: (profileId: string | null) => void;
+  onClose: () => void;
+}) {
+  const { dialog, app, session, stream, keyboard, files, touch, place, onClose } = props;
+  const { client } = stream;
+  const { kit } = touch;
+  return (
+    <>
+      <ConfirmDialog
+        opened={dialog === 'end'}
+        title={t('End {app}?', { app: app.name })}
+        act={t('End {app}', { app: app.name })}
+        pending={props.ending}
+        error={props.endError}
+        onConfirm={props.onEnd}
+        onClose={onClose}
+      >
+        <p>
+          {t(
+            'The app is closed. What it has not saved is lost. To keep it open, go back to the library instead.',
+          )}
+        </p>
+      </ConfirmDialog>
+      <Suspense fallback={null}>
+        {dialog === 'swap' && session !== undefined && (
+          <SwapDialog sessionId={session.id} appId={app.id} onClose={onClose} />
+        )}
+        {dialog === 'quality' && session !== undefined && (
+          <RelaunchDialog
+            app={app}
+            profileId={session.profile_id}
+            onRelaunch={(profileId) => {
+              onClose();
+              props.onRelaunch(profileId);
+            }}
+            onClose={onClose}
+          />
+        )}
+        {dialog === 'keyboard' && (
+          <KeyboardDialog
+            onClose={onClose}
+            inForce={stream.layout}
+            detected={keyboard.detected}
+            chosen={keyboard.chosen}
+            onLayout={keyboard.choose}
+            onText={(text) => client?.sendText(text)}
+            onKeys={(codes) => client?.sendKeys(codes)}
+          />
+        )}
+        {dialog === 'windows' && (
+          <WindowsDialog onClose={onClose} windows={stream.windows} onUse={(id) => client?.setWindow(id)} />
+        )}
+        {dialog === 'files' && files.files !== null && (
+          <FilesDialog onClose={onClose} files={files.files} maxFileMb={files.link?.maxFileMb ?? 0} />
+        )}
+        {dialog === 'touch' && kit !== null && touch.choice !== null && (
+          <kit.TouchDialog
+            onClose={onClose}
+            choice={touch.choice}
+            maxPads={stream.input?.max_pads ?? 0}
+            touchScreen={stream.input?.touch_screen ?? false}
+            onChoice={touch.choose}
+          />
+        )}
+        {dialog === 'bar' && <BarDialog onClose={onClose} place={place} onPlace={props.onPlace} />}
+      </Suspense>
+    </>
+  );
+}

@@ -1,0 +1,52 @@
+// @vitest-environment happy-dom
+import { act, cleanup, renderHook } from '@testing-library/react';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { noteInput } from '../../focus/input-kind.ts';
+import type { StreamView } from '../use-stream.ts';
+import { HINT_MS, useToast } from './use-toast.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  noteInput('xbox');
+});
+afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+});
+
+const STREAM: StreamView = {
+  client: null,
+  state: { kind: 'live', signaling: 'connected', app_launch_state: null },
+  history: [],
+  audio: null,
+  input: null,
+  shown: true,
+  app: null,
+  notice: null,
+  display: null,
+  layout: null,
+  windows: [],
+};
+
+const hint = (barAsked: boolean) =>
+  renderHook(
+    (asked: boolean) => useToast(STREAM, undefined, { ending: false, recordAtMs: 0, barAsked: asked }),
+    {
+      initialProps: barAsked,
+    },
+  );
+
+test('a person with a gamepad reads for a while how to reach the controls', () => {
+  const { result } = hint(false);
+  expect(result.current?.words).toMatch(/^Hold .+ for the controls$/);
+  act(() => vi.advanceTimersByTime(HINT_MS));
+  expect(result.current).toBeNull();
+});
+
+test('it goes with the controls that the gamepad asked for, and does not come back', () => {
+  const { result, rerender } = hint(false);
+  rerender(true);
+  expect(result.current).toBeNull();
+  rerender(false);
+  expect(result.current).toBeNull();
+});

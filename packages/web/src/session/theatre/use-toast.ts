@@ -1,0 +1,107 @@
+import type { Session } from '@footlight/protocol/rest';
+import { useEffect, useState } from 'react';
+import { clock } from '../../clock.ts';
+import { useInputKind } from '../../focus/input-kind.ts';
+import { signOf } from '../../focus/pad-kind.ts';
+import { t } from '../../words/words.ts';
+import { leaveWords } from '../bar/leave-words.ts';
+import { useReconnectWords } from '../reconnect/use-reconnect-words.ts';
+import type { StreamView } from '../use-stream.ts';
+import { noticeWords } from './notice-words.ts';
+import { swapWords } from './swap-words.ts';
+
+/** Time to read one line. */
+export const HINT_MS = 4000;
+/** Time to read two lines. */
+const SWAP_WORDS_MS = 6000;
+/** Time to read two lines. */
+const NOTICE_MS = 6000;
+
+export interface Toast {
+  words: string;
+  /** something goes on, so a spinner turns */
+  busy: boolean;
+}
+
+/**
+ * The most urgent message at the bottom of the picture; null: none.
+ * @param recordAtMs when the session's record came, Unix ms
+ * @param barAsked keys or a gamepad asked for the bar that is shown
+ */
+export function useToast(
+  stream: StreamView,
+  session: Session | undefined,
+  { ending, recordAtMs, barAsked }: { ending: boolean; recordAtMs: number; barAsked: boolean },
+): Toast | null {
+  const detail = session?.state_detail ?? null;
+  const swap = useSwapWords(detail);
+  const notice = useNotice(stream.notice);
+  const leaving = useLeaveWords(stream);
+  const padHint = usePadHint(stream.shown, barAsked);
+  const reconnecting = useReconnectWords(stream.state, session, recordAtMs);
+  if (ending) return stream.shown ? { words: t('Ending'), busy: true } : still(notice ?? leaving ?? padHint);
+  if (reconnecting !== null) return { words: reconnecting, busy: true };
+  if (swap !== null) return { words: swap, busy: detail === 'swapping' };
+  return still(notice ?? leaving ?? padHint);
+}
+
+function still(words: string | null): Toast | null {
+  return words === null ? null : { words, busy: false };
+}
+
+/** Progress of a swap; its result is shown for a while. */
+function useSwapWords(detail: string | null): string | null {
+  const [over, setOver] = useState<string | null>(null);
+  useEffect(() => {
+    setOver(null);
+    if (detail === null || detail === 'swapping') return;
+    const timer = clock.setTimeout(() => setOver(detail), SWAP_WORDS_MS);
+    return () => timer.cancel();
+  }, [detail]);
+  return over === detail && detail !== null ? null : swapWords(detail);
+}
+
+/** How to leave full screen, for a while after it was entered; null: not now. */
+function useLeaveWords({ input }: StreamView): string | null {
+  const fullscreen = input?.fullscreen ?? false;
+  const [until, setUntil] = useState(false);
+  useEffect(() => {
+    setUntil(fullscreen);
+    if (!fullscreen) return;
+    const timer = clock.setTimeout(() => setUntil(false), HINT_MS);
+    return () => timer.cancel();
+  }, [fullscreen]);
+  return until && input !== null ? leaveWords(input) : null;
+}
+
+/** How a gamepad reaches the controls, for a while after the picture came to a person who uses one; null: not now. */
+function usePadHint(shown: boolean, barAsked: boolean): string | null {
+  const input = useInputKind();
+  const [until, setUntil] = useState(false);
+  useEffect(() => {
+    setUntil(shown);
+    if (!shown) return;
+    const timer = clock.setTimeout(() => setUntil(false), HINT_MS);
+    return () => timer.cancel();
+  }, [shown]);
+  // Who has found the controls needs it no more, nor once they are closed again.
+  useEffect(() => {
+    if (barAsked) setUntil(false);
+  }, [barAsked]);
+  if (!until || input === 'pointer' || input === 'keys') return null;
+  return t('Hold {view} and {menu} for the controls', {
+    view: signOf(input, 'quality'),
+    menu: signOf(input, 'menu'),
+  });
+}
+
+/** A message of the host, shown for its reading time. */
+function useNotice(notice: StreamView['notice']): string | null {
+  const [read, setRead] = useState<StreamView['notice']>(null);
+  useEffect(() => {
+    if (notice === null) return;
+    const timer = clock.setTimeout(() => setRead(notice), NOTICE_MS);
+    return () => timer.cancel();
+  }, [notice]);
+  return notice === null || notice === read ? null : noticeWords(notice);
+}

@@ -1,0 +1,279 @@
+import type { Finger } from '@footlight/stream-client';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { DirectTouch, type Gesture, type Gestures, TouchPad } from './gestures.ts';
+
+type Step = [action: Finger['action'] | 'wait', id: number, x: number, y: number, atMs: number];
+
+/** What a machine says of some steps; `wait` lets the time pass until atMs. */
+function told(machine: Gestures, steps: readonly Step[]): Gesture[] {
+  return steps.flatMap(([action, id, x, y, atMs]) =>
+    action === 'wait' ? machine.wait(atMs) : machine.take({ action, id, x, y, atMs, pressure: 128 }),
+  );
+}
+const short = (gesture: Gesture) => {
+  if (gesture.do === 'move' || gesture.do === 'scroll') return `${gesture.do} ${gesture.dx} ${gesture.dy}`;
+  if (gesture.do === 'touch') return `touch ${gesture.action} ${gesture.x} ${gesture.y}`;
+  if (gesture.do === 'pinch') return 'pinch';
+  return `${gesture.do} ${gesture.button}${gesture.at ? ` at ${gesture.at.x} ${gesture.at.y}` : ''}`;
+};
+
+describe('the touch pad', () => {
+  test.each<[string, Step[], string[]]>([
+    [
+      'a tap clicks',
+      [
+        ['down', 1, 10, 10, 0],
+        ['up', 1, 12, 9, 90],
+      ],
+      ['click 0'],
+    ],
+    [
+      'a finger moves the pointer, from where it left its place',
+      [
+        ['down', 1, 10, 10, 0],
+        ['move', 1, 14, 10, 10],
+        ['move', 1, 30, 10, 20],
+        ['move', 1, 35, 8, 30],
+        ['up', 1, 35, 8, 40],
+      ],
+      ['move 5 -2'],
+    ],
+    [
+      'a long press drags until it lifts',
+      [
+        ['down', 1, 10, 10, 0],
+        ['wait', 0, 0, 0, 400],
+        ['move', 1, 13, 10, 500],
+        ['up', 1, 13, 10, 600],
+      ],
+      ['press 0', 'move 3 0', 'release 0'],
+    ],
+    [
+      'a finger that moves never drags',
+      [
+        ['down', 1, 10, 10, 0],
+        ['move', 1, 60, 10, 50],
+        ['wait', 0, 0, 0, 900],
+        ['up', 1, 60, 10, 950],
+      ],
+      [],
+    ],
+    [
+      'two fingers that tap are a right click, once',
+      [
+        ['down', 1, 10, 10, 0],
+        ['down', 2, 90, 10, 30],
+        ['up', 2, 90, 10, 100],
+        ['up', 1, 10, 10, 110],
+      ],
+      ['click 2'],
+    ],
+    [
+      'two fingers scroll as their middle moves',
+      [
+        ['down', 1, 10, 10, 0],
+        ['down', 2, 90, 10, 30],
+        ['move', 1, 10, 30, 50],
+        ['move', 2, 90, 30, 51],
+        ['move', 1, 10, 34, 60],
+        ['up', 1, 10, 34, 900],
+        ['up', 2, 90, 30, 900],
+      ],
+      ['scroll 0 10', 'scroll 0 2'],
+    ],
+    [
+      'a second finger goes on with one that moves, and scrolls',
+      [
+        ['down', 1, 10, 10, 0],
+        ['move', 1, 40, 10, 20],
+        ['down', 2, 90, 10, 300],
+        ['move', 2, 90, 20, 320],
+        ['up', 2, 90, 20, 330],
+        ['move', 1, 90, 90, 340],
+        ['up', 1, 90, 90, 350],
+      ],
+      ['scroll 0 5'],
+    ],
+    [
+      'a third finger ends it all',
+      [
+        ['down', 1, 10, 10, 0],
+        ['down', 2, 90, 10, 30],
+        ['down', 3, 50, 50, 40],
+        ['up', 3, 50, 50, 60],
+        ['up', 2, 90, 10, 70],
+        ['up', 1, 10, 10, 80],
+      ],
+      [],
+    ],
+    [
+      'a drag that is cancelled is released',
+      [
+        ['down', 1, 10, 10, 0],
+        ['wait', 0, 0, 0, 450],
+        ['cancel', 1, 10, 10, 500],
+      ],
+      ['press 0', 'release 0'],
+    ],
+    [
+      'a finger that is cancelled is no tap',
+      [
+        ['down', 1, 10, 10, 0],
+        ['cancel', 1, 10, 10, 50],
+      ],
+      [],
+    ],
+  ])('%s', (_what, steps, wanted) => {
+    expect(told(new TouchPad(), steps).map(short)).toEqual(wanted);
+  });
+});
+
+describe('direct touch', () => {
+  test.each<[string, Step[], string[]]>([
+    [
+      'a tap is a touch at its place',
+      [
+        ['down', 1, 10, 20, 0],
+        ['up', 1, 11, 20, 40],
+      ],
+      ['touch down 10 20', 'touch up 11 20'],
+    ],
+    [
+      'a finger that stays touches after the wait for a second one',
+      [
+        ['down', 1, 10, 20, 0],
+        ['wait', 0, 0, 0, 59],
+        ['wait', 0, 0, 0, 60],
+        ['move', 1, 12, 20, 70],
+        ['up', 1, 12, 20, 90],
+      ],
+      ['touch down 10 20', 'touch move 12 20', 'touch up 12 20'],
+    ],
+    [
+      'a finger that draws touches at once, from where it began',
+      [
+        ['down', 1, 10, 20, 0],
+        ['move', 1, 30, 20, 16],
+        ['up', 1, 30, 20, 40],
+      ],
+      ['touch down 10 20', 'touch move 30 20', 'touch up 30 20'],
+    ],
+    [
+      'two fingers that tap are a right click at the first, which the app never sees',
+      [
+        ['down', 1, 10, 20, 0],
+        ['down', 2, 90, 20, 40],
+        ['up', 1, 10, 20, 100],
+        ['up', 2, 90, 20, 120],
+      ],
+      ['click 2 at 10 20'],
+    ],
+    [
+      'two fingers move the picture',
+      [
+        ['down', 1, 10, 20, 0],
+        ['down', 2, 90, 20, 40],
+        ['move', 2, 120, 20, 60],
+        ['move', 2, 130, 20, 70],
+        ['up', 2, 130, 20, 80],
+        ['move', 1, 90, 90, 85],
+        ['up', 1, 90, 90, 90],
+      ],
+      ['pinch'],
+    ],
+    [
+      'a second finger takes a resting one back from the app',
+      [
+        ['down', 1, 10, 20, 0],
+        ['wait', 0, 0, 0, 80],
+        ['down', 2, 90, 20, 200],
+        ['up', 2, 90, 20, 700],
+        ['up', 1, 10, 20, 700],
+      ],
+      ['touch down 10 20', 'touch cancel 10 20'],
+    ],
+    [
+      'a drag in the app goes on under a second finger',
+      [
+        ['down', 1, 10, 20, 0],
+        ['move', 1, 40, 20, 20],
+        ['down', 2, 90, 20, 50],
+        ['move', 2, 150, 20, 60],
+        ['up', 2, 150, 20, 70],
+        ['move', 1, 50, 20, 80],
+        ['up', 1, 50, 20, 90],
+      ],
+      ['touch down 10 20', 'touch move 40 20', 'touch move 50 20', 'touch up 50 20'],
+    ],
+  ])('%s', (_what, steps, wanted) => {
+    expect(told(new DirectTouch(), steps).map(short)).toEqual(wanted);
+  });
+});
+
+describe('whatever four fingers do', () => {
+  const step = fc.record({
+    action: fc.constantFrom('down', 'move', 'up', 'cancel', 'wait') as fc.Arbitrary<Step[0]>,
+    id: fc.integer({ min: 1, max: 4 }),
+    x: fc.integer({ min: 0, max: 60 }),
+    y: fc.integer({ min: 0, max: 60 }),
+    ms: fc.integer({ min: 0, max: 300 }),
+  });
+  /** As a browser tells them: a finger is down before it moves or lifts, and all lift at the end. */
+  function possible(
+    steps: readonly { action: Step[0]; id: number; x: number; y: number; ms: number }[],
+  ): Step[] {
+    const down = new Set<number>();
+    let atMs = 0;
+    const made = steps.flatMap(({ action, id, x, y, ms }): Step[] => {
+      atMs += ms;
+      if (action !== 'wait' && (action === 'down') === down.has(id)) return [];
+      if (action === 'down') down.add(id);
+      if (action === 'up' || action === 'cancel') down.delete(id);
+      return [[action, id, x, y, atMs]];
+    });
+    return [...made, ...[...down].map((id): Step => ['up', id, 0, 0, atMs])];
+  }
+  const all = fc.array(step, { maxLength: 60 }).map(possible);
+
+  test('the touch pad releases what it pressed, and presses nothing twice', () => {
+    fc.assert(
+      fc.property(all, (steps) => {
+        let held = 0;
+        for (const gesture of told(new TouchPad(), steps)) {
+          if (gesture.do === 'press') held++;
+          if (gesture.do === 'release') held--;
+          // No click while a button is held.
+          if (gesture.do === 'click') expect(held).toBe(0);
+          expect(held === 0 || held === 1).toBe(true);
+        }
+        expect(held).toBe(0);
+      }),
+    );
+  });
+
+  test('direct touch lifts what it put down, moves nothing else, and ends idle', () => {
+    fc.assert(
+      fc.property(all, (steps) => {
+        const machine = new DirectTouch();
+        let down = false;
+        for (const gesture of told(machine, steps)) {
+          if (gesture.do !== 'touch') {
+            expect(down).toBe(false);
+            continue;
+          }
+          expect(down).toBe(gesture.action !== 'down');
+          down = gesture.action === 'down' || gesture.action === 'move';
+        }
+        expect(down).toBe(false);
+        expect(machine.dueMs).toBeNull();
+        expect(
+          told(machine, [
+            ['down', 9, 5, 5, 1e6],
+            ['up', 9, 5, 5, 1e6 + 10],
+          ]).map(short),
+        ).toEqual(['touch down 5 5', 'touch up 5 5']);
+      }),
+    );
+  });
+});

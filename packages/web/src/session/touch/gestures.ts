@@ -1,0 +1,245 @@
+/** What fingers mean, apart from the page: one machine for each way to use them. Pure except for their own state. */
+import type { Finger } from '@footlight/stream-client';
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+export type Gesture =
+  /** the pointer follows the finger, CSS pixels; ms since the last move, for the speed */
+  | { do: 'move'; dx: number; dy: number; ms: number }
+  /** at null: where the pointer is */
+  | { do: 'press' | 'release' | 'click'; button: number; at: Point | null }
+  /** the content follows the fingers, CSS pixels */
+  | { do: 'scroll'; dx: number; dy: number }
+  /** a finger on the app itself */
+  | { do: 'touch'; action: Finger['action']; x: number; y: number; pressure: number }
+  /** two fingers, before and after a move */
+  | { do: 'pinch'; from: readonly [Point, Point]; to: readonly [Point, Point] };
+
+/** Turns fingers into gestures. */
+export interface Gestures {
+  take(finger: Finger): Gesture[];
+  /** monotonic ms at which wait() has something to say; null: never */
+  readonly dueMs: number | null;
+  wait(nowMs: number): Gesture[];
+  /** everything is released; no gesture of it is told */
+  forget(): void;
+}
+
+/** Movement of a finger that rests or taps, CSS pixels. Android: 8 dp (ViewConfiguration.TOUCH_SLOP). */
+const SLOP_PX = 8;
+/** From here on a resting finger drags. Android: 400 ms (ViewConfiguration, long press). */
+const LONG_PRESS_MS = 400;
+/** Two fingers that tap lift by then. Chosen, not measured. */
+const PAIR_TAP_MS = 400;
+/**
+ * A second finger that comes by then makes a pair, and the app never sees the first. Two fingers of a hand land within 50 ms.
+ * Chosen, not measured.
+ */
+const PAIR_MS = 60;
+
+const LEFT = 0;
+const RIGHT = 2;
+
+/** Fingers that are down, in the order in which they came. */
+class Hand {
+  readonly fingers = new Map<number, { from: Point; at: Point; atMs: number; pressure: number }>();
+  /** a finger has left its place */
+  moved = false;
+  /** the first came down, ms */
+  sinceMs = 0;
+
+  down({ id, x, y, atMs, pressure }: Finger): void {
+    if (this.fingers.size === 0) {
+      this.moved = false;
+      this.sinceMs = atMs;
+    }
+    this.fingers.set(id, { from: { x, y }, at: { x, y }, atMs, pressure });
+  }
+
+  /** @returns where it was; null: it is not known */
+  move({ id, x, y, atMs, pressure }: Finger): { was: Point; ms: number } | null {
+    const finger = this.fingers.get(id);
+    if (finger === undefined) return null;
+    const { at: was, atMs: wasMs } = finger;
+    Object.assign(finger, { at: { x, y }, atMs, pressure });
+    if (distance(finger.from, finger.at) > SLOP_PX) this.moved = true;
+    return { was, ms: Math.max(0, atMs - wasMs) };
+  }
+
+  /** The first two. */
+  pair(): readonly [Point, Point] | null {
+    const [first, second] = [...this.fingers.values()];
+    return first && second ? [first.at, second.at] : null;
+  }
+}
+
+/**
+ * The picture as a touch pad: a finger moves the pointer, a tap clicks, a long press drags; two fingers scroll, and their tap
+ * is a right click.
+ *
+ * idle → one → (moved) → idle; one → drag, after a long press → idle; one → two → over, with the first that lifts → idle,
+ * with the last. A third finger ends the gesture.
+ */
+export class TouchPad implements Gestures {
+  #hand = new Hand();
+  #state: 'idle' | 'one' | 'drag' | 'two' | 'over' = 'idle';
+
+  get dueMs(): number | null {
+    return this.#state === 'one' && !this.#hand.moved ? this.#hand.sinceMs + LONG_PRESS_MS : null;
+  }
+
+  take(finger: Finger): Gesture[] {
+    if (finger.action === 'down') return this.#down(finger);
+    if (finger.action === 'move') return this.#move(finger);
+    return this.#up(finger);
+  }
+
+  wait(nowMs: number): Gesture[] {
+    if (this.dueMs === null || nowMs < this.dueMs) return [];
+    this.#state = 'drag';
+    return [{ do: 'press', button: LEFT, at: null }];
+  }
+
+  forget(): void {
+    this.#hand.fingers.clear();
+    this.#state = 'idle';
+  }
+
+  #down(finger: Finger): Gesture[] {
+    this.#hand.down(finger);
+    if (this.#state === 'idle') this.#state = 'one';
+    else if (this.#state === 'one' && !this.#hand.moved) this.#state = 'two';
+    else if (this.#state !== 'drag') {
+      // A finger joins one that moves: the pair scrolls from here.
+      const joins = this.#state === 'one' && this.#hand.fingers.size === 2;
+      this.#state = joins ? 'two' : 'over';
+    }
+    return [];
+  }
+
+  #move(finger: Finger): Gesture[] {
+    const before = this.#hand.moved;
+    const moved = this.#hand.move(finger);
+    if (moved === null) return [];
+    const [dx, dy] = [finger.x - moved.was.x, finger.y - moved.was.y];
+    const isFirst = this.#hand.fingers.keys().next().value === finger.id;
+    // The first pixels only told a move from a tap.
+    if (this.#state === 'drag') return isFirst ? [{ do: 'move', dx, dy, ms: moved.ms }] : [];
+    if (!before) return [];
+    if (this.#state === 'one') return [{ do: 'move', dx, dy, ms: moved.ms }];
+    // Each finger moves the middle of the pair by half.
+    return this.#state === 'two' ? [{ do: 'scroll', dx: dx / 2, dy: dy / 2 }] : [];
+  }
+
+  #up(finger: Finger): Gesture[] {
+    const { fingers, moved, sinceMs } = this.#hand;
+    const first = fingers.keys().next().value === finger.id;
+    if (!fingers.delete(finger.id)) return [];
+    const before = this.#state;
+    if (before === 'drag') {
+      if (!first) return [];
+      this.#state = fingers.size === 0 ? 'idle' : 'over';
+      return [{ do: 'release', button: LEFT, at: null }];
+    }
+    this.#state = fingers.size === 0 ? 'idle' : 'over';
+    if (finger.action === 'cancel' || moved) return [];
+    if (before === 'one') return [{ do: 'click', button: LEFT, at: null }];
+    const isTap = before === 'two' && finger.atMs - sinceMs <= PAIR_TAP_MS;
+    return isTap ? [{ do: 'click', button: RIGHT, at: null }] : [];
+  }
+}
+
+/**
+ * A finger on the app's own picture; two fingers move and enlarge the picture itself, and their tap is a right click. Where the
+ * app has a touch screen of its own, all fingers go there, and this is not used.
+ *
+ * idle → held back → touching → idle; held back, or touching at one place → two → over, with the first that lifts → idle, with
+ * the last.
+ */
+export class DirectTouch implements Gestures {
+  #hand = new Hand();
+  #state: 'idle' | 'held back' | 'touching' | 'two' | 'over' = 'idle';
+  /** the finger that touches the app */
+  #id = 0;
+
+  get dueMs(): number | null {
+    return this.#state === 'held back' ? this.#hand.sinceMs + PAIR_MS : null;
+  }
+
+  take(finger: Finger): Gesture[] {
+    if (finger.action === 'down') return this.#down(finger);
+    if (finger.action === 'move') return this.#move(finger);
+    return this.#up(finger);
+  }
+
+  wait(nowMs: number): Gesture[] {
+    return this.dueMs === null || nowMs < this.dueMs ? [] : this.#begin();
+  }
+
+  forget(): void {
+    this.#hand.fingers.clear();
+    this.#state = 'idle';
+  }
+
+  /** The app sees the finger, at the place where it came down. */
+  #begin(): Gesture[] {
+    const finger = this.#hand.fingers.get(this.#id);
+    if (finger === undefined) return [];
+    this.#state = 'touching';
+    return [{ do: 'touch', action: 'down', ...finger.from, pressure: finger.pressure }];
+  }
+
+  #down(finger: Finger): Gesture[] {
+    this.#hand.down(finger);
+    const before = this.#state;
+    if (before === 'idle') {
+      this.#state = 'held back';
+      this.#id = finger.id;
+      return [];
+    }
+    if (before === 'touching') {
+      // A drag in the app goes on; a finger that only rests was the first of a pair.
+      if (this.#hand.moved) return [];
+      this.#state = 'two';
+      const { x, y } = this.#hand.fingers.get(this.#id)?.at ?? finger;
+      return [{ do: 'touch', action: 'cancel', x, y, pressure: 0 }];
+    }
+    this.#state = before === 'held back' ? 'two' : 'over';
+    return [];
+  }
+
+  #move(finger: Finger): Gesture[] {
+    const from = this.#hand.pair();
+    const before = this.#hand.moved;
+    if (this.#hand.move(finger) === null) return [];
+    const begun = this.#state === 'held back' && this.#hand.moved ? this.#begin() : [];
+    if (this.#state === 'touching' && finger.id === this.#id) {
+      const { x, y, pressure } = finger;
+      return [...begun, { do: 'touch', action: 'move', x, y, pressure }];
+    }
+    const to = this.#hand.pair();
+    return this.#state === 'two' && before && from && to ? [{ do: 'pinch', from, to }] : [];
+  }
+
+  #up(finger: Finger): Gesture[] {
+    const { fingers, moved, sinceMs } = this.#hand;
+    const place = fingers.get(this.#id)?.from ?? null;
+    const begun = this.#state === 'held back' && finger.action === 'up' ? this.#begin() : [];
+    if (!fingers.delete(finger.id)) return [];
+    const before = this.#state;
+    if (before === 'touching' && finger.id !== this.#id) return [];
+    this.#state = fingers.size === 0 ? 'idle' : 'over';
+    const { action, x, y, pressure } = finger;
+    if (before === 'touching') return [...begun, { do: 'touch', action, x, y, pressure }];
+    const isTap =
+      before === 'two' && action === 'up' && !moved && finger.atMs - sinceMs <= PAIR_TAP_MS && place !== null;
+    return isTap ? [{ do: 'click', button: RIGHT, at: place }] : [];
+  }
+}
+
+function distance(a: Point, b: Point): number {
+  return Math.hypot(a.x - b.x, a.y - b.y);
+}

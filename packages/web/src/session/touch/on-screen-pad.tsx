@@ -1,0 +1,116 @@
+import type { StreamClient } from '@footlight/stream-client';
+import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { t } from '../../words/words.ts';
+import { PadFingers, type PadPicture, readingOf } from './pad-fingers.ts';
+import { CROSS, type PadArea, type PadControl, type PadLayoutName, placePad } from './pad-layouts.ts';
+import styles from './touch.module.css';
+
+/** Felt, and shorter than a tap. Chosen, not measured. */
+const BUZZ_MS = 8;
+const NOTHING: PadPicture = { pressed: new Set(), sticks: new Map() };
+/** The cross's arms, clockwise. */
+const ARMS = [
+  ['up', 'M12 5l6 8H6z'],
+  ['right', 'M19 12l-8 6V6z'],
+  ['down', 'M12 19l-6-8h12z'],
+  ['left', 'M5 12l8-6v12z'],
+] as const;
+
+/** A gamepad over the picture; the app sees it as one that is plugged in. */
+export function OnScreenPad(props: {
+  client: StreamClient;
+  layout: PadLayoutName;
+  /** room above the controls of an upright screen, CSS pixels; null: they lie at the sides, or there are none */
+  onRoom: (room: number | null) => void;
+}) {
+  const { client, layout, onRoom } = props;
+  const element = useRef<HTMLFieldSetElement>(null);
+  const [area, setArea] = useState<PadArea | null>(null);
+  const [picture, setPicture] = useState(NOTHING);
+  const controls = useMemo(() => (area === null ? [] : placePad(layout, area)), [layout, area]);
+  const fingers = useMemo(() => new PadFingers(controls), [controls]);
+
+  useLayoutEffect(() => {
+    const container = element.current;
+    if (container === null) return;
+    const measure = () => setArea({ width: container.clientWidth, height: container.clientHeight });
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(container);
+    return () => observer.disconnect();
+  }, []);
+  // A page that turns has its controls elsewhere: what was held is released.
+  useEffect(() => {
+    setPicture(NOTHING);
+    client.setOnScreenPad(readingOf(fingers.picture));
+  }, [client, fingers]);
+  useEffect(() => () => client.setOnScreenPad(null), [client]);
+  useEffect(() => {
+    const isUpright = area !== null && area.height > area.width;
+    onRoom(isUpright ? Math.min(...controls.map(({ top }) => top)) : null);
+    return () => onRoom(null);
+  }, [area, controls, onRoom]);
+
+  const act = (event: PointerEvent, change: (id: number, at: { x: number; y: number }) => void) => {
+    const { left = 0, top = 0 } = element.current?.getBoundingClientRect() ?? {};
+    change(event.pointerId, { x: event.clientX - left, y: event.clientY - top });
+    const now = fingers.picture;
+    const isNew = [...now.pressed].some((index) => !picture.pressed.has(index));
+    if (isNew) navigator.vibrate?.(BUZZ_MS);
+    setPicture(now);
+    client.setOnScreenPad(readingOf(now));
+  };
+  const lift = (event: PointerEvent) => act(event, (id) => fingers.up(id));
+  return (
+    <fieldset
+      ref={element}
+      className={styles.pad}
+      aria-label={t('Gamepad on the screen')}
+      data-stream-overlay=""
+      onPointerDown={(event) => act(event, (id, at) => fingers.down(id, at))}
+      onPointerMove={(event) => act(event, (id, at) => fingers.move(id, at))}
+      onPointerUp={lift}
+      onPointerCancel={lift}
+      onContextMenu={(event) => event.preventDefault()}
+    >
+      {controls.map((control) => (
+        <Control key={`${control.kind} ${control.words}`} control={control} picture={picture} />
+      ))}
+    </fieldset>
+  );
+}
+
+function Control({ control, picture }: { control: PadControl; picture: PadPicture }) {
+  const { kind, left, top, size, words, index } = control;
+  const stick = picture.sticks.get(index);
+  return (
+    <div
+      className={styles.control}
+      data-kind={kind}
+      data-control={words}
+      data-pressed={kind === 'button' ? picture.pressed.has(index) : stick !== undefined && kind === 'stick'}
+      style={{ left, top, width: size, height: size }}
+    >
+      {kind === 'button' && <span>{words}</span>}
+      {kind === 'stick' && (
+        <i
+          className={styles.knob}
+          style={{ translate: `${(stick?.x ?? 0) * (size / 4)}px ${(stick?.y ?? 0) * (size / 4)}px` }}
+        />
+      )}
+      {kind === 'cross' &&
+        ARMS.map(([arm, path]) => (
+          <svg
+            key={arm}
+            className={styles.arm}
+            data-arm={arm}
+            data-pressed={picture.pressed.has(CROSS[arm])}
+            viewBox="0 0 24 24"
+            aria-hidden="true"
+          >
+            <path d={path} fill="currentColor" />
+          </svg>
+        ))}
+    </div>
+  );
+}

@@ -1,0 +1,200 @@
+/** The gamepads that a touch screen can show, and where their controls are. Pure. */
+
+import { msg } from '../../words/words.ts';
+
+/** Names of the controls as on the pad that apps see; numbers: https://w3c.github.io/gamepad/#remapping */
+const BUTTONS = {
+  A: 0,
+  B: 1,
+  X: 2,
+  Y: 3,
+  LB: 4,
+  RB: 5,
+  LT: 6,
+  RT: 7,
+  Back: 8,
+  Start: 9,
+  L3: 10,
+  R3: 11,
+  Guide: 16,
+} as const;
+type ButtonName = keyof typeof BUTTONS;
+
+/** Up, down, left, right. */
+export const CROSS = { up: 12, down: 13, left: 14, right: 15 } as const;
+/** Buttons of the standard mapping. */
+export const PAD_BUTTONS = 17;
+
+/** A part of a side, outermost last: a row of buttons, or a square of three by three buttons. */
+type Part = readonly ButtonName[] | 'cross' | 'letters' | 'stick';
+
+interface PadLayout {
+  name: string;
+  /** for people */
+  words: string;
+  /** from top to bottom */
+  left: readonly Part[];
+  right: readonly Part[];
+  middle: readonly ButtonName[];
+}
+
+export const PAD_LAYOUTS = [
+  {
+    name: 'full',
+    words: msg('Full gamepad'),
+    left: [['LT', 'LB'], 'cross', 'stick'],
+    right: [['RB', 'RT'], 'letters', 'stick'],
+    middle: ['L3', 'Back', 'Guide', 'Start', 'R3'],
+  },
+  {
+    name: 'classic',
+    words: msg('Cross and buttons'),
+    left: [['LB'], 'cross'],
+    right: [['RB'], 'letters'],
+    middle: ['Back', 'Start'],
+  },
+  {
+    name: 'sticks',
+    words: msg('Two sticks'),
+    left: [['LT', 'LB'], 'stick'],
+    right: [['RB', 'RT'], 'stick'],
+    middle: ['X', 'A', 'B', 'Start'],
+  },
+] as const satisfies readonly PadLayout[];
+export type PadLayoutName = (typeof PAD_LAYOUTS)[number]['name'];
+
+/** A control at its place: its square in CSS pixels from the area's left and top edge. */
+export interface PadControl {
+  kind: 'button' | 'cross' | 'stick';
+  /** of a button: its number; of a stick: its first axis; of the cross: 0 */
+  index: number;
+  words: string;
+  left: number;
+  top: number;
+  size: number;
+}
+
+export interface PadArea {
+  width: number;
+  height: number;
+}
+
+/** The least side of a control that a finger meets (WCAG 2.5.5). */
+export const LEAST_PX = 44;
+/** Wider buttons leave less of the picture. Chosen, not measured. */
+const MOST_PX = 58;
+/** The buttons of the middle are pressed less often. */
+const MIDDLE_PX = 48;
+const GAP_PX = 8;
+const EDGE_PX = 10;
+
+/**
+ * Places the controls of a layout: a column at each side, the rest between them, or above them where it is narrow. The parts
+ * of a low area stand next to each other.
+ * @returns controls that do not overlap, in an area of at least 320 × 400 or 568 × 320
+ */
+export function placePad(name: PadLayoutName, area: PadArea): PadControl[] {
+  const layout: PadLayout = PAD_LAYOUTS.find((each) => each.name === name) ?? PAD_LAYOUTS[0];
+  const whole = area.height - 2 * EDGE_PX;
+  const stacked = columnHeight(layout.left, LEAST_PX) <= whole;
+  const widest = unitOf(layout.left, area, whole);
+  // The row above the sides needs its own room.
+  const isAbove = area.width - 2 * (EDGE_PX + 3 * widest + GAP_PX) < middleWidth(layout.middle, widest);
+  const unit = isAbove ? unitOf(layout.left, area, whole - MIDDLE_PX - GAP_PX) : widest;
+  const sides = [
+    ...placeSide(layout.left, unit, stacked, 0).map((each) => ({ ...each, left: EDGE_PX + each.left })),
+    ...placeSide(layout.right, unit, stacked, 2).map((each) => ({
+      ...each,
+      left: area.width - EDGE_PX - each.left - each.size,
+    })),
+  ].map((each) => ({ ...each, top: area.height - EDGE_PX - each.top - each.size }));
+  return [...sides, ...placeMiddle(layout.middle, unit, area, sides)];
+}
+
+/** Side of a button. */
+function unitOf(parts: readonly Part[], area: PadArea, room: number): number {
+  const rows = parts.reduce((sum, part) => sum + (isRow(part) ? 1 : 3), 0);
+  const high = (room - GAP_PX * (parts.length - 1)) / rows;
+  // Two columns of three buttons, and a gap between them.
+  const wide = (area.width - 2 * EDGE_PX - GAP_PX) / 6;
+  return Math.max(LEAST_PX, Math.min(MOST_PX, Math.floor(Math.min(high, wide))));
+}
+
+const isRow = (part: Part): part is readonly ButtonName[] => typeof part !== 'string';
+
+function columnHeight(parts: readonly Part[], unit: number): number {
+  const units = parts.reduce((sum, part) => sum + (isRow(part) ? 1 : 3), 0);
+  return units * unit + (parts.length - 1) * GAP_PX;
+}
+
+/**
+ * One side, measured from the lower outer corner.
+ * @param stacked the parts stand on each other; otherwise the squares stand next to each other
+ */
+function placeSide(parts: readonly Part[], unit: number, stacked: boolean, firstAxis: number): PadControl[] {
+  const controls: PadControl[] = [];
+  let bottom = 0;
+  let out = 0;
+  for (const part of [...parts].reverse()) {
+    if (isRow(part)) {
+      const top = stacked ? bottom : 3 * unit + GAP_PX;
+      // The trigger is outermost.
+      const outward = firstAxis === 0 ? part : [...part].reverse();
+      outward.forEach((words, at) => {
+        controls.push(button(words, at * (unit + GAP_PX), top, unit));
+      });
+      bottom += unit + GAP_PX;
+      continue;
+    }
+    controls.push(...placeSquare(part, unit, { out, bottom: stacked ? bottom : 0 }, firstAxis));
+    bottom += 3 * unit + GAP_PX;
+    if (!stacked) out += 3 * unit + GAP_PX;
+  }
+  return controls;
+}
+
+function placeSquare(
+  part: Exclude<Part, readonly ButtonName[]>,
+  unit: number,
+  { out, bottom }: { out: number; bottom: number },
+  firstAxis: number,
+): PadControl[] {
+  const whole = { left: out, top: bottom, size: 3 * unit };
+  if (part === 'stick') {
+    const words = firstAxis === 0 ? 'Left stick' : 'Right stick';
+    return [{ kind: 'stick', index: firstAxis, words, ...whole }];
+  }
+  if (part === 'cross') return [{ kind: 'cross', index: 0, words: 'Directions', ...whole }];
+  // From the lower right corner: A below, B at the right, X at the left, Y above.
+  return [
+    button('A', out + unit, bottom, unit),
+    button('B', out, bottom + unit, unit),
+    button('X', out + 2 * unit, bottom + unit, unit),
+    button('Y', out + unit, bottom + 2 * unit, unit),
+  ];
+}
+
+function button(words: ButtonName, left: number, top: number, size: number): PadControl {
+  return { kind: 'button', index: BUTTONS[words], words, left, top, size };
+}
+
+function middleWidth(names: readonly ButtonName[], unit: number): number {
+  return names.length * Math.min(unit, MIDDLE_PX) + (names.length - 1) * GAP_PX;
+}
+
+function placeMiddle(
+  names: readonly ButtonName[],
+  unit: number,
+  area: PadArea,
+  sides: readonly PadControl[],
+): PadControl[] {
+  const size = Math.min(unit, MIDDLE_PX);
+  const width = middleWidth(names, unit);
+  const half = area.width / 2;
+  const inner = Math.max(...sides.filter(({ left }) => left < half).map((each) => each.left + each.size));
+  const fits = area.width - 2 * (inner + GAP_PX) >= width;
+  const highest = Math.min(...sides.map(({ top }) => top));
+  const above = Math.max(0, highest - GAP_PX - size);
+  const top = fits ? area.height - EDGE_PX - size : above;
+  return names.map((words, at) => button(words, (area.width - width) / 2 + at * (size + GAP_PX), top, size));
+}

@@ -1,0 +1,218 @@
+import type { KeyboardLayout } from '@footlight/protocol/input';
+import type { StreamClient } from '@footlight/stream-client';
+import { type RefObject, useEffect, useRef, useState } from 'react';
+import { chordCode } from '../../keyboard/chord-code.ts';
+import { msg, t } from '../../words/words.ts';
+import styles from './touch.module.css';
+import { editsOf } from './typed-edits.ts';
+
+/** What the field holds at first, so that a backspace in it has something to delete: an empty one tells nothing of it. */
+const PAD = ' ';
+/** Text before the caret that a phone's keyboard may correct; what is older is settled. */
+const MOST_CHARACTERS = 200;
+/** Less is a bar of the browser that comes or goes; no phone's keyboard is so low. */
+const KEYBOARD_PX = 100;
+
+const KEYS = [
+  ['Esc', 'Escape', msg('Escape key')],
+  ['Tab', 'Tab', msg('Tab key')],
+  ['←', 'ArrowLeft', msg('Arrow left')],
+  ['↓', 'ArrowDown', msg('Arrow down')],
+  ['↑', 'ArrowUp', msg('Arrow up')],
+  ['→', 'ArrowRight', msg('Arrow right')],
+] as const;
+const HELD_KEYS = [
+  ['Ctrl', 'ControlLeft'],
+  ['Alt', 'AltLeft'],
+] as const;
+/** Keys of a keyboard of its own that are no text. */
+const OTHER_KEYS = /^(Arrow|Home$|End$|Page|Delete$|Insert$|Escape$|Tab$|F\d+$)/;
+
+/**
+ * The phone's own keyboard for the app: a field that holds its focus, and keys that it lacks. What is typed, composed or
+ * corrected in the field is sent as text and backspaces.
+ */
+export function PhoneKeyboard(props: {
+  client: StreamClient;
+  /** of the app's display; null: the host keeps its own */
+  layout: KeyboardLayout | null;
+  theatre: RefObject<HTMLElement | null>;
+  typing: boolean;
+  onTyping: (typing: boolean) => void;
+  type: RefObject<(() => void) | null>;
+}) {
+  const { client, theatre, typing, onTyping, type } = props;
+  const field = useRef<HTMLTextAreaElement>(null);
+  const [held, setHeld] = useState<readonly string[]>([]);
+  const heldNow = useRef(held);
+  heldNow.current = held;
+  const layout = useRef(props.layout);
+  layout.current = props.layout;
+
+  useEffect(() => {
+    const element = field.current;
+    if (element === null) return;
+    let before = PAD;
+    const start = () => {
+      element.value = PAD;
+      before = PAD;
+      element.setSelectionRange(PAD.length, PAD.length);
+    };
+    const press = (...codes: string[]) => {
+      client.sendKeys([...heldNow.current, ...codes]);
+      setHeld([]);
+    };
+    let composing = false;
+    const send = () => {
+      const { backspaces, text } = editsOf(before, element.value);
+      before = element.value;
+      for (let n = 0; n < backspaces; n++) client.sendKeys(['Backspace']);
+      const code = heldNow.current.length > 0 ? chordCode(text, layout.current) : null;
+      if (code !== null) {
+        press(code);
+        if (!composing) start();
+      } else if (text !== '') client.sendText(text);
+    };
+    const settle = () => {
+      if (composing || (element.value.startsWith(PAD) && element.value.length < MOST_CHARACTERS)) return;
+      start();
+    };
+    const end = new AbortController();
+    const listen = <Type extends keyof HTMLElementEventMap>(
+      name: Type,
+      listener: (event: HTMLElementEventMap[Type]) => void,
+    ) => element.addEventListener(name, listener, { signal: end.signal });
+    listen('focus', () => {
+      start();
+      onTyping(true);
+    });
+    listen('blur', () => {
+      setHeld([]);
+      onTyping(false);
+    });
+    listen('compositionstart', () => {
+      composing = true;
+    });
+    listen('compositionend', () => {
+      composing = false;
+      send();
+      settle();
+    });
+    listen('input', () => {
+      send();
+      settle();
+    });
+    listen('beforeinput', (event) => {
+      if (event.inputType !== 'insertLineBreak' && event.inputType !== 'insertParagraph') return;
+      event.preventDefault();
+      press('Enter');
+      start();
+    });
+    listen('keydown', (event) => {
+      // Of an input method; its text comes by composition.
+      if (event.isComposing || event.keyCode === 229) return;
+      const { key, code } = event;
+      const isChord = event.ctrlKey || event.altKey || event.metaKey;
+      const isEmpty = key === 'Backspace' && element.value.length <= PAD.length;
+      if (
+        key !== 'Enter' &&
+        !isEmpty &&
+        !OTHER_KEYS.test(key) &&
+        !(isChord && code !== '' && key.length === 1)
+      )
+        return;
+      event.preventDefault();
+      const modifiers = [
+        ...(event.ctrlKey ? ['ControlLeft'] : []),
+        ...(event.altKey ? ['AltLeft'] : []),
+        ...(event.shiftKey ? ['ShiftLeft'] : []),
+        ...(event.metaKey ? ['MetaLeft'] : []),
+      ];
+      press(...modifiers, code === '' ? key : code);
+      if (key === 'Enter') start();
+    });
+    type.current = () => {
+      if (document.activeElement === element) element.blur();
+      else element.focus({ preventScroll: true });
+    };
+    return () => {
+      end.abort();
+      type.current = null;
+    };
+  }, [client, onTyping, type]);
+
+  // The picture stays above the keyboard, which covers the page without changing its size.
+  useEffect(() => {
+    const [element, viewport] = [theatre.current, window.visualViewport];
+    if (!typing || element === null || viewport === null) return;
+    let covered = false;
+    const fit = () => {
+      const isCovered = window.innerHeight - viewport.height > KEYBOARD_PX;
+      element.style.inset = isCovered ? `${viewport.offsetTop}px 0 auto` : '';
+      element.style.height = isCovered ? `${viewport.height}px` : '';
+      // The phone has put its keyboard away.
+      if (covered && !isCovered) field.current?.blur();
+      covered = isCovered;
+    };
+    fit();
+    viewport.addEventListener('resize', fit);
+    viewport.addEventListener('scroll', fit);
+    return () => {
+      viewport.removeEventListener('resize', fit);
+      viewport.removeEventListener('scroll', fit);
+      element.style.inset = '';
+      element.style.height = '';
+    };
+  }, [theatre, typing]);
+
+  return (
+    <>
+      <textarea
+        ref={field}
+        className={styles.field}
+        aria-label={t('Type into the app')}
+        tabIndex={-1}
+        autoCapitalize="off"
+        autoComplete="off"
+        data-stream-overlay=""
+        data-stream-typing=""
+      />
+      {typing && (
+        <div
+          className={styles.keys}
+          role="toolbar"
+          aria-label={t('More keys')}
+          data-stream-overlay=""
+          // The field keeps the focus, and with it the keyboard.
+          onMouseDown={(event) => event.preventDefault()}
+        >
+          {HELD_KEYS.map(([words, code]) => (
+            <button
+              key={code}
+              type="button"
+              aria-pressed={held.includes(code)}
+              onClick={() =>
+                setHeld(held.includes(code) ? held.filter((each) => each !== code) : [...held, code])
+              }
+            >
+              {words}
+            </button>
+          ))}
+          {KEYS.map(([words, code, name]) => (
+            <button
+              key={code}
+              type="button"
+              aria-label={t(name)}
+              onClick={() => {
+                client.sendKeys([...held, code]);
+                setHeld([]);
+              }}
+            >
+              {words}
+            </button>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}

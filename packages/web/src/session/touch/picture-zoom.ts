@@ -1,0 +1,79 @@
+/** How a person enlarges the picture. Pure. */
+import type { Point } from './gestures.ts';
+
+/** scale 1: the whole picture. x and y: how far its middle is from that of the area, CSS pixels. */
+export interface Zoom extends Point {
+  scale: number;
+}
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** Middle of the area on the page, its size, and the size in which the whole picture is shown. */
+export interface ZoomArea {
+  middle: Point;
+  area: Size;
+  picture: Size;
+}
+
+export const WHOLE: Zoom = { scale: 1, x: 0, y: 0 };
+/** A pixel of a picture of 1080 lines is as wide as a finger's uncertainty then. Chosen, not measured. */
+const MAX_SCALE = 6;
+/** So little is the whole picture; a blurred one would help nobody. */
+const NEARLY_WHOLE = 1.03;
+/** The pointer stays so far from the area's edge, CSS pixels. */
+const EDGE_PX = 32;
+
+/** The picture under two fingers follows them, as far as it covers the area. */
+export function pinched(
+  zoom: Zoom,
+  from: readonly [Point, Point],
+  to: readonly [Point, Point],
+  area: ZoomArea,
+): Zoom {
+  const [before, after] = [middleOf(from), middleOf(to)];
+  const spread = Math.max(1, distance(from));
+  const scale = Math.min(MAX_SCALE, Math.max(1, (zoom.scale * Math.max(1, distance(to))) / spread));
+  const along = (axis: 'x' | 'y') =>
+    after[axis] - area.middle[axis] - (scale / zoom.scale) * (before[axis] - area.middle[axis] - zoom[axis]);
+  return within({ scale, x: along('x'), y: along('y') }, area);
+}
+
+/** What remains to be seen of a zoom in an area that may have changed. */
+export function within({ scale, x, y }: Zoom, { area, picture }: ZoomArea): Zoom {
+  if (scale <= 1) return WHOLE;
+  const bound = (value: number, shown: number, room: number) => {
+    const most = Math.max(0, (shown * scale - room) / 2);
+    return Math.min(most, Math.max(-most, value));
+  };
+  return {
+    scale,
+    x: bound(x, picture.width, area.width),
+    y: bound(y, picture.height, area.height),
+  };
+}
+
+/** The zoom when the fingers have left: nearly the whole picture is the whole. */
+export function settled(zoom: Zoom): Zoom {
+  return zoom.scale < NEARLY_WHOLE ? WHOLE : zoom;
+}
+
+/** Moves the picture so that a point of the page, such as the pointer, is in the area. @returns the zoom then */
+export function showing(zoom: Zoom, point: Point, area: ZoomArea): Zoom {
+  const along = (axis: 'x' | 'y', room: number) => {
+    const half = Math.max(0, room / 2 - EDGE_PX);
+    const off = point[axis] - area.middle[axis];
+    return zoom[axis] - (off - Math.min(half, Math.max(-half, off)));
+  };
+  return within({ ...zoom, x: along('x', area.area.width), y: along('y', area.area.height) }, area);
+}
+
+function middleOf([a, b]: readonly [Point, Point]): Point {
+  return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
+}
+
+function distance([a, b]: readonly [Point, Point]): number {
+  return Math.hypot(a.x - b.x, a.y - b.y);
+}

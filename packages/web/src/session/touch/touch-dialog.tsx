@@ -1,0 +1,85 @@
+import { Button } from '@mantine/core';
+import { IconCheck } from '@tabler/icons-react';
+import { Dialog } from '../../components/dialog.tsx';
+import { msg, t } from '../../words/words.ts';
+import styles from '../dialogs/dialogs.module.css';
+import { PAD_LAYOUTS } from './pad-layouts.ts';
+import type { TouchChoice, TouchMode } from './touch-choice.ts';
+
+const MODES: readonly [TouchMode, string][] = [
+  ['direct', msg('Direct touch')],
+  ['pad', msg('Touch pad')],
+];
+
+/** How fingers reach the app, and which gamepad is on the screen. */
+export function TouchDialog(props: {
+  onClose: () => void;
+  choice: TouchChoice;
+  /** gamepads that the session takes; 0: none */
+  maxPads: number;
+  /** the app has a touch screen */
+  touchScreen: boolean;
+  onChoice: (choice: TouchChoice) => void;
+}) {
+  const { choice, onChoice } = props;
+  const gamepads = [{ name: null, words: msg('None') }, ...PAD_LAYOUTS];
+  return (
+    <Dialog opened onClose={props.onClose} title={t('Touch')}>
+      <h3 className={styles.place}>{t('Fingers on the picture')}</h3>
+      <div className={styles.choices}>
+        {MODES.map(([mode, words]) => (
+          <Choice
+            key={mode}
+            words={words}
+            chosen={choice.mode === mode}
+            onChoose={() => onChoice({ ...choice, mode })}
+          />
+        ))}
+      </div>
+      <p className={styles.hint}>{wordsOf(choice.mode, props.touchScreen)}</p>
+      <h3 className={styles.place}>{t('Gamepad on the screen')}</h3>
+      <div className={styles.choices}>
+        {gamepads.map(({ name, words }) => (
+          <Choice
+            key={words}
+            words={words}
+            chosen={choice.gamepad === name}
+            disabled={props.maxPads === 0 && name !== null}
+            onChoose={() => onChoice({ ...choice, gamepad: name })}
+          />
+        ))}
+      </div>
+      <p className={styles.hint}>
+        {props.maxPads === 0
+          ? t('This host takes no gamepads. Your choice counts where one does.')
+          : t('The app sees it as a gamepad that is plugged in.')}{' '}
+        {t('This device remembers both.')}
+      </p>
+    </Dialog>
+  );
+}
+
+function wordsOf(mode: TouchMode, touchScreen: boolean): string {
+  if (mode === 'pad')
+    return t(
+      'A finger moves the pointer, a tap clicks, a long press drags. Two fingers scroll; their tap is a right click.',
+    );
+  return touchScreen
+    ? t('Every finger is on the app itself, which has a touch screen.')
+    : t(
+        'A finger is on the app itself. Two fingers enlarge and move the picture; their tap is a right click.',
+      );
+}
+
+function Choice(props: { words: string; chosen: boolean; disabled?: boolean; onChoose: () => void }) {
+  return (
+    <Button
+      aria-pressed={props.chosen}
+      disabled={props.disabled ?? false}
+      {...(props.chosen ? { leftSection: <IconCheck size={16} aria-hidden="true" /> } : {})}
+      onClick={props.onChoose}
+    >
+      {t(props.words)}
+    </Button>
+  );
+}

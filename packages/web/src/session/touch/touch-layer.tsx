@@ -1,0 +1,79 @@
+import type { KeyboardLayout } from '@footlight/protocol/input';
+import type { InputStatus, StreamClient } from '@footlight/stream-client';
+import { IconZoomReset } from '@tabler/icons-react';
+import { type RefObject, useCallback } from 'react';
+import { t } from '../../words/words.ts';
+import { OnScreenPad } from './on-screen-pad.tsx';
+import { PhoneKeyboard } from './phone-keyboard.tsx';
+import styles from './touch.module.css';
+import type { TouchChoice } from './touch-choice.ts';
+import { useFingers } from './use-fingers.ts';
+
+/** Over the picture of a device with a touch screen: the touch pad's pointer, the gamepad, the field for its keyboard. */
+export function TouchLayer(props: {
+  client: StreamClient;
+  input: InputStatus | null;
+  /** of the app's display; null: the host keeps its own */
+  layout: KeyboardLayout | null;
+  choice: TouchChoice;
+  theatre: RefObject<HTMLElement | null>;
+  surface: RefObject<HTMLElement | null>;
+  video: RefObject<HTMLVideoElement | null>;
+  typing: boolean;
+  onTyping: (typing: boolean) => void;
+  /** set to what opens the keyboard */
+  type: RefObject<(() => void) | null>;
+}) {
+  const { client, input, choice, surface, video } = props;
+  const relative = input?.pointer_lock_wanted ?? false;
+  const { scale, reset, pointer } = useFingers({
+    client,
+    surface,
+    video,
+    mode: choice.mode,
+    relative,
+    touchScreen: input?.touch_screen ?? false,
+  });
+  // Nobody sees a picture below two thumbs.
+  const onRoom = useCallback(
+    (room: number | null) => {
+      if (video.current !== null) video.current.style.height = room === null ? '' : `${room}px`;
+    },
+    [video],
+  );
+  return (
+    <>
+      {choice.mode === 'pad' && !relative && (
+        <div ref={pointer} className={styles.pointer} aria-hidden="true" data-stream-overlay="">
+          <svg width="20" height="24" viewBox="0 0 20 24" aria-hidden="true">
+            <path d="M2 1.5v17l4.6-4.3 3 7.1 3.4-1.4-3-7H16z" fill="#fff" stroke="#000" strokeWidth="1.5" />
+          </svg>
+        </div>
+      )}
+      {choice.gamepad !== null && (input?.max_pads ?? 0) > 0 && (
+        <OnScreenPad client={client} layout={choice.gamepad} onRoom={onRoom} />
+      )}
+      {scale > 1 && (
+        <button
+          type="button"
+          className={styles.whole}
+          data-stream-overlay=""
+          aria-label={t('Show the whole picture')}
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={reset}
+        >
+          <IconZoomReset size={20} aria-hidden="true" />
+          <span aria-hidden="true">{scale.toFixed(1)}×</span>
+        </button>
+      )}
+      <PhoneKeyboard
+        client={client}
+        layout={props.layout}
+        theatre={props.theatre}
+        typing={props.typing}
+        onTyping={props.onTyping}
+        type={props.type}
+      />
+    </>
+  );
+}

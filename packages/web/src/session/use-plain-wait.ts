@@ -1,0 +1,24 @@
+import { useEffect, useState } from 'react';
+import { clock } from '../clock.ts';
+import { PLAIN_OFFERED_MS, PLAIN_SHOWN_MS } from './launch-view.ts';
+
+/** A timer may be a little early against the clock of dates. */
+const LATE_MS = 50;
+
+/** The wait for an app that has frames and has drawn nothing; renders again when the page may decide otherwise. */
+export function usePlainWait(hasFrames: boolean) {
+  const [framesSinceMs, setSince] = useState<number | null>(null);
+  const [insists, setInsists] = useState(false);
+  const [, setLooks] = useState(0);
+  useEffect(() => {
+    setSince(hasFrames ? clock.nowMs() : null);
+    setInsists(false);
+    if (!hasFrames) return;
+    const look = () => setLooks((count) => count + 1);
+    const timers = [PLAIN_OFFERED_MS, PLAIN_SHOWN_MS].map((ms) => clock.setTimeout(look, ms + LATE_MS));
+    return () => {
+      for (const timer of timers) timer.cancel();
+    };
+  }, [hasFrames]);
+  return { framesSinceMs, insists, insist: () => setInsists(true) };
+}
