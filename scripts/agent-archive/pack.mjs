@@ -21,6 +21,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { createGzip } from 'node:zlib';
+import { builtFilesOf } from '../lib/build.mjs';
 import { hostPackages } from '../lib/debian-packages.mjs';
 import { digestOf } from '../lib/digest.mjs';
 
@@ -109,9 +110,8 @@ function layOut(stage) {
   link(process.execPath, 'node');
   link(path.join(root, 'LICENSE'), 'LICENSE');
   link(path.join(agent, 'package.json'), 'node-agent', 'package.json');
-  for (const name of readdirSync(path.join(agent, 'dist'))) {
-    if (/\.(js|mjs|sh)$/.test(name)) link(path.join(agent, 'dist', name), 'node-agent', 'dist', name);
-  }
+  for (const name of builtFilesOf('node-agent'))
+    link(path.join(agent, 'dist', name), 'node-agent', 'dist', name);
   link(path.join(root, 'scripts/bring-up/supervise.mjs'), 'supervisor', 'supervise.mjs');
   link(path.join(root, 'scripts/bring-up/log-file.mjs'), 'supervisor', 'log-file.mjs');
   link(path.join(root, 'scripts/bring-up/supervise-agent.mjs'), 'supervisor', 'supervise-agent.mjs');

@@ -11,12 +11,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { upPackages } from '../lib/debian-packages.mjs';
+import { upPackages, upReplicasPackages } from '../lib/debian-packages.mjs';
 import { missingPackages, npmIsInstalled, prepare, root, rootPrefix, webIsBuilt } from '../lib/prepare.mjs';
 import { demoApps, seedEntries } from './demo-apps.mjs';
 import { keepEnrollmentToken, makeDirectories, placesFor, reachableAddresses } from './places.mjs';
 import { takenPorts } from './ports.mjs';
 import { productParts, reloadOnChange } from './reload.mjs';
+import { startReplicas } from './replicas.mjs';
 import { healthUrl, supervise } from './supervise.mjs';
 
 const START_LIMIT_MS = 60_000;
@@ -26,14 +27,15 @@ const CONTROL_STOP_MS = 5_000;
 
 const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
 
-const usage = `Usage: scripts/up [--dry-run]
+const usage = `Usage: scripts/up [--dry-run] [--replicas COUNT]
        scripts/dev [--dry-run]
 
 Starts Footlight on this machine: the control plane, a node agent and demo apps.
 Installs what is missing from Debian and npm, and says so first. Ctrl-C stops all of it.
 scripts/dev also watches the sources: what a change touches is built and started again.
 
-  --dry-run   list packages, ports and files, and change nothing
+  --dry-run          list packages, ports and files, and change nothing
+  --replicas COUNT   2 to 9 control planes with Postgres, NATS and HAProxy, to try what a larger fleet has
 
 Ports: CONTROL_PORT (8080), SERVICE_TLS_PORT (8443), SERVICE_AGENT_HEALTH_ADDR (127.0.0.1:9091).
 Files: SERVICE_DATA_DIR, SERVICE_AGENT_STATE_DIR. Database: DATABASE_URL (unset: SQLite).
@@ -43,19 +45,29 @@ async function main() {
   const words = process.argv.slice(2);
   if (words.includes('--help') || words.includes('-h')) return say(usage);
   const reload = words.includes('--reload');
+  const at = words.indexOf('--replicas');
+  const [, text = ''] = at < 0 ? [] : words.splice(at, 2);
+  const replicas = at < 0 ? 1 : Number(text);
   const unknown = words.find((word) => word !== '--dry-run' && word !== '--reload');
-  if (unknown !== undefined) {
-    process.stderr.write(`scripts/up does not know '${unknown}'.\n\n${usage}`);
+  const problem =
+    unknown !== undefined
+      ? `scripts/up does not know '${unknown}'.`
+      : at >= 0 && !/^[2-9]$/.test(text)
+        ? `--replicas takes a number from 2 to 9; it is '${text}'.`
+        : null;
+  if (problem !== null) {
+    process.stderr.write(`${problem}\n\n${usage}`);
     process.exitCode = 2;
     return;
   }
-  const places = placesFor(process.env);
+  const places = placesFor(process.env, replicas > 1);
   const ports = portsOf(places);
-  if (words.includes('--dry-run')) return dryRun(places, ports);
+  const packages = replicas > 1 ? upReplicasPackages : upPackages;
+  if (words.includes('--dry-run')) return dryRun(places, ports, packages);
 
   const began = performance.now();
   refuse(await takenPorts(ports));
-  const { downloadMs, installMs } = await prepare({ packages: upPackages, say });
+  const { downloadMs, installMs } = await prepare({ packages, say });
   if (reachableAddresses().length === 0) {
     say(
       'This machine has no address besides loopback. Pages will open, but browsers offer no loopback candidates for WebRTC, so no picture can be shown. Give it an address on a network.',
@@ -65,26 +77,32 @@ async function main() {
   keepEnrollmentToken(places);
   const apps = publishApps(places);
   writeFileSync(places.seedFile, `${JSON.stringify(apps, null, 2)}\n`, { mode: 0o600 });
-  say('Starting the control plane, then the agent, which measures what this machine can encode.');
+  say(
+    `Starting ${replicas > 1 ? `Postgres, NATS, ${replicas} control planes and HAProxy` : 'the control plane'}, then the agent, which measures what this machine can encode.`,
+  );
   if (!places.asRoot)
     say('Not running as root: apps run as this user and can read whatever this user can read.');
 
-  const control = supervise(
-    {
-      name: 'control plane',
-      command: [path.join(root, 'scripts', 'control-plane')],
-      logFile: path.join(places.logDir, 'control-plane.log'),
-      env: {
-        ...process.env,
-        SERVICE_DATA_DIR: places.controlDir,
-        SERVICE_SETUP_TOKEN_PATH: places.setupToken,
-        SERVICE_DEV_AGENT_KEY_PATH: places.devAgentKey,
-        SERVICE_SEED_FILE: places.seedFile,
-        SERVICE_ENROLLMENT_TOKEN_FILE: places.enrollmentToken,
-      },
-    },
-    say,
-  );
+  const env = {
+    ...process.env,
+    SERVICE_DATA_DIR: places.controlDir,
+    SERVICE_SETUP_TOKEN_PATH: places.setupToken,
+    SERVICE_DEV_AGENT_KEY_PATH: places.devAgentKey,
+    SERVICE_SEED_FILE: places.seedFile,
+    SERVICE_ENROLLMENT_TOKEN_FILE: places.enrollmentToken,
+  };
+  const control =
+    replicas > 1
+      ? await startReplicas({ places, count: replicas, env, publicUrl: addressesOf(places)[0] ?? '', say })
+      : supervise(
+          {
+            name: 'control plane',
+            command: [path.join(root, 'scripts', 'control-plane')],
+            logFile: path.join(places.logDir, 'control-plane.log'),
+            env,
+          },
+          say,
+        );
   /** @type {ReturnType<typeof supervise> | null} */
   let agent = null;
   let stopping = false;
@@ -160,9 +178,10 @@ function refuse(sentences) {
 /**
  * @param {import('./places.mjs').Places} places
  * @param {import('./ports.mjs').WantedPort[]} ports
+ * @param {import('../lib/debian-packages.mjs').DebianPackage[]} packages
  */
-async function dryRun(places, ports) {
-  const missing = missingPackages(upPackages);
+async function dryRun(places, ports, packages) {
+  const missing = missingPackages(packages);
   say(
     missing.length === 0
       ? 'Debian packages: all are installed.'
@@ -227,7 +246,7 @@ function publishApps(places) {
 
 /**
  * Waits until a program answers on its health address, exits, or the limit is over.
- * @param {ReturnType<typeof supervise>} program
+ * @param {Pick<ReturnType<typeof supervise>, 'exitedOnce'>} program
  * @param {string} url
  * @param {() => boolean} cancelled
  * @param {(health: object) => boolean} [isReady]
@@ -252,7 +271,7 @@ async function comesUp(program, url, cancelled, isReady = () => true) {
 
 /**
  * @param {string} name
- * @param {ReturnType<typeof supervise>} program
+ * @param {Pick<ReturnType<typeof supervise>, 'lastLines'>} program
  * @param {import('./places.mjs').Places} places
  */
 function failed(name, program, places) {
@@ -262,21 +281,27 @@ function failed(name, program, places) {
   process.exitCode = 1;
 }
 
+/** Addresses that browsers open, the best first. @param {import('./places.mjs').Places} places */
+function addressesOf({ httpsPort }) {
+  const port = httpsPort === 443 ? '' : `:${httpsPort}`;
+  const hosts = [...reachableAddresses().map((a) => (a.includes(':') ? `[${a}]` : a)), 'localhost'];
+  return hosts.map((host) => `https://${host}${port}`);
+}
+
 /**
  * @param {import('./places.mjs').Places} places
  * @param {{downloadMs: number, installMs: number, startMs: number}} times
  */
 function announce(places, { downloadMs, installMs, startMs }) {
   const seconds = (/** @type {number} */ ms) => `${(ms / 1000).toFixed(1)} s`;
-  const port = places.httpsPort === 443 ? '' : `:${places.httpsPort}`;
-  const hosts = [...reachableAddresses().map((a) => (a.includes(':') ? `[${a}]` : a)), 'localhost'];
+  const [first = '', ...others] = addressesOf(places);
   const claimed = !existsSync(places.setupToken);
   const page = claimed ? '/app' : '/setup';
   say('');
-  say(`Footlight is up. Open   https://${hosts[0]}${port}${page}`);
-  for (const host of hosts.slice(1)) say(`                  or   https://${host}${port}${page}`);
+  say(`Footlight is up. Open   ${first}${page}`);
+  for (const other of others) say(`                  or   ${other}${page}`);
   say('The certificate is this server’s own, so the browser warns once.');
-  if (!claimed) say(`Setup token:           ${places.setupToken}`);
+  if (!claimed) say(`It asks for a token:   cat ${places.setupToken}`);
   say(`Logs:                  ${places.logDir}`);
   say(
     `Downloads took ${seconds(downloadMs)}, installing ${seconds(installMs)}, starting ${seconds(startMs)}. Ctrl-C stops all of it.`,

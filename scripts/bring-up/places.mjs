@@ -22,16 +22,18 @@ import path from 'node:path';
 /**
  * As root everything lies where a service keeps it; otherwise below the user's own data directory.
  * @param {NodeJS.ProcessEnv} env
+ * @param {boolean} severalReplicas  they have another database, so they touch nothing of a single control plane
  * @returns {Places}
  */
-export function placesFor(env) {
+export function placesFor(env, severalReplicas = false) {
+  const suffix = severalReplicas ? '-replicas' : '';
   const asRoot = process.getuid?.() === 0;
   const base = path.join(env.XDG_DATA_HOME || path.join(os.homedir(), '.local', 'share'), 'footlight');
   const controlDir = path.resolve(
-    env.SERVICE_DATA_DIR || (asRoot ? '/var/lib/service-control' : path.join(base, 'control')),
+    env.SERVICE_DATA_DIR || `${asRoot ? '/var/lib/service-control' : path.join(base, 'control')}${suffix}`,
   );
   const agentDir = path.resolve(
-    env.SERVICE_AGENT_STATE_DIR || (asRoot ? '/var/lib/service-agent' : path.join(base, 'agent')),
+    env.SERVICE_AGENT_STATE_DIR || `${asRoot ? '/var/lib/service-agent' : path.join(base, 'agent')}${suffix}`,
   );
   const [host, port] = splitAddress(env.SERVICE_AGENT_HEALTH_ADDR || '127.0.0.1:9091');
   return {

@@ -40,16 +40,30 @@ const UNUSED = {
 /**
  * @typedef {object} Bundle
  * @property {string} folder   the package; its sources and built files lie below it
+ * @property {string} dist     folder of the built files, below the package
  * @property {string[]} sources folders that the bundle is made of
  * @property {Record<string, string>} programs  built file below dist: its source below src
- * @property {string[]} copies  files that a program reads beside itself
+ * @property {readonly string[]} copies  files that a program reads beside itself
  * @property {string[]} external
  */
+
+const AGENT_SOURCES = ['node-agent/src', 'packages/gst/src', 'packages/platform/src', 'protocol/src'];
+/** What modules of the agent read beside themselves. */
+const AGENT_COPIES = [
+  'runtime/enter-session.sh',
+  'runtime/guard-session.sh',
+  'runtime/remove-owned.pl',
+  'sessions/home/collection/remove-home.pl',
+  'runtime/network/hold-network.sh',
+  'runtime/confinement/confine.pl',
+  'runtime/confinement/run-app.pl',
+];
 
 /** @type {Bundle[]} */
 const bundles = [
   {
     folder: 'control-plane',
+    dist: 'dist',
     sources: ['control-plane/src', 'packages/platform/src', 'protocol/src'],
     programs: { 'main.js': 'main.ts', 'backup-main.js': 'backup-main.ts' },
     copies: [],
@@ -57,7 +71,8 @@ const bundles = [
   },
   {
     folder: 'node-agent',
-    sources: ['node-agent/src', 'packages/gst/src', 'packages/platform/src', 'protocol/src'],
+    dist: 'dist',
+    sources: AGENT_SOURCES,
     programs: {
       'main.js': 'main.ts',
       'worker-main.js': 'media/worker/worker-main.ts',
@@ -66,26 +81,42 @@ const bundles = [
       'scan-main.js': 'library/scan-main.ts',
       'files-main.js': 'files/files-main.ts',
     },
-    copies: [
-      'runtime/enter-session.sh',
-      'runtime/guard-session.sh',
-      'runtime/remove-owned.pl',
-      'sessions/home/collection/remove-home.pl',
-      'runtime/network/hold-network.sh',
-      'runtime/confinement/confine.pl',
-      'runtime/confinement/run-app.pl',
-    ],
+    copies: AGENT_COPIES,
     external: OUTSIDE,
   },
   {
     // The users of sessions cannot read a clone everywhere: this one brings everything with it.
     folder: 'node-agent',
+    dist: 'dist',
     sources: ['node-agent/src/diagnostics-app'],
     programs: { 'diagnostics.mjs': 'diagnostics-app/main.ts' },
     copies: [],
     external: [],
   },
 ];
+
+/**
+ * Programs that tests start up to sixty times a file. From source, each start would compile the modules that it loads.
+ * @type {Bundle}
+ */
+const testPrograms = {
+  folder: 'node-agent',
+  dist: 'dist/testing',
+  sources: AGENT_SOURCES,
+  programs: {
+    'collect-process.js': 'sessions/home/collection/testing/collect-process.ts',
+    'run-apps.js': 'testing/run-apps.ts',
+  },
+  copies: AGENT_COPIES,
+  external: OUTSIDE,
+};
+
+/** What the built programs of a package need of its folder dist, by name. @param {string} folder */
+export function builtFilesOf(folder) {
+  return bundles
+    .filter((b) => b.folder === folder)
+    .flatMap((b) => [...Object.keys(b.programs), ...b.copies.map((copy) => path.basename(copy))]);
+}
 
 /** The folders that the programs of a package are made of. @param {string} folder */
 export function sourcesOf(folder) {
@@ -100,11 +131,17 @@ function writeWhole(file, content) {
 }
 
 /** Builds what is older than its sources. @param {string} [folder] only this package */
-export async function build(folder) {
+export const build = (folder) => make(bundles.filter((b) => folder === undefined || b.folder === folder));
+
+/** Builds everything that tests start as a process of its own. */
+export const buildForTests = () => make([...bundles, testPrograms]);
+
+/** @param {readonly Bundle[]} wanted */
+async function make(wanted) {
   /** @type {typeof import('esbuild') | undefined} */
   let esbuild;
-  for (const bundle of bundles.filter((b) => folder === undefined || b.folder === folder)) {
-    const dist = path.join(root, bundle.folder, 'dist');
+  for (const bundle of wanted) {
+    const dist = path.join(root, bundle.folder, bundle.dist);
     const stamp = path.join(dist, `.${Object.keys(bundle.programs)[0]}.digest`);
     const digest = digestOf(root, ['pnpm-lock.yaml', 'scripts/lib/build.mjs', ...bundle.sources]);
     if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) continue;

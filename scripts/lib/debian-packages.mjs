@@ -1,6 +1,6 @@
 // What Footlight takes from Debian 12, and what each package is for. `scripts/up --dry-run` prints this.
 
-/** @typedef {{name: string, why: string}} DebianPackage */
+/** service: what Debian starts when it installs the package. @typedef {{name: string, why: string, service?: string}} DebianPackage */
 
 /** Compilers for the one npm package that has no prebuilt binary inside it. */
 const buildPackages = [
@@ -44,6 +44,12 @@ const demoPackages = [
   { name: 'fonts-dejavu-core', why: 'a readable font in that terminal' },
 ];
 
+/** What `scripts/up --replicas` needs besides. */
+const replicaPackages = [
+  { name: 'nats-server', why: 'the bus of several control planes', service: 'nats-server' },
+  { name: 'haproxy', why: 'a load balancer before the control plane', service: 'haproxy' },
+];
+
 /** What only the tests and benches need. */
 const testPackages = [
   { name: 'chromium', why: 'the browser of the end-to-end tests' },
@@ -58,7 +64,9 @@ const testPackages = [
   { name: 'podman', why: 'runs apps in containers' },
   { name: 'runc', why: 'the runtime of those containers' },
   { name: 'catatonit', why: 'the first process in them' },
-  { name: 'docker-registry', why: 'the registry of images' },
+  { name: 'docker-registry', why: 'the registry of images', service: 'docker-registry' },
+  { name: 'prometheus', why: 'reads the metrics, and judges the alerts', service: 'prometheus' },
+  { name: 'nginx-light', why: 'a proxy before the control plane', service: 'nginx' },
   { name: 'libcap2-bin', why: 'reads what a session’s processes may do' },
   { name: 'python3-gi', why: 'the webrtcbin peer of the benches' },
   { name: 'gir1.2-gst-plugins-bad-1.0', why: 'the webrtcbin peer of the benches' },
@@ -77,8 +85,16 @@ export const realAppPackages = [
   { name: 'libglib2.0-bin', why: 'asks that portal' },
 ];
 
+/** The browser of the drill `firefox`, under --long. */
+export const firefoxPackages = [
+  { name: 'firefox-esr', why: 'the other browser, for the main way of a person' },
+];
+
 /** What `scripts/up` needs. */
 export const upPackages = [...buildPackages, ...hostPackages, ...demoPackages];
 
+/** What `scripts/up --replicas` needs. */
+export const upReplicasPackages = [...upPackages, ...replicaPackages];
+
 /** What `scripts/test` and `scripts/bench` need: they bring the whole product up, and more. */
-export const checkPackages = [...upPackages, ...testPackages];
+export const checkPackages = [...upReplicasPackages, ...testPackages];

@@ -87,6 +87,10 @@ function aptGet(packages, what) {
     apt('install', '--no-install-recommends', '--download-only', ...names);
   } else {
     apt('install', '--no-install-recommends', ...names);
+    const services = packages.flatMap(({ service }) => service ?? []);
+    // Where systemd runs: tests start their own, and nobody asked for a server on port 80.
+    if (services.length > 0 && existsSync('/run/systemd/system'))
+      run([...prefix, 'systemctl', 'disable', '--now', ...services], 'systemctl disable');
   }
 }
 

@@ -1,6 +1,6 @@
 // What takes more than a minute by its nature. Each runs short in `scripts/test --all`, and whole under
 // `scripts/test --long <name>`.
-import { realAppPackages } from '../lib/debian-packages.mjs';
+import { firefoxPackages, realAppPackages } from '../lib/debian-packages.mjs';
 
 /**
  * @typedef {object} Drill
@@ -53,6 +53,20 @@ export const drills = [
     whole:
       'two control planes on one Postgres with claims and reports of jobs, the holder of the lease stopped eight times, half of them past its time, and four kills',
     short: 'the holder stopped twice, and a kill',
+  },
+  {
+    name: 'replicas-faults',
+    words: ['control-plane/src/integration/replicas-faults.all.test.ts'],
+    whole:
+      'three control planes with 20 hosts and 60 sessions: a replica killed, stopped and cut off from Postgres and from NATS past its leases, told to stop; two replicas that do not see each other; NATS and Postgres ended and started; each ten times; a second Postgres that takes over',
+    short: '6 hosts and 12 sessions, each fault once, without waiting for leases',
+  },
+  {
+    name: 'rolling-upgrade',
+    words: ['control-plane/src/integration/rolling-upgrade.all.test.ts'],
+    whole:
+      'three control planes behind HAProxy replaced one after another, with 20 hosts, 100 sessions and 50 requests a second',
+    short: '4 hosts, 8 sessions and 20 requests a second',
   },
   {
     name: 'job-histories',
@@ -145,6 +159,13 @@ export const drills = [
     short: '20 sessions',
   },
   {
+    name: 'network-cut',
+    words: ['test-harness/e2e/session/cut-network.all.e2e.ts'],
+    whole:
+      'no packet passes between a browser and everything else for 3, 10 and 40 s: the picture is back in 2 s',
+    short: '3 and 10 s, without a limit of time',
+  },
+  {
     name: 'stop-to-gone',
     words: ['test-harness/e2e/stop-to-gone.all.e2e.ts'],
     whole: '50 watched sessions deleted: everything is gone within 3 s for 95 of 100',
@@ -194,6 +215,58 @@ export const drills = [
     whole: 'ten programs of Debian, used and left twice each: picture, keys, pointer, sound, exit, home',
     short: 'a terminal, and one behind a launcher',
     packages: realAppPackages,
+  },
+  {
+    name: 'firefox',
+    words: ['test-harness/e2e/people/firefox.all.e2e.ts'],
+    whole:
+      'the main way of a person in a real Firefox: sign in, launch, see the live picture, type, leave, end',
+    short: 'nothing',
+    packages: firefoxPackages,
+  },
+  {
+    name: 'input-alone',
+    words: ['test-harness/e2e/people/input-alone.all.e2e.ts'],
+    whole: 'every task of a person with the keyboard alone, and with a gamepad alone',
+    short: 'signing in, the library and a launch, with the keyboard',
+  },
+  {
+    name: 'steady-page',
+    words: ['test-harness/e2e/library/steady-page.all.e2e.ts'],
+    whole:
+      'nothing of the library moves, in three windows, at first and later visits, in three orders of answers',
+    short: 'one order at each visit',
+  },
+  {
+    name: 'silent-server',
+    words: ['test-harness/e2e/admin/fleet.all.e2e.ts'],
+    whole:
+      'five pages of administrators while the server is silent, fails and is slow; the load of a host on its page within 3 s',
+    short: 'the overview, and the load without a limit of time',
+  },
+  {
+    name: 'live-pulls',
+    words: ['test-harness/e2e/admin/upkeep.all.e2e.ts'],
+    whole: 'each step of a pull is on the page within 3 s',
+    short: 'without a limit of time',
+  },
+  {
+    name: 'paced-download',
+    words: ['test-harness/e2e/session/paced-download.all.e2e.ts'],
+    whole: 'a download on a path of 8 Mbit/s leaves the pictures their time',
+    short: 'a sixth of the file, without a limit of time',
+  },
+  {
+    name: 'paced-upload',
+    words: ['test-harness/e2e/session/paced-upload.all.e2e.ts'],
+    whole: 'an upload on a path of 2 Mbit/s leaves clicks their time',
+    short: 'a quarter of the file, without a limit of time',
+  },
+  {
+    name: 'user-pages',
+    words: ['test-harness/e2e/people/user-pages.all.e2e.ts'],
+    whole: 'axe, sizes and translation of the pages for users in 38 states',
+    short: 'the fullest state of each page',
   },
   {
     name: 'keyboards',

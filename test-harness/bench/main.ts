@@ -2,7 +2,11 @@
 import { benchAdmission } from './api/admission.ts';
 import { benchApi } from './api/api.ts';
 import { benchLogin } from './api/login.ts';
+import { benchBus } from './bus/bus.ts';
 import { benchFanin, benchReconnect, benchStorm } from './fleet/fleet.ts';
+import { benchMetrics } from './fleet/metrics.ts';
+import { benchReplicas } from './fleet/replicas.ts';
+import { benchSize } from './fleet/size.ts';
 import { benchJobs } from './jobs/jobs.ts';
 import { benchLibrary } from './library/library.ts';
 import { benchCaptures } from './media/captures.ts';
@@ -32,8 +36,12 @@ const benches: Record<string, () => Promise<number>> = {
   library: () => benchLibrary(ROUNDS),
   login: () => benchLogin(ROUNDS),
   relay: () => benchRelay(ROUNDS),
+  bus: () => benchBus(ROUNDS),
+  replicas: () => benchReplicas(ROUNDS),
+  size: () => benchSize(),
   fanin: () => benchFanin(ROUNDS),
   storm: () => benchStorm(ROUNDS),
+  metrics: () => benchMetrics(ROUNDS, ['sqlite', 'postgres']),
   telemetry: () => benchTelemetry(ROUNDS, ['sqlite', 'postgres']),
   'telemetry-sqlite': () => benchTelemetry(ROUNDS, ['sqlite']),
   'telemetry-postgres': () => benchTelemetry(ROUNDS, ['postgres']),

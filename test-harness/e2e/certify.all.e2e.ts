@@ -14,8 +14,11 @@ const DWELL = LONG ? '25' : '9';
 /** Sessions at once. */
 const MOST = LONG ? '4' : '2';
 
+/** What comes before is not judged (docs/certification.md, "Verdicts"). */
+const SETTLING_MS = 6_000;
+
 type Metrics = Record<string, number | boolean | string>;
-/** A measured cell: its request, and the samples that the agent sent, oldest first. */
+/** A measured cell: its request, and the samples that its verdict knew, oldest first. */
 interface Recorded {
   cell: { gpu_index: number; encoder: string; stream_profile_id: string; bitrate_kbps: number };
   samples: { ts_unix_ms: number; metrics: Metrics }[];
@@ -62,11 +65,11 @@ describe('scripts/certify on this machine', () => {
     return { code, said: program.log() };
   }
 
-  /** The cells that were measured, with all samples of their sessions. */
+  /** The cells that were measured, with the samples of their verdicts. */
   async function recorded(rows: readonly Certification[]): Promise<Recorded[]> {
     const { items } = await ask('GET', '/v1/admin/sessions?limit=1000');
     return Promise.all(
-      rows.map(async ({ gpu_index, encoder, stream_profile_id, bitrate_kbps }) => {
+      rows.map(async ({ gpu_index, encoder, stream_profile_id, bitrate_kbps, sample_count }) => {
         const session = items.find(
           (one: { end_reason: string; stream_profile_id: string; stream: { bitrate_kbps: number } }) =>
             one.end_reason === 'cert bench complete' &&
@@ -74,9 +77,14 @@ describe('scripts/certify on this machine', () => {
             one.stream.bitrate_kbps === bitrate_kbps,
         );
         const page = await ask('GET', `/v1/admin/sessions/${session.id}/metrics?source=agent&limit=1000`);
+        const samples: Recorded['samples'] = page.items.toReversed();
+        const judged = samples.filter(({ metrics }) => 'encode_ms' in metrics && 'fps' in metrics);
+        const settledMs = (judged[0]?.ts_unix_ms ?? 0) + SETTLING_MS;
+        // Another one may come between the verdict and the end of its session.
+        const late = judged.filter(({ ts_unix_ms }) => ts_unix_ms > settledMs).length - sample_count;
         return {
           cell: { gpu_index, encoder, stream_profile_id, bitrate_kbps },
-          samples: page.items.toReversed(),
+          samples: samples.slice(0, samples.length - late),
         };
       }),
     );

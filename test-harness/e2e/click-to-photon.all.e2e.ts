@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { firstPicture, launch, signedInPage } from '../bench/footlight.ts';
 import { median } from '../bench/rounds.ts';
 import { type Browser, startBrowser } from '../src/browser/chromium.ts';
-import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
+import { eventually, freePort, PATIENCE_MS } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
@@ -20,9 +20,13 @@ let stack: Stack;
 let browser: Browser;
 let page: Page;
 let token: string;
+let metricsAddress: string;
+/** The agent's page while the session ran. */
+let metrics: string;
 
 beforeAll(async () => {
-  stack = await startStack();
+  metricsAddress = `127.0.0.1:${await freePort()}`;
+  stack = await startStack({ agentEnv: { SERVICE_AGENT_METRICS_ADDR: metricsAddress } });
   browser = await startBrowser({ width: 1280, height: 720 });
   ({ token } = await stack.claim());
   page = await signedInPage(browser, stack, token);
@@ -66,6 +70,7 @@ test('the reported time from a click to its picture is that of the flash in the 
     const newest = trace.series['client.fps']?.at(-1)?.ts_unix_ms ?? 0;
     return newest > clicksToMs + 2_000 ? trace : null;
   });
+  metrics = await (await fetch(`http://${metricsAddress}/metrics`)).text();
   await session.stop();
   // The median of a second counts once for each of its clicks.
   const numbers = series['client.click_to_photon_n'] ?? [];
@@ -96,4 +101,21 @@ test('the reported time from a click to its picture is that of the flash in the 
       flat: false,
     },
   ]);
+});
+
+test('the agent tells Prometheus how it encodes the session and what the path to its viewer does', () => {
+  const figure = (name: string) =>
+    Number(new RegExp(`^footlight_agent_${name}(?:\\{seat="0"\\})? (\\S+)$`, 'm').exec(metrics)?.[1]);
+  for (const name of [
+    'frames_encoded_total',
+    'session_encoded_fps',
+    'session_sent_fps',
+    'session_encode_seconds_p95',
+    'session_sent_bits_per_second',
+    'session_path_round_trip_seconds',
+  ])
+    expect(figure(name), name).toBeGreaterThan(0);
+  expect(figure('session_path_loss_ratio')).toBeGreaterThanOrEqual(0);
+  expect(figure('sessions')).toBe(1);
+  expect(figure('connected')).toBe(1);
 });

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { isTerminal, type SessionStateName } from '@footlight/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { descendants, hostTraces } from '../src/stack/host-traces.ts';
+import { descendants, hostTraces, steadyTraces } from '../src/stack/host-traces.ts';
 import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
@@ -45,7 +45,9 @@ describe.runIf(LONG)('the control plane is killed in the middle of what it does'
     timeout: 60_000 + KILLS * 60_000,
   }, async () => {
     const own = path.join(stack.directory, 'agent');
-    const before = hostTraces(stack.agent.pid, own);
+    const before = await eventually('the helpers of the agent run', 20_000, () =>
+      steadyTraces(stack.agent.pid, own),
+    );
     const pattern = await sessions.app('Watched', null);
     const titles = ['one', 'other'];
     const apps = await Promise.all(

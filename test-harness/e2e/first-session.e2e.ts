@@ -51,13 +51,41 @@ describe.each(DATABASES)('a person’s first session, on %s', (database) => {
 
   test('the instance is claimed with the token from the file', async () => {
     await page.goto(`${stack.httpsUrl}/setup`);
-    await page.getByLabel('Setup token').fill(stack.setupToken());
+    const token = page.getByLabel('Setup token');
+    await token.fill('0'.repeat(64));
     await page.getByLabel('Email').fill(ADMIN.email);
     await page.getByLabel('Name').fill(ADMIN.username);
     await page.getByLabel('Password', { exact: true }).fill(ADMIN.password);
     await page.getByRole('button', { name: 'Claim this instance' }).click();
+    await page.getByText('That is not the token of this start.').waitFor();
+    expect(await token.evaluate((field) => field === document.activeElement)).toBe(true);
+    await token.fill(stack.setupToken());
+    await page.getByRole('button', { name: 'Claim this instance' }).click();
     await page.waitForURL('**/admin/setup');
     expect(existsSync(path.join(stack.directory, 'control', 'setup-token'))).toBe(false);
+  });
+
+  testOnce('the last step of the setup launches an app with a press on its tile', async () => {
+    for (const [words, act] of [
+      ['The connection is secure', 'Next'],
+      ['1 host connected', 'Next'],
+      ['These are here already', 'Finish'],
+    ] as const) {
+      await page.getByText(words).waitFor();
+      await page.getByRole('button', { name: act }).click();
+    }
+    await page.getByText('The stage is yours').waitFor();
+    await page.getByRole('button', { name: 'Launch Diagnostics' }).click();
+    await page.waitForURL('**/app/session/*');
+    await eventually('frames are shown', PATIENCE_MS, async () => (await framesShown(page)) > 5 || null);
+    const { email, password } = ADMIN;
+    const { body } = await stack.call('POST', '/v1/auth/login', { body: { email, password } });
+    const address = `/v1/sessions/${page.url().split('/').at(-1)}`;
+    await stack.call('DELETE', address, { token: body.access_token });
+    await eventually('it has ended', PATIENCE_MS, async () => {
+      const read = await stack.call('GET', address, { token: body.access_token });
+      return read.body.session.state === 'stopped' || null;
+    });
   });
 
   test('the account logs in again on another day', async () => {

@@ -23,6 +23,11 @@ beforeAll(async () => {
     library_discovery_enabled: true,
     registration_mode: 'open',
   });
+  // Discovery that is switched on looks for homes by itself. It looks before there is one, so that the scans are ours.
+  await eventually('discovery has looked', SCAN_LIMIT_MS, async () => {
+    const { items } = await admin('GET', '/v1/admin/jobs/library.discovery/runs');
+    return items.some(({ finished_at }: { finished_at: string | null }) => finished_at !== null) || null;
+  });
   const library = { library_provider: 'steam', managed_home: true };
   providerId = await own.sessions.app('Steam', null, {}, library);
   // A first session makes the home, as for a person who starts the library and installs something.

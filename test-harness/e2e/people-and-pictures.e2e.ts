@@ -46,8 +46,15 @@ describe('an administrator invites a user and gives the library its pictures', (
   });
 
   test('registration is opened for invited people, in force without a restart', async () => {
+    await admin.goto(`${stack.httpsUrl}/admin/invites`);
+    await admin.getByRole('button', { name: 'Let people with an invite register' }).click();
+    await admin.getByText('People with an invite may register now').waitFor();
+    await admin.getByText('Registration is closed').waitFor({ state: 'detached' });
     await admin.goto(`${stack.httpsUrl}/admin/settings`);
-    await admin.getByLabel('Who may register').selectOption({ label: 'People with an invite' });
+    await expect
+      .poll(() => admin.getByLabel('Who may register').inputValue(), { timeout: 20_000 })
+      .toBe('invite_only');
+    await admin.getByLabel('Apps may hear the microphone').check();
     await admin.getByRole('button', { name: 'Save settings' }).click();
     await admin.getByText('The settings were saved').waitFor();
     const refused = await stack.call('POST', '/v1/auth/register', { body: GRACE });

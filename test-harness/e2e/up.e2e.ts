@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -70,38 +70,54 @@ describe('scripts/up', () => {
     expect(existsSync(path.join(directory, 'control'))).toBe(false);
   });
 
-  test('ends with the address and the place of the setup token, and Ctrl-C stops all of it', async () => {
-    const child = spawn(up, [], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    let output = '';
-    child.stdout.on('data', (bytes: Buffer) => {
-      output += bytes;
-    });
-    child.stderr.on('data', (bytes: Buffer) => {
-      output += bytes;
-    });
-    await eventually('it is up', PATIENCE_MS, () => {
-      if (/Ctrl-C stops all of it/.test(output)) return true;
-      return child.exitCode !== null || null;
-    }).catch((error) => {
-      throw new ExpiredWait(`${String(error)}\n${output}`);
-    });
-    expect(output).toMatch(new RegExp(`Open {3}https://[^ ]+:${ports.https}/setup`));
-    expect(output).toContain(env.SERVICE_SETUP_TOKEN_PATH);
-    expect(output).toMatch(/Downloads took [\d.]+ s, installing [\d.]+ s, starting [\d.]+ s/);
-    expect(statSync(env.SERVICE_SETUP_TOKEN_PATH ?? '').mode & 0o777).toBe(0o600);
-
-    const family = descendants(child.pid ?? 0);
-    expect(family.length).toBeGreaterThan(2);
-    const gone = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGINT');
-    await gone;
-    await eventually(
-      'everything is gone',
-      PATIENCE_MS,
-      () => family.every(([pid]) => !isRunning(pid)) || null,
-    );
-    expect(output).toContain('Everything is stopped.');
+  test.each(['1', '10', 'three', ''])('--replicas %s is refused with what it takes', (count) => {
+    const run = spawnSync(up, ['--replicas', count], { env, encoding: 'utf8' });
+    expect([run.status, run.stderr]).toEqual([2, expect.stringContaining('takes a number from 2 to 9')]);
   });
+
+  test.each([
+    ['one control plane', []],
+    ['three control planes', ['--replicas', '3']],
+  ])(
+    '%s: ends with the address and the place of the setup token, and Ctrl-C stops all of it',
+    async (_what, words) => {
+      const own = path.join(directory, String(words.length));
+      mkdirSync(own, { mode: 0o711 });
+      const places = {
+        SERVICE_DATA_DIR: path.join(own, 'control'),
+        SERVICE_AGENT_STATE_DIR: path.join(own, 'agent'),
+        SERVICE_SETUP_TOKEN_PATH: path.join(own, 'setup-token'),
+      };
+      const child = spawn(up, words, { env: { ...env, ...places }, stdio: ['ignore', 'pipe', 'pipe'] });
+      let output = '';
+      child.stdout.on('data', (bytes: Buffer) => {
+        output += bytes;
+      });
+      child.stderr.on('data', (bytes: Buffer) => {
+        output += bytes;
+      });
+      await eventually('it is up', PATIENCE_MS, () => {
+        if (child.exitCode !== null) throw new Error(output);
+        return /Ctrl-C stops all of it/.test(output) || null;
+      }).catch((error) => {
+        throw new ExpiredWait(`${String(error)}\n${output}`);
+      });
+      expect(output).toMatch(new RegExp(`Open {3}https://[^ ]+:${ports.https}/setup`));
+      expect(output).toContain(places.SERVICE_SETUP_TOKEN_PATH);
+      expect(output).toMatch(/Downloads took [\d.]+ s, installing [\d.]+ s, starting [\d.]+ s/);
+      expect(statSync(places.SERVICE_SETUP_TOKEN_PATH).mode & 0o777).toBe(0o600);
+
+      const family = descendants(child.pid ?? 0);
+      expect(family.length).toBeGreaterThan(2);
+      const ready = await fetch(`http://127.0.0.1:${ports.http}/health/ready`);
+      expect([ready.status, await ready.json()]).toEqual([200, expect.objectContaining({ status: 'ok' })]);
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGINT');
+      await gone;
+      await eventually('everything is gone', PATIENCE_MS, () => family.every(([pid]) => !isRunning(pid)) || null);
+      expect(output).toContain('Everything is stopped.');
+    },
+  );
 
   function finished(words: string[]): Promise<{ code: number | null; output: string }> {
     return new Promise((resolve) => {

@@ -1,5 +1,6 @@
 export * from './fake-agent/index.ts';
 export * from './fake-viewer/index.ts';
+export { type NatsServer, startNats } from './nats.ts';
 export {
   type OwnPostgresServer,
   type PostgresDatabase,

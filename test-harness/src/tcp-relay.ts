@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { systemClock } from '@footlight/platform';
 
-/** TCP relay between a client and a server, with faults on request. */
+/** TCP relay between clients and a server, or several in turn as behind a load balancer, with faults on request. */
 export class TcpRelay {
   /**
    * stall: reads and discards all data, as a half-open link does. refuse: closes new connections at once.
@@ -13,8 +13,8 @@ export class TcpRelay {
   delayMs = 0;
   /** Accepted connections so far. */
   connections = 0;
-  /** Target of new connections. */
-  target: URL;
+  /** New connections go to these in turn. */
+  targets: readonly URL[];
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   /** Connections that carry no more data in any mode. */
@@ -22,13 +22,13 @@ export class TcpRelay {
   #cutAfterBytes: number | null = null;
   #cutAt: { words: string; when: 'unheard' | 'heard' | 'answered'; happened: () => void } | null = null;
 
-  private constructor(server: Server, target: URL) {
+  private constructor(server: Server, targets: readonly URL[]) {
     this.#server = server;
-    this.target = target;
+    this.targets = targets;
   }
 
-  static async to(target: URL): Promise<TcpRelay> {
-    const relay = new TcpRelay(createServer(), target);
+  static async to(...targets: URL[]): Promise<TcpRelay> {
+    const relay = new TcpRelay(createServer(), targets);
     relay.#server.on('connection', (near) => relay.#join(near));
     relay.#server.listen(0, '127.0.0.1');
     await once(relay.#server, 'listening');
@@ -78,7 +78,8 @@ export class TcpRelay {
       near.destroy();
       return;
     }
-    const far = connect(Number(this.target.port), this.target.hostname);
+    const target = this.targets[this.connections % this.targets.length] as URL;
+    const far = connect(Number(target.port), target.hostname);
     let toCut: (() => void) | null = null;
     near.on('data', (chunk) => {
       const cut = this.#cutAt;

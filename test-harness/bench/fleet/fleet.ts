@@ -201,7 +201,8 @@ async function allOnline(url: string, fleet: Fleet, agents: Worker): Promise<voi
   });
 }
 
-async function run(agents: Worker, job: AgentsJob): Promise<AgentsFigures> {
+/** @throws when an agent lost its link or was told to stop something */
+export async function run(agents: Worker, job: AgentsJob): Promise<AgentsFigures> {
   agents.send(JSON.stringify(job));
   const figures = JSON.parse(await agents.line()) as AgentsFigures;
   if (figures.wrong > 0)

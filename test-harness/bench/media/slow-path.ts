@@ -23,6 +23,17 @@ export interface SlowPath {
   close(): void;
 }
 
+/** A path through a network namespace, which can be cut. */
+export interface NamespacePath extends SlowPath {
+  readonly browserProgram: string;
+  /** Drops every packet in both directions from now on. Neither end gets an error, as when a cable is cut. */
+  cut(): void;
+  /** Slows the way from the browser. */
+  setUpRate(kbps: number): void;
+  /** Packets pass again. */
+  mend(): void;
+}
+
 /** A path through a relay, whose losses and delay can change. */
 export interface RelayPath extends SlowPath {
   /** Loses and delays packets from now on. */
@@ -38,12 +49,15 @@ export interface PathFaults {
 
 const BURST_BYTES = 8 * 1024;
 const LIMIT_BYTES = 60 * 1024;
+/** A hardware address of local use. Source: RFC 9542, 2.1. */
+const NOBODY = '02:00:00:00:00:fe';
 
 /** @returns null where this machine does not allow it */
-export function openNamespacePath(): SlowPath | null {
+export function openNamespacePath(): NamespacePath | null {
   const name = `fl-bench-${process.pid}`;
   const [near, far] = [`flb${process.pid}a`, `flb${process.pid}b`];
   const [address, viewer] = ['10.231.77.1', '10.231.77.2'];
+  const inside = `ip -n ${name}`;
   const run = (command: string) =>
     execFileSync('/bin/sh', ['-c', command], { stdio: ['ignore', 'ignore', 'pipe'] });
   const remove = () => {
@@ -57,7 +71,6 @@ export function openNamespacePath(): SlowPath | null {
     run(`ip netns add ${name}`);
     run(`ip link add ${near} type veth peer name ${far} netns ${name}`);
     run(`ip addr add ${address}/30 dev ${near} && ip link set ${near} up`);
-    const inside = `ip -n ${name}`;
     run(
       `${inside} addr add ${viewer}/30 dev ${far} && ${inside} link set ${far} up && ${inside} link set lo up`,
     );
@@ -82,6 +95,19 @@ export function openNamespacePath(): SlowPath | null {
           ? `tc qdisc del dev ${near} root 2>/dev/null || true`
           : `tc qdisc replace dev ${near} root tbf rate ${kbps}kbit burst 8kb limit 60kb`,
       );
+    },
+    cut() {
+      // Frames to an address that nobody has are dropped in silence, as by a relay that stands still. A link that is
+      // taken down would be noticed by the browser.
+      run(`ip neigh replace ${viewer} lladdr ${NOBODY} dev ${near} nud permanent`);
+      run(`${inside} neigh replace ${address} lladdr ${NOBODY} dev ${far} nud permanent`);
+    },
+    setUpRate(kbps) {
+      run(`tc -n ${name} qdisc replace dev ${far} root tbf rate ${kbps}kbit burst 8kb limit 60kb`);
+    },
+    mend() {
+      run(`ip neigh del ${viewer} dev ${near}`);
+      run(`${inside} neigh del ${address} dev ${far}`);
     },
     close() {
       // The pair goes with the namespace that holds one of its ends.

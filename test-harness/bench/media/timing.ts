@@ -8,7 +8,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { decodeInput, encodeControl, encodeFrame, encodeKey } from '@footlight/protocol/input';
-import { ClickToPhoton } from '../../../packages/stream-client/src/stats/click-to-photon.ts';
+import { ClickToPhoton } from '../../../packages/stream-client/src/stats/delay/click-to-photon.ts';
 import { CORES, cpuMs } from '../api/load.ts';
 import { type BareDisplay, startBareDisplay } from '../display.ts';
 import { median, printLine, printVerdict, round2 } from '../rounds.ts';

@@ -4,15 +4,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, startBrowser } from '../../src/browser/chromium.ts';
 import { signIn } from '../../src/browser/sign-in.ts';
 import { FakeAgent, softwareCapacity } from '../../src/fake-agent/index.ts';
+import { type PublishedImages, publishImages } from '../../src/published-images.ts';
+import { PATIENCE_MS } from '../../src/stack/program.ts';
 import { PersonSessions } from '../../src/stack/sessions.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
-import { type PublishedImage, publishImage } from './published-image.ts';
 
 const GRACE = { email: 'grace@example.org', username: 'grace', password: 'another-long-pass-phrase' };
 const NEW_PASSWORD = 'violet lantern parade';
+/** The limit within which a page shows what has changed. */
+const LIVE_MS = process.env.FOOTLIGHT_LONG === '1' ? 3_000 : PATIENCE_MS;
 
 describe('an administrator', () => {
-  let published: PublishedImage;
+  let published: PublishedImages;
   let stack: Stack;
   let person: PersonSessions;
   let browser: Browser;
@@ -22,7 +25,7 @@ describe('an administrator', () => {
   const uncaught: string[] = [];
 
   beforeAll(async () => {
-    published = await publishImage('paint');
+    published = await publishImages({ id: 'paint' });
     stack = await startStack({ controlEnv: published.env });
     const { token } = await stack.claim();
     person = new PersonSessions(stack, token);
@@ -76,7 +79,7 @@ describe('an administrator', () => {
     await page.getByRole('definition').filter({ hasText: 'Every 12 hours' }).waitFor();
   });
 
-  test('installs an image, sees the pull advance, and takes the image away again', async () => {
+  test('installs an image, sees the pull advance within 3 s, pins and updates it, and takes it away', async () => {
     await open('/admin/images');
     await press('Fetch the catalog');
     await page.getByRole('link', { name: 'paint' }).click();
@@ -87,12 +90,21 @@ describe('an administrator', () => {
     const row = page.getByRole('row').filter({ hasText: 'far-away' });
     for (const percent of [10, 55, 90]) {
       fake.reportImage('paint', '1.0.0', { state: 'pulling', progress_pct: percent });
-      await row.getByText(`${percent} %`).waitFor();
+      await row.getByText(`${percent} %`).waitFor({ timeout: LIVE_MS });
     }
     fake.reportImage('paint', '1.0.0', { state: 'ready', bytes: 734_003_200 });
-    await row.getByText('Ready').waitFor();
+    await row.getByText('Ready').waitFor({ timeout: LIVE_MS });
     await press('Pin this version');
     await shows('paint stays at 1.0.0');
+    published.publish('paint', '1.1.0');
+    await person.call('POST', '/v1/admin/images/sync');
+    await shows(/^1\.1\.0 is newer\. The image is pinned/);
+    await press('Unpin');
+    await shows('paint may be updated again');
+    await press('Update to 1.1.0');
+    await shows('paint 1.1.0 is being fetched by 2 hosts');
+    fake.reportImage('paint', '1.1.0', { state: 'ready', bytes: 734_003_200 });
+    await row.filter({ hasText: '1.1.0' }).getByText('Ready').waitFor({ timeout: LIVE_MS });
     await press('Uninstall');
     await shows(/It is deleted on 1 host, which frees 734 MB/);
     await press('Remove it from 1 host');
@@ -126,6 +138,18 @@ describe('an administrator', () => {
     await press('Being deleted');
     await shows(/^Deleted (tomorrow|in)/);
     expect(page.url()).toContain('state=marked');
+  });
+
+  test('deletes a host that is away', async () => {
+    await fake.drop();
+    await open(`/admin/hosts/${fake.hostId}`);
+    await press('Delete');
+    await page.getByRole('dialog').getByText('Its agent has to be enrolled again to come back.').waitFor();
+    await press('Delete far-away');
+    await shows('far-away was deleted');
+    await page.waitForURL('**/admin/hosts');
+    await page.getByRole('link', { name: 'test-host' }).waitFor();
+    expect(await page.getByRole('link', { name: 'far-away' }).count()).toBe(0);
   });
 
   test('is told why no home is searched', async () => {

@@ -2,6 +2,7 @@ import AxeBuilder from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, startBrowser } from '../../src/browser/chromium.ts';
+import { PAD, plugIn, pressPad } from '../../src/browser/pad.ts';
 import { signIn } from '../../src/browser/sign-in.ts';
 import { eventually, PATIENCE_MS } from '../../src/stack/program.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
@@ -9,34 +10,6 @@ import { type Stack, startStack } from '../../src/stack/stack.ts';
 const APPS = 2000;
 /** Long enough to look at the page, and short enough to wait for its end. */
 const IDLE_SECONDS = 20;
-const DUALSENSE = 'Wireless Controller (STANDARD GAMEPAD Vendor: 054c Product: 0ce6)';
-/** Buttons of the standard layout: https://w3c.github.io/gamepad/#remapping */
-const CIRCLE = 1;
-const TRIANGLE = 3;
-const DOWN = 13;
-const RIGHT = 15;
-
-/** Gives the page a simulated gamepad; `pressPad` holds one of its buttons. */
-async function plugIn(page: Page): Promise<void> {
-  await page.addInitScript((id) => {
-    const buttons = Array.from({ length: 17 }, () => ({ pressed: false, touched: false, value: 0 }));
-    const pad = { id, index: 0, connected: true, mapping: 'standard', axes: [0, 0, 0, 0], buttons };
-    Object.assign(window, { pad });
-    Object.assign(navigator, { getGamepads: () => [pad] });
-  }, DUALSENSE);
-}
-
-/** Presses a button for two frames, as a thumb would. */
-async function pressPad(page: Page, button: number): Promise<void> {
-  await page.evaluate(async (index) => {
-    const { pad } = window as unknown as { pad: { buttons: { pressed: boolean }[] } };
-    const frame = () => new Promise(requestAnimationFrame);
-    for (const pressed of [true, false]) {
-      pad.buttons[index]!.pressed = pressed;
-      for (let n = 0; n < 2; n++) await frame();
-    }
-  }, button);
-}
 
 const focusedName = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
 
@@ -55,13 +28,6 @@ describe('the library, like a console’s', () => {
       })),
     });
     token = (await stack.claim()).token;
-    const hosts = await stack.call('GET', '/v1/hosts', { token });
-    const host = hosts.body.items[0].id;
-    const set = await stack.call('PATCH', `/v1/admin/hosts/${host}/settings`, {
-      token,
-      body: { overrides: { idle_timeout_secs: IDLE_SECONDS } },
-    });
-    expect(set.status, JSON.stringify(set.body)).toBe(200);
     userId = (await stack.call('GET', '/v1/me', { token })).body.user.id;
     browser = await startBrowser();
     page = await browser.newPage();
@@ -91,7 +57,13 @@ describe('the library, like a console’s', () => {
     );
   const launchDiagnostics = async () => {
     const [diagnostics] = (await call('GET', '/v1/admin/apps?q=Diagnostics')).items;
-    return call('POST', '/v1/sessions', { app_id: diagnostics.id });
+    const { session } = await call('POST', '/v1/sessions', { app_id: diagnostics.id });
+    await eventually('Diagnostics runs', 30_000, async () => {
+      const { state, error_message } = (await call('GET', `/v1/sessions/${session.id}`)).session;
+      expect(['assigned', 'starting', 'running'], error_message).toContain(state);
+      return state === 'running' ? true : null;
+    });
+    return { session };
   };
   const endAll = async () => {
     for (const { id } of await live()) await call('DELETE', `/v1/sessions/${id}`);
@@ -113,31 +85,34 @@ describe('the library, like a console’s', () => {
     expect(await focusedName(page)).toBe(second);
     await page.keyboard.press('f');
     await page.getByRole('region', { name: 'Favourites' }).waitFor();
+    const unmarked = page.waitForResponse((answer) => answer.request().method() === 'DELETE');
     await page.keyboard.press('f');
     await page.getByRole('region', { name: 'Favourites' }).waitFor({ state: 'detached' });
+    // The next document asks for the favourites.
+    await unmarked;
   });
 
   test('a gamepad does the same, with the signs of its maker, and axe finds nothing', async () => {
     await open();
-    await pressPad(page, RIGHT);
-    await pressPad(page, DOWN);
+    await pressPad(page, PAD.right);
+    await pressPad(page, PAD.down);
     const name = (await focusedName(page)) ?? '';
     expect(name).toMatch(/^Launch /);
     const hints = page.locator('[data-pad="playstation"]');
-    await hints.locator('kbd').nth(3).waitFor();
-    expect(await hints.locator('kbd').allTextContents()).toEqual(['✕', '△', '□', '☰']);
-    await pressPad(page, TRIANGLE);
+    await hints.locator('kbd').nth(4).waitFor();
+    expect(await hints.locator('kbd').allTextContents()).toEqual(['✕', '△', '⋔', '□', '☰']);
+    await pressPad(page, PAD.triangle);
     const star = page.getByRole('button', { name: name.replace('Launch ', 'Favourite: '), pressed: true });
     await star.first().waitFor();
     const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
     expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`)).toEqual([]);
-    await pressPad(page, TRIANGLE);
+    await pressPad(page, PAD.triangle);
     await star.first().waitFor({ state: 'detached' });
     // The menu of the header opens by its button and closes by the other one.
-    await pressPad(page, 9);
+    await pressPad(page, PAD.options);
     await page.getByText('Appearance').waitFor();
     await page.getByRole('button', { name: /account and appearance/ }).focus();
-    await pressPad(page, CIRCLE);
+    await pressPad(page, PAD.circle);
     await page.getByText('Appearance').waitFor({ state: 'detached' });
   });
 
@@ -185,10 +160,10 @@ describe('the library, like a console’s', () => {
       });
     const top = await settled();
     expect(top).toBeGreaterThan(500);
-    await pressPad(page, 9);
+    await pressPad(page, PAD.options);
     await page.getByRole('link', { name: 'Account' }).click();
     await page.getByRole('heading', { name: 'Account' }).waitFor();
-    await pressPad(page, CIRCLE);
+    await pressPad(page, PAD.circle);
     await page.getByText('1,000 apps found').waitFor({ state: 'attached' });
     await page.waitForFunction(
       (wanted) => document.activeElement?.getAttribute('aria-label') === wanted,
@@ -214,6 +189,9 @@ describe('the library, like a console’s', () => {
   });
 
   test('an unwatched session counts down, is kept open by one press, and says so when it was ended', async () => {
+    const [host] = (await call('GET', '/v1/hosts')).items;
+    const overrides = { idle_timeout_secs: IDLE_SECONDS };
+    await call('PATCH', `/v1/admin/hosts/${host.id}/settings`, { overrides });
     const { session } = await launchDiagnostics();
     const endsAt = () =>
       eventually('the host counts down', PATIENCE_MS, async () => {

@@ -96,6 +96,14 @@ describe.runIf(process.getuid?.() === 0)('the controls of a session', () => {
     await open();
     await openBar();
     await bar().getByRole('button', { name: 'Keyboard DE; type text or keys' }).waitFor();
+    // A control without words has a tooltip, which its button does not cut off.
+    const relaunch = bar().getByRole('button', { name: 'Relaunch with another quality' });
+    await relaunch.hover();
+    const tip = await relaunch.evaluate((node) => [
+      getComputedStyle(node, '::after').content,
+      getComputedStyle(node).overflow,
+    ]);
+    expect(tip).toEqual(['"Relaunch with another quality"', 'visible']);
     await page.screenshot({ path: path.join(images, 'session-bar.png') });
     await page.mouse.move(640, 400);
     await page.mouse.click(640, 400);

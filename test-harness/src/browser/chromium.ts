@@ -32,7 +32,13 @@ export interface Browser {
 /** Starts Chromium with a new empty profile. */
 export async function startBrowser(
   viewport: { width: number; height: number } = { width: 1366, height: 768 },
-  options: { colorScheme?: 'light' | 'dark'; flags?: readonly string[]; program?: string } = {},
+  options: {
+    colorScheme?: 'light' | 'dark';
+    flags?: readonly string[];
+    program?: string;
+    /** a phone or tablet: fingers, and no mouse */
+    touch?: boolean;
+  } = {},
 ): Promise<Browser> {
   const profile = mkdtempSync(path.join(os.tmpdir(), 'footlight-browser-'));
   const context = await chromium.launchPersistentContext(profile, {
@@ -42,6 +48,8 @@ export async function startBrowser(
     ignoreHTTPSErrors: true,
     viewport,
     colorScheme: options.colorScheme ?? 'dark',
+    hasTouch: options.touch ?? false,
+    isMobile: options.touch ?? false,
     env: { ...process.env, TMPDIR: profile } as Record<string, string>,
   });
   context.setDefaultTimeout(PATIENCE_MS);

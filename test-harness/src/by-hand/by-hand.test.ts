@@ -3,12 +3,12 @@ import path from 'node:path';
 import type { ControlCommand, HeldSession } from '@footlight/protocol/agent';
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../fake-agent/index.ts';
-import type { FakeControlOptions } from '../fake-control/index.ts';
+import { FakeControl, type FakeControlOptions } from '../fake-control/index.ts';
 import { runAgents } from './agent.ts';
 import { BEHAVIOURS, behaviourOf } from './agent-behaviours.ts';
 import { runControl } from './control.ts';
 import { CONTROL_BEHAVIOURS, controlBehaviourOf } from './control-behaviours.ts';
-import { runPages, until } from './pages.ts';
+import { FakeHosts, runPages, until } from './pages.ts';
 import { runViewer } from './viewer.ts';
 import { VIEWER_BEHAVIOURS, type ViewerBehaviour, viewerBehaviourOf } from './viewer-behaviours.ts';
 
@@ -129,6 +129,19 @@ test.each([
 test('a state of scripts/fake pages is never an empty launch', () => {
   expect(until('starting app')).toHaveLength(2);
   expect(() => until('renamed step')).toThrow("An honest launch has no step 'renamed step'.");
+});
+
+test('a host of scripts/fake pages is there when it takes sessions, not when its heartbeat is answered', async () => {
+  const control = await FakeControl.listen();
+  const capacities = [null, null, { gpus: [] }];
+  const hosts = new FakeHosts(control.url.href, async () => ({ capacity: capacities.shift() }));
+  try {
+    await hosts.connect('stage');
+    expect(capacities).toEqual([]);
+  } finally {
+    await hosts.close();
+    await control.close();
+  }
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { BrowserContext, Page } from 'playwright-core';
-import { startBrowser } from '../browser/chromium.ts';
+import { type Browser, startBrowser } from '../browser/chromium.ts';
 import { signIn } from '../browser/sign-in.ts';
 
 export interface SheetPage {
@@ -19,34 +19,50 @@ const SIZES = [
 const SHEET_WIDTH = 1_560;
 /** Readable headings at a few megabytes for forty pages. Chosen by looking. */
 const QUALITY = 70;
-/** Lists and pictures have come by then; a page that follows live data is never idle. */
+/** Pictures have come by then; a page that follows live data is never idle. */
 const SETTLE_LIMIT_MS = 2_000;
 
-/**
- * Shows every page at every size and in both schemes on one picture.
- * @param url of the instance
- * @param token of an administrator
- * @param file JPEG, replaced
- */
-export async function writeContactSheet(
-  url: string,
-  token: string,
-  pages: readonly SheetPage[],
-  file: string,
-): Promise<void> {
-  const browser = await startBrowser();
-  try {
-    const page = await browser.newPage();
-    await signIn(page, token);
-    // GET /v1/me sets the cookie that opens the administrators' documents.
-    await page.goto(`${url}/login`);
-    await page.waitForURL('**/app');
-    const rows: { name: string; pictures: Buffer[] }[] = [];
+type Row = readonly [name: string, pictures: readonly Buffer[]];
+
+/** Every page at every size and in both schemes on one picture. Teardown: `close`. */
+export class ContactSheet {
+  readonly #browser: Browser;
+  readonly #page: Page;
+  readonly #url: string;
+  readonly #rows: Row[] = [];
+
+  /** @param url of the instance */
+  static async open(url: string): Promise<ContactSheet> {
+    const browser = await startBrowser();
+    return new ContactSheet(browser, await browser.newPage(), url);
+  }
+
+  private constructor(browser: Browser, page: Page, url: string) {
+    this.#browser = browser;
+    this.#page = page;
+    this.#url = url;
+  }
+
+  async show(pages: readonly SheetPage[]): Promise<void> {
     for (const { name, path } of pages)
-      rows.push({ name, pictures: await picturesOf(page, `${url}${path}`) });
-    await writeSheet(browser.context, rows, file);
-  } finally {
-    await browser.close();
+      this.#rows.push([name, await picturesOf(this.#page, `${this.#url}${path}`)]);
+  }
+
+  /** Further pages are those that an administrator sees. */
+  async signIn(token: string): Promise<void> {
+    await signIn(this.#page, token);
+    // GET /v1/me sets the cookie that opens the administrators' documents.
+    await this.#page.goto(`${this.#url}/login`);
+    await this.#page.waitForURL('**/app');
+  }
+
+  /** @param file JPEG, replaced */
+  write(file: string): Promise<void> {
+    return writeSheet(this.#browser.context, this.#rows, file);
+  }
+
+  close(): Promise<void> {
+    return this.#browser.close();
   }
 }
 
@@ -57,23 +73,20 @@ async function picturesOf(page: Page, address: string): Promise<Buffer[]> {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
     await page.goto(address);
     await page.getByRole('heading', { level: 1 }).first().waitFor();
+    await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
     await page.waitForLoadState('networkidle', { timeout: SETTLE_LIMIT_MS }).catch(() => undefined);
     pictures.push(await page.screenshot({ type: 'jpeg', quality: QUALITY }));
   }
   return pictures;
 }
 
-async function writeSheet(
-  context: BrowserContext,
-  rows: readonly { name: string; pictures: readonly Buffer[] }[],
-  file: string,
-): Promise<void> {
+async function writeSheet(context: BrowserContext, rows: readonly Row[], file: string): Promise<void> {
   const page = await context.newPage();
   await page.setViewportSize({ width: SHEET_WIDTH, height: 800 });
   await page.setContent(
     '<style>body{margin:12px;background:#777;font:600 15px sans-serif}div{display:flex;gap:8px;align-items:start;margin:4px 0 20px}</style>',
   );
-  for (const { name, pictures } of rows) {
+  for (const [name, pictures] of rows) {
     const shown = pictures.map((picture, n) => ({
       source: `data:image/jpeg;base64,${picture.toString('base64')}`,
       width: SIZES[n]?.shownWidth ?? 0,

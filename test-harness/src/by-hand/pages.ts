@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { systemClock } from '@footlight/platform';
+import { systemClock, type Timer } from '@footlight/platform';
 import { FAILURE_CODES, LAUNCH_STEPS } from '@footlight/protocol';
 import { prepare } from '../../../scripts/lib/prepare.mjs';
 import {
@@ -15,10 +15,13 @@ import {
   honest,
   softwareCapacity,
 } from '../fake-agent/index.ts';
+import { publishImages } from '../published-images.ts';
 import { ApiClient } from '../stack/api-client.ts';
+import { takesSessions } from '../stack/host-ready.ts';
 import { eventually, freePort, startProgram } from '../stack/program.ts';
-import { type SheetPage, writeContactSheet } from './contact-sheet.ts';
+import { ContactSheet, type SheetPage } from './contact-sheet.ts';
 import { say } from './options.ts';
+import { addCatalog, addHomes, addImages, addPeople, certify, diagnose, tellLoad } from './page-content.ts';
 
 const STAGES = {
   unclaimed: 'nobody has claimed the instance yet',
@@ -42,9 +45,19 @@ ${Object.entries(STAGES)
 
 const ENROLLMENT = 'an-enrollment-token-for-fake-hosts';
 const ADMIN = { email: 'ada@example.org', username: 'ada', password: 'a-long-enough-pass-phrase' };
+/** The page of an instance that nobody has claimed. */
+const CLAIM: SheetPage = { name: '/setup', path: '/setup' };
+/** Pages of people without an account. */
+const DOORS: readonly SheetPage[] = [
+  { name: '/login', path: '/login' },
+  { name: '/register', path: '/register?invite=a-code' },
+  { name: '/reset', path: '/reset?token=a-token' },
+];
 /** Sessions of one person that run at once. */
 const MOST_SESSIONS = 16;
 const ANSWER_LIMIT_MS = 60_000;
+/** Agents tell their load this often. */
+const LOAD_EVERY_MS = 5_000;
 
 /** Runs until the signal aborts or the control plane ends. @param args after the word `pages` */
 export async function runPages(args: readonly string[], until: AbortSignal): Promise<void> {
@@ -61,6 +74,12 @@ export async function runPages(args: readonly string[], until: AbortSignal): Pro
   const setupToken = path.join(directory, 'setup-token');
   const httpPort = await freePort();
   mkdirSync(path.join(directory, 'data'), { mode: 0o700 });
+  const published = await publishImages(
+    { id: 'paint', displayName: 'Paint' },
+    { id: 'steam', displayName: 'Steam' },
+    { id: 'emulators', displayName: 'Emulators of old consoles' },
+    { id: 'office', displayName: 'Office' },
+  );
   const control = startProgram(
     'control-plane',
     [],
@@ -70,6 +89,7 @@ export async function runPages(args: readonly string[], until: AbortSignal): Pro
       SERVICE_DATA_DIR: path.join(directory, 'data'),
       SERVICE_SETUP_TOKEN_PATH: setupToken,
       SERVICE_ENROLLMENT_TOKEN: ENROLLMENT,
+      ...published.env,
     },
     path.join(directory, 'control-plane.log'),
   );
@@ -77,30 +97,42 @@ export async function runPages(args: readonly string[], until: AbortSignal): Pro
     throw new Error(`The control plane ended:\n${control.log()}`);
   });
   const api = new ApiClient(`https://127.0.0.1:${values.port}`);
-  const hosts = new FakeHosts(`http://127.0.0.1:${httpPort}`);
+  let token = '';
+  let contact: ContactSheet | null = null;
+  const hosts = new FakeHosts(`http://127.0.0.1:${httpPort}`, (id) =>
+    api.ask('GET', `/v1/hosts/${id}`, { token }),
+  );
   try {
     const up = eventually('the control plane answers', ANSWER_LIMIT_MS, async () =>
       (await api.call('GET', '/health')).status === 200 ? true : null,
     );
     await Promise.race([up, ended]);
-    const token = readFileSync(setupToken, 'utf8').trim();
+    const claimToken = readFileSync(setupToken, 'utf8').trim();
+    if (sheet !== undefined) {
+      contact = await ContactSheet.open(api.url);
+      await contact.show([CLAIM]);
+    }
     if (stage === 'unclaimed') {
-      say(`${api.url}/setup   token: ${token}`);
+      say(`${api.url}/setup   token: ${claimToken}`);
     } else {
       const claimed = await api.ask('POST', '/v1/setup/claim', {
         body: ADMIN,
-        headers: { 'x-service-setup-token': token },
+        headers: { 'x-service-setup-token': claimToken },
       });
+      token = claimed.access_token;
       say(`${api.url}/login   ${ADMIN.email}   ${ADMIN.password}`);
       if (stage === 'full') {
         await api.ask('PATCH', `/v1/users/${claimed.user.id}`, {
-          token: claimed.access_token,
+          token,
           body: { max_concurrent_sessions: MOST_SESSIONS },
         });
-        const pages = await fill(api, claimed.access_token, hosts);
-        if (sheet !== undefined) {
+        const pages = await fill(api, token, hosts, published.publish);
+        if (contact !== null && sheet !== undefined) {
           say(`\nEach of ${pages.length} pages is shown four times, which takes a few minutes.`);
-          await writeContactSheet(api.url, claimed.access_token, pages, sheet);
+          await contact.show(DOORS);
+          await contact.signIn(token);
+          await contact.show(pages);
+          await contact.write(sheet);
           say(sheet);
           return;
         }
@@ -110,8 +142,10 @@ export async function runPages(args: readonly string[], until: AbortSignal): Pro
     if (!until.aborted) await Promise.race([once(until, 'abort'), ended]);
   } finally {
     ended.catch(() => undefined);
+    await contact?.close();
     await hosts.close();
     await control.kill('SIGTERM');
+    await published.close();
     await api.close();
     rmSync(directory, { recursive: true, force: true });
   }
@@ -125,24 +159,37 @@ function stageOf(words: readonly string[]): Stage {
 }
 
 /** Fake hosts of one control plane. */
-class FakeHosts {
-  readonly #url: string;
+export class FakeHosts {
+  readonly #read: (hostId: string) => Promise<{ capacity: unknown }>;
   readonly #agents: FakeAgent[] = [];
+  #load: Timer | null = null;
 
-  constructor(url: string) {
-    this.#url = url;
+  /** @param url of its agents' port @param read GET /v1/hosts/{id} */
+  constructor(
+    readonly url: string,
+    read: (hostId: string) => Promise<{ capacity: unknown }>,
+  ) {
+    this.#read = read;
   }
 
+  /** Connects a new host, and returns when it takes sessions. @throws when it is refused, or takes none */
   async connect(nodeName: string, capacity = softwareCapacity()): Promise<FakeAgent> {
-    const agent = new FakeAgent({ url: this.#url, nodeName, credential: { token: ENROLLMENT }, capacity });
+    const agent = new FakeAgent({ url: this.url, nodeName, credential: { token: ENROLLMENT }, capacity });
     this.#agents.push(agent);
-    await agent.connect();
-    // The answer to a heartbeat comes after the capacity is stored.
-    await agent.heard();
+    const { host_id } = await agent.connect();
+    await takesSessions(() => this.#read(host_id));
     return agent;
   }
 
+  /** Hosts that are connected tell how busy they are, until `close`. */
+  tellLoad(): void {
+    this.#load ??= systemClock.setInterval(() => {
+      for (const agent of this.#agents) if (agent.isOpen) tellLoad(agent, systemClock.nowMs());
+    }, LOAD_EVERY_MS);
+  }
+
   async close(): Promise<void> {
+    this.#load?.cancel();
     await Promise.all(this.#agents.map((agent) => agent.drop()));
   }
 }
@@ -154,25 +201,13 @@ export function until(detail: string): Behaviour['launch'] {
   return honest.launch.slice(0, at + 1);
 }
 
-/** Samples of a viewer up to now, a second each, whose network gets worse. */
-function watchedMinute(nowMs: number): object[] {
-  return Array.from({ length: 60 }, (_, n) => ({
-    ts_unix_ms: nowMs - (60 - n) * 1_000,
-    metrics: {
-      fps: 60 - n / 4,
-      present_n: 59,
-      present_interval_sd_ms: 2 + n / 5,
-      rtt_ms: 20 + n,
-      packets_lost: n < 30 ? 0 : (n - 30) * 2,
-      is_hidden: false,
-      click_to_photon_ms: 45 + n,
-      click_to_photon_n: 1,
-    },
-  }));
-}
-
 /** Brings hosts and sessions into every state, and prints the address of each. @returns the pages worth a look */
-async function fill(api: ApiClient, token: string, hosts: FakeHosts): Promise<SheetPage[]> {
+async function fill(
+  api: ApiClient,
+  token: string,
+  hosts: FakeHosts,
+  publish: (id: string, version: string) => void,
+): Promise<SheetPage[]> {
   const pages: SheetPage[] = [];
   const ask = (method: string, url: string, body?: object) =>
     api.ask(method, url, { token, ...(body === undefined ? {} : { body }) });
@@ -193,6 +228,10 @@ async function fill(api: ApiClient, token: string, hosts: FakeHosts): Promise<Sh
     return session.id as string;
   };
 
+  const people = await addPeople(ask);
+  const [blender = ''] = await addCatalog(ask, people);
+  await ask('PATCH', '/v1/admin/settings', { flight_recorder_enabled: true });
+
   say('\nSessions');
   // The only host by now, so that its session cannot go to another one.
   const lost = await hosts.connect('lost');
@@ -208,7 +247,7 @@ async function fill(api: ApiClient, token: string, hosts: FakeHosts): Promise<Sh
   await launch(`is at '${LAUNCH_STEPS.app_booting}'`, stage, until(LAUNCH_STEPS.app_booting), 'running');
   await launch('runs', stage, honest.launch, 'running');
   const exited = await launch('ended by itself', stage, honest.launch, 'running');
-  await ask('POST', `/v1/sessions/${exited}/stats`, { samples: watchedMinute(systemClock.nowMs()) });
+  await diagnose(ask, stage, exited);
   tell('the same, why it was bad', `/admin/sessions/${exited}`);
   stage.reportState(exited, 'stopped', { reason: 'app_exited', app_log_tail: 'Goodbye.' });
   for (const failure_code of FAILURE_CODES) {
@@ -216,7 +255,13 @@ async function fill(api: ApiClient, token: string, hosts: FakeHosts): Promise<Sh
     await launch(`failed: ${failure_code}`, stage, [...until(LAUNCH_STEPS.starting_app), failed], 'failed');
   }
 
+  stage.behaviour.launch = honest.launch;
+  await addHomes(ask, hosts.url, stage);
+
   say('\nHosts');
+  hosts.tellLoad();
+  await certify(ask, stage);
+  await addImages(ask, publish, stage);
   const draining = await hosts.connect('draining');
   await ask('POST', `/v1/hosts/${draining.hostId}/drain`, {});
   const display = await hosts.connect('with-display', displayCapacity(true));
@@ -233,11 +278,9 @@ async function fill(api: ApiClient, token: string, hosts: FakeHosts): Promise<Sh
       ],
     }),
   );
-  for (const agent of [stage, lost, draining, display, unready])
-    tell(agent.options.nodeName, `/admin/hosts/${agent.hostId}`);
+  const shownHosts = [stage, lost, draining, display, unready];
   say('\nLists');
-  const { items: apps } = await ask('GET', '/v1/apps');
-  const { user } = await ask('GET', '/v1/me');
+  const { items: presets } = await ask('GET', '/v1/admin/runtime-presets');
   for (const url of [
     '/app',
     '/app/account',
@@ -246,23 +289,30 @@ async function fill(api: ApiClient, token: string, hosts: FakeHosts): Promise<Sh
     '/admin/sessions',
     '/admin/hosts',
     '/admin/apps',
-    `/admin/apps/${apps[0].id}`,
+    `/admin/apps/${blender}`,
     '/admin/apps/new',
     '/admin/presets',
+    `/admin/presets/${presets[0].id}`,
     '/admin/profiles',
+    '/admin/profiles/hall',
+    '/admin/new-profile',
     '/admin/images',
+    '/admin/images/steam',
     '/admin/homes',
     '/admin/library',
+    `/admin/placement?app=${blender}&user=${people[0]}`,
     '/admin/jobs',
-    '/admin/jobs/auth.token_janitor',
+    '/admin/jobs/home.gc',
     '/admin/users',
-    `/admin/users/${user.id}`,
-    '/admin/invites',
+    `/admin/users/${people[0]}`,
+    '/admin/invites?state=all',
     '/admin/activity',
     '/admin/settings',
   ])
     tell(url, url);
   say(`  ${'/docs'.padEnd(44)} ${api.url}/docs`);
+  // The last ones of the sheet, so that their charts have the samples of some minutes.
+  for (const agent of shownHosts) tell(agent.options.nodeName, `/admin/hosts/${agent.hostId}`);
   // Sessions that failed look alike but for their reason.
   return pages.filter(
     ({ name }, n) => !name.startsWith('failed') || !pages[n - 1]?.name.startsWith('failed'),

@@ -11,5 +11,6 @@ export {
 } from './behaviour.ts';
 export { dialAgentSocket, UpgradeRefused } from './dial.ts';
 export { FakeAgent, type FakeAgentOptions } from './fake-agent.ts';
+export { callAsHost } from './http-calls.ts';
 export type { Closed } from './inbox.ts';
 export type { Report } from './reports.ts';

@@ -71,8 +71,8 @@ export interface FakeControlOptions {
   onFrame?: (node: string, direction: 'sent' | 'received', text: string) => void;
   /** A frame that is no message of the protocol. Default: throws, which ends the test. */
   onMalformed?: (node: string, why: string) => void;
-  /** Answers an HTTP call with a status and a JSON body. Default: no call is answered. */
-  answers?: (call: HttpCall) => { status: number; body: object };
+  /** Answers an HTTP call with a status and a JSON body; undefined = no answer. Default: no call is answered. */
+  answers?: (call: HttpCall) => { status: number; body: object } | undefined;
   /** Time of stamps and delays. Default: the machine's clock. */
   clock?: Clock;
   /** Ids. Default: the machine's generator. */

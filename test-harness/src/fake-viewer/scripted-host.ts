@@ -90,7 +90,11 @@ export class ScriptedHost {
     this.#say = say ?? ((message) => this.#socket?.send(encodeServiceFrame(message)));
     this.#rtp = rtp;
     this.#source = source;
-    server?.on('connection', (socket) => this.#greet(socket));
+    server?.on('connection', (socket, { url = '' }) => {
+      // The player asks without a token whether the service can be reached; it is refused, and no viewer.
+      if (url.includes('token=')) this.#greet(socket);
+      else socket.close();
+    });
     rtp.on('message', (packet) => {
       packet.writeUInt32BE(SSRC, 8);
       for (const { track } of this.peers) sendWhileOpen(track, packet);

@@ -136,7 +136,8 @@ ${mount}
 mount -t proc proc ${root}/proc
 mount --rbind /sys ${root}/sys
 mount --rbind /dev ${root}/dev
-for fresh in run tmp; do
+# Tests of this machine look for what sessions leave in shared memory.
+for fresh in run tmp dev/shm; do
   mount -t tmpfs -o mode=1777 tmpfs ${root}/$fresh
 done
 chmod 755 ${root}/run

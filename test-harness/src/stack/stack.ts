@@ -13,6 +13,7 @@ import {
 import path from 'node:path';
 import { addEvidence } from '../evidence.ts';
 import { type ApiAnswer, type ApiCall, ApiClient } from './api-client.ts';
+import { takesSessions } from './host-ready.ts';
 import {
   ExpiredWait,
   eventually,
@@ -194,14 +195,16 @@ async function startOnce(options: StackOptions, directory: string): Promise<Stac
     return program;
   };
 
-  const control = await startControl();
-  let agent: Program;
-  try {
-    agent = await startAgent();
-  } catch (error) {
-    await control.kill('SIGKILL');
-    throw error;
+  // At the same time: the agent tests its encoders for longer than the control plane takes to listen.
+  const [controlStart, agentStart] = await Promise.allSettled([startControl(), startAgent()]);
+  if (controlStart.status === 'rejected' || agentStart.status === 'rejected') {
+    for (const start of [controlStart, agentStart])
+      if (start.status === 'fulfilled') await start.value.kill('SIGKILL');
+    throw controlStart.status === 'rejected'
+      ? controlStart.reason
+      : (agentStart as PromiseRejectedResult).reason;
   }
+  const [control, agent] = [controlStart.value, agentStart.value];
 
   const leave = addEvidence((file) => {
     for (const program of [stack.control, stack.agent])
@@ -230,11 +233,7 @@ async function startOnce(options: StackOptions, directory: string): Promise<Stac
       if (answer.status !== 201)
         throw new Error(`The claim was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
       const token = answer.body.access_token as string;
-      // The agent counts as connected shortly before its first capacity report is stored.
-      await eventually('the host takes sessions', PATIENCE_MS, async () => {
-        const hosts = await stack.call('GET', '/v1/hosts', { token });
-        return hosts.body.items[0]?.capacity ?? null;
-      });
+      await takesSessions(async () => (await stack.call('GET', '/v1/hosts', { token })).body.items[0]);
       return { ...ADMIN, token };
     },
     async stop() {

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { LOG_EVENTS } from '../../protocol/src/telemetry/log-events.ts';
+import { modulesBelow, read } from './modules.ts';
+
+/** Rows of docs/log-events.md by event. */
+const rows = new Map(
+  read('docs/log-events.md')
+    .split('\n')
+    .flatMap((line) => {
+      const [, event, levels = '', fields = '', meaning = ''] = line.split('|').map((cell) => cell.trim());
+      const name = /^`([\w.]+)`$/.exec(event ?? '')?.[1];
+      return name === undefined ? [] : [[name, { levels, fields, meaning }] as const];
+    }),
+);
+
+const CALL = /\.(fatal|error|warn|info|debug)\(/g;
+const OPENING = '([{';
+const CLOSING = ')]}';
+
+/** What stands between a bracket and its partner. @param from index behind the first @returns null: it has none */
+function inside(text: string, from: number): string | null {
+  let depth = 1;
+  for (let at = from; at < text.length; at += 1) {
+    const sign = text[at] as string;
+    if (OPENING.includes(sign)) depth += 1;
+    if (CLOSING.includes(sign)) depth -= 1;
+    if (depth === 0) return text.slice(from, at);
+  }
+  return null;
+}
+
+/** Names of the members of an object's text, without those that it takes from another. */
+function membersOf(object: string): string[] {
+  let depth = 0;
+  const parts = [''];
+  for (const sign of object) {
+    if (OPENING.includes(sign)) depth += 1;
+    if (CLOSING.includes(sign)) depth -= 1;
+    if (sign === ',' && depth === 0) parts.push('');
+    else parts[parts.length - 1] += sign;
+  }
+  return parts.flatMap((part) => /^\s*(\w+)\s*(?::|$)/.exec(part)?.[1] ?? []);
+}
+
+/** Calls that name their event and fields where they stand. */
+const calls = ['control-plane/src', 'node-agent/src']
+  .flatMap((folder) => modulesBelow(folder))
+  .filter(({ path: file }) => !file.includes('/testing/'))
+  .flatMap(({ text }) => {
+    // Commas and colons of strings are none of the code's.
+    const code = text.replace(/`[^`]*`/g, '``');
+    return [...code.matchAll(CALL)].flatMap(({ 0: call, 1: level = '', index }) => {
+      const words = inside(code, index + call.length);
+      const event = /,\s*'([\w.]+)',?\s*$/.exec(words ?? '')?.[1];
+      if (words === null || event === undefined || !rows.has(event)) return [];
+      const start = /^\s*\{/.exec(words)?.[0].length;
+      return [{ event, level, fields: start === undefined ? [] : membersOf(inside(words, start) ?? '') }];
+    });
+  });
+
+test('docs/log-events.md has a row for every event and for no other, each with its meaning', () => {
+  expect([...rows.keys()].sort()).toEqual([...LOG_EVENTS].sort());
+  expect([...rows].filter(([, { meaning }]) => meaning.length < 10)).toEqual([]);
+});
+
+test('each row names the levels and fields that the code logs', () => {
+  expect(calls.length).toBeGreaterThan(150);
+  const wrong = calls.flatMap(({ event, level, fields }) => {
+    const row = rows.get(event);
+    const told = new Set(`${row?.levels}, ${row?.fields}`.split(/,? and |, /));
+    return [level, ...fields].filter((word) => !told.has(word)).map((word) => `${event}: ${word}`);
+  });
+  expect(wrong).toEqual([]);
+});

@@ -1,0 +1,66 @@
+import type { CDPSession, Page } from 'playwright-core';
+
+type Place = readonly [x: number, y: number];
+
+/** Fingers on a page, as its own touch screen tells them. */
+export class Fingers {
+  readonly #cdp: CDPSession;
+
+  private constructor(cdp: CDPSession) {
+    this.#cdp = cdp;
+  }
+
+  static async on(page: Page): Promise<Fingers> {
+    return new Fingers(await page.context().newCDPSession(page));
+  }
+
+  /** The places of all fingers that are down now; further ones came down, together. */
+  async down(...places: Place[]): Promise<void> {
+    await this.#send('touchStart', places);
+  }
+
+  async move(...places: Place[]): Promise<void> {
+    await this.#send('touchMove', places);
+  }
+
+  /** The places of those that stay. */
+  async up(...places: Place[]): Promise<void> {
+    await this.#send('touchEnd', places);
+  }
+
+  /** All fingers come and go together: a busy machine between them would make the tap a long press, or no pair. */
+  async tap(...places: Place[]): Promise<void> {
+    await Promise.all([this.down(...places), this.up()]);
+  }
+
+  /** Moves in steps from some places to others, the fingers staying down. */
+  async drag(from: Place[], to: Place[], steps = 8): Promise<void> {
+    await this.down(...from);
+    for (let n = 1; n <= steps; n++)
+      await this.move(
+        ...from.map(([x, y], finger): Place => {
+          const [toX = x, toY = y] = to[finger] ?? [];
+          return [x + ((toX - x) * n) / steps, y + ((toY - y) * n) / steps];
+        }),
+      );
+  }
+
+  /** What an input method shows while a word is composed; "" with end: it is taken as it is. */
+  async compose(text: string): Promise<void> {
+    await this.#cdp.send('Input.imeSetComposition', {
+      text,
+      selectionStart: text.length,
+      selectionEnd: text.length,
+    });
+  }
+
+  /** Text as a phone's keyboard puts it into a field. */
+  async insert(text: string): Promise<void> {
+    await this.#cdp.send('Input.insertText', { text });
+  }
+
+  async #send(type: 'touchStart' | 'touchMove' | 'touchEnd', places: readonly Place[]): Promise<void> {
+    const touchPoints = places.map(([x, y], id) => ({ x, y, id }));
+    await this.#cdp.send('Input.dispatchTouchEvent', { type, touchPoints });
+  }
+}
