@@ -66,7 +66,6 @@ const REAL_TIME: Record<string, readonly string[]> = {
     'control-plane/src/platform/http/connection/slow-clients.all.test.ts',
     'control-plane/src/sessions/reconcile/fleet-return.all.test.ts',
     'control-plane/src/testing/large/plain-telemetry-main.ts',
-    'node-agent/src/media/input/session-input.all.test.ts',
     'node-agent/src/media/session/rate-control.all.test.ts',
     'node-agent/src/media/testing/udp-relay.ts',
     'node-agent/src/media/worker/hostile-worker.all.test.ts',

@@ -114,7 +114,11 @@ describe('scripts/up', () => {
       const gone = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGINT');
       await gone;
-      await eventually('everything is gone', PATIENCE_MS, () => family.every(([pid]) => !isRunning(pid)) || null);
+      await eventually(
+        'everything is gone',
+        PATIENCE_MS,
+        () => family.every(([pid]) => !isRunning(pid)) || null,
+      );
       expect(output).toContain('Everything is stopped.');
     },
   );

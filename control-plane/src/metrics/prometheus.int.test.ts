@@ -86,7 +86,7 @@ scrape_configs: [{${job}}]
       return query('rate(footlight_launches_total[1m]) > 0').catch(() => []);
     };
     await vi.waitFor(async () => expect((await use()).length).toBeGreaterThan(0), {
-      timeout: 30_000,
+      timeout: 60_000,
       interval: 200,
     });
   });
