@@ -30,8 +30,8 @@ const unit = { name: 'unit', words: [...projects('unit'), '--maxWorkers=1', '--n
 const endToEnd = { name: 'end to end', words: [...projects('e2e'), '--maxWorkers=1'], retried: true };
 
 /**
- * The first step mostly computes, and tests of hosts wait next to it. Those with a browser come last, because their
- * pictures are late beside other work.
+ * Two lanes compute, the third mostly waits: for programs, pictures and pages, one file at a time. None depends on free
+ * processor time, so they share both cores.
  * @type {Tier}
  */
 export const gate = [
@@ -43,9 +43,8 @@ export const gate = [
         words: [...projects('integration', 'database'), '--maxWorkers=2', '--no-isolate'],
       },
     ],
-    [{ name: 'hosts', words: [...projects('hosts'), '--maxWorkers=1'] }],
+    [{ name: 'hosts', words: [...projects('hosts'), '--maxWorkers=1'] }, endToEnd],
   ],
-  [[endToEnd]],
 ];
 
 /** Measures how fast a killed control plane is back, so it does not run behind other tests. */
