@@ -29,7 +29,7 @@ beforeAll(async () => {
     { cwd: root, env: { ...process.env, NODE_ENV: 'production' } },
   );
   manifest = JSON.parse(await readFile(join(dist, '.vite/manifest.json'), 'utf8')) as Manifest;
-}, 120_000);
+});
 
 afterAll(() => rm(dist, { recursive: true, force: true }));
 
