@@ -1,2 +1,2 @@
-/** How long tests wait for an event: only one that never comes reaches it, whatever else the machine does. */
+/** How long tests wait for an event. It is long enough for a busy machine, so only an event that never comes reaches it. */
 export const EVENT_LIMIT_MS = 60_000;
