@@ -1,6 +1,6 @@
 // What a test run leaves on a machine: what is there after it and was not there before.
-// Other programs come and go meanwhile, also another run and a Footlight that this user tries. So a run has a temporary
-// folder of its own, in which every file counts, and its programs carry its mark; elsewhere only what belongs to a user
+// Other programs come and go meanwhile, also another run and a Footlight that this user tries. So a run has temporary
+// folders of its own, in which every file counts, and its programs carry its mark; elsewhere only what belongs to a user
 // that tests give to sessions counts.
 // Listening sockets and audio servers are not looked for: each is there as long as its process is.
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
@@ -70,14 +70,14 @@ const entries = (dir) =>
     .filter((name) => !STAYS.test(name))
     .map((name) => path.join(dir, name));
 
-/** @param {string} runId @param {string} ownFolder */
-function files(runId, ownFolder) {
+/** @param {string} runId @param {readonly string[]} ownFolders */
+function files(runId, ownFolders) {
   const shared = SHARED_PLACES.flatMap(entries).filter((file) => {
     const uid = ownerOf(file);
-    if (uid === undefined || file === ownFolder) return false;
+    if (uid === undefined || ownFolders.includes(file)) return false;
     return isTestUser(uid) || path.basename(file).includes(nameTag(runId));
   });
-  return [...entries(ownFolder), ...shared];
+  return [...ownFolders.flatMap(entries), ...shared];
 }
 
 /** System V segments, by id. Columns: key, shmid, perms, size, cpid, lpid, nattch, uid, … */
@@ -90,12 +90,15 @@ function sharedMemory() {
     .map((columns) => String(columns[1]));
 }
 
-/** @param {string} runId @param {string} ownFolder */
-function mounts(runId, ownFolder) {
+/** @param {string} runId @param {readonly string[]} ownFolders */
+function mounts(runId, ownFolders) {
   return read('/proc/self/mounts')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '')
-    .filter((target) => target.startsWith(`${ownFolder}/`) || target.includes(nameTag(runId)));
+    .filter(
+      (target) =>
+        ownFolders.some((folder) => target.startsWith(`${folder}/`)) || target.includes(nameTag(runId)),
+    );
 }
 
 /**
@@ -126,15 +129,15 @@ export const nameTag = (runId) => runId.slice(0, 8);
 
 /**
  * @param {string} runId  value of FOOTLIGHT_TEST_RUN, which every process of the run carries
- * @param {string} ownFolder the temporary folder of the run (TMPDIR), where every file counts
+ * @param {readonly string[]} ownFolders the temporary folders of the run (TMPDIR), where every file counts
  * @returns {Record<string, string[]>} by kind
  */
-export function lookAround(runId, ownFolder) {
+export function lookAround(runId, ownFolders) {
   return {
     process: processes(runId),
-    file: files(runId, ownFolder),
+    file: files(runId, ownFolders),
     'shared memory': sharedMemory(),
-    mount: mounts(runId, ownFolder),
+    mount: mounts(runId, ownFolders),
     'control group': controlGroups(),
   };
 }

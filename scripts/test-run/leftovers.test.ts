@@ -13,7 +13,7 @@ const isRoot = process.getuid?.() === 0;
 
 const ownFolder = mkdtempSync(path.join(tmpdir(), `${name}-own-`));
 afterAll(() => rmSync(ownFolder, { recursive: true, force: true }));
-const look = () => lookAround(runId, ownFolder);
+const look = () => lookAround(runId, [ownFolder]);
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

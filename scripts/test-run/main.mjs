@@ -1,13 +1,14 @@
 // scripts/test: one command that checks everything, in three tiers.
 import { spawnSync } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { checkPackages } from '../lib/debian-packages.mjs';
 import { npmIsInstalled, prepare, root } from '../lib/prepare.mjs';
 import { drills } from './drills.mjs';
 import { leftBehind, lookAround } from './leftovers.mjs';
+import { hasRoomInMemory, MEMORY, makeOwnFolder } from './own-folders.mjs';
 import { emptyResults, say, TestRun } from './run.mjs';
 import { bin } from './sources.mjs';
 import { all, changedTier, gate } from './tiers.mjs';
@@ -48,7 +49,7 @@ function needsPrograms(paths) {
 
 /** Runs only what lies below these paths. @param {string[]} paths */
 async function runBelow(paths) {
-  if (!npmIsInstalled() || needsPrograms(paths)) await prepareOr();
+  if (!npmIsInstalled() || needsPrograms(paths)) await prepareOrStop();
   const { status } = spawnSync(bin('vitest'), ['run', '--maxWorkers=1', ...paths], {
     cwd: root,
     stdio: 'inherit',
@@ -57,7 +58,7 @@ async function runBelow(paths) {
 }
 
 /** Installs and builds. A fault of the network is no failed test. @param {import('../lib/debian-packages.mjs').DebianPackage[]} [more] */
-async function prepareOr(more = []) {
+async function prepareOrStop(more = []) {
   try {
     await prepare({ packages: [...checkPackages, ...more], say });
   } catch (error) {
@@ -86,7 +87,7 @@ async function main() {
   const [first = '', ...rest] = process.argv.slice(2);
   if (first === '--help') return say(usage);
   if (first === '--sources') {
-    if (!npmIsInstalled()) await prepareOr();
+    if (!npmIsInstalled()) await prepareOrStop();
     return checkSources(rest.includes('--fix'));
   }
   const long = first === '--long';
@@ -106,15 +107,14 @@ async function main() {
 
   const began = performance.now();
   const chosen = long ? drills.filter((d) => rest.length === 0 || rest.includes(d.name)) : [];
-  await prepareOr(chosen.flatMap((drill) => drill.packages ?? []));
+  await prepareOrStop(chosen.flatMap((drill) => drill.packages ?? []));
 
   const runId = randomBytes(8).toString('hex');
   const scratch = mkdtempSync(path.join(os.tmpdir(), 'footlight-test-'));
   const deadlocks = path.join(scratch, 'deadlocks');
-  // A short name: what a test makes below it is the state directory of an agent, whose length is limited.
-  const ownFolder = mkdtempSync(path.join(os.tmpdir(), 'run-'));
-  // The users of Postgres and of sessions work in it too, as in /tmp.
-  chmodSync(ownFolder, 0o1777);
+  const ownFolder = makeOwnFolder(os.tmpdir());
+  const memory = hasRoomInMemory() ? makeOwnFolder(MEMORY) : undefined;
+  const ownFolders = memory === undefined ? [ownFolder] : [ownFolder, memory];
   const env = {
     ...process.env,
     TMPDIR: ownFolder,
@@ -125,10 +125,10 @@ async function main() {
     ...(long ? { FOOTLIGHT_LONG: '1' } : {}),
     ...(chosen.some((drill) => drill.newSeed) ? { FOOTLIGHT_SEED: String(randomInt(2 ** 31)) } : {}),
   };
-  const look = () => lookAround(runId, ownFolder);
+  const look = () => lookAround(runId, ownFolders);
   const before = look();
   emptyResults();
-  const run = new TestRun(env, scratch);
+  const run = new TestRun(env, scratch, memory);
   let logged = '';
   try {
     if (long) await runDrills(chosen, run);
@@ -151,7 +151,7 @@ async function main() {
     logged === '' ? [] : [`the log of Postgres shows a deadlock:\n${logged}`],
   );
   const left = await leftBehind(before, look);
-  rmSync(ownFolder, { recursive: true, force: true });
+  for (const folder of ownFolders) rmSync(folder, { recursive: true, force: true });
   run.record('nothing is left behind', left.length === 0 ? [] : [`left behind:\n    ${left.join('\n    ')}`]);
   if (env.FOOTLIGHT_SEED !== undefined) say(`Seed: FOOTLIGHT_SEED=${env.FOOTLIGHT_SEED}`);
   if (first === '--all')

@@ -44,12 +44,19 @@ export class TestRun {
   /** @type {NodeJS.ProcessEnv} */
   #env;
   #scratch;
+  #memory;
   #reports = 0;
 
-  /** @param {NodeJS.ProcessEnv} env @param {string} scratch folder that the caller removes */
-  constructor(env, scratch) {
+  /**
+   * The caller removes both folders.
+   * @param {NodeJS.ProcessEnv} env
+   * @param {string} scratch  for reports
+   * @param {string} [memory] temporary folder of suites that may have it in memory; missing: that of env
+   */
+  constructor(env, scratch, memory) {
     this.#env = { ...env, FOOTLIGHT_TEST_RESULTS: results };
     this.#scratch = scratch;
+    this.#memory = memory;
   }
 
   /** @param {Tier} tier */
@@ -157,7 +164,10 @@ export class TestRun {
     const reporters = ['dot', path.join(root, 'scripts/test-run/report.mjs')];
     const { code, output } = await this.#execute(
       [bin('vitest'), 'run', ...words, ...reporters.map((reporter) => `--reporter=${reporter}`)],
-      { FOOTLIGHT_TEST_REPORT: target },
+      {
+        FOOTLIGHT_TEST_REPORT: target,
+        ...(suite.inMemory && this.#memory !== undefined ? { TMPDIR: this.#memory } : {}),
+      },
       suite.background ?? false,
     );
     if (code !== 0) {

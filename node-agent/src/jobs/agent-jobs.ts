@@ -60,8 +60,8 @@ interface Working {
  * control plane confirms it. What is in either is not begun a second time when a poll brings it again. A run that is lost
  * with this process is ended by the control plane, when the next process registers.
  *
- * Teardown: `stop` ends the polls, aborts the jobs and waits for them at most STOP_MS. What they report then is sent by
- * the next process.
+ * Teardown: `stop` ends the polls, aborts the jobs and waits at most STOP_MS for them and for the report that is being
+ * sent, so that nothing writes to the state directory afterwards. What the jobs report then is sent by the next process.
  */
 export class AgentJobs {
   readonly #deps: {
@@ -115,7 +115,7 @@ export class AgentJobs {
     this.#retry?.cancel();
     const running = [...this.#working.values()];
     for (const { abort } of running) abort.abort(new Error('the agent stops'));
-    const ended = Promise.all([this.#poll.stop(), ...running.map(({ done }) => done)]);
+    const ended = Promise.all([this.#poll.stop(), ...running.map(({ done }) => done), this.#sending]);
     await within(this.#deps.clock, STOP_MS, ended, undefined);
   }
 

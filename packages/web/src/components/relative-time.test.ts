@@ -41,4 +41,6 @@ test('a page that shows no time and no counted text makes no format', async () =
   words.putInForce({}, 'de-DE');
   expect(made.map((format) => format.mock.calls.length)).toEqual([0, 0, 0]);
   vi.restoreAllMocks();
+  // Files that run after this one share these modules.
+  words.putInForce({}, 'en-GB');
 });
