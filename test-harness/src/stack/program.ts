@@ -102,8 +102,11 @@ export async function freePort(): Promise<number> {
   });
 }
 
-/** Between two looks at a program, which is a process of its own and tells nothing. */
-const POLL_MS = 25;
+/**
+ * Between two looks at a program, which is a process of its own and tells nothing. A look at a picture makes the
+ * browser draw it once more, so more looks take processor time from what they wait for.
+ */
+const POLL_MS = 100;
 
 /**
  * Limit of a wait that has no shorter one of its own. A busy machine is late by tens of seconds; what is missing after a
