@@ -1,7 +1,7 @@
+import { MAX_ORIGINS, parseOriginList } from '@footlight/protocol/origins';
 import type { InstanceSettings, SettingsPatch } from '@footlight/protocol/rest';
 import { bool, flag, fromJson, instant, toJson } from '../platform/database/index.ts';
 import { invalid } from '../platform/errors.ts';
-import { MAX_ORIGINS, parseOriginList } from '../platform/http/origin/origins.ts';
 import type { SettingColumns, SettingsRow } from './store.ts';
 
 /** Instance settings for other features. */

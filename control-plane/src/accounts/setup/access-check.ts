@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { DAY_MS } from '@footlight/platform';
+import { normaliseOrigin } from '@footlight/protocol/origins';
 import type { AccessCheck, CertificateInfo } from '@footlight/protocol/rest';
 import ipaddr from 'ipaddr.js';
 import { trustLine } from '../../platform/http/origin/client-address.ts';
 import { forwardedProtoOf } from '../../platform/http/origin/forwarded.ts';
-import { isLoopbackHost, judgeOrigin, normaliseOrigin } from '../../platform/http/origin/origins.ts';
+import { isLoopbackHost, judgeOrigin } from '../../platform/http/origin/origins.ts';
 import type { OriginsInForce } from '../../settings/index.ts';
 import type { CertificateInForce } from '../deps.ts';
 

@@ -1,7 +1,8 @@
+import { parseOriginList } from '@footlight/protocol/origins';
 import { isTimeZone } from '@footlight/protocol/rest';
 import { z } from 'zod';
 import { parseBlock } from '../http/origin/client-address.ts';
-import { isLoopbackHost, parseOriginList } from '../http/origin/origins.ts';
+import { isLoopbackHost } from '../http/origin/origins.ts';
 import { parseSecretKey, type SecretKey } from '../secret-keys.ts';
 
 /** One entry of SERVICE_ICE_SERVERS in the form for browsers and agents. */

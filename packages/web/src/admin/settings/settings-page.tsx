@@ -13,7 +13,7 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { originProblem } from './origin-words.ts';
+import { originProblem } from './origin-problem.ts';
 import { Secrets } from './secrets.tsx';
 import { UpkeepFields, upkeepBody, upkeepRules, upkeepValues } from './upkeep-fields.tsx';
 
@@ -54,7 +54,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
       origins: settings.allowed_origins.join('\n'),
       ...upkeepValues(settings),
     },
-    validate: upkeepRules,
+    validate: { ...upkeepRules, origins: (text) => originProblem(text.split('\n')) },
   });
   const access = useQuery({
     queryKey: adminKeys.accessCheck,
@@ -72,12 +72,6 @@ function Form({ settings }: { settings: InstanceSettings }) {
         },
       }),
     onMutate: () => notifications.clean(),
-    onError: (error, values) => {
-      const problem = originProblem(error, values.origins.split('\n'));
-      if (problem === null) return;
-      form.setFieldError('origins', problem);
-      form.getInputNode('origins')?.focus();
-    },
     onSuccess: (answer) => {
       queryClient.setQueryData(adminKeys.settings, answer);
       notifications.show({ message: 'The settings were saved', autoClose: 4000 });
@@ -150,9 +144,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
           </p>
         )}
       </fieldset>
-      {save.isError && originProblem(save.error, form.getValues().origins.split('\n')) === null && (
-        <Problem error={save.error} />
-      )}
+      {save.isError && <Problem error={save.error} />}
       <div className={styles.filters}>
         <Button type="submit" variant="filled" loading={save.isPending}>
           Save settings

@@ -2,9 +2,8 @@
 import { cleanup, fireEvent, screen } from '@testing-library/react';
 import { afterEach, expect, test, vi } from 'vitest';
 import { answerBy, showPage } from '../../../test/show-page.tsx';
-import { ApiFailure } from '../../api/client.ts';
 import { MasterKey, makeMasterKey } from './master-key.tsx';
-import { originProblem } from './origin-words.ts';
+import { originProblem } from './origin-problem.ts';
 
 afterEach(() => {
   cleanup();
@@ -23,16 +22,10 @@ test('a master key has 32 random bytes, is shown as the line to set, and is sent
   expect(writes).toEqual([]);
 });
 
-test.each([
-  [400, 'allowed_origins: entry 2 is not an origin', /^Line 2, “play\.lan\/x”, is no address/],
-  [400, 'allowed_origins: entry 65 is one too many; at most 64 origins are kept', /^At most 64/],
-  [400, 'registration_mode: bad', null],
-  [500, 'allowed_origins: entry 1', null],
-])('a refusal %i “%s” is told at the field', (status, message, words) => {
-  const problem = originProblem(new ApiFailure(status, 'validation_failed', message), [
-    'https://a',
-    ' play.lan/x',
-  ]);
-  if (words === null) expect(problem).toBeNull();
-  else expect(problem).toMatch(words);
+test('lines that the service would refuse as origins are named', () => {
+  expect(originProblem(['https://a.example', '', ' http://b.example:8080 '])).toBeNull();
+  expect(originProblem(['https://a.example', ' play.lan/x'])).toMatch(
+    /^Line 2, “play\.lan\/x”, is no address/,
+  );
+  expect(originProblem(Array.from({ length: 65 }, (_, n) => `https://h${n}.example`))).toMatch(/^At most 64/);
 });
