@@ -10,7 +10,6 @@ import {
 import closeWithGrace from 'close-with-grace';
 import { buildControlPlane } from './app.ts';
 import { ConfigError, type LoadedConfig, readConfig } from './platform/config/config.ts';
-import { boundHeapGrowth } from './platform/heap-growth.ts';
 import { install } from './systemd/install.ts';
 
 /** Time for an orderly stop after a signal. Afterwards the process exits. */
@@ -46,7 +45,6 @@ async function main(): Promise<void> {
   try {
     const addresses = await service.listen();
     notify('READY=1', `STATUS=listening on ${[addresses.https, addresses.http].filter(Boolean).join(', ')}`);
-    boundHeapGrowth(() => service.fleet.links.presence().connected, systemClock);
     new ServicePulse({ notify, clock: systemClock, watchdogMs: watchdogMs(process.env, process.pid) });
     // The terminal shows the address, so a person or a script need not read the log.
     process.stderr.write(`Footlight control plane: ${addresses.https ?? addresses.http}\n`);

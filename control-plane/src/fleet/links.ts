@@ -13,7 +13,6 @@ import type { Subscription } from '../platform/bus/bus.ts';
 import type { RowsToLock, Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import { BUS_LIMIT_MS } from './agents.ts';
-import { FeatureLists } from './feature-lists.ts';
 import type { AgentHandlers, HostPresence, ImageHandlers, Links, RegisteringHost } from './fleet.ts';
 import { connectionsOf, markAllOffline, markOffline } from './hosts/host-store.ts';
 import { HostLog } from './link/host-log.ts';
@@ -70,7 +69,6 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
   readonly #storeRegistration: (facts: RegistrationFacts) => Promise<RegistrationOutcome>;
   readonly #configs: ConfigPush;
   readonly #hostLog: HostLog;
-  readonly #featureLists = new FeatureLists();
   /** Dependencies of all links. */
   readonly #linkDeps: LinkDeps;
   /** One entry per host that connected since this process started. */
@@ -281,7 +279,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     memory.gpus = [];
     memory.hasConsole = null;
     this.#endHandshake(identity.nodeName);
-    link.registered(host.id, this.#featureLists.of(message.features));
+    link.registered(host.id, message.features);
     this.#connectedNames.set(identity.nodeName, link);
     if (this.#connected === 0) this.#firstConnectedMs = this.#platform.clock.monotonicMs();
     this.#connected += 1;
