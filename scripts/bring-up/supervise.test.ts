@@ -115,7 +115,7 @@ test('a program that stands still for a moment goes on', async () => {
   expect([starts(), said]).toEqual([[first], []]);
 }, 60_000);
 
-test('a restart ends the program and starts it again, without a word about an end', async () => {
+test('a restart ends the program and starts it again, and does not report an end', async () => {
   const first = await firstStart();
   await program.restart(1_000);
   await expect.poll(() => starts().length, patience).toBe(2);

@@ -165,7 +165,7 @@ describe('a resource of the host fails while a viewer watches', () => {
     expect(await sessions.ended(id)).toMatchObject({ state: 'failed', failure_code: 'app_never_presented' });
   });
 
-  test('a viewer goes without a word and comes back: the same session, from the next keyframe', async () => {
+  test('a viewer vanishes without closing and comes back: the same session, from the next keyframe', async () => {
     const id = await running(pattern);
     const clientId = '44444444-4444-4444-8444-444444444444';
     const first = await sessions.watch(id, { clientId });

@@ -147,7 +147,7 @@ describe('an administrator invites a user and gives the library its pictures', (
     expect(login.body.error.code).toBe('invalid_credentials');
   });
 
-  test('what was done stands in the activity, without a word of what is secret', async () => {
+  test('the activity log names each action and contains no secret', async () => {
     await admin.goto(`${stack.httpsUrl}/admin/activity`);
     for (const words of ['Changed settings', 'Made an invite', 'Uploaded artwork', 'Disabled an account']) {
       await admin.getByText(words).first().waitFor();

@@ -61,7 +61,7 @@ describe('three control planes with a fault', () => {
       nats.mode = 'pass';
       await expect.poll(() => isCutOff(n), RECOVERED).toBe(false);
     },
-    'a replica is cut off from Postgres, without a word': async (n) => {
+    'a replica is cut off from Postgres, and its packets are dropped': async (n) => {
       const cutMs = Date.now();
       const { postgres, process } = fleet.at(n);
       postgres.mode = 'stall';

@@ -333,7 +333,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     expect(drained.status).toBe(200);
     const { id } = await launchAt(first);
     await untilAt(second, id, runs, 'it runs');
-    // Its end without a word: the replica neither closes its links nor marks its hosts.
+    // Killed: the replica neither closes its links nor marks its hosts.
     await agent.drop();
     await third.plane.platform.bus.close();
     await third.plane.platform.leader.close();

@@ -581,7 +581,7 @@ describeDatabases('signaling', (databases) => {
       expect(page.messages.at(-1)).toEqual({ type: 'bye', reason: 'going_away' });
     });
 
-    test('after 120 s without a word: 4408; pongs are words', async () => {
+    test('after 120 s of silence: 4408; a pong counts as a message', async () => {
       const session = await running();
       const lively = await viewer(session);
       await world.pass(125_000, agent);

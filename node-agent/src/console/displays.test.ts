@@ -60,7 +60,7 @@ describe('EDID', () => {
     expect(readEdid(edid([FULL_HD, name]))).toHaveLength(1);
   });
 
-  test('a wrong sum, and an extension with one, count for nothing', () => {
+  test('an EDID with a wrong checksum, and an extension with one, is ignored', () => {
     const damaged = edid([FULL_HD], [FULL_HD]);
     damaged[200] = 1;
     expect(readEdid(damaged)).toHaveLength(1);

@@ -18,7 +18,7 @@ export type ImageCommand = Extract<ControlCommand, { type: 'image_ensure' | 'ima
 type Ensure = Extract<ImageCommand, { type: 'image_ensure' }>;
 type Build = Extract<ImageCommand, { type: 'image_build' }>;
 
-/** Progress is told at most this often, in steps of 5 % (wire protocols §6). */
+/** Progress is reported at most this often, in steps of 5 %. */
 const PROGRESS_MS = 2_000;
 const PROGRESS_STEP = 5;
 /** Before a build. */

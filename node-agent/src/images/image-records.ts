@@ -12,7 +12,7 @@ const recordSchema = z.object({
 /** An image of the catalog that this host was told to hold. One per image id: the newest version. */
 export type ImageRecord = z.infer<typeof recordSchema>;
 
-/** Bound of `images` in register (wire protocols §3.1). */
+/** Bound of `images` in register (protocol/src/agent). */
 export const MAX_RECORDS = 256;
 const fileSchema = z.array(recordSchema).max(MAX_RECORDS);
 

@@ -42,7 +42,7 @@ const FIRST_POLL_MS = 5 * SECOND_MS;
 /** Waits between two tries to report: 1 s, doubling to a minute, with jitter over the upper half. Chosen, not measured. */
 const FIRST_RETRY_MS = SECOND_MS;
 const MAX_RETRY_MS = MINUTE_MS;
-/** Answers after which a report is not sent again: stored, or never to be stored. Source: wire protocols, §19. */
+/** Answers after which a report is not sent again: stored, or never to be stored. */
 const FINAL = new Set([200, 400, 401]);
 /** Time for the jobs to end when the agent stops. Chosen, not measured. */
 const STOP_MS = 5 * SECOND_MS;

@@ -59,7 +59,7 @@ describe('the record of operations', () => {
   });
 });
 
-/** Where a schema leaves its reader without a word: a field without a description or without a type. */
+/** Fields of a schema without a description or without a type. */
 function gapsIn(schema: z.ZodType, io: 'input' | 'output'): string[] {
   const gaps: string[] = [];
   const walk = (node: unknown, path: string): void => {

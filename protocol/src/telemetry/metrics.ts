@@ -69,7 +69,7 @@ export const NEEDS_CAPTURE_TIME: ReadonlySet<ClientSeriesName> = new Set<ClientS
   'transport.network_pacing_ms',
 ]);
 
-/** Keys of a viewer's sample that are stored; others are dropped without a word. */
+/** Keys of a viewer's sample that are stored; others are silently dropped. */
 export const CLIENT_METRIC_KEYS = [
   'fps',
   'bitrate_kbps',

@@ -131,7 +131,7 @@ describe('an administrator', () => {
   });
 
   test('sees how busy a host is as soon as it tells, on its page and in the fleet', async () => {
-    // Its link is closed after 20 s without a word, which the tests before may take.
+    // The control plane closes a link that is silent for 20 s; the tests before may take longer.
     if (!fake.isOpen) await fake.connect();
     await open(`/admin/hosts/${fake.hostId}`);
     await page.getByRole('heading', { name: 'Load of the last five minutes' }).waitFor();

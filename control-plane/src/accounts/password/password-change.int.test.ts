@@ -99,7 +99,7 @@ describeDatabases('POST /v1/me/password', ({ fresh }) => {
       const busy = await createTestApp(await fresh(), {
         env: OPEN_REGISTRATION,
         overrides: {
-          // Hashes at their full price: those that cost nothing make no queue.
+          // Uses the production hash cost; cheap hashes would never fill the queue.
           accountLimits: {
             ...FREE_SIGN_IN,
             hashCost: HASH_COST,

@@ -103,7 +103,7 @@ export interface RunOfHost {
   enabled: 0 | 1;
 }
 
-/** An answer that carried a claim may be lost; the agent asks again after this time. Source: catalog §7.4. */
+/** An answer that carried a claim may be lost; the agent asks again after this time. Source: docs/jobs.md. */
 const HAND_OUT_AGAIN_MS = MINUTE_MS;
 
 /**

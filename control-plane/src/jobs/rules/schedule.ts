@@ -13,7 +13,7 @@ export interface Window {
   zone: string;
 }
 
-/** Longest wait for the retry of a deferred run. Source: catalog §7.4. */
+/** Longest wait for the retry of a deferred run. Source: docs/jobs.md. */
 export const MAX_RETRY_MS = 15 * MINUTE_MS;
 
 const TIME = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/;

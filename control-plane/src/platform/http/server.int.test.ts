@@ -294,7 +294,7 @@ describeDatabases('requests', (databases) => {
   });
 });
 
-test('a database that is gone: 503 from /health, and the envelope without a word about why elsewhere', async () => {
+test('a database that is gone: 503 from /health, and elsewhere the envelope without the reason', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'footlight-gone-'));
   const app = await createTestApp({ dialect: 'sqlite', file: join(folder, 'control.db') });
   await app.plane.platform.database.close();

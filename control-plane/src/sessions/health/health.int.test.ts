@@ -327,14 +327,14 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     await world.until(session.id, 'failed');
   });
 
-  test('samples that were kept over an outage count for nothing', async () => {
+  test('samples that were kept over an outage are ignored', async () => {
     await viewer('connected');
     await begins();
     await measured(180, AT_FLOOR, { late: true });
     expect(await world.session(session.id)).not.toHaveProperty('health_state');
   });
 
-  test("another host's samples and viewers count for nothing", async () => {
+  test("another host's samples and viewers are ignored", async () => {
     const liar = await world.host('hostb');
     await viewer('connected', 'pc-1', liar);
     await begins();

@@ -181,7 +181,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
       expect(await shown(session)).toEqual([undefined, undefined]);
     });
 
-    test('is not for others to give: administrators count for nothing, strangers are refused', async () => {
+    test('comes from the viewer alone: samples from administrators are ignored, strangers are refused', async () => {
       const session = await launched();
       await watched(session, 90, 'client_unsupported', { as: world.people.admin });
       expect(await shown(session)).toEqual([undefined, undefined]);

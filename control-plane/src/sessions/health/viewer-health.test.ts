@@ -201,7 +201,7 @@ describe('times of seconds', () => {
     expect(next(almost, MAX_VIEWER_GAP_MS + 1).health.run?.ms).toBe(S);
   });
 
-  test('after a hidden second no silence is a gap: browsers slow the timers of hidden pages down', () => {
+  test('silence after a hidden second is not counted as a gap: browsers slow the timers of hidden pages down', () => {
     const hidden = next(after([['decode_degrading', 19]]), S, HIDDEN).health;
     expect(next(hidden, 60 * S).health.state).toBe(DECODE);
   });

@@ -23,8 +23,8 @@ import { decideOutcome } from './decode-history.ts';
 type Reporter = Pick<Caller, 'userId' | 'deviceId'>;
 
 /**
- * Adds seconds of a viewer to a running session, and stores what they prove. Only its owner can watch a session, so the
- * seconds of administrators count for nothing.
+ * Adds seconds of a viewer to a running session, and stores what they prove. Only its owner can watch a session, so
+ * samples from administrators are ignored.
  * @throws where the database fails; the next report tries again
  */
 export type ViewerWatch = (

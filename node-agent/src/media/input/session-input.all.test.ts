@@ -148,7 +148,7 @@ describe('input reaches the display', () => {
 
   test.each([
     ['blurs', (viewer: NativeViewer) => viewer.send('input', encodeReleaseAll({ seq: 9, t: 9 }))],
-    ['vanishes without a word', (viewer: NativeViewer) => viewer.close()],
+    ['vanishes without closing', (viewer: NativeViewer) => viewer.close()],
     ['falls silent for three seconds', () => undefined],
   ])('keys, buttons and fingers of a viewer who %s come up', async (_name, leave) => {
     const session = await host.startSession();

@@ -10,7 +10,7 @@ import { AGENT_LABEL, CONTAINER_PREFIX } from './engine/engine-names.ts';
 import type { Mount } from './mount-policy.ts';
 
 const SESSION_LABEL = 'footlight.session';
-/** Where an app without a home of its own has its files: the default of home_container_path (catalog §2.1). */
+/** Where an app without a home of its own has its files: the default of home_container_path (docs/catalog.md). */
 export const DEFAULT_HOME = '/home/service';
 /** The display's cookie inside; in no directory that the app can write to. */
 const COOKIE_PATH = '/run/footlight-xauthority';

@@ -3,10 +3,10 @@ import { type Clock, HOUR_MS, MINUTE_MS, type Timer } from '@footlight/platform'
 import type { ContainerEngine, ProgressLine } from './engine/engine.ts';
 import type { OpenEngine } from './engine/engine-host.ts';
 
-/** Limits of a pull (wire protocols §5.1). */
+/** Limits of a pull. Source: docs/containers.md. */
 const PULL_MS = HOUR_MS;
 const SILENCE_MS = 5 * MINUTE_MS;
-/** Before a pull of unknown size (§6). */
+/** Free disk that a pull needs at its start. */
 export const PULL_FREE_BYTES = 10 * 1024 ** 3;
 /**
  * Kept free while a pull runs, because a registry can send without end: half of what a pull needs at its start, and

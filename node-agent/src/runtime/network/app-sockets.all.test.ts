@@ -80,7 +80,7 @@ describe.runIf(process.getuid?.() === 0)('an app of a root agent', () => {
     return runApps(stateDir, { apps: [{ args, uid: UID, spec: { network: 'none' } }] });
   }
 
-  test('that lets the kernel keep data in netlink sockets, beyond its memory, is ended', async () => {
+  test('that fills netlink sockets with more data than its memory limit is ended', async () => {
     const output = await run(FILL);
     expect(output).toMatch(/Footlight ended this app: the app leaves \d+ MiB unread in netlink sockets/);
     expect(output).not.toContain('it went on');

@@ -5,7 +5,7 @@ import { LaunchError, type Runtime } from '../../runtime/runtime.ts';
 
 /**
  * From the assignment to the end of a wait for an image; below the 900 s of the control plane, so that this reason
- * comes first (wire protocols §5.1, fleet §9).
+ * comes first.
  */
 export const IMAGE_WAIT_MS = 840_000;
 /** A report at least every 10 s keeps the control plane waiting; at most one a second. */

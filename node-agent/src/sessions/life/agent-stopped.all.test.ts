@@ -82,7 +82,7 @@ test('a control plane that answers no poll does not hold up the stop', { timeout
   await expectNothingLeft(sessionId);
 });
 
-test('restart: an ack, a goodbye and exit 0; the sessions end without a word', {
+test('restart: an ack, a goodbye and exit 0; the sessions end without a report', {
   timeout: 60_000,
 }, async () => {
   await startAgent();

@@ -31,7 +31,7 @@ function useLaunch() {
       keepTicket(session.id, signaling);
       void loadPlayer().then(
         ({ signalingUrl }) => dialEarly(signalingUrl(signaling, document.baseURI)),
-        // Told by the session page, which needs it as well.
+        // The session page reports this error; it needs the same answer.
         () => {},
       );
       queryClient.setQueryData(keys.session(session.id), { session });

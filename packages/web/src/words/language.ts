@@ -98,7 +98,7 @@ async function showLanguage(wanted: Language): Promise<void> {
       tables = (await Promise.all(areas.map((area) => area[wanted]()))).map((module) => module.default);
       shown = wanted;
     } catch {
-      // Told by the language of the page.
+      // The page stays in English.
     }
   }
   if (mine !== latest) return;

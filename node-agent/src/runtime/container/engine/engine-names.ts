@@ -3,7 +3,7 @@ export const AGENT_LABEL = 'footlight.agent';
 /** Names of containers, which no label of an image can forge. */
 export const CONTAINER_PREFIX = 'footlight-';
 
-/** Names of homes that are volumes of the engine (catalog §12). */
+/** Names of homes that are volumes of the engine (docs/homes.md). */
 const HOME_VOLUME = /^service-home-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Whether a ref names the volume of a home: no other volume of the engine is ever used or removed. Pure. */
