@@ -1,13 +1,13 @@
 import { errorText, within } from '@footlight/platform';
 import type { ConfigUpdate, ControlCommand, Register } from '@footlight/protocol/agent';
 import type { AgentParts } from './agent-parts.ts';
-import type { Verdict } from './link/ack-store.ts';
+import type { CommandAnswer } from './link/ack-store.ts';
 import type { LinkHandler } from './link/control-link.ts';
 import { unknownCommand } from './sessions/supervisor.ts';
 
 /** Time at a start for what the former process reported of its jobs. Chosen, not measured. */
 const KEPT_REPORTS_MS = 2_000;
-const OK: Verdict = { ok: true };
+const OK: CommandAnswer = { ok: true };
 
 /**
  * What an agent tells the control plane, and does for it.
@@ -100,7 +100,7 @@ async function obey(
   parts: AgentParts,
   command: ControlCommand,
   requestRestart: () => void,
-): Promise<Verdict> {
+): Promise<CommandAnswer> {
   const { images, supervisor } = parts;
   switch (command.type) {
     case 'config_update':
@@ -119,7 +119,10 @@ async function obey(
   }
 }
 
-async function configure(parts: AgentParts, { settings, console_config }: ConfigUpdate): Promise<Verdict> {
+async function configure(
+  parts: AgentParts,
+  { settings, console_config }: ConfigUpdate,
+): Promise<CommandAnswer> {
   parts.console.configure(console_config);
   await parts.settings.apply(settings);
   reportCapacity(parts);

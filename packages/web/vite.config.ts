@@ -11,7 +11,7 @@ import { straightImports } from './build/straight-imports.ts';
 const here = import.meta.dirname;
 
 // Three documents: index.html for people who use apps and admin/index.html for administrators, with one route tree,
-// and doors/index.html for the pages before them, which need no router.
+// and sign-in/index.html for the pages before them, which need no router.
 // The server gives files below /admin/ to enabled administrators only, so every module of the admin area has to
 // end up there, and nothing that the user area needs may.
 export default defineConfig({
@@ -42,7 +42,7 @@ export default defineConfig({
     rolldownOptions: {
       input: {
         main: resolve(here, 'index.html'),
-        doors: resolve(here, 'doors/index.html'),
+        'sign-in': resolve(here, 'sign-in/index.html'),
         admin: resolve(here, 'admin/index.html'),
       },
       output: {

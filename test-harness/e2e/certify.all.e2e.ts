@@ -12,7 +12,7 @@ const PROFILES = LONG ? '720p30-h264,720p60-h264,1080p60-h264' : '720p30-h264';
 const BITRATES = LONG ? '4000,6000,8000,12000' : '3000,4000';
 const DWELL = LONG ? '25' : '9';
 /** Sessions at once. */
-const MOST = LONG ? '4' : '2';
+const MAX = LONG ? '4' : '2';
 
 /** What comes before is not judged (docs/certification.md, "Verdicts"). */
 const SETTLING_MS = 6_000;
@@ -94,7 +94,7 @@ describe('scripts/certify on this machine', () => {
     timeout: 300_000,
   }, async () => {
     const words = ['--concurrency', '--profiles', '720p30-h264', '--bitrates', '3000', '--dwell', DWELL];
-    const { code, said } = await certify([...words, '--most', MOST]);
+    const { code, said } = await certify([...words, '--most', MAX]);
     process.stdout.write(said);
     expect(code).toBe(0);
     const { items } = await ask('GET', `${base}/concurrency`);

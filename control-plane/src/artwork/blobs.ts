@@ -5,7 +5,7 @@ import type { Clock, Logger, Random } from '@footlight/platform';
 import type { ArtworkWidth } from '@footlight/protocol/rest';
 import { sha256Hex } from '../platform/digest.ts';
 import { unavailable } from '../platform/errors.ts';
-import { createTally } from '../platform/tally.ts';
+import { createKeyedCount } from '../platform/keyed-count.ts';
 import { type Asset, isAsset, type Sniffed } from './asset.ts';
 
 /** A blob that is protected until its writer has stored the reference. */
@@ -79,7 +79,7 @@ export function createBlobStore(
   const sizeFileOf = (asset: Asset, width: ArtworkWidth) =>
     path.join(sizesFolder, asset.slice(0, 2), `${asset}.${width}`);
 
-  const pins = createTally();
+  const pins = createKeyedCount();
   const removals = new Map<Asset, Promise<boolean>>();
   /** Files below `partial` that this process is writing. */
   const writing = new Set<string>();

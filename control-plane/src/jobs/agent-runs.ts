@@ -6,7 +6,7 @@ import { ApiError, badNodeCredential, invalid } from '../platform/errors.ts';
 import type { NodeCaller } from '../platform/http/message/contract.ts';
 import type { JobsPlatform } from './deps.ts';
 import type { Pruner } from './pruner.ts';
-import { decideReport, selectRuns } from './rules/run-life.ts';
+import { decideRunReport, selectRuns } from './rules/run-life.ts';
 import { endRunning } from './run-end.ts';
 import { claimRuns, findRuns, listRunsOfHosts, lockRunning, lockRunsOfOtherBoots } from './run-store.ts';
 
@@ -90,7 +90,7 @@ export function createAgentRuns(platform: JobsPlatform, pruner: Pruner): AgentRu
       const { run_id, summary = {} } = report;
       const run = runs.get(run_id);
       if (run === undefined || run.host_id !== hostId) return 'foreign';
-      const step = decideReport(run.state);
+      const step = decideRunReport(run.state);
       if (step === 'no_op') return 'stored';
       if (!isSummaryWithinBound(summary)) return 'too_long';
       if (step === 'refuse') return 'not_claimed';

@@ -7,7 +7,7 @@ import { addCallingHost, type CallingHost } from './testing/hosts.ts';
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 /** Steps of a history. It goes on, up to the limit, until runs have ended in each of the ways that it is for. */
 const STEPS = LONG ? 3_000 : 150;
-const MOST_STEPS = 8 * STEPS;
+const MAX_STEPS = 8 * STEPS;
 const NEEDED_STATES = ['succeeded', 'deferred', 'aborted'];
 /** All rows are checked after this many steps, because a long history has thousands of them; open ones after each step. */
 const LOOK_EVERY = LONG ? 25 : 1;
@@ -97,7 +97,7 @@ describeDatabases('any history of runs', ({ fresh }) => {
         async () => app.clock.pass(choose(random, [1, 10 * SECOND_MS, 61 * SECOND_MS, 11 * MINUTE_MS])),
       ];
 
-      for (let step = 0; step < STEPS || (!isComplete() && step < MOST_STEPS); step += 1) {
+      for (let step = 0; step < STEPS || (!isComplete() && step < MAX_STEPS); step += 1) {
         // Some steps meet each other.
         const together = random.number() < 0.3 ? 3 : 1;
         if (together > 1) met += 1;
@@ -134,6 +134,6 @@ describeDatabases('any history of runs', ({ fresh }) => {
       expect(met, SEED_HINT).toBeGreaterThan(0);
       expect([...states], SEED_HINT).toEqual(expect.arrayContaining(NEEDED_STATES));
     },
-    30_000 + MOST_STEPS * LONGEST_STEP_MS,
+    30_000 + MAX_STEPS * LONGEST_STEP_MS,
   );
 });

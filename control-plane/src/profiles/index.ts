@@ -6,7 +6,7 @@ export {
   FAILURE_COUNTS_MS,
   judgeLaunchProfile,
   judgeRung,
-  type Verdict,
+  type Rating,
 } from './offer/eligibility.ts';
 export { nominalOf, numbersSetFor, recommend } from './offer/recommendation.ts';
 export type { ProfileWithRungs } from './record.ts';

@@ -9,10 +9,10 @@ import type { Agents, ConsoleSessions, HostPresence, Links } from '../fleet/inde
 import type { Images } from '../images/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
+import { createKeyedCount } from '../platform/keyed-count.ts';
 import { pageOf, readCursor } from '../platform/page-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createKeyedQueue } from '../platform/queues/keyed-queue.ts';
-import { createTally } from '../platform/tally.ts';
 import type { Recordings } from '../recordings/index.ts';
 import type { Settings } from '../settings/index.ts';
 import {
@@ -133,7 +133,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   const followed = followReplicas(platform, { driver, launches, links, live, watchViewer });
   const launcher = createLauncher(platform, { presence, settings, tokens });
   const streams = createEventStreams(platform);
-  const displayChanges = createTally();
+  const displayChanges = createKeyedCount();
   const listQueue = createKeyedQueue();
   links.setHandlers(
     createHandlers(platform, { agents, links, live, recordings, telemetry, transitions, driver, bootAtMs }),

@@ -1,7 +1,7 @@
 /** Limits signaling handshakes by address. In memory, per process. */
 import { type Clock, MINUTE_MS } from '@footlight/platform';
+import { createKeyedCount } from '../platform/keyed-count.ts';
 import { LimiterKeys } from '../platform/limits.ts';
-import { createTally } from '../platform/tally.ts';
 
 export interface LimiterSettings {
   failuresPerMinute: number;
@@ -36,7 +36,7 @@ export function createHandshakeLimiter(
     instants.filter((at) => at > nowMs - MINUTE_MS).length >= settings.failuresPerMinute;
   const failures = new LimiterKeys<number[]>(isFull, settings.maxAddresses);
   /** Bounded by the handshakes in all. */
-  const inFlight = createTally();
+  const inFlight = createKeyedCount();
 
   return {
     admits(address) {

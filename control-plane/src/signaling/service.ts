@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { WebSocket } from 'ws';
 import type { Agents } from '../fleet/index.ts';
 import { ApiError } from '../platform/errors.ts';
-import { judgeOrigin } from '../platform/http/origin/origins.ts';
+import { checkOrigin } from '../platform/http/origin/origins.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Settings } from '../settings/index.ts';
 import { createHandshakeLimiter, type HandshakeLimiter } from './limiter.ts';
@@ -74,7 +74,7 @@ export function createSignaling(platform: Platform, deps: SignalingDeps): Signal
     async authorize({ origin, host, addressKey, token, isUpgrade }) {
       if (origin !== undefined) {
         const { allowed } = await deps.settings.originsInForce();
-        if (!judgeOrigin({ origin, host, allowed }).allowed)
+        if (!checkOrigin({ origin, host, allowed }).allowed)
           throw new ApiError('forbidden', { message: 'Pages of this origin may not connect.' });
       }
       if (!limiter.admits(addressKey)) throw new ApiError('rate_limited');

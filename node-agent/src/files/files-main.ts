@@ -16,7 +16,7 @@ import { FileTransfers, FREE_FLOOR_BYTES } from './transfers.ts';
 
 const TOKEN_BYTES = 8;
 /** Chunks stop at half of it, so that it is reached by answers alone, and a fetch does not hold up its own cancel. */
-const MOST_WAITING_BYTES = 2 * FILES_BUFFER_BYTES;
+const MAX_WAITING_BYTES = 2 * FILES_BUFFER_BYTES;
 
 /** Removes what is not whole; an end in the middle of a transfer leaves nothing. */
 let cancel = () => undefined;
@@ -47,14 +47,14 @@ function begin({ home, user, max_bytes: maxBytes }: FilesOrder): void {
   const pump = () => {
     const hasMore = transfers.pump();
     // A request of 40 bytes can have an answer of 120 kB: a viewer that reads none gets no further ones.
-    if (pipe.waitingBytes > MOST_WAITING_BYTES) pipe.pause();
+    if (pipe.waitingBytes > MAX_WAITING_BYTES) pipe.pause();
     else if (!hasMore) return;
     if (isWaiting) return;
     isWaiting = true;
     pipe.onDrain(() => {
       isWaiting = false;
       pump();
-      if (pipe.waitingBytes <= MOST_WAITING_BYTES) pipe.resume();
+      if (pipe.waitingBytes <= MAX_WAITING_BYTES) pipe.resume();
     });
   };
   const pipe = new FilePipe(new Socket({ fd: FILES_FD, readable: true, writable: true }), {

@@ -5,7 +5,7 @@ import { type Clock, errorText, type Logger } from '@footlight/platform';
 import { cutUtf8 } from '@footlight/protocol';
 import type { ControlCommand, ImageState, Register } from '@footlight/protocol/agent';
 import type { Dispatcher } from 'undici';
-import type { Verdict } from '../link/ack-store.ts';
+import type { CommandAnswer } from '../link/ack-store.ts';
 import type { ReliableMessage } from '../link/outbox.ts';
 import { type ContainerEngine, EngineError } from '../runtime/container/engine/engine.ts';
 import type { EngineHost } from '../runtime/container/engine/engine-host.ts';
@@ -26,7 +26,7 @@ const BUILD_FREE_BYTES = 20 * 1024 ** 3;
 /** Commands that wait. A control plane sends one per image and version. */
 const MAX_WAITING = 512;
 const BUILDS = 'builds';
-const OK: Verdict = { ok: true };
+const OK: CommandAnswer = { ok: true };
 
 export interface HostImagesDeps {
   stateDir: string;
@@ -80,7 +80,7 @@ export class HostImages {
   }
 
   /** Accepts or refuses a command; its work follows. */
-  command(command: ImageCommand): Verdict {
+  command(command: ImageCommand): CommandAnswer {
     const refusal = this.#refusal(command);
     if (refusal !== null) return { ok: false, ...refusal };
     if (this.#waiting >= MAX_WAITING) return { ok: false, code: 'busy', error: 'too many images wait' };

@@ -3,7 +3,7 @@ import type { RefusalCode } from '@footlight/protocol';
 import { STORED_ACK_MS, STORED_ACKS } from '@footlight/protocol/agent';
 
 /** Result of a command: accepted, or refused with a code. */
-export type Verdict = { ok: true } | { ok: false; code: RefusalCode; error: string };
+export type CommandAnswer = { ok: true } | { ok: false; code: RefusalCode; error: string };
 
 /**
  * Results of recent commands by id: a repeated command gets the same answer and has no second effect. Bounded in
@@ -11,7 +11,7 @@ export type Verdict = { ok: true } | { ok: false; code: RefusalCode; error: stri
  */
 export class AckStore {
   readonly #clock: Clock;
-  readonly #entries = new Map<string, { verdict: Promise<Verdict>; atMs: number }>();
+  readonly #entries = new Map<string, { answer: Promise<CommandAnswer>; atMs: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -22,13 +22,13 @@ export class AckStore {
   }
 
   /** The stored result of this id, or that of `decide`, which runs at most once per id. */
-  once(id: string, decide: () => Promise<Verdict>): Promise<Verdict> {
+  once(id: string, decide: () => Promise<CommandAnswer>): Promise<CommandAnswer> {
     this.#expire();
     const known = this.#entries.get(id);
-    if (known) return known.verdict;
-    const verdict = decide();
-    this.#entries.set(id, { verdict, atMs: this.#clock.monotonicMs() });
-    return verdict;
+    if (known) return known.answer;
+    const answer = decide();
+    this.#entries.set(id, { answer, atMs: this.#clock.monotonicMs() });
+    return answer;
   }
 
   #expire(): void {

@@ -20,7 +20,7 @@ import {
   type SessionMetrics,
   type SessionTraceEvent,
 } from '@footlight/protocol/agent';
-import { AckStore, type Verdict } from './ack-store.ts';
+import { AckStore, type CommandAnswer } from './ack-store.ts';
 import { decideCredential, decideRedial, type LinkEnd } from './backoff.ts';
 import { type ClockPair, ClockPairs } from './clock-pairs.ts';
 import { Connection } from './connection.ts';
@@ -38,7 +38,7 @@ export interface LinkHandler {
   capacity(): Promise<Capacity>;
   heartbeat(): Omit<Heartbeat, 'type' | 'ts' | 'clock'>;
   /** Accepts or refuses a command without waiting for its effect. Called at most once per command id. */
-  command(command: ControlCommand): Promise<Verdict>;
+  command(command: ControlCommand): Promise<CommandAnswer>;
   signaling(frame: ControlSignaling): void;
   /** Called before capacity is sent. */
   registered(registered: Registered): void;
@@ -391,7 +391,7 @@ export class ControlLink {
   async #command(command: ControlCommand): Promise<void> {
     const verdict = await this.#acks
       .once(command.id, () => this.#deps.handler.command(command))
-      .catch((error): Verdict => {
+      .catch((error): CommandAnswer => {
         this.#deps.logger.error({ type: command.type, error: errorText(error) }, 'command.failed');
         return { ok: false, code: 'internal', error: 'the agent could not handle this command' };
       });

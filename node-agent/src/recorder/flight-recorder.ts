@@ -9,7 +9,7 @@ import {
   type SessionRecording,
   type StreamSpec,
 } from '@footlight/protocol/agent';
-import type { Verdict } from '../link/ack-store.ts';
+import type { CommandAnswer } from '../link/ack-store.ts';
 import { RecordReader } from '../media/recording/stream-records.ts';
 import type { WriteAnswer } from '../media/recording/write-messages.ts';
 import type { OpenRecording, RecordingFiles } from './recording-files.ts';
@@ -37,7 +37,7 @@ const BURST_BYTES = 16 * 1024 * 1024;
 const RECORD_BYTES = 4 * 1024;
 const READ_AGAIN_MS = 100;
 const ERROR_BYTES = 256;
-const OK: Verdict = { ok: true };
+const OK: CommandAnswer = { ok: true };
 
 export interface FlightRecorderDeps {
   clock: Clock;
@@ -154,11 +154,11 @@ export class FlightRecorder {
   }
 
   /** Accepts or refuses; what follows is told by an event. @param isHeld whether this host holds the session */
-  async command({ op, session_id, recording_id }: SessionRecording, isHeld: boolean): Promise<Verdict> {
+  async command({ op, session_id, recording_id }: SessionRecording, isHeld: boolean): Promise<CommandAnswer> {
     return op === 'freeze' ? this.#freeze(session_id, recording_id, isHeld) : this.#beginUpload(recording_id);
   }
 
-  #freeze(sessionId: string, recordingId: string, isHeld: boolean): Verdict {
+  #freeze(sessionId: string, recordingId: string, isHeld: boolean): CommandAnswer {
     if (this.#accepted.has(recordingId)) return OK;
     const session = this.#sessions.get(sessionId);
     if (session === undefined) {
@@ -222,7 +222,7 @@ export class FlightRecorder {
     this.#deps.report(sessionId, payload);
   }
 
-  async #beginUpload(id: string): Promise<Verdict> {
+  async #beginUpload(id: string): Promise<CommandAnswer> {
     const { files, upload, logger } = this.#deps;
     if (this.#uploads.has(id)) return { ok: false, code: 'busy', error: 'this recording is being sent' };
     if (this.#uploads.size >= MAX_UPLOADS)

@@ -13,7 +13,7 @@ import {
 } from '@footlight/protocol/agent';
 import type { ConsoleClaim, HostConsole } from '../console/host-console.ts';
 import { startXvfb } from '../display/xvfb.ts';
-import type { Verdict } from '../link/ack-store.ts';
+import type { CommandAnswer } from '../link/ack-store.ts';
 import type { ContainerAdmission } from '../runtime/container/admission.ts';
 import type { AppGpu } from '../runtime/runtime.ts';
 import { lastOwner } from './home/home.ts';
@@ -44,7 +44,7 @@ export interface SupervisorOptions {
   containers: Pick<ContainerAdmission, 'refusal'>;
 }
 
-const OK: Verdict = { ok: true };
+const OK: CommandAnswer = { ok: true };
 
 /**
  * All sessions of this host: accepts commands, keeps one Session per id, and ends them when the control plane has
@@ -104,7 +104,7 @@ export class Supervisor {
   }
 
   /** Accepts or refuses a session command; effects follow asynchronously. */
-  command(command: SessionCommand): Promise<Verdict> {
+  command(command: SessionCommand): Promise<CommandAnswer> {
     const id = command.session_id;
     const before = this.#queues.get(id) ?? Promise.resolve();
     const verdict = before.then(() => this.#handle(command));
@@ -169,7 +169,7 @@ export class Supervisor {
     for (const session of this.#sessions.values()) session.stop('orphaned', STOP_GRACE_DEFAULT_MS);
   }
 
-  #handle(command: SessionCommand): Promise<Verdict> | Verdict {
+  #handle(command: SessionCommand): Promise<CommandAnswer> | CommandAnswer {
     if (command.type === 'session_assign') return this.#assign(command);
     const session = this.#sessions.get(command.session_id);
     if (command.type === 'session_stop') {
@@ -192,7 +192,7 @@ export class Supervisor {
     return OK;
   }
 
-  async #swap(session: Session, command: SessionSwapApp): Promise<Verdict> {
+  async #swap(session: Session, command: SessionSwapApp): Promise<CommandAnswer> {
     const ofContainer = await this.#options.containers.refusal(command.app);
     const refusal = decideApp(command.app, this.#facts()) ?? ofContainer;
     if (refusal === null) return session.swapApp(command);
@@ -200,7 +200,7 @@ export class Supervisor {
     return { ok: false, ...refusal };
   }
 
-  async #assign(assign: SessionAssign): Promise<Verdict> {
+  async #assign(assign: SessionAssign): Promise<CommandAnswer> {
     if (this.#sessions.has(assign.session_id)) return OK;
     if (this.#closing || this.#sessions.size >= MAX_HOST_SESSIONS) {
       return {
@@ -270,7 +270,7 @@ export class Supervisor {
   }
 
   /** Says that a session which this host does not hold has stopped. */
-  #reportUnknown(sessionId: string, reason: Open<SessionEndReason>): Verdict {
+  #reportUnknown(sessionId: string, reason: Open<SessionEndReason>): CommandAnswer {
     // Each is kept until it was seen, and a control plane could name sessions without end.
     if (this.#unknownReports.length >= MAX_HOST_SESSIONS)
       return { ok: false, code: 'busy', error: 'too many reports wait to be seen' };
@@ -319,6 +319,6 @@ function isKnown(command: SessionCommand): command is Extract<
 }
 
 /** The answer to commands that belong to features which `register` does not list. */
-export function unknownCommand(command: ControlCommand): Verdict {
+export function unknownCommand(command: ControlCommand): CommandAnswer {
   return { ok: false, code: 'unknown_command', error: `this agent does not know ${command.type}` };
 }

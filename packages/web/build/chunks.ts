@@ -11,8 +11,8 @@ const OPENED_LATER =
 const ACCOUNT = /\/src\/routes\/app\/_shell\.account\./;
 const ENTRY = /\/index\.html$/;
 /** The document of the pages before the library, and the pages that it loads. */
-const DOORS = /\/doors\/index\.html$/;
-const DOOR_PAGE = /\/src\/(account\/(register|reset)-page|setup\/claim-page)\.tsx$/;
+const SIGN_IN = /\/sign-in\/index\.html$/;
+const SIGN_IN_PAGE = /\/src\/(account\/(register|reset)-page|setup\/claim-page)\.tsx$/;
 const LIBRARY = /\/src\/routes\/app\/_shell\.index\./;
 const IN_LIBRARY = /\/src\/routes\/app\/_shell\.(index\.|tsx\?)/;
 const STYLE = /\.css(\?|$)/;
@@ -24,7 +24,7 @@ const ADMIN_SHELL = /\/src\/routes\/admin\.tsx\?/;
  * Assigns modules to files:
  *
  * - `base`: code that all documents need, and the styles of the pages opened first.
- * - `login`, `door-pages`, `forms`: code of the pages before the library; the account page needs `forms` too.
+ * - `login`, `sign-in-pages`, `forms`: code of the pages before the library; the account page needs `forms` too.
  * - `choices`: what the account page shares with dialogs of library and session, and with administrators.
  * - `app`: the frame of all pages behind the login. `stage`: what library and session share.
  * - `beside`: code that the library does not need.
@@ -55,7 +55,8 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
     // A style file is named after its chunk, and only this name puts it behind the gate.
     if (forUsers.length === 0)
       return needed.length > 1 || STYLE.test(id) || ADMIN_SHELL.test(needed[0] ?? '') ? 'admin-shared' : null;
-    const isForm = (start: string) => FORM_PAGE.test(start) || DOOR_PAGE.test(start) || DOORS.test(start);
+    const isForm = (start: string) =>
+      FORM_PAGE.test(start) || SIGN_IN_PAGE.test(start) || SIGN_IN.test(start);
     if (forUsers.every(isForm)) {
       if (STYLE.test(id) && needed.length > 1) return 'base';
       if (needed.length === 1) return null;
@@ -63,12 +64,12 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
       if (forUsers.every((start) => ACCOUNT.test(start))) return 'choices';
       // The account and administrators need the fields, and none of the pages before the library.
       if (forUsers.some((start) => ACCOUNT.test(start)) || withAdmin) return 'forms';
-      return forUsers.some((start) => DOORS.test(start)) ? 'login' : 'door-pages';
+      return forUsers.some((start) => SIGN_IN.test(start)) ? 'login' : 'sign-in-pages';
     }
     const isInLibrary = (start: string) => ENTRY.test(start) || IN_LIBRARY.test(start);
     // A page before the library with a part of the frame would bring the whole frame into the login.
-    const isDoor = (start: string) => DOORS.test(start) || DOOR_PAGE.test(start);
-    if (forUsers.some(isDoor) || (STYLE.test(id) && forUsers.some(isInLibrary))) return 'base';
+    const isSignIn = (start: string) => SIGN_IN.test(start) || SIGN_IN_PAGE.test(start);
+    if (forUsers.some(isSignIn) || (STYLE.test(id) && forUsers.some(isInLibrary))) return 'base';
     if (!forUsers.some(isInLibrary)) return needed.length > 1 ? 'beside' : null;
     if (needed.length === 1 && LIBRARY.test(needed[0] ?? '')) return null;
     const isInFrame = (start: string) => ENTRY.test(start) || USER_SHELL.test(start) || ACCOUNT.test(start);
@@ -112,7 +113,7 @@ export function preloadFirstPage(): Plugin {
     transformIndexHtml: {
       order: 'post',
       handler(html, { bundle, filename }) {
-        if (DOORS.test(filename)) return html;
+        if (SIGN_IN.test(filename)) return html;
         const chunks = Object.values(bundle ?? {}).filter((file) => file.type === 'chunk');
         const wanted = /\/admin\/index\.html$/.test(filename)
           ? chunks.find((chunk) => chunk.name === 'admin-shared')

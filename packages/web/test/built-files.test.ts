@@ -85,14 +85,14 @@ describe('the built web app', () => {
   });
 
   test(`the login takes at most ${LOGIN_SCRIPT_KIB} KiB of script, the library ${LIBRARY_SCRIPT_KIB} KiB`, async () => {
-    expect(await scriptKib(filesOf(['doors/index.html']))).toBeLessThanOrEqual(LOGIN_SCRIPT_KIB);
+    expect(await scriptKib(filesOf(['sign-in/index.html']))).toBeLessThanOrEqual(LOGIN_SCRIPT_KIB);
     expect(await scriptKib(filesOf(['index.html', LIBRARY]))).toBeLessThanOrEqual(LIBRARY_SCRIPT_KIB);
   });
 
   test('another language is a file of its own, which no other file needs', () => {
     const german = manifest['src/words/de/index.ts']?.file ?? '';
     expect(german).toMatch(/^assets\/.*\.js$/);
-    for (const document of ['index.html', 'doors/index.html'])
+    for (const document of ['index.html', 'sign-in/index.html'])
       expect(filesOf([document, LIBRARY])).not.toContain(german);
   });
 
@@ -157,7 +157,7 @@ describe('the built web app', () => {
     expect(Object.keys(manifest).filter((key) => reach(key).has(key))).toEqual([]);
   });
 
-  test.each(['index.html', 'doors/index.html', 'admin/index.html'])(
+  test.each(['index.html', 'sign-in/index.html', 'admin/index.html'])(
     '%s has no inline script or style and loads only own files',
     async (name) => {
       const html = await readFile(join(dist, name), 'utf8');

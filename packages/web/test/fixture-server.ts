@@ -232,7 +232,7 @@ createServer(async (request, response) => {
       ? /^\/admin(\/|$)/.test(url.pathname)
         ? 'admin/index.html'
         : /^\/(login|register|reset|setup)/.test(url.pathname)
-          ? 'doors/index.html'
+          ? 'sign-in/index.html'
           : 'index.html'
       : url.pathname;
   const body = await readFile(join(dist, file)).catch(() => null);

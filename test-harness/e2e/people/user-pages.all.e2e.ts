@@ -185,7 +185,7 @@ describe('the pages of people, in each state', () => {
     expect(problems).toEqual([]);
   });
 
-  test('the doors', async () => {
+  test('the pages before the library', async () => {
     const problems: string[] = [];
     for (const mode of ['closed', 'invite_only', 'open']) {
       await setMode(mode);

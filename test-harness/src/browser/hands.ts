@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core';
 import { PAD, pressPad } from './pad.ts';
 
 /** More steps than any control of a page for users is away. */
-const MOST_STEPS = 120;
+const MAX_STEPS = 120;
 const WAYS = ['up', 'left', 'right', 'down'] as const;
 type Way = (typeof WAYS)[number];
 const ARROWS: Readonly<Record<Way, string>> = {
@@ -42,7 +42,7 @@ export function keyboardOf(page: Page): Hands {
   const hands: Hands = {
     async reach(control) {
       await control.waitFor();
-      for (let step = 0; step < MOST_STEPS; step++) {
+      for (let step = 0; step < MAX_STEPS; step++) {
         if (await isFocused(control)) return;
         // All tiles of a section are one stop of the Tab key; the arrows lead on.
         const isInSection = await control.evaluate((element) => {
@@ -63,7 +63,7 @@ export function keyboardOf(page: Page): Hands {
     async pick(radio) {
       // The one that is chosen is the stop of its group.
       await hands.reach(radio.locator('xpath=ancestor::*[@role="radiogroup"]').locator(':checked'));
-      for (let step = 0; step < MOST_STEPS && !(await radio.isChecked()); step++) await key('ArrowDown');
+      for (let step = 0; step < MAX_STEPS && !(await radio.isChecked()); step++) await key('ArrowDown');
       await radio.and(page.locator(':checked')).waitFor();
     },
     async nextOption() {
@@ -92,7 +92,7 @@ export function gamepadOf(page: Page): Hands {
     async reach(control) {
       await control.waitFor();
       const tried = new Set<string>();
-      for (let step = 0; step < MOST_STEPS; step++) {
+      for (let step = 0; step < MAX_STEPS; step++) {
         if (await isFocused(control)) return;
         const wanted = await wayTo(control);
         const at = await page.evaluate(() => {

@@ -9,7 +9,7 @@ import { described } from './choice.ts';
 import { COMMON_OPTIONS, commonUsage, count, randomOf, readWords, recordOf, say } from './options.ts';
 import { Pictures } from './pictures.ts';
 
-const MOST_HOSTS = 1_000;
+const MAX_HOSTS = 1_000;
 
 export const agentUsage = `Usage: scripts/fake agent [BEHAVIOUR …] [--hosts N] [--gpus N] [--name NAME] [--url URL]
                           [--picture] [--seed N] [--record FILE]
@@ -19,7 +19,7 @@ behaviour they do what they should; without --picture their sessions have no pic
 
 ${described(BEHAVIOURS)}
 
-  --hosts N    how many, 1 to ${MOST_HOSTS} (1)
+  --hosts N    how many, 1 to ${MAX_HOSTS} (1)
   --gpus N     NVIDIA cards of each host (0: it encodes in software)
   --name NAME  of the first host; more get a number (fake)
   --url URL    of the control plane
@@ -46,7 +46,7 @@ export async function runAgents(args: readonly string[], until: AbortSignal): Pr
   const places = placesFor(process.env);
   const url = values.url ?? `http://127.0.0.1:${places.httpPort}`;
   const token = enrollmentToken(places.enrollmentToken);
-  const hosts = count('--hosts', values.hosts, 1, MOST_HOSTS);
+  const hosts = count('--hosts', values.hosts, 1, MAX_HOSTS);
   const gpus = count('--gpus', values.gpus, 0, 8);
   const names = Array.from({ length: hosts }, (_, i) =>
     hosts === 1 ? values.name : `${values.name}-${i + 1}`,

@@ -48,13 +48,13 @@ const ADMIN = { email: 'ada@example.org', username: 'ada', password: 'a-long-eno
 /** The page of an instance that nobody has claimed. */
 const CLAIM: SheetPage = { name: '/setup', path: '/setup' };
 /** Pages of people without an account. */
-const DOORS: readonly SheetPage[] = [
+const SIGN_IN: readonly SheetPage[] = [
   { name: '/login', path: '/login' },
   { name: '/register', path: '/register?invite=a-code' },
   { name: '/reset', path: '/reset?token=a-token' },
 ];
 /** Sessions of one person that run at once. */
-const MOST_SESSIONS = 16;
+const MAX_SESSIONS = 16;
 const ANSWER_LIMIT_MS = 60_000;
 /** Agents tell their load this often. */
 const LOAD_EVERY_MS = 5_000;
@@ -124,12 +124,12 @@ export async function runPages(args: readonly string[], until: AbortSignal): Pro
       if (stage === 'full') {
         await api.ask('PATCH', `/v1/users/${claimed.user.id}`, {
           token,
-          body: { max_concurrent_sessions: MOST_SESSIONS },
+          body: { max_concurrent_sessions: MAX_SESSIONS },
         });
         const pages = await fill(api, token, hosts, published.publish);
         if (contact !== null && sheet !== undefined) {
           say(`\nEach of ${pages.length} pages is shown four times, which takes a few minutes.`);
-          await contact.show(DOORS);
+          await contact.show(SIGN_IN);
           await contact.signIn(token);
           await contact.show(pages);
           await contact.write(sheet);

@@ -5,7 +5,7 @@ import type { AccessCheck, CertificateInfo } from '@footlight/protocol/rest';
 import ipaddr from 'ipaddr.js';
 import { trustLine } from '../../platform/http/origin/client-address.ts';
 import { forwardedProtoOf } from '../../platform/http/origin/forwarded.ts';
-import { isLoopbackHost, judgeOrigin } from '../../platform/http/origin/origins.ts';
+import { checkOrigin, isLoopbackHost } from '../../platform/http/origin/origins.ts';
 import type { OriginsInForce } from '../../settings/index.ts';
 import type { CertificateInForce } from '../deps.ts';
 
@@ -183,7 +183,7 @@ function certificateAdvice(
 }
 
 function describeOrigins(request: RequestFacts, origins: OriginsInForce): AccessCheck['origins'] {
-  const verdict = judgeOrigin({ origin: request.origin, host: request.host, allowed: origins.allowed });
+  const verdict = checkOrigin({ origin: request.origin, host: request.host, allowed: origins.allowed });
   const pinned = origins.source === 'environment';
   const common = {
     configured: origins.allowed.length > 0,

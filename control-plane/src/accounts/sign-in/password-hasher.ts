@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os';
 import type { Random } from '@footlight/platform';
 import { hash, verify } from '@node-rs/argon2';
 import pLimit from 'p-limit';
+import { createKeyedCount } from '../../platform/keyed-count.ts';
 import { rateLimited } from '../../platform/limits.ts';
-import { createTally } from '../../platform/tally.ts';
 
 /** Cost of one new hash: memory in KiB, passes, lanes. */
 export interface HashCost {
@@ -87,7 +87,7 @@ export function createPasswordHasher(
 ): PasswordHasher {
   const slots = pLimit(shape.parallel);
   /** Waiting requests by address. Bounded by the queue. */
-  const waiting = createTally();
+  const waiting = createKeyedCount();
   let strangers = 0;
 
   async function enqueue<T>(work: () => Promise<T>, { addressKey, knownDevice }: HashRequest): Promise<T> {

@@ -1,8 +1,8 @@
 import type { Clock } from '@footlight/platform';
 import type { BucketShape } from '../../platform/buckets/bucket-rules.ts';
 import { createTokenBuckets } from '../../platform/buckets/token-buckets.ts';
+import { createKeyedCount } from '../../platform/keyed-count.ts';
 import { LimiterKeys, rateLimited } from '../../platform/limits.ts';
-import { createTally } from '../../platform/tally.ts';
 import { type ClaimLimits, claimPauseMs, judgeClaim, type Rejected } from './limit-rules.ts';
 
 /** Register and login share one bucket per client address. */
@@ -67,7 +67,7 @@ export interface ClaimLimiter {
 export function createClaimLimiter(limits: ClaimLimits, clock: Pick<Clock, 'monotonicMs'>): ClaimLimiter {
   const rejected = new LimiterKeys<Rejected>((entry, nowMs) => claimPauseMs(limits, entry, nowMs) > 0);
   // Bounded by inFlightTotal.
-  const inFlight = createTally();
+  const inFlight = createKeyedCount();
 
   return {
     admit(addressKey) {

@@ -4,7 +4,7 @@ import type { SampledGpu } from './heartbeat-buffer.ts';
 import { plausibleVram } from './vram.ts';
 
 /** Five minutes of a heartbeat each 5 s: what a page shows. At 100 bytes each, 10,000 hosts take 60 MB. */
-const MOST_SAMPLES = 60;
+const MAX_SAMPLES = 60;
 /** Time, CPU, free memory, received, sent, sessions. */
 const HOST_FIGURES = 6;
 /** Number, encoder, video memory. */
@@ -34,7 +34,7 @@ export class LoadHistory {
       row.push(index, load ?? Number.NaN, used ?? Number.NaN);
     }
     this.#rows.push(row);
-    if (this.#rows.length > MOST_SAMPLES) this.#rows.shift();
+    if (this.#rows.length > MAX_SAMPLES) this.#rows.shift();
   }
 
   samples(): HostLoadSample[] {

@@ -2,7 +2,7 @@ import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import { jobRunState } from '@footlight/protocol/rest';
 import { describe, expect, test } from 'vitest';
 import {
-  decideReport,
+  decideRunReport,
   judgeClaim,
   planFollowing,
   type RunOfHost,
@@ -29,11 +29,11 @@ describe('a report', () => {
     ['skipped', 'no_op'],
     ['aborted', 'no_op'],
   ] as const)('of a run that is %s: %s', (state, step) => {
-    expect(decideReport(state)).toBe(step);
+    expect(decideRunReport(state)).toBe(step);
   });
 
   test('is decided for every state', () => {
-    expect(jobRunState.options.map(decideReport)).not.toContain(undefined);
+    expect(jobRunState.options.map(decideRunReport)).not.toContain(undefined);
   });
 });
 

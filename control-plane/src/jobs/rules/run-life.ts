@@ -18,7 +18,7 @@ export type OpenState = 'pending' | 'running';
 export type Trigger = 'schedule' | 'manual' | 'event';
 
 /** What an agent's report does to a run of its host. */
-export function decideReport(state: JobRunState): 'close' | 'no_op' | 'refuse' {
+export function decideRunReport(state: JobRunState): 'close' | 'no_op' | 'refuse' {
   if (state === 'running') return 'close';
   // Nobody claimed it, so nobody can know its end.
   return state === 'pending' ? 'refuse' : 'no_op';

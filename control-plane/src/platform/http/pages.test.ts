@@ -10,7 +10,7 @@ import { createServer, type Server } from './server.ts';
 
 const ADMIN_COOKIE = 'service_page=admin';
 const USER_PAGE = '<html><title>user</title>';
-const DOOR_PAGE = '<!doctype html><meta name="registration" content="" /><title>doors</title>';
+const SIGN_IN_PAGE = '<!doctype html><meta name="registration" content="" /><title>sign in</title>';
 const ADMIN_PAGE = '<html><title>admin</title>';
 const LONG_CODE = 'let long = 1;'.repeat(500);
 
@@ -23,10 +23,10 @@ beforeAll(() => {
   webDir = mkdtempSync(path.join(tmpdir(), 'pages-'));
   mkdirSync(path.join(webDir, 'assets'));
   mkdirSync(path.join(webDir, 'admin', 'assets'), { recursive: true });
-  mkdirSync(path.join(webDir, 'doors'));
+  mkdirSync(path.join(webDir, 'sign-in'));
   const files: Record<string, string | Buffer> = {
     'index.html': USER_PAGE,
-    'doors/index.html': DOOR_PAGE,
+    'sign-in/index.html': SIGN_IN_PAGE,
     'admin/index.html': ADMIN_PAGE,
     'icon.svg': '<svg/>',
     'assets/main-abc.js': 'user code',
@@ -81,9 +81,9 @@ describe('pages for everybody', () => {
   });
 
   test.each([
-    ['/login', 'doors'],
-    ['/register', 'doors'],
-    ['/reset?token=t', 'doors'],
+    ['/login', 'sign in'],
+    ['/register', 'sign in'],
+    ['/reset?token=t', 'sign in'],
     ['/app', 'user'],
     ['/app/account', 'user'],
     ['/app/session/x?y=1', 'user'],
@@ -111,7 +111,7 @@ describe('pages for everybody', () => {
     await start();
     expect((await get('/setup')).headers.location).toBe('/login');
     adminExists = false;
-    expect((await get('/setup')).body).toContain('<title>doors');
+    expect((await get('/setup')).body).toContain('<title>sign in');
   });
 
   test.each(['/nothing', '/apps', '/index.html', '/assets/missing.js', '/admin.html'])(

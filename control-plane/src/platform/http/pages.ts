@@ -33,7 +33,7 @@ export interface PagesOptions {
 interface Documents {
   user: string | null;
   /** the pages before the library, which need less code */
-  doors: string | null;
+  signIn: string | null;
   admin: string | null;
 }
 
@@ -65,7 +65,7 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
 
   const doorPage = async (_request: FastifyRequest, reply: FastifyReply) => {
     const mode = await gate.registrationMode();
-    const document = documents.doors ?? documents.user;
+    const document = documents.signIn ?? documents.user;
     if (mode === null || document === null) return sendDocument(reply, document, 200);
     return sendDocument(reply, document.replace(REGISTRATION_UNKNOWN, registrationMeta(mode)), 200);
   };
@@ -82,7 +82,7 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
   for (const url of ['/login', '/register', '/reset']) fastify.get(url, doorPage);
   for (const url of ['/app', '/app/*']) fastify.get(url, userPage);
   fastify.get('/setup', async (_request, reply) => {
-    if (!(await gate.adminExists())) return sendDocument(reply, documents.doors ?? documents.user, 200);
+    if (!(await gate.adminExists())) return sendDocument(reply, documents.signIn ?? documents.user, 200);
     return reply.redirect('/login', 302);
   });
   for (const url of ['/admin', '/admin/*']) fastify.get(url, adminPage);
@@ -145,12 +145,12 @@ async function rootFiles(webDir: string): Promise<string[]> {
 }
 
 async function loadDocuments(webDir: string): Promise<Documents> {
-  const [user, doors, admin] = await Promise.all([
+  const [user, signIn, admin] = await Promise.all([
     readDocument(path.join(webDir, 'index.html')),
-    readDocument(path.join(webDir, 'doors', 'index.html')),
+    readDocument(path.join(webDir, 'sign-in', 'index.html')),
     readDocument(path.join(webDir, 'admin', 'index.html')),
   ]);
-  return { user, doors, admin };
+  return { user, signIn, admin };
 }
 
 /** null for a missing document; other errors stop the boot. */

@@ -8,7 +8,7 @@ import {
   type ClientProbe,
   judgeLaunchProfile,
   judgeRung,
-  type Verdict,
+  type Rating,
 } from './eligibility.ts';
 
 const rung = (fields: Partial<StreamProfile> = {}): StreamProfile => ({
@@ -34,7 +34,7 @@ const facts = (measured: ClientProbe | null, failures: ClientFailure[] = []): Cl
   probe: measured,
   failures,
 });
-const codes = ({ eligibility, reasons }: Verdict) => [eligibility, ...reasons.map(({ code }) => code)];
+const codes = ({ eligibility, reasons }: Rating) => [eligibility, ...reasons.map(({ code }) => code)];
 
 describe('the verdict on a rung', () => {
   // 1080p60-h264 asks for 9600 kbit/s, recommends 12000, and needs 1080 lines.
@@ -191,7 +191,7 @@ describe('the verdict on a rung', () => {
 describe('the verdict on a launch profile', () => {
   const REASON = { code: 'rtt_too_high', message: '' } as const;
   const judged = (
-    eligibility: Verdict['eligibility'],
+    eligibility: Rating['eligibility'],
     id: string = eligibility,
     codec: RungCodec = 'av1',
   ) => ({
@@ -200,7 +200,7 @@ describe('the verdict on a launch profile', () => {
     eligibility,
     reasons: eligibility === 'eligible' ? [] : [REASON],
   });
-  test.each<[Verdict['eligibility'][], string[]]>([
+  test.each<[Rating['eligibility'][], string[]]>([
     [[], ['ineligible']],
     [['eligible'], ['eligible']],
     [['risky'], ['risky', 'rtt_too_high']],

@@ -32,7 +32,7 @@ export interface ClientFacts {
   hostCodecs?: readonly RungCodec[];
 }
 
-export interface Verdict {
+export interface Rating {
   eligibility: Eligibility;
   reasons: Reason[];
 }
@@ -57,7 +57,7 @@ const CODEC_NAMES: Readonly<Record<RungCodec, string>> = { h264: 'H.264', hevc: 
  * @returns ineligible with every hard reason; else risky with every soft one; else eligible with none
  * Source: docs/profiles.md, "Who may use a rung".
  */
-export function judgeRung(rung: JudgedRung, facts: ClientFacts): Verdict {
+export function judgeRung(rung: JudgedRung, facts: ClientFacts): Rating {
   const hard = hardReasons(rung, facts);
   if (hard.length > 0) return { eligibility: 'ineligible', reasons: hard };
   const soft = softReasons(rung, facts.probe);
@@ -140,9 +140,9 @@ function softReasons(rung: JudgedRung, probe: ClientProbe | null): Reason[] {
  */
 export function judgeLaunchProfile(
   id: string,
-  chain: readonly (Pick<JudgedRung, 'id' | 'codec'> & Verdict)[],
+  chain: readonly (Pick<JudgedRung, 'id' | 'codec'> & Rating)[],
   failures: readonly ClientFailure[],
-): Verdict {
+): Rating {
   const floorId = floorOf(chain)?.id ?? null;
   if (failures.some((failure) => isAgainst(id, floorId, failure))) {
     return { eligibility: 'ineligible', reasons: [FAILED_BEFORE] };

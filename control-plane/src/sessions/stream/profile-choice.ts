@@ -12,8 +12,8 @@ import {
   type Policy,
   type ProfileWithRungs,
   permits,
+  type Rating,
   recommend,
-  type Verdict,
 } from '../../profiles/index.ts';
 import type { Refusal } from '../launch/refusal.ts';
 import { isEnvelopeOverride, type StreamOverride } from './stream.ts';
@@ -106,9 +106,9 @@ function chooseImplicitly(facts: ChoiceFacts, request: ChoiceRequest): string | 
 }
 
 /** Cached verdicts of unmeasured devices, which are the majority. */
-const unmeasured = new WeakMap<ProfileWithRungs, Verdict>();
+const unmeasured = new WeakMap<ProfileWithRungs, Rating>();
 
-function judge(profile: ProfileWithRungs, client: ClientFacts): Verdict {
+function judge(profile: ProfileWithRungs, client: ClientFacts): Rating {
   if (client.probe !== null || client.failures.length > 0) return judgeUncached(profile, client);
   let verdict = unmeasured.get(profile);
   if (verdict === undefined) {
@@ -118,7 +118,7 @@ function judge(profile: ProfileWithRungs, client: ClientFacts): Verdict {
   return verdict;
 }
 
-function judgeUncached({ profile, rungs }: ProfileWithRungs, client: ClientFacts): Verdict {
+function judgeUncached({ profile, rungs }: ProfileWithRungs, client: ClientFacts): Rating {
   const chain = rungs.map((rung) => ({ ...rung, ...judgeRung(rung, client) }));
   return judgeLaunchProfile(profile.id, chain, client.failures);
 }

@@ -13,7 +13,7 @@ const MOSTLY_SMOOTH = 0.9;
 const SHORT_MS = 30 * SECOND_MS;
 
 /** A viewer may say any number; nobody clicks more often in a second. Chosen, not measured. */
-const MOST_CLICKS = 100;
+const MAX_CLICKS = 100;
 
 /** What limited a session and what its owner can do about it, without terms of administrators. */
 type Words = Pick<SessionReport, 'limit' | 'remedy'>;
@@ -104,7 +104,7 @@ function clickToPhoton(evidence: Evidence): { clicks: number; medianMs: number |
   return { clicks, medianMs: null };
 }
 
-const clicksOf = (count = 1): number => Math.min(MOST_CLICKS, Math.max(1, Math.trunc(count)));
+const clicksOf = (count = 1): number => Math.min(MAX_CLICKS, Math.max(1, Math.trunc(count)));
 
 const valuesByTime = (points: readonly Point[]): ReadonlyMap<number, number> =>
   new Map(points.map(({ ts_unix_ms, v }) => [ts_unix_ms, v]));

@@ -17,14 +17,14 @@ import { addLargeFleet } from './large-fleet.ts';
 
 const FLEET = { hosts: 200, slots: 5 };
 const ROOM = FLEET.hosts * FLEET.slots;
-const MOST_CLIENTS = 64;
+const MAX_CLIENTS = 64;
 
 const plane = await buildControlPlane(loadConfig(process.env));
 const { platform } = plane;
 const { database, clock, random } = platform;
 const catalog = await fillLargeCatalog(
   database,
-  { users: MOST_CLIENTS, apps: 4, entitlements: 0, signedIn: MOST_CLIENTS },
+  { users: MAX_CLIENTS, apps: 4, entitlements: 0, signedIn: MAX_CLIENTS },
   'none',
   clock.nowMs(),
 );

@@ -120,7 +120,7 @@ for kind, target in json.loads(sys.argv[1]):
 `;
 
 /** Of one app to one address. */
-const MOST_CONNECTIONS = 64;
+const MAX_CONNECTIONS = 64;
 /** Opens connections to each address, keeps them, and prints how many were answered. */
 const HOLD_MANY = `
 import json, socket, sys
@@ -129,7 +129,7 @@ for address in json.loads(sys.argv[1]):
     before = len(held)
     for _ in range(int(sys.argv[2])):
         # One of the allowed ones that is given up on a busy machine would be counted and not held.
-        seconds = 60 if len(held) - before < ${MOST_CONNECTIONS} else 3
+        seconds = 60 if len(held) - before < ${MAX_CONNECTIONS} else 3
         try:
             sock = socket.create_connection((address, ${PORT}), seconds)
             if sock.recv(10): held.append(sock)
@@ -340,7 +340,7 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
   }, async () => {
     const args = ['python3', '-c', HOLD_MANY, JSON.stringify([OUTSIDE.eth, OUTSIDE.eth6]), '100'];
     const text = await runApps({ apps: [{ args, uid: UID }] });
-    expect(JSON.parse(text.trim().split('\n').at(-1) ?? '')).toEqual([MOST_CONNECTIONS, MOST_CONNECTIONS]);
+    expect(JSON.parse(text.trim().split('\n').at(-1) ?? '')).toEqual([MAX_CONNECTIONS, MAX_CONNECTIONS]);
   });
 
   test('one that was made ahead closes the address that the host has got since', {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Clock, Logger, Timer } from '@footlight/platform';
 import { errorText } from '@footlight/platform';
 import type { AppSpec, SessionSwapApp } from '@footlight/protocol/agent';
-import type { Verdict } from '../../link/ack-store.ts';
+import type { CommandAnswer } from '../../link/ack-store.ts';
 import type { AppNetwork } from '../../runtime/network/app-network.ts';
 import { type AppGpu, LaunchError, type RunningApp, type Runtime } from '../../runtime/runtime.ts';
 import { aborted } from '../life/aborted.ts';
@@ -117,7 +117,7 @@ export class SessionApp {
   }
 
   /** Starts a swap in a running session. A repeat of the same swap has no second effect. */
-  change({ app_id, app }: Pick<SessionSwapApp, 'app_id' | 'app'>): Verdict {
+  change({ app_id, app }: Pick<SessionSwapApp, 'app_id' | 'app'>): CommandAnswer {
     if (this.#swap !== null && this.#swap.appId !== app_id)
       return { ok: false, code: 'busy', error: 'the app of the session is being changed' };
     if (this.#swap === null && app_id === this.#appId) this.#deps.reportSwap(app_id, null);

@@ -9,7 +9,7 @@ import {
   type SessionCapture,
 } from '@footlight/protocol/agent';
 import type { AgentEventType } from '@footlight/protocol/telemetry';
-import type { Verdict } from '../../link/ack-store.ts';
+import type { CommandAnswer } from '../../link/ack-store.ts';
 import { aborted } from '../life/aborted.ts';
 import type { TraceEvents } from '../reports/trace-events.ts';
 import { type Captured, failedResult, type PackedResult, packCapture } from './capture-result.ts';
@@ -54,7 +54,12 @@ export class Captures {
   }
 
   /** Accepts or refuses a capture; the result follows as an event. */
-  begin({ capture_id, kind, budget, params }: Omit<SessionCapture, 'type' | 'id' | 'session_id'>): Verdict {
+  begin({
+    capture_id,
+    kind,
+    budget,
+    params,
+  }: Omit<SessionCapture, 'type' | 'id' | 'session_id'>): CommandAnswer {
     if (this.#taken.has(capture_id)) return { ok: true };
     if (!isCaptureKind(kind))
       return { ok: false, code: 'unknown_kind', error: 'this agent does not know it' };

@@ -12,7 +12,7 @@ import type {
 } from '@footlight/protocol/agent';
 import { WITHOUT_NETWORK } from '../../display/helper.ts';
 import { type Display, makeCookie } from '../../display/xvfb.ts';
-import type { Verdict } from '../../link/ack-store.ts';
+import type { CommandAnswer } from '../../link/ack-store.ts';
 import { waitForImage } from '../app/image-wait.ts';
 import { LaunchProgress } from '../app/launch-progress.ts';
 import { SessionApp } from '../app/session-app.ts';
@@ -172,19 +172,19 @@ export class Session {
   }
 
   /** Starts a capture; its result follows as an event. */
-  capture(command: SessionCapture): Verdict {
+  capture(command: SessionCapture): CommandAnswer {
     return this.#captures.begin(command);
   }
 
   /** Starts a swap in a running session. A repeat of the same swap has no second effect. */
-  swapApp(change: Pick<SessionSwapApp, 'app_id' | 'app'>): Verdict {
+  swapApp(change: Pick<SessionSwapApp, 'app_id' | 'app'>): CommandAnswer {
     if (this.#machine.phase !== 'running')
       return { ok: false, code: 'busy', error: 'the session does not run yet' };
     return this.#app.change(change);
   }
 
   /** Changes sizes of a running session. @returns when done or refused */
-  async updateDisplay(command: SessionDisplayUpdate): Promise<Verdict> {
+  async updateDisplay(command: SessionDisplayUpdate): Promise<CommandAnswer> {
     if (this.#machine.phase !== 'running') return rejected('the session does not run');
     const { stream, video_topology } = this.#plan.assign;
     const problem = besideHostProblem(command, video_topology) ?? displayProblem(command, stream);
@@ -431,6 +431,6 @@ function isRecorded({ assign }: SessionPlan): boolean {
   return assign.stream.recorder === true && assign.video_topology !== 'local_only';
 }
 
-function rejected(error: string): Verdict {
+function rejected(error: string): CommandAnswer {
   return { ok: false, code: 'display_update_rejected', error };
 }

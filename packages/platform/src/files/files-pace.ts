@@ -11,7 +11,7 @@ const START_BYTES_PER_MS = 128;
 /** A file still arrives where the picture leaves nothing: 256 kbit/s. Chosen, not measured. */
 const LEAST_BYTES_PER_MS = 32;
 /** No link carries more, and the rate comes down from there in a second. */
-const MOST_BYTES_PER_MS = 125_000;
+const MAX_BYTES_PER_MS = 125_000;
 /** Queueing delay that is the path's own jitter: EMPTY_MS of path-delay.ts. */
 const CALM_MS = 10;
 /** Less than the 25 ms at which the picture's own rate begins to fall (path-delay.ts). */
@@ -57,7 +57,7 @@ export class FilesPace {
       this.#bytesPerMs = isLong ? LEAST_BYTES_PER_MS : Math.max(LEAST_BYTES_PER_MS, this.#knownGood);
     } else if (queueMs <= CALM_MS && used) {
       this.#bytesPerMs = Math.min(
-        MOST_BYTES_PER_MS,
+        MAX_BYTES_PER_MS,
         this.#bytesPerMs * (2 * this.#bytesPerMs <= this.#knownGood ? 2 : GROW),
       );
     }

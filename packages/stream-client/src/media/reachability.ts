@@ -16,7 +16,7 @@ const PAUSE_MS = 5_000;
  * after many failed ones: 0.1 s after these, twice as long with every other one more.
  * Source: Chromium, services/network/throttling, WebSocketPerProcessThrottler::CalculateDelay.
  */
-const MOST_AT_ONCE = 20;
+const MAX_AT_ONCE = 20;
 const LATER_PAUSE_MS = 8_000;
 
 /**
@@ -92,7 +92,7 @@ export class Reachability {
 
   #pauseMs(): number {
     if (this.#unanswered === 0) return PAUSE_MS;
-    return this.#unanswered < MOST_AT_ONCE ? 0 : LATER_PAUSE_MS;
+    return this.#unanswered < MAX_AT_ONCE ? 0 : LATER_PAUSE_MS;
   }
 
   #drop(): void {

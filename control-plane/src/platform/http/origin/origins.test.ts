@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isLoopbackHost, judgeOrigin } from './origins.ts';
+import { checkOrigin, isLoopbackHost } from './origins.ts';
 
 describe('the verdict on an origin', () => {
   const allowed = ['https://play.example'];
@@ -15,7 +15,7 @@ describe('the verdict on an origin', () => {
     ['no Host at all', 'https://host', undefined, false],
     ['a host that holds more than a host', 'https://host', 'host@evil', false],
   ])('%s', (_, origin, host, expected) => {
-    expect(judgeOrigin({ origin, host, allowed }).allowed).toBe(expected);
+    expect(checkOrigin({ origin, host, allowed }).allowed).toBe(expected);
   });
 });
 

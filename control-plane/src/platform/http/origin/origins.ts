@@ -2,7 +2,7 @@
 import { normaliseOrigin } from '@footlight/protocol/origins';
 import ipaddr from 'ipaddr.js';
 
-export interface OriginVerdict {
+export interface OriginCheck {
   allowed: boolean;
   /** The list contains it. */
   listed: boolean;
@@ -19,11 +19,11 @@ export interface OriginVerdict {
  * @param host the Host header
  * @param allowed normalized list in force
  */
-export function judgeOrigin(facts: {
+export function checkOrigin(facts: {
   origin: string | undefined;
   host: string | undefined;
   allowed: readonly string[];
-}): OriginVerdict {
+}): OriginCheck {
   const { origin, host, allowed } = facts;
   if (origin === undefined) return { allowed: true, listed: false, sameOrigin: false, normalised: null };
   const normalised = normaliseOrigin(origin);

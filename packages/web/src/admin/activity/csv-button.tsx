@@ -16,7 +16,7 @@ import { useNames } from './use-names.ts';
 /** Largest page of the server. */
 const PAGE = 100;
 /** Entries of one file: a hundred requests, and what spreadsheets open at once. Chosen, not measured. */
-const MOST = 10_000;
+const MAX = 10_000;
 const HEAD = ['Time', 'Who', 'What', 'About', 'Details', 'Severity', 'Action', 'Kind', 'Id'];
 
 /** What is asked for, page by page. */
@@ -35,7 +35,7 @@ export function CsvButton({ filter }: { filter: Filter }) {
         entries.push(...page.items);
         setLoaded(entries.length);
         cursor = page.next_cursor ?? undefined;
-      } while (cursor !== undefined && entries.length < MOST);
+      } while (cursor !== undefined && entries.length < MAX);
       const rows = entries.map((entry) => [
         entry.created_at,
         entry.actor_username ?? '',

@@ -5,13 +5,13 @@ import { pickUsers, readAccount } from '../people/user-lookup.ts';
 /** As many of each kind as fit together on a laptop's screen; a search narrows them. */
 const MATCHES = 8;
 /** Largest page of the hosts, which have no search of their own. */
-const MOST_HOSTS = 1000;
+const MAX_HOSTS = 1000;
 
 /** Apps, hosts and accounts whose name contains the text, for a picker. */
 export async function pickThings(text: string, signal: AbortSignal): Promise<Pick[]> {
   const [apps, hosts, users] = await Promise.all([
     call('admin.apps.list', { query: { q: text, limit: MATCHES }, signal }),
-    call('hosts.list', { query: { limit: MOST_HOSTS }, signal }),
+    call('hosts.list', { query: { limit: MAX_HOSTS }, signal }),
     pickUsers(text, signal),
   ]);
   const wanted = text.toLowerCase();

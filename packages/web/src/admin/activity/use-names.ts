@@ -6,7 +6,7 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import type { Names } from './activity-things.ts';
 
 /** Largest page of the lists; in a larger instance the other things are shown without their names. */
-const MOST = 1000;
+const MAX = 1000;
 /** Names change seldom. */
 const STALE_MS = 60_000;
 
@@ -15,12 +15,12 @@ export function useNames(): Names {
   const hosts = useHosts();
   const apps = useQuery({
     queryKey: adminKeys.libraryApps,
-    queryFn: ({ signal }) => call('admin.apps.list', { query: { limit: MOST }, signal }),
+    queryFn: ({ signal }) => call('admin.apps.list', { query: { limit: MAX }, signal }),
     staleTime: STALE_MS,
   });
   const users = useQuery({
     queryKey: adminKeys.userNames,
-    queryFn: ({ signal }) => call('users.list', { query: { limit: MOST }, signal }),
+    queryFn: ({ signal }) => call('users.list', { query: { limit: MAX }, signal }),
     staleTime: STALE_MS,
   });
   return useMemo(

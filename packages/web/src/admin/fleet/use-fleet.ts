@@ -6,13 +6,13 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 /** A new host is seen within 3 s. */
 const REFRESH_MS = 2_500;
 /** Largest page of the server; a larger fleet would need paging. */
-const MOST = 1000;
+const MAX = 1000;
 
 /** All hosts, refreshed while the page is visible. */
 export function useHosts() {
   return useQuery({
     queryKey: adminKeys.hosts,
-    queryFn: ({ signal }) => call('hosts.list', { query: { limit: MOST }, signal }),
+    queryFn: ({ signal }) => call('hosts.list', { query: { limit: MAX }, signal }),
     refetchInterval: REFRESH_MS,
   });
 }

@@ -23,7 +23,7 @@ import { NextRun } from './next-run.tsx';
 import { useRunJob } from './run-job.ts';
 
 /** Largest page of the server; there are a few dozen jobs. */
-const MOST = 500;
+const MAX = 500;
 /** A run of this service lasts seconds, so a person sees it begin and end. Chosen, not measured. */
 const REFRESH_MS = 2_000;
 
@@ -67,7 +67,7 @@ const SORT_KEYS = {
 export function useJobs() {
   return useQuery({
     queryKey: adminKeys.jobList,
-    queryFn: ({ signal }) => call('admin.jobs.list', { query: { limit: MOST }, signal }),
+    queryFn: ({ signal }) => call('admin.jobs.list', { query: { limit: MAX }, signal }),
     refetchInterval: REFRESH_MS,
   });
 }

@@ -28,7 +28,7 @@ import { Unpublished } from './unpublished.tsx';
 /** Hosts ask for scans every 60 s and report seconds later. */
 const REFRESH_MS = 3_000;
 /** Largest page of the server. A library with more titles shows the first ones. */
-const MOST_APPS = 1000;
+const MAX_APPS = 1000;
 
 const SCAN_COLUMNS: readonly Column[] = [
   { words: 'Person' },
@@ -57,7 +57,7 @@ export function LibraryPage(props: { search: LibrarySearch; onSearch: (search: L
   });
   const apps = useQuery({
     queryKey: adminKeys.libraryApps,
-    queryFn: ({ signal }) => call('admin.apps.list', { query: { limit: MOST_APPS }, signal }),
+    queryFn: ({ signal }) => call('admin.apps.list', { query: { limit: MAX_APPS }, signal }),
   });
   const scan = useMutation({
     mutationFn: () =>

@@ -7,10 +7,10 @@ import styles from '../frame/admin-pages.module.css';
 import { countWords } from '../frame/quantity-words.ts';
 
 /** Squares up to which they are more readable than numbers. */
-const MOST_SQUARES = 32;
+const MAX_SQUARES = 32;
 
 /** Hosts up to which each has its load drawn: a request each, every 2.5 s. A larger fleet is a picture of slots. */
-const MOST_STRIPS = 24;
+const MAX_STRIPS = 24;
 
 /** The fleet as a picture: a row per host, a cell per GPU, a square per slot, and its load of the last minutes. */
 export function FleetPicture({
@@ -31,7 +31,7 @@ export function FleetPicture({
             <HostChip host={host} />
           </div>
           <GpuCells host={host} gpus={gpus.get(host.id)} />
-          {hosts.length <= MOST_STRIPS && <LoadStrip host={host} />}
+          {hosts.length <= MAX_STRIPS && <LoadStrip host={host} />}
         </li>
       ))}
     </ul>
@@ -64,7 +64,7 @@ function Slots({ gpu }: { gpu: Gpu }) {
   const words = `${gpu.slots_reserved} of ${countWords(gpu.slots_total, 'slot')} taken`;
   return (
     <div className={styles.slots} role="img" aria-label={words} title={words}>
-      {Array.from({ length: Math.min(MOST_SQUARES, gpu.slots_total) }, (_none, index) => (
+      {Array.from({ length: Math.min(MAX_SQUARES, gpu.slots_total) }, (_none, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a slot is its position
         <span key={index} className={styles.slot} data-used={index < gpu.slots_reserved} />
       ))}

@@ -7,7 +7,7 @@ import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { verdictsOf } from './access-verdicts.ts';
+import { findingsOf } from './access-findings.ts';
 
 const COPIED: Record<string, string> = {
   certificate: 'certificate fingerprint',
@@ -32,7 +32,7 @@ export function AccessStep() {
   return (
     <div className={styles.stack}>
       <ul className={styles.findings}>
-        {verdictsOf(check.data).map((verdict) => (
+        {findingsOf(check.data).map((verdict) => (
           <li key={verdict.key} className={styles.finding} data-tone={verdict.good ? 'success' : 'warning'}>
             {verdict.good ? (
               <IconCircleCheck size={20} aria-label="Good" />

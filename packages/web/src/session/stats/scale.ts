@@ -3,13 +3,13 @@
 /** Steps of a scale that people read at a glance, within a power of ten. */
 const STEPS = [1, 2, 5, 10] as const;
 /** Values between a line and the next: more lines would be hatching at the height of these graphs. */
-const MOST_LINES = 3;
+const MAX_LINES = 3;
 
 /** Marked values of an axis from 0, ascending; the last one is its top. @param most largest value to show */
 export function scaleOf(most: number): number[] {
   const wanted = Number.isFinite(most) && most > 0 ? most : 1;
-  const power = 10 ** Math.floor(Math.log10(wanted / MOST_LINES));
-  const step = (STEPS.find((each) => wanted / (each * power) <= MOST_LINES) ?? 10) * power;
+  const power = 10 ** Math.floor(Math.log10(wanted / MAX_LINES));
+  const step = (STEPS.find((each) => wanted / (each * power) <= MAX_LINES) ?? 10) * power;
   const lines = Math.max(1, Math.ceil(wanted / step - 1e-9));
   return Array.from({ length: lines + 1 }, (_, line) => Number((line * step).toPrecision(6)));
 }

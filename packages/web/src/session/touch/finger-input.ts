@@ -6,7 +6,7 @@ import { pinched, settled, showing, WHOLE, within, type Zoom, type ZoomArea } fr
 import type { TouchMode } from './touch-choice.ts';
 
 /** The pointer goes as far as the finger when it is slow, and up to so much farther when it is quick. Chosen, not measured. */
-const MOST_GAIN = 3;
+const MAX_GAIN = 3;
 /** CSS pixels a millisecond at which the gain has doubled. Chosen, not measured. */
 const QUICK_PX_PER_MS = 0.8;
 /** A finger scrolls farther than its way, since a picture shows more than a phone's page. Chosen, not measured. */
@@ -26,7 +26,7 @@ interface FingerInputDeps {
 /** How much farther than its finger the pointer goes. */
 export function pointerGain(dx: number, dy: number, ms: number): number {
   const speed = Math.hypot(dx, dy) / Math.max(1, ms);
-  return Math.min(MOST_GAIN, 1 + speed / QUICK_PX_PER_MS);
+  return Math.min(MAX_GAIN, 1 + speed / QUICK_PX_PER_MS);
 }
 
 /**

@@ -82,7 +82,7 @@ export interface PadArea {
 /** The least side of a control that a finger meets (WCAG 2.5.5). */
 export const LEAST_PX = 44;
 /** Wider buttons leave less of the picture. Chosen, not measured. */
-const MOST_PX = 58;
+const MAX_PX = 58;
 /** The buttons of the middle are pressed less often. */
 const MIDDLE_PX = 48;
 const GAP_PX = 8;
@@ -117,7 +117,7 @@ function unitOf(parts: readonly Part[], area: PadArea, room: number): number {
   const high = (room - GAP_PX * (parts.length - 1)) / rows;
   // Two columns of three buttons, and a gap between them.
   const wide = (area.width - 2 * EDGE_PX - GAP_PX) / 6;
-  return Math.max(LEAST_PX, Math.min(MOST_PX, Math.floor(Math.min(high, wide))));
+  return Math.max(LEAST_PX, Math.min(MAX_PX, Math.floor(Math.min(high, wide))));
 }
 
 const isRow = (part: Part): part is readonly ButtonName[] => typeof part !== 'string';

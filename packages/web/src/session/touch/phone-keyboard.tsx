@@ -9,7 +9,7 @@ import { editsOf } from './typed-edits.ts';
 /** What the field holds at first, so that a backspace in it has something to delete: an empty one tells nothing of it. */
 const PAD = ' ';
 /** Text before the caret that a phone's keyboard may correct; what is older is settled. */
-const MOST_CHARACTERS = 200;
+const MAX_CHARACTERS = 200;
 /** Less is a bar of the browser that comes or goes; no phone's keyboard is so low. */
 const KEYBOARD_PX = 100;
 
@@ -74,7 +74,7 @@ export function PhoneKeyboard(props: {
       } else if (text !== '') client.sendText(text);
     };
     const settle = () => {
-      if (composing || (element.value.startsWith(PAD) && element.value.length < MOST_CHARACTERS)) return;
+      if (composing || (element.value.startsWith(PAD) && element.value.length < MAX_CHARACTERS)) return;
       start();
     };
     const end = new AbortController();

@@ -5,7 +5,7 @@ import { capsWords, type PipelineGraph } from './pipeline-graph.ts';
 
 /** Units are pixels; a name of thirty characters fits. */
 const BOX = { width: 216, height: 44 };
-const MOST_CHARACTERS = 30;
+const MAX_CHARACTERS = 30;
 
 interface Placed {
   width: number;
@@ -100,4 +100,4 @@ export function PipelineDrawing({ graph }: { graph: PipelineGraph }) {
 }
 
 const short = (text: string): string =>
-  text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS - 1)}…` : text;
+  text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS - 1)}…` : text;

@@ -25,15 +25,15 @@ export interface PipelineGraph {
  * Pipelines of sessions have about thirty elements and texts of 50 kB. A host may send any text, and each element takes
  * time to place: the worst of 150 elements and 300 links took 15 s, and the worst of these 1.7 s (Node 20, load 14).
  */
-const MOST_CHARACTERS = 1024 * 1024;
-const MOST_ELEMENTS = 60;
-const MOST_LINKS = 80;
+const MAX_CHARACTERS = 1024 * 1024;
+const MAX_ELEMENTS = 60;
+const MAX_LINKS = 80;
 /** With those of pads: an element in a bin has some more. */
-const MOST_PAD_LINKS = 300;
+const MAX_PAD_LINKS = 300;
 /** Bins in bins, with the clusters of their pads. */
-const MOST_LEVELS = 32;
+const MAX_LEVELS = 32;
 /** Ghost pads between two elements: one for each bin around them. */
-const MOST_PADS = 8;
+const MAX_PADS = 8;
 
 /** Source: GstDebugUtils, "Element-States" of the legend of each graph. */
 const STATES: Readonly<Record<string, string>> = {
@@ -65,14 +65,14 @@ export function readPipeline(text: string): PipelineGraph | null {
   const links: { from: string; to: string; caps: string[] }[] = [];
   let cluster: Cluster | null = null;
   let level = 0;
-  if (text.length > MOST_CHARACTERS) return null;
+  if (text.length > MAX_CHARACTERS) return null;
   for (const raw of text.split('\n')) {
     const line = raw.trim();
     const opened = /^subgraph\s+(\S+)\s*\{/.exec(line);
     if (opened !== null) {
       cluster = { id: opened[1] ?? '', label: null, parent: cluster, isBin: false };
       level += 1;
-      if (level > MOST_LEVELS) return null;
+      if (level > MAX_LEVELS) return null;
       continue;
     }
     if (line.startsWith('}')) {
@@ -96,7 +96,7 @@ export function readPipeline(text: string): PipelineGraph | null {
         .replace(/;\s*$/, '')
         .split('->')
         .map((end) => end.trim());
-      if (links.length + ends.length > MOST_PAD_LINKS) return null;
+      if (links.length + ends.length > MAX_PAD_LINKS) return null;
       const caps = capsOf(attributes);
       for (const [n, to] of ends.entries()) {
         const from = ends[n - 1];
@@ -151,7 +151,7 @@ function joined(
     // Breadth first through the pads of bins, each of them once: the ways through pads multiply.
     const passed = new Set<string>();
     let ends: PipelineLink[] = [first];
-    for (let hop = 0; hop < MOST_PADS && ends.length > 0; hop++) {
+    for (let hop = 0; hop < MAX_PADS && ends.length > 0; hop++) {
       const further: PipelineLink[] = [];
       for (const { to, caps } of ends) {
         const told = caps.length > 0 ? caps : first.caps;
@@ -164,7 +164,7 @@ function joined(
         }
         const [from, end] = [nameOf(first.from), nameOf(to)];
         if (from !== end) found.set(`${from} ${end}`, { from, to: end, caps: told });
-        if (found.size > MOST_LINKS || elements.size > MOST_ELEMENTS) return null;
+        if (found.size > MAX_LINKS || elements.size > MAX_ELEMENTS) return null;
       }
       ends = further;
     }

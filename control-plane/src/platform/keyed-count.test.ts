@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createTally } from './tally.ts';
+import { createKeyedCount } from './keyed-count.ts';
 
 describe('a tally', () => {
   test('counts what is under way by key and in all', () => {
-    const tally = createTally();
+    const tally = createKeyedCount();
     tally.begin('a');
     const end = tally.begin('a');
     tally.begin('b');
@@ -13,7 +13,7 @@ describe('a tally', () => {
   });
 
   test('takes one away for one end, however often it is called', () => {
-    const tally = createTally();
+    const tally = createKeyedCount();
     tally.begin('a');
     const end = tally.begin('a');
     end();

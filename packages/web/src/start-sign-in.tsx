@@ -18,12 +18,12 @@ const ClaimPage = lazy(() =>
  * Shows the pages before the library in a document of their own, without the router, whose code they do not need. They
  * lead on by whole new documents. The router has the login too, for a person whose token has ended.
  */
-export function startDoors(): Promise<void> {
+export function startSignIn(): Promise<void> {
   awaitPad(() => {});
-  return mount(createQueryClient(), <Door />);
+  return mount(createQueryClient(), <SignInPages />);
 }
 
-function Door() {
+function SignInPages() {
   const { pathname, searchParams } = new URL(window.location.href);
   const next = searchParams.get('next') ?? undefined;
   if (pathname.startsWith('/register')) {

@@ -1,6 +1,6 @@
 import '../styles.ts';
-import { startDoors } from '../start-doors.tsx';
+import { startSignIn } from '../start-sign-in.tsx';
 import { addLanguages } from '../words/language.ts';
 
 addLanguages({ de: () => import('../words/de/index.ts') });
-void startDoors();
+void startSignIn();

@@ -1,12 +1,12 @@
 /** Counts concurrent work by key and in total. A key exists only while its count is above zero. */
-export interface Tally {
+export interface KeyedCount {
   readonly total: number;
   of(key: string): number;
   /** Counts one more. @returns its end; a second call does nothing */
   begin(key: string): () => void;
 }
 
-export function createTally(): Tally {
+export function createKeyedCount(): KeyedCount {
   const counts = new Map<string, number>();
   let total = 0;
   return {

@@ -1,6 +1,6 @@
 import type { AccessCheck } from '@footlight/protocol/rest';
 
-export interface Verdict {
+export interface AccessFinding {
   key: string;
   good: boolean;
   title: string;
@@ -8,10 +8,11 @@ export interface Verdict {
   copy?: string;
 }
 
-const copyOf = (copy: string | undefined): Pick<Verdict, 'copy'> => (copy === undefined ? {} : { copy });
+const copyOf = (copy: string | undefined): Pick<AccessFinding, 'copy'> =>
+  copy === undefined ? {} : { copy };
 
 /** What the access check means for people who connect the same way. Pure. */
-export function verdictsOf(check: AccessCheck): Verdict[] {
+export function findingsOf(check: AccessCheck): AccessFinding[] {
   const { request, certificate, origins } = check;
   const address = `${request.scheme}://${request.host}`;
   return [

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { accessCheck } from '../../../test/fixtures.ts';
-import { verdictsOf } from './access-verdicts.ts';
+import { findingsOf } from './access-findings.ts';
 
 describe('the access step', () => {
   test('is content with a secure address and points at the certificate', () => {
-    expect(verdictsOf(accessCheck).map(({ key, good }) => [key, good])).toEqual([
+    expect(findingsOf(accessCheck).map(({ key, good }) => [key, good])).toEqual([
       ['secure', true],
       ['certificate', false],
       ['origin', true],
@@ -13,7 +13,7 @@ describe('the access step', () => {
 
   test('shows the line that a proxy in front needs', () => {
     const advice = 'If it is your proxy, set SERVICE_TRUSTED_PROXIES=10.0.0.0/8,172.17.0.1 and restart.';
-    const verdicts = verdictsOf({ ...accessCheck, request: { ...accessCheck.request, advice } });
+    const verdicts = findingsOf({ ...accessCheck, request: { ...accessCheck.request, advice } });
     expect(verdicts.find(({ key }) => key === 'proxy')).toMatchObject({
       good: false,
       text: advice,
@@ -22,7 +22,7 @@ describe('the access step', () => {
   });
 
   test('offers the entry that a refused origin needs', () => {
-    const refused = verdictsOf({
+    const refused = findingsOf({
       ...accessCheck,
       origins: {
         ...accessCheck.origins,
