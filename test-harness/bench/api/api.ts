@@ -36,7 +36,7 @@ const FIRST_MARK = 0.15;
  */
 function markOf(dialect: Dialect, page: (typeof PAGES)[number], figure: Figure): number | null {
   if (figure !== 'cached') return FIRST_MARK;
-  return dialect === 'sqlite' && page === 500 ? 0.8 : null;
+  return dialect === 'sqlite' && page === 500 ? 0.5 : null;
 }
 
 const CACHED_SECONDS = 2;

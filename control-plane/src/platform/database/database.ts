@@ -35,8 +35,6 @@ export interface Database extends Locks {
    * for 5 s or is down, which HTTP answers with 503
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Runs reads on one connection, so that statements sent together cost one round trip. */
-  together<T>(read: (db: Executor) => Promise<T>): Promise<T>;
   /**
    * Identifies all writes so far, of all processes: while it is unchanged, later reads are still valid. null: the
    * database cannot tell more cheaply than by a read.

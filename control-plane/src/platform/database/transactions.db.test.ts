@@ -122,14 +122,6 @@ describeDatabases('the database', (databases) => {
       await addColumn('still_later');
       await manyTimes(both);
     });
-
-    test('costs no reads that are sent together', async () => {
-      const both = () =>
-        database.together((one) => Promise.all([leases(one, {}, {}), settings(one, {}, {})]));
-      await manyTimes(both);
-      await addColumn('latest');
-      await manyTimes(both);
-    });
   });
 
   test('a conditional update says by its count who won', async () => {

@@ -82,7 +82,7 @@ export function createLauncher(
       readCatalog(),
       deps.settings.current(),
       loadEncoderBudget(),
-      database.together((db) => loadOwnFacts(db, requests, prefersHomeHost, clock.nowMs())),
+      loadOwnFacts(database.db, requests, prefersHomeHost, clock.nowMs()),
     ]);
     const unreachable = outOfReach.hosts();
     return facts.map((own, n) =>

@@ -7,7 +7,7 @@ import type {
   SessionTraceEventsTable,
 } from '../../platform/database/tables/telemetry.ts';
 
-/** A power of two, because statements are prepared per size. */
+/** Keeps the values of a statement far below the bound of SQLite. */
 const ROWS_PER_STATEMENT = 256;
 
 type Cell = string | number;

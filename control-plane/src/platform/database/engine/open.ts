@@ -9,11 +9,12 @@ import { LockOrderGuard } from '../locks/lock-order.ts';
 import { POSTGRES_LOCKS, SQLITE_LOCKS } from '../locks/locks.ts';
 import { migrate, migrateUpTo } from '../migrate.ts';
 import { insideTransaction, refuseInsideTransaction } from '../query/scope.ts';
-import { onOneConnection, renameStatements, statementName } from '../query/statements.ts';
 import type { Schema } from '../schema.ts';
 import { classifyFailure, isContended, isOutdatedPlan } from './failures.ts';
 import { SharedFile, SqliteDialect } from './sqlite-dialect.ts';
 import { asDamage, DiskReserve, openSqliteFile } from './sqlite-file.ts';
+import { StatementNames } from './statement-names.ts';
+import { TransactionOver } from './transaction-over.ts';
 
 /** Postgres allows 100 connections by default (max_connections), so four control planes fit. */
 const POOL_SIZE = 20;
@@ -93,7 +94,6 @@ function openSqlite(file: string, logger: Logger, clock: Clock, queried?: Meters
         throw error;
       }
     },
-    together: (read) => read(db),
     revision: () => shared.revision(),
     connections: () => null,
     ...SQLITE_LOCKS,
@@ -113,7 +113,7 @@ function openPostgres(url: string, logger: Logger, queried?: Meters['queried']):
     connectionString: url,
     max: POOL_SIZE,
     connectionTimeoutMillis: 5 * SECOND_MS,
-    // A new connection must sign in and prepare every statement again.
+    // A new connection must sign in and plan every statement again.
     idleTimeoutMillis: 5 * MINUTE_MS,
     statement_timeout: STATEMENT_LIMIT_MS,
     // A replica that is cut off within a transaction holds its locks this long; hosts should be elsewhere within 20 s.
@@ -122,9 +122,8 @@ function openPostgres(url: string, logger: Logger, queried?: Meters['queried']):
     query_timeout: STATEMENT_LIMIT_MS + 2 * SECOND_MS,
     keepAlive: true,
     application_name: 'footlight',
-    // Sends statements without waiting for each answer.
-    pipeline: true,
   });
+  const names = new StatementNames();
   const lost = (error: Error) => logger.warn({ err: error }, 'database.connection_lost');
   // The pool listens only to idle connections; an error of a used one would end the process.
   pool.on('connect', (client) => client.on('error', lost));
@@ -136,7 +135,7 @@ function openPostgres(url: string, logger: Logger, queried?: Meters['queried']):
       pool: {
         connect: async () => {
           refuseInsideTransaction();
-          return withNames(await pool.connect());
+          return guarded(await pool.connect(), names);
         },
         end: () => pool.end(),
       },
@@ -157,7 +156,6 @@ function openPostgres(url: string, logger: Logger, queried?: Meters['queried']):
         }
       }
     },
-    together: (read) => db.connection().execute((one) => onOneConnection(one, () => read(one))),
     revision: () => null,
     connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     ...POSTGRES_LOCKS,
@@ -174,25 +172,33 @@ const timed = (queried: Meters['queried'] | undefined): Pick<KyselyConfig, 'log'
   queried === undefined ? {} : { log: ({ queryDurationMillis }) => queried(queryDurationMillis / 1_000) };
 
 function runTransaction<T>(db: Kysely<Schema>, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return db.transaction().execute((tx) => onOneConnection(tx, () => insideTransaction(() => work(tx))));
+  return db.transaction().execute((tx) => insideTransaction(() => work(tx)));
 }
 
-/** A connection for kysely whose statements have names, so that Postgres parses and plans them once. */
-function withNames(client: pg.PoolClient): PostgresPoolClient {
+/**
+ * A connection for kysely.
+ *
+ * Of statements that a transaction was given together, kysely still sends those that wait when one has failed, perhaps
+ * after the rollback; there each would be a transaction of its own, so they are refused.
+ */
+function guarded(client: pg.PoolClient, names: StatementNames): PostgresPoolClient {
   // Tests run from the sources, where each statement is checked.
   const guard = process.env.NODE_ENV === 'production' ? null : new LockOrderGuard();
+  let isOver = false;
   const query = async (text: string, values: unknown[]): Promise<unknown> => {
     guard?.saw(text);
-    const name = statementName(text);
+    if (text === 'commit' || text === 'rollback') isOver = true;
+    // Kysely's migrator ends its transaction before it releases its lock.
+    else if (isOver && !text.startsWith('select pg_advisory_unlock')) throw new TransactionOver();
     const inTransaction = client.getTransactionStatus() === 'T';
     try {
-      return await client.query({ name, text, values });
+      return await client.query({ name: names.of(text), text, values });
     } catch (error) {
-      if (name === undefined || !isOutdatedPlan(error)) throw error;
-      renameStatements(name);
+      if (!isOutdatedPlan(error)) throw error;
+      names.renew();
       // A transaction is aborted by it, and runs again as a whole.
       if (inTransaction) throw error;
-      return await client.query({ name: statementName(text), text, values });
+      return await client.query({ name: names.of(text), text, values });
     }
   };
   return { query: query as PostgresPoolClient['query'], release: () => client.release() };

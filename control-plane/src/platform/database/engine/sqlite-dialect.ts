@@ -17,6 +17,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import { refuseInsideTransaction } from '../query/scope.ts';
 import { classifyFailure } from './failures.ts';
+import { TransactionOver } from './transaction-over.ts';
 
 /** SQLite's own wait for a lock; it blocks the event loop. */
 export const BUSY_WAIT_MS = 250;
@@ -113,6 +114,8 @@ class SqliteDriver implements Driver {
 class SqliteHandle implements DatabaseConnection {
   readonly #file: SharedFile;
   #owns = false;
+  /** Its transaction has ended. Statements that still wait then would each be a transaction of their own. */
+  #isOver = false;
 
   constructor(file: SharedFile) {
     this.#file = file;
@@ -121,6 +124,7 @@ class SqliteHandle implements DatabaseConnection {
   async begin(): Promise<void> {
     await this.#file.withFile(() => this.#file.run('begin immediate'), true);
     this.#owns = true;
+    this.#isOver = false;
   }
 
   async end(how: 'commit' | 'rollback'): Promise<void> {
@@ -132,11 +136,13 @@ class SqliteHandle implements DatabaseConnection {
       if (how === 'commit') throw error;
     }
     this.#owns = false;
+    this.#isOver = true;
     this.#file.release();
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const { sql, parameters } = query;
+    if (this.#isOver) throw new TransactionOver();
     if (this.#owns) return this.#file.execute<R>(sql, parameters);
     return this.#file.withFile(() => this.#file.execute<R>(sql, parameters), false);
   }

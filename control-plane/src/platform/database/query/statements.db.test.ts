@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { describeDatabases } from '../../../testing/index.ts';
 import { type Database, insertStatement, openDatabase, statement, type Tx } from '../index.ts';
 
-describeDatabases('a statement that is made once', (databases) => {
+describeDatabases('a query of a store', (databases) => {
   let database: Database;
   beforeAll(async () => {
     database = await openDatabase(await databases.fresh(), { logger: createLogger('silent') });
@@ -91,6 +91,24 @@ describeDatabases('a statement that is made once', (databases) => {
         database.transaction((tx) => find(tx, { names: ['a'] }, { least: 0 })),
       ),
     );
+  });
+
+  test('one that comes while its transaction is rolled back changes nothing', async () => {
+    let late: Promise<unknown> = Promise.resolve();
+    const failing = database.transaction(async (tx) => {
+      // Two steps, the second of which comes when the transaction has failed already.
+      late = (async () => {
+        await find(tx, { names: names(1) }, { least: 0 }).catch(() => undefined);
+        for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
+        await insert(tx, leases(1));
+      })();
+      late.catch(() => undefined);
+      await insert(tx, leases(3).slice(1));
+      throw new Error('changed its mind');
+    });
+    await expect(failing).rejects.toThrow('changed its mind');
+    await late.catch(() => undefined);
+    expect(await database.db.selectFrom('leases').selectAll().execute()).toEqual([]);
   });
 
   test('is refused by a transaction that is over', async () => {

@@ -1,0 +1,6 @@
+/** A statement came after the end of its transaction. */
+export class TransactionOver extends Error {
+  constructor() {
+    super('the transaction of this statement is over');
+  }
+}
