@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { errorText, isSystemdRunning, silentLogger, systemClock } from '@footlight/platform';
 import type { Readiness } from '@footlight/protocol/agent';
+import { ADVISORY_CHECKS } from '@footlight/protocol/readiness';
 import type { AgentConfig } from './config/environment.ts';
 import { HostSettings } from './config/host-settings.ts';
 import { INSTALL_PLACES } from './install/install.ts';
@@ -18,18 +19,8 @@ import { runProgram } from './runtime/programs/run-program.ts';
 /** A person waits for the answer; a control plane that needs longer is as good as unreachable. */
 const REACH_LIMIT_MS = 5_000;
 const MARKS: Record<string, string> = { pass: 'ok  ', fail: 'FAIL', skip: '–   ', unknown: '?   ' };
-/** Optional checks; the others decide the exit code. */
-const OPTIONAL = [
-  'service',
-  'input_devices',
-  'console_display',
-  'mdns_resolution',
-  'app_limits',
-  'app_network',
-  'storage_free',
-  'storage_trash',
-  'clock_offset',
-];
+/** Checks that do not decide the exit code. */
+const isAdvice = (id: string): boolean => id === 'service' || ADVISORY_CHECKS.has(id);
 
 /**
  * Checks this host and prints each finding with its remedy.
@@ -68,8 +59,8 @@ export async function doctor(config: AgentConfig, print: (line: string) => void)
     print(`${MARKS[check.status] ?? check.status} ${check.id}: ${check.summary}`);
     for (const line of check.remediation) print(`       → ${line}`);
   }
-  const broken = checks.filter(({ id, status }) => status === 'fail' && !OPTIONAL.includes(id));
-  const advice = checks.filter(({ id, status }) => status === 'fail' && OPTIONAL.includes(id));
+  const broken = checks.filter(({ id, status }) => status === 'fail' && !isAdvice(id));
+  const advice = checks.filter(({ id, status }) => status === 'fail' && isAdvice(id));
   if (broken.length > 0)
     print(`This host cannot serve sessions yet: ${broken.map(({ id }) => id).join(', ')}.`);
   else if (advice.length > 0) print('This host can serve sessions; some things could be better.');

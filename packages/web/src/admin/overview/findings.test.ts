@@ -28,6 +28,15 @@ describe('findings', () => {
     expect(findingsHeadline(findingsOf([full]))).toBe('All is well');
   });
 
+  test('show a check that still lets sessions run as a warning, after the faults', () => {
+    const check = (id: string) => ({ id, status: 'fail', summary: '', remediation: [] });
+    const found = findingsOf([host(1, { readiness: [check('input_devices'), check('encoder_probe')] })]);
+    expect(found.map(({ key, tone }) => [key.split(':')[1], tone])).toEqual([
+      ['encoder_probe', 'danger'],
+      ['input_devices', 'warning'],
+    ]);
+  });
+
   test('say why a host takes nothing, and pass over outcomes unknown here', () => {
     const odd = host(1, {
       capacity: null,

@@ -1,3 +1,4 @@
+import { ADVISORY_CHECKS } from '@footlight/protocol/readiness';
 import type { Host } from '@footlight/protocol/rest';
 
 /** A fault of the fleet that needs a person. */
@@ -45,7 +46,7 @@ export function findingsOf(hosts: readonly Host[]): Finding[] {
       found.push({
         ...about,
         key: `${host.id}:${check.id}`,
-        tone: 'danger',
+        tone: ADVISORY_CHECKS.has(check.id) ? 'warning' : 'danger',
         title: `${host.node_name}: ${check.id.replaceAll('_', ' ')}`,
         text: check.summary,
         remediation: check.remediation,
