@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Executor, statement, type Tx } from '../../platform/database/index.ts';
+import type { Executor, Tx } from '../../platform/database/index.ts';
 import type {
   SessionClocksTable,
   SessionRejectedTimesTable,
@@ -10,38 +10,24 @@ import type {
 /** Keeps the values of a statement far below the bound of SQLite. */
 const ROWS_PER_STATEMENT = 256;
 
-type Cell = string | number;
-/** A list for each column, all equally long. */
-type Columns = Readonly<Record<string, readonly Cell[]>>;
-type NoValues = Record<never, never>;
-
-const insertSampleColumns = statement((db, columns: Columns, _values: NoValues) =>
-  db
-    .insertInto('session_samples')
-    .values(rowsOf<SessionSamplesTable>(columns))
-    .onConflict((conflict) => conflict.columns(['session_id', 'source', 'ts_unix_ms']).doNothing()),
-);
-
-const insertEventColumns = statement((db, columns: Columns, _values: NoValues) =>
-  db
-    .insertInto('session_trace_events')
-    .values(rowsOf<SessionTraceEventsTable>(columns))
-    .onConflict((conflict) => conflict.columns(['host_id', 'boot_id', 'seq']).doNothing()),
-);
-
 /** Stores samples; a session's known source and millisecond changes nothing. */
-export const insertSamples = (tx: Tx, rows: readonly SessionSamplesTable[]): Promise<void> =>
-  inParts(rows, (columns) => insertSampleColumns(tx, columns, {}));
+export async function insertSamples(tx: Tx, rows: readonly SessionSamplesTable[]): Promise<void> {
+  for (const part of parts(rows))
+    await tx
+      .insertInto('session_samples')
+      .values(part)
+      .onConflict((conflict) => conflict.columns(['session_id', 'source', 'ts_unix_ms']).doNothing())
+      .execute();
+}
 
 /** Stores events; a known number changes nothing. */
-export const insertEvents = (tx: Tx, rows: readonly SessionTraceEventsTable[]): Promise<void> =>
-  inParts(rows, (columns) => insertEventColumns(tx, columns, {}));
-
-async function inParts<Row extends object>(
-  rows: readonly Row[],
-  insert: (columns: Columns) => Promise<unknown>,
-): Promise<void> {
-  await Promise.all(parts(rows).map((part) => insert(columnsOf(part))));
+export async function insertEvents(tx: Tx, rows: readonly SessionTraceEventsTable[]): Promise<void> {
+  for (const part of parts(rows))
+    await tx
+      .insertInto('session_trace_events')
+      .values(part)
+      .onConflict((conflict) => conflict.columns(['host_id', 'boot_id', 'seq']).doNothing())
+      .execute();
 }
 
 function parts<Row>(rows: readonly Row[]): Row[][] {
@@ -49,23 +35,6 @@ function parts<Row>(rows: readonly Row[]): Row[][] {
   for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT)
     result.push(rows.slice(from, from + ROWS_PER_STATEMENT));
   return result;
-}
-
-const columnsOf = (rows: readonly object[]): Columns =>
-  Object.fromEntries(
-    Object.keys(rows[0] ?? {}).map((column) => [
-      column,
-      rows.map((row) => (row as Record<string, Cell>)[column] as Cell),
-    ]),
-  );
-
-function rowsOf<Row>(columns: Columns): Row[] {
-  const names = Object.keys(columns);
-  const count = columns[names[0] as string]?.length ?? 0;
-  return Array.from(
-    { length: count },
-    (_, n) => Object.fromEntries(names.map((name) => [name, columns[name]?.[n]])) as Row,
-  );
 }
 
 /** Stores the newest clock of each session. @param rows one for a session, sorted by id */

@@ -178,8 +178,8 @@ function runTransaction<T>(db: Kysely<Schema>, work: (tx: Tx) => Promise<T>): Pr
 /**
  * A connection for kysely.
  *
- * Of statements that a transaction was given together, kysely still sends those that wait when one has failed, perhaps
- * after the rollback; there each would be a transaction of its own, so they are refused.
+ * Kysely queues the statements of a transaction. When one fails, it still sends the queued ones, perhaps after the
+ * rollback. There each would be a transaction of its own, so they are refused.
  */
 function guarded(client: pg.PoolClient, names: StatementNames): PostgresPoolClient {
   // Tests run from the sources, where each statement is checked.
@@ -190,12 +190,13 @@ function guarded(client: pg.PoolClient, names: StatementNames): PostgresPoolClie
     if (text === 'commit' || text === 'rollback') isOver = true;
     // Kysely's migrator ends its transaction before it releases its lock.
     else if (isOver && !text.startsWith('select pg_advisory_unlock')) throw new TransactionOver();
+    const name = names.of(text);
     const inTransaction = client.getTransactionStatus() === 'T';
     try {
-      return await client.query({ name: names.of(text), text, values });
+      return await client.query({ name, text, values });
     } catch (error) {
-      if (!isOutdatedPlan(error)) throw error;
-      names.renew();
+      if (name === undefined || !isOutdatedPlan(error)) throw error;
+      names.renew(text, name);
       // A transaction is aborted by it, and runs again as a whole.
       if (inTransaction) throw error;
       return await client.query({ name: names.of(text), text, values });

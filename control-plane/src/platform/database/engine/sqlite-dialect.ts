@@ -114,7 +114,7 @@ class SqliteDriver implements Driver {
 class SqliteHandle implements DatabaseConnection {
   readonly #file: SharedFile;
   #owns = false;
-  /** Its transaction has ended. Statements that still wait then would each be a transaction of their own. */
+  /** Its transaction has ended. Each statement that is still queued would be a transaction of its own. */
   #isOver = false;
 
   constructor(file: SharedFile) {

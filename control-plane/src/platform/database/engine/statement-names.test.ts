@@ -3,11 +3,15 @@ import { StatementNames } from './statement-names.ts';
 
 test('a statement keeps its name until all are renewed, and no name is given twice', () => {
   const names = new StatementNames();
-  const [first, second] = [names.of('select 1'), names.of('select 2')];
+  const [first, second] = [names.of('select 1') ?? '', names.of('select 2') ?? ''];
   expect(names.of('select 1')).toBe(first);
   expect(second).not.toBe(first);
-  names.renew();
-  expect([first, second]).not.toContain(names.of('select 1'));
+  names.renew('select 1', first);
+  const third = names.of('select 1');
+  expect([first, second]).not.toContain(third);
+  // Another connection reports the same outdated plan.
+  names.renew('select 1', first);
+  expect(names.of('select 1')).toBe(third);
 });
 
 test.each(['begin', 'commit', 'create table t (id text)', 'drop index i'])('%s has no name', (text) => {

@@ -21,8 +21,11 @@ export class StatementNames {
     return name;
   }
 
-  /** Gives all statements other names, so that Postgres plans them again. */
-  renew(): void {
-    this.#names = new Map();
+  /**
+   * Gives all statements other names, so that Postgres plans them again.
+   * @param name of a statement whose plan is outdated; nothing happens when another connection reported that before
+   */
+  renew(text: string, name: string): void {
+    if (this.#names.get(text) === name) this.#names = new Map();
   }
 }

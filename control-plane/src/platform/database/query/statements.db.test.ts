@@ -96,7 +96,7 @@ describeDatabases('a query of a store', (databases) => {
   test('one that comes while its transaction is rolled back changes nothing', async () => {
     let late: Promise<unknown> = Promise.resolve();
     const failing = database.transaction(async (tx) => {
-      // Two steps, the second of which comes when the transaction has failed already.
+      // This code reads, then writes. The transaction fails in between, so the write comes too late.
       late = (async () => {
         await find(tx, { names: names(1) }, { least: 0 }).catch(() => undefined);
         for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
