@@ -3,7 +3,6 @@ import {
   type Database,
   type Executor,
   foldUsername,
-  statement,
   type Tx,
 } from '../platform/database/index.ts';
 import type { UsersTable } from '../platform/database/tables/accounts.ts';
@@ -48,7 +47,6 @@ export async function findAccount(db: Executor, userId: string): Promise<Account
  * password must not follow the change that revokes every token.
  */
 export async function lockVerifiedAccountShared(
-  database: Database,
   tx: Tx,
   account: Pick<AccountRow, 'id' | 'password_hash'>,
 ): Promise<boolean> {
@@ -57,7 +55,7 @@ export async function lockVerifiedAccountShared(
     .select('id')
     .where('id', '=', account.id)
     .where('password_hash', '=', account.password_hash);
-  return (await database.forNoKeyUpdate(query).executeTakeFirst()) !== undefined;
+  return (await query.forNoKeyUpdate().executeTakeFirst()) !== undefined;
 }
 
 /** @returns false when the stored hash is not the verified one; nothing was written */
@@ -250,22 +248,6 @@ function liveTokens(db: Executor, nowMs: number) {
     .where('users.disabled_at', 'is', null);
 }
 
-const tokensByHash = statement((db, { hashes }: { hashes: readonly string[] }, values: { nowMs: number }) =>
-  liveTokens(db, values.nowMs)
-    .select([
-      'auth_tokens.token_hash',
-      'auth_tokens.id',
-      'auth_tokens.expires_at',
-      'auth_tokens.user_id',
-      'auth_tokens.device_id',
-      'auth_tokens.last_used_at',
-      'users.role',
-      'users.username',
-      'users.email',
-    ])
-    .where('auth_tokens.token_hash', 'in', hashes),
-);
-
 /** Cached tokens. */
 const MAX_TOKENS = 10_000;
 
@@ -295,7 +277,23 @@ export function liveTokenFinder(
       tokens.delete(hash);
       return true;
     });
-    const found = unknown.length === 0 ? [] : await tokensByHash(database.db, { hashes: unknown }, { nowMs });
+    const found =
+      unknown.length === 0
+        ? []
+        : await liveTokens(database.db, nowMs)
+            .select([
+              'auth_tokens.token_hash',
+              'auth_tokens.id',
+              'auth_tokens.expires_at',
+              'auth_tokens.user_id',
+              'auth_tokens.device_id',
+              'auth_tokens.last_used_at',
+              'users.role',
+              'users.username',
+              'users.email',
+            ])
+            .where('auth_tokens.token_hash', 'in', unknown)
+            .execute();
     for (const { token_hash, ...token } of found) tokens.set(token_hash, token);
     return tokens;
   });
@@ -331,7 +329,7 @@ export async function isAdminPage(
 
 /** Updates last_used_at of tokens whose stored value is old enough. */
 export async function touchTokens(
-  { db, skipLocked }: Pick<Database, 'db' | 'skipLocked'>,
+  db: Executor,
   tokenIds: readonly string[],
   nowMs: number,
   minAgeMs: number,
@@ -341,18 +339,18 @@ export async function touchTokens(
     .set({ last_used_at: nowMs })
     // Skip tokens that another transaction revokes or deletes.
     .where('id', 'in', (eb) =>
-      skipLocked(
-        eb
-          .selectFrom('auth_tokens as used')
-          .select('used.id')
-          .where('used.id', 'in', tokenIds)
-          .where((where) =>
-            where.or([
-              where('used.last_used_at', 'is', null),
-              where('used.last_used_at', '<=', nowMs - minAgeMs),
-            ]),
-          ),
-      ),
+      eb
+        .selectFrom('auth_tokens as used')
+        .select('used.id')
+        .where('used.id', 'in', tokenIds)
+        .where((where) =>
+          where.or([
+            where('used.last_used_at', 'is', null),
+            where('used.last_used_at', '<=', nowMs - minAgeMs),
+          ]),
+        )
+        .forNoKeyUpdate()
+        .skipLocked(),
     )
     .execute();
 }
@@ -381,27 +379,22 @@ export async function revokeAllTokens(tx: Tx, userId: string, nowMs: number): Pr
  * @param limit most rows
  * @returns deleted rows (count)
  */
-export async function deleteDeadTokens(
-  { skipLocked }: Pick<Database, 'skipLocked'>,
-  tx: Tx,
-  expiredBeforeMs: number,
-  limit: number,
-): Promise<number> {
+export async function deleteDeadTokens(tx: Tx, expiredBeforeMs: number, limit: number): Promise<number> {
   const result = await tx
     .deleteFrom('auth_tokens')
     .where('id', 'in', (eb) =>
-      skipLocked(
-        eb
-          .selectFrom('auth_tokens as dead')
-          .select('dead.id')
-          .where((where) =>
-            where.or([
-              where('dead.revoked_at', 'is not', null),
-              where('dead.expires_at', '<', expiredBeforeMs),
-            ]),
-          )
-          .limit(limit),
-      ),
+      eb
+        .selectFrom('auth_tokens as dead')
+        .select('dead.id')
+        .where((where) =>
+          where.or([
+            where('dead.revoked_at', 'is not', null),
+            where('dead.expires_at', '<', expiredBeforeMs),
+          ]),
+        )
+        .limit(limit)
+        .forNoKeyUpdate()
+        .skipLocked(),
     )
     .executeTakeFirst();
   return Number(result.numDeletedRows);

@@ -37,7 +37,7 @@ export function createRecorder(platform: Platform, blobs: BlobStore): Recorder {
   const { database, clock } = platform;
 
   async function lockApp(tx: Tx, appId: string): Promise<store.ArtworkApp> {
-    const app = await store.lockApp(database, tx, appId);
+    const app = await store.lockApp(tx, appId);
     if (!app) throw new ApiError('not_found');
     return app;
   }

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Database, Executor, Tx } from '../platform/database/index.ts';
+import type { Executor, Tx } from '../platform/database/index.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
 import type { RecordRow } from './record.ts';
 
@@ -13,9 +13,9 @@ export async function findApp(db: Executor, appId: string): Promise<ArtworkApp |
 }
 
 /** Locks the app's row until the transaction ends; required for writing its record. */
-export async function lockApp(database: Database, tx: Tx, appId: string): Promise<ArtworkApp | null> {
+export async function lockApp(tx: Tx, appId: string): Promise<ArtworkApp | null> {
   const query = tx.selectFrom('apps').select(APP_COLUMNS).where('id', '=', appId);
-  return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
+  return (await query.forNoKeyUpdate().executeTakeFirst()) ?? null;
 }
 
 export async function findRecord(db: Executor, appId: string): Promise<RecordRow | null> {

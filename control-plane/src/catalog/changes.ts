@@ -1,10 +1,4 @@
-import {
-  coalesceReads,
-  type Database,
-  type Executor,
-  statement,
-  type Tx,
-} from '../platform/database/index.ts';
+import { coalesceReads, type Database, type Executor, type Tx } from '../platform/database/index.ts';
 
 /** Scope of a write: lists with one app, the list of one user, or all lists. */
 export type CatalogChange = { appId: string } | { userId: string } | 'everything';
@@ -48,21 +42,9 @@ export async function recordCatalogChange(tx: Tx, change: CatalogChange): Promis
 
 /** The current catalog version. */
 export async function loadVersion(db: Executor): Promise<number> {
-  return (await currentVersion(db, {}, {}))[0]?.version ?? 0;
+  const row = await db.selectFrom('catalog_version').select('version').where('id', '=', 1).executeTakeFirst();
+  return row?.version ?? 0;
 }
-
-const currentVersion = statement((db) =>
-  db.selectFrom('catalog_version').select('version').where('id', '=', 1),
-);
-
-const changesSince = statement((db, _lists, values: { since: number; limit: number }) =>
-  db
-    .selectFrom('catalog_changes')
-    .select(['version', 'app_id', 'user_id'])
-    .where('version', '>', values.since)
-    .orderBy('version')
-    .limit(values.limit),
-);
 
 /**
  * Reads the changes after a version. Callers of one turn share the query, so each must skip known changes.
@@ -79,7 +61,13 @@ export function changesReader(
     const known = since();
     const revision = database.revision();
     if (revision !== null && revision === quiet?.revision && known === quiet.version) return NO_CHANGES;
-    const rows = await changesSince(database.db, {}, { since: known, limit: MAX_CHANGES + 1 });
+    const rows = await database.db
+      .selectFrom('catalog_changes')
+      .select(['version', 'app_id', 'user_id'])
+      .where('version', '>', known)
+      .orderBy('version')
+      .limit(MAX_CHANGES + 1)
+      .execute();
     if (rows.length === 0) {
       quiet = { version: known, revision };
       return NO_CHANGES;

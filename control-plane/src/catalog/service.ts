@@ -106,13 +106,13 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     const parentId = fields.parent_app_id === base?.parent_app_id ? null : fields.parent_app_id;
     let parent: AppRow | null = null;
     if (parentId !== null) {
-      parent = await store.lockApp(database, tx, parentId);
+      parent = await store.lockApp(tx, parentId);
       const hasTiles = appId !== null && (await store.listTiles(tx, appId, 1)).length > 0;
       const refused = refuseParent({ appId, parentId, parent, hasTiles });
       if (refused !== null) throw invalid(refused);
     }
     if (fields.runtime_preset_id !== null && fields.runtime_preset_id !== base?.runtime_preset_id) {
-      if (!(await lockPresetShared(database, tx, fields.runtime_preset_id))) {
+      if (!(await lockPresetShared(tx, fields.runtime_preset_id))) {
         throw invalid('runtime_preset_id: there is no such preset');
       }
     }
@@ -219,7 +219,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
       await onUniqueViolation(
         titleTaken,
         database.transaction(async (tx) => {
-          const row = await store.lockApp(database, tx, appId);
+          const row = await store.lockApp(tx, appId);
           if (!row) throw new ApiError('not_found');
           const base = toFields(row);
           const fields = applyPatch(base, patch);
@@ -255,10 +255,10 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
 
     async remove(actor, appId, deleteDerived) {
       const name = await database.transaction(async (tx) => {
-        const row = await store.lockApp(database, tx, appId);
+        const row = await store.lockApp(tx, appId);
         if (!row) throw new ApiError('not_found');
         // Waits for a committing launch of the app or a tile, and then sees its session.
-        await lockForRemoval(tx, 'apps', [appId, ...(await store.lockTiles(database, tx, appId))]);
+        await lockForRemoval(tx, 'apps', [appId, ...(await store.lockTiles(tx, appId))]);
         const refusal = refuseRemoval({
           deleteDerived,
           tiles: deleteDerived ? [] : await store.listTiles(tx, appId, MAX_LISTED_TILES),
@@ -274,7 +274,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     },
 
     async grantFirstAdminApps(tx, userId) {
-      const appIds = await store.lockFirstAdminApps(database, tx);
+      const appIds = await store.lockFirstAdminApps(tx);
       if (appIds.length === 0) return;
       for (const appId of appIds) {
         if (await entitlementExists(tx, appId, userId)) continue;

@@ -1,6 +1,6 @@
 import { nonterminalStates } from '@footlight/protocol';
 import { type ExpressionBuilder, type Insertable, sql, type Updateable } from 'kysely';
-import { type Database, type Executor, type Schema, statement, type Tx } from '../platform/database/index.ts';
+import type { Executor, Schema, Tx } from '../platform/database/index.ts';
 import { containsText } from '../platform/database/query/search.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
 import { type AppRow, LIST_COLUMNS, type ListRow } from './record.ts';
@@ -35,21 +35,18 @@ export async function isEntitled(db: Executor, userId: string, appId: string): P
   return row !== undefined;
 }
 
-const entitledApps = statement((db, _lists, values: { userId: string; limit: number; offset: number }) =>
-  db
+/** One page of the user's apps, newest first. One extra row shows that another page exists. */
+export function listEntitledApps(db: Executor, userId: string, { offset, limit }: Page): Promise<ListRow[]> {
+  return db
     .selectFrom('apps')
     .select(LIST_COLUMNS)
     .where('enabled', '=', 1)
-    .where((eb) => isEntitledTo(eb, values.userId))
+    .where((eb) => isEntitledTo(eb, userId))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(values.limit)
-    .offset(values.offset),
-);
-
-/** One page of the user's apps, newest first. One extra row shows that another page exists. */
-export function listEntitledApps(db: Executor, userId: string, { offset, limit }: Page): Promise<ListRow[]> {
-  return entitledApps(db, {}, { userId, limit: limit + 1, offset });
+    .limit(limit + 1)
+    .offset(offset)
+    .execute();
 }
 
 /** Facts that decide an app's place in lists. */
@@ -85,8 +82,9 @@ export async function listEnabledApps(db: Executor, max: number): Promise<Listed
   }));
 }
 
-const enabledApps = statement((db, { ids }: { ids: readonly string[] }) =>
-  db
+/** Which of the apps exist and are enabled. */
+export async function findEnabledApps(db: Executor, ids: readonly string[]): Promise<Map<string, ListedApp>> {
+  const rows = await db
     .selectFrom('apps')
     .select(LIST_COLUMNS)
     .select('created_at')
@@ -99,12 +97,8 @@ const enabledApps = statement((db, { ids }: { ids: readonly string[] }) =>
         .as('everybodys'),
     )
     .where('id', 'in', ids)
-    .where('enabled', '=', 1),
-);
-
-/** Which of the apps exist and are enabled. */
-export async function findEnabledApps(db: Executor, ids: readonly string[]): Promise<Map<string, ListedApp>> {
-  const rows = await enabledApps(db, { ids }, {});
+    .where('enabled', '=', 1)
+    .execute();
   return new Map(
     rows.map(({ created_at, everybodys, ...row }) => [
       row.id,
@@ -113,13 +107,14 @@ export async function findEnabledApps(db: Executor, ids: readonly string[]): Pro
   );
 }
 
-const grants = statement((db, _lists, values: { userId: string }) =>
-  db.selectFrom('entitlements').select('app_id').where('subject_id', '=', values.userId),
-);
-
 /** Apps of the user's own entitlements. */
 export async function loadGrants(db: Executor, userId: string): Promise<Set<string>> {
-  return new Set((await grants(db, {}, { userId })).map((row) => row.app_id));
+  const rows = await db
+    .selectFrom('entitlements')
+    .select('app_id')
+    .where('subject_id', '=', userId)
+    .execute();
+  return new Set(rows.map((row) => row.app_id));
 }
 
 /** The app if it is enabled and the user is entitled. */
@@ -151,9 +146,9 @@ export async function findApp(db: Executor, appId: string): Promise<AppRow | nul
 }
 
 /** Locks the app's row until the transaction ends, against launches and changes. */
-export async function lockApp(database: Database, tx: Tx, appId: string): Promise<AppRow | null> {
+export async function lockApp(tx: Tx, appId: string): Promise<AppRow | null> {
   const query = tx.selectFrom('apps').selectAll().where('id', '=', appId);
-  return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
+  return (await query.forNoKeyUpdate().executeTakeFirst()) ?? null;
 }
 
 export async function insertApp(tx: Tx, row: Insertable<AppsTable>): Promise<void> {
@@ -190,9 +185,9 @@ export function listTiles(tx: Tx, appId: string, limit: number): Promise<{ id: s
 }
 
 /** Locks the app's tiles until the transaction ends. @returns their ids */
-export async function lockTiles(database: Database, tx: Tx, appId: string): Promise<string[]> {
+export async function lockTiles(tx: Tx, appId: string): Promise<string[]> {
   const query = tx.selectFrom('apps').select('id').where('parent_app_id', '=', appId).orderBy('id');
-  return (await database.forNoKeyUpdate(query).execute()).map(({ id }) => id);
+  return (await query.forNoKeyUpdate().execute()).map(({ id }) => id);
 }
 
 /** Whether a live session runs the app or one of its tiles. */
@@ -239,10 +234,6 @@ export async function countSessionsSince(
   return new Map(rows.map((row) => [row.app_id, row.count]));
 }
 
-const allowLists = statement((db, { appIds }: { appIds: readonly string[] }) =>
-  db.selectFrom('app_launch_profiles').select(['app_id', 'launch_profile_id']).where('app_id', 'in', appIds),
-);
-
 /** Allow-lists of apps that have one. */
 export async function loadAllowLists(
   db: Executor,
@@ -250,7 +241,12 @@ export async function loadAllowLists(
 ): Promise<Map<string, string[]>> {
   const lists = new Map<string, string[]>();
   if (appIds.length === 0) return lists;
-  for (const { app_id, launch_profile_id } of await allowLists(db, { appIds }, {})) {
+  const rows = await db
+    .selectFrom('app_launch_profiles')
+    .select(['app_id', 'launch_profile_id'])
+    .where('app_id', 'in', appIds)
+    .execute();
+  for (const { app_id, launch_profile_id } of rows) {
     const list = lists.get(app_id);
     if (list) list.push(launch_profile_id);
     else lists.set(app_id, [launch_profile_id]);
@@ -287,9 +283,9 @@ export async function isDiscoveryEnabled(tx: Tx): Promise<boolean> {
 }
 
 /** Seeded apps for the first administrator, locked until the transaction ends. */
-export async function lockFirstAdminApps(database: Database, tx: Tx): Promise<string[]> {
+export async function lockFirstAdminApps(tx: Tx): Promise<string[]> {
   const query = tx.selectFrom('apps').select('id').where('entitle_first_admin', '=', 1).orderBy('id');
-  return (await database.forNoKeyUpdate(query).execute()).map((row) => row.id);
+  return (await query.forNoKeyUpdate().execute()).map((row) => row.id);
 }
 
 export async function clearFirstAdminApps(tx: Tx): Promise<void> {

@@ -70,7 +70,7 @@ export function createCells(
   /** Takes the host's only place for a cell, unless the cell may run with others. */
   async function reserve(cell: CertificationCellsTable, concurrent: boolean): Promise<void> {
     await database.transaction(async (tx) => {
-      await lockHost(database, tx, cell.host_id);
+      await lockHost(tx, cell.host_id);
       if (!concurrent && (await hasOpenCell(tx, cell.host_id)))
         throw new ApiError('conflict', { message: 'Another cell of this host is not finalized yet.' });
       await insertCell(tx, cell);
@@ -149,7 +149,7 @@ export function createCells(
       try {
         derived = deriveVerdict(await telemetry.hostSamples(sessionId), cell.fps);
         await database.transaction(async (tx) => {
-          await lockHost(database, tx, hostId);
+          await lockHost(tx, hostId);
           // Another request may have finalized it meanwhile.
           if (!(await deleteCell(tx, cell.id))) throw noCell();
           if (derived === null) return;

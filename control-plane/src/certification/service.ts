@@ -101,7 +101,7 @@ export function createCertification(platform: Platform, deps: CertificationDeps)
       if (typeof found === 'string') throw invalid(found);
       const row: ConcurrencyRow = { host_id: hostId, ...body, measured_at: clock.nowMs() };
       await database.transaction(async (tx) => {
-        await lockHost(database, tx, hostId);
+        await lockHost(tx, hostId);
         await putConcurrency(tx, row);
       });
       return toConcurrency(row);

@@ -2,7 +2,7 @@ import { nonterminalStates } from '@footlight/protocol';
 import type { CertificationVerdict, ConcurrencyPoint, Query } from '@footlight/protocol/rest';
 import { sql } from 'kysely';
 import { type SettingValues, settingsInForce } from '../fleet/index.ts';
-import { type Database, type Executor, flag, fromJson, type Tx, toJson } from '../platform/database/index.ts';
+import { type Executor, flag, fromJson, type Tx, toJson } from '../platform/database/index.ts';
 import { BENCH_USER_ID } from '../platform/database/migrations/0021-certification.ts';
 import type {
   CertificationCellsTable,
@@ -56,8 +56,8 @@ export async function findHost(db: Executor, id: string): Promise<CertifiedHost 
 }
 
 /** Locks the host's row until the transaction ends: cells of one host start and end one after the other. */
-export async function lockHost(database: Database, tx: Tx, id: string): Promise<void> {
-  await database.forNoKeyUpdate(tx.selectFrom('hosts').select('id').where('id', '=', id)).execute();
+export async function lockHost(tx: Tx, id: string): Promise<void> {
+  await tx.selectFrom('hosts').select('id').where('id', '=', id).forNoKeyUpdate().execute();
 }
 
 /** @param since oldest time of a verdict that counts, epoch ms; null: any */

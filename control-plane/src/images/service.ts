@@ -150,7 +150,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
   async function insert(imageId: string, lazy: boolean): Promise<InstalledRow> {
     return retryTakenName(() =>
       database.transaction(async (tx) => {
-        await store.lockCatalog(database, tx);
+        await store.lockCatalog(tx);
         const row = await store.findCatalogImage(tx, imageId);
         if (row === null) throw unknownImage();
         if ((await store.findInstalled(tx, imageId)) !== null) throw new ApiError('already_installed');
@@ -175,7 +175,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
   async function applyUpdate(imageId: string): Promise<InstalledRow | null> {
     return retryTakenName(() =>
       database.transaction(async (tx) => {
-        await store.lockCatalog(database, tx);
+        await store.lockCatalog(tx);
         const row = await store.findCatalogImage(tx, imageId);
         if (row === null) throw unknownImage();
         const installed = await store.findInstalled(tx, imageId);
@@ -284,7 +284,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
     async uninstall(actor, imageId) {
       const discovers = (await settings.current()).libraryDiscoveryEnabled;
       await database.transaction(async (tx) => {
-        await store.lockCatalog(database, tx);
+        await store.lockCatalog(tx);
         const [row, installed] = [
           await store.findCatalogImage(tx, imageId),
           await store.findInstalled(tx, imageId),
@@ -306,7 +306,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
     async pin(actor, imageId, pinned) {
       const isInstalled = await database.transaction(async (tx) => {
         // An update that runs reads the mark before it, and would change a pinned image.
-        await store.lockCatalog(database, tx);
+        await store.lockCatalog(tx);
         return store.setPinned(tx, imageId, pinned);
       });
       if (!isInstalled) throw new ApiError('not_installed');

@@ -1,12 +1,4 @@
-import {
-  type Database,
-  type Executor,
-  flag,
-  fromJson,
-  statement,
-  type Tx,
-  toJson,
-} from '../platform/database/index.ts';
+import { type Executor, flag, fromJson, type Tx, toJson } from '../platform/database/index.ts';
 import type { ImageCatalogTable } from '../platform/database/tables/images.ts';
 import type { ManifestImage } from './manifest/manifest.ts';
 import type {
@@ -21,9 +13,9 @@ import type {
 const ROW = 1;
 
 /** Locks the catalog: one change of it, or of an installation, at a time. */
-export async function lockCatalog(database: Database, tx: Tx): Promise<CatalogRow> {
+export async function lockCatalog(tx: Tx): Promise<CatalogRow> {
   const query = tx.selectFrom('image_catalog').selectAll().where('id', '=', ROW);
-  return database.forNoKeyUpdate(query).executeTakeFirstOrThrow();
+  return query.forNoKeyUpdate().executeTakeFirstOrThrow();
 }
 
 export function loadCatalog(db: Executor): Promise<CatalogRow> {
@@ -103,10 +95,8 @@ export async function setDigest(
     .execute();
 }
 
-const allInstalled = statement((db) => db.selectFrom('installed_images').selectAll().orderBy('image_id'));
-
 export function listInstalled(db: Executor): Promise<InstalledRow[]> {
-  return allInstalled(db, {}, {});
+  return db.selectFrom('installed_images').selectAll().orderBy('image_id').execute();
 }
 
 export async function findInstalled(db: Executor, imageId: string): Promise<InstalledRow | null> {
@@ -169,13 +159,8 @@ export function listHostImages(db: Executor, imageId: string | null): Promise<Ho
   return (imageId === null ? query : query.where('image_id', '=', imageId)).execute();
 }
 
-/** Rows of one host, by image. */
-const imagesOfHost = statement((db, _lists: Record<never, never>, { hostId }: { hostId: string }) =>
-  db.selectFrom('host_images').selectAll().where('host_id', '=', hostId),
-);
-
 export async function loadImagesOfHost(db: Executor, hostId: string): Promise<Map<string, HostImageRow>> {
-  const rows = await imagesOfHost(db, {}, { hostId });
+  const rows = await db.selectFrom('host_images').selectAll().where('host_id', '=', hostId).execute();
   return new Map(rows.map((row) => [row.image_id, row]));
 }
 

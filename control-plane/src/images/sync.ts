@@ -67,7 +67,7 @@ export async function syncCatalog(
     manifest: FetchedManifest,
     ref: string,
   ): Promise<void> {
-    const row = await store.lockCatalog(database, tx);
+    const row = await store.lockCatalog(tx);
     const former = new Map((await store.listCatalogImages(tx)).map((image) => [image.id, image]));
     await store.replaceCatalogImages(tx, manifest.images, (image) =>
       buildSourceOf(config.images, image, manifest.commitSha),

@@ -74,7 +74,7 @@ export function createAgentRuns(platform: JobsPlatform, pruner: Pruner): AgentRu
   const end = (reports: readonly JobReport[]): Promise<ReadonlySet<string>> =>
     database.transaction(async (tx) => {
       const byRun = new Map(reports.map((report) => [report.run_id, report]));
-      const ends = (await lockRunning(database, tx, [...byRun.keys()])).map((run) => {
+      const ends = (await lockRunning(tx, [...byRun.keys()])).map((run) => {
         const { state, summary = {}, error = null } = byRun.get(run.id) as JobReport;
         return { run, ending: { state, summary, error: state === 'failed' ? error : null } };
       });

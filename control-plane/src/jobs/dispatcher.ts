@@ -101,7 +101,7 @@ export class Dispatcher {
         const run = { ...due, id: random.uuid(), job_id: jobId, host_id: null, attempt: 1, params: '{}' };
         const added = await insertPending(tx, [{ ...run, created_at: nowMs }]);
         if (added.length === 0) await pullForward(tx, { jobId, hostId: null }, due);
-        return claimControlRuns(database, tx, [jobId], { limit: 1, fence: fence.number, nowMs });
+        return claimControlRuns(tx, [jobId], { limit: 1, fence: fence.number, nowMs });
       });
       for (const run of claimed) await this.#execute(fence, run);
     });
@@ -136,7 +136,7 @@ export class Dispatcher {
       if (judgeClaim(listed, { isExecuting: executing.has(id), timeoutMs, nowMs }) === null) continue;
       const reaped = await database.transaction(async (tx) => {
         await fence.check(tx);
-        const [run] = await lockRunning(database, tx, [id]);
+        const [run] = await lockRunning(tx, [id]);
         const why =
           run === undefined ? null : judgeClaim(run, { isExecuting: executing.has(id), timeoutMs, nowMs });
         if (run === undefined || why === null) return null;
@@ -162,7 +162,7 @@ export class Dispatcher {
     await database.transaction(async (tx) => {
       await fence.check(tx);
       // A change of a schedule waits for this transaction, and then finds its runs.
-      const held = await holdJobs(database, tx);
+      const held = await holdJobs(tx);
       for (const { jobId, latestMs } of await this.#lateJobs(tx, held))
         await bringForward(tx, jobId, latestMs);
       await insertPending(tx, await this.#dueRuns(tx, held));
@@ -216,7 +216,7 @@ export class Dispatcher {
     if (!isDue || this.#closing) return;
     const claimed = await database.transaction(async (tx) => {
       await fence.check(tx);
-      return claimControlRuns(database, tx, ready, { limit: CLAIMS_AT_ONCE, fence: fence.number, nowMs });
+      return claimControlRuns(tx, ready, { limit: CLAIMS_AT_ONCE, fence: fence.number, nowMs });
     });
     for (const run of claimed) void this.#execute(fence, run);
   }
@@ -280,7 +280,7 @@ export class Dispatcher {
     try {
       await database.transaction(async (tx) => {
         await fence.check(tx);
-        const [run] = await lockRunning(database, tx, [runId]);
+        const [run] = await lockRunning(tx, [runId]);
         if (run?.fence === fence.number)
           await endRunning(tx, [{ run, ending }], { nowMs: clock.nowMs(), random });
       });

@@ -144,7 +144,7 @@ export function createJobAdmin(
 
     async update(actor, id, patch) {
       const job = await database.transaction(async (tx) => {
-        const stored = await lockJob(database, tx, id);
+        const stored = await lockJob(tx, id);
         if (stored === undefined) throw new ApiError('not_found');
         const plan = planPatch(stored, patch, lockOf(id) !== null);
         if (plan.kind === 'invalid') throw invalid(plan.why);

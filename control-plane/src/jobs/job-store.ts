@@ -1,4 +1,4 @@
-import type { Database, Executor, Tx } from '../platform/database/index.ts';
+import type { Executor, Tx } from '../platform/database/index.ts';
 import type { JobsTable } from '../platform/database/tables/jobs.ts';
 import { RECORD_COLUMNS, type RecordedRun } from './record.ts';
 
@@ -11,13 +11,13 @@ export function findJob(db: Executor, id: string): Promise<JobsTable | undefined
 }
 
 /** Reads a job and locks its row until the transaction ends. */
-export function lockJob(database: Database, tx: Tx, id: string): Promise<JobsTable | undefined> {
-  return database.forNoKeyUpdate(tx.selectFrom('jobs').selectAll().where('id', '=', id)).executeTakeFirst();
+export function lockJob(tx: Tx, id: string): Promise<JobsTable | undefined> {
+  return tx.selectFrom('jobs').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }
 
 /** Reads all jobs; none changes until the transaction ends. */
-export function holdJobs(database: Database, tx: Tx): Promise<JobsTable[]> {
-  return database.forShare(tx.selectFrom('jobs').selectAll().orderBy('id')).execute();
+export function holdJobs(tx: Tx): Promise<JobsTable[]> {
+  return tx.selectFrom('jobs').selectAll().orderBy('id').forShare().execute();
 }
 
 export async function updateJob(tx: Tx, id: string, columns: Partial<Omit<JobsTable, 'id'>>): Promise<void> {

@@ -1,6 +1,6 @@
 import type { JobRunState } from '@footlight/protocol/rest';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import { type Database, type Executor, statement, type Tx } from '../platform/database/index.ts';
+import type { Database, Executor, Tx } from '../platform/database/index.ts';
 import { values } from '../platform/database/query/values.ts';
 import type { JobRunsTable } from '../platform/database/tables/jobs.ts';
 import type { EndingRun, FollowingRun, OpenState, RunOfHost, Trigger } from './rules/run-life.ts';
@@ -154,7 +154,6 @@ export async function deletePlanned(tx: Executor, jobId: string): Promise<void> 
 
 /** Marks due runs of this service as running. @param jobIds jobs that may run now @returns the claimed runs */
 export async function claimControlRuns(
-  database: Database,
   tx: Tx,
   jobIds: readonly string[],
   claim: { limit: number; fence: number; nowMs: number },
@@ -174,7 +173,7 @@ export async function claimControlRuns(
   return tx
     .updateTable('job_runs')
     .set({ state: 'running', claimed_at: claim.nowMs, started_at: claim.nowMs, fence: claim.fence })
-    .where('id', 'in', database.skipLocked(due))
+    .where('id', 'in', due.forNoKeyUpdate().skipLocked())
     .where('state', '=', 'pending')
     .returning(['id', 'job_id', 'params'])
     .execute();
@@ -217,42 +216,38 @@ export function listReapable(
 }
 
 /** Reads running runs and locks their rows in the order of their ids until the transaction ends; others are left out. */
-export function lockRunning(database: Database, tx: Tx, ids: readonly string[]): Promise<RunningRun[]> {
-  return database
-    .forNoKeyUpdate(
-      tx
-        .selectFrom('job_runs')
-        .select(RUNNING_COLUMNS)
-        .where('id', 'in', ids)
-        .where('state', '=', 'running')
-        .orderBy('id'),
-    )
+export function lockRunning(tx: Tx, ids: readonly string[]): Promise<RunningRun[]> {
+  return tx
+    .selectFrom('job_runs')
+    .select(RUNNING_COLUMNS)
+    .where('id', 'in', ids)
+    .where('state', '=', 'running')
+    .orderBy('id')
+    .forNoKeyUpdate()
     .execute();
 }
 
-const runningOn = statement(
-  (db, { hostIds }: { hostIds: readonly string[] }, _values: Record<never, never>) =>
-    db
-      .selectFrom('job_runs')
-      .select('host_id')
-      .distinct()
-      .where(isOpen)
-      .where('host_id', 'in', hostIds)
-      .where('state', '=', 'running'),
-);
+const runningOn = (db: Executor, { hostIds }: { hostIds: readonly string[] }) =>
+  db
+    .selectFrom('job_runs')
+    .select('host_id')
+    .distinct()
+    .where(isOpen)
+    .where('host_id', 'in', hostIds)
+    .where('state', '=', 'running')
+    .execute();
 
-const runsOfOtherBoots = statement(
-  (db, _lists: Record<never, never>, { hostId, bootId }: { hostId: string; bootId: string }, locks) =>
-    locks.skipLocked(
-      db
-        .selectFrom('job_runs')
-        .select(RUNNING_COLUMNS)
-        .where(isOpen)
-        .where('host_id', '=', hostId)
-        .where('state', '=', 'running')
-        .where((row) => row.or([row('claimed_boot', 'is', null), row('claimed_boot', '!=', bootId)])),
-    ),
-);
+const runsOfOtherBoots = (db: Executor, { hostId, bootId }: { hostId: string; bootId: string }) =>
+  db
+    .selectFrom('job_runs')
+    .select(RUNNING_COLUMNS)
+    .where(isOpen)
+    .where('host_id', '=', hostId)
+    .where('state', '=', 'running')
+    .where((row) => row.or([row('claimed_boot', 'is', null), row('claimed_boot', '!=', bootId)]))
+    .forNoKeyUpdate()
+    .skipLocked()
+    .execute();
 
 /**
  * Running runs of hosts that other processes of their agents claimed, locked. A run whose report is being stored is
@@ -263,11 +258,11 @@ export async function lockRunsOfOtherBoots(
   tx: Tx,
   hosts: readonly { hostId: string; bootId: string }[],
 ): Promise<RunningRun[]> {
-  const busy = await runningOn(tx, { hostIds: hosts.map(({ hostId }) => hostId) }, {});
+  const busy = await runningOn(tx, { hostIds: hosts.map(({ hostId }) => hostId) });
   const runs: RunningRun[] = [];
   for (const { host_id } of busy) {
     const host = hosts.find(({ hostId }) => hostId === host_id);
-    if (host !== undefined) runs.push(...(await runsOfOtherBoots(tx, {}, host)));
+    if (host !== undefined) runs.push(...(await runsOfOtherBoots(tx, host)));
   }
   return runs;
 }
@@ -375,7 +370,7 @@ export async function claimRuns(
     }))
     .whereRef('job_runs.id', '=', 'written.column1')
     // Several rows are locked in any order, so none is waited for.
-    .where('job_runs.id', 'in', database.skipLocked(due))
+    .where('job_runs.id', 'in', due.forNoKeyUpdate().skipLocked())
     .where('job_runs.state', '=', 'pending')
     .returning('job_runs.id')
     .execute();

@@ -69,7 +69,7 @@ export function createJobs(platform: JobsPlatform): JobsService {
     },
 
     async event(tx: Tx, id, hostId) {
-      const job = await lockJob(database, tx, id);
+      const job = await lockJob(tx, id);
       if (job === undefined) return;
       const nowMs = clock.nowMs();
       const target = { jobId: id, hostId };
@@ -89,7 +89,7 @@ export function createJobs(platform: JobsPlatform): JobsService {
     },
 
     async changeInterval(tx, id, everyMs) {
-      if ((await lockJob(database, tx, id)) === undefined) return;
+      if ((await lockJob(tx, id)) === undefined) return;
       await updateJob(tx, id, { interval_secs: Math.round(everyMs / SECOND_MS), updated_at: clock.nowMs() });
       if ((work.get(id)?.lock ?? null) === null) await deletePlanned(tx, id);
     },

@@ -92,8 +92,11 @@ export function createLeader(deps: {
       return await database.transaction(async (tx) => {
         const now = clock.nowMs();
         const expiresAtMs = now + LEASE_MS;
-        const row = await database
-          .forNoKeyUpdate(tx.selectFrom('leases').selectAll().where('name', '=', name))
+        const row = await tx
+          .selectFrom('leases')
+          .selectAll()
+          .where('name', '=', name)
+          .forNoKeyUpdate()
           .executeTakeFirst();
         if (!row) {
           await tx.insertInto('leases').values({ name, holder, fence: 1, expires_at: expiresAtMs }).execute();
@@ -162,8 +165,11 @@ export function createLeader(deps: {
     lease,
     number,
     async check(tx) {
-      const row = await database
-        .forNoKeyUpdate(tx.selectFrom('leases').select(['holder', 'fence']).where('name', '=', lease))
+      const row = await tx
+        .selectFrom('leases')
+        .select(['holder', 'fence'])
+        .where('name', '=', lease)
+        .forNoKeyUpdate()
         .executeTakeFirst();
       if (row?.holder !== holder || row.fence !== number) throw new LeaseLost(lease);
     },

@@ -21,7 +21,7 @@ export function createDefaults(platform: Platform): Defaults {
 
   /** @throws 400 with the field's name */
   async function checkChoice(tx: Tx, field: string, id: string): Promise<void> {
-    const found = await store.lockUserProfiles(database, tx, [id]);
+    const found = await store.lockUserProfiles(tx, [id]);
     if (!found.has(id)) throw invalid(`${field}: there is no such launch profile that people may choose`);
   }
 

@@ -67,7 +67,7 @@ export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin
       const keys = Object.keys(patch).sort();
       await database.transaction(async (tx) => {
         await store.lockProfiles(database, tx);
-        if (!(await store.lockLaunchProfile(database, tx, id))) throw new ApiError('not_found');
+        if (!(await store.lockLaunchProfile(tx, id))) throw new ApiError('not_found');
         if (rungs) await checkChain(tx, rungs);
         if (keys.length === 0) return;
         await store.updateLaunchProfile(tx, id, { ...fields, updated_at: clock.nowMs() });
@@ -81,7 +81,7 @@ export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin
     async remove(actor, id) {
       const { name, widened } = await database.transaction(async (tx) => {
         await store.lockProfiles(database, tx);
-        const profile = await store.lockLaunchProfile(database, tx, id);
+        const profile = await store.lockLaunchProfile(tx, id);
         if (!profile) throw new ApiError('not_found');
         const inUse = describeUses((await usesReader(tx))(id));
         if (inUse !== null) {

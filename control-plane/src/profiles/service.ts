@@ -28,7 +28,7 @@ export function createProfiles(platform: Platform): Profiles {
     rungs: createRungAdmin(platform),
     launchProfiles: createLaunchProfileAdmin(platform),
     seedShipped: () => seedShippedCatalog(platform),
-    lockUserProfiles: (tx, ids) => lockUserProfiles(platform.database, tx, ids),
+    lockUserProfiles: (tx, ids) => lockUserProfiles(tx, ids),
     loadDisplayStreams,
   };
 }

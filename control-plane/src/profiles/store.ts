@@ -1,6 +1,6 @@
 import type { AppListItem, StreamProfile } from '@footlight/protocol/rest';
 import type { Insertable, Updateable } from 'kysely';
-import { bool, type Database, type Executor, statement, type Tx } from '../platform/database/index.ts';
+import { bool, type Database, type Executor, type Tx } from '../platform/database/index.ts';
 import type {
   ClientFailuresTable,
   LaunchProfilesTable,
@@ -50,14 +50,10 @@ export async function deleteRung(tx: Tx, id: string): Promise<void> {
 }
 
 /** Locks the rung against sessions that will record it. @returns whether it exists */
-export async function lockRung(database: Database, tx: Tx, id: string): Promise<boolean> {
+export async function lockRung(tx: Tx, id: string): Promise<boolean> {
   const query = tx.selectFrom('stream_profiles').select('id').where('id', '=', id);
-  return (await database.forNoKeyUpdate(query).executeTakeFirst()) !== undefined;
+  return (await query.forNoKeyUpdate().executeTakeFirst()) !== undefined;
 }
-
-const sharedRungs = statement((db, { ids }: { ids: readonly string[] }, _values, { forShare }) =>
-  forShare(db.selectFrom('stream_profiles').select('id').where('id', 'in', ids).orderBy('id')),
-);
 
 /**
  * Locks rungs that new sessions will record until the transaction ends: a deletion either sees the session or was
@@ -66,7 +62,14 @@ const sharedRungs = statement((db, { ids }: { ids: readonly string[] }, _values,
  */
 export async function lockRungsShared(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
-  return new Set((await sharedRungs(tx, { ids }, {})).map(({ id }) => id));
+  const rows = await tx
+    .selectFrom('stream_profiles')
+    .select('id')
+    .where('id', 'in', ids)
+    .orderBy('id')
+    .forShare()
+    .execute();
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** Number of sessions, live and ended, by rung; rungs without sessions are missing. */
@@ -106,13 +109,9 @@ export async function findLaunchProfile(db: Executor, id: string): Promise<Profi
 }
 
 /** Locks the launch profile's row until the transaction ends, against new references. */
-export async function lockLaunchProfile(
-  database: Database,
-  tx: Tx,
-  id: string,
-): Promise<LaunchProfileRow | null> {
+export async function lockLaunchProfile(tx: Tx, id: string): Promise<LaunchProfileRow | null> {
   const query = tx.selectFrom('launch_profiles').selectAll().where('id', '=', id);
-  return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
+  return (await query.forNoKeyUpdate().executeTakeFirst()) ?? null;
 }
 
 /** Chains by launch profile, best rung first. @param only null: all */
@@ -239,11 +238,7 @@ export async function listAppsLimitedTo(tx: Tx, id: string): Promise<string[]> {
  * Which ids are launch profiles that people may choose. Locked until the transaction ends, so that none is deleted
  * before the caller refers to it.
  */
-export async function lockUserProfiles(
-  database: Database,
-  tx: Tx,
-  ids: readonly string[],
-): Promise<Set<string>> {
+export async function lockUserProfiles(tx: Tx, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   // Reads all visible ones, because a request may have more ids than a statement can carry.
   const visible = await tx
@@ -260,7 +255,7 @@ export async function lockUserProfiles(
     .where('id', 'in', known)
     .where('visibility', '=', 'user')
     .orderBy('id');
-  return new Set((await database.forNoKeyUpdate(query).execute()).map((row) => row.id));
+  return new Set((await query.forNoKeyUpdate().execute()).map((row) => row.id));
 }
 
 /** The first rung of each launch profile that has one. */
@@ -317,20 +312,17 @@ export async function loadPreference(db: Executor, userId: string): Promise<stri
   return (await loadPreferences(db, [userId])).get(userId) ?? null;
 }
 
-const preferences = statement((db, { userIds }: { userIds: readonly string[] }) =>
-  db
-    .selectFrom('profile_preferences')
-    .select(['user_id', 'default_profile_id'])
-    .where('user_id', 'in', userIds),
-);
-
 /** Batched form of `loadPreference`; people without one are missing. */
 export async function loadPreferences(
   db: Executor,
   userIds: readonly string[],
 ): Promise<Map<string, string>> {
   if (userIds.length === 0) return new Map();
-  const rows = await preferences(db, { userIds }, {});
+  const rows = await db
+    .selectFrom('profile_preferences')
+    .select(['user_id', 'default_profile_id'])
+    .where('user_id', 'in', userIds)
+    .execute();
   return new Map(rows.map((row) => [row.user_id, row.default_profile_id]));
 }
 

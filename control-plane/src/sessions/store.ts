@@ -2,7 +2,7 @@ import { nonterminalStates } from '@footlight/protocol';
 import type { Placement } from '@footlight/protocol/rest';
 import { sql } from 'kysely';
 import { type SettingValues, settingsInForce } from '../fleet/index.ts';
-import { type Executor, fromJson, statement } from '../platform/database/index.ts';
+import { type Executor, fromJson } from '../platform/database/index.ts';
 import type { SessionRow } from './record.ts';
 
 export async function loadSession(db: Executor, id: string): Promise<SessionRow | undefined> {
@@ -25,13 +25,9 @@ const FOLLOWED_COLUMNS = [
 /** What a replica needs of a session that another one changed. */
 export type FollowedRow = Pick<SessionRow, (typeof FOLLOWED_COLUMNS)[number]>;
 
-const followed = statement((db, { ids }: { ids: readonly string[] }) =>
-  db.selectFrom('sessions').select(FOLLOWED_COLUMNS).where('id', 'in', ids),
-);
-
 /** @param ids at least one */
 export function loadFollowed(db: Executor, ids: readonly string[]): Promise<FollowedRow[]> {
-  return followed(db, { ids }, {});
+  return db.selectFrom('sessions').select(FOLLOWED_COLUMNS).where('id', 'in', ids).execute();
 }
 
 /** Literals: a partial index serves only queries that name its states. */

@@ -75,7 +75,7 @@ export function createSettings(platform: Platform): Settings {
       if (keys.length === 0) return toRecord(await loadSettings(database.db));
       const change = { updated_by: actor.userId, updated_at: clock.nowMs() };
       const updated = await database.transaction(async (tx) => {
-        const before = toSettingsInForce(await lockSettings(database, tx));
+        const before = toSettingsInForce(await lockSettings(tx));
         const row = await updateSettings(tx, columns, change);
         for (const follower of followers) await follower.changing(tx, before, toSettingsInForce(row));
         return row;

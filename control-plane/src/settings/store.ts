@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Database, Executor, Tx } from '../platform/database/index.ts';
+import type { Executor, Tx } from '../platform/database/index.ts';
 import { fromJson } from '../platform/database/index.ts';
 import type { InstanceSettingsTable } from '../platform/database/tables/accounts.ts';
 
@@ -13,9 +13,9 @@ export async function loadSettings(db: Executor): Promise<SettingsRow> {
 }
 
 /** The row, locked until the transaction ends, so that changes follow one another. */
-export async function lockSettings(database: Database, tx: Tx): Promise<SettingsRow> {
+export async function lockSettings(tx: Tx): Promise<SettingsRow> {
   const query = tx.selectFrom('instance_settings').selectAll().where('id', '=', ROW);
-  return database.forNoKeyUpdate(query).executeTakeFirstOrThrow();
+  return query.forNoKeyUpdate().executeTakeFirstOrThrow();
 }
 
 /** Columns of a change; other columns have other writers. */

@@ -1,4 +1,4 @@
-import { type Executor, insertStatement, type Tx } from '../platform/database/index.ts';
+import type { Executor, Tx } from '../platform/database/index.ts';
 import { sha256Hex } from '../platform/digest.ts';
 import type { Platform } from '../platform/platform.ts';
 
@@ -25,8 +25,6 @@ export interface SignalingTokens {
   sweep(tx: Tx): Promise<void>;
 }
 
-const insertTokens = insertStatement('signaling_tokens');
-
 export function createSignalingTokens(
   platform: Pick<Platform, 'clock' | 'database' | 'random'>,
 ): SignalingTokens {
@@ -43,7 +41,7 @@ export function createSignalingTokens(
       expires_at: expiresAt,
       created_at: nowMs,
     }));
-    await insertTokens(tx, rows);
+    if (rows.length > 0) await tx.insertInto('signaling_tokens').values(rows).execute();
     return minted;
   }
 
@@ -80,12 +78,12 @@ export function createSignalingTokens(
         .deleteFrom('signaling_tokens')
         // Skip rows that are being deleted with their session.
         .where('token_hash', 'in', (eb) =>
-          database.skipLocked(
-            eb
-              .selectFrom('signaling_tokens as old')
-              .select('old.token_hash')
-              .where('old.expires_at', '<=', clock.nowMs()),
-          ),
+          eb
+            .selectFrom('signaling_tokens as old')
+            .select('old.token_hash')
+            .where('old.expires_at', '<=', clock.nowMs())
+            .forNoKeyUpdate()
+            .skipLocked(),
         )
         .execute();
     },

@@ -2,7 +2,7 @@
 import { nonterminalStates, quotaStates } from '@footlight/protocol';
 import type { DueHome } from '@footlight/protocol/agent';
 import { type ExpressionBuilder, sql } from 'kysely';
-import type { Database, Executor, Schema, Tx } from '../platform/database/index.ts';
+import type { Executor, Schema, Tx } from '../platform/database/index.ts';
 import type { StorageHomesTable } from '../platform/database/tables/sessions.ts';
 import { isAfter, type PageKey } from '../platform/page-cursor.ts';
 
@@ -50,15 +50,14 @@ export function listHomes(
 }
 
 /** Reads a home with its names and holds it until the transaction ends. */
-export async function lockListedHome(
-  { forNoKeyUpdate }: Pick<Database, 'forNoKeyUpdate'>,
-  tx: Tx,
-  id: string,
-): Promise<ListedHome | undefined> {
+export async function lockListedHome(tx: Tx, id: string): Promise<ListedHome | undefined> {
   // A lock of its own: the outer sides of joins cannot be locked.
-  const locked = await forNoKeyUpdate(
-    tx.selectFrom('storage_homes').select('id').where('id', '=', id),
-  ).executeTakeFirst();
+  const locked = await tx
+    .selectFrom('storage_homes')
+    .select('id')
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
   if (locked === undefined) return undefined;
   return selectListed(tx).where('storage_homes.id', '=', id).executeTakeFirst();
 }
@@ -154,19 +153,18 @@ export function listDueHomes(
 
 /** Records of these ids on a host, held until the transaction ends: a launch that takes one waits for the decision. */
 export function lockHomesOfHost(
-  { forRemoval }: Pick<Database, 'forRemoval'>,
   tx: Tx,
   hostId: string,
   ids: readonly string[],
 ): Promise<Pick<StorageHomesTable, 'id' | 'gc_after' | 'user_id' | 'app_id'>[]> {
-  return forRemoval(
-    tx
-      .selectFrom('storage_homes')
-      .select(['id', 'gc_after', 'user_id', 'app_id'])
-      .where('id', 'in', ids)
-      .where('host_id', '=', hostId)
-      .orderBy('id'),
-  ).execute();
+  return tx
+    .selectFrom('storage_homes')
+    .select(['id', 'gc_after', 'user_id', 'app_id'])
+    .where('id', 'in', ids)
+    .where('host_id', '=', hostId)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
 }
 
 /** Deletes records. Lock them first. */
@@ -175,23 +173,19 @@ export async function deleteHomes(tx: Tx, ids: readonly string[]): Promise<void>
 }
 
 /** Locks records without a host: no host will ask for them. */
-export function lockUnreapableHomes(
-  { forRemoval }: Pick<Database, 'forRemoval'>,
-  tx: Tx,
-  limit: number,
-): Promise<{ id: string }[]> {
-  return forRemoval(
-    tx
-      .selectFrom('storage_homes')
-      .select('id')
-      .where('id', 'in', (eb) =>
-        eb
-          .selectFrom('storage_homes as lost')
-          .select('lost.id')
-          .where('lost.host_id', 'is', null)
-          .orderBy('lost.id')
-          .limit(limit),
-      )
-      .orderBy('id'),
-  ).execute();
+export function lockUnreapableHomes(tx: Tx, limit: number): Promise<{ id: string }[]> {
+  return tx
+    .selectFrom('storage_homes')
+    .select('id')
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('storage_homes as lost')
+        .select('lost.id')
+        .where('lost.host_id', 'is', null)
+        .orderBy('lost.id')
+        .limit(limit),
+    )
+    .orderBy('id')
+    .forUpdate()
+    .execute();
 }

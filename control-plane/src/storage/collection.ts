@@ -63,7 +63,7 @@ export function createStorage(
         signal.throwIfAborted();
         batch = await database.transaction(async (tx) => {
           await fence.check(tx);
-          const homes = await lockUnreapableHomes(database, tx, JANITOR_BATCH);
+          const homes = await lockUnreapableHomes(tx, JANITOR_BATCH);
           await deleteHomes(
             tx,
             homes.map(({ id }) => id),
@@ -84,7 +84,7 @@ export function createStorage(
 
     async tombstone(id, actorUserId) {
       const { home, marked } = await database.transaction(async (tx) => {
-        const home = await lockListedHome(database, tx, id);
+        const home = await lockListedHome(tx, id);
         if (home === undefined) throw new ApiError('not_found', { message: 'There is no such home.' });
         // A launch locks the home before it adds its session, so no session is missed here.
         const holder = await findHolder(tx, id);
@@ -117,7 +117,7 @@ export function createStorage(
 
     async confirm(hostId, homeIds) {
       const { decision, gone } = await database.transaction(async (tx) => {
-        const found = await lockHomesOfHost(database, tx, hostId, homeIds);
+        const found = await lockHomesOfHost(tx, hostId, homeIds);
         const decision = decideCollection(homeIds, found, grace.nowMs());
         await deleteHomes(tx, decision.toDelete);
         const gone = found.filter(({ id }) => decision.toDelete.includes(id));

@@ -1,4 +1,4 @@
-import type { Database, Executor, Tx } from '../platform/database/index.ts';
+import type { Executor, Tx } from '../platform/database/index.ts';
 import type { StorageHomesTable } from '../platform/database/tables/sessions.ts';
 
 /** The home of one user and app on one host, if it exists. */
@@ -25,11 +25,7 @@ export async function hasHome(
 }
 
 /** Locks the homes of these users for these apps, in the common lock order. */
-export async function lockHomes(
-  { forNoKeyUpdate }: Pick<Database, 'forNoKeyUpdate'>,
-  tx: Tx,
-  owners: readonly { userId: string; appId: string }[],
-): Promise<void> {
+export async function lockHomes(tx: Tx, owners: readonly { userId: string; appId: string }[]): Promise<void> {
   const of = (key: 'userId' | 'appId') => [...new Set(owners.map((owner) => owner[key]))];
   const query = tx
     .selectFrom('storage_homes')
@@ -37,7 +33,7 @@ export async function lockHomes(
     .where('user_id', 'in', of('userId'))
     .where('app_id', 'in', of('appId'))
     .orderBy('id');
-  await forNoKeyUpdate(query).execute();
+  await query.forNoKeyUpdate().execute();
 }
 
 /**
@@ -72,7 +68,6 @@ export async function insertHome(tx: Tx, home: StorageHomesTable): Promise<void>
  * that session brings a newer size.
  */
 export async function storeHomeSize(
-  { skipLocked }: Pick<Database, 'skipLocked'>,
   tx: Tx,
   key: { userId: string; appId: string; hostId: string },
   bytes: number,
@@ -81,14 +76,14 @@ export async function storeHomeSize(
     .updateTable('storage_homes')
     .set({ bytes_used: bytes })
     .where('id', 'in', (eb) =>
-      skipLocked(
-        eb
-          .selectFrom('storage_homes as home')
-          .select('home.id')
-          .where('home.user_id', '=', key.userId)
-          .where('home.app_id', '=', key.appId)
-          .where('home.host_id', '=', key.hostId),
-      ),
+      eb
+        .selectFrom('storage_homes as home')
+        .select('home.id')
+        .where('home.user_id', '=', key.userId)
+        .where('home.app_id', '=', key.appId)
+        .where('home.host_id', '=', key.hostId)
+        .forNoKeyUpdate()
+        .skipLocked(),
     )
     .execute();
 }

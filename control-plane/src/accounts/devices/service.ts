@@ -87,7 +87,7 @@ export function createDevices(platform: Platform, deps: Pick<AccountsDeps, 'stop
     async remove(caller, id) {
       const sessionIds = await database.transaction(async (tx) => {
         // A concurrent launch from this device either commits before and is found here, or finds no device.
-        await lockDeviceOwner(database, tx, caller.userId);
+        await lockDeviceOwner(tx, caller.userId);
         if ((await findOwnDevice(tx, caller.userId, id)) === undefined) throw notYours();
         await lockForRemoval(tx, 'devices', [id]);
         const live = await listLiveSessions(tx, id);

@@ -3,14 +3,12 @@ import type { Device } from '@footlight/protocol/rest';
 import type { ExpressionBuilder } from 'kysely';
 import {
   bool,
-  type Database,
   type Executor,
   flag,
   fromJson,
   instant,
   lockForRemoval,
   type Schema,
-  statement,
   type Tx,
 } from '../../platform/database/index.ts';
 import { type Probe, readProbe } from './probe.ts';
@@ -231,8 +229,8 @@ export async function updateOwnDevice(
 }
 
 /** Locks the account's row until the transaction ends, as each launch of the account does. */
-export async function lockDeviceOwner(database: Database, tx: Tx, userId: string): Promise<void> {
-  await database.forNoKeyUpdate(tx.selectFrom('users').select('id').where('id', '=', userId)).execute();
+export async function lockDeviceOwner(tx: Tx, userId: string): Promise<void> {
+  await tx.selectFrom('users').select('id').where('id', '=', userId).forNoKeyUpdate().execute();
 }
 
 /** Live sessions that were launched from the device. */
@@ -269,8 +267,14 @@ export async function loadLatestProbe(db: Executor, userId: string, nowMs: numbe
   return (await loadLatestProbes(db, [userId], nowMs)).get(userId) ?? NO_DEVICE;
 }
 
-const latestDevices = statement((db, { userIds }: { userIds: readonly string[] }) =>
-  db
+/** Batched form of `loadLatestProbe`; people without a device are missing. */
+export async function loadLatestProbes(
+  db: Executor,
+  userIds: readonly string[],
+  nowMs: number,
+): Promise<Map<string, LatestProbe>> {
+  if (userIds.length === 0) return new Map();
+  const rows = await db
     .selectFrom('users')
     .innerJoin('devices', (join) =>
       join.on('devices.id', '=', (eb) =>
@@ -284,17 +288,8 @@ const latestDevices = statement((db, { userIds }: { userIds: readonly string[] }
       ),
     )
     .select(['users.id as user_id', 'devices.id', 'devices.capabilities'])
-    .where('users.id', 'in', userIds),
-);
-
-/** Batched form of `loadLatestProbe`; people without a device are missing. */
-export async function loadLatestProbes(
-  db: Executor,
-  userIds: readonly string[],
-  nowMs: number,
-): Promise<Map<string, LatestProbe>> {
-  if (userIds.length === 0) return new Map();
-  const rows = await latestDevices(db, { userIds }, {});
+    .where('users.id', 'in', userIds)
+    .execute();
   return new Map(
     rows.map((row) => [
       row.user_id,

@@ -25,7 +25,7 @@ export function createPreferences(platform: Pick<Platform, 'database'>): Prefere
     updateUi: (userId, patch) =>
       queue(userId, () =>
         database.transaction(async (tx) => {
-          const document = mergeUiPreferences(await lockUiPreferences(database, tx, userId), patch);
+          const document = mergeUiPreferences(await lockUiPreferences(tx, userId), patch);
           const text = encodeUiPreferences(document);
           if (text === null) throw invalid('The settings would be longer than 64 KiB; remove some first.');
           await storeUiPreferences(tx, userId, text);

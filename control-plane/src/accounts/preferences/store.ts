@@ -1,5 +1,5 @@
 import type { JsonObject } from '@footlight/protocol';
-import { type Database, type Executor, fromJson, type Tx } from '../../platform/database/index.ts';
+import { type Executor, fromJson, type Tx } from '../../platform/database/index.ts';
 
 /** The stored document; {} without one. */
 export async function loadUiPreferences(db: Executor, userId: string): Promise<JsonObject> {
@@ -12,14 +12,14 @@ export async function loadUiPreferences(db: Executor, userId: string): Promise<J
 }
 
 /** Locks the document until the transaction ends; creates the row if missing. */
-export async function lockUiPreferences(database: Database, tx: Tx, userId: string): Promise<JsonObject> {
+export async function lockUiPreferences(tx: Tx, userId: string): Promise<JsonObject> {
   await tx
     .insertInto('user_preferences')
     .values({ user_id: userId, ui_preferences: '{}' })
     .onConflict((conflict) => conflict.column('user_id').doNothing())
     .execute();
   const query = tx.selectFrom('user_preferences').select('ui_preferences').where('user_id', '=', userId);
-  return fromJson((await database.forNoKeyUpdate(query).executeTakeFirstOrThrow()).ui_preferences);
+  return fromJson((await query.forNoKeyUpdate().executeTakeFirstOrThrow()).ui_preferences);
 }
 
 /** @param document JSON object */

@@ -61,7 +61,7 @@ export function createBearerTokens(
   const findLiveToken = liveTokenFinder(database, () => clock.nowMs());
   // Batched, because a commit for each token would delay all requests of a reconnecting crowd.
   const touch = batchReads(async (tokenIds: readonly string[]) => {
-    await touchTokens(database, tokenIds, clock.nowMs(), TOUCH_EVERY_MS);
+    await touchTokens(database.db, tokenIds, clock.nowMs(), TOUCH_EVERY_MS);
     return new Map<string, never>();
   });
 
@@ -73,7 +73,7 @@ export function createBearerTokens(
         signal.throwIfAborted();
         batch = await database.transaction(async (tx) => {
           await fence.check(tx);
-          return deleteDeadTokens(database, tx, expiredBeforeMs, JANITOR_BATCH);
+          return deleteDeadTokens(tx, expiredBeforeMs, JANITOR_BATCH);
         });
       }
       return { state: 'succeeded', summary: { deleted } };
@@ -130,8 +130,7 @@ export function createBearerTokens(
       if (!mayLogIn || !matches) throw new ApiError('invalid_credentials');
       attempt.spare();
       return database.transaction(async (tx) => {
-        if (!(await lockVerifiedAccountShared(database, tx, account)))
-          throw new ApiError('invalid_credentials');
+        if (!(await lockVerifiedAccountShared(tx, account))) throw new ApiError('invalid_credentials');
         return signIn.issue(tx, account, { deviceKey: fields.device_key, userAgent });
       });
     },

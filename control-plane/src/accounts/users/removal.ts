@@ -28,8 +28,8 @@ export async function removeUser(
   nowMs: number,
 ): Promise<Removal> {
   await database.advisoryLock(tx, 'last_admin');
-  await lockWithResetLinks(database, tx, userId);
-  const user = await lockUser(database, tx, userId);
+  await lockWithResetLinks(tx, userId);
+  const user = await lockUser(tx, userId);
   if (user === undefined) return { kind: 'unknown' };
   const standing = { role: user.role, disabled: user.disabled_at !== null };
   if (takesLastAdmin(standing, null, await countOtherAdmins(tx, userId))) return { kind: 'last_admin' };

@@ -51,8 +51,8 @@ export function createUsers(
       const { user, ending } = await database.transaction(async (tx) => {
         await database.advisoryLock(tx, 'last_admin');
         await requireStillAdmin(tx, actor);
-        if (role === 'user' || disabled === true) await lockWithResetLinks(database, tx, id);
-        const before = await lockUser(database, tx, id);
+        if (role === 'user' || disabled === true) await lockWithResetLinks(tx, id);
+        const before = await lockUser(tx, id);
         if (before === undefined) throw unknownUser();
         const standing = { role: before.role, disabled: before.disabled_at !== null };
         const after = { role: role ?? standing.role, disabled: disabled ?? standing.disabled };

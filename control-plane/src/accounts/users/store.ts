@@ -1,6 +1,6 @@
 import { nonterminalStates } from '@footlight/protocol';
 import { sql, type Updateable } from 'kysely';
-import type { Database, Executor, Tx } from '../../platform/database/index.ts';
+import type { Executor, Tx } from '../../platform/database/index.ts';
 import { containsText } from '../../platform/database/query/search.ts';
 import type { UsersTable } from '../../platform/database/tables/accounts.ts';
 import { isAfter, type PageKey } from '../../platform/page-cursor.ts';
@@ -68,7 +68,6 @@ export async function findUser(db: Executor, id: string): Promise<UserRow | unde
  * Locks the account's row until the transaction ends, against launches and changes; internal accounts are not found.
  */
 export async function lockUser(
-  database: Database,
   tx: Tx,
   id: string,
 ): Promise<Pick<UsersTable, 'id' | 'username' | 'role' | 'disabled_at'> | undefined> {
@@ -77,20 +76,20 @@ export async function lockUser(
     .select(['id', 'username', 'role', 'disabled_at'])
     .where('id', '=', id)
     .where('internal', '=', 0);
-  return database.forNoKeyUpdate(query).executeTakeFirst();
+  return query.forNoKeyUpdate().executeTakeFirst();
 }
 
 /**
  * Locks the account and those with a link to set a password, in the order of their ids. The lock `last_admin`, which
  * the caller holds, keeps new links away.
  */
-export async function lockWithResetLinks(database: Database, tx: Tx, id: string): Promise<void> {
+export async function lockWithResetLinks(tx: Tx, id: string): Promise<void> {
   const query = tx
     .selectFrom('users')
     .select('id')
     .where((eb) => eb.or([eb('id', '=', id), eb('password_reset_hash', 'is not', null)]))
     .orderBy('id');
-  await database.forNoKeyUpdate(query).execute();
+  await query.forNoKeyUpdate().execute();
 }
 
 /** Ends the links of all accounts to set a password; lockWithResetLinks came before. */

@@ -25,13 +25,13 @@ export async function hasProviderApp(db: Executor): Promise<boolean> {
  * marked ones. Apps that an administrator disabled have no mark and stay as they are.
  * @returns changed apps (count)
  */
-export async function settleProviderApps(database: Database, tx: Tx, nowMs: number): Promise<number> {
+export async function settleProviderApps(tx: Tx, nowMs: number): Promise<number> {
   const query = tx
     .selectFrom('apps')
     .select(['id', 'enabled', 'library_discovery_suspended'])
     .where('library_provider', '<>', '')
     .orderBy('id');
-  const apps = await database.forNoKeyUpdate(query).execute();
+  const apps = await query.forNoKeyUpdate().execute();
   const isOn = await isDiscoveryEnabled(tx);
   const changed = apps
     .filter(({ enabled, library_discovery_suspended }) =>

@@ -1,6 +1,6 @@
 /** Tiles and entitlements as library discovery writes them. It never writes a row that an administrator made. */
 import type { Insertable, Selectable } from 'kysely';
-import { type Database, flag, insertStatement, type Tx } from '../../platform/database/index.ts';
+import { flag, type Tx } from '../../platform/database/index.ts';
 import type { AppsTable, EntitlementsTable } from '../../platform/database/tables/catalog.ts';
 import { type AppRow, toColumns, toFields } from '../record.ts';
 import { inheritFromParent, NEW_APP } from '../rules/app-rules.ts';
@@ -15,7 +15,6 @@ export type DiscoveryTile = Pick<Selectable<AppsTable>, 'id' | 'external_id' | '
 
 /** Locks the app's tiles of one source until the transaction ends. */
 export async function lockDiscoveryTiles(
-  database: Database,
   tx: Tx,
   parentId: string,
   source: AppRow['external_source'],
@@ -26,12 +25,11 @@ export async function lockDiscoveryTiles(
     .where('parent_app_id', '=', parentId)
     .where('external_source', '=', source)
     .orderBy('id');
-  return database.forNoKeyUpdate(query).execute();
+  return query.forNoKeyUpdate().execute();
 }
 
 /** Locks the user's own entitlements to tiles of the app until the transaction ends. */
 export async function lockTileGrants(
-  database: Database,
   tx: Tx,
   parentId: string,
   userId: string,
@@ -42,11 +40,8 @@ export async function lockTileGrants(
     .where('subject_id', '=', userId)
     .where('app_id', 'in', (eb) => eb.selectFrom('apps').select('id').where('parent_app_id', '=', parentId))
     .orderBy('id');
-  return database.forNoKeyUpdate(query).execute();
+  return query.forNoKeyUpdate().execute();
 }
-
-const insertApps = insertStatement('apps');
-const insertEntitlements = insertStatement('entitlements');
 
 export interface NewTile {
   id: string;
@@ -82,7 +77,7 @@ export async function insertDiscoveredTiles(
       updated_at: nowMs,
     };
   });
-  for (const batch of batchesOf(rows)) await insertApps(tx, batch);
+  for (const batch of batchesOf(rows)) await tx.insertInto('apps').values(batch).execute();
 }
 
 /** @param ids locked tiles */
@@ -126,15 +121,11 @@ export async function insertProviderGrants(
       created_at: nowMs,
     }),
   );
-  for (const batch of batchesOf(rows)) await insertEntitlements(tx, batch);
+  for (const batch of batchesOf(rows)) await tx.insertInto('entitlements').values(batch).execute();
 }
 
 /** Deletes the provider's entitlements of everybody to these tiles. @returns deleted rows (count) */
-export async function revokeProviderGrantsOf(
-  database: Database,
-  tx: Tx,
-  tileIds: readonly string[],
-): Promise<number> {
+export async function revokeProviderGrantsOf(tx: Tx, tileIds: readonly string[]): Promise<number> {
   let revoked = 0;
   for (const batch of batchesOf(tileIds)) {
     const query = tx
@@ -143,7 +134,7 @@ export async function revokeProviderGrantsOf(
       .where('app_id', 'in', batch)
       .where('granted_by', '=', 'provider')
       .orderBy('id');
-    const rows = await database.forNoKeyUpdate(query).execute();
+    const rows = await query.forNoKeyUpdate().execute();
     revoked += await revokeProviderGrants(
       tx,
       rows.map(({ id }) => id),

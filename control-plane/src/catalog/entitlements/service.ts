@@ -44,8 +44,8 @@ export function createEntitlements(platform: Platform): Entitlements {
       const row = await onUniqueViolation(
         alreadyHeld,
         database.transaction(async (tx) => {
-          if (!(await lockApp(database, tx, appId))) throw new ApiError('not_found');
-          if (subjectId !== null && !(await store.lockUserShared(database, tx, subjectId))) {
+          if (!(await lockApp(tx, appId))) throw new ApiError('not_found');
+          if (subjectId !== null && !(await store.lockUserShared(tx, subjectId))) {
             throw new ApiError('not_found', { message: 'There is no such account.' });
           }
           if (await store.entitlementExists(tx, appId, subjectId)) throw alreadyHeld();
@@ -86,11 +86,11 @@ export function createEntitlements(platform: Platform): Entitlements {
 
     async setMode(actor, provider, mode) {
       const { appId, rows } = await database.transaction(async (tx) => {
-        const app = await store.lockProviderApp(database, tx, provider);
+        const app = await store.lockProviderApp(tx, provider);
         if (app === null) {
           throw new ApiError('not_found', { message: `No app has the library provider ${provider}.` });
         }
-        await store.deleteEntitlementsOf(database, tx, app.id);
+        await store.deleteEntitlementsOf(tx, app.id);
         if (mode !== 'none') {
           await store.insertAdminEntitlement(tx, {
             id: random.uuid(),

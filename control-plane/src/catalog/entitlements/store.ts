@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Database, Executor, Tx } from '../../platform/database/index.ts';
+import type { Executor, Tx } from '../../platform/database/index.ts';
 import type { AppsTable, EntitlementsTable } from '../../platform/database/tables/catalog.ts';
 
 /** A row with display names. */
@@ -78,9 +78,9 @@ export async function insertAdminEntitlement(
 }
 
 /** Locks an app's entitlements in the lock order of launches. */
-export async function lockEntitlements(database: Database, tx: Tx, appId: string): Promise<void> {
+export async function lockEntitlements(tx: Tx, appId: string): Promise<void> {
   const query = tx.selectFrom('entitlements').select('id').where('app_id', '=', appId).orderBy('id');
-  await database.forNoKeyUpdate(query).execute();
+  await query.forNoKeyUpdate().execute();
 }
 
 /** @returns false when already deleted */
@@ -89,23 +89,19 @@ export async function deleteEntitlement(tx: Tx, id: string): Promise<boolean> {
   return numDeletedRows > 0n;
 }
 
-export async function deleteEntitlementsOf(database: Database, tx: Tx, appId: string): Promise<void> {
-  await lockEntitlements(database, tx, appId);
+export async function deleteEntitlementsOf(tx: Tx, appId: string): Promise<void> {
+  await lockEntitlements(tx, appId);
   await tx.deleteFrom('entitlements').where('app_id', '=', appId).execute();
 }
 
 /** Whether the account exists; it cannot be deleted until the transaction ends. */
-export async function lockUserShared(database: Database, tx: Tx, userId: string): Promise<boolean> {
+export async function lockUserShared(tx: Tx, userId: string): Promise<boolean> {
   const query = tx.selectFrom('users').select('id').where('id', '=', userId);
-  return (await database.forKeyShare(query).executeTakeFirst()) !== undefined;
+  return (await query.forKeyShare().executeTakeFirst()) !== undefined;
 }
 
 /** The provider's oldest app, locked until the transaction ends. */
-export async function lockProviderApp(
-  database: Database,
-  tx: Tx,
-  provider: string,
-): Promise<{ id: string } | null> {
+export async function lockProviderApp(tx: Tx, provider: string): Promise<{ id: string } | null> {
   const query = tx
     .selectFrom('apps')
     .select('id')
@@ -113,5 +109,5 @@ export async function lockProviderApp(
     .orderBy('created_at')
     .orderBy('id')
     .limit(1);
-  return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
+  return (await query.forNoKeyUpdate().executeTakeFirst()) ?? null;
 }

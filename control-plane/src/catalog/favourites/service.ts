@@ -19,7 +19,7 @@ export function createFavourites(platform: Pick<Platform, 'clock' | 'database'>)
     add: (caller, appId) =>
       database.transaction(async (tx) => {
         // Locked, so that the app exists when the mark is written.
-        const app = await lockApp(database, tx, appId);
+        const app = await lockApp(tx, appId);
         if (app === null || (app.enabled === 0 && caller.role !== 'admin')) throw new ApiError('not_found');
         if (!(await isEntitled(tx, caller.userId, appId))) {
           throw new ApiError('forbidden', { message: 'You are not entitled to this app.' });

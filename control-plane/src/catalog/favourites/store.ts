@@ -1,14 +1,11 @@
 import type { Insertable } from 'kysely';
-import { type Executor, statement, type Tx } from '../../platform/database/index.ts';
+import type { Executor, Tx } from '../../platform/database/index.ts';
 import type { FavouritesTable } from '../../platform/database/tables/catalog.ts';
-
-const favourites = statement((db, _lists, values: { userId: string }) =>
-  db.selectFrom('favourites').select('app_id').where('user_id', '=', values.userId),
-);
 
 /** Which of the apps the user has marked. */
 export async function loadFavourites(db: Executor, userId: string): Promise<Set<string>> {
-  return new Set((await favourites(db, {}, { userId })).map((row) => row.app_id));
+  const rows = await db.selectFrom('favourites').select('app_id').where('user_id', '=', userId).execute();
+  return new Set(rows.map((row) => row.app_id));
 }
 
 /** @returns whether the mark is new; the first one's time stays */

@@ -34,7 +34,7 @@ export async function keepManagedPreset(
   const { imageId, image, fields } = managed;
   const why = refuseMounts('mounts', fields.mounts);
   if (why !== null) throw invalid(why);
-  const row = await lockManagedPreset(deps.database, tx, imageId);
+  const row = await lockManagedPreset(tx, imageId);
   if (row !== null) {
     const { name, description } = toPresetFields(row);
     const next = { ...NEW_PRESET, ...fields, name, description, image };

@@ -89,7 +89,7 @@ export function createPresets(platform: Platform): Presets {
       await onUniqueViolation(
         nameTaken,
         database.transaction(async (tx) => {
-          const row = await store.lockPreset(database, tx, presetId);
+          const row = await store.lockPreset(tx, presetId);
           if (row === null) throw new ApiError('not_found');
           const fields = applyPresetPatch(toPresetFields(row), patch);
           const holder = await store.findPresetByName(tx, fields.name);
@@ -113,7 +113,7 @@ export function createPresets(platform: Platform): Presets {
 
     async remove(actor, presetId) {
       const name = await database.transaction(async (tx) => {
-        const row = await store.lockPreset(database, tx, presetId);
+        const row = await store.lockPreset(tx, presetId);
         if (row === null) throw new ApiError('not_found');
         const users = await store.listPresetUsers(tx, presetId);
         if (users.length > 0) throw stillUsed(users.map((app) => app.name));

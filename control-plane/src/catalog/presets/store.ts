@@ -1,5 +1,5 @@
 import type { Insertable, Updateable } from 'kysely';
-import type { Database, Executor, Tx } from '../../platform/database/index.ts';
+import type { Executor, Tx } from '../../platform/database/index.ts';
 import type { RuntimePresetsTable } from '../../platform/database/tables/catalog.ts';
 import type { PresetRow } from './record.ts';
 
@@ -13,25 +13,21 @@ export async function findPreset(db: Executor, id: string): Promise<PresetRow | 
 }
 
 /** Locks the preset until the transaction ends, against changes and new references. */
-export async function lockPreset(database: Database, tx: Tx, id: string): Promise<PresetRow | null> {
+export async function lockPreset(tx: Tx, id: string): Promise<PresetRow | null> {
   const query = tx.selectFrom('runtime_presets').selectAll().where('id', '=', id);
-  return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
+  return (await query.forNoKeyUpdate().executeTakeFirst()) ?? null;
 }
 
 /** Locks the preset that an image of the catalog owns. */
-export async function lockManagedPreset(
-  database: Database,
-  tx: Tx,
-  imageId: string,
-): Promise<PresetRow | null> {
+export async function lockManagedPreset(tx: Tx, imageId: string): Promise<PresetRow | null> {
   const query = tx.selectFrom('runtime_presets').selectAll().where('managed_image_id', '=', imageId);
-  return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
+  return (await query.forNoKeyUpdate().executeTakeFirst()) ?? null;
 }
 
 /** Whether the preset exists; it cannot be deleted until the transaction ends. */
-export async function lockPresetShared(database: Database, tx: Tx, id: string): Promise<boolean> {
+export async function lockPresetShared(tx: Tx, id: string): Promise<boolean> {
   const query = tx.selectFrom('runtime_presets').select('id').where('id', '=', id);
-  return (await database.forShare(query).executeTakeFirst()) !== undefined;
+  return (await query.forShare().executeTakeFirst()) !== undefined;
 }
 
 export async function findPresetByName(tx: Tx, name: string): Promise<string | null> {

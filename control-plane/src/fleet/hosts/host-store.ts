@@ -1,16 +1,10 @@
 import { sql } from 'kysely';
 import { flag } from '../../platform/database/codec.ts';
 import type { Database, Executor, Tx } from '../../platform/database/database.ts';
-import { statement } from '../../platform/database/query/statements.ts';
 import { values } from '../../platform/database/query/values.ts';
 import type { GpusTable, HostsTable } from '../../platform/database/tables/fleet.ts';
 import { isAfter, type PageKey } from '../../platform/page-cursor.ts';
 import { CAPACITY_COLUMNS, type CapacityPlan, type HostCapacity } from '../reports/capacity.ts';
-
-/** Parameters of a statement without list values. */
-type NoLists = Record<never, never>;
-/** Parameters of a statement without single values. */
-type NoValues = Record<never, never>;
 
 export function hostById(db: Executor, id: string): Promise<HostsTable | undefined> {
   return db.selectFrom('hosts').selectAll().where('id', '=', id).executeTakeFirst();
@@ -45,26 +39,18 @@ const NODE_COLUMNS = ['id', 'node_name', 'secret_hash', 'next_secret_hash', 'enr
 /** Columns that authenticate a node. */
 export type NodeCredentials = Pick<HostsTable, (typeof NODE_COLUMNS)[number]>;
 
-const credentialsByName = statement((db, { names }: { names: readonly string[] }) =>
-  db.selectFrom('hosts').select(NODE_COLUMNS).where('node_name', 'in', names),
-);
-
 /** By name; unknown names are missing. */
 export async function nodeCredentials(
   db: Executor,
   names: readonly string[],
 ): Promise<Map<string, NodeCredentials>> {
-  const hosts = await credentialsByName(db, { names }, {});
+  const hosts = await db.selectFrom('hosts').select(NODE_COLUMNS).where('node_name', 'in', names).execute();
   return new Map(hosts.map((host) => [host.node_name, host]));
 }
 
-const lockedHost = statement((db, _lists: NoLists, { id }: { id: string }, locks) =>
-  locks.forNoKeyUpdate(db.selectFrom('hosts').selectAll().where('id', '=', id)),
-);
-
 /** Reads a host and locks its row until the transaction ends. */
 export async function lockHost(tx: Tx, id: string): Promise<HostsTable | undefined> {
-  const [host] = await lockedHost(tx, {}, { id });
+  const [host] = await tx.selectFrom('hosts').selectAll().where('id', '=', id).forNoKeyUpdate().execute();
   return host;
 }
 
@@ -82,23 +68,27 @@ const CLAIMED_COLUMNS = [
 /** Columns that a registration needs. Few, because a reconnecting fleet reads them thousands of times at once. */
 export type ClaimedHost = Pick<HostsTable, (typeof CLAIMED_COLUMNS)[number]>;
 
-const claimedHosts = statement((db, { ids }: { ids: readonly string[] }, _values: NoValues, locks) =>
-  locks.forNoKeyUpdate(db.selectFrom('hosts').select(CLAIMED_COLUMNS).where('id', 'in', ids).orderBy('id')),
-);
-
 /** Reads registering hosts and locks their rows until the transaction ends. By id; deleted ones are missing. */
 export async function claimHosts(tx: Tx, ids: readonly string[]): Promise<Map<string, ClaimedHost>> {
-  const hosts = ids.length === 0 ? [] : await claimedHosts(tx, { ids }, {});
+  const hosts =
+    ids.length === 0
+      ? []
+      : await tx
+          .selectFrom('hosts')
+          .select(CLAIMED_COLUMNS)
+          .where('id', 'in', ids)
+          .orderBy('id')
+          .forNoKeyUpdate()
+          .execute();
   return new Map(hosts.map((host) => [host.id, host]));
 }
 
-export function claimHostByName(
-  database: Database,
-  tx: Tx,
-  nodeName: string,
-): Promise<ClaimedHost | undefined> {
-  return database
-    .forNoKeyUpdate(tx.selectFrom('hosts').select(CLAIMED_COLUMNS).where('node_name', '=', nodeName))
+export function claimHostByName(tx: Tx, nodeName: string): Promise<ClaimedHost | undefined> {
+  return tx
+    .selectFrom('hosts')
+    .select(CLAIMED_COLUMNS)
+    .where('node_name', '=', nodeName)
+    .forNoKeyUpdate()
     .executeTakeFirst();
 }
 
@@ -145,16 +135,6 @@ export function listHosts(db: Executor, limit: number, after: PageKey | null): P
     .execute();
 }
 
-const lockedCapacities = statement((db, { ids }: { ids: readonly string[] }, _values: NoValues, locks) =>
-  locks.forNoKeyUpdate(
-    db
-      .selectFrom('hosts')
-      .select(['id', ...CAPACITY_COLUMNS, 'console_config'])
-      .where('id', 'in', ids)
-      .orderBy('id'),
-  ),
-);
-
 /** Columns of a host that a capacity report is compared with. */
 export type StoredCapacityRow = HostCapacity & Pick<HostsTable, 'id' | 'console_config'>;
 
@@ -166,22 +146,24 @@ export async function lockCapacities(
   tx: Tx,
   hostIds: readonly string[],
 ): Promise<Map<string, StoredCapacityRow>> {
-  const hosts = await lockedCapacities(tx, { ids: hostIds }, {});
+  const hosts = await tx
+    .selectFrom('hosts')
+    .select(['id', ...CAPACITY_COLUMNS, 'console_config'])
+    .where('id', 'in', hostIds)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
   return new Map(hosts.map((host) => [host.id, host]));
 }
 
-const writeCapacity = statement((db, _lists: NoLists, values: HostCapacity & { id: string }) => {
+const writeCapacity = (db: Executor, values: HostCapacity & { id: string }) => {
   const columns = Object.fromEntries(CAPACITY_COLUMNS.map((column) => [column, values[column]]));
-  return db.updateTable('hosts').set(columns).where('id', '=', values.id);
-});
-
-const allGpus = statement((db, { hostIds }: { hostIds: readonly string[] }, _values: NoValues) =>
-  db.selectFrom('gpus').selectAll().where('host_id', 'in', hostIds).orderBy('gpu_index'),
-);
+  return db.updateTable('hosts').set(columns).where('id', '=', values.id).execute();
+};
 
 /** All GPU rows of hosts, reported or not, by index. @param hostIds at least one */
 export function gpusOf(db: Executor, hostIds: readonly string[]): Promise<GpusTable[]> {
-  return allGpus(db, { hostIds }, {});
+  return db.selectFrom('gpus').selectAll().where('host_id', 'in', hostIds).orderBy('gpu_index').execute();
 }
 
 /** The reported GPUs of these hosts, by host and index. */
@@ -211,9 +193,32 @@ const REGISTERED_COLUMNS = [
 export type Registered = Pick<HostsTable, (typeof REGISTERED_COLUMNS)[number]>;
 type RegisteredLists = { [Column in (typeof REGISTERED_COLUMNS)[number]]: Registered[Column][] };
 
-const writeRegistered = statement(
-  (db, lists: RegisteredLists, { capacityReason }: { capacityReason: string }) =>
-    db
+interface RegisteredRow {
+  column1: string;
+  column2: Registered['status'];
+  column3: string | null;
+  column4: string;
+  column5: string | null;
+  column6: string | null;
+  column7: number | null;
+  column8: number | null;
+}
+
+/**
+ * Stores registrations: resets everything that older connections reported about the hardware.
+ * @param hosts at least one, each once
+ * @param capacityReason until the first capacity report of the connection
+ */
+export async function storeRegistered(
+  tx: Tx,
+  hosts: readonly Registered[],
+  capacityReason: string,
+): Promise<void> {
+  const lists = Object.fromEntries(
+    REGISTERED_COLUMNS.map((column) => [column, hosts.map((host) => host[column])]),
+  ) as RegisteredLists;
+  await Promise.all([
+    tx
       .updateTable('hosts')
       .from(
         values<RegisteredRow>(
@@ -235,79 +240,15 @@ const writeRegistered = statement(
         capacity_detection: 'unavailable',
         capacity_reason: capacityReason,
       }))
-      .whereRef('hosts.id', '=', 'written.column1'),
-);
-
-interface RegisteredRow {
-  column1: string;
-  column2: Registered['status'];
-  column3: string | null;
-  column4: string;
-  column5: string | null;
-  column6: string | null;
-  column7: number | null;
-  column8: number | null;
-}
-
-const hideGpus = statement((db, { hostIds }: { hostIds: readonly string[] }, _values: NoValues) =>
-  db
-    .updateTable('gpus')
-    .set({ reported: 0, vram_mb_used: null, vram_mb_free: null, vram_sampled_at: null })
-    .where('host_id', 'in', hostIds),
-);
-
-/**
- * Stores registrations: resets everything that older connections reported about the hardware.
- * @param hosts at least one, each once
- * @param capacityReason until the first capacity report of the connection
- */
-export async function storeRegistered(
-  tx: Tx,
-  hosts: readonly Registered[],
-  capacityReason: string,
-): Promise<void> {
-  const lists = Object.fromEntries(
-    REGISTERED_COLUMNS.map((column) => [column, hosts.map((host) => host[column])]),
-  ) as RegisteredLists;
-  await Promise.all([
-    writeRegistered(tx, lists, { capacityReason }),
-    hideGpus(tx, { hostIds: lists.id }, {}),
+      .whereRef('hosts.id', '=', 'written.column1')
+      .execute(),
+    tx
+      .updateTable('gpus')
+      .set({ reported: 0, vram_mb_used: null, vram_mb_free: null, vram_sampled_at: null })
+      .where('host_id', 'in', lists.id)
+      .execute(),
   ]);
 }
-
-const writeGpu = statement(
-  (
-    db,
-    _lists: NoLists,
-    gpu: { id: string; slots: number } & Pick<
-      GpusTable,
-      'vendor' | 'model' | 'vram_mb_total' | 'render_node'
-    >,
-  ) =>
-    db
-      .updateTable('gpus')
-      .set({
-        vendor: gpu.vendor,
-        model: gpu.model,
-        vram_mb_total: gpu.vram_mb_total,
-        slots_total: gpu.slots,
-        // Running sessions keep their slots when a report lowers the number.
-        slots_guard: sql<number>`case when slots_used > ${gpu.slots} then slots_used else ${gpu.slots} end`,
-        render_node: gpu.render_node,
-        reported: 1,
-      })
-      .where('id', '=', gpu.id),
-);
-
-const showGpus = statement((db, { ids }: { ids: readonly string[] }, _values: NoValues) =>
-  db
-    .updateTable('gpus')
-    .set({
-      slots_guard: sql<number>`case when slots_used > slots_total then slots_used else slots_total end`,
-      reported: 1,
-    })
-    .where('id', 'in', ids),
-);
 
 /** What the report of one host changes. */
 export interface CapacityChange {
@@ -338,14 +279,22 @@ export async function applyCapacities(
   for (const [one, ...others] of alike.values()) {
     const { stored, plan } = one as CapacityChange;
     if (others.length === 0) {
-      await writeCapacity(tx, {}, { ...stored, ...plan.host });
+      await writeCapacity(tx, { ...stored, ...plan.host });
       continue;
     }
     const ids = [stored.id, ...others.map((other) => other.stored.id)];
     await tx.updateTable('hosts').set(plan.host).where('id', 'in', ids).execute();
   }
   const shown = changes.flatMap(({ plan }) => plan.gpus?.show ?? []);
-  if (shown.length > 0) await showGpus(tx, { ids: shown }, {});
+  if (shown.length > 0)
+    await tx
+      .updateTable('gpus')
+      .set({
+        slots_guard: sql<number>`case when slots_used > slots_total then slots_used else slots_total end`,
+        reported: 1,
+      })
+      .where('id', 'in', shown)
+      .execute();
   for (const change of changes) await applyGpus(tx, change, nowMs);
 }
 
@@ -353,7 +302,20 @@ async function applyGpus(tx: Tx, { stored, plan, newIds }: CapacityChange, nowMs
   if (plan.gpus === null) return;
   for (const { id, gpu, clearSample } of plan.gpus.update) {
     const { vendor, model, vram_mb_total, render_node } = gpu;
-    await writeGpu(tx, {}, { id, vendor, model, vram_mb_total, render_node, slots: gpu.encode_slots_total });
+    await tx
+      .updateTable('gpus')
+      .set({
+        vendor,
+        model,
+        vram_mb_total,
+        slots_total: gpu.encode_slots_total,
+        // Running sessions keep their slots when a report lowers the number.
+        slots_guard: sql<number>`case when slots_used > ${gpu.encode_slots_total} then slots_used else ${gpu.encode_slots_total} end`,
+        render_node,
+        reported: 1,
+      })
+      .where('id', '=', id)
+      .execute();
     if (clearSample)
       await tx
         .updateTable('gpus')
@@ -390,19 +352,15 @@ async function applyGpus(tx: Tx, { stored, plan, newIds }: CapacityChange, nowMs
   }
 }
 
-const writeOffline = statement(
-  (db, _lists: NoLists, { hostId, connectionId }: { hostId: string; connectionId: string }) =>
-    db
-      .updateTable('hosts')
-      .set({ status: 'offline' })
-      .where('id', '=', hostId)
-      .where('connection_id', '=', connectionId)
-      .where('status', '!=', 'offline'),
-);
-
 /** Marks the host offline, unless a newer connection registered. */
 export async function markOffline(db: Executor, hostId: string, connectionId: string): Promise<void> {
-  await writeOffline(db, {}, { hostId, connectionId });
+  await db
+    .updateTable('hosts')
+    .set({ status: 'offline' })
+    .where('id', '=', hostId)
+    .where('connection_id', '=', connectionId)
+    .where('status', '!=', 'offline')
+    .execute();
 }
 
 /** Stores whether the agent of this connection was told to restart, unless a newer connection registered. */
@@ -447,7 +405,7 @@ export async function markAllOffline(database: Database): Promise<void> {
   await database.transaction(async (tx) => {
     const online = tx.selectFrom('hosts').select('id').where('status', '!=', 'offline').orderBy('id');
     // Another process may be writing heartbeats of these hosts.
-    await database.forNoKeyUpdate(online).execute();
+    await online.forNoKeyUpdate().execute();
     await tx.updateTable('hosts').set({ status: 'offline' }).where('status', '!=', 'offline').execute();
   });
 }

@@ -1,10 +1,6 @@
 import { sql } from 'kysely';
-import type { Tx } from '../../platform/database/database.ts';
-import { statement } from '../../platform/database/query/statements.ts';
+import type { Executor, Tx } from '../../platform/database/database.ts';
 import { values } from '../../platform/database/query/values.ts';
-
-/** Parameters of a statement with list values only. */
-type NoValues = Record<never, never>;
 
 /**
  * Stays far below the placeholder limit of both databases. A power of two, because statements are prepared per size.
@@ -28,63 +24,57 @@ export interface VramHeartbeat {
 
 const bigint = (value: number | null | undefined) => sql`cast(${value} as bigint)`;
 
-const writeHeartbeats = statement(
-  (db, { ids, at }: { ids: readonly string[]; at: readonly number[] }, _values: NoValues) =>
-    db
-      .updateTable('hosts')
-      .from(values<{ column1: string; column2: number }>(ids.map((id, n) => sql`(${id}, ${bigint(at[n])})`)))
-      .set(({ ref }) => ({ last_heartbeat_at: ref('written.column2') }))
-      .whereRef('hosts.id', '=', 'written.column1'),
-);
+const writeHeartbeats = (db: Executor, { ids, at }: { ids: readonly string[]; at: readonly number[] }) =>
+  db
+    .updateTable('hosts')
+    .from(values<{ column1: string; column2: number }>(ids.map((id, n) => sql`(${id}, ${bigint(at[n])})`)))
+    .set(({ ref }) => ({ last_heartbeat_at: ref('written.column2') }))
+    .whereRef('hosts.id', '=', 'written.column1')
+    .execute();
 
-const writeLastReports = statement(
-  (
-    db,
-    lists: { ids: readonly string[]; bootIds: readonly string[]; seqs: readonly number[] },
-    _values: NoValues,
-  ) =>
-    db
-      .updateTable('hosts')
-      .from(
-        values<{ column1: string; column2: string; column3: number }>(
-          lists.ids.map((id, n) => sql`(${id}, ${lists.bootIds[n]}, ${bigint(lists.seqs[n])})`),
-        ),
-      )
-      .set(({ ref }) => ({ last_seq: ref('written.column3') }))
-      .whereRef('hosts.id', '=', 'written.column1')
-      .whereRef('hosts.boot_id', '=', 'written.column2'),
-);
+const writeLastReports = (
+  db: Executor,
+  lists: { ids: readonly string[]; bootIds: readonly string[]; seqs: readonly number[] },
+) =>
+  db
+    .updateTable('hosts')
+    .from(
+      values<{ column1: string; column2: string; column3: number }>(
+        lists.ids.map((id, n) => sql`(${id}, ${lists.bootIds[n]}, ${bigint(lists.seqs[n])})`),
+      ),
+    )
+    .set(({ ref }) => ({ last_seq: ref('written.column3') }))
+    .whereRef('hosts.id', '=', 'written.column1')
+    .whereRef('hosts.boot_id', '=', 'written.column2')
+    .execute();
 
-const writeSamples = statement(
-  (
-    db,
-    lists: {
-      ids: readonly string[];
-      used: readonly (number | null)[];
-      free: readonly (number | null)[];
-      at: readonly number[];
-    },
-    _values: NoValues,
-  ) =>
-    db
-      .updateTable('gpus')
-      .from(
-        values<{ column1: string; column2: number | null; column3: number | null; column4: number }>(
-          lists.ids.map(
-            (id, n) =>
-              sql`(${id}, ${bigint(lists.used[n])}, ${bigint(lists.free[n])}, ${bigint(lists.at[n])})`,
-          ),
+const writeSamples = (
+  db: Executor,
+  lists: {
+    ids: readonly string[];
+    used: readonly (number | null)[];
+    free: readonly (number | null)[];
+    at: readonly number[];
+  },
+) =>
+  db
+    .updateTable('gpus')
+    .from(
+      values<{ column1: string; column2: number | null; column3: number | null; column4: number }>(
+        lists.ids.map(
+          (id, n) => sql`(${id}, ${bigint(lists.used[n])}, ${bigint(lists.free[n])}, ${bigint(lists.at[n])})`,
         ),
-      )
-      .set(({ ref }) => ({
-        vram_mb_used: ref('written.column2'),
-        vram_mb_free: ref('written.column3'),
-        vram_sampled_at: sql<
-          number | null
-        >`case when ${ref('written.column2')} is null and ${ref('written.column3')} is null then null else ${ref('written.column4')} end`,
-      }))
-      .whereRef('gpus.id', '=', 'written.column1'),
-);
+      ),
+    )
+    .set(({ ref }) => ({
+      vram_mb_used: ref('written.column2'),
+      vram_mb_free: ref('written.column3'),
+      vram_sampled_at: sql<
+        number | null
+      >`case when ${ref('written.column2')} is null and ${ref('written.column3')} is null then null else ${ref('written.column4')} end`,
+    }))
+    .whereRef('gpus.id', '=', 'written.column1')
+    .execute();
 
 /** Writes values of many hosts in few statements; deleted rows are skipped. */
 export async function writeHeartbeatBatch(
@@ -95,36 +85,27 @@ export async function writeHeartbeatBatch(
   const written: Promise<unknown>[] = [];
   for (const rows of chunks(hosts.filter((host) => host.heartbeatAt !== null)))
     written.push(
-      writeHeartbeats(
-        tx,
-        { ids: rows.map(({ hostId }) => hostId), at: rows.map(({ heartbeatAt }) => heartbeatAt!) },
-        {},
-      ),
+      writeHeartbeats(tx, {
+        ids: rows.map(({ hostId }) => hostId),
+        at: rows.map(({ heartbeatAt }) => heartbeatAt!),
+      }),
     );
   for (const rows of chunks(hosts.filter((host) => host.report !== null)))
     written.push(
-      writeLastReports(
-        tx,
-        {
-          ids: rows.map(({ hostId }) => hostId),
-          bootIds: rows.map(({ report }) => report!.bootId),
-          seqs: rows.map(({ report }) => report!.seq),
-        },
-        {},
-      ),
+      writeLastReports(tx, {
+        ids: rows.map(({ hostId }) => hostId),
+        bootIds: rows.map(({ report }) => report!.bootId),
+        seqs: rows.map(({ report }) => report!.seq),
+      }),
     );
   for (const rows of chunks(samples))
     written.push(
-      writeSamples(
-        tx,
-        {
-          ids: rows.map(({ gpuId }) => gpuId),
-          used: rows.map(({ used }) => used),
-          free: rows.map(({ free }) => free),
-          at: rows.map(({ sampledAt }) => sampledAt),
-        },
-        {},
-      ),
+      writeSamples(tx, {
+        ids: rows.map(({ gpuId }) => gpuId),
+        used: rows.map(({ used }) => used),
+        free: rows.map(({ free }) => free),
+        at: rows.map(({ sampledAt }) => sampledAt),
+      }),
     );
   await Promise.all(written);
 }

@@ -187,7 +187,7 @@ async function claimEnrolled(
 ): Promise<Claim> {
   const secret = deps.random.bytes(SECRET_BYTES).toString('base64url');
   const secretHash = sha256Hex(secret);
-  const existing = await claimHostByName(deps.database, tx, identity.nodeName);
+  const existing = await claimHostByName(tx, identity.nodeName);
   if (existing === undefined) {
     const host = newHost(deps.random.uuid(), identity, secretHash, facts.nowMs);
     await insertHost(tx, host);

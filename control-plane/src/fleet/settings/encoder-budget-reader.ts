@@ -1,6 +1,6 @@
 import { SECOND_MS } from '@footlight/platform';
 import { encoderFamily } from '@footlight/protocol';
-import { coalesceReads, fromJson, statement } from '../../platform/database/index.ts';
+import { coalesceReads, fromJson } from '../../platform/database/index.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { decideEncoderBudget, type HostEncoder } from './encoder-budget.ts';
@@ -12,22 +12,6 @@ import { type SettingValues, settingsInForce } from './host-settings.ts';
  */
 const CACHE_MS = 5 * SECOND_MS;
 
-const usableHosts = statement((db) =>
-  db
-    .selectFrom('hosts')
-    .innerJoin('gpus', 'gpus.host_id', 'hosts.id')
-    .select(['hosts.id', 'hosts.codec_throughput', 'hosts.effective_settings', 'hosts.settings_overrides'])
-    .select(({ fn }) => [
-      fn.sum<number>('gpus.slots_total').as('slots'),
-      fn.min('gpus.slots_total').as('fewest_slots'),
-    ])
-    .where('hosts.status', '=', 'online')
-    .where('hosts.capacity_detection', '=', 'ok')
-    .where('gpus.reported', '=', 1)
-    .where('gpus.slots_total', '>', 0)
-    .groupBy('hosts.id'),
-);
-
 type HostRow = Pick<HostsTable, 'codec_throughput' | 'effective_settings' | 'settings_overrides'>;
 
 /** @returns a reader of the budget of online hosts with known capacity, cached for 5 s */
@@ -36,7 +20,20 @@ export function encoderBudgetReader({ database, clock }: Platform): () => Promis
   return coalesceReads(async () => {
     const nowMs = clock.nowMs();
     if (cached !== null && Math.abs(nowMs - cached.atMs) < CACHE_MS) return cached.budget;
-    const rows = await usableHosts(database.db, {}, {});
+    const rows = await database.db
+      .selectFrom('hosts')
+      .innerJoin('gpus', 'gpus.host_id', 'hosts.id')
+      .select(['hosts.id', 'hosts.codec_throughput', 'hosts.effective_settings', 'hosts.settings_overrides'])
+      .select(({ fn }) => [
+        fn.sum<number>('gpus.slots_total').as('slots'),
+        fn.min('gpus.slots_total').as('fewest_slots'),
+      ])
+      .where('hosts.status', '=', 'online')
+      .where('hosts.capacity_detection', '=', 'ok')
+      .where('gpus.reported', '=', 1)
+      .where('gpus.slots_total', '>', 0)
+      .groupBy('hosts.id')
+      .execute();
     const budget = decideEncoderBudget(
       rows.map((row) => ({
         ...encoderOf(row),

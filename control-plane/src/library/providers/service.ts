@@ -35,7 +35,7 @@ export function createProviderApps(
   }
 
   async function settleOnce(): Promise<void> {
-    const changed = await database.transaction((tx) => settleProviderApps(database, tx, clock.nowMs()));
+    const changed = await database.transaction((tx) => settleProviderApps(tx, clock.nowMs()));
     if (changed > 0) logger.info({ apps: changed }, 'library.providers_switched');
     if (!(await deps.isOn())) return;
     const declared = await deps.images.declared();

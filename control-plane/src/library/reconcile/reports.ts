@@ -93,12 +93,12 @@ export function createReports(
   };
 
   async function forgetHome(tx: Tx, home: ScannedHome): Promise<void> {
-    if (!(await lockUserShared(database, tx, home.userId))) return;
-    const parent = await lockApp(database, tx, home.appId);
+    if (!(await lockUserShared(tx, home.userId))) return;
+    const parent = await lockApp(tx, home.appId);
     if (parent === null) return;
     const source = home.source as AppRow['external_source'];
-    const tiles = tilesById(await lockDiscoveryTiles(database, tx, parent.id, source));
-    const grants = await lockTileGrants(database, tx, parent.id, home.userId);
+    const tiles = tilesById(await lockDiscoveryTiles(tx, parent.id, source));
+    const grants = await lockTileGrants(tx, parent.id, home.userId);
     // The same rule as for a report of an empty home.
     const changes = decideReconcile({
       entries: [],
@@ -119,12 +119,12 @@ export function createReports(
 
   async function lookUp(scan: ScanRow, report: ScanReport): Promise<Map<string, StoreDetails>> {
     const facts = await database.transaction(async (tx) => {
-      const parent = await lockApp(database, tx, scan.app_id);
+      const parent = await lockApp(tx, scan.app_id);
       if (parent === null) return null;
       const home = homeOf(scan, parent);
       return {
         rules: await loadRules(tx, scan.app_id, home.source),
-        tiles: tilesById(await lockDiscoveryTiles(database, tx, parent.id, parent.library_provider)),
+        tiles: tilesById(await lockDiscoveryTiles(tx, parent.id, parent.library_provider)),
         observed: await loadObserved(tx, home),
       };
     });
@@ -140,8 +140,8 @@ export function createReports(
   ) {
     const nowMs = clock.nowMs();
     // What the scan refers to is gone, and the scan with it.
-    if (!(await lockUserShared(database, tx, scan.user_id))) throw badNodeCredential();
-    const parent = await lockApp(database, tx, scan.app_id);
+    if (!(await lockUserShared(tx, scan.user_id))) throw badNodeCredential();
+    const parent = await lockApp(tx, scan.app_id);
     if (parent === null) throw badNodeCredential();
     if (parent.library_provider === '') {
       const error = 'the app is no library provider any more';
@@ -149,8 +149,8 @@ export function createReports(
       return {};
     }
     const home = homeOf(scan, parent);
-    const tiles = tilesById(await lockDiscoveryTiles(database, tx, parent.id, parent.library_provider));
-    const grants = await lockTileGrants(database, tx, parent.id, scan.user_id);
+    const tiles = tilesById(await lockDiscoveryTiles(tx, parent.id, parent.library_provider));
+    const grants = await lockTileGrants(tx, parent.id, scan.user_id);
     const changes = decideReconcile({
       entries: report.entries,
       complete: report.complete !== false,
@@ -217,7 +217,7 @@ export function createReports(
     }));
     await insertProviderGrants(tx, grants, nowMs);
     const revoked =
-      (await revokeProviderGrantsOf(database, tx, changes.suppressedTiles)) +
+      (await revokeProviderGrantsOf(tx, changes.suppressedTiles)) +
       (await revokeProviderGrants(tx, changes.revoke));
     await upsertObservations(tx, home, changes.observations, nowMs);
     await deleteObservations(tx, home, changes.unseen);

@@ -71,15 +71,15 @@ export function createLibraryRules(platform: Platform): LibraryRules {
         created_at: clock.nowMs(),
       };
       const effect = await database.transaction(async (tx) => {
-        providerOf(await lockApp(database, tx, appId));
+        providerOf(await lockApp(tx, appId));
         await putRule(tx, rule);
         if (decision === 'allow') return { disabled: false, revoked: 0 };
-        const tiles = await lockDiscoveryTiles(database, tx, appId, external_source);
+        const tiles = await lockDiscoveryTiles(tx, appId, external_source);
         const tile = tiles.find(({ external_id }) => external_id === externalId);
         if (tile === undefined) return { disabled: false, revoked: 0 };
         const disabled = tile.enabled === 1;
         if (disabled) await disableTiles(tx, [tile.id], rule.created_at);
-        const revoked = await revokeProviderGrantsOf(database, tx, [tile.id]);
+        const revoked = await revokeProviderGrantsOf(tx, [tile.id]);
         if (revoked > 0) await recordCatalogChange(tx, 'everything');
         else if (disabled) await recordCatalogChange(tx, { appId: tile.id });
         return { disabled, revoked };

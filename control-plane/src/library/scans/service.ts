@@ -75,8 +75,8 @@ export function createScans(platform: Platform, deps: { gate: () => Promise<Scan
       const nowMs = clock.nowMs();
       return database.transaction(async (tx) => {
         await guard(tx);
-        const returned = await store.returnAbandoned(database, tx, { nowMs, afterMs: ABANDONED_MS });
-        const expired = await store.failStranded(database, tx, STRANDED, nowMs);
+        const returned = await store.returnAbandoned(tx, { nowMs, afterMs: ABANDONED_MS });
+        const expired = await store.failStranded(tx, STRANDED, nowMs);
         const due = await store.listDueHomes(tx, { madeUntilMs: nowMs - intervalMs, nowMs });
         const enqueued = await store.insertScans(tx, withIds(due), nowMs);
         const pruned = await store.deleteEnded(tx, nowMs - KEPT_MS);
@@ -103,7 +103,7 @@ export function createScans(platform: Platform, deps: { gate: () => Promise<Scan
           bootId === null
             ? []
             : await store.listClaimed(tx, { hostId, bootId, untilMs: nowMs - REMIND_AFTER_MS, limit });
-        const fresh = await store.claimPending(database, tx, {
+        const fresh = await store.claimPending(tx, {
           ...{ hostId, bootId, nowMs },
           limit: limit - again.length,
         });
@@ -117,7 +117,7 @@ export function createScans(platform: Platform, deps: { gate: () => Promise<Scan
     if (scope.appId !== null) providerOf(await findApp(database.db, scope.appId));
     const nowMs = clock.nowMs();
     return database.transaction(async (tx) => {
-      await store.returnAbandoned(database, tx, { nowMs, afterMs: ABANDONED_MS });
+      await store.returnAbandoned(tx, { nowMs, afterMs: ABANDONED_MS });
       const homes = await store.listHomes(tx, scope);
       const queued = await store.insertScans(tx, withIds(homes), nowMs);
       return { queued, skipped: homes.length - queued, eligible: homes.length };

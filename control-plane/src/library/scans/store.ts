@@ -1,5 +1,5 @@
 import type { ExpressionBuilder, Insertable, Selectable } from 'kysely';
-import type { Database, Executor, Schema, Tx } from '../../platform/database/index.ts';
+import type { Executor, Schema, Tx } from '../../platform/database/index.ts';
 import type { LibraryScansTable } from '../../platform/database/tables/library.ts';
 
 export type ScanRow = Selectable<LibraryScansTable>;
@@ -177,7 +177,6 @@ const NEW_SCAN = {
  * @returns changed rows (count)
  */
 export async function returnAbandoned(
-  database: Database,
   tx: Tx,
   { nowMs, afterMs }: { nowMs: number; afterMs: number },
 ): Promise<number> {
@@ -189,7 +188,7 @@ export async function returnAbandoned(
       scan.or([scan('claimed_at', '<=', nowMs - afterMs), scan('claimed_at', '>', nowMs + afterMs)]),
     )
     .orderBy('id');
-  const ids = (await database.skipLocked(query).execute()).map(({ id }) => id);
+  const ids = (await query.forNoKeyUpdate().skipLocked().execute()).map(({ id }) => id);
   for (let at = 0; at < ids.length; at += BATCH) {
     await tx
       .updateTable('library_scans')
@@ -201,19 +200,14 @@ export async function returnAbandoned(
 }
 
 /** Ends pending scans whose home is not scanned any more. @returns changed rows (count) */
-export async function failStranded(
-  database: Database,
-  tx: Tx,
-  error: string,
-  nowMs: number,
-): Promise<number> {
+export async function failStranded(tx: Tx, error: string, nowMs: number): Promise<number> {
   const query = tx
     .selectFrom('library_scans')
     .select('id')
     .where('state', '=', 'pending')
     .where((eb) => eb.not(hasScannedHome(eb)))
     .orderBy('id');
-  const ids = (await database.skipLocked(query).execute()).map(({ id }) => id);
+  const ids = (await query.forNoKeyUpdate().skipLocked().execute()).map(({ id }) => id);
   for (let at = 0; at < ids.length; at += BATCH) {
     await tx
       .updateTable('library_scans')
@@ -277,7 +271,6 @@ export function listClaimed(
 
 /** Claims pending scans of the host, oldest first; those that another call is claiming are skipped. */
 export async function claimPending(
-  database: Database,
   tx: Tx,
   claim: { hostId: string; bootId: string | null; nowMs: number; limit: number },
 ): Promise<ClaimedScan[]> {
@@ -291,7 +284,7 @@ export async function claimPending(
     .orderBy('created_at')
     .orderBy('id')
     .limit(claim.limit);
-  const ids = (await database.skipLocked(pending).execute()).map(({ id }) => id);
+  const ids = (await pending.forNoKeyUpdate().skipLocked().execute()).map(({ id }) => id);
   if (ids.length === 0) return [];
   const tasks = await tasksOf(tx).where('library_scans.id', 'in', ids).execute();
   if (tasks.length === 0) return [];

@@ -1,5 +1,4 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { Locks } from './locks/locks.ts';
 import type { Schema } from './schema.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
@@ -19,7 +18,7 @@ export const ADVISORY_LOCKS = {
 export type AdvisoryLockName = keyof typeof ADVISORY_LOCKS;
 
 /** The one database of the service, SQLite or Postgres. */
-export interface Database extends Locks {
+export interface Database {
   readonly dialect: Dialect;
   /**
    * For single statements. In a transaction use `tx`; this throws there, because it would wait for its own

@@ -7,7 +7,6 @@ export { DamagedDatabase } from './engine/sqlite-file.ts';
 export { lockForRemoval, lockRows, type RowsToLock } from './locks/row-locks.ts';
 export { batchReads, coalesceReads } from './query/batch-reads.ts';
 export { Failed, runWithIndividualRetry } from './query/individual-retry.ts';
-export { insertStatement, statement } from './query/statements.ts';
 export { foldUsername } from './query/username-fold.ts';
 export { verifiedTransaction } from './query/verified-transaction.ts';
 export type { Schema } from './schema.ts';

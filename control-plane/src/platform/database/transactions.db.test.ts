@@ -1,7 +1,13 @@
 import { createLogger } from '@footlight/platform';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
-import { type Database, type DatabaseTarget, isUniqueViolation, openDatabase, statement } from './index.ts';
+import {
+  type Database,
+  type DatabaseTarget,
+  type Executor,
+  isUniqueViolation,
+  openDatabase,
+} from './index.ts';
 
 const logger = createLogger('silent');
 
@@ -62,8 +68,11 @@ describeDatabases('the database', (databases) => {
         Array.from({ length: 50 }, () =>
           database.transaction(async (tx) => {
             const typed = tx.withTables<{ counters: { name: string; value: number } }>();
-            const row = await database
-              .forNoKeyUpdate(typed.selectFrom('counters').select('value').where('name', '=', 'sum'))
+            const row = await typed
+              .selectFrom('counters')
+              .select('value')
+              .where('name', '=', 'sum')
+              .forNoKeyUpdate()
               .executeTakeFirstOrThrow();
             await typed
               .updateTable('counters')
@@ -100,8 +109,8 @@ describeDatabases('the database', (databases) => {
   });
 
   describe('a column that the next release adds', () => {
-    const leases = statement((db) => db.selectFrom('leases').selectAll());
-    const settings = statement((db) => db.selectFrom('instance_settings').selectAll());
+    const leases = (db: Executor) => db.selectFrom('leases').selectAll().execute();
+    const settings = (db: Executor) => db.selectFrom('instance_settings').selectAll().execute();
     const addColumn = async (name: string): Promise<void> => {
       for (const table of ['leases', 'instance_settings'] as const)
         await database.db.schema.alterTable(table).addColumn(name, 'text').execute();
@@ -110,14 +119,13 @@ describeDatabases('the database', (databases) => {
     const manyTimes = (work: () => Promise<unknown>) => Promise.all(Array.from({ length: 20 }, work));
 
     test('costs no statement that reads every column', async () => {
-      await manyTimes(() => leases(database.db, {}, {}));
+      await manyTimes(() => leases(database.db));
       await addColumn('later');
-      await manyTimes(() => leases(database.db, {}, {}));
+      await manyTimes(() => leases(database.db));
     });
 
     test('costs no transaction with two of them', async () => {
-      const both = () =>
-        database.transaction(async (tx) => Promise.all([leases(tx, {}, {}), settings(tx, {}, {})]));
+      const both = () => database.transaction(async (tx) => Promise.all([leases(tx), settings(tx)]));
       await manyTimes(both);
       await addColumn('still_later');
       await manyTimes(both);

@@ -85,7 +85,7 @@ export function createRungAdmin(platform: Platform): RungAdmin {
       const name = await database.transaction(async (tx) => {
         await store.lockProfiles(database, tx);
         // Before the next query: a launch that holds the rung is adding a session that records it.
-        await store.lockRung(database, tx, id);
+        await store.lockRung(tx, id);
         const rung = await store.findRung(tx, id);
         if (!rung) throw new ApiError('not_found');
         const chains = listing(await store.listLaunchProfiles(tx), id);

@@ -3,7 +3,7 @@ import type { AppListItem } from '@footlight/protocol/rest';
 import type { Selectable } from 'kysely';
 import { toPresetFields } from '../../catalog/index.ts';
 import { loadRequiredImages, type RequiredImage } from '../../images/index.ts';
-import { bool, type Executor, fromJson, statement } from '../../platform/database/index.ts';
+import { bool, type Executor, fromJson } from '../../platform/database/index.ts';
 import type { AppsTable } from '../../platform/database/tables/catalog.ts';
 import { imageName, type PresetFacts, type RuntimeFacts } from '../app-spec.ts';
 
@@ -32,14 +32,10 @@ export async function loadLaunchApp(db: Executor, id: string): Promise<LaunchApp
   return (await loadLaunchApps(db, [id])).get(id) ?? null;
 }
 
-const appsById = statement((db, { ids }: { ids: readonly string[] }) =>
-  db.selectFrom('apps').selectAll().where('id', 'in', ids),
-);
-
 /** Batched form of `loadLaunchApp`; unknown apps are missing. */
 export async function loadLaunchApps(db: Executor, ids: readonly string[]): Promise<Map<string, LaunchApp>> {
   if (ids.length === 0) return new Map();
-  const rows = await appsById(db, { ids }, {});
+  const rows = await db.selectFrom('apps').selectAll().where('id', 'in', ids).execute();
   const presets = await loadPresets(
     db,
     rows.map((app) => app.runtime_preset_id).filter((id) => id !== null),
@@ -92,12 +88,8 @@ function toLaunchApp(
   };
 }
 
-const presetsById = statement((db, { ids }: { ids: readonly string[] }) =>
-  db.selectFrom('runtime_presets').selectAll().where('id', 'in', ids),
-);
-
 async function loadPresets(db: Executor, ids: readonly string[]): Promise<Map<string, PresetFacts>> {
   if (ids.length === 0) return new Map();
-  const rows = await presetsById(db, { ids }, {});
+  const rows = await db.selectFrom('runtime_presets').selectAll().where('id', 'in', ids).execute();
   return new Map(rows.map((row) => [row.id, toPresetFields(row)]));
 }

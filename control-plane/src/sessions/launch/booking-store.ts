@@ -1,13 +1,10 @@
 /** What a booking writes: sessions, and the explanations of their placement. */
 import type { Placement } from '@footlight/protocol/rest';
-import { insertStatement, lockRows, type Tx, toJson } from '../../platform/database/index.ts';
+import { lockRows, type Tx, toJson } from '../../platform/database/index.ts';
 import type { SessionsTable } from '../../platform/database/tables/sessions.ts';
 import { unavailable } from '../../platform/errors.ts';
 import { dropNewHome } from '../../storage/index.ts';
 import { releaseSlots } from '../placement/slots-store.ts';
-
-const insertRows = insertStatement('sessions');
-const insertPlacements = insertStatement('session_placements');
 
 /**
  * Takes back a booking that nobody was told of.
@@ -34,14 +31,13 @@ export async function insertSessions(
   tx: Tx,
   sessions: readonly { row: SessionsTable; explanation: Placement }[],
 ): Promise<void> {
-  await Promise.all([
-    insertRows(
-      tx,
-      sessions.map(({ row }) => row),
-    ),
-    insertPlacements(
-      tx,
-      sessions.map(({ row, explanation }) => ({ session_id: row.id, explanation: toJson(explanation) })),
-    ),
-  ]);
+  if (sessions.length === 0) return;
+  await tx
+    .insertInto('sessions')
+    .values(sessions.map(({ row }) => row))
+    .execute();
+  await tx
+    .insertInto('session_placements')
+    .values(sessions.map(({ row, explanation }) => ({ session_id: row.id, explanation: toJson(explanation) })))
+    .execute();
 }

@@ -132,7 +132,7 @@ class Booking {
       this.#admit(launches),
       wait ? null : this.#gpus.prefetch(launches.map(({ demand }) => demand)),
     ]);
-    if (wait && this.#tx !== null) await lockGpus(database, this.#tx);
+    if (wait && this.#tx !== null) await lockGpus(this.#tx);
     const { chosen, unplaced } = await this.#choose(admitted);
     const passed: PlacedLaunch[] = [];
     for (const choice of chosen) {
@@ -148,12 +148,12 @@ class Booking {
   }
 
   async write(tx: Tx, placed: readonly PlacedLaunch[]): Promise<void> {
-    const { database, random, tokens } = this.#deps;
+    const { random, tokens } = this.#deps;
     const homes = placed.flatMap(({ launch }) => {
       const appId = homeAppOf(launch);
       return appId === null ? [] : [{ userId: launch.user.userId, appId }];
     });
-    if (homes.length > 1) await lockHomes(database, tx, homes);
+    if (homes.length > 1) await lockHomes(tx, homes);
     const sessions = [];
     for (const launched of placed) {
       const { launch, gpu, explanation } = launched;

@@ -1,12 +1,6 @@
 import { loadLatestProbes, NO_DEVICE } from '../../accounts/index.ts';
 import { loadAllowLists, loadVersion } from '../../catalog/index.ts';
-import {
-  coalesceReads,
-  type Database,
-  type Executor,
-  statement,
-  type Tx,
-} from '../../platform/database/index.ts';
+import { coalesceReads, type Database, type Executor, type Tx } from '../../platform/database/index.ts';
 import {
   FAILURE_COUNTS_MS,
   listLaunchProfiles,
@@ -58,7 +52,7 @@ export async function loadOwnFacts(
   const appIds = distinct(requests.map(({ body }) => body.app_id));
   const [apps, entitled, allowLists, preferences, latest] = await Promise.all([
     loadLaunchApps(db, appIds),
-    loadEntitled(db, userIds, appIds),
+    loadEntitled(db, userIds, appIds, false),
     loadAllowLists(db, appIds),
     loadPreferences(db, userIds),
     loadLatestProbes(db, userIds, nowMs),
@@ -102,26 +96,25 @@ export async function loadOwnFacts(
  * @returns one entry each, in order
  */
 export function lockFacts(tx: Tx, launches: readonly AdmittedLaunch[]): Promise<LockedFacts[]> {
-  return loadFacts(tx, launches, lockedLimits, heldEntitlements);
+  return loadFacts(tx, launches, true);
 }
 
 /** The same facts without locks. */
 export function loadLockedFacts(db: Executor, launches: readonly AdmittedLaunch[]): Promise<LockedFacts[]> {
-  return loadFacts(db, launches, limits, entitlements);
+  return loadFacts(db, launches, false);
 }
 
 async function loadFacts(
   db: Executor,
   launches: readonly AdmittedLaunch[],
-  loadLimits: typeof limits,
-  loadEntitlements: typeof entitlements,
+  locked: boolean,
 ): Promise<LockedFacts[]> {
   const userIds = distinct(launches.map(({ user }) => user.userId));
   const homeAppIds = launches.map(homeAppOf).filter((id) => id !== null);
   // In this order: queries after the lock of the users see the changes that the lock waited for.
   const [users, entitled, devices, sessions, homes] = await Promise.all([
-    loadLimits(db, { userIds }, {}),
-    loadEntitled(db, userIds, distinct(launches.map(({ app }) => app.id)), loadEntitlements),
+    loadLimits(db, userIds, locked),
+    loadEntitled(db, userIds, distinct(launches.map(({ app }) => app.id)), locked),
     loadDeviceIds(
       db,
       launches.map(({ user }) => user.deviceId).filter((id) => id !== null),
@@ -154,24 +147,28 @@ export async function findLaunchUser(db: Executor, userId: string): Promise<Laun
   return user === undefined ? null : { userId: user.id, role: user.role, deviceId: null };
 }
 
-type UserIds = { userIds: readonly string[] };
-
-const selectLimits = (db: Executor, { userIds }: UserIds) =>
+/** @param locked until the transaction ends, in order of id, so that two launches cannot deadlock */
+const loadLimits = (db: Executor, userIds: readonly string[], locked: boolean) =>
   db
     .selectFrom('users')
     .select(['id', 'max_concurrent_sessions', 'username', 'disabled_at'])
     .where('id', 'in', userIds)
-    .orderBy('id');
+    .orderBy('id')
+    .$if(locked, (query) => query.forNoKeyUpdate())
+    .execute();
 
-const limits = statement(selectLimits);
-/** In order of id, so that two launches cannot deadlock. */
-const lockedLimits = statement((db, lists: UserIds, _values, { forNoKeyUpdate }) =>
-  forNoKeyUpdate(selectLimits(db, lists)),
-);
-
-/** Entitlements of these users for these apps. */
-const selectEntitlements = (db: Executor, { userIds, appIds }: UserIds & { appIds: readonly string[] }) =>
-  db
+/**
+ * Which of these users may launch which of these apps.
+ * @param locked holds the entitlements until the transaction ends: a revocation that commits first is seen, a later
+ * one waits. The locks are shared, so launches of one app do not wait for each other.
+ */
+async function loadEntitled(
+  db: Executor,
+  userIds: readonly string[],
+  appIds: readonly string[],
+  locked: boolean,
+): Promise<(userId: string, appId: string) => boolean> {
+  const rows = await db
     .selectFrom('entitlements')
     .select(['app_id', 'subject_type', 'subject_id'])
     .where('app_id', 'in', appIds)
@@ -181,27 +178,12 @@ const selectEntitlements = (db: Executor, { userIds, appIds }: UserIds & { appId
         eb.and([eb('subject_type', '=', 'user'), eb('subject_id', 'in', userIds)]),
       ]),
     )
-    .orderBy('id');
-
-const entitlements = statement(selectEntitlements);
-/**
- * Locks entitlements until the transaction ends: a revocation that commits first is seen, a later one waits. Shared
- * locks, so launches of one app do not wait for each other.
- */
-const heldEntitlements = statement(
-  (db, lists: UserIds & { appIds: readonly string[] }, _values, { forShare }) =>
-    forShare(selectEntitlements(db, lists)),
-);
-
-async function loadEntitled(
-  db: Executor,
-  userIds: readonly string[],
-  appIds: readonly string[],
-  load = entitlements,
-): Promise<(userId: string, appId: string) => boolean> {
+    .orderBy('id')
+    .$if(locked, (query) => query.forShare())
+    .execute();
   const everybody = new Set<string>();
   const single = new Set<string>();
-  for (const { app_id, subject_type, subject_id } of await load(db, { userIds, appIds }, {})) {
+  for (const { app_id, subject_type, subject_id } of rows) {
     if (subject_type === 'all') everybody.add(app_id);
     else single.add(`${app_id} ${subject_id}`);
   }
@@ -210,7 +192,7 @@ async function loadEntitled(
 
 /** Whether the person may launch the app; locks the rows until the transaction ends. */
 export async function lockEntitlementShared(tx: Tx, userId: string, appId: string): Promise<boolean> {
-  return (await loadEntitled(tx, [userId], [appId], heldEntitlements))(userId, appId);
+  return (await loadEntitled(tx, [userId], [appId], true))(userId, appId);
 }
 
 /** Locks the user's row, which serializes launches of one user. */
@@ -218,17 +200,14 @@ export async function lockUser(
   tx: Tx,
   userId: string,
 ): Promise<{ max_concurrent_sessions: number; username: string } | undefined> {
-  return (await lockedLimits(tx, { userIds: [userId] }, {}))[0];
+  return (await loadLimits(tx, [userId], true))[0];
 }
-
-const devicesById = statement((db, { ids }: { ids: readonly string[] }) =>
-  db.selectFrom('devices').select('id').where('id', 'in', ids),
-);
 
 /** Existing devices. They stay while their users' rows are locked, because a removal takes the same lock. */
 async function loadDeviceIds(db: Executor, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
-  return new Set((await devicesById(db, { ids }, {})).map(({ id }) => id));
+  const rows = await db.selectFrom('devices').select('id').where('id', 'in', ids).execute();
+  return new Set(rows.map(({ id }) => id));
 }
 
 const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];

@@ -1,7 +1,7 @@
 /** Sessions of a user that count for the quota or hold homes. */
 import { quotaStates } from '@footlight/protocol';
 import { sql } from 'kysely';
-import { type Executor, statement } from '../../platform/database/index.ts';
+import type { Executor } from '../../platform/database/index.ts';
 
 export interface QuotaSession {
   id: string;
@@ -26,21 +26,18 @@ function withHomes<Row extends { home_app_id: string | null; swap_home: string |
   return { ...row, home_app_ids: [row.home_app_id, swap_home].filter((home) => home !== null) };
 }
 
-const quotaCounts = statement((db, { userIds }: { userIds: readonly string[] }) =>
-  db
-    .selectFrom('sessions')
-    .select(['user_id', (eb) => eb.fn.countAll<number>().as('sessions')])
-    .where('user_id', 'in', userIds)
-    .where(sql<boolean>`state in (${COUNTING})`)
-    .groupBy('user_id'),
-);
-
 /** Number of sessions that count for each user's quota; users without sessions are missing. */
 export async function countQuotaSessions(
   db: Executor,
   userIds: readonly string[],
 ): Promise<Map<string, number>> {
-  const rows = await quotaCounts(db, { userIds }, {});
+  const rows = await db
+    .selectFrom('sessions')
+    .select(['user_id', (eb) => eb.fn.countAll<number>().as('sessions')])
+    .where('user_id', 'in', userIds)
+    .where(sql<boolean>`state in (${COUNTING})`)
+    .groupBy('user_id')
+    .execute();
   return new Map(rows.map((row) => [row.user_id, Number(row.sessions)]));
 }
 
@@ -51,17 +48,14 @@ export async function loadHomeHolders(
   appIds: readonly string[],
 ): Promise<(QuotaSession & { user_id: string })[]> {
   if (appIds.length === 0) return [];
-  return (await homeHolders(db, { userIds, appIds }, {})).map(withHomes);
+  const rows = await db
+    .selectFrom('sessions')
+    .select(['id', 'user_id', 'home_app_id'])
+    .select(swapHome.as('swap_home'))
+    .where('user_id', 'in', userIds)
+    .where(sql<boolean>`state in (${COUNTING})`)
+    .where((eb) => eb.or([eb('home_app_id', 'in', appIds), eb(swapHome, 'in', appIds)]))
+    .orderBy('id')
+    .execute();
+  return rows.map(withHomes);
 }
-
-const homeHolders = statement(
-  (db, { userIds, appIds }: { userIds: readonly string[]; appIds: readonly string[] }) =>
-    db
-      .selectFrom('sessions')
-      .select(['id', 'user_id', 'home_app_id'])
-      .select(swapHome.as('swap_home'))
-      .where('user_id', 'in', userIds)
-      .where(sql<boolean>`state in (${COUNTING})`)
-      .where((eb) => eb.or([eb('home_app_id', 'in', appIds), eb(swapHome, 'in', appIds)]))
-      .orderBy('id'),
-);

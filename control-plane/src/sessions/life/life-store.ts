@@ -6,14 +6,13 @@ import {
   type SessionStateName,
 } from '@footlight/protocol';
 import { sql } from 'kysely';
-import { type Executor, flag, lockRows, statement, type Tx } from '../../platform/database/index.ts';
+import { type Executor, flag, lockRows, type Tx } from '../../platform/database/index.ts';
 import type { SessionsTable } from '../../platform/database/tables/sessions.ts';
 import { releaseSlots } from '../placement/slots-store.ts';
 import type { SessionRow } from '../record.ts';
 import type { Ending, LateFields } from './state.ts';
 
 /** Parameters of a prepared statement without list values. */
-type NoLists = Record<never, never>;
 
 /** Columns that life-cycle decisions read. */
 const LIFE_COLUMNS = [
@@ -38,27 +37,24 @@ const LIFE_COLUMNS = [
 ] as const;
 export type LifeRow = Pick<SessionRow, (typeof LIFE_COLUMNS)[number]>;
 
-const livesById = statement((db, { ids }: { ids: readonly string[] }) =>
-  db.selectFrom('sessions').select(LIFE_COLUMNS).where('id', 'in', ids),
-);
-
 export async function loadLives(db: Executor, ids: readonly string[]): Promise<LifeRow[]> {
-  return ids.length === 0 ? [] : livesById(db, { ids }, {});
+  return ids.length === 0
+    ? []
+    : db.selectFrom('sessions').select(LIFE_COLUMNS).where('id', 'in', ids).execute();
 }
-
-const livesOfHosts = statement((db, { hostIds }: { hostIds: readonly string[] }) =>
-  db
-    .selectFrom('sessions')
-    .select(LIFE_COLUMNS)
-    .where('host_id', 'in', hostIds)
-    .where('state', 'in', nonterminalStates)
-    .orderBy('created_at')
-    .orderBy('id'),
-);
 
 /** Non-final sessions of hosts, oldest first. */
 export async function loadLivesOfHosts(db: Executor, hostIds: readonly string[]): Promise<LifeRow[]> {
-  return hostIds.length === 0 ? [] : livesOfHosts(db, { hostIds }, {});
+  return hostIds.length === 0
+    ? []
+    : db
+        .selectFrom('sessions')
+        .select(LIFE_COLUMNS)
+        .where('host_id', 'in', hostIds)
+        .where('state', 'in', nonterminalStates)
+        .orderBy('created_at')
+        .orderBy('id')
+        .execute();
 }
 
 export async function countSessionsOfHost(
@@ -111,23 +107,22 @@ export async function moveSession(
   return result.numUpdatedRows > 0n;
 }
 
-const writeDetail = statement(
-  (
-    db,
-    { ids }: { ids: readonly string[] },
-    values: { state: SessionStateName; detail: string; relayReady: number; nowMs: number },
-  ) =>
-    db
-      .updateTable('sessions')
-      .set({
-        state_detail: values.detail,
-        updated_at: values.nowMs,
-        relay_ready: sql<0 | 1>`case when ${values.relayReady} = 1 then 1 else relay_ready end`,
-      })
-      .where('id', 'in', ids)
-      .where('state', '=', values.state)
-      .returning('id'),
-);
+const writeDetail = (
+  db: Executor,
+  { ids }: { ids: readonly string[] },
+  values: { state: SessionStateName; detail: string; relayReady: number; nowMs: number },
+) =>
+  db
+    .updateTable('sessions')
+    .set({
+      state_detail: values.detail,
+      updated_at: values.nowMs,
+      relay_ready: sql<0 | 1>`case when ${values.relayReady} = 1 then 1 else relay_ready end`,
+    })
+    .where('id', 'in', ids)
+    .where('state', '=', values.state)
+    .returning('id')
+    .execute();
 
 /** Changes the text of the sessions that are still in the given state. @returns their ids */
 export async function setDetail(
@@ -231,25 +226,27 @@ export async function setLateFields(tx: Executor, id: string, fields: LateFields
 
 type DetailOfHost = { hostId: string; detail: string; nowMs: number };
 
-const writeDetailOfHost = statement((db, _lists: NoLists, { hostId, detail, nowMs }: DetailOfHost) =>
+const writeDetailOfHost = (db: Executor, { hostId, detail, nowMs }: DetailOfHost) =>
   db
     .updateTable('sessions')
     .set({ state_detail: detail, updated_at: nowMs })
     .where('host_id', '=', hostId)
     .where('state', 'in', nonterminalStates)
-    .returning('id'),
-);
+    .returning('id')
+    .execute();
 
-const replaceDetailOfHost = statement(
-  (db, _lists: NoLists, { hostId, detail, replaces, nowMs }: DetailOfHost & { replaces: string }) =>
-    db
-      .updateTable('sessions')
-      .set({ state_detail: detail, updated_at: nowMs })
-      .where('host_id', '=', hostId)
-      .where('state', 'in', nonterminalStates)
-      .where('state_detail', '=', replaces)
-      .returning('id'),
-);
+const replaceDetailOfHost = (
+  db: Executor,
+  { hostId, detail, replaces, nowMs }: DetailOfHost & { replaces: string },
+) =>
+  db
+    .updateTable('sessions')
+    .set({ state_detail: detail, updated_at: nowMs })
+    .where('host_id', '=', hostId)
+    .where('state', 'in', nonterminalStates)
+    .where('state_detail', '=', replaces)
+    .returning('id')
+    .execute();
 
 /**
  * Sets one text on all non-final sessions of a host.
@@ -265,8 +262,8 @@ export async function setDetailOfHost(
 ): Promise<string[]> {
   const values = { hostId, detail, nowMs };
   const rows = await (replaces === null
-    ? writeDetailOfHost(db, {}, values)
-    : replaceDetailOfHost(db, {}, { ...values, replaces }));
+    ? writeDetailOfHost(db, values)
+    : replaceDetailOfHost(db, { ...values, replaces }));
   return rows.map((row) => row.id);
 }
 

@@ -108,12 +108,7 @@ export function createTransitions(
 
   async function storeSize(tx: Tx, row: LifeRow, bytes: number | null | undefined): Promise<void> {
     if (bytes === null || bytes === undefined || row.home_app_id === null || row.host_id === null) return;
-    await storeHomeSize(
-      database,
-      tx,
-      { userId: row.user_id, appId: row.home_app_id, hostId: row.host_id },
-      bytes,
-    );
+    await storeHomeSize(tx, { userId: row.user_id, appId: row.home_app_id, hostId: row.host_id }, bytes);
   }
 
   async function applyStep(tx: Tx, row: LifeRow, step: Step, opens: boolean): Promise<Change | null> {

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { type SettingValues, settingsInForce } from '../../fleet/index.ts';
 import { loadImageOnHosts } from '../../images/index.ts';
-import { bool, type Executor, fromJson, statement } from '../../platform/database/index.ts';
+import { bool, type Executor, fromJson } from '../../platform/database/index.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import type { ServingGpu } from '../stream/serve.ts';
 import {
@@ -78,7 +78,7 @@ const ORDER_TERMS: Readonly<Record<OrderTerm, (query: GpuQuery) => RawBuilder<un
   gpu_id: () => sql.ref('gpus.id'),
 };
 
-const gpusInOrder = statement((db, _lists, query: GpuQuery) => {
+const gpusInOrder = (db: Executor, query: GpuQuery) => {
   const pinned = sql<boolean>`hosts.id = coalesce(${query.pinnedHost}, hosts.id)`;
   const canServe = sql`case when hosts.status = 'online' and hosts.capacity_detection = 'ok' and gpus.reported = 1
     and ${pinned} and gpus.slots_total - gpus.slots_used >= ${query.slots} then 0 else 1 end`;
@@ -115,8 +115,10 @@ const gpusInOrder = statement((db, _lists, query: GpuQuery) => {
   return PLACEMENT_ORDER.reduce(
     (ordered, [term, direction]) => ordered.orderBy(ORDER_TERMS[term](query), direction),
     gpus,
-  ).limit(query.limit);
-});
+  )
+    .limit(query.limit)
+    .execute();
+};
 
 /**
  * The GPUs that a launch may use, in the order of `decidePlacement`; GPUs that could serve now come first.
@@ -138,7 +140,7 @@ export async function loadGpus(
     stalenessMs,
     limit,
   };
-  const rows = await gpusInOrder(db, {}, query);
+  const rows = await gpusInOrder(db, query);
   const { image } = demand;
   const onHosts = image === null ? null : await loadImageOnHosts(db, image.image_id);
   const imagesOf = (hostId: string): HostFacts['images'] => {
@@ -194,31 +196,38 @@ export function loadBareHosts(
     .execute();
 }
 
-const servingHosts = statement((db, { hostIds }: { hostIds: readonly string[] }) =>
-  db
-    .selectFrom('hosts')
-    .select(['id', 'codecs', 'codec_throughput', 'encoders', 'effective_settings', 'settings_overrides'])
-    // A scalar subquery, because most hosts have no measurement and need no second query.
-    .select((eb) =>
-      eb
-        .exists(
-          eb
-            .selectFrom('encoder_certifications as measured')
-            .select('measured.id')
-            .whereRef('measured.host_id', '=', 'hosts.id'),
-        )
-        .as('is_measured'),
-    )
-    .where('id', 'in', hostIds),
-);
-
 /** Encoders of the GPUs' hosts. */
 export async function loadServingFacts(
   db: Executor,
   gpus: readonly GpuFacts[],
 ): Promise<(gpu: GpuFacts) => ServingFacts> {
   const hostIds = [...new Set(gpus.map((gpu) => gpu.host.host_id))];
-  const rows = hostIds.length === 0 ? [] : await servingHosts(db, { hostIds }, {});
+  const rows =
+    hostIds.length === 0
+      ? []
+      : await db
+          .selectFrom('hosts')
+          .select([
+            'id',
+            'codecs',
+            'codec_throughput',
+            'encoders',
+            'effective_settings',
+            'settings_overrides',
+          ])
+          // A scalar subquery, because most hosts have no measurement and need no second query.
+          .select((eb) =>
+            eb
+              .exists(
+                eb
+                  .selectFrom('encoder_certifications as measured')
+                  .select('measured.id')
+                  .whereRef('measured.host_id', '=', 'hosts.id'),
+              )
+              .as('is_measured'),
+          )
+          .where('id', 'in', hostIds)
+          .execute();
   const measured = rows.filter((row) => row.is_measured).map((row) => row.id);
   const certifications = await loadCertifications(db, measured);
   const hosts = new Map(rows.map((row) => [row.id, row]));

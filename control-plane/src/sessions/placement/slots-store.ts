@@ -2,7 +2,7 @@
 import { SECOND_MS } from '@footlight/platform';
 import { reservingStates } from '@footlight/protocol';
 import { type RawBuilder, sql } from 'kysely';
-import { type Database, statement, type Tx } from '../../platform/database/index.ts';
+import type { Executor, Tx } from '../../platform/database/index.ts';
 import { freshVramFree, type GpuFacts, type PlacementSettings } from './placement.ts';
 
 /** Session states that hold slots, as text: a partial index serves only queries that name its states literally. */
@@ -31,7 +31,7 @@ const byGpu = (id: RawBuilder<unknown>, { gpus }: Figures, figures: readonly num
   return sql<number>`case ${id} ${sql.join(cases, sql` `)} else 0 end`;
 };
 
-const book = statement((db, bookings: Figures, _values, { skipLocked }) =>
+const book = (db: Executor, bookings: Figures) =>
   db
     .updateTable('gpus')
     .set({
@@ -40,18 +40,18 @@ const book = statement((db, bookings: Figures, _values, { skipLocked }) =>
     })
     .where('id', 'in', (eb) =>
       // Postgres re-evaluates a concurrently changed row; a full GPU is then left out.
-      skipLocked(
-        eb
-          .selectFrom('gpus as wanted')
-          .select('wanted.id')
-          .where('wanted.id', 'in', bookings.gpus)
-          .where(
-            sql<boolean>`wanted.slots_total - wanted.slots_used >= ${byGpu(sql.ref('wanted.id'), bookings, bookings.slots)}`,
-          ),
-      ),
+      eb
+        .selectFrom('gpus as wanted')
+        .select('wanted.id')
+        .where('wanted.id', 'in', bookings.gpus)
+        .where(
+          sql<boolean>`wanted.slots_total - wanted.slots_used >= ${byGpu(sql.ref('wanted.id'), bookings, bookings.slots)}`,
+        )
+        .forNoKeyUpdate()
+        .skipLocked(),
     )
-    .returning(['id as gpu_id', 'vram_mb_total', 'vram_mb_free', 'vram_sampled_at']),
-);
+    .returning(['id as gpu_id', 'vram_mb_total', 'vram_mb_free', 'vram_sampled_at'])
+    .execute();
 
 /**
  * Books slots of unlocked GPUs that have room for the whole demand, and locks their rows. This condition is the last
@@ -61,15 +61,11 @@ const book = statement((db, bookings: Figures, _values, { skipLocked }) =>
  */
 export async function bookSlots(tx: Tx, bookings: readonly SlotBooking[]): Promise<Map<string, BookedGpu>> {
   if (bookings.length === 0) return new Map();
-  const rows = await book(
-    tx,
-    {
-      gpus: bookings.map((booking) => booking.gpu_id),
-      slots: bookings.map((booking) => booking.slots),
-      sessions: bookings.map((booking) => booking.sessions),
-    },
-    {},
-  );
+  const rows = await book(tx, {
+    gpus: bookings.map((booking) => booking.gpu_id),
+    slots: bookings.map((booking) => booking.slots),
+    sessions: bookings.map((booking) => booking.sessions),
+  });
   return new Map(rows.map((row) => [row.gpu_id, row]));
 }
 
@@ -143,6 +139,6 @@ export async function rebuildSlots(tx: Tx): Promise<number> {
 }
 
 /** Locks every GPU, waiting for each, in order of id, so that two launches cannot deadlock. */
-export async function lockGpus(database: Database, tx: Tx): Promise<void> {
-  await database.forNoKeyUpdate(tx.selectFrom('gpus').select('id').orderBy('id')).execute();
+export async function lockGpus(tx: Tx): Promise<void> {
+  await tx.selectFrom('gpus').select('id').orderBy('id').forNoKeyUpdate().execute();
 }

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '@footlight/platform';
 import { sql } from 'kysely';
-import type { Database, Executor, Tx } from '../../platform/database/index.ts';
+import type { Executor, Tx } from '../../platform/database/index.ts';
 import type { Fence } from '../../platform/leader.ts';
 import type { Platform } from '../../platform/platform.ts';
 
@@ -42,18 +42,18 @@ export function registerKeptSessions({
     id: KEPT_SESSIONS_SWEEP,
     everyMs: EVERY_MS,
     async run(fence) {
-      await inBatches(fence, (tx) => dropOldLogs(database, tx));
+      await inBatches(fence, (tx) => dropOldLogs(tx));
       // Only who launched since the last passes has more than before.
       for (const userId of await listLaunching(database.db, clock.nowMs() - 3 * EVERY_MS)) {
         const oldest = await oldestKept(database.db, userId);
-        if (oldest !== undefined) await inBatches(fence, (tx) => deleteBefore(database, tx, userId, oldest));
+        if (oldest !== undefined) await inBatches(fence, (tx) => deleteBefore(tx, userId, oldest));
       }
     },
   });
 }
 
 /** @returns sessions that lost their log (count), `BATCH` at most */
-async function dropOldLogs({ skipLocked }: Pick<Database, 'skipLocked'>, tx: Tx): Promise<bigint> {
+async function dropOldLogs(tx: Tx): Promise<bigint> {
   const surplus = sql<string>`(select id from (
       select id, row_number() over (partition by user_id order by ended_at desc, id desc) as newness
       from sessions where app_log_tail is not null) as logs
@@ -63,7 +63,12 @@ async function dropOldLogs({ skipLocked }: Pick<Database, 'skipLocked'>, tx: Tx)
     .set({ app_log_tail: null })
     // Skip sessions that are being deleted with their person or host.
     .where('id', 'in', (eb) =>
-      skipLocked(eb.selectFrom('sessions as old').select('old.id').where('old.id', 'in', surplus)),
+      eb
+        .selectFrom('sessions as old')
+        .select('old.id')
+        .where('old.id', 'in', surplus)
+        .forNoKeyUpdate()
+        .skipLocked(),
     )
     .executeTakeFirst();
   return numUpdatedRows;
@@ -98,25 +103,20 @@ const oldestKept = (db: Executor, userId: string): Promise<Place | undefined> =>
     .executeTakeFirst();
 
 /** @returns deleted sessions (count), `BATCH` at most */
-async function deleteBefore(
-  { skipLocked }: Pick<Database, 'skipLocked'>,
-  tx: Tx,
-  userId: string,
-  { id, created_at }: Place,
-): Promise<bigint> {
+async function deleteBefore(tx: Tx, userId: string, { id, created_at }: Place): Promise<bigint> {
   const { numDeletedRows } = await tx
     .deleteFrom('sessions')
     .where('id', 'in', (eb) =>
-      skipLocked(
-        eb
-          .selectFrom('sessions as old')
-          .select('old.id')
-          .where('old.user_id', '=', userId)
-          .where('old.state', 'in', ['stopped', 'failed'])
-          .where(sql<boolean>`(old.created_at, old.id) < (cast(${created_at} as bigint), ${id})`)
-          .orderBy('old.created_at')
-          .limit(BATCH),
-      ),
+      eb
+        .selectFrom('sessions as old')
+        .select('old.id')
+        .where('old.user_id', '=', userId)
+        .where('old.state', 'in', ['stopped', 'failed'])
+        .where(sql<boolean>`(old.created_at, old.id) < (cast(${created_at} as bigint), ${id})`)
+        .orderBy('old.created_at')
+        .limit(BATCH)
+        .forNoKeyUpdate()
+        .skipLocked(),
     )
     .executeTakeFirst();
   return numDeletedRows;

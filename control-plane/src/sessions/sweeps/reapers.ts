@@ -125,7 +125,7 @@ export function registerReapers(
       const corrected = await database.transaction(async (tx) => {
         await fence.check(tx);
         // Launches and ends lock their GPU's row, so the next statement sums up every session.
-        await lockGpus(database, tx);
+        await lockGpus(tx);
         return rebuildSlots(tx);
       });
       if (corrected > 0) logger.warn({ gpus: corrected }, 'gpus.slots_corrected');

@@ -6,7 +6,6 @@ import type { Meters } from '../../meters.ts';
 import { ADVISORY_LOCKS, type Database, type Tx } from '../database.ts';
 import { retryContended } from '../locks/contended.ts';
 import { LockOrderGuard } from '../locks/lock-order.ts';
-import { POSTGRES_LOCKS, SQLITE_LOCKS } from '../locks/locks.ts';
 import { migrate, migrateUpTo } from '../migrate.ts';
 import { insideTransaction, refuseInsideTransaction } from '../query/scope.ts';
 import type { Schema } from '../schema.ts';
@@ -96,7 +95,6 @@ function openSqlite(file: string, logger: Logger, clock: Clock, queried?: Meters
     },
     revision: () => shared.revision(),
     connections: () => null,
-    ...SQLITE_LOCKS,
     // BEGIN IMMEDIATE already holds the only write lock.
     advisoryLock: async () => undefined,
     ping: () => ping(db),
@@ -158,7 +156,6 @@ function openPostgres(url: string, logger: Logger, queried?: Meters['queried']):
     },
     revision: () => null,
     connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-    ...POSTGRES_LOCKS,
     async advisoryLock(tx, name) {
       await sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS[name]})`.execute(tx);
     },

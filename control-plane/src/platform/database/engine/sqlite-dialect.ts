@@ -10,6 +10,7 @@ import {
   type Kysely,
   type QueryCompiler,
   type QueryResult,
+  type SelectModifierNode,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -51,7 +52,7 @@ export class SqliteDialect implements Dialect {
   }
 
   createQueryCompiler(): QueryCompiler {
-    return new SqliteQueryCompiler();
+    return new LocklessCompiler();
   }
 
   createAdapter(): DialectAdapter {
@@ -60,6 +61,13 @@ export class SqliteDialect implements Dialect {
 
   createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
     return new SqliteIntrospector(db);
+  }
+}
+
+/** Leaves out row locks, which SQLite neither has nor needs: its transaction holds the only write lock. */
+class LocklessCompiler extends SqliteQueryCompiler {
+  protected override visitSelectModifier(node: SelectModifierNode): void {
+    if (node.modifier === 'Distinct') super.visitSelectModifier(node);
   }
 }
 

@@ -1,7 +1,6 @@
 import { nonterminalStates } from '@footlight/protocol';
 import { PostgresAdapter, sql } from 'kysely';
 import type { Tx } from '../database.ts';
-import { statement } from '../query/statements.ts';
 
 /** Rows by id, and all GPUs or all live sessions of hosts. */
 export interface RowsToLock {
@@ -13,57 +12,46 @@ export interface RowsToLock {
   sessionsOfHosts?: readonly string[];
 }
 
-type NoValues = Record<never, never>;
-type Ids = { ids: readonly string[] };
-type IdsOrHosts = Ids & { hosts: readonly string[] };
-
-const hostLocks = statement((db, { ids }: Ids, _values: NoValues, { forNoKeyUpdate }) =>
-  forNoKeyUpdate(db.selectFrom('hosts').select('id').where('id', 'in', ids).orderBy('id')),
-);
-
-const sessionLocks = statement((db, { ids, hosts }: IdsOrHosts, _values: NoValues, { forNoKeyUpdate }) =>
-  forNoKeyUpdate(
-    db
-      .selectFrom('sessions')
-      .select('id')
-      .where((eb) =>
-        eb.or([
-          eb('id', 'in', ids),
-          eb.and([eb('host_id', 'in', hosts), eb('state', 'in', nonterminalStates)]),
-        ]),
-      )
-      .orderBy('id'),
-  ),
-);
-
-const gpuLocks = statement((db, { ids, hosts }: IdsOrHosts, _values: NoValues, { forNoKeyUpdate }) =>
-  forNoKeyUpdate(
-    db
-      .selectFrom('gpus')
-      .select('id')
-      .where((eb) => eb.or([eb('id', 'in', ids), eb('host_id', 'in', hosts)]))
-      .orderBy('id'),
-  ),
-);
-
-/** SQL allows no empty list. No row has this id. */
-const orNone = (ids: readonly string[]): readonly string[] => (ids.length === 0 ? [''] : ids);
-
 /**
  * Locks the rows that a transaction will change, in the common order, because different orders deadlock. Call before
- * the first write. One round trip. SQLite needs no locks: its transaction holds the only write lock.
+ * the first write. SQLite needs no locks: its transaction holds the only write lock.
  */
 export async function lockRows(tx: Tx, rows: RowsToLock): Promise<void> {
   if (!(tx.getExecutor().adapter instanceof PostgresAdapter)) return;
   const { hosts = [], sessions = [], sessionsOfHosts = [], gpus = [], gpusOfHosts = [] } = rows;
-  const locked: Promise<unknown>[] = [];
-  if (hosts.length > 0) locked.push(hostLocks(tx, { ids: hosts }, {}));
+  if (hosts.length > 0)
+    await tx
+      .selectFrom('hosts')
+      .select('id')
+      .where('id', 'in', hosts)
+      .orderBy('id')
+      .forNoKeyUpdate()
+      .execute();
   if (gpus.length + gpusOfHosts.length > 0)
-    locked.push(gpuLocks(tx, { ids: orNone(gpus), hosts: orNone(gpusOfHosts) }, {}));
+    await tx
+      .selectFrom('gpus')
+      .select('id')
+      .where((eb) => eb.or([eb('id', 'in', orNone(gpus)), eb('host_id', 'in', orNone(gpusOfHosts))]))
+      .orderBy('id')
+      .forNoKeyUpdate()
+      .execute();
   if (sessions.length + sessionsOfHosts.length > 0)
-    locked.push(sessionLocks(tx, { ids: orNone(sessions), hosts: orNone(sessionsOfHosts) }, {}));
-  await Promise.all(locked);
+    await tx
+      .selectFrom('sessions')
+      .select('id')
+      .where((eb) =>
+        eb.or([
+          eb('id', 'in', orNone(sessions)),
+          eb.and([eb('host_id', 'in', orNone(sessionsOfHosts)), eb('state', 'in', nonterminalStates)]),
+        ]),
+      )
+      .orderBy('id')
+      .forNoKeyUpdate()
+      .execute();
 }
+
+/** SQL allows no empty list. No row has this id. */
+const orNone = (ids: readonly string[]): readonly string[] => (ids.length === 0 ? [''] : ids);
 
 /** The union of the rows. */
 export function joinRows(all: readonly RowsToLock[]): RowsToLock {
