@@ -128,10 +128,13 @@ export function webIsBuilt() {
   return existsSync(path.join(root, 'packages/web/dist/index.html')) && isStamped('web', webDigest());
 }
 
-/** Builds the web app into packages/web/dist. */
-function buildWeb() {
+/** Builds the web app into packages/web/dist, unless it is that of the sources here. */
+export function buildWeb() {
+  if (webIsBuilt()) return;
   const web = path.join(root, 'packages/web');
-  run([path.join(web, 'node_modules/.bin/vite'), 'build', web, '--logLevel', 'warn'], 'Building the web app');
+  const vite = path.join(web, 'node_modules/.bin/vite');
+  // The NODE_ENV of a test runner would make it a development build.
+  run(['env', 'NODE_ENV=production', vite, 'build', web, '--logLevel', 'warn'], 'Building the web app');
   stamp('web', webDigest());
 }
 

@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { constants, gzipSync } from 'node:zlib';
 import { operations } from '@footlight/protocol/rest';
 import type { Manifest } from 'vite';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { buildWeb } from '../../../scripts/lib/prepare.mjs';
 
 /** Script and styles of a page for users, gzip. */
 const USER_PAGE_KB = 180;
@@ -16,22 +14,13 @@ const PLAYER_KB = 55;
 /** Compressed script, KiB; the marks of the pages that people open first. */
 const LOGIN_SCRIPT_KIB = 120;
 const LIBRARY_SCRIPT_KIB = 180;
-const root = resolve(import.meta.dirname, '..');
-let dist: string;
+const dist = resolve(import.meta.dirname, '../dist');
 let manifest: Manifest;
 
 beforeAll(async () => {
-  dist = await mkdtemp(join(tmpdir(), 'footlight-web-'));
-  // In a process of its own: the test runner's NODE_ENV would make it a development build.
-  await promisify(execFile)(
-    process.execPath,
-    ['node_modules/vite/bin/vite.js', 'build', '--outDir', dist, '--emptyOutDir', '--logLevel', 'error'],
-    { cwd: root, env: { ...process.env, NODE_ENV: 'production' } },
-  );
+  buildWeb();
   manifest = JSON.parse(await readFile(join(dist, '.vite/manifest.json'), 'utf8')) as Manifest;
 });
-
-afterAll(() => rm(dist, { recursive: true, force: true }));
 
 /** Files that come with the given manifest entries, those behind dynamic imports left out unless followed. */
 function filesOf(entries: readonly string[], follow: (key: string) => boolean = () => false): Set<string> {

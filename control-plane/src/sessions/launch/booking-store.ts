@@ -38,6 +38,8 @@ export async function insertSessions(
     .execute();
   await tx
     .insertInto('session_placements')
-    .values(sessions.map(({ row, explanation }) => ({ session_id: row.id, explanation: toJson(explanation) })))
+    .values(
+      sessions.map(({ row, explanation }) => ({ session_id: row.id, explanation: toJson(explanation) })),
+    )
     .execute();
 }
