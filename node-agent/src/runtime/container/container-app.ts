@@ -17,6 +17,9 @@ const LOOK_AGAIN_MS = 1_000;
 /** Wait for the last output of an ended app, as for processes: what it wrote is on its way already. */
 const DRAIN_MS = 500;
 
+/** What an app asks of the engine. */
+export type AppEngine = Pick<ContainerEngine, 'output' | 'start' | 'signal' | 'wait' | 'state' | 'remove'>;
+
 /**
  * An app in a container, from its creation on. `open` starts it; `stop` ends it and removes the container.
  *
@@ -26,7 +29,7 @@ export class ContainerApp implements RunningApp {
   readonly exited: Promise<AppExit>;
   /** A container ends with its first process. */
   readonly handedOver = new Promise<void>(() => undefined);
-  readonly #engine: ContainerEngine;
+  readonly #engine: AppEngine;
   readonly #name: string;
   readonly #clock: Clock;
   readonly #log = new LogRing();
@@ -36,10 +39,10 @@ export class ContainerApp implements RunningApp {
   #hasExited = false;
 
   private constructor(
-    engine: ContainerEngine,
+    engine: AppEngine,
     name: string,
     clock: Clock,
-    output: Awaited<ReturnType<ContainerEngine['output']>>,
+    output: Awaited<ReturnType<AppEngine['output']>>,
   ) {
     this.#engine = engine;
     this.#name = name;
@@ -63,7 +66,7 @@ export class ContainerApp implements RunningApp {
    * @throws EngineError when it does not start; the caller removes it
    */
   static async open(
-    engine: ContainerEngine,
+    engine: AppEngine,
     name: string,
     clock: Clock,
     limits: Pick<ContainerLimits, 'memoryMb'> | null,
@@ -86,14 +89,12 @@ export class ContainerApp implements RunningApp {
     return this.#log.tail(lines, maxBytes);
   }
 
+  /** @throws EngineError when the container could not be removed; the runtime's list of removals tries again */
   async stop(graceMs: number): Promise<void> {
-    try {
-      if (!this.#hasExited) await this.#end(graceMs);
-    } finally {
-      // Removing kills what is left, and its repetition is the business of the runtime's list of removals.
-      this.#over.abort();
-      await this.#engine.remove(this.#name);
-    }
+    // Removing kills what is left, so a signal may fail: podman 4.3 answers one that comes after the end with 500.
+    if (!this.#hasExited) await this.#end(graceMs).catch(() => undefined);
+    this.#over.abort();
+    await this.#engine.remove(this.#name);
   }
 
   /** What waits in sockets counts in no control group, or apart from other memory (cgroups v1). */
