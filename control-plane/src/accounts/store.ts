@@ -159,26 +159,13 @@ export async function adminExists(db: Executor): Promise<boolean> {
   return row !== undefined;
 }
 
-/**
- * New accounts have twin number 0, so the unique index over folded name and number decides between concurrent
- * accounts. Accounts of earlier releases may share a folded name under higher numbers; none are added, so a read
- * finds them.
- * @throws ApiError conflict, or on a duplicate email or username; the transaction is then over
- */
+/** @throws the driver's unique violation on an email or a username that is taken; the transaction is then over */
 export async function insertAccount(
   tx: Tx,
   account: Pick<UsersTable, 'id' | 'email' | 'username' | 'password_hash' | 'role'> &
     Partial<Pick<UsersTable, 'ephemeral_expires_at'>>,
   nowMs: number,
 ): Promise<void> {
-  const username_folded = foldUsername(account.username);
-  const twin = await tx
-    .selectFrom('users')
-    .select('id')
-    .where('username_folded', '=', username_folded)
-    .limit(1)
-    .executeTakeFirst();
-  if (twin !== undefined) throw duplicateAccount();
   await tx
     .insertInto('users')
     .values({
@@ -186,7 +173,7 @@ export async function insertAccount(
       max_concurrent_sessions: 3,
       ephemeral_expires_at: null,
       ...account,
-      username_folded,
+      username_folded: foldUsername(account.username),
       internal: 0,
       created_at: nowMs,
       updated_at: nowMs,
@@ -248,54 +235,30 @@ function liveTokens(db: Executor, nowMs: number) {
     .where('users.disabled_at', 'is', null);
 }
 
-/** Cached tokens. */
-const MAX_TOKENS = 10_000;
-
 /**
- * The token look-up of every request. Requests of one turn share it. A cached token is valid until any write, so a
- * revocation applies to the next request.
+ * The token look-up of every request; requests of one turn share it.
  * @param now epoch milliseconds, called when the look-up begins
  */
 export function liveTokenFinder(
   database: Database,
   now: () => number,
 ): (tokenHash: string) => Promise<LiveToken | undefined> {
-  let known: { revision: number | null; tokens: Map<string, LiveToken> } = {
-    revision: null,
-    tokens: new Map(),
-  };
   return batchReads(async (hashes) => {
-    const nowMs = now();
-    const revision = database.revision();
-    if (revision === null || revision !== known.revision || known.tokens.size >= MAX_TOKENS) {
-      known = { revision, tokens: new Map() };
-    }
-    const { tokens } = known;
-    const unknown = hashes.filter((hash) => {
-      const token = tokens.get(hash);
-      if (token !== undefined && token.expires_at > nowMs) return false;
-      tokens.delete(hash);
-      return true;
-    });
-    const found =
-      unknown.length === 0
-        ? []
-        : await liveTokens(database.db, nowMs)
-            .select([
-              'auth_tokens.token_hash',
-              'auth_tokens.id',
-              'auth_tokens.expires_at',
-              'auth_tokens.user_id',
-              'auth_tokens.device_id',
-              'auth_tokens.last_used_at',
-              'users.role',
-              'users.username',
-              'users.email',
-            ])
-            .where('auth_tokens.token_hash', 'in', unknown)
-            .execute();
-    for (const { token_hash, ...token } of found) tokens.set(token_hash, token);
-    return tokens;
+    const rows = await liveTokens(database.db, now())
+      .select([
+        'auth_tokens.token_hash',
+        'auth_tokens.id',
+        'auth_tokens.expires_at',
+        'auth_tokens.user_id',
+        'auth_tokens.device_id',
+        'auth_tokens.last_used_at',
+        'users.role',
+        'users.username',
+        'users.email',
+      ])
+      .where('auth_tokens.token_hash', 'in', hashes)
+      .execute();
+    return new Map(rows.map(({ token_hash, ...token }) => [token_hash, token]));
   });
 }
 

@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { Session } from '@footlight/protocol/rest';
 import { type FakeAgent, gpuCapacity, softwareCapacity } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { BENCH_USER_ID } from '../platform/database/migrations/0021-certification.ts';
+import { BENCH_USER_ID } from '../platform/database/migrations/0001-first/certification.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
 import { describeDatabases, UNKNOWN_ID } from '../testing/index.ts';
 import { CERTIFICATION_SWEEP } from './service.ts';

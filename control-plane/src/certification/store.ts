@@ -3,7 +3,7 @@ import type { CertificationVerdict, ConcurrencyPoint, Query } from '@footlight/p
 import { sql } from 'kysely';
 import { type SettingValues, settingsInForce } from '../fleet/index.ts';
 import { type Executor, flag, fromJson, type Tx, toJson } from '../platform/database/index.ts';
-import { BENCH_USER_ID } from '../platform/database/migrations/0021-certification.ts';
+import { BENCH_USER_ID } from '../platform/database/migrations/0001-first/certification.ts';
 import type {
   CertificationCellsTable,
   CertificationRunsTable,

@@ -23,12 +23,12 @@ import {
 } from '../signaling/index.ts';
 import type { Telemetry, ViewerReport } from '../telemetry/index.ts';
 import { judgeJoin, judgeRead, UNKNOWN_SESSION } from './access/join-rules.ts';
-import { type BenchLaunch, createBenchLauncher } from './bench/bench-launcher.ts';
 import { type Captures, createCaptures } from './captures/captures.ts';
 import { createConsoleSessions } from './console.ts';
 import { asksForPicture, type DisplayChange, judgeDisplayChange, pictureAfter } from './display/display.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
 import { createViewerWatch } from './health/viewer-watch.ts';
+import { type BenchLaunch, createBenchLauncher } from './launch/bench-launcher.ts';
 import { createLauncher } from './launch/launch.ts';
 import { findLaunchUser } from './launch/launch-store.ts';
 import { refusalError } from './launch/refusal.ts';

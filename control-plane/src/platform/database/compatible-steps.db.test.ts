@@ -57,9 +57,6 @@ test('a release before can do with a wider schema all that it did, and not with 
   ]);
 });
 
-/** The first step that replicas of the release before it have to live with; earlier ones had no replicas. */
-const SINCE = '0028-password-resets';
-
 describeDatabases('the schema of the next release serves the replicas of the one before', ({ empty }) => {
   test('step by step', async () => {
     const target = await empty();
@@ -75,13 +72,11 @@ describeDatabases('the schema of the next release serves the replicas of the one
         ]),
       );
     };
-    const steps = STEP_NAMES.slice(STEP_NAMES.indexOf(SINCE));
     let before: Shape | null = null;
-    for (const step of steps) {
+    for (const step of STEP_NAMES) {
       const after = await shapeAfter(step);
       if (before !== null) expect(breaks(before, after), step).toEqual([]);
       before = after;
     }
-    expect(steps.length).toBeGreaterThan(1);
   });
 });

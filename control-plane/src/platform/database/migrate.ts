@@ -1,72 +1,10 @@
 import { type Kysely, type Migration, type MigrationResultSet, Migrator, sql } from 'kysely';
 import type { Dialect } from './database.ts';
-import { platformMigration } from './migrations/0000-0009/0000-platform.ts';
-import { accountsMigration } from './migrations/0000-0009/0001-accounts.ts';
-import { catalogMigration } from './migrations/0000-0009/0002-catalog.ts';
-import { fleetMigration } from './migrations/0000-0009/0003-fleet.ts';
-import { sessionsMigration } from './migrations/0000-0009/0004-sessions.ts';
-import { preferencesMigration } from './migrations/0000-0009/0005-preferences.ts';
-import { profilesMigration } from './migrations/0000-0009/0006-profiles.ts';
-import { secretsMigration } from './migrations/0000-0009/0007-secrets.ts';
-import { artworkMigration } from './migrations/0000-0009/0008-artwork.ts';
-import { indexesMigration } from './migrations/0000-0009/0009-indexes.ts';
-import { catalogChangesMigration } from './migrations/0010-0019/0010-catalog-changes.ts';
-import { admissionMigration } from './migrations/0010-0019/0011-admission.ts';
-import { sessionLifeMigration } from './migrations/0010-0019/0013-session-life.ts';
-import { sessionTopologyMigration } from './migrations/0010-0019/0014-session-topology.ts';
-import { sessionFloorMigration } from './migrations/0010-0019/0015-session-floor.ts';
-import { sessionTraceMigration } from './migrations/0010-0019/0016-session-trace.ts';
-import { usernamesMigration } from './migrations/0010-0019/0017-usernames.ts';
-import { telemetryMigration } from './migrations/0010-0019/0018-telemetry.ts';
-import { recordingsMigration } from './migrations/0020-recordings.ts';
-import { certificationMigration } from './migrations/0021-certification.ts';
-import { capturesMigration } from './migrations/0022-captures.ts';
-import { jobsMigration } from './migrations/0023-jobs.ts';
-import { homesMigration } from './migrations/0024-homes.ts';
-import { libraryMigration } from './migrations/0025-library.ts';
-import { imagesMigration } from './migrations/0026-images.ts';
-import { samplesBySourceMigration } from './migrations/0027-samples-by-source.ts';
-import { passwordResetsMigration } from './migrations/0028-password-resets.ts';
-import { sessionLogsMigration } from './migrations/0029-session-logs.ts';
-import { activityByTargetMigration } from './migrations/0030-activity-by-target.ts';
-import { roomForHeartbeatsMigration } from './migrations/0031-room-for-heartbeats.ts';
-import { countsMigration } from './migrations/0032-counts.ts';
+import { firstMigration } from './migrations/0001-first.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
 
-const STEPS: readonly SchemaStep[] = [
-  platformMigration,
-  accountsMigration,
-  catalogMigration,
-  fleetMigration,
-  sessionsMigration,
-  preferencesMigration,
-  profilesMigration,
-  secretsMigration,
-  artworkMigration,
-  indexesMigration,
-  catalogChangesMigration,
-  admissionMigration,
-  sessionLifeMigration,
-  sessionTopologyMigration,
-  sessionFloorMigration,
-  sessionTraceMigration,
-  usernamesMigration,
-  telemetryMigration,
-  recordingsMigration,
-  certificationMigration,
-  capturesMigration,
-  jobsMigration,
-  homesMigration,
-  imagesMigration,
-  libraryMigration,
-  samplesBySourceMigration,
-  passwordResetsMigration,
-  sessionLogsMigration,
-  activityByTargetMigration,
-  roomForHeartbeatsMigration,
-  countsMigration,
-];
+const STEPS: readonly SchemaStep[] = [firstMigration];
 
 /** In the order in which they run. */
 export const STEP_NAMES: readonly string[] = STEPS.map(({ name }) => name).sort();
@@ -74,16 +12,16 @@ export const STEP_NAMES: readonly string[] = STEPS.map(({ name }) => name).sort(
 /**
  * Migrates the schema: all steps in one transaction, under a lock that other processes wait for (an advisory lock on
  * Postgres, the write lock on SQLite). There is no downgrade; restore a backup instead.
- * @throws when a step fails, or the database belongs to a newer release
+ * @throws when a step fails, or the database belongs to another release
  */
 export async function migrate(db: Kysely<Schema>, dialect: Dialect): Promise<void> {
   try {
     await run((await stepsOf(db, dialect)).migrateToLatest());
   } catch (error) {
-    const newer = await unknownSteps(db).catch(() => []);
-    if (newer.length === 0) throw error;
+    const unknown = await unknownSteps(db).catch(() => []);
+    if (unknown.length === 0) throw error;
     throw new Error(
-      `the database belongs to a newer release of Footlight, which made ${newer.join(', ')}: start that release, or restore a backup that was made before it`,
+      `the database belongs to another release of Footlight, which made ${unknown.join(', ')}: start that release, or restore a backup that was made before it`,
       { cause: error },
     );
   }

@@ -1,4 +1,3 @@
-import type { Generated } from 'kysely';
 import type { Flag } from '../codec.ts';
 
 /** People, their devices and tokens, and instance-wide values. */
@@ -16,10 +15,8 @@ export interface UsersTable {
   email: string;
   /** Trimmed; unique, case-sensitive. */
   username: string;
-  /** Folded username, shared by look-alikes; unique together with `username_twin`. */
+  /** Folded username, so that no two look equal; unique. null: an internal account. */
   username_folded: string | null;
-  /** 0; higher for look-alikes that earlier releases allowed. */
-  username_twin: Generated<number>;
   /** argon2id PHC string. */
   password_hash: string;
   role: 'user' | 'admin';

@@ -1,13 +1,13 @@
 /** Sessions that measure encoders. Source: docs/certification.md. */
 
-import { BENCH_USER_ID } from '../../platform/database/migrations/0021-certification.ts';
+import { BENCH_USER_ID } from '../../platform/database/migrations/0001-first/certification.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { mergeRuntime } from '../app-spec.ts';
-import { type LaunchApp, loadEnabledAppsNamed } from '../launch/app-store.ts';
-import type { Launcher } from '../launch/launch.ts';
-import type { BenchTerms, BookedLaunch, LaunchTerms } from '../launch/stages.ts';
 import { FEATURE_OF } from '../placement/placement.ts';
+import { type LaunchApp, loadEnabledAppsNamed } from './app-store.ts';
+import type { Launcher } from './launch.ts';
+import type { BenchTerms, BookedLaunch, LaunchTerms } from './stages.ts';
 
 export interface BenchLaunch {
   /** Name of the app that draws. */
