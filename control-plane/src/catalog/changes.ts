@@ -55,12 +55,8 @@ export function changesReader(
   database: Database,
   since: () => number,
 ): () => Promise<readonly RecordedChange[] | null> {
-  /** No change after the version while the database has this revision. */
-  let quiet: { version: number; revision: number | null } | null = null;
   return coalesceReads(async () => {
     const known = since();
-    const revision = database.revision();
-    if (revision !== null && revision === quiet?.revision && known === quiet.version) return NO_CHANGES;
     const rows = await database.db
       .selectFrom('catalog_changes')
       .select(['version', 'app_id', 'user_id'])
@@ -68,16 +64,11 @@ export function changesReader(
       .orderBy('version')
       .limit(MAX_CHANGES + 1)
       .execute();
-    if (rows.length === 0) {
-      quiet = { version: known, revision };
-      return NO_CHANGES;
-    }
-    if (rows.length > MAX_CHANGES || rows[0]?.version !== known + 1) return null;
+    const [first] = rows;
+    if (rows.length > MAX_CHANGES || (first !== undefined && first.version !== known + 1)) return null;
     return rows.map(({ version, app_id, user_id }): RecordedChange => {
       if (app_id !== null) return { version, change: { appId: app_id } };
       return { version, change: user_id === null ? 'everything' : { userId: user_id } };
     });
   });
 }
-
-const NO_CHANGES: readonly RecordedChange[] = [];

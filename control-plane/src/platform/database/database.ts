@@ -34,11 +34,6 @@ export interface Database {
    * for 5 s or is down, which HTTP answers with 503
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /**
-   * Identifies all writes so far, of all processes: while it is unchanged, later reads are still valid. null: the
-   * database cannot tell more cheaply than by a read.
-   */
-  revision(): number | null;
   /** Holds the named lock until the transaction ends. */
   advisoryLock(tx: Tx, name: AdvisoryLockName): Promise<void>;
   /** Connections to the server; waiting: callers without one. null: SQLite, which has none. */

@@ -93,7 +93,6 @@ function openSqlite(file: string, logger: Logger, clock: Clock, queried?: Meters
         throw error;
       }
     },
-    revision: () => shared.revision(),
     connections: () => null,
     // BEGIN IMMEDIATE already holds the only write lock.
     advisoryLock: async () => undefined,
@@ -154,7 +153,6 @@ function openPostgres(url: string, logger: Logger, queried?: Meters['queried']):
         }
       }
     },
-    revision: () => null,
     connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     async advisoryLock(tx, name) {
       await sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS[name]})`.execute(tx);

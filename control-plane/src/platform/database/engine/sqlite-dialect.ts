@@ -165,7 +165,6 @@ interface Prepared {
   readonly statement: BetterSqlite3.Statement;
   /** Column names of the result in order; null: no rows. */
   readonly columns: readonly string[] | null;
-  readonly writes: boolean;
 }
 
 const CHANGES_SCHEMA = /^\s*(alter|create|drop)\b/i;
@@ -190,33 +189,15 @@ export class SharedFile {
   /** Off while another process holds the lock: one blocking wait is enough. */
   #hasBusyWait = true;
   #lastBusyMs = Number.NEGATIVE_INFINITY;
-  /** Changes when another connection has committed. */
-  readonly #dataVersion: BetterSqlite3.Statement;
-  #seenDataVersion: unknown;
-  #revision = 0;
 
   constructor(database: BetterSqlite3.Database, options: Options) {
     this.#database = database;
     this.#clock = options.clock;
     this.#onFull = options.onFull;
-    this.#dataVersion = database.prepare('pragma data_version').pluck();
   }
 
   get inTransaction(): boolean {
     return this.#database.inTransaction;
-  }
-
-  /** Grows with each write of this connection, and when another connection has committed since the last call. */
-  revision(): number {
-    let dataVersion: unknown;
-    try {
-      dataVersion = this.#dataVersion.get();
-    } catch {
-      // Counts as a change: the following read waits for the lock or reports the error.
-    }
-    if (dataVersion === undefined || dataVersion !== this.#seenDataVersion) this.#revision += 1;
-    this.#seenDataVersion = dataVersion;
-    return this.#revision;
   }
 
   run(sql: string): void {
@@ -224,8 +205,7 @@ export class SharedFile {
   }
 
   execute<R>(sql: string, parameters: readonly unknown[]): QueryResult<R> {
-    const { statement, columns, writes } = this.#prepared(sql);
-    if (writes) this.#revision += 1;
+    const { statement, columns } = this.#prepared(sql);
     if (columns !== null) return { rows: toRows<R>(columns, statement.all(...parameters) as unknown[][]) };
     const { changes, lastInsertRowid } = statement.run(...parameters);
     // A schema change can change the columns of `*` and the use of indexes.
@@ -286,11 +266,7 @@ export class SharedFile {
     if (!prepared) {
       const statement = this.#database.prepare(sql);
       const columns = statement.reader ? statement.columns().map(({ name }) => name) : null;
-      prepared = {
-        statement: columns === null ? statement : statement.raw(true),
-        columns,
-        writes: !statement.readonly,
-      };
+      prepared = { statement: columns === null ? statement : statement.raw(true), columns };
       this.#statements.set(sql, prepared);
     }
     return prepared;

@@ -24,7 +24,7 @@ const CHECK_LIMIT_MS = 1_000;
  */
 const CHECK_INSIDE_BYTES = 16 * 1024 * 1024;
 /** Freed when the disk is full, so that sign-ins, ends of sessions and an administrator's deletions still fit. */
-const RESERVE_BYTES = 8 * 1024 * 1024;
+export const RESERVE_BYTES = 8 * 1024 * 1024;
 /** SQLite's page cache; other pages are in the system's file cache, one read away. The driver's default is 16 MB. */
 const CACHE_KIB = 4_096;
 

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import {
   closeSync,
   copyFileSync,
@@ -16,7 +15,6 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, createLogger, systemClock } from '@footlight/platform';
@@ -93,48 +91,6 @@ describe('another process holds the write lock', () => {
     await expect(database.ping()).resolves.toBeUndefined();
     other.exec('rollback');
     await expect(write(database)).resolves.toBeDefined();
-  });
-});
-
-describe('the revision', () => {
-  let database: Database;
-  beforeEach(async () => {
-    database = await open();
-  });
-  afterEach(() => database.close());
-
-  const elsewhere = (statement: string): void => {
-    const library = createRequire(import.meta.url).resolve('better-sqlite3');
-    const script = 'new (require(process.argv[1]))(process.argv[2]).exec(process.argv[3])';
-    execFileSync(process.execPath, ['-e', script, library, file, statement]);
-  };
-
-  test('stays what it is while everybody only reads', async () => {
-    const before = database.revision();
-    await database.ping();
-    await database.db.selectFrom('instance_settings').selectAll().execute();
-    elsewhere('select * from instance_settings');
-    expect(database.revision()).toBe(before);
-  });
-
-  test.each<[string, () => Promise<unknown> | undefined]>([
-    ['a statement', () => write(database)],
-    [
-      'a statement that answers rows',
-      () => sql`update leases set fence = 1 returning fence`.execute(database.db),
-    ],
-    ['a transaction', () => database.transaction((tx) => sql`update leases set fence = 2`.execute(tx))],
-    ['another process', async () => elsewhere('update instance_settings set updated_at = 8')],
-  ])('is another one after a write by %s', async (_, change) => {
-    const before = database.revision();
-    await change();
-    expect(database.revision()).not.toBe(before);
-    expect(database.revision()).toBe(database.revision());
-  });
-
-  test('is never the same twice while the file cannot be read', async () => {
-    await database.close();
-    expect(database.revision()).not.toBe(database.revision());
   });
 });
 
