@@ -1,6 +1,6 @@
-import AxeBuilder from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accessibilityProblems, COLOUR_RULES } from '../src/browser/accessibility.ts';
 import { type Browser, startBrowser } from '../src/browser/chromium.ts';
 import { signIn } from '../src/browser/sign-in.ts';
 import type { FakeAgent } from '../src/fake-agent/index.ts';
@@ -20,8 +20,6 @@ import {
 const SCHEMES = ['dark', 'light'] as const;
 /** Axe takes most of the time, so in the gate it judges the default scheme alone. */
 const AXE_SCHEMES = isGate ? (['dark'] as const) : SCHEMES;
-/** The rules of axe-core that look at colours. Source: axe-core, doc/rule-descriptions.md. */
-const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 /** A phone, a laptop and televisions. */
 const WIDTHS = isGate ? ([390, 1366] as const) : ([390, 1366, 1920, 3840] as const);
 /** Sum of the shifts of a page while it loads (web.dev/cls): half of what counts as good. */
@@ -269,16 +267,9 @@ describe('every page', () => {
       const problems: string[] = [];
       for (const scheme of AXE_SCHEMES) {
         await showScheme(page, scheme);
-        // Legacy: without a second page to collect the results of frames; these pages have no frames. Style sheets are not
-        // fetched again, for no rule that is judged here reads them.
-        const axe = new AxeBuilder({ page })
-          .options({ resultTypes: ['violations'], preload: false })
-          .setLegacyMode();
         // The schemes have the same elements.
-        if (scheme !== AXE_SCHEMES[0]) axe.withRules(COLOUR_RULES);
-        const { violations } = await axe.analyze();
-        for (const { id, nodes } of violations)
-          problems.push(`${scheme}: ${id}: ${nodes.map((n) => n.html.slice(0, 160)).join(' | ')}`);
+        const found = await accessibilityProblems(page, scheme === AXE_SCHEMES[0] ? undefined : COLOUR_RULES);
+        problems.push(...found.map((problem) => `${scheme}: ${problem}`));
       }
       expect(problems).toEqual([]);
       const state = await page.evaluate(() => ({

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   type AuthKind,
@@ -124,8 +125,12 @@ describeDatabases('every declared operation', ({ fresh }) => {
   let secrets: Record<string, string>;
   /** A host that is enrolled and connected. */
   let agent: FakeAgent;
+  /** With an archive of a few bytes: the real one has 48 MB. */
+  let installDir: string;
 
   beforeAll(async () => {
+    installDir = mkdtempSync(join(tmpdir(), 'install-'));
+    for (const name of ['agent.sh', 'agent-linux-x64.tgz']) writeFileSync(join(installDir, name), name);
     app = await createTestApp(await fresh(), {
       env: {
         SERVICE_ENROLLMENT_TOKEN: ENROLLMENT_TOKEN,
@@ -133,6 +138,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
         SERVICE_DEV_AGENT_AUTH: '1',
       },
       overrides: {
+        installDir,
         accountLimits: {
           signIn: { capacity: 1_000_000, refillEveryMs: 1 },
           perUser: { capacity: 1_000_000, refillEveryMs: 1 },
@@ -156,6 +162,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
     await agent.connect();
   });
   afterAll(async () => {
+    rmSync(installDir, { recursive: true, force: true });
     await agent.drop();
     await app.close();
   });

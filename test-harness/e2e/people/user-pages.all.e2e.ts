@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import AxeBuilder from '@axe-core/playwright';
 import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accessibilityProblems, COLOUR_RULES } from '../../src/browser/accessibility.ts';
 import { type Browser, startBrowser } from '../../src/browser/chromium.ts';
 import { markWords, unmarkedWords } from '../../src/browser/marked-words.ts';
 import { eventually } from '../../src/stack/program.ts';
@@ -17,8 +17,6 @@ const SIZES = [
 ] as const;
 const SCHEMES = ['dark', 'light'] as const;
 const DESK = { width: 1366, height: 768 };
-/** The rules of axe-core that look at colours. Source: axe-core, doc/rule-descriptions.md. */
-const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 /** FOOTLIGHT_UPDATE_IMAGES=1 keeps a picture of each state, size and scheme there. */
 const pictures = path.resolve(import.meta.dirname, '../../../test-results/people');
 const draws = process.env.FOOTLIGHT_UPDATE_IMAGES === '1';
@@ -122,14 +120,9 @@ describe('the pages of people, in each state', () => {
       // Tall, because tiles out of sight keep the colours of the other scheme until they are drawn.
       await page.setViewportSize({ width: DESK.width, height: 3000 });
       await frames(3);
-      const axe = new AxeBuilder({ page }).setLegacyMode();
       // The schemes have the same elements.
-      if (scheme !== SCHEMES[0]) axe.withRules(COLOUR_RULES);
-      const { violations } = await axe.analyze();
-      for (const { id, nodes } of violations)
-        problems.push(
-          `${state}, ${scheme}: ${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
-        );
+      const found = await accessibilityProblems(page, scheme === SCHEMES[0] ? undefined : COLOUR_RULES);
+      problems.push(...found.map((problem) => `${state}, ${scheme}: ${problem}`));
       await page.setViewportSize(DESK);
       if (scheme !== SCHEMES[0] && !draws) continue;
       for (const [width, height] of SIZES) {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import AxeBuilder from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accessibilityProblems } from '../../src/browser/accessibility.ts';
 import { type Browser, startBrowser } from '../../src/browser/chromium.ts';
 import { framesShown } from '../../src/browser/picture.ts';
 import { signIn } from '../../src/browser/sign-in.ts';
@@ -109,11 +109,7 @@ describe.runIf(process.getuid?.() === 0)('what the bar of a session opens', () =
   async function expectAccessible(what: string): Promise<void> {
     for (const colorScheme of ['dark', 'light'] as const) {
       await page.emulateMedia({ colorScheme });
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      const found = violations.map(
-        ({ id: rule, nodes }) => `${rule}: ${nodes.map(({ html }) => html).join(' ')}`,
-      );
-      expect(found, `${what}, ${colorScheme}`).toEqual([]);
+      expect(await accessibilityProblems(page), `${what}, ${colorScheme}`).toEqual([]);
     }
     await page.emulateMedia({ colorScheme: 'dark' });
   }

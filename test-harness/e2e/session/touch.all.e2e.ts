@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import AxeBuilder from '@axe-core/playwright';
 import { decodeInput, type InputMessage } from '@footlight/protocol/input';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accessibilityProblems } from '../../src/browser/accessibility.ts';
 import { type Browser, startBrowser } from '../../src/browser/chromium.ts';
 import { Fingers } from '../../src/browser/fingers.ts';
 import { framesShown } from '../../src/browser/picture.ts';
@@ -410,9 +410,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
           path: path.join(images, `touch-dialog-${name.trim().split(' ')[0]}-${size.width}.png`),
         });
         for (const small of await smallControls(page)) problems.push(`${size.width}: ${name}: ${small}`);
-        const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
-        for (const { id: rule, nodes } of violations)
-          problems.push(`${name}: ${rule}: ${nodes.map((n) => n.html.slice(0, 120)).join(' | ')}`);
+        for (const problem of await accessibilityProblems(page)) problems.push(`${name}: ${problem}`);
         await page.keyboard.press('Escape');
         await dialog.waitFor({ state: 'hidden' });
       }
