@@ -13,7 +13,7 @@ import {
   SIGNAL_ERROR_CODES,
   type SignalErrorCode,
 } from '../../protocol/src/codes.ts';
-import { RESERVED } from '../../protocol/src/reserved/codes.ts';
+import { RESERVED } from '../../protocol/src/reserved-codes.ts';
 import { ACTIVITY_ACTIONS } from '../../protocol/src/rest/activity.ts';
 import { ERRORS, type ErrorCode } from '../../protocol/src/rest/errors.ts';
 import { SIGNAL_CLOSE } from '../../protocol/src/signal/close-codes.ts';

@@ -49,12 +49,3 @@ test('the map in docs/design.md names every folder of source files, and no other
   expect(sourceFolders().filter((folder) => !named.has(folder))).toEqual([]);
   expect([...named].filter((folder) => !existsSync(path.join(root, folder)))).toEqual([]);
 });
-
-test('no folder of source files holds more than twenty files', () => {
-  const crowded = sourceFolders().filter(
-    (folder) =>
-      readdirSync(path.join(root, folder), { withFileTypes: true }).filter((entry) => entry.isFile()).length >
-      20,
-  );
-  expect(crowded).toEqual([]);
-});

@@ -2,12 +2,12 @@ export { DAY_MS, delay, HOUR_MS, MINUTE_MS, SECOND_MS, systemClock, within } fro
 export { mergeEnvironment, parseEnvironment, renderEnvironment } from './env-file.ts';
 export { errorText, plainText } from './error-text.ts';
 export { createLogger, type Logger, type LogLevel, silentLogger } from './logger.ts';
-export { maskJson, maskSecrets } from './masking/mask-secrets.ts';
+export { maskJson, maskSecrets } from './mask-secrets.ts';
+export { percentile } from './percentile.ts';
 export { type Random, systemRandom } from './random.ts';
 export { isSystemdRunning, readStoredEnvironment, startService, writeWhole } from './service-install.ts';
 export { connectServiceManager, ServicePulse, watchdogMs } from './service-manager.ts';
 export { SilenceWatch } from './silence-watch.ts';
-export { percentile } from './statistics/percentile.ts';
 export type { Clock, Timer } from './timer.ts';
 export { TokenBucket } from './token-bucket.ts';
 export { type Environment, lookUpVariable } from './variables.ts';

@@ -11,7 +11,7 @@ const ResetPage = lazy(() =>
   import('./account/reset-page.tsx').then((module) => ({ default: module.ResetPage })),
 );
 const ClaimPage = lazy(() =>
-  import('./setup/claim-page.tsx').then((module) => ({ default: module.ClaimPage })),
+  import('./account/claim-page.tsx').then((module) => ({ default: module.ClaimPage })),
 );
 
 /**

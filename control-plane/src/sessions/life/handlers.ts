@@ -18,6 +18,7 @@ import { observedRecord } from '../record.ts';
 import { observedFor, replicaSubjects } from '../replicas/subjects.ts';
 import { DRIFT_STOP_EVERY_MS, decideDrift } from '../sweeps/timeouts.ts';
 import type { Driver } from './driver.ts';
+import { createHostReports } from './host-reports.ts';
 import {
   countSessionsOfHost,
   deleteSessionsOfHost,
@@ -30,7 +31,6 @@ import {
 } from './life-store.ts';
 import type { LiveSessions } from './live.ts';
 import { answeredCodec } from './negotiated-codec.ts';
-import { createHostReports } from './reports/host-reports.ts';
 import { DETAIL, UNSUSTAINABLE } from './state.ts';
 import type { Transitions } from './transitions.ts';
 

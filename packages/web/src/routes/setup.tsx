@@ -1,4 +1,4 @@
 import { createFileRoute } from '@tanstack/react-router';
-import { ClaimPage } from '../setup/claim-page.tsx';
+import { ClaimPage } from '../account/claim-page.tsx';
 
 export const Route = createFileRoute('/setup')({ component: ClaimPage });

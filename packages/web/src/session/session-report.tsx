@@ -2,7 +2,7 @@ import type { Session } from '@footlight/protocol/rest';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
-import { saidByServer } from '../api/sentences/server-sentences.ts';
+import { saidByServer } from '../api/server-sentences.ts';
 import { durationWords } from '../words/duration-words.ts';
 import { t } from '../words/words.ts';
 import styles from './session-report.module.css';

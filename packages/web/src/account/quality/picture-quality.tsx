@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { saidByServer } from '../../api/sentences/server-sentences.ts';
+import { saidByServer } from '../../api/server-sentences.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip, type Tone } from '../../components/state-chip.tsx';

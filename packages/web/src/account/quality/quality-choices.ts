@@ -1,5 +1,5 @@
 import type { ProfileOffer } from '@footlight/protocol/rest';
-import { saidByServer } from '../../api/sentences/server-sentences.ts';
+import { saidByServer } from '../../api/server-sentences.ts';
 import { localeTag, msg, t } from '../../words/words.ts';
 
 type Profile = ProfileOffer['profiles'][number];

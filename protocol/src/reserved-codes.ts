@@ -9,9 +9,9 @@ import type {
   RefusalCode,
   SessionEndReason,
   SignalErrorCode,
-} from '../codes.ts';
-import type { ErrorCode } from '../rest/errors.ts';
-import type { AgentEventType, BrowserEventType } from '../telemetry/events.ts';
+} from './codes.ts';
+import type { ErrorCode } from './rest/errors.ts';
+import type { AgentEventType, BrowserEventType } from './telemetry/events.ts';
 
 export const RESERVED = {
   errors: [],

@@ -1,13 +1,13 @@
 import { isTerminal, type SessionStateName } from '@footlight/protocol';
-import type { Links } from '../../../fleet/index.ts';
-import { runWithIndividualRetry, type Tx } from '../../../platform/database/index.ts';
-import { batchWrites } from '../../../platform/database/query/batch-writes.ts';
-import type { Platform } from '../../../platform/platform.ts';
-import { loadSession } from '../../store.ts';
-import { type LifeRow, loadLives, setDetail } from '../life-store.ts';
-import type { LiveSessions } from '../live.ts';
-import { decideReport, opensRelay, type SessionReport } from '../state.ts';
-import { type Change, MAX_DECISIONS, type Transitions } from '../transitions.ts';
+import type { Links } from '../../fleet/index.ts';
+import { runWithIndividualRetry, type Tx } from '../../platform/database/index.ts';
+import { batchWrites } from '../../platform/database/query/batch-writes.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { loadSession } from '../store.ts';
+import { type LifeRow, loadLives, setDetail } from './life-store.ts';
+import type { LiveSessions } from './live.ts';
+import { decideReport, opensRelay, type SessionReport } from './state.ts';
+import { type Change, MAX_DECISIONS, type Transitions } from './transitions.ts';
 
 /**
  * Hosts whose reports share their statements. Of at most 64 reports each (lengthOfRun), so the ids of a batch stay far

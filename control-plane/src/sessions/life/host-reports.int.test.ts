@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { describeDatabases } from '../../../testing/index.ts';
-import { acceptedLaunch, silentTo } from '../../testing/commands.ts';
-import { eventually, openSessionsWorld, type SessionsWorld } from '../../testing/world.ts';
+import { describeDatabases } from '../../testing/index.ts';
+import { acceptedLaunch, silentTo } from '../testing/commands.ts';
+import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
 const S = 1_000;
 

@@ -1,10 +1,6 @@
 import { Button, PasswordInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
-import styles from '../account/account.module.css';
-import { AuthCard } from '../account/auth-card.tsx';
-import { passwordRefusal } from '../account/field-rules.ts';
-import { type NewAccount, NewAccountFields, newAccountRules } from '../account/new-account-fields.tsx';
 import { deviceKey, saveLogin } from '../api/auth-store.ts';
 import { ApiFailure, call } from '../api/client.ts';
 import { CopyLine } from '../components/copy-line.tsx';
@@ -12,6 +8,10 @@ import { focusFirstError } from '../components/first-error.ts';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
 import { t } from '../words/words.ts';
+import styles from './account.module.css';
+import { AuthCard } from './auth-card.tsx';
+import { passwordRefusal } from './field-rules.ts';
+import { type NewAccount, NewAccountFields, newAccountRules } from './new-account-fields.tsx';
 
 const isWrongToken = (error: unknown): boolean =>
   error instanceof ApiFailure && error.code === 'unauthorized';

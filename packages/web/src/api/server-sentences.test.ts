@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import german from '../../words/de/index.ts';
-import { putInForce } from '../../words/words.ts';
-import { NO_HOST_REASONS } from '../error-text.ts';
+import german from '../words/de/index.ts';
+import { putInForce } from '../words/words.ts';
+import { NO_HOST_REASONS } from './error-text.ts';
 import { SENTENCES, saidByServer } from './server-sentences.ts';
 
 const SOURCES = [
@@ -17,7 +17,7 @@ const SOURCES = [
 afterEach(() => putInForce({}, 'en-GB'));
 
 test('the server says each of these sentences', () => {
-  const root = path.resolve(import.meta.dirname, '../../../../../control-plane/src');
+  const root = path.resolve(import.meta.dirname, '../../../../control-plane/src');
   const said = SOURCES.map((file) => readFileSync(path.join(root, file), 'utf8'))
     .join('\n')
     .replace(/\$\{(?:[^{}]|\{[^{}]*\})*\}/g, '{}');
