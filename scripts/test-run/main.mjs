@@ -24,6 +24,9 @@ A package may be named without its folder: scripts/test web.
 Drills under --long: ${drills.map((d) => d.name).join(', ')}; without a name all of them.
 `;
 
+/** Made by the build of the web app; the types of its pages need it. */
+const routeTree = path.join(root, 'packages/web/src/route-tree.gen.ts');
+
 /** The run could not be judged: a package could not be downloaded or built. */
 const NOT_JUDGED = 2;
 
@@ -87,7 +90,7 @@ async function main() {
   const [first = '', ...rest] = process.argv.slice(2);
   if (first === '--help') return say(usage);
   if (first === '--sources') {
-    if (!npmIsInstalled()) await prepareOrStop();
+    if (!npmIsInstalled() || !existsSync(routeTree)) await prepareOrStop();
     return checkSources(rest.includes('--fix'));
   }
   const long = first === '--long';
