@@ -24,6 +24,11 @@ const AXE_SCHEMES = isGate ? (['dark'] as const) : SCHEMES;
 const WIDTHS = isGate ? ([390, 1366] as const) : ([390, 1366, 1920, 3840] as const);
 /** Sum of the shifts of a page while it loads (web.dev/cls): half of what counts as good. */
 const MAX_SHIFT = 0.05;
+/** What TanStack Router lets a script of the page do. */
+interface AnyRouter {
+  navigate(to: { href: string }): Promise<void>;
+  subscribe(event: 'onRendered', listener: (event: unknown) => void): () => void;
+}
 const PHONE = { width: 390, height: 844 };
 const DESK = { width: 1366, height: 768 };
 
@@ -195,13 +200,13 @@ describe('every page', () => {
   async function open(path: string): Promise<void> {
     const isAdmin = [path, new URL(page.url()).pathname].every((one) => one.startsWith('/admin'));
     if (!isGate || !isAdmin) await page.goto(`${stack.httpsUrl}${path}`);
-    // Resolves once the page has its code and its data.
     else
-      await page.evaluate((href) => {
-        const app = window as unknown as {
-          __TSR_ROUTER__: { navigate(to: { href: string }): Promise<void> };
-        };
-        return app.__TSR_ROUTER__.navigate({ href });
+      await page.evaluate(async (href) => {
+        const { __TSR_ROUTER__: router } = window as unknown as { __TSR_ROUTER__: AnyRouter };
+        // The former page stays until the new one has its code and its data.
+        const rendered = new Promise((resolve) => router.subscribe('onRendered', resolve));
+        await router.navigate({ href });
+        await rendered;
       }, path);
   }
 

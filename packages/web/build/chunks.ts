@@ -12,7 +12,7 @@ const ACCOUNT = /\/src\/routes\/app\/_shell\.account\./;
 const ENTRY = /\/index\.html$/;
 /** The document of the pages before the library, and the pages that it loads. */
 const SIGN_IN = /\/sign-in\/index\.html$/;
-const SIGN_IN_PAGE = /\/src\/(account\/(register|reset)-page|setup\/claim-page)\.tsx$/;
+const SIGN_IN_PAGE = /\/src\/account\/(register|reset|claim)-page\.tsx$/;
 const LIBRARY = /\/src\/routes\/app\/_shell\.index\./;
 const IN_LIBRARY = /\/src\/routes\/app\/_shell\.(index\.|tsx\?)/;
 const STYLE = /\.css(\?|$)/;
