@@ -8,9 +8,9 @@ import { onSignedOut } from './api/client.ts';
 import { loginPath } from './api/next-path.ts';
 import { ServerNotice } from './api/server-notice.tsx';
 import { clock } from './clock.ts';
+import { showChosenLanguage, useLanguage } from './i18n/language.ts';
 import { mantineTheme } from './theme/mantine-theme.ts';
 import { resolveScheme, useScheme } from './theme/scheme.ts';
-import { showChosenLanguage, useLanguage } from './words/language.ts';
 
 /**
  * Renders pages into the document, in the person's language and colours. A change of the language renders them again.

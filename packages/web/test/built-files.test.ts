@@ -79,7 +79,7 @@ describe('the built web app', () => {
   });
 
   test('another language is a file of its own, which no other file needs', () => {
-    const german = manifest['src/words/de/index.ts']?.file ?? '';
+    const german = manifest['src/i18n/de/index.ts']?.file ?? '';
     expect(german).toMatch(/^assets\/.*\.js$/);
     for (const document of ['index.html', 'sign-in/index.html'])
       expect(filesOf([document, LIBRARY])).not.toContain(german);

@@ -8,7 +8,7 @@ import { Problem } from '../components/problem.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { Skeleton, useSettled } from '../components/skeleton.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import styles from './account.module.css';
 import { Devices } from './devices.tsx';
 import { Look } from './look.tsx';
@@ -47,7 +47,7 @@ export function AccountPage() {
           </div>
           <div>
             <dt>{t('Role')}</dt>
-            <dd>{user ? roleWords(user.role) : <Skeleton width={80} height={21} />}</dd>
+            <dd>{user ? roleLabel(user.role) : <Skeleton width={80} height={21} />}</dd>
           </div>
           <div>
             <dt>{t('Member since')}</dt>
@@ -100,6 +100,6 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-function roleWords(role: string): string {
+function roleLabel(role: string): string {
   return role === 'admin' ? t('Administrator') : t('User');
 }

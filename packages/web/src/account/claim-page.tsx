@@ -7,7 +7,7 @@ import { CopyLine } from '../components/copy-line.tsx';
 import { focusFirstError } from '../components/first-error.ts';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import styles from './account.module.css';
 import { AuthCard } from './auth-card.tsx';
 import { passwordRefusal } from './field-rules.ts';

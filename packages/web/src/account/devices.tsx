@@ -11,9 +11,9 @@ import { Problem } from '../components/problem.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
 import { StateChip } from '../components/state-chip.tsx';
-import { rich, t } from '../words/words.ts';
+import { rich, t } from '../i18n/translate.ts';
 import styles from './account.module.css';
-import { deviceWords } from './device-words.ts';
+import { deviceLabel } from './device-labels.ts';
 import { signOut } from './sign-out.ts';
 
 /** Browsers and programs that signed in, each of which can be named and signed out. */
@@ -50,7 +50,7 @@ export function Devices() {
           {devices.map((device) => (
             <li key={device.id}>
               <div className={styles.rowText}>
-                <strong>{deviceWords(device)}</strong>
+                <strong>{deviceLabel(device)}</strong>
                 <span className={styles.dim}>
                   {device.current
                     ? t('In use now')
@@ -65,7 +65,7 @@ export function Devices() {
                 <Button
                   size="compact-sm"
                   variant="subtle"
-                  aria-label={t('Rename {device}', { device: deviceWords(device) })}
+                  aria-label={t('Rename {device}', { device: deviceLabel(device) })}
                   onClick={() => setNaming(device)}
                 >
                   {t('Rename')}
@@ -74,7 +74,7 @@ export function Devices() {
                   size="compact-sm"
                   variant="subtle"
                   color="danger"
-                  aria-label={t('Sign {device} out', { device: deviceWords(device) })}
+                  aria-label={t('Sign {device} out', { device: deviceLabel(device) })}
                   onClick={() => setRemoving(device)}
                 >
                   {t('Sign out')}
@@ -87,7 +87,7 @@ export function Devices() {
       {naming !== null && <Rename device={naming} onClose={() => setNaming(null)} />}
       <ConfirmDialog
         opened={removing !== null}
-        title={t('Sign {device} out?', { device: removing === null ? '' : deviceWords(removing) })}
+        title={t('Sign {device} out?', { device: removing === null ? '' : deviceLabel(removing) })}
         act={t('Sign 1 device out')}
         pending={remove.isPending}
         error={remove.error}

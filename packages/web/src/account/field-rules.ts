@@ -6,7 +6,7 @@ import {
   MIN_PASSWORD_CHARACTERS,
 } from '@footlight/protocol/bounds';
 import { ApiFailure } from '../api/client.ts';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 
 /** Text below the field of a new password. */
 export const passwordHint = () =>

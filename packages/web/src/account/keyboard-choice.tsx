@@ -4,9 +4,9 @@ import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { Problem } from '../components/problem.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
+import { t } from '../i18n/translate.ts';
 import { keepLayout, keptLayout } from '../keyboard/kept-layout.ts';
 import { LAYOUTS, namedLayouts, offered } from '../keyboard/layouts.ts';
-import { t } from '../words/words.ts';
 
 /** Value of the choice to follow what the browser tells. */
 const DETECTED = '';

@@ -9,7 +9,7 @@ import { keys } from '../api/query-keys.ts';
 import { focusFirstError } from '../components/first-error.ts';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
-import { rich, t } from '../words/words.ts';
+import { rich, t } from '../i18n/translate.ts';
 import styles from './account.module.css';
 import { AuthCard } from './auth-card.tsx';
 import { registrationMode } from './registration-mode.ts';

@@ -1,7 +1,7 @@
 import { NativeSelect } from '@mantine/core';
+import { chooseLanguage, LANGUAGES, type LanguageChoice, readLanguageChoice } from '../i18n/language.ts';
+import { t } from '../i18n/translate.ts';
 import { chooseScheme, type SchemeChoice, useSchemeChoice } from '../theme/scheme.ts';
-import { chooseLanguage, LANGUAGES, type LanguageChoice, readLanguageChoice } from '../words/language.ts';
-import { t } from '../words/words.ts';
 
 /** Colours and language of the pages in this browser. */
 export function Look() {

@@ -1,6 +1,6 @@
 import { PasswordInput, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import {
   emailProblem,
   passwordHint,

@@ -7,7 +7,7 @@ import { deviceKey, saveLogin } from '../api/auth-store.ts';
 import { ApiFailure, call } from '../api/client.ts';
 import { focusFirstError } from '../components/first-error.ts';
 import { Problem } from '../components/problem.tsx';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import styles from './account.module.css';
 import { passwordHint, passwordProblem } from './field-rules.ts';
 

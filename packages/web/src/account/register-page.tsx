@@ -7,7 +7,7 @@ import { ApiFailure, call } from '../api/client.ts';
 import { focusFirstError } from '../components/first-error.ts';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
-import { rich, t } from '../words/words.ts';
+import { rich, t } from '../i18n/translate.ts';
 import styles from './account.module.css';
 import { AuthCard } from './auth-card.tsx';
 import { passwordRefusal } from './field-rules.ts';

@@ -4,8 +4,8 @@ import { keys } from '../api/query-keys.ts';
 import { Problem } from '../components/problem.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
-import { bytesWords } from '../words/bytes-words.ts';
-import { rich, t } from '../words/words.ts';
+import { bytesLabel } from '../i18n/bytes-labels.ts';
+import { rich, t } from '../i18n/translate.ts';
 import styles from './account.module.css';
 
 /** Space used by a person's files, by app. */
@@ -32,7 +32,7 @@ export function Storage() {
               {rich('Last used {time}', { time: <RelativeTime key="time" at={item.last_used_at} /> })}
             </span>
           </div>
-          <span className="tabular">{bytesWords(item.bytes_used)}</span>
+          <span className="tabular">{bytesLabel(item.bytes_used)}</span>
         </li>
       ))}
     </ul>

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@footlight/protocol/rest';
-import { msg, plural, t } from '../words/words.ts';
+import { msg, plural, t } from '../i18n/translate.ts';
 import { ApiFailure } from './client.ts';
 
 /** An error for people: event, advice, and a code to quote. */
@@ -10,7 +10,7 @@ export interface ErrorText {
   code: string;
 }
 
-type Words = readonly [title: string, advice: string];
+type Texts = readonly [title: string, advice: string];
 
 /** Codes that have the words of their status, with the sentence of the server where it is the caller's fault. */
 type ToldByServer =
@@ -37,7 +37,7 @@ type ToldByServer =
   | 'session_not_running'
   | 'validation_failed';
 
-const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Words>> = {
+const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Texts>> = {
   network: [
     msg('The server cannot be reached'),
     msg('Nothing was changed. Check your connection; this page tries again by itself.'),
@@ -115,7 +115,7 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Wor
   ],
 };
 
-const BY_STATUS: Readonly<Record<number, Words>> = {
+const BY_STATUS: Readonly<Record<number, Texts>> = {
   400: [msg('That was not accepted'), msg('Nothing was changed. Check what you entered.')],
   401: [msg('You are signed out'), msg('Sign in again to go on.')],
   403: [msg('You may not do this'), msg('Ask an administrator if you think you should.')],
@@ -156,12 +156,12 @@ export function errorText(error: unknown): ErrorText {
     };
   }
   const quoted = error.status === 0 ? error.code : `${error.code} · ${error.status}`;
-  const known = (BY_CODE as Record<string, Words | undefined>)[error.code];
+  const known = (BY_CODE as Record<string, Texts | undefined>)[error.code];
   if (known !== undefined) {
     const wait = error.code === 'rate_limited' && error.retryAfterSecs !== undefined;
     return {
       title: t(known[0]),
-      advice: wait ? waitWords(error.retryAfterSecs ?? 0) : adviceOf(error, t(known[1])),
+      advice: wait ? waitLabel(error.retryAfterSecs ?? 0) : adviceOf(error, t(known[1])),
       code: quoted,
     };
   }
@@ -177,7 +177,7 @@ export function errorText(error: unknown): ErrorText {
   };
 }
 
-function waitWords(seconds: number): string {
+function waitLabel(seconds: number): string {
   if (seconds < 90) {
     const count = Math.max(1, Math.ceil(seconds));
     return plural(count, 'Try again in {n} second.', 'Try again in {n} seconds.');

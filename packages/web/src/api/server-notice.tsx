@@ -1,4 +1,4 @@
-import { msg, t } from '../words/words.ts';
+import { msg, t } from '../i18n/translate.ts';
 import styles from './server-notice.module.css';
 import { type ServerState, useServerState } from './server-state.ts';
 

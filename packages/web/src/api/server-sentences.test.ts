@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import german from '../words/de/index.ts';
-import { putInForce } from '../words/words.ts';
+import german from '../i18n/de/index.ts';
+import { putInForce } from '../i18n/translate.ts';
 import { NO_HOST_REASONS } from './error-text.ts';
 import { SENTENCES, saidByServer } from './server-sentences.ts';
 

@@ -1,4 +1,4 @@
-import { msg, t } from '../words/words.ts';
+import { msg, t } from '../i18n/translate.ts';
 
 /** Sentences of the server that people read: reasons of a quality and of a refusal, and what limited a session. */
 export const SENTENCES = [

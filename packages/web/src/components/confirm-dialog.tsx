@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import styles from './components.module.css';
 import { Dialog } from './dialog.tsx';
 import { Problem } from './problem.tsx';

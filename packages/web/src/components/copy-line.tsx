@@ -2,7 +2,7 @@ import { ActionIcon } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { clock } from '../clock.ts';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import styles from './components.module.css';
 
 /** Long enough to be read: one word. */

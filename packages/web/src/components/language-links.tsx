@@ -1,5 +1,5 @@
-import { chooseLanguage, LANGUAGES, useLanguage } from '../words/language.ts';
-import { t } from '../words/words.ts';
+import { chooseLanguage, LANGUAGES, useLanguage } from '../i18n/language.ts';
+import { t } from '../i18n/translate.ts';
 import styles from './components.module.css';
 
 /** The languages by their own names, as one row of buttons. */

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { useEffect } from 'react';
 import { awaitPad } from '../focus/await-pad.ts';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import styles from './components.module.css';
 import { usePageTitle } from './use-page-title.ts';
 

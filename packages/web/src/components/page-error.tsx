@@ -3,7 +3,7 @@ import type { ErrorComponentProps } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { errorText } from '../api/error-text.ts';
 import { awaitPad } from '../focus/await-pad.ts';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import styles from './components.module.css';
 
 /** Shown in place of a page that failed to render. */

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { errorText } from '../api/error-text.ts';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import styles from './components.module.css';
 
 /** An error in place: event, advice, code. Announced to screen readers. */

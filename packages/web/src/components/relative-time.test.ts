@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { durationWords } from '../words/duration-words.ts';
-import { relativeWords } from './relative-time.tsx';
+import { durationLabel } from '../i18n/duration-labels.ts';
+import { relativeLabel } from './relative-time.tsx';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -18,7 +18,7 @@ test.each([
   [24 * HOUR - 1_000, 'tomorrow'],
   [7 * 24 * HOUR - 5_000, 'in 7 days'],
 ])('%i ms from now is %j', (offset, words) => {
-  expect(relativeWords(offset)).toBe(words);
+  expect(relativeLabel(offset)).toBe(words);
 });
 
 test.each([
@@ -26,7 +26,7 @@ test.each([
   [187_000, '3:07'],
   [3_765_000, '1:02:45'],
 ])('%i ms take %j', (ms, words) => {
-  expect(durationWords(ms)).toBe(words);
+  expect(durationLabel(ms)).toBe(words);
 });
 
 test('a page that shows no time and no counted text makes no format', async () => {
@@ -37,7 +37,7 @@ test('a page that shows no time and no counted text makes no format', async () =
   ];
   vi.resetModules();
   await import('./relative-time.tsx');
-  const words = await import('../words/words.ts');
+  const words = await import('../i18n/translate.ts');
   words.putInForce({}, 'de-DE');
   expect(made.map((format) => format.mock.calls.length)).toEqual([0, 0, 0]);
   vi.restoreAllMocks();

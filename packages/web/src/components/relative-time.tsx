@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 import { clock } from '../clock.ts';
-import { localeTag, t } from '../words/words.ts';
+import { localeTag, t } from '../i18n/translate.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -18,15 +18,15 @@ export function RelativeTime({ at, never = t('never') }: { at: string | null; ne
   const atMs = Date.parse(at);
   return (
     <time dateTime={at} title={formatsNow().exact.format(atMs)}>
-      {relativeWords(atMs - Math.max(nowMs, clock.nowMs()))}
+      {relativeLabel(atMs - Math.max(nowMs, clock.nowMs()))}
     </time>
   );
 }
 
 /** A relative time in words. @param offsetMs negative is the past */
-export function relativeWords(offsetMs: number): string {
+export function relativeLabel(offsetMs: number): string {
   // Future times are rounded, so that an hour does not become "in 59 minutes" a moment later.
-  if (offsetMs >= MINUTE_MS) return aheadWords(offsetMs);
+  if (offsetMs >= MINUTE_MS) return aheadLabel(offsetMs);
   const size = Math.abs(offsetMs);
   const { relative } = formatsNow();
   if (size < MINUTE_MS) return offsetMs > 0 ? t('in under a minute') : t('just now');
@@ -35,7 +35,7 @@ export function relativeWords(offsetMs: number): string {
   return relative.format(Math.trunc(offsetMs / DAY_MS), 'day');
 }
 
-function aheadWords(offsetMs: number): string {
+function aheadLabel(offsetMs: number): string {
   const { relative } = formatsNow();
   if (offsetMs < HOUR_MS - MINUTE_MS / 2) return relative.format(Math.round(offsetMs / MINUTE_MS), 'minute');
   if (offsetMs < DAY_MS - HOUR_MS / 2) return relative.format(Math.round(offsetMs / HOUR_MS), 'hour');

@@ -1,7 +1,7 @@
 import '../styles.ts';
+import { addLanguages } from '../i18n/language.ts';
 import { start } from '../start.tsx';
-import { addLanguages } from '../words/language.ts';
 
-addLanguages({ de: () => import('../words/de/index.ts') });
-addLanguages({ de: () => import('../admin/words/de.ts') });
+addLanguages({ de: () => import('../i18n/de/index.ts') });
+addLanguages({ de: () => import('../admin/i18n/de.ts') });
 void start();

@@ -1,4 +1,4 @@
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import styles from './on-screen-keyboard.module.css';
 import { type KeyPage, keyRows, type ScreenKey } from './on-screen-keys.ts';
 
@@ -101,7 +101,7 @@ function keyButton(key: ScreenKey, page: KeyPage, onPress: () => void): HTMLButt
   } else {
     button.dataset.does = key.does;
     button.textContent = { shift: '⇧', signs: page.signs ? 'abc' : '#+=', erase: '⌫', done: '✓' }[key.does];
-    button.setAttribute('aria-label', wordsOf(key.does));
+    button.setAttribute('aria-label', labelOf(key.does));
     if (key.does === 'shift' || key.does === 'signs')
       button.setAttribute('aria-pressed', String(page[key.does]));
   }
@@ -109,7 +109,7 @@ function keyButton(key: ScreenKey, page: KeyPage, onPress: () => void): HTMLButt
   return button;
 }
 
-function wordsOf(does: Extract<ScreenKey, { does: unknown }>['does']): string {
+function labelOf(does: Extract<ScreenKey, { does: unknown }>['does']): string {
   if (does === 'shift') return t('Capital letters');
   if (does === 'signs') return t('Signs');
   return does === 'erase' ? t('Delete') : t('Done');

@@ -1,5 +1,5 @@
 import type { KeyboardLayout } from '@footlight/protocol/input';
-import { localeTag, msg, t } from '../words/words.ts';
+import { localeTag, msg, t } from '../i18n/translate.ts';
 
 /** A layout that a person can choose. */
 export interface OfferedLayout extends KeyboardLayout {

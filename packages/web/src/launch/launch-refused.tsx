@@ -8,7 +8,7 @@ import { keys } from '../api/query-keys.ts';
 import { clock } from '../clock.ts';
 import { Problem } from '../components/problem.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
-import { plural, t } from '../words/words.ts';
+import { plural, t } from '../i18n/translate.ts';
 import styles from './launch.module.css';
 import { isStreamed, useEndSession } from './own-sessions.ts';
 import { judgeRefusal } from './refusal.ts';

@@ -5,7 +5,7 @@ import { type CSSProperties, type ReactNode, useEffect, useState } from 'react';
 import { clock } from '../clock.ts';
 import { AppPicture } from '../components/app-picture.tsx';
 import { awaitPad } from '../focus/await-pad.ts';
-import { localeTag, t } from '../words/words.ts';
+import { localeTag, t } from '../i18n/translate.ts';
 import styles from './launch.module.css';
 import type { LaunchStep } from './launch-steps.ts';
 
@@ -26,7 +26,7 @@ export function LaunchStage(props: {
   startedAtMs: number;
   usualMs: number | null;
   onCancel: (() => void) | null;
-  cancelWords?: string;
+  cancelLabel?: string;
   onShow?: () => void;
   leaving?: boolean;
   children?: ReactNode;
@@ -86,7 +86,7 @@ export function LaunchStage(props: {
             </Button>
           )}
           {props.onCancel !== null && (
-            <Button onClick={props.onCancel}>{props.cancelWords ?? t('Cancel')}</Button>
+            <Button onClick={props.onCancel}>{props.cancelLabel ?? t('Cancel')}</Button>
           )}
         </div>
       </div>
@@ -120,8 +120,8 @@ function Timing({
   return (
     <div className={styles.timing}>
       <div className={`${styles.timingLine} tabular`}>
-        <span>{secondsWords(elapsedMs)}</span>
-        {usualMs !== null && <span>{t('usually {time}', { time: secondsWords(usualMs) })}</span>}
+        <span>{secondsLabel(elapsedMs)}</span>
+        {usualMs !== null && <span>{t('usually {time}', { time: secondsLabel(usualMs) })}</span>}
       </div>
       {/* Reserves its space, so that nothing moves later. */}
       <div className={styles.timingBar} data-known={usualMs !== null} aria-hidden="true">
@@ -142,7 +142,7 @@ function timing(usualMs: number, delayMs: number): CSSProperties {
 }
 
 /** Seconds with one decimal below ten. */
-function secondsWords(ms: number): string {
+function secondsLabel(ms: number): string {
   const digits = ms < 9950 ? 1 : 0;
   const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
   return `${(ms / 1000).toLocaleString(localeTag(), options)} s`;

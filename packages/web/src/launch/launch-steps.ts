@@ -1,7 +1,7 @@
 import type { AppNotice } from '@footlight/protocol/input';
 import type { Session } from '@footlight/protocol/rest';
 import { LAUNCH_STEPS } from '@footlight/protocol/session-states';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 
 /** One line of the launch list. */
 export interface LaunchStep {

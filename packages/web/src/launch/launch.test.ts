@@ -3,7 +3,7 @@ import type { UnknownCode } from '@footlight/protocol';
 import type { Session } from '@footlight/protocol/rest';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { failedSession, session } from '../../test/fixtures.ts';
-import { endWords } from '../session/end-words.ts';
+import { endLabel } from '../session/end-labels.ts';
 import { keepTicket, takeTicket } from './first-ticket.ts';
 import { advance, isDrawn, type LaunchProgress, NO_PROGRESS, stepsOf } from './launch-steps.ts';
 import { median, rememberLaunch, usualLaunchMs } from './usual-time.ts';
@@ -158,6 +158,6 @@ describe('how an end is told', () => {
       false,
     ],
   ])('%#', (record, sentence, calm) => {
-    expect(endWords(record)).toEqual({ sentence, calm });
+    expect(endLabel(record)).toEqual({ sentence, calm });
   });
 });

@@ -10,7 +10,7 @@ import { Dialog } from '../components/dialog.tsx';
 import { Problem } from '../components/problem.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
 import { StateChip, type Tone } from '../components/state-chip.tsx';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import styles from './quality-dialog.module.css';
 
 const TONES: Readonly<Record<QualityChoice['suitability'], Tone>> = {

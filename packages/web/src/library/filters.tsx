@@ -2,7 +2,7 @@ import type { AppListItem } from '@footlight/protocol/rest';
 import { TextInput } from '@mantine/core';
 import { IconSearch, IconStarFilled } from '@tabler/icons-react';
 import { useEffect, useRef } from 'react';
-import { msg, t } from '../words/words.ts';
+import { msg, t } from '../i18n/translate.ts';
 import styles from './library.module.css';
 import type { Place } from './place.ts';
 

@@ -17,13 +17,13 @@ import { clock } from '../clock.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
+import { plural, t } from '../i18n/translate.ts';
 import { LaunchRefusal } from '../launch/launch-refusal.tsx';
 import { LaunchStage } from '../launch/launch-stage.tsx';
 import { NO_PROGRESS, stepsOf } from '../launch/launch-steps.ts';
 import { useOwnSessions } from '../launch/own-sessions.ts';
 import { usePreloadSession } from '../launch/player.ts';
 import { type LaunchedApp, useRepeatedLaunch } from '../launch/use-launch.ts';
-import { plural, t } from '../words/words.ts';
 import { Backdrop } from './backdrop.tsx';
 import { type Filter, Filters, isShown } from './filters.tsx';
 import styles from './library.module.css';
@@ -260,7 +260,7 @@ export function LibraryPage() {
           startedAtMs={launch.submittedAt}
           usualMs={null}
           onCancel={refused === null ? null : () => launch.reset()}
-          cancelWords={t('Back to the library')}
+          cancelLabel={t('Back to the library')}
         >
           {refused !== null && (
             <LaunchRefusal error={refused} live={sessions.live} trying={launch.isPending} retry={retry} />

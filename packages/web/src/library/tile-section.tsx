@@ -1,7 +1,7 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 import { lazy, Suspense, useState } from 'react';
 import { Skeleton } from '../components/skeleton.tsx';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import { gridShape, gridWidth } from './grid-shape.ts';
 import styles from './library.module.css';
 import { Tile, type TileActions } from './tile.tsx';

@@ -1,7 +1,7 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 import { type CSSProperties, memo, useEffect, useRef } from 'react';
 import { AppPicture } from '../components/app-picture.tsx';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import styles from './library.module.css';
 
 /**

@@ -13,8 +13,8 @@ import {
 import { useMemo, useState } from 'react';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
+import { localeTag, plural, t } from '../i18n/translate.ts';
 import { ownSessionsQuery } from '../launch/own-sessions.ts';
-import { localeTag, plural, t } from '../words/words.ts';
 import { readRemembered } from './remembered-count.ts';
 
 const PAGE = 200;
@@ -134,12 +134,12 @@ export function useHighlights(
 
 /** Short caption of a highlight's reason; unknown reasons have none. */
 export function captionOf(reason: string, playSeconds: number): string {
-  if (reason === 'most_played') return playedWords(playSeconds);
+  if (reason === 'most_played') return playedLabel(playSeconds);
   if (reason === 'resume') return t('Used before');
   return reason === 'recently_added' ? t('New') : '';
 }
 
-function playedWords(seconds: number): string {
+function playedLabel(seconds: number): string {
   if (seconds < 3600) {
     const minutes = Math.max(1, Math.round(seconds / 60));
     return plural(minutes, '{n} minute this week', '{n} minutes this week');

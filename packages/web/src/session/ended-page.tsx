@@ -5,9 +5,9 @@ import { AppPicture } from '../components/app-picture.tsx';
 import { Brand } from '../components/brand.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { awaitPad } from '../focus/await-pad.ts';
-import { durationWords } from '../words/duration-words.ts';
-import { msg, rich, t } from '../words/words.ts';
-import { endWords } from './end-words.ts';
+import { durationLabel } from '../i18n/duration-labels.ts';
+import { msg, rich, t } from '../i18n/translate.ts';
+import { endLabel } from './end-labels.ts';
 import styles from './ended-page.module.css';
 import { RefusedAgain } from './refused-again.tsx';
 
@@ -35,7 +35,7 @@ export function EndedPage(props: {
   const { session, app } = props;
   const { onLibrary } = props;
   useEffect(() => awaitPad(onLibrary), [onLibrary]);
-  const words = endWords(session);
+  const words = endLabel(session);
   const facts = factsOf(session);
   const startedMs = session.started_at === null ? null : Date.parse(session.started_at);
   const ranMs =
@@ -55,7 +55,7 @@ export function EndedPage(props: {
                   : msg('{app}, ended {when}.'),
                 {
                   app: app.name,
-                  time: durationWords(ranMs ?? 0),
+                  time: durationLabel(ranMs ?? 0),
                   when: <RelativeTime key="when" at={session.ended_at} />,
                 },
               )}

@@ -7,12 +7,12 @@ import { keys } from '../api/query-keys.ts';
 import { clock } from '../clock.ts';
 import { PageError } from '../components/page-error.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
+import { t } from '../i18n/translate.ts';
 import { LaunchStage } from '../launch/launch-stage.tsx';
 import { advance, NO_PROGRESS, stepsOf } from '../launch/launch-steps.ts';
 import { type LaunchedApp, useRepeatedLaunch } from '../launch/use-launch.ts';
 import { rememberLaunch, usualLaunchMs } from '../launch/usual-time.ts';
 import { useListedApp } from '../library/use-library.ts';
-import { t } from '../words/words.ts';
 import { followLaunch, NO_LAUNCH, stageOf } from './launch-view.ts';
 import { hasOwnEnd } from './own-end.ts';
 import { Theatre } from './theatre/theatre.tsx';
@@ -105,7 +105,7 @@ export function SessionPage({ id }: { id: string }) {
         startedAtMs={launch.submittedAt || openedMs}
         usualMs={null}
         onCancel={library}
-        cancelWords={t('Back to the library')}
+        cancelLabel={t('Back to the library')}
       >
         {launchRefused !== null && (
           <Suspense fallback={null}>
@@ -156,7 +156,7 @@ export function SessionPage({ id }: { id: string }) {
           startedAtMs={stage.startedAtMs}
           usualMs={stage.usualMs}
           onCancel={stage.cancel === 'leave' ? library : () => end.mutate(undefined, { onSuccess: library })}
-          {...(stage.cancel === 'leave' ? { cancelWords: t('Back to the library') } : {})}
+          {...(stage.cancel === 'leave' ? { cancelLabel: t('Back to the library') } : {})}
           leaving={stream.shown || hasOwnEnd(stream.state)}
           {...(now.offersPlain ? { onShow: plain.insist } : {})}
         />

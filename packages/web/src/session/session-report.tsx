@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { saidByServer } from '../api/server-sentences.ts';
-import { durationWords } from '../words/duration-words.ts';
-import { t } from '../words/words.ts';
+import { durationLabel } from '../i18n/duration-labels.ts';
+import { t } from '../i18n/translate.ts';
 import styles from './session-report.module.css';
 
 /** The service judges at most the last ten minutes; a shorter session is judged from its start. */
@@ -29,11 +29,11 @@ export function SessionReport({ session }: { session: Session }) {
   if (report === undefined) return null;
   const played = report.played_ms;
   const figures: [name: string, value: string | null][] = [
-    [t('Time played'), played === null ? null : durationWords(played)],
-    [t('Smooth'), report.smooth_fraction === null ? null : percentWords(report.smooth_fraction)],
+    [t('Time played'), played === null ? null : durationLabel(played)],
+    [t('Smooth'), report.smooth_fraction === null ? null : percentLabel(report.smooth_fraction)],
     [
       t('Click to picture'),
-      report.click_to_photon_ms === null ? null : delayWords(report.click_to_photon_ms),
+      report.click_to_photon_ms === null ? null : delayLabel(report.click_to_photon_ms),
     ],
   ];
   return (
@@ -65,8 +65,8 @@ export function SessionReport({ session }: { session: Session }) {
 }
 
 /** "97 %"; only a session without any hitch has 100. */
-function percentWords(share: number): string {
+function percentLabel(share: number): string {
   return `${Math.floor(share * 100)} %`;
 }
 
-const delayWords = (ms: number): string => `${Math.round(ms)} ms`;
+const delayLabel = (ms: number): string => `${Math.round(ms)} ms`;

@@ -1,7 +1,7 @@
 import { useRouterState } from '@tanstack/react-router';
 import type { InputKind } from '../focus/input-kind.ts';
 import { type PadAction, signOf } from '../focus/pad-kind.ts';
-import { msg, t } from '../words/words.ts';
+import { msg, t } from '../i18n/translate.ts';
 import styles from './shell.module.css';
 
 const IN_LIBRARY: readonly [PadAction, key: string, words: string][] = [

@@ -4,8 +4,8 @@ import { type FocusEvent, type KeyboardEvent, useRef, useState } from 'react';
 import { signOut } from '../account/sign-out.ts';
 import { useUser } from '../api/auth-store.ts';
 import { LanguageLinks } from '../components/language-links.tsx';
+import { msg, t } from '../i18n/translate.ts';
 import { chooseScheme, useSchemeChoice } from '../theme/scheme.ts';
-import { msg, t } from '../words/words.ts';
 import styles from './shell.module.css';
 
 const SCHEMES = [

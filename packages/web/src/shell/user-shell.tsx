@@ -4,7 +4,7 @@ import { useUser } from '../api/auth-store.ts';
 import { Brand } from '../components/brand.tsx';
 import { type InputKind, useInputKind } from '../focus/input-kind.ts';
 import { usePadAndArrows } from '../focus/use-pad-and-arrows.ts';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import { PersonMenu } from './person-menu.tsx';
 import styles from './shell.module.css';
 

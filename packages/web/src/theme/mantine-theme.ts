@@ -1,5 +1,5 @@
 import { createTheme, type VariantColorsResolver } from '@mantine/core';
-import { t } from '../words/words.ts';
+import { t } from '../i18n/translate.ts';
 import inputs from './inputs.module.css';
 
 /** Button colours from the tokens: `danger` for actions that end or delete, otherwise the accent. */

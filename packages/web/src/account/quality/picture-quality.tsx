@@ -6,7 +6,7 @@ import { saidByServer } from '../../api/server-sentences.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip, type Tone } from '../../components/state-chip.tsx';
-import { t } from '../../words/words.ts';
+import { t } from '../../i18n/translate.ts';
 import styles from '../account.module.css';
 import { choicesOf, type Suitability } from './quality-choices.ts';
 

@@ -1,6 +1,6 @@
 import type { ProfileOffer } from '@footlight/protocol/rest';
 import { saidByServer } from '../../api/server-sentences.ts';
-import { localeTag, msg, t } from '../../words/words.ts';
+import { localeTag, msg, t } from '../../i18n/translate.ts';
 
 type Profile = ProfileOffer['profiles'][number];
 
@@ -45,7 +45,7 @@ export function choicesOf(offer: ProfileOffer, globalDefaultId: string | null): 
       return {
         id: profile.id,
         name: profile.display_name,
-        words: wordsOf(profile),
+        words: labelOf(profile),
         suitability,
         chip: CHIPS[suitability],
       };
@@ -63,7 +63,7 @@ function isRecommended(profile: Profile, offer: ProfileOffer): boolean {
   return profile.id === offer.recommended_id && offer.confidence === 'high' && everywhere;
 }
 
-function wordsOf(profile: Profile): string {
+function labelOf(profile: Profile): string {
   const { width, height, fps, bitrate_kbps } = profile.nominal;
   const mbps = (bitrate_kbps / 1000).toLocaleString(localeTag(), { maximumFractionDigits: 1 });
   const size = t('Up to {size} at {fps} frames a second, about {mbps} Mbit/s.', {

@@ -6,8 +6,8 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
+import { actionLabel, detailLabel } from './activity-labels.ts';
 import { restOf, type Thing, thingOf } from './activity-things.ts';
-import { actionWords, detailWords } from './activity-words.ts';
 import { useNames } from './use-names.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -36,7 +36,7 @@ export function ActivityTable({ entries }: { entries: readonly ActivityEntry[] |
         <tr key={entry.id}>
           <td>
             <span title={entry.action}>
-              <StateChip tone={TONES[entry.severity]}>{actionWords(entry.action)}</StateChip>
+              <StateChip tone={TONES[entry.severity]}>{actionLabel(entry.action)}</StateChip>
             </span>
           </td>
           <td className={styles.shortCell} title={entry.target_id ?? undefined}>
@@ -48,14 +48,14 @@ export function ActivityTable({ entries }: { entries: readonly ActivityEntry[] |
                 {entry.actor_username}
               </Link>
             ) : (
-              <span className={styles.dim}>{whoWords(entry)}</span>
+              <span className={styles.dim}>{whoLabel(entry)}</span>
             )}
           </td>
           <td>
             <RelativeTime at={entry.created_at} />
           </td>
-          <td className={styles.nameCell} title={detailWords({ details: restOf(entry.details) })}>
-            {detailWords({ details: restOf(entry.details) })}
+          <td className={styles.nameCell} title={detailLabel({ details: restOf(entry.details) })}>
+            {detailLabel({ details: restOf(entry.details) })}
           </td>
         </tr>
       ))}
@@ -74,6 +74,6 @@ function ThingLink({ thing }: { thing: Thing }) {
 }
 
 /** Who did it, where no present account did. */
-export function whoWords(entry: Pick<ActivityEntry, 'actor_user_id'>): string {
+export function whoLabel(entry: Pick<ActivityEntry, 'actor_user_id'>): string {
   return entry.actor_user_id === null ? 'by itself' : 'deleted account';
 }

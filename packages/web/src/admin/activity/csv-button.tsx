@@ -7,9 +7,9 @@ import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import { clock } from '../../clock.ts';
 import { saveFile } from '../diagnosis/save-file.ts';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
+import { actionLabel, detailLabel } from './activity-labels.ts';
 import { restOf, thingOf } from './activity-things.ts';
-import { actionWords, detailWords } from './activity-words.ts';
 import { csvOf } from './csv.ts';
 import { useNames } from './use-names.ts';
 
@@ -39,9 +39,9 @@ export function CsvButton({ filter }: { filter: Filter }) {
       const rows = entries.map((entry) => [
         entry.created_at,
         entry.actor_username ?? '',
-        actionWords(entry.action),
+        actionLabel(entry.action),
         thingOf(entry, names).words,
-        detailWords({ details: restOf(entry.details) }),
+        detailLabel({ details: restOf(entry.details) }),
         entry.severity,
         entry.action,
         entry.target_type,
@@ -59,7 +59,7 @@ export function CsvButton({ filter }: { filter: Filter }) {
     onSuccess: ({ count, isWhole }) =>
       notifications.show({
         message: isWhole
-          ? `${countWords(count, 'entry', 'entries')} saved`
+          ? `${countLabel(count, 'entry', 'entries')} saved`
           : `The newest ${count} entries were saved; filter by time for older ones`,
         autoClose: 6000,
       }),

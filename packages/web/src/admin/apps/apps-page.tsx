@@ -13,7 +13,7 @@ import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.
 import { SearchField, ShowMore, useSortedPages } from '../frame/lists/paged-list.tsx';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { runsAsWords } from './app-words.ts';
+import { runsAsLabel } from './app-labels.ts';
 
 const COLUMNS: readonly Column[] = [
   { words: 'App', sort: 'name' },
@@ -100,7 +100,7 @@ export function AppsPage() {
               </td>
               <td>{KIND_WORDS[app.kind]}</td>
               <td className={styles.nameCell}>
-                {runsAsWords(app, apps.find((other) => other.id === app.parent_app_id)?.name)}
+                {runsAsLabel(app, apps.find((other) => other.id === app.parent_app_id)?.name)}
               </td>
               <td className={styles.number}>
                 {app.default_width} × {app.default_height}

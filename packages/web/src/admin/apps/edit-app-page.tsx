@@ -13,7 +13,7 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { DeletionEffects } from '../frame/deletion/deletion-effects.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import { AbsentRecord } from '../frame/record-page.tsx';
 import { Whole } from '../frame/whole.tsx';
 import { AppFields } from './app-form.tsx';
@@ -129,7 +129,7 @@ function DeleteApp({ app }: { app: AdminApp }) {
     },
   });
   const withTiles =
-    tiles === null ? '' : ` and ${tiles.length === 0 ? 'its tiles' : countWords(tiles.length, 'tile')}`;
+    tiles === null ? '' : ` and ${tiles.length === 0 ? 'its tiles' : countLabel(tiles.length, 'tile')}`;
   return (
     <>
       <Button color="danger" onClick={() => setConfirming(true)}>

@@ -85,7 +85,7 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
                 <RelativeTime at={item.created_at} />
               </td>
               <td className={styles.act}>
-                <EndButton label={`Take it from ${whoWords(item)}`} onClick={() => setRevoking(item)}>
+                <EndButton label={`Take it from ${whoLabel(item)}`} onClick={() => setRevoking(item)}>
                   Take away
                 </EndButton>
               </td>
@@ -121,7 +121,7 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
       />
       <ConfirmDialog
         opened={revoking !== null}
-        title={`Take ${app.name} from ${revoking === null ? '' : whoWords(revoking)}?`}
+        title={`Take ${app.name} from ${revoking === null ? '' : whoLabel(revoking)}?`}
         act={`Take ${app.name} away`}
         pending={revoke.isPending}
         error={revoke.error}
@@ -134,6 +134,6 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
   );
 }
 
-function whoWords(item: Entitlement): string {
+function whoLabel(item: Entitlement): string {
   return item.subject_type === 'all' ? 'everybody' : (item.subject_username ?? 'this account');
 }

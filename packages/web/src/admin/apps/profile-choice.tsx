@@ -4,9 +4,9 @@ import type { UseFormReturnType } from '@mantine/form';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import styles from '../frame/admin-pages.module.css';
-import { defaultOptions, VISIBILITY_WORDS } from '../profiles/profile-words.ts';
+import { defaultOptions, VISIBILITY_WORDS } from '../profiles/profile-labels.ts';
 import type { AppForm } from './app-form-model.ts';
-import { policyChoices } from './profile-choice-words.ts';
+import { policyChoices } from './profile-choice-labels.ts';
 
 /** An app's launch profile, and the profiles that people may choose. */
 export function ProfileChoice(props: {

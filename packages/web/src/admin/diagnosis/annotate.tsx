@@ -5,7 +5,7 @@ import { call } from '../../api/client.ts';
 import { Problem } from '../../components/problem.tsx';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import styles from './diagnosis.module.css';
-import { timeWords } from './time-words.ts';
+import { timeLabel } from './time-labels.ts';
 
 /** Adds a note at an instant of a session, which becomes one of its events. @param props.atMs the cursor */
 export function Annotate({ sessionId, atMs }: { sessionId: string; atMs: number }) {
@@ -33,7 +33,7 @@ export function Annotate({ sessionId, atMs }: { sessionId: string; atMs: number 
         }}
       >
         <TextInput
-          label={`Note at ${timeWords(atMs)}`}
+          label={`Note at ${timeLabel(atMs)}`}
           placeholder="What you saw or were told"
           value={label}
           maxLength={500}

@@ -6,8 +6,8 @@ import { StateChip } from '../../components/state-chip.tsx';
 import pages from '../frame/admin-pages.module.css';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import styles from './diagnosis.module.css';
-import { detailWords, eventWords, type TraceEvent, toneOf } from './event-words.ts';
-import { exactTimeWords, timeWords } from './time-words.ts';
+import { detailLabel, eventLabel, type TraceEvent, toneOf } from './event-labels.ts';
+import { exactTimeLabel, timeLabel } from './time-labels.ts';
 
 /** Rows before "Show more"; the service reads at most 1,000 events. */
 const FIRST_ROWS = 50;
@@ -41,17 +41,17 @@ export function EventList(props: { events: readonly TraceEvent[]; onCursor: (ms:
                 <button
                   type="button"
                   className={pages.nameLink}
-                  title={exactTimeWords(event.ts_unix_ms)}
-                  aria-label={`Show the values at ${timeWords(event.ts_unix_ms)}`}
+                  title={exactTimeLabel(event.ts_unix_ms)}
+                  aria-label={`Show the values at ${timeLabel(event.ts_unix_ms)}`}
                   onClick={() => onCursor(event.ts_unix_ms)}
                 >
-                  {timeWords(event.ts_unix_ms)}
+                  {timeLabel(event.ts_unix_ms)}
                 </button>
               </td>
               <td>
-                <StateChip tone={toneOf(event)}>{eventWords(event)}</StateChip>
+                <StateChip tone={toneOf(event)}>{eventLabel(event)}</StateChip>
               </td>
-              <td className={`${pages.wrapCell} ${styles.detail}`}>{detailWords(event)}</td>
+              <td className={`${pages.wrapCell} ${styles.detail}`}>{detailLabel(event)}</td>
               <td className={pages.dim}>
                 {event.type === 'operator.annotation'
                   ? 'administrator'

@@ -3,7 +3,7 @@ import { MantineProvider } from '@mantine/core';
 import { cleanup, render } from '@testing-library/react';
 import { afterEach, expect, test } from 'vitest';
 import { diagnosis } from '../../../test/diagnosis-fixtures.ts';
-import type { TraceEvent } from './event-words.ts';
+import type { TraceEvent } from './event-labels.ts';
 import { SeriesCharts } from './series-charts.tsx';
 
 afterEach(cleanup);

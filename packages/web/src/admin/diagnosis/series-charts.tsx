@@ -21,9 +21,9 @@ import {
   valueAt,
 } from './chart-model.ts';
 import styles from './diagnosis.module.css';
+import { eventLabel, type TraceEvent, toneOf } from './event-labels.ts';
 import { keyed } from './event-list.tsx';
-import { eventWords, type TraceEvent, toneOf } from './event-words.ts';
-import { timeWords } from './time-words.ts';
+import { timeLabel } from './time-labels.ts';
 
 /** Units of the drawing, which is stretched to its place; lines keep their width. */
 const SIZE = { width: 1_000, height: 64 };
@@ -71,7 +71,7 @@ export function SeriesCharts(props: {
               data-tone={toneOf(event)}
               d={`M${placeOf(event.ts_unix_ms, window) * SIZE.width} 8V${SIZE.height - 8}`}
             >
-              <title>{eventWords(event)}</title>
+              <title>{eventLabel(event)}</title>
             </path>
           ))}
         </Plot>
@@ -90,13 +90,13 @@ export function SeriesCharts(props: {
       ))}
       <div className={styles.axis}>
         <p className={styles.cursor}>
-          Values at <b className="tabular">{timeWords(cursorMs)}</b>
+          Values at <b className="tabular">{timeLabel(cursorMs)}</b>
         </p>
         <div className={styles.axisPlot}>
           <input
             type="range"
             aria-label="Time in the window"
-            aria-valuetext={timeWords(cursorMs)}
+            aria-valuetext={timeLabel(cursorMs)}
             min={window.from_ms}
             max={window.to_ms}
             step={SECOND_MS}
@@ -106,7 +106,7 @@ export function SeriesCharts(props: {
           <div className={styles.ticks} aria-hidden="true">
             {Array.from({ length: TICKS }, (_, n) => {
               const ms = window.from_ms + (n * (window.to_ms - window.from_ms)) / (TICKS - 1);
-              return <span key={ms}>{timeWords(ms)}</span>;
+              return <span key={ms}>{timeLabel(ms)}</span>;
             })}
           </div>
         </div>
@@ -149,7 +149,7 @@ function OneChart(props: {
               <span key={line.name} className={styles.value}>
                 <i className={styles.key} data-line={n} aria-hidden="true" />
                 <span className={styles.valueName}>{line.words}</span>
-                <b>{valueWords(valueAt(line, points, cursorMs), chart)}</b>
+                <b>{valueLabel(valueAt(line, points, cursorMs), chart)}</b>
               </span>
             ),
         )}
@@ -248,13 +248,13 @@ function ValueTable(props: { window: Span; series: SeriesByName; drawn: readonly
     >
       {rows.map(({ from_ms, means }) => (
         <tr key={from_ms}>
-          <td>{timeWords(from_ms)}</td>
+          <td>{timeLabel(from_ms)}</td>
           {means.map((mean, n) => {
             const column = columns[n];
             return (
               column && (
                 <td key={column.line.name} className={pages.number}>
-                  {valueWords(mean, column.chart)}
+                  {valueLabel(mean, column.chart)}
                 </td>
               )
             );
@@ -265,5 +265,5 @@ function ValueTable(props: { window: Span; series: SeriesByName; drawn: readonly
   );
 }
 
-const valueWords = (value: number | undefined, { digits, unit }: Chart): string =>
+const valueLabel = (value: number | undefined, { digits, unit }: Chart): string =>
   value === undefined ? '–' : `${value.toFixed(digits)} ${unit}`;

@@ -7,7 +7,7 @@ import type { DiagnosisSearch } from '../../search/diagnosis-search.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { readAccount } from '../people/user-lookup.ts';
 import { SERIES_NAMES, type SeriesByName } from './chart-model.ts';
-import type { TraceEvent } from './event-words.ts';
+import type { TraceEvent } from './event-labels.ts';
 import { windowOf } from './window-choice.ts';
 
 /** Agents report every 5 s; three requests each time, and none while the page is hidden. */

@@ -2,16 +2,16 @@ import type { SessionVerdict } from '@footlight/protocol/rest';
 import { StateChip } from '../../components/state-chip.tsx';
 import pages from '../frame/admin-pages.module.css';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import styles from './diagnosis.module.css';
 import {
-  boundWords,
-  clockWords,
-  conditionWords,
-  figureWords,
+  boundLabel,
+  clockLabel,
+  conditionLabel,
+  figureLabel,
   TIER_WORDS,
-  verdictWords,
-} from './verdict-words.ts';
+  verdictLabel,
+} from './verdict-labels.ts';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Condition' },
@@ -24,7 +24,7 @@ const COLUMNS: readonly Column[] = [
 
 /** What limited the session in the window, what speaks for and against it, and how far to trust it. */
 export function VerdictSection({ verdict }: { verdict: SessionVerdict }) {
-  const words = verdictWords(verdict.verdict);
+  const words = verdictLabel(verdict.verdict);
   const { n_host, n_client } = verdict.window;
   return (
     <>
@@ -37,25 +37,25 @@ export function VerdictSection({ verdict }: { verdict: SessionVerdict }) {
         <dl className={pages.facts}>
           <dt>Judged from</dt>
           <dd className="tabular">
-            {TIER_WORDS[verdict.evidence_tier]} ({countWords(n_host, 'sample')} of the host, {n_client} of the
+            {TIER_WORDS[verdict.evidence_tier]} ({countLabel(n_host, 'sample')} of the host, {n_client} of the
             viewer)
           </dd>
           <dt>Clocks</dt>
-          <dd className="tabular">{clockWords(verdict.clock)}</dd>
+          <dd className="tabular">{clockLabel(verdict.clock)}</dd>
         </dl>
       </div>
       {verdict.falsifiers.length > 0 && (
         <DataTable label="Conditions of the verdict" columns={COLUMNS}>
           {verdict.falsifiers.map((each) => (
             <tr key={`${each.name} ${each.estimator}`}>
-              <td className={styles.conditions}>{conditionWords(each)}</td>
+              <td className={styles.conditions}>{conditionLabel(each)}</td>
               <td>
                 <StateChip tone={each.holds ? 'success' : each.value === null ? 'neutral' : 'warning'}>
                   {each.holds ? 'Holds' : each.value === null ? 'Not known' : 'Does not hold'}
                 </StateChip>
               </td>
-              <td className={pages.number}>{figureWords(each.value, each.unit)}</td>
-              <td className={pages.number}>{boundWords(each)}</td>
+              <td className={pages.number}>{figureLabel(each.value, each.unit)}</td>
+              <td className={pages.number}>{boundLabel(each)}</td>
               <td className={pages.number}>{each.n}</td>
               <td className={pages.dim}>{each.note ?? ''}</td>
             </tr>

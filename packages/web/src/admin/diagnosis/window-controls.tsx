@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { type DiagnosisSearch, WINDOW_MINUTES } from '../../search/diagnosis-search.ts';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import styles from './diagnosis.module.css';
-import { exactTimeWords, timeWords } from './time-words.ts';
+import { exactTimeLabel, timeLabel } from './time-labels.ts';
 import { fieldOf, instantOf, momentBeside, USUAL_MINUTES } from './window-choice.ts';
 
 const LENGTHS = WINDOW_MINUTES.map((minutes) => ({ value: String(minutes), words: `${minutes} min` }));
@@ -77,7 +77,7 @@ export function WindowControls(props: {
       </div>
       {shown !== undefined && (
         <p className={styles.shown}>
-          {exactTimeWords(shown.from_ms)} to {timeWords(shown.to_ms)}
+          {exactTimeLabel(shown.from_ms)} to {timeLabel(shown.to_ms)}
           {live && search.at === undefined ? ', refreshed every 5 s' : ''}
         </p>
       )}

@@ -4,9 +4,9 @@ import {
   consoleProblem,
   displayChoices,
   displayOf,
-  modeWords,
+  modeLabel,
   realChanges,
-  shownWords,
+  shownLabel,
   valueOfDisplay,
 } from './console-model.ts';
 
@@ -50,7 +50,7 @@ describe('displays to choose from', () => {
 
   test('any is neither output nor mode', () => {
     expect(displayOf(valueOfDisplay(consoleDefaults))).toEqual({ output_id: null, mode: null });
-    expect(modeWords({ ...MODE, refresh_millihz: 60_000 })).toBe('1920 × 1080, 60 Hz');
+    expect(modeLabel({ ...MODE, refresh_millihz: 60_000 })).toBe('1920 × 1080, 60 Hz');
   });
 });
 
@@ -65,5 +65,5 @@ test('what starts by itself needs an account', () => {
 
 test('what a display shows, in words', () => {
   const session = { app_name: 'SuperTux', username: 'alice', state: 'running' } as AdminSession;
-  expect(shownWords(session)).toBe('SuperTux for alice is running there.');
+  expect(shownLabel(session)).toBe('SuperTux for alice is running there.');
 });

@@ -20,7 +20,7 @@ export function realChanges(config: ConsoleConfig, draft: ConsoleDraft): Console
 }
 
 /** "1920 × 1080, 59.94 Hz". */
-export function modeWords({ width, height, refresh_millihz }: Mode): string {
+export function modeLabel({ width, height, refresh_millihz }: Mode): string {
   return `${width} × ${height}, ${Number((refresh_millihz / 1_000).toFixed(2))} Hz`;
 }
 
@@ -31,14 +31,14 @@ export function displayChoices({ config, capabilities }: HostConsole): { value: 
     .flatMap(({ id, modes }) =>
       modes
         .filter(({ interlaced }) => !interlaced)
-        .map((mode) => ({ value: displayValue(id, mode), label: `${id}: ${modeWords(mode)}` })),
+        .map((mode) => ({ value: displayValue(id, mode), label: `${id}: ${modeLabel(mode)}` })),
     );
   const stored = valueOfDisplay(config);
   const isOffered = stored === ANY || choices.some(({ value }) => value === stored);
   const kept =
     isOffered || config.mode === null
       ? []
-      : [{ value: stored, label: `${config.output_id}: ${modeWords(config.mode)} (not connected)` }];
+      : [{ value: stored, label: `${config.output_id}: ${modeLabel(config.mode)} (not connected)` }];
   return [{ value: ANY, label: 'Whatever is connected, as it likes' }, ...kept, ...choices];
 }
 
@@ -62,7 +62,7 @@ export function displayOf(value: string): Pick<ConsoleConfig, 'output_id' | 'mod
 }
 
 /** "SuperTux for alice is running there." */
-export function shownWords({ app_name, username, state }: AdminSession): string {
+export function shownLabel({ app_name, username, state }: AdminSession): string {
   return `${app_name ?? 'A deleted app'} for ${username ?? 'a deleted account'} is ${state} there.`;
 }
 

@@ -1,5 +1,5 @@
 import type { AdminSession } from '@footlight/protocol/rest';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import styles from './fleet.module.css';
 
 const SHOWN = 8;
@@ -17,7 +17,7 @@ export function EndedSessions({ sessions, count }: { sessions: readonly AdminSes
           </li>
         ))}
         {more > 0 && (
-          <li>{named.length === 0 ? countWords(more, 'session') : `and ${countWords(more, 'other')}`}</li>
+          <li>{named.length === 0 ? countLabel(more, 'session') : `and ${countLabel(more, 'other')}`}</li>
         )}
       </ul>
       <p>What the apps have not saved is lost.</p>

@@ -8,7 +8,7 @@ import { call } from '../../api/client.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { DeletionEffects } from '../frame/deletion/deletion-effects.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import { EndedSessions } from './ended-sessions.tsx';
 
 type Confirming = 'drain' | 'restart' | 'delete' | null;
@@ -105,7 +105,7 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
         title={`Drain ${host.node_name}?`}
         act={
           force && live > 0
-            ? `End ${countWords(live, 'session')} and drain ${host.node_name}`
+            ? `End ${countLabel(live, 'session')} and drain ${host.node_name}`
             : `Drain ${host.node_name}`
         }
         pending={drain.isPending}
@@ -115,11 +115,11 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
       >
         <p>
           It takes no new sessions until you return it to service.
-          {live > 0 ? ` ${countWords(live, 'session')} on it may finish.` : ' Nothing runs on it now.'}
+          {live > 0 ? ` ${countLabel(live, 'session')} on it may finish.` : ' Nothing runs on it now.'}
         </p>
         {live > 0 && (
           <Checkbox
-            label={`End ${countWords(live, 'session')} now; what the apps have not saved is lost`}
+            label={`End ${countLabel(live, 'session')} now; what the apps have not saved is lost`}
             checked={force}
             onChange={(event) => setForce(event.currentTarget.checked)}
           />
@@ -130,7 +130,7 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
         title={`Restart the agent of ${host.node_name}?`}
         act={
           live > 0
-            ? `End ${countWords(live, 'session')} and restart ${host.node_name}`
+            ? `End ${countLabel(live, 'session')} and restart ${host.node_name}`
             : `Restart ${host.node_name}`
         }
         pending={restart.isPending}

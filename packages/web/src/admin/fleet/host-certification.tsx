@@ -110,7 +110,7 @@ function VerdictRow({ row }: { row: Certification }) {
       <td className={styles.number}>
         {row.output_fps.toFixed(1)} of {row.fps}
       </td>
-      <td>{encoderWords(row)}</td>
+      <td>{encoderLabel(row)}</td>
       <td>
         <RelativeTime at={row.measured_at} />
       </td>
@@ -142,7 +142,7 @@ function CurveRow({ curve, fps }: { curve: Concurrency; fps: number | null }) {
           )}
         </div>
       </td>
-      <td>{encoderWords(curve)}</td>
+      <td>{encoderLabel(curve)}</td>
       <td>
         <RelativeTime at={curve.measured_at} />
       </td>
@@ -150,7 +150,7 @@ function CurveRow({ curve, fps }: { curve: Concurrency; fps: number | null }) {
   );
 }
 
-const encoderWords = ({ encoder, gpu_index }: Pick<Certification, 'encoder' | 'gpu_index'>): string =>
+const encoderLabel = ({ encoder, gpu_index }: Pick<Certification, 'encoder' | 'gpu_index'>): string =>
   `${encoder} · GPU ${gpu_index}`;
 
 const curveKey = ({ gpu_index, encoder, stream_profile_id, bitrate_kbps }: Concurrency): string =>

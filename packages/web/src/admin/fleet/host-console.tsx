@@ -16,7 +16,7 @@ import { refusedField } from '../frame/forms/refused-field.ts';
 import { useRefusedFocus } from '../frame/forms/use-refusal.ts';
 import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 import { Section } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import { pickUsers, readAccount } from '../people/user-lookup.ts';
 import {
   type ConsoleConfig,
@@ -25,7 +25,7 @@ import {
   displayChoices,
   displayOf,
   realChanges,
-  shownWords,
+  shownLabel,
   valueOfDisplay,
   withDraft,
 } from './console-model.ts';
@@ -49,7 +49,7 @@ export function HostConsoleSection({ host, shown }: { host: Host; shown: AdminSe
     <Section title="Display beside the host" busy={query.isPending}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {query.isPending && <Skeleton height={96} radius={14} />}
-      {shown !== undefined && <p className={pageStyles.dim}>{shownWords(shown)}</p>}
+      {shown !== undefined && <p className={pageStyles.dim}>{shownLabel(shown)}</p>}
       {query.data !== undefined && <Fields host={host} reported={query.data} />}
     </Section>
   );
@@ -153,7 +153,7 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
         {count > 0 && (
           <div className={pageStyles.filters}>
             <Button type="submit" variant="filled" loading={save.isPending}>
-              {`Save ${countWords(count, 'change')}`}
+              {`Save ${countLabel(count, 'change')}`}
             </Button>
             <Button onClick={() => put({})}>Discard</Button>
           </div>

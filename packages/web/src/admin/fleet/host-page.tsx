@@ -11,7 +11,7 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
-import { megabytesWords } from '../frame/quantity-words.ts';
+import { megabytesLabel } from '../frame/quantity-labels.ts';
 import { Remedies } from '../frame/remedies.tsx';
 import { Whole } from '../frame/whole.tsx';
 import { SessionTable } from '../sessions/session-table.tsx';
@@ -182,10 +182,10 @@ function GpuTable({ gpus }: { gpus: readonly Gpu[] }) {
           </td>
           <td className={styles.number}>{gpu.active_sessions}</td>
           <td className={styles.number}>
-            {gpu.vram_mb_total === 0 ? '–' : megabytesWords(gpu.vram_mb_used)}
+            {gpu.vram_mb_total === 0 ? '–' : megabytesLabel(gpu.vram_mb_used)}
           </td>
           <td className={styles.number}>
-            {gpu.vram_mb_total === 0 ? '–' : megabytesWords(gpu.vram_mb_total)}
+            {gpu.vram_mb_total === 0 ? '–' : megabytesLabel(gpu.vram_mb_total)}
           </td>
           <td className={styles.mono}>{gpu.render_node ?? '–'}</td>
         </tr>
@@ -204,12 +204,12 @@ function Machine({ host }: { host: Host }) {
           {host.cpu_cores !== null && `, ${host.cpu_cores} cores`}
         </dd>
         <dt>Memory</dt>
-        <dd className="tabular">{megabytesWords(host.mem_mb)}</dd>
+        <dd className="tabular">{megabytesLabel(host.mem_mb)}</dd>
         {host.storage?.map((disk) => (
           <div key={disk.path} style={{ display: 'contents' }}>
             <dt>{disk.label}</dt>
             <dd className="tabular">
-              {megabytesWords(disk.available_mb)} of {megabytesWords(disk.total_mb)} free{' '}
+              {megabytesLabel(disk.available_mb)} of {megabytesLabel(disk.total_mb)} free{' '}
               <span className={styles.mono}>{disk.path}</span>
             </dd>
           </div>

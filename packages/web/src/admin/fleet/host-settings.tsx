@@ -15,7 +15,7 @@ import { Disclosure } from '../frame/disclosure.tsx';
 import { type RefusedField, refusedField } from '../frame/forms/refused-field.ts';
 import { useRefusedFocus } from '../frame/forms/use-refusal.ts';
 import { Section } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import { EndedSessions } from './ended-sessions.tsx';
 import styles from './fleet.module.css';
 import {
@@ -26,8 +26,8 @@ import {
   nameOfSetting,
   openChanges,
   type SettingsDraft,
+  valueLabel,
   valueProblem,
-  valueWords,
   withChange,
 } from './settings-model.ts';
 
@@ -155,7 +155,7 @@ function Fields(props: {
               type="submit"
               variant="filled"
               loading={save.isPending}
-            >{`Save ${countWords(changes, 'change')}`}</Button>
+            >{`Save ${countLabel(changes, 'change')}`}</Button>
             <Button
               onClick={() => {
                 if (save.isError) save.reset();
@@ -167,7 +167,7 @@ function Fields(props: {
             {wrong.length > 0 && (
               <span
                 className={pageStyles.dim}
-              >{`${countWords(wrong.length, 'value')} to put right first`}</span>
+              >{`${countLabel(wrong.length, 'value')} to put right first`}</span>
             )}
           </div>
         )}
@@ -175,7 +175,7 @@ function Fields(props: {
       <ConfirmDialog
         opened={needsConfirm}
         title={`Restart ${host.node_name}?`}
-        act={`End ${countWords(live, 'session')} and restart ${host.node_name}`}
+        act={`End ${countLabel(live, 'session')} and restart ${host.node_name}`}
         pending={save.isPending}
         error={null}
         onConfirm={() => save.mutate(true)}
@@ -210,7 +210,7 @@ function SettingRow(props: {
       <div className={styles.settingFacts}>
         <span className={pageStyles.mono}>{setting.key}</span>
         {setting.class === 'restart' && <StateChip tone="warning">Restart</StateChip>}
-        {inForce !== undefined && <span>in force: {valueWords(inForce)}</span>}
+        {inForce !== undefined && <span>in force: {valueLabel(inForce)}</span>}
         {set && (
           <Button
             size="compact-sm"

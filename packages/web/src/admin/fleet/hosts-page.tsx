@@ -13,7 +13,7 @@ import { SearchField } from '../frame/lists/paged-list.tsx';
 import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { megabytesWords } from '../frame/quantity-words.ts';
+import { megabytesLabel } from '../frame/quantity-labels.ts';
 import { AddHost, EnrollmentTokens } from './enrollment-tokens.tsx';
 import { HostActions } from './host-actions.tsx';
 import { HostChip } from './states.tsx';
@@ -100,7 +100,7 @@ export function HostsPage() {
               <td className={styles.number}>
                 {host.capacity === null || host.capacity.vram_mb_total === 0
                   ? '–'
-                  : megabytesWords(host.capacity.vram_mb_total)}
+                  : megabytesLabel(host.capacity.vram_mb_total)}
               </td>
               <td>
                 <RelativeTime at={host.last_heartbeat_at} />

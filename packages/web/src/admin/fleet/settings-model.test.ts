@@ -6,8 +6,8 @@ import {
   hintOf,
   isSet,
   openChanges,
+  valueLabel,
   valueProblem,
-  valueWords,
   withChange,
 } from './settings-model.ts';
 
@@ -94,7 +94,7 @@ describe('what a field says', () => {
   test('default and bounds, and values, are in words', () => {
     expect(hintOf(setting('gop', { min: 1 }))).toBe('Default 60; from 1 up.');
     expect(hintOf(setting('zerocopy', { type: 'bool', default: false }))).toBe('Default off.');
-    expect([valueWords(null), valueWords(''), valueWords('true'), valueWords(0)]).toEqual([
+    expect([valueLabel(null), valueLabel(''), valueLabel('true'), valueLabel(0)]).toEqual([
       'none',
       'none',
       'on',

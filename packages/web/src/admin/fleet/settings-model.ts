@@ -97,24 +97,24 @@ export function valueProblem(setting: ConfigSetting, value: SettingValue): strin
     value <= (setting.max ?? Infinity);
   return fits
     ? null
-    : `${setting.type === 'int' ? 'A whole number' : 'A number'} ${boundsWords(setting)}`.trim();
+    : `${setting.type === 'int' ? 'A whole number' : 'A number'} ${boundsLabel(setting)}`.trim();
 }
 
 /** "from 1 to 7", "from 1 up", "". */
-function boundsWords({ min, max }: ConfigSetting): string {
+function boundsLabel({ min, max }: ConfigSetting): string {
   if (min === undefined) return max === undefined ? '' : `up to ${max}`;
   return max === undefined ? `from ${min} up` : `from ${min} to ${max}`;
 }
 
 /** Text below a field: default and bounds. */
 export function hintOf(setting: ConfigSetting): string {
-  const bounds = setting.type === 'int' || setting.type === 'float' ? boundsWords(setting) : '';
-  const sentence = `Default ${valueWords(setting.default)}`;
+  const bounds = setting.type === 'int' || setting.type === 'float' ? boundsLabel(setting) : '';
+  const sentence = `Default ${valueLabel(setting.default)}`;
   return bounds === '' ? `${sentence}.` : `${sentence}; ${bounds}.`;
 }
 
 /** A readable value. */
-export function valueWords(value: SettingValue | string | undefined): string {
+export function valueLabel(value: SettingValue | string | undefined): string {
   if (value === undefined || value === null || value === '') return 'none';
   if (value === true || value === 'true') return 'on';
   if (value === false || value === 'false') return 'off';

@@ -17,13 +17,13 @@ export function numberRule(bounds: Bounds): Rule<number | string> {
       number >= minimum &&
       number <= maximum &&
       number > exclusiveMinimum;
-    if (!fits) return rangeWords(bounds);
-    return multipleOf === undefined || number % multipleOf === 0 ? null : multipleWords(multipleOf);
+    if (!fits) return rangeLabel(bounds);
+    return multipleOf === undefined || number % multipleOf === 0 ? null : multipleLabel(multipleOf);
   };
 }
 
 /** "A whole number from 1 to 240", "A number above 0". */
-function rangeWords({ type, minimum, maximum, exclusiveMinimum }: Bounds): string {
+function rangeLabel({ type, minimum, maximum, exclusiveMinimum }: Bounds): string {
   const what = type === 'integer' ? 'A whole number' : 'A number';
   if (exclusiveMinimum !== undefined) return `${what} above ${exclusiveMinimum}`;
   if (minimum === undefined || minimum === INT32.minimum) return what;
@@ -32,7 +32,7 @@ function rangeWords({ type, minimum, maximum, exclusiveMinimum }: Bounds): strin
     : `${what} from ${minimum} to ${maximum}`;
 }
 
-const multipleWords = (divisor: number): string =>
+const multipleLabel = (divisor: number): string =>
   divisor === 2 ? 'An even number' : `A multiple of ${divisor}`;
 
 /**

@@ -8,15 +8,15 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import { bytesWords } from '../../words/bytes-words.ts';
+import { bytesLabel } from '../../i18n/bytes-labels.ts';
 import { useActiveSessions } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import { AbsentRecord } from '../frame/record-page.tsx';
-import { imageState, onHostState, presenceOf } from './image-words.ts';
+import { imageState, onHostState, presenceOf } from './image-labels.ts';
 import { useImageAct, useImages } from './use-images.ts';
 
 const BACK = { to: '/admin/images', words: 'Images' } as const;
@@ -111,7 +111,7 @@ function LoadedImage({ image }: { image: CatalogImage }) {
               <dt>Hosts fetch it</dt>
               <dd>{image.lazy ? 'With the first launch there' : 'At once'}</dd>
               <dt>Used by</dt>
-              <dd>{use === undefined ? 'not known' : appWords(use.apps)}</dd>
+              <dd>{use === undefined ? 'not known' : appLabel(use.apps)}</dd>
             </>
           )}
           {image.runtime_preset_id !== null && (
@@ -133,7 +133,7 @@ function LoadedImage({ image }: { image: CatalogImage }) {
             </>
           )}
           <dt>On disks</dt>
-          <dd>{bytes === 0 ? 'not known' : bytesWords(bytes)}</dd>
+          <dd>{bytes === 0 ? 'not known' : bytesLabel(bytes)}</dd>
           {image.registry_digest !== null && (
             <>
               <dt>Digest</dt>
@@ -173,7 +173,7 @@ function LoadedImage({ image }: { image: CatalogImage }) {
       <ConfirmDialog
         opened={removing}
         title={`Uninstall ${image.display_name}?`}
-        act={`Remove it from ${countWords(presenceOf(image).ready.length, 'host')}`}
+        act={`Remove it from ${countLabel(presenceOf(image).ready.length, 'host')}`}
         pending={isBusy('uninstall')}
         error={act.error}
         onConfirm={() => act.mutate({ image, act: 'uninstall' }, { onSuccess: () => setRemoving(false) })}
@@ -212,7 +212,7 @@ function HostRow({ host }: { host: CatalogImage['hosts'][number] }) {
         )}
       </td>
       <td>{host.version ?? ''}</td>
-      <td className={styles.number}>{host.bytes === null ? '' : bytesWords(host.bytes)}</td>
+      <td className={styles.number}>{host.bytes === null ? '' : bytesLabel(host.bytes)}</td>
     </tr>
   );
 }
@@ -240,7 +240,7 @@ function useUseOf({ runtime_preset_id }: CatalogImage): ImageUse | undefined {
   return { apps, sessions: running?.length ?? 0 };
 }
 
-const appWords = (apps: ImageUse['apps']): string =>
+const appLabel = (apps: ImageUse['apps']): string =>
   apps.length === 0 ? 'No app' : apps.map((app) => app.name).join(', ');
 
 /** What goes with an image, in numbers. */
@@ -249,20 +249,20 @@ export function UninstallEffect({ image, use }: { image: CatalogImage; use: Imag
   return (
     <>
       <p>
-        It is deleted on {countWords(ready.length, 'host')}
-        {bytes === 0 ? '' : `, which frees ${bytesWords(bytes)}`}. Its preset stays, and a later installation
+        It is deleted on {countLabel(ready.length, 'host')}
+        {bytes === 0 ? '' : `, which frees ${bytesLabel(bytes)}`}. Its preset stays, and a later installation
         takes it over again.
       </p>
       {use !== undefined && use.apps.length > 0 && (
         <p>
-          {countWords(use.apps.length, 'app uses', 'apps use')} it: {appWords(use.apps)}.{' '}
+          {countLabel(use.apps.length, 'app uses', 'apps use')} it: {appLabel(use.apps)}.{' '}
           {image.kind === 'prebuilt'
             ? 'Their next launch on a host fetches it again, which takes long.'
             : 'They cannot be launched until it is installed again.'}
         </p>
       )}
       {use !== undefined && use.sessions > 0 && (
-        <p>{countWords(use.sessions, 'session')} of them go on; their hosts keep the image.</p>
+        <p>{countLabel(use.sessions, 'session')} of them go on; their hosts keep the image.</p>
       )}
     </>
   );
@@ -282,7 +282,7 @@ function InstallDialog(props: {
     <ConfirmDialog
       opened={props.opened}
       title={`Install ${image.display_name} ${image.version}?`}
-      act={lazy ? 'Install for later' : `Install on ${countWords(image.hosts.length, 'host')}`}
+      act={lazy ? 'Install for later' : `Install on ${countLabel(image.hosts.length, 'host')}`}
       harmless
       pending={props.pending}
       error={props.error}
@@ -292,7 +292,7 @@ function InstallDialog(props: {
       <p>
         {lazy
           ? 'Each host fetches it with the first launch there, which then takes minutes.'
-          : `${countWords(image.hosts.length, 'host fetches', 'hosts fetch')} it now, those that are away when they come back.`}
+          : `${countLabel(image.hosts.length, 'host fetches', 'hosts fetch')} it now, those that are away when they come back.`}
         {image.kind === 'template' && ' They build it themselves from the recipe of the catalog.'}
       </p>
       <Checkbox

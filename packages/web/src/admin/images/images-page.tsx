@@ -10,8 +10,8 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { bytesLabel } from '../../i18n/bytes-labels.ts';
 import type { ListSearch } from '../../search/list-search.ts';
-import { bytesWords } from '../../words/bytes-words.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
@@ -19,9 +19,9 @@ import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.
 import { SearchField } from '../frame/lists/paged-list.tsx';
 import { sortRows } from '../frame/lists/table-sort.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
-import { imageState, presenceOf, presenceWords } from './image-words.ts';
+import { imageState, presenceLabel, presenceOf } from './image-labels.ts';
 import { useImages } from './use-images.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -64,7 +64,7 @@ export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: Ima
       queryClient.setQueryData(adminKeys.images, fetched);
       if (fetched.sync_error === null)
         notifications.show({
-          message: `The catalog has ${countWords(fetched.images.length, 'image')}`,
+          message: `The catalog has ${countLabel(fetched.images.length, 'image')}`,
           autoClose: 5000,
         });
     },
@@ -84,7 +84,7 @@ export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: Ima
     <>
       <PageHead
         title="Images"
-        lead={catalog === undefined ? 'Asking for the catalog' : <CatalogWords catalog={catalog} />}
+        lead={catalog === undefined ? 'Asking for the catalog' : <CatalogLead catalog={catalog} />}
         actions={isNew ? undefined : fetchNow}
       />
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
@@ -161,17 +161,17 @@ function ImageRow({ image }: { image: CatalogImage }) {
         {image.installed_version ?? <span className={styles.dim}>none</span>}
       </td>
       <td className={styles.shortCell}>{image.version}</td>
-      <td className={styles.number}>{presenceWords(image)}</td>
-      <td className={styles.number}>{bytes === 0 ? '' : bytesWords(bytes)}</td>
+      <td className={styles.number}>{presenceLabel(image)}</td>
+      <td className={styles.number}>{bytes === 0 ? '' : bytesLabel(bytes)}</td>
     </tr>
   );
 }
 
-function CatalogWords({ catalog }: { catalog: ImageCatalog }) {
+function CatalogLead({ catalog }: { catalog: ImageCatalog }) {
   const installed = catalog.images.filter((image) => image.installed).length;
   return (
     <>
-      {countWords(catalog.images.length, 'image')} in the catalog, {installed} installed. Fetched{' '}
+      {countLabel(catalog.images.length, 'image')} in the catalog, {installed} installed. Fetched{' '}
       <RelativeTime at={catalog.fetched_at} />.
     </>
   );

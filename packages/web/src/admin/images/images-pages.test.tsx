@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { adminSession, preset } from '../../../test/fixtures.ts';
 import { type Answers, type Asked, answerBy, refusal, showPage } from '../../../test/show-page.tsx';
 import { image, imageCatalog, onHost } from '../../../test/upkeep-fixtures.ts';
+import { imageState, presenceLabel } from './image-labels.ts';
 import { ImagePage } from './image-page.tsx';
-import { imageState, presenceWords } from './image-words.ts';
 import { ImagesPage } from './images-page.tsx';
 
 let answers: Answers;
@@ -47,7 +47,7 @@ describe('what a list says of an image', () => {
       '0 of 1 host',
     ],
   ])('%#: %s', (of, words, presence) => {
-    expect([imageState(of)[1], presenceWords(of)]).toEqual([words, presence]);
+    expect([imageState(of)[1], presenceLabel(of)]).toEqual([words, presence]);
   });
 });
 

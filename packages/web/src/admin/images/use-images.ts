@@ -3,8 +3,8 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { countWords } from '../frame/quantity-words.ts';
-import { isAdvancing } from './image-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
+import { isAdvancing } from './image-labels.ts';
 
 /** An advancing pull is seen within 3 s, the answer of a slow server included. */
 const ADVANCING_MS = 1_000;
@@ -38,7 +38,7 @@ export function useImageAct() {
 /** @returns what was done, for people */
 async function perform(image: CatalogImage, act: ImageAct): Promise<string> {
   const params = { id: image.id };
-  const hosts = countWords(image.hosts.length, 'host');
+  const hosts = countLabel(image.hosts.length, 'host');
   switch (act) {
     case 'install':
       await call('images.install', { params, body: { lazy: false } });

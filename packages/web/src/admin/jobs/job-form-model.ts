@@ -1,7 +1,7 @@
 import type { Job, SentBody } from '@footlight/protocol/rest';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule } from '../frame/bound-rules.ts';
-import { INTERVAL_UNITS, type IntervalUnit, splitInterval, timeWords } from './job-words.ts';
+import { INTERVAL_UNITS, type IntervalUnit, splitInterval, timeLabel } from './job-labels.ts';
 
 const bounds = bodyBounds['admin.jobs.update'];
 export const jobRules = {
@@ -33,8 +33,8 @@ export function jobValues({ enabled, schedule, history_limit }: Job): JobValues 
     count,
     unit,
     windowed: schedule.window_start !== null,
-    start: timeWords(schedule.window_start ?? '03:00'),
-    end: timeWords(schedule.window_end ?? '05:00'),
+    start: timeLabel(schedule.window_start ?? '03:00'),
+    end: timeLabel(schedule.window_end ?? '05:00'),
     days: schedule.window_days.map(String),
     timezone: schedule.timezone,
     history_limit,

@@ -11,7 +11,7 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { intervalProblem, jobBody, jobRules, jobValues, timeProblem } from './job-form-model.ts';
-import { DAYS, INTERVAL_UNITS, type IntervalUnit } from './job-words.ts';
+import { DAYS, INTERVAL_UNITS, type IntervalUnit } from './job-labels.ts';
 
 /** Fields by the names of the service. */
 const FIELDS = { interval_secs: 'count', window_start: 'start', window_end: 'end' };

@@ -12,12 +12,12 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import { AbsentRecord } from '../frame/record-page.tsx';
 import { JobForm } from './job-form.tsx';
+import { runState, scheduleLabel, standingOf } from './job-labels.ts';
 import { JobRuns } from './job-runs.tsx';
-import { runState, scheduleWords, standingOf } from './job-words.ts';
-import { placeWords } from './jobs-page.tsx';
+import { placeLabel } from './jobs-page.tsx';
 import { NextRun } from './next-run.tsx';
 import { useRunJob } from './run-job.ts';
 
@@ -65,7 +65,7 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
               loading={run.isPending}
               onClick={() => run.mutate({ id: job.id, name: job.name, hostIds })}
             >
-              {job.targets === undefined ? 'Run now' : `Run now on ${countWords(hostIds.length, 'host')}`}
+              {job.targets === undefined ? 'Run now' : `Run now on ${countLabel(hostIds.length, 'host')}`}
             </Button>
           )
         }
@@ -78,7 +78,7 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
             <StateChip tone={standing.tone}>{standing.words}</StateChip>
           </dd>
           <dt>Schedule</dt>
-          <dd>{scheduleWords(job.schedule)}</dd>
+          <dd>{scheduleLabel(job.schedule)}</dd>
           {job.managed && (
             <>
               <dt>Last run</dt>
@@ -92,7 +92,7 @@ function LoadedJob(props: { job: Job; search: JobSearch; onSearch: (search: JobS
             </>
           )}
           <dt>Who does it</dt>
-          <dd>{placeWords(job)}</dd>
+          <dd>{placeLabel(job)}</dd>
           <dt>Id</dt>
           <dd className={styles.mono}>{job.id}</dd>
         </dl>

@@ -7,13 +7,13 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
-import { durationWords } from '../../words/duration-words.ts';
+import { durationLabel } from '../../i18n/duration-labels.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { ShowMore, usePages } from '../frame/lists/paged-list.tsx';
 import { Section } from '../frame/page-head.tsx';
-import { resultWords, runState, TRIGGER_WORDS } from './job-words.ts';
+import { resultLabel, runState, TRIGGER_WORDS } from './job-labels.ts';
 
 const LIVE_MS = 2_000;
 const CALM_MS = 10_000;
@@ -100,10 +100,10 @@ export function JobRuns(props: {
                   <RelativeTime at={run.started_at} never="not yet" />
                 </td>
                 <td className={styles.number}>
-                  {run.duration_ms === null ? '' : millisecondsWords(run.duration_ms)}
+                  {run.duration_ms === null ? '' : millisecondsLabel(run.duration_ms)}
                 </td>
                 <td>{TRIGGER_WORDS[run.trigger]}</td>
-                <td className={styles.wrapCell}>{resultWords(run)}</td>
+                <td className={styles.wrapCell}>{resultLabel(run)}</td>
               </tr>
             );
           })}
@@ -115,4 +115,4 @@ export function JobRuns(props: {
 }
 
 /** Runs mostly last less than a second. */
-const millisecondsWords = (ms: number): string => (ms < 1000 ? `${ms} ms` : durationWords(ms));
+const millisecondsLabel = (ms: number): string => (ms < 1000 ? `${ms} ms` : durationLabel(ms));

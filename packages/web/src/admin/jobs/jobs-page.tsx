@@ -18,7 +18,7 @@ import { SearchField } from '../frame/lists/paged-list.tsx';
 import { sortRows } from '../frame/lists/table-sort.ts';
 import { PageHead } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
-import { type JobStanding, scheduleWords, standingOf } from './job-words.ts';
+import { type JobStanding, scheduleLabel, standingOf } from './job-labels.ts';
 import { NextRun } from './next-run.tsx';
 import { useRunJob } from './run-job.ts';
 
@@ -132,8 +132,8 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
                 <td>
                   <StateChip tone={standing.tone}>{standing.words}</StateChip>
                 </td>
-                <td className={styles.shortCell} title={scheduleWords(job.schedule)}>
-                  {scheduleWords(job.schedule)}
+                <td className={styles.shortCell} title={scheduleLabel(job.schedule)}>
+                  {scheduleLabel(job.schedule)}
                 </td>
                 <td>
                   <RelativeTime at={standing.lastRun?.finished_at ?? null} />
@@ -173,7 +173,7 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
                   {job.name}
                 </td>
                 <td className={styles.wrapCell}>{job.unmanaged_note ?? job.description}</td>
-                <td>{placeWords(job)}</td>
+                <td>{placeLabel(job)}</td>
               </tr>
             ))}
           </DataTable>
@@ -190,7 +190,7 @@ function fits({ job, standing }: Row, filter: Filter): boolean {
 }
 
 /** Who does the work of a job. */
-export function placeWords({ plane, scope }: Pick<Job, 'plane' | 'scope'>): string {
+export function placeLabel({ plane, scope }: Pick<Job, 'plane' | 'scope'>): string {
   if (plane === 'agent') return 'The agent of each host';
   return scope === 'host' ? 'This service, for each host' : 'This service';
 }

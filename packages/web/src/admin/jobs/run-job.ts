@@ -2,7 +2,7 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 
 /** Where a run is asked for: the instance, or hosts. */
 interface RunRequest {
@@ -25,7 +25,7 @@ export function useRunJob() {
     },
     onMutate: () => notifications.clean(),
     onSuccess: (note, { name, hostIds }) => {
-      const where = hostIds.length > 1 ? ` on ${countWords(hostIds.length, 'host')}` : '';
+      const where = hostIds.length > 1 ? ` on ${countLabel(hostIds.length, 'host')}` : '';
       notifications.show({ message: `${name} was asked for${where}. ${note}`, autoClose: 8000 });
     },
     // Of several hosts some may have been asked before one refused.

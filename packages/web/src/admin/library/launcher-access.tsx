@@ -13,7 +13,7 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { useEffectOf } from '../frame/deletion/deletion-effects.tsx';
 import { Section } from '../frame/page-head.tsx';
-import { type Access, accessOf, accessWords, lossWords } from './launcher-access-words.ts';
+import { type Access, accessLabel, accessOf, lossLabel } from './launcher-access-labels.ts';
 
 type Mode = SentBody<'libraryProviders.setEntitlementMode'>['mode'];
 
@@ -74,7 +74,7 @@ export function LauncherAccess({ app }: { app: AdminApp }) {
       ) : (
         <div className={styles.sheet}>
           <p>
-            {accessWords(access)} Single people get it on{' '}
+            {accessLabel(access)} Single people get it on{' '}
             <Link to="/admin/apps/$id" params={{ id: app.id }}>
               its page
             </Link>
@@ -120,7 +120,7 @@ export function LauncherAccess({ app }: { app: AdminApp }) {
 /** How many people lose the launcher. @param keepsOwn the caller is not one of them */
 function Loss({ access, keepsOwn }: { access: Access; keepsOwn: boolean }) {
   return access.everybodyId === null ? (
-    <p>{lossWords(access, 0, keepsOwn)}</p>
+    <p>{lossLabel(access, 0, keepsOwn)}</p>
   ) : (
     <LossOfAll access={access} keepsOwn={keepsOwn} everybodyId={access.everybodyId} />
   );
@@ -131,5 +131,5 @@ function LossOfAll(props: { access: Access; keepsOwn: boolean; everybodyId: stri
   const effect = useEffectOf(props.everybodyId);
   if (effect.isError) return <p>How many people lose it could not be counted.</p>;
   if (effect.data === undefined) return <Skeleton height={24} radius={8} />;
-  return <p>{lossWords(props.access, effect.data.people, props.keepsOwn)}</p>;
+  return <p>{lossLabel(props.access, effect.data.people, props.keepsOwn)}</p>;
 }

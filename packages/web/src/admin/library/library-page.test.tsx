@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { app, entitlements } from '../../../test/fixtures.ts';
 import { type Answers, type Asked, answerBy, refusal, showPage } from '../../../test/show-page.tsx';
 import { launcher, libraryRules, libraryStatus, unpublished } from '../../../test/upkeep-fixtures.ts';
+import { intervalLabel, scanLabel } from './library-labels.ts';
 import { LibraryPage } from './library-page.tsx';
-import { intervalWords, scanWords } from './library-words.ts';
 import { titleProblem } from './rules.tsx';
 
 const tile = app(5, {
@@ -136,7 +136,7 @@ describe('words', () => {
     [{ queued: 0, skipped: 0, eligible: 0, inert_reason: '' }, 'There is no home to search.'],
     [{ queued: 1, skipped: 0, eligible: 1, inert_reason: '' }, '1 home will be searched within a minute.'],
   ])('%j: %s', (answer, words) => {
-    expect(scanWords(answer)).toBe(words);
+    expect(scanLabel(answer)).toBe(words);
   });
 
   test.each([
@@ -146,7 +146,7 @@ describe('words', () => {
     [3_600, 'Every hour'],
     [21_600, 'Every 6 hours'],
   ])('%i s: %s', (seconds, words) => {
-    expect(intervalWords(seconds)).toBe(words);
+    expect(intervalLabel(seconds)).toBe(words);
   });
 
   test.each([

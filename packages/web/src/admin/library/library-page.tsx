@@ -21,7 +21,7 @@ import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { Whole } from '../frame/whole.tsx';
 import { nameOfUser, pickUsers } from '../people/user-lookup.ts';
 import { LauncherAccess } from './launcher-access.tsx';
-import { discoveryWords, intervalWords, scanWords } from './library-words.ts';
+import { discoveryLabel, intervalLabel, scanLabel } from './library-labels.ts';
 import { Rules } from './rules.tsx';
 import { Unpublished } from './unpublished.tsx';
 
@@ -64,7 +64,7 @@ export function LibraryPage(props: { search: LibrarySearch; onSearch: (search: L
       call('library.scan', { body: { app_id: provider?.id ?? null, user_id: search.user ?? null } }),
     onMutate: () => notifications.clean(),
     onSuccess: (answer) => {
-      notifications.show({ message: scanWords(answer), autoClose: 8000 });
+      notifications.show({ message: scanLabel(answer), autoClose: 8000 });
       return queryClient.invalidateQueries({ queryKey: adminKeys.libraryStatus });
     },
   });
@@ -79,7 +79,7 @@ export function LibraryPage(props: { search: LibrarySearch; onSearch: (search: L
     <>
       <PageHead
         title="Discovery"
-        lead={status === undefined ? 'Asking the service' : discoveryWords(status)}
+        lead={status === undefined ? 'Asking the service' : discoveryLabel(status)}
         actions={
           <Button variant="filled" loading={scan.isPending} onClick={() => scan.mutate()}>
             Search {who} now
@@ -154,7 +154,7 @@ function Status({ status, providers }: { status: LibraryStatus; providers: reado
           </dd>
           <dt>A home is searched</dt>
           <dd>
-            {intervalWords(status.scan_interval_secs)}
+            {intervalLabel(status.scan_interval_secs)}
             {status.interval_overridden_by_env && ', set by SERVICE_LIBRARY_SCAN_INTERVAL'}
           </dd>
           <dt>Launchers</dt>

@@ -18,7 +18,7 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { Section } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Number' },
@@ -173,7 +173,7 @@ function RuleDialog(props: {
     onSuccess: ({ rule: saved, disabled, revoked }) => {
       const effect = [
         disabled ? 'its tile was switched off' : '',
-        revoked > 0 ? `${countWords(revoked, 'person has', 'people have')} lost it` : '',
+        revoked > 0 ? `${countLabel(revoked, 'person has', 'people have')} lost it` : '',
       ].filter(Boolean);
       notifications.show({
         message: `The decision about ${saved.external_id} was saved${effect.length === 0 ? '' : `: ${effect.join(', ')}`}`,

@@ -12,7 +12,7 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.tsx';
 import { Section } from '../frame/page-head.tsx';
-import { reasonWords, tileOf } from './library-words.ts';
+import { reasonLabel, tileOf } from './library-labels.ts';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Title' },
@@ -93,7 +93,7 @@ export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly Admin
                     </Link>
                   )}
                 </td>
-                <td>{reasonWords(title)}</td>
+                <td>{reasonLabel(title)}</td>
                 <td className={styles.number}>{title.users}</td>
                 <td>
                   <RelativeTime at={title.last_seen_at} />

@@ -4,7 +4,7 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import { LoadStrip } from '../fleet/load/load-strip.tsx';
 import { HostChip } from '../fleet/states.tsx';
 import styles from '../frame/admin-pages.module.css';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 
 /** Squares up to which they are more readable than numbers. */
 const MAX_SQUARES = 32;
@@ -61,7 +61,7 @@ function GpuCells({ host, gpus }: { host: Host; gpus: Gpu[] | undefined }) {
 }
 
 function Slots({ gpu }: { gpu: Gpu }) {
-  const words = `${gpu.slots_reserved} of ${countWords(gpu.slots_total, 'slot')} taken`;
+  const words = `${gpu.slots_reserved} of ${countLabel(gpu.slots_total, 'slot')} taken`;
   return (
     <div className={styles.slots} role="img" aria-label={words} title={words}>
       {Array.from({ length: Math.min(MAX_SQUARES, gpu.slots_total) }, (_none, index) => (

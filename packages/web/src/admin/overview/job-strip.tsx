@@ -5,8 +5,8 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-pages.module.css';
-import { countWords } from '../frame/quantity-words.ts';
-import { standingOf } from '../jobs/job-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
+import { standingOf } from '../jobs/job-labels.ts';
 
 const isDue = (at: string | null): boolean => at !== null && Date.parse(at) <= clock.nowMs();
 
@@ -29,7 +29,7 @@ export function JobStrip({ jobs }: { jobs: readonly Job[] | undefined }) {
         </li>
       ))}
       <li className={styles.dim}>
-        {countWords(managed.length - told.length, 'job')} in order.
+        {countLabel(managed.length - told.length, 'job')} in order.
         {next !== undefined && (
           <span>
             Next: {next.job.name},{' '}

@@ -13,7 +13,7 @@ import { useActiveSessions, useGpus, useHosts } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import { useImages } from '../images/use-images.ts';
 import { useJobs } from '../jobs/jobs-page.tsx';
 import { SessionTable } from '../sessions/session-table.tsx';
@@ -69,7 +69,7 @@ export function OverviewPage() {
         lead={
           hosts.isPending
             ? 'Asking the hosts'
-            : `${countWords(items.length, 'host')}, ${slots.used} of ${countWords(slots.total, 'slot')} taken`
+            : `${countLabel(items.length, 'host')}, ${slots.used} of ${countLabel(slots.total, 'slot')} taken`
         }
         actions={
           setup.data?.setup_completed === false && (

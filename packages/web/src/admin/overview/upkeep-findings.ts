@@ -1,7 +1,7 @@
 import type { CatalogImage, Job } from '@footlight/protocol/rest';
-import { countWords } from '../frame/quantity-words.ts';
-import { presenceOf } from '../images/image-words.ts';
-import { failureWords, resultWords, standingOf } from '../jobs/job-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
+import { presenceOf } from '../images/image-labels.ts';
+import { failureLabel, resultLabel, standingOf } from '../jobs/job-labels.ts';
 import type { Finding } from './findings.ts';
 
 /** Faults of jobs and images that need a person, as findings of the overview. Pure. */
@@ -14,8 +14,8 @@ export function upkeepFindings(jobs: readonly Job[], images: readonly CatalogIma
       {
         key: `job:${job.id}`,
         tone: 'warning',
-        title: `${job.name} ${failureWords(job).toLowerCase()}`,
-        text: failed === null ? '' : resultWords(failed),
+        title: `${job.name} ${failureLabel(job).toLowerCase()}`,
+        text: failed === null ? '' : resultLabel(failed),
         remediation: [],
         hostId: null,
         link: { to: '/admin/jobs/$id', id: job.id, words: 'Open job' },
@@ -34,7 +34,7 @@ export function upkeepFindings(jobs: readonly Job[], images: readonly CatalogIma
           ...about,
           key: `image:${image.id}:failed`,
           tone: 'warning',
-          title: `${image.display_name} is missing on ${countWords(failed.length, 'host')}`,
+          title: `${image.display_name} is missing on ${countLabel(failed.length, 'host')}`,
           text: `${first?.node_name}: ${first?.error ?? 'no reason was reported'}`,
         },
       ];

@@ -24,7 +24,7 @@ import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/
 import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { ClosedRegistration } from './closed-registration.tsx';
 import { LinkAddress, linkBase } from './link-address.tsx';
@@ -158,7 +158,7 @@ export function InvitesPage() {
         <p>
           Nobody can register with it any more.{' '}
           {revoking !== null && revoking.used_count > 0
-            ? `${countWords(revoking.used_count, 'account')} made with it stay.`
+            ? `${countLabel(revoking.used_count, 'account')} made with it stay.`
             : 'Nobody has used it.'}
         </p>
       </ConfirmDialog>

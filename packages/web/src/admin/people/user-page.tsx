@@ -19,7 +19,7 @@ import { numberRule } from '../frame/bound-rules.ts';
 import { DeletionEffects } from '../frame/deletion/deletion-effects.tsx';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { PersonalApps } from './personal-apps.tsx';
 import { ResetLink } from './reset-link.tsx';
@@ -66,7 +66,7 @@ function LoadedUser({ user }: { user: AdminUser }) {
             <UserChip user={user} />
           </dd>
           <dt>Running now</dt>
-          <dd>{countWords(user.active_session_count, 'session')}</dd>
+          <dd>{countLabel(user.active_session_count, 'session')}</dd>
           <dt>Last seen</dt>
           <dd>
             <RelativeTime at={user.last_seen_at} />
@@ -213,7 +213,7 @@ export function DisableUser(props: {
       opened={props.opened}
       title={`Disable ${user.username}?`}
       act={
-        endSessions && count > 0 ? `Disable and end ${countWords(count, 'session')}` : 'Disable the account'
+        endSessions && count > 0 ? `Disable and end ${countLabel(count, 'session')}` : 'Disable the account'
       }
       pending={props.pending}
       error={props.error}
@@ -223,7 +223,7 @@ export function DisableUser(props: {
       <p>They are signed out everywhere and cannot sign in until the account is enabled again.</p>
       {count > 0 && (
         <Checkbox
-          label={`End ${count === 1 ? 'the session that runs' : `the ${countWords(count, 'session')} that run`} now`}
+          label={`End ${count === 1 ? 'the session that runs' : `the ${countLabel(count, 'session')} that run`} now`}
           description="Left unchecked, what runs goes on until it is stopped."
           checked={endSessions}
           onChange={(event) => setEndSessions(event.currentTarget.checked)}
@@ -244,7 +244,7 @@ function DeleteUser({ user }: { user: AdminUser }) {
       <p>What they did stays in the activity.</p>
       <DeletionEffects id={user.id} />
       {user.active_session_count > 0 && (
-        <p>{countWords(user.active_session_count, 'session')} of theirs must have ended first.</p>
+        <p>{countLabel(user.active_session_count, 'session')} of theirs must have ended first.</p>
       )}
     </DeleteRecord>
   );

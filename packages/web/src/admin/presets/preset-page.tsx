@@ -9,7 +9,7 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { PresetFields } from './preset-form.tsx';
 import { bodyOf, formOf, type PresetForm } from './preset-model.ts';
@@ -97,7 +97,7 @@ function DeletePreset({ preset }: { preset: RuntimePreset }) {
       <p>
         {preset.used_by.length === 0
           ? 'No app uses it. Sessions that run go on.'
-          : `${countWords(preset.used_by.length, 'app uses', 'apps use')} it, and must name another first, disabled ones too.`}
+          : `${countLabel(preset.used_by.length, 'app uses', 'apps use')} it, and must name another first, disabled ones too.`}
       </p>
     </DeleteRecord>
   );

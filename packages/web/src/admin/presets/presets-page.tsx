@@ -11,7 +11,7 @@ import { type Column, DataTable, SkeletonRows } from '../frame/lists/data-table.
 import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import { usePresets } from './use-presets.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -83,7 +83,7 @@ export function PresetsPage() {
                   <span className={styles.dim}>no app</span>
                 ) : (
                   <span title={preset.used_by.map((app) => app.name).join(', ')}>
-                    {countWords(preset.used_by.length, 'app')}
+                    {countLabel(preset.used_by.length, 'app')}
                   </span>
                 )}
               </td>

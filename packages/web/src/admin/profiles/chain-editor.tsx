@@ -4,7 +4,7 @@ import { IconArrowDown, IconArrowUp, IconX } from '@tabler/icons-react';
 import { type ReactNode, useId, useRef, useState } from 'react';
 import styles from '../frame/admin-pages.module.css';
 import { moved } from './chain.ts';
-import { rungWords } from './profile-words.ts';
+import { rungLabel } from './profile-labels.ts';
 
 /** The rungs of a launch profile in the order of attempts. */
 export function ChainEditor(props: {
@@ -67,7 +67,7 @@ export function ChainEditor(props: {
                 <span className={styles.dim}>{index + 1}</span>
                 <span className={styles.pickName}>
                   {nameOf(id)}
-                  {rung !== undefined && <span className={styles.dim}>{rungWords(rung)}</span>}
+                  {rung !== undefined && <span className={styles.dim}>{rungLabel(rung)}</span>}
                 </span>
                 <span className={styles.chainActions}>
                   {/* Not disabled at the ends, because a disabled button loses the focus. */}

@@ -1,7 +1,7 @@
 import type { ChainWarning } from '@footlight/protocol/rest';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import styles from '../frame/admin-pages.module.css';
-import { warningWords } from './profile-words.ts';
+import { warningLabel } from './profile-labels.ts';
 
 /** Warnings about the stored chain. */
 export function ChainWarnings({ warnings }: { warnings: readonly ChainWarning[] }) {
@@ -12,7 +12,7 @@ export function ChainWarnings({ warnings }: { warnings: readonly ChainWarning[] 
         <li key={warning.message} className={styles.finding} data-tone="warning">
           <IconAlertTriangle size={20} aria-label="Warning" />
           <div className={styles.findingText}>
-            <p className={styles.findingTitle}>{warningWords(warning)}</p>
+            <p className={styles.findingTitle}>{warningLabel(warning)}</p>
             <p>{warning.message}</p>
           </div>
         </li>

@@ -7,7 +7,7 @@ import styles from '../frame/admin-pages.module.css';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { ChainEditor } from './chain-editor.tsx';
 import { type LaunchProfileForm, launchProfileRules } from './launch-profile-model.ts';
-import { VISIBILITIES } from './profile-words.ts';
+import { VISIBILITIES } from './profile-labels.ts';
 
 /**
  * The fields of a launch profile for create and change.

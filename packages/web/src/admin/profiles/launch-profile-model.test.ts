@@ -4,7 +4,7 @@ import { changesOf } from '../frame/changes.ts';
 import {
   bodyOf,
   chainOf,
-  deletionWords,
+  deletionLabel,
   formOf,
   launchProfileRules,
   newLaunchProfile,
@@ -55,12 +55,12 @@ describe('the question before a launch profile is deleted', () => {
       'Its 1 rung stays. It goes from the lists of 3 apps that allow it. 1 of them allows nothing else, and can then be launched with any launch profile.',
     ],
   ])('tells that %i apps allow it, %i of them alone', (apps, alone, words) => {
-    expect(deletionWords(launchProfile('couch', { allowed_by: { apps, alone } }))).toBe(words);
+    expect(deletionLabel(launchProfile('couch', { allowed_by: { apps, alone } }))).toBe(words);
   });
 
   test('says what keeps it', () => {
     const used_by = { apps: [{ id: 'a', name: 'A' }], global_default: true, user_preferences: 2 };
-    expect(deletionWords(launchProfile('couch', { used_by }))).toBe(
+    expect(deletionLabel(launchProfile('couch', { used_by }))).toBe(
       'It cannot be deleted while it is the default of 1 app, the instance, 2 people.',
     );
   });

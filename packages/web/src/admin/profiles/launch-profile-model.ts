@@ -1,8 +1,8 @@
 import type { LaunchProfile } from '@footlight/protocol/rest';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
-import { countWords } from '../frame/quantity-words.ts';
-import { ID_WORDS } from './profile-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
+import { ID_WORDS } from './profile-labels.ts';
 
 /** A launch profile in form fields. */
 export interface LaunchProfileForm {
@@ -62,14 +62,14 @@ export const launchProfileRules = {
 };
 
 /** What goes with a launch profile, or what keeps it, in numbers. Pure. */
-export function deletionWords({ rungs, used_by, allowed_by }: LaunchProfile): string {
+export function deletionLabel({ rungs, used_by, allowed_by }: LaunchProfile): string {
   const kept = [
-    used_by.apps.length > 0 && countWords(used_by.apps.length, 'app'),
+    used_by.apps.length > 0 && countLabel(used_by.apps.length, 'app'),
     used_by.global_default && 'the instance',
-    used_by.user_preferences > 0 && countWords(used_by.user_preferences, 'person', 'people'),
+    used_by.user_preferences > 0 && countLabel(used_by.user_preferences, 'person', 'people'),
   ].filter((each) => each !== false);
   if (kept.length > 0) return `It cannot be deleted while it is the default of ${kept.join(', ')}.`;
-  const stays = `Its ${countWords(rungs.length, 'rung')} ${rungs.length === 1 ? 'stays' : 'stay'}.`;
+  const stays = `Its ${countLabel(rungs.length, 'rung')} ${rungs.length === 1 ? 'stays' : 'stay'}.`;
   const { apps, alone } = allowed_by;
   if (apps === 0) return `${stays} No app is limited to it.`;
   const widened =

@@ -10,11 +10,11 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { PageHead } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { ChainWarnings } from './chain-warnings.tsx';
 import { LaunchProfileFields } from './launch-profile-form.tsx';
-import { bodyOf, chainOf, deletionWords, formOf, type LaunchProfileForm } from './launch-profile-model.ts';
+import { bodyOf, chainOf, deletionLabel, formOf, type LaunchProfileForm } from './launch-profile-model.ts';
 import { useRungs } from './use-profiles.ts';
 
 const BACK = { to: '/admin/profiles', words: 'Profiles' } as const;
@@ -99,7 +99,7 @@ function Uses({ usedBy }: { usedBy: LaunchProfile['used_by'] }) {
         </li>
       ))}
       {user_preferences > 0 && (
-        <li>{countWords(user_preferences, 'person', 'people')} by their own choice</li>
+        <li>{countLabel(user_preferences, 'person', 'people')} by their own choice</li>
       )}
     </ul>
   );
@@ -113,7 +113,7 @@ function DeleteProfile({ profile }: { profile: LaunchProfile }) {
       remove={() => call('launchProfiles.delete', { params: { id: profile.id } })}
       stale={[adminKeys.launchProfileList, adminKeys.rungs]}
     >
-      <p>{deletionWords(profile)}</p>
+      <p>{deletionLabel(profile)}</p>
     </DeleteRecord>
   );
 }

@@ -10,7 +10,7 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { changesOf } from '../frame/changes.ts';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
-import { defaultOptions } from './profile-words.ts';
+import { defaultOptions } from './profile-labels.ts';
 
 /** The profile policy: the default, and whether people may choose. */
 export function PolicyForm(props: { policy: InstanceProfilePolicy; profiles: readonly LaunchProfile[] }) {

@@ -13,7 +13,7 @@ import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { PageHead, Section } from '../frame/page-head.tsx';
 import { PolicyForm } from './policy-form.tsx';
-import { usesWords, VISIBILITY_WORDS, warningWords } from './profile-words.ts';
+import { usesLabel, VISIBILITY_WORDS, warningLabel } from './profile-labels.ts';
 import { Rungs } from './rung-table.tsx';
 import { useLaunchProfiles, useProfilePolicy, useRungs } from './use-profiles.ts';
 
@@ -96,7 +96,7 @@ export function ProfilesPage() {
 }
 
 function Row({ profile }: { profile: LaunchProfile }) {
-  const uses = usesWords(profile.used_by);
+  const uses = usesLabel(profile.used_by);
   return (
     <tr>
       <td className={styles.nameCell}>
@@ -122,7 +122,7 @@ function Row({ profile }: { profile: LaunchProfile }) {
           <span className={styles.warnings}>
             {profile.warnings.map((warning) => (
               <span key={warning.code} title={warning.message}>
-                <StateChip tone="warning">{warningWords(warning)}</StateChip>
+                <StateChip tone="warning">{warningLabel(warning)}</StateChip>
               </span>
             ))}
           </span>

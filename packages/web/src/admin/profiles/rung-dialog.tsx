@@ -13,7 +13,7 @@ import { changesOf } from '../frame/changes.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { ChainWarnings } from './chain-warnings.tsx';
-import { VISIBILITIES } from './profile-words.ts';
+import { VISIBILITIES } from './profile-labels.ts';
 import { DISCLOSED_FIELDS, NEW_RUNG, type RungForm, rungOf, rungRules } from './rung-model.ts';
 
 const CODECS = [

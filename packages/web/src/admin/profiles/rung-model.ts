@@ -1,7 +1,7 @@
 import type { StreamProfile } from '@footlight/protocol/rest';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
-import { ID_WORDS } from './profile-words.ts';
+import { ID_WORDS } from './profile-labels.ts';
 
 /** A rung in form fields; a number is a text while it is edited. */
 export type RungForm = {

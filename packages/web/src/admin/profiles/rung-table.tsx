@@ -14,8 +14,8 @@ import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/lists/
 import { sortRows } from '../frame/lists/table-sort.ts';
 import { useListSearch } from '../frame/lists/use-list-search.ts';
 import { Section } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
-import { bitrateWords, CODEC_WORDS } from './profile-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
+import { bitrateLabel, CODEC_WORDS } from './profile-labels.ts';
 import { RungDialog } from './rung-dialog.tsx';
 import { useRungs } from './use-profiles.ts';
 
@@ -92,13 +92,13 @@ export function Rungs() {
                 {rung.width} × {rung.height}
               </td>
               <td className={styles.number}>{rung.fps}</td>
-              <td className={styles.number}>{bitrateWords(rung.nominal_bitrate_kbps)}</td>
+              <td className={styles.number}>{bitrateLabel(rung.nominal_bitrate_kbps)}</td>
               <td>
                 {rung.used_by === undefined ? (
                   <span className={styles.dim}>no chain</span>
                 ) : (
                   <span title={rung.used_by.map((profile) => profile.display_name).join(', ')}>
-                    {countWords(rung.used_by.length, 'chain')}
+                    {countLabel(rung.used_by.length, 'chain')}
                   </span>
                 )}
               </td>
@@ -129,21 +129,21 @@ export function Rungs() {
           remove.reset();
         }}
       >
-        {deleting !== null && <p>{deletionWords(deleting)}</p>}
+        {deleting !== null && <p>{deletionLabel(deleting)}</p>}
       </ConfirmDialog>
     </Section>
   );
 }
 
 /** What stands in the way of a deletion, in numbers. */
-function deletionWords({ used_by = [], session_count = 0 }: ListedStreamProfile): string {
+function deletionLabel({ used_by = [], session_count = 0 }: ListedStreamProfile): string {
   if (used_by.length === 0 && session_count === 0) return 'No chain lists it, and no session has used it.';
   return [
     used_by.length > 0
-      ? `${countWords(used_by.length, 'chain lists', 'chains list')} it: take it out there first.`
+      ? `${countLabel(used_by.length, 'chain lists', 'chains list')} it: take it out there first.`
       : '',
     session_count > 0
-      ? `${countWords(session_count, 'session has', 'sessions have')} used it, so it stays for their history.`
+      ? `${countLabel(session_count, 'session has', 'sessions have')} used it, so it stays for their history.`
       : '',
   ]
     .filter(Boolean)

@@ -18,11 +18,11 @@ import { Disclosure } from '../frame/disclosure.tsx';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { PickDialog } from '../frame/lists/pick-dialog.tsx';
 import { PageHead, Section } from '../frame/page-head.tsx';
-import { megabytesWords } from '../frame/quantity-words.ts';
+import { megabytesLabel } from '../frame/quantity-labels.ts';
 import { Whole } from '../frame/whole.tsx';
 import { pickUsers, readAccount } from '../people/user-lookup.ts';
 import { useLaunchProfiles } from '../profiles/use-profiles.ts';
-import { passedOverWords, refusalLines } from './placement-words.ts';
+import { passedOverLabel, refusalLines } from './placement-labels.ts';
 import {
   EMPTY_REQUEST,
   type Figure,
@@ -248,7 +248,7 @@ function RequestFields({
 function Answer({ placement }: { placement: Placement }) {
   const [first] = placement.candidates;
   const codec = placement.codec_decision?.result_codec;
-  const passedOver = passedOverWords(placement.codec_decision);
+  const passedOver = passedOverLabel(placement.codec_decision);
   return (
     <>
       {placement.outcome !== 'placed' && (
@@ -278,7 +278,7 @@ function Answer({ placement }: { placement: Placement }) {
                 <td className={styles.number}>{turn + 1}</td>
                 <td className={styles.number}>{gpu.gpu_index}</td>
                 <td className={styles.number}>{gpu.free_slots}</td>
-                <td className={styles.number}>{megabytesWords(gpu.vram_mb_free)}</td>
+                <td className={styles.number}>{megabytesLabel(gpu.vram_mb_free)}</td>
                 <td className={styles.number}>{gpu.active_sessions}</td>
               </tr>
             ))}

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
-import { passedOverWords, refusalLines } from './placement-words.ts';
+import { passedOverLabel, refusalLines } from './placement-labels.ts';
 
 /** Why a session runs on its host, as it was stored with it; an error where nothing was. */
 export const useStoredPlacement = (sessionId: string) =>
@@ -17,7 +17,7 @@ export const useStoredPlacement = (sessionId: string) =>
 
 /** Every GPU and rung that a launch looked at, with what spoke against it. */
 export function PlacementFacts({ placement }: { placement: Placement }) {
-  const passedOver = passedOverWords(placement.codec_decision);
+  const passedOver = passedOverLabel(placement.codec_decision);
   return (
     <dl className={styles.facts}>
       <dt>Could run on</dt>

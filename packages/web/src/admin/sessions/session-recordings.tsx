@@ -9,7 +9,7 @@ import { saveFile } from '../diagnosis/save-file.ts';
 import pages from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../frame/lists/data-table.tsx';
-import { megabytesWords } from '../frame/quantity-words.ts';
+import { megabytesLabel } from '../frame/quantity-labels.ts';
 
 const POLL_MS = 1_000;
 /** A failure, a note or a verdict keeps one without this page. */
@@ -96,7 +96,7 @@ function Row({ recording }: { recording: Recording }) {
       </td>
       <td className={pages.number}>{duration_ms === null ? '–' : `${Math.round(duration_ms / 1_000)} s`}</td>
       <td className={pages.number}>
-        {bytes === null ? '–' : megabytesWords(Math.max(1, Math.round(bytes / 2 ** 20)))}
+        {bytes === null ? '–' : megabytesLabel(Math.max(1, Math.round(bytes / 2 ** 20)))}
       </td>
       <td>
         <RelativeTime at={expires_at} />

@@ -6,7 +6,7 @@ import { useEffect, useState } from 'react';
 import { call } from '../../api/client.ts';
 import { clock } from '../../clock.ts';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { exactTimeWords, timeWords } from '../diagnosis/time-words.ts';
+import { exactTimeLabel, timeLabel } from '../diagnosis/time-labels.ts';
 import pages from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
@@ -53,11 +53,11 @@ export function SessionStory({ session, names }: { session: Session; names: Sess
       <ol className={styles.steps}>
         {storySteps(session, firstPictureMs, nowMs).map(({ key, words, atMs, note, state }) => (
           <li key={key} data-state={state} aria-current={state === 'current' ? 'step' : undefined}>
-            <span className={styles.stepWords}>{words}</span>
+            <span className={styles.stepLabel}>{words}</span>
             <span className={styles.stepNote}>
               {atMs !== null && (
-                <time dateTime={new Date(atMs).toISOString()} title={exactTimeWords(atMs)}>
-                  {timeWords(atMs)}
+                <time dateTime={new Date(atMs).toISOString()} title={exactTimeLabel(atMs)}>
+                  {timeLabel(atMs)}
                 </time>
               )}
               {atMs !== null && note !== '' && ', '}
@@ -97,7 +97,7 @@ export function SessionStory({ session, names }: { session: Session; names: Sess
               {names.host ?? '…'}
             </Link>
           )}
-          {shownWords(session)}
+          {shownLabel(session)}
         </dd>
         <dt>Why there</dt>
         <dd>
@@ -119,7 +119,7 @@ export function SessionStory({ session, names }: { session: Session; names: Sess
 }
 
 /** Where the picture is seen besides pages. */
-function shownWords({ video_topology }: Session): string {
+function shownLabel({ video_topology }: Session): string {
   if (video_topology === undefined) return '';
   return video_topology === 'local_only'
     ? ', on the display beside it'

@@ -3,9 +3,9 @@ import type { END_REASONS, FailureCode } from '@footlight/protocol';
 import type { Placement, Session } from '@footlight/protocol/rest';
 import { isTerminal } from '@footlight/protocol/session-states';
 import type { Tone } from '../../components/state-chip.tsx';
-import { durationWords } from '../../words/duration-words.ts';
-import { countWords } from '../frame/quantity-words.ts';
-import { healthWords } from './health-words.ts';
+import { durationLabel } from '../../i18n/duration-labels.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
+import { healthLabel } from './health-labels.ts';
 
 /** A sentence about a session, and what an administrator can do; remedy null: nothing has to be done. */
 export interface Story {
@@ -14,13 +14,13 @@ export interface Story {
   remedy: string | null;
 }
 
-type Words = readonly [sentence: string, remedy: string];
+type Texts = readonly [sentence: string, remedy: string];
 
 const UPDATE = 'Update the agent of this host: it and this service are of different versions.';
 const BELOW = 'What the app wrote last stands below; most often a program, a library or a file is missing.';
 const BUNDLE = 'Save the bundle before its samples are deleted, a day after the end.';
 
-const FAILURES: Readonly<Record<FailureCode, Words>> = {
+const FAILURES: Readonly<Record<FailureCode, Texts>> = {
   app_exited_early: ['The app ended before it showed anything.', BELOW],
   app_crashed: ['The app crashed.', BELOW],
   app_never_presented: [
@@ -80,7 +80,7 @@ const FAILURES: Readonly<Record<FailureCode, Words>> = {
 
 type EndReason = Exclude<(typeof END_REASONS)[number], FailureCode | 'failed'>;
 
-const ENDS: Readonly<Record<EndReason, Words>> = {
+const ENDS: Readonly<Record<EndReason, Texts>> = {
   user_requested: ['The person who used it ended it.', ''],
   admin: ['An administrator ended it.', ''],
   device_revoked: ['The device that it was used from was signed out.', ''],
@@ -112,7 +112,7 @@ const ENDS: Readonly<Record<EndReason, Words>> = {
   stopped: ['It ended.', ''],
 };
 
-const wordsIn = (table: Readonly<Record<string, Words>>, code: string | null): Words | undefined =>
+const textsIn = (table: Readonly<Record<string, Texts>>, code: string | null): Texts | undefined =>
   code !== null && Object.hasOwn(table, code) ? table[code] : undefined;
 
 type Told = Pick<
@@ -130,8 +130,8 @@ type Told = Pick<
 >;
 
 /** Why a session failed, in a sentence. A code of a newer service is shown unchanged. */
-export function failureWords(code: string): string {
-  const [sentence] = wordsIn(FAILURES, code) ?? [`It ended: ${code.replaceAll('_', ' ')}.`];
+export function failureLabel(code: string): string {
+  const [sentence] = textsIn(FAILURES, code) ?? [`It ended: ${code.replaceAll('_', ' ')}.`];
   return sentence;
 }
 
@@ -139,7 +139,7 @@ export function failureWords(code: string): string {
 export function storyOf(session: Told, nowMs: number): Story {
   if (!isTerminal(session.state)) return liveStory(session, nowMs);
   const { failure_code, end_reason } = session;
-  const known = wordsIn(FAILURES, failure_code) ?? wordsIn(ENDS, end_reason) ?? wordsIn(FAILURES, end_reason);
+  const known = textsIn(FAILURES, failure_code) ?? textsIn(ENDS, end_reason) ?? textsIn(FAILURES, end_reason);
   const code = failure_code ?? end_reason;
   const [sentence, remedy] = known ?? [
     code === null ? 'It ended, and no reason was reported.' : `It ended: ${code.replaceAll('_', ' ')}.`,
@@ -153,7 +153,7 @@ export function storyOf(session: Told, nowMs: number): Story {
 }
 
 function liveStory(session: Told, nowMs: number): Story {
-  const sick = healthWords(session);
+  const sick = healthLabel(session);
   if (session.state !== 'running') {
     const sentence = {
       pending: 'It waits for a place.',
@@ -168,7 +168,7 @@ function liveStory(session: Told, nowMs: number): Story {
   if (endsMs !== undefined)
     return {
       tone: 'info',
-      sentence: `It runs and nobody watches. Its host ends it in ${durationWords(Math.max(0, endsMs))}.`,
+      sentence: `It runs and nobody watches. Its host ends it in ${durationLabel(Math.max(0, endsMs))}.`,
       remedy: null,
     };
   return { tone: 'success', sentence: 'It runs, and nothing is wrong with it.', remedy: null };
@@ -201,7 +201,7 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
       key: 'started',
       words: 'App started',
       atMs: startedMs,
-      note: `after ${secondsWords(startedMs - createdMs)}`,
+      note: `after ${secondsLabel(startedMs - createdMs)}`,
       state: 'done',
     });
   if (firstPictureMs !== undefined && firstPictureMs >= 0)
@@ -209,7 +209,7 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
       key: 'picture',
       words: 'First picture seen',
       atMs: createdMs + firstPictureMs,
-      note: `after ${secondsWords(firstPictureMs)}`,
+      note: `after ${secondsLabel(firstPictureMs)}`,
       state: 'done',
     });
   const detail = session.state_detail === null ? '' : capital(session.state_detail);
@@ -227,13 +227,13 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
       words: words[session.state],
       atMs: null,
       note: running
-        ? `for ${durationWords(Math.max(0, nowMs - startedMs))}`
-        : detail || `for ${durationWords(Math.max(0, nowMs - createdMs))}`,
+        ? `for ${durationLabel(Math.max(0, nowMs - startedMs))}`
+        : detail || `for ${durationLabel(Math.max(0, nowMs - createdMs))}`,
       state: 'current',
     });
     return steps;
   }
-  const lasted = endedMs === null ? '' : `after ${secondsWords(endedMs - (startedMs ?? createdMs))}`;
+  const lasted = endedMs === null ? '' : `after ${secondsLabel(endedMs - (startedMs ?? createdMs))}`;
   const failed = session.state === 'failed';
   steps.push({
     key: 'ended',
@@ -246,8 +246,8 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
 }
 
 /** "1.2 s" below ten seconds, where tenths count; then as other durations. */
-export const secondsWords = (ms: number): string =>
-  ms < 10_000 ? `${(Math.max(0, ms) / 1000).toFixed(1)} s` : durationWords(ms);
+export const secondsLabel = (ms: number): string =>
+  ms < 10_000 ? `${(Math.max(0, ms) / 1000).toFixed(1)} s` : durationLabel(ms);
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -258,14 +258,14 @@ export function whyThere(
 ): string {
   const { candidates, refusals } = placement;
   const others = new Set(refusals.map(({ host_id, gpu_id }) => gpu_id ?? host_id)).size;
-  const refused = others === 0 ? '' : `; ${countWords(others, 'other')} could not`;
+  const refused = others === 0 ? '' : `; ${countLabel(others, 'other')} could not`;
   const turn = candidates.findIndex((each) => each.host_id === hostId);
   const place = candidates[turn];
   if (place === undefined)
     return candidates.length === 0
       ? `No GPU could run it${refused}.`
-      : `${countWords(candidates.length, 'GPU')} could run it${refused}.`;
-  const free = `${countWords(place.free_slots, 'slot')} free then`;
+      : `${countLabel(candidates.length, 'GPU')} could run it${refused}.`;
+  const free = `${countLabel(place.free_slots, 'slot')} free then`;
   if (candidates.length === 1) return `The only GPU that could run it, ${free}${refused}.`;
   if (turn === 0) return `The best of ${candidates.length} GPUs that could run it, ${free}${refused}.`;
   return `Number ${turn + 1} of ${candidates.length} GPUs that could run it: those before it were taken meanwhile${refused}.`;

@@ -86,7 +86,7 @@ export function UpkeepFields<Values extends UpkeepValues>({ form }: { form: UseF
         />
         {library?.interval_overridden_by_env && (
           <Replaced variable="SERVICE_LIBRARY_SCAN_INTERVAL">
-            {intervalWords(library.scan_interval_secs)}
+            {intervalLabel(library.scan_interval_secs)}
           </Replaced>
         )}
         <Switch
@@ -124,7 +124,7 @@ function Replaced({ variable, children }: { variable: string; children: string }
 }
 
 /** @param seconds 0: never */
-const intervalWords = (seconds: number): string => {
+const intervalLabel = (seconds: number): string => {
   if (seconds === 0) return 'homes are never searched';
   return seconds < 120 ? `every ${seconds} seconds` : `every ${Math.round(seconds / 60)} minutes`;
 };

@@ -15,7 +15,7 @@ import { useGpus, useHosts } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { Section } from '../frame/page-head.tsx';
-import { countWords } from '../frame/quantity-words.ts';
+import { countLabel } from '../frame/quantity-labels.ts';
 import { FindingList } from '../overview/finding-list.tsx';
 import { findingsOf } from '../overview/findings.ts';
 import { FleetPicture } from '../overview/fleet-picture.tsx';
@@ -40,7 +40,7 @@ export function FirstHostStep() {
       )}
       {items.length > 0 && (
         <>
-          <Section title={`${countWords(items.length, 'host')} connected`}>
+          <Section title={`${countLabel(items.length, 'host')} connected`}>
             <FleetPicture hosts={items} gpus={gpus} />
           </Section>
           <FindingList findings={findingsOf(items)} />

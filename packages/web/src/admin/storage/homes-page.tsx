@@ -12,8 +12,8 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { bytesLabel } from '../../i18n/bytes-labels.ts';
 import type { ListSearch } from '../../search/list-search.ts';
-import { bytesWords } from '../../words/bytes-words.ts';
 import { nameOfApp, pickApps } from '../apps/app-lookup.ts';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
@@ -149,7 +149,7 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
         act={
           deleting === null || deleting.bytes_used === 0
             ? 'Delete 1 home'
-            : `Delete ${sizeWords(deleting)} of files`
+            : `Delete ${sizeLabel(deleting)} of files`
         }
         pending={remove.isPending}
         error={remove.error}
@@ -202,7 +202,7 @@ function HomeRow({ home, onDelete }: { home: StorageHome; onDelete: () => void }
           </Link>
         )}
       </td>
-      <td className={styles.number}>{sizeWords(home)}</td>
+      <td className={styles.number}>{sizeLabel(home)}</td>
       <td>
         <HomeChip home={home} />
       </td>
@@ -233,7 +233,7 @@ function HomeChip({ home }: { home: StorageHome }) {
 
 /** What goes with a home, and until when it can be taken back. */
 export function DeleteEffect({ home }: { home: StorageHome }) {
-  const size = home.bytes_used === 0 ? 'files of a size that is not known' : bytesWords(home.bytes_used);
+  const size = home.bytes_used === 0 ? 'files of a size that is not known' : bytesLabel(home.bytes_used);
   return (
     <>
       <p>
@@ -254,5 +254,5 @@ function nameOf(home: StorageHome): string {
   return `${home.username ?? 'a deleted account'}’s files of ${app} on ${home.host_name ?? 'a deleted host'}`;
 }
 
-const sizeWords = ({ bytes_used }: StorageHome): string =>
-  bytes_used === 0 ? 'unknown' : bytesWords(bytes_used);
+const sizeLabel = ({ bytes_used }: StorageHome): string =>
+  bytes_used === 0 ? 'unknown' : bytesLabel(bytes_used);

@@ -3,7 +3,7 @@ import { ActionIcon, Button } from '@mantine/core';
 import { IconClockOff, IconX } from '@tabler/icons-react';
 import { useState } from 'react';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { rich, t } from '../../words/words.ts';
+import { rich, t } from '../../i18n/translate.ts';
 import styles from '../library.module.css';
 import { useAppOf } from '../use-library.ts';
 import { idleEnded } from './idle-sessions.ts';

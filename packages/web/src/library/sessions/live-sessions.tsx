@@ -8,11 +8,11 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
+import { durationLabel } from '../../i18n/duration-labels.ts';
+import { rich, t } from '../../i18n/translate.ts';
 import { useKeepOpen } from '../../launch/keep-open.ts';
 import { lastPicture } from '../../launch/last-picture.ts';
 import { isStreamed, useEndSession } from '../../launch/own-sessions.ts';
-import { durationWords } from '../../words/duration-words.ts';
-import { rich, t } from '../../words/words.ts';
 import styles from '../library.module.css';
 import { useAppOf } from '../use-library.ts';
 
@@ -132,7 +132,7 @@ function TimeLeft({ until }: { until: number }) {
   }, []);
   return (
     <span className="tabular" role="timer">
-      {durationWords(Math.max(0, until - nowMs))}
+      {durationLabel(Math.max(0, until - nowMs))}
     </span>
   );
 }

@@ -23,13 +23,13 @@ import {
   IconVolumeOff,
 } from '@tabler/icons-react';
 import { type ReactNode, useLayoutEffect, useRef } from 'react';
-import { msg, plural, t } from '../../words/words.ts';
-import { causeWords, QUALITY_WORDS } from '../quality-words.ts';
+import { msg, plural, t } from '../../i18n/translate.ts';
+import { causeLabel, QUALITY_WORDS } from '../quality-labels.ts';
 import styles from '../session.module.css';
 import { nextLevel, type StatsLevel } from '../stats/stats-level.ts';
 import type { StreamView } from '../use-stream.ts';
 import type { BarPlace } from './bar-place.ts';
-import { leaveWords } from './leave-words.ts';
+import { leaveLabel } from './leave-labels.ts';
 
 const MIC_REFUSALS: Partial<Record<AudioStatus['microphone'], string>> = {
   denied: msg('The browser withheld the microphone; allow it for this page, then turn it on'),
@@ -72,7 +72,7 @@ export function SessionBar(props: {
 }) {
   const { client, audio, input, windows } = props.view;
   const { quality, place, layoutSign } = props;
-  const reason = causeWords(quality?.cause ?? null);
+  const reason = causeLabel(quality?.cause ?? null);
   const muted = audio?.muted ?? true;
   const micOn = audio?.microphone === 'on';
   const bar = useRef<HTMLDivElement>(null);
@@ -184,10 +184,10 @@ export function SessionBar(props: {
           </Act>
         )}
         {input !== null && input.pads > 0 && (
-          <span className={styles.pads} data-tip={padWords(input.pads)}>
+          <span className={styles.pads} data-tip={padLabel(input.pads)}>
             <IconDeviceGamepad2 size={20} aria-hidden="true" />
             <span aria-hidden="true">{input.pads}</span>
-            <span className="visually-hidden">{padWords(input.pads)}</span>
+            <span className="visually-hidden">{padLabel(input.pads)}</span>
           </span>
         )}
         {props.microphone && (
@@ -209,7 +209,7 @@ export function SessionBar(props: {
         {/* Some phone browsers can only show videos full screen. */}
         {document.fullscreenEnabled && (
           <Act
-            label={input?.fullscreen ? leaveWords(input) : t('Full screen')}
+            label={input?.fullscreen ? leaveLabel(input) : t('Full screen')}
             onClick={() => void client?.toggleFullscreen()}
           >
             {input?.fullscreen ? <IconMinimize size={20} /> : <IconMaximize size={20} />}
@@ -243,7 +243,7 @@ export function BarHandle({ place, onReveal }: { place: BarPlace; onReveal: () =
   );
 }
 
-function padWords(pads: number): string {
+function padLabel(pads: number): string {
   return plural(pads, 'A gamepad plays', '{n} gamepads play');
 }
 

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { Dialog } from '../../components/dialog.tsx';
-import { msg, t } from '../../words/words.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import type { BarPlace, Edge } from '../bar/bar-place.ts';
 import { BAR_KEYS } from '../bar/use-bar.ts';
 import styles from './dialogs.module.css';

@@ -3,8 +3,8 @@ import { Button } from '@mantine/core';
 import { IconDownload, IconFile, IconFolder, IconTrash } from '@tabler/icons-react';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { Dialog } from '../../components/dialog.tsx';
-import { t } from '../../words/words.ts';
-import { type FileTransfers, sizeWords } from '../files/file-transfers.ts';
+import { t } from '../../i18n/translate.ts';
+import { type FileTransfers, sizeLabel } from '../files/file-transfers.ts';
 import styles from './dialogs.module.css';
 
 /** The home of the session's app: what lies in it, with download and delete, and a way to send files to it. */
@@ -68,7 +68,7 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
       />
       <p className={styles.hint}>
         {t('They arrive in Uploads, each of at most {size}. You can drop them on the picture as well.', {
-          size: sizeWords(props.maxFileMb * 1024 * 1024),
+          size: sizeLabel(props.maxFileMb * 1024 * 1024),
         })}
       </p>
       <h3 className={styles.place}>{path === '' ? t('Home') : path}</h3>
@@ -87,7 +87,7 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
             ) : (
               <span className={styles.title}>{entry.name}</span>
             )}
-            <small>{entry.kind === 'file' ? sizeWords(entry.size) : ''}</small>
+            <small>{entry.kind === 'file' ? sizeLabel(entry.size) : ''}</small>
             {entry.kind === 'file' && (
               <Button
                 size="xs"

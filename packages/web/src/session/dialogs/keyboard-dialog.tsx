@@ -2,8 +2,8 @@ import type { KeyboardLayout } from '@footlight/protocol/input';
 import { Button } from '@mantine/core';
 import { useId, useState } from 'react';
 import { Dialog } from '../../components/dialog.tsx';
+import { t } from '../../i18n/translate.ts';
 import { LAYOUTS, namedLayouts, offered } from '../../keyboard/layouts.ts';
-import { t } from '../../words/words.ts';
 import styles from './dialogs.module.css';
 
 const COMBINATIONS = [

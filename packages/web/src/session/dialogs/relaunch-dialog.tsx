@@ -1,6 +1,6 @@
 import type { AppListItem } from '@footlight/protocol/rest';
+import { t } from '../../i18n/translate.ts';
 import QualityDialog from '../../launch/quality-dialog.tsx';
-import { t } from '../../words/words.ts';
 
 /** Ends the session and launches its app again with another quality, because a running session keeps its size and codec. */
 export default function RelaunchDialog(props: {

@@ -1,6 +1,6 @@
 import type { StreamState } from '@footlight/stream-client';
 import { Button } from '@mantine/core';
-import { msg, t } from '../../words/words.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import styles from '../session.module.css';
 
 type Ended = Extract<StreamState, { kind: 'ended' }>;

@@ -5,8 +5,8 @@ import { call } from '../../api/client.ts';
 import { errorText } from '../../api/error-text.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Dialog } from '../../components/dialog.tsx';
+import { plural, t } from '../../i18n/translate.ts';
 import { useApps } from '../../library/use-library.ts';
-import { plural, t } from '../../words/words.ts';
 import styles from '../session.module.css';
 
 /** Listed apps; with more, a person types a part of the name. */

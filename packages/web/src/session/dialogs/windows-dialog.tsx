@@ -1,7 +1,7 @@
 import type { AppWindow } from '@footlight/protocol/input';
 import { Button } from '@mantine/core';
 import { Dialog } from '../../components/dialog.tsx';
-import { t } from '../../words/words.ts';
+import { t } from '../../i18n/translate.ts';
 import styles from './dialogs.module.css';
 
 /** The app's windows, one under the other; a press brings one to the front. */

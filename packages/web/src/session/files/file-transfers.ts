@@ -15,7 +15,7 @@ import {
 } from '@footlight/protocol/files';
 import type { FilesLink } from '@footlight/stream-client';
 import { clock } from '../../clock.ts';
-import { localeTag, msg, t } from '../../words/words.ts';
+import { localeTag, msg, t } from '../../i18n/translate.ts';
 
 /** A file on its way. */
 export interface TransferView {
@@ -101,14 +101,14 @@ export class FileTransfers {
     requirePath(path);
     const answer = await this.#ask({ type: 'list', id: this.#id(), path });
     if (answer?.type === 'listing') return answer;
-    throw new Error(wordsOf(answer));
+    throw new Error(labelOf(answer));
   }
 
   /** Deletes a file or an empty folder. @throws Error with words for the person */
   async delete(path: string): Promise<void> {
     requirePath(path);
     const answer = await this.#ask({ type: 'delete', id: this.#id(), path });
-    if (answer?.type !== 'done') throw new Error(wordsOf(answer));
+    if (answer?.type !== 'done') throw new Error(labelOf(answer));
   }
 
   /** Sends a file to the home's folder for uploads. */
@@ -127,7 +127,7 @@ export class FileTransfers {
       this.#finish(job, 'done', t('It is in {path}', { path: kept ?? path }));
     };
     if (file.size > this.#link.maxFileMb * MIB)
-      this.#fail(job, t('The host takes {size} a file.', { size: sizeWords(this.#link.maxFileMb * MIB) }));
+      this.#fail(job, t('The host takes {size} a file.', { size: sizeLabel(this.#link.maxFileMb * MIB) }));
     else this.#next();
   }
 
@@ -270,7 +270,7 @@ export class FileTransfers {
       job.ready?.();
       this.#changed();
     } else if (message.type === 'done') job.done?.(message.path);
-    else if (message.type === 'failed') this.#fail(job, wordsOf(message));
+    else if (message.type === 'failed') this.#fail(job, labelOf(message));
   }
 
   #chunk(frame: Uint8Array): void {
@@ -335,12 +335,12 @@ function requirePath(path: string): void {
 
 const LOST = msg('The connection was lost; nothing half is left.');
 
-function wordsOf(answer: AgentFiles | null): string {
+function labelOf(answer: AgentFiles | null): string {
   return t(answer?.type === 'failed' ? FAILURE_WORDS[answer.code] : LOST);
 }
 
 /** "1.5 MB", in the person's number format. @param bytes never negative */
-export function sizeWords(bytes: number): string {
+export function sizeLabel(bytes: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB'];
   let value = bytes;
   let unit = 0;

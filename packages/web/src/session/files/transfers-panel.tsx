@@ -1,7 +1,7 @@
 import { ActionIcon } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
-import { t } from '../../words/words.ts';
-import { type FileTransfers, sizeWords, type TransferView } from './file-transfers.ts';
+import { t } from '../../i18n/translate.ts';
+import { type FileTransfers, sizeLabel, type TransferView } from './file-transfers.ts';
 import styles from './files.module.css';
 
 /** Files on their way, over the picture: progress, the end in words, and a way to stop each. */
@@ -31,7 +31,7 @@ export default function TransfersPanel(props: { transfers: readonly TransferView
                 aria-label={t('{file} is on its way', { file: each.name })}
               />
               <small>
-                {t('{moved} of {size}', { moved: sizeWords(each.moved), size: sizeWords(each.size) })}
+                {t('{moved} of {size}', { moved: sizeLabel(each.moved), size: sizeLabel(each.size) })}
               </small>
             </>
           )}

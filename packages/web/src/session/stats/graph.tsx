@@ -1,4 +1,4 @@
-import { localeTag, t } from '../../words/words.ts';
+import { localeTag, t } from '../../i18n/translate.ts';
 import { pathOf, scaleOf } from './scale.ts';
 import styles from './stats.module.css';
 

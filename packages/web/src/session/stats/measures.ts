@@ -1,6 +1,6 @@
 /** What the statistics show of each second: names, units, and where the values are. Pure. */
 import type { DelaySplit, StreamStats } from '@footlight/stream-client';
-import { localeTag, msg, t } from '../../words/words.ts';
+import { localeTag, msg, t } from '../../i18n/translate.ts';
 
 /** One series over the last minute. */
 export interface Measure {
@@ -107,17 +107,17 @@ export function factsOf(last: StreamStats): [name: string, value: string][] {
   const hz = number(metrics.display_refresh_hz);
   return [
     [t('Picture'), last.width > 0 ? `${last.width} × ${last.height} · ${codec}` : codec],
-    [t('Encode time on the host'), valueWords(number(metrics.encode_ms), 'ms')],
-    [t('Frames dropped here'), valueWords(number(metrics.frames_dropped), '')],
-    [t('Freezes'), valueWords(number(metrics.freeze_count), '')],
-    [t('Packets lost in all'), valueWords(number(metrics.packets_lost), '')],
-    [t('Longest gap between frames'), valueWords(number(metrics.present_interval_max_ms), 'ms')],
+    [t('Encode time on the host'), valueLabel(number(metrics.encode_ms), 'ms')],
+    [t('Frames dropped here'), valueLabel(number(metrics.frames_dropped), '')],
+    [t('Freezes'), valueLabel(number(metrics.freeze_count), '')],
+    [t('Packets lost in all'), valueLabel(number(metrics.packets_lost), '')],
+    [t('Longest gap between frames'), valueLabel(number(metrics.present_interval_max_ms), 'ms')],
     [t('Your display'), hz === undefined ? '–' : `${hz.toFixed(0)} Hz`],
   ];
 }
 
 /** A value with its unit, in the person's number format; "–" where nothing was measured. */
-export function valueWords(value: number | undefined, unit: string): string {
+export function valueLabel(value: number | undefined, unit: string): string {
   if (value === undefined) return '–';
   const digits = value >= 100 || unit === '/s' || unit === '' ? 0 : 1;
   const words = value.toLocaleString(localeTag(), {

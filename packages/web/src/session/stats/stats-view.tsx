@@ -1,8 +1,8 @@
 import type { DelaySplit, StreamStats } from '@footlight/stream-client';
 import { ActionIcon } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
-import { t } from '../../words/words.ts';
-import { causeWords, QUALITY_WORDS } from '../quality-words.ts';
+import { t } from '../../i18n/translate.ts';
+import { causeLabel, QUALITY_WORDS } from '../quality-labels.ts';
 import { Graph } from './graph.tsx';
 import {
   clickToPhoton,
@@ -13,7 +13,7 @@ import {
   newestSplit,
   OTHERS,
   PARTS,
-  valueWords,
+  valueLabel,
 } from './measures.ts';
 import styles from './stats.module.css';
 import type { StatsLevel } from './stats-level.ts';
@@ -83,9 +83,9 @@ function Line({ history, last }: { history: readonly StreamStats[]; last: Stream
     <p className={styles.line} data-stream-overlay="">
       <span className={styles.dot} data-word={quality.word} aria-hidden="true" />
       <b>{t(QUALITY_WORDS[quality.word])}</b>
-      {quality.cause !== null && <span className={styles.reason}>{causeWords(quality.cause)}</span>}
-      <span>{t('{n} frames a second', { n: valueWords(FRAMES.read(last), '') })}</span>
-      <span>{t('delay {ms}', { ms: valueWords(split?.total_ms ?? DELAY.read(last), 'ms') })}</span>
+      {quality.cause !== null && <span className={styles.reason}>{causeLabel(quality.cause)}</span>}
+      <span>{t('{n} frames a second', { n: valueLabel(FRAMES.read(last), '') })}</span>
+      <span>{t('delay {ms}', { ms: valueLabel(split?.total_ms ?? DELAY.read(last), 'ms') })}</span>
     </p>
   );
 }
@@ -101,7 +101,7 @@ function MeasureGraph(props: {
     <Graph
       label={t(measure.label)}
       unit={measure.unit}
-      now={valueWords(measure.read(last), measure.unit)}
+      now={valueLabel(measure.read(last), measure.unit)}
       values={history.map(measure.read)}
       least={props.least ?? measure.least}
     />
@@ -113,7 +113,7 @@ function Split({ split, click }: { split: DelaySplit | null; click: number | und
   return (
     <div className={styles.split}>
       <h3>
-        {t('Where the delay comes from')} <b>{valueWords(split?.total_ms, 'ms')}</b>
+        {t('Where the delay comes from')} <b>{valueLabel(split?.total_ms, 'ms')}</b>
       </h3>
       {split !== null && (
         <svg className={styles.bar} viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
@@ -131,12 +131,12 @@ function Split({ split, click }: { split: DelaySplit | null; click: number | und
               <span className={styles.key} data-part={key} aria-hidden="true" />
               {t(label)}
             </dt>
-            <dd>{valueWords(split?.[key], 'ms')}</dd>
+            <dd>{valueLabel(split?.[key], 'ms')}</dd>
           </div>
         ))}
         <div>
           <dt>{t('From a press to its picture')}</dt>
-          <dd>{click === undefined ? t('press a key or button') : valueWords(click, 'ms')}</dd>
+          <dd>{click === undefined ? t('press a key or button') : valueLabel(click, 'ms')}</dd>
         </div>
       </dl>
       {split === null && <p>{t('The clocks of the host and this page are still being compared.')}</p>}

@@ -1,8 +1,8 @@
 import type { Session } from '@footlight/protocol/rest';
 import { lazy, Suspense } from 'react';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { t } from '../../i18n/translate.ts';
 import type { OwnKeyboard } from '../../keyboard/use-keyboard-layout.ts';
-import { t } from '../../words/words.ts';
 import type { BarPlace } from '../bar/bar-place.ts';
 import type { SessionFiles } from '../files/use-files.ts';
 import type { Touch } from '../touch/use-touch.ts';

@@ -3,12 +3,12 @@ import { useEffect, useState } from 'react';
 import { clock } from '../../clock.ts';
 import { useInputKind } from '../../focus/input-kind.ts';
 import { signOf } from '../../focus/pad-kind.ts';
-import { t } from '../../words/words.ts';
-import { leaveWords } from '../bar/leave-words.ts';
-import { useReconnectWords } from '../reconnect/use-reconnect-words.ts';
+import { t } from '../../i18n/translate.ts';
+import { leaveLabel } from '../bar/leave-labels.ts';
+import { useReconnectLabel } from '../reconnect/use-reconnect-labels.ts';
 import type { StreamView } from '../use-stream.ts';
-import { noticeWords } from './notice-words.ts';
-import { swapWords } from './swap-words.ts';
+import { noticeLabel } from './notice-labels.ts';
+import { swapLabel } from './swap-labels.ts';
 
 /** Time to read one line. */
 export const HINT_MS = 4000;
@@ -34,11 +34,11 @@ export function useToast(
   { ending, recordAtMs, barAsked }: { ending: boolean; recordAtMs: number; barAsked: boolean },
 ): Toast | null {
   const detail = session?.state_detail ?? null;
-  const swap = useSwapWords(detail);
+  const swap = useSwapLabel(detail);
   const notice = useNotice(stream.notice);
-  const leaving = useLeaveWords(stream);
+  const leaving = useLeaveLabel(stream);
   const padHint = usePadHint(stream.shown, barAsked);
-  const reconnecting = useReconnectWords(stream.state, session, recordAtMs);
+  const reconnecting = useReconnectLabel(stream.state, session, recordAtMs);
   if (ending) return stream.shown ? { words: t('Ending'), busy: true } : still(notice ?? leaving ?? padHint);
   if (reconnecting !== null) return { words: reconnecting, busy: true };
   if (swap !== null) return { words: swap, busy: detail === 'swapping' };
@@ -50,7 +50,7 @@ function still(words: string | null): Toast | null {
 }
 
 /** Progress of a swap; its result is shown for a while. */
-function useSwapWords(detail: string | null): string | null {
+function useSwapLabel(detail: string | null): string | null {
   const [over, setOver] = useState<string | null>(null);
   useEffect(() => {
     setOver(null);
@@ -58,11 +58,11 @@ function useSwapWords(detail: string | null): string | null {
     const timer = clock.setTimeout(() => setOver(detail), SWAP_WORDS_MS);
     return () => timer.cancel();
   }, [detail]);
-  return over === detail && detail !== null ? null : swapWords(detail);
+  return over === detail && detail !== null ? null : swapLabel(detail);
 }
 
 /** How to leave full screen, for a while after it was entered; null: not now. */
-function useLeaveWords({ input }: StreamView): string | null {
+function useLeaveLabel({ input }: StreamView): string | null {
   const fullscreen = input?.fullscreen ?? false;
   const [until, setUntil] = useState(false);
   useEffect(() => {
@@ -71,7 +71,7 @@ function useLeaveWords({ input }: StreamView): string | null {
     const timer = clock.setTimeout(() => setUntil(false), HINT_MS);
     return () => timer.cancel();
   }, [fullscreen]);
-  return until && input !== null ? leaveWords(input) : null;
+  return until && input !== null ? leaveLabel(input) : null;
 }
 
 /** How a gamepad reaches the controls, for a while after the picture came to a person who uses one; null: not now. */
@@ -103,5 +103,5 @@ function useNotice(notice: StreamView['notice']): string | null {
     const timer = clock.setTimeout(() => setRead(notice), NOTICE_MS);
     return () => timer.cancel();
   }, [notice]);
-  return notice === null || notice === read ? null : noticeWords(notice);
+  return notice === null || notice === read ? null : noticeLabel(notice);
 }

@@ -1,6 +1,6 @@
 import type { StreamClient } from '@footlight/stream-client';
 import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
-import { t } from '../../words/words.ts';
+import { t } from '../../i18n/translate.ts';
 import { PadFingers, type PadPicture, readingOf } from './pad-fingers.ts';
 import { CROSS, type PadArea, type PadControl, type PadLayoutName, placePad } from './pad-layouts.ts';
 import styles from './touch.module.css';

@@ -1,6 +1,6 @@
 /** The gamepads that a touch screen can show, and where their controls are. Pure. */
 
-import { msg } from '../../words/words.ts';
+import { msg } from '../../i18n/translate.ts';
 
 /** Names of the controls as on the pad that apps see; numbers: https://w3c.github.io/gamepad/#remapping */
 const BUTTONS = {

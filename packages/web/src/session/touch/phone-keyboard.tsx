@@ -1,8 +1,8 @@
 import type { KeyboardLayout } from '@footlight/protocol/input';
 import type { StreamClient } from '@footlight/stream-client';
 import { type RefObject, useEffect, useRef, useState } from 'react';
+import { msg, t } from '../../i18n/translate.ts';
 import { chordCode } from '../../keyboard/chord-code.ts';
-import { msg, t } from '../../words/words.ts';
 import styles from './touch.module.css';
 import { editsOf } from './typed-edits.ts';
 

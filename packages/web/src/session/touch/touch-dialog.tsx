@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { IconCheck } from '@tabler/icons-react';
 import { Dialog } from '../../components/dialog.tsx';
-import { msg, t } from '../../words/words.ts';
+import { msg, t } from '../../i18n/translate.ts';
 import styles from '../dialogs/dialogs.module.css';
 import { PAD_LAYOUTS } from './pad-layouts.ts';
 import type { TouchChoice, TouchMode } from './touch-choice.ts';
@@ -36,7 +36,7 @@ export function TouchDialog(props: {
           />
         ))}
       </div>
-      <p className={styles.hint}>{wordsOf(choice.mode, props.touchScreen)}</p>
+      <p className={styles.hint}>{labelOf(choice.mode, props.touchScreen)}</p>
       <h3 className={styles.place}>{t('Gamepad on the screen')}</h3>
       <div className={styles.choices}>
         {gamepads.map(({ name, words }) => (
@@ -59,7 +59,7 @@ export function TouchDialog(props: {
   );
 }
 
-function wordsOf(mode: TouchMode, touchScreen: boolean): string {
+function labelOf(mode: TouchMode, touchScreen: boolean): string {
   if (mode === 'pad')
     return t(
       'A finger moves the pointer, a tap clicks, a long press drags. Two fingers scroll; their tap is a right click.',

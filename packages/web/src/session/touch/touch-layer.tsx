@@ -2,7 +2,7 @@ import type { KeyboardLayout } from '@footlight/protocol/input';
 import type { InputStatus, StreamClient } from '@footlight/stream-client';
 import { IconZoomReset } from '@tabler/icons-react';
 import { type RefObject, useCallback } from 'react';
-import { t } from '../../words/words.ts';
+import { t } from '../../i18n/translate.ts';
 import { OnScreenPad } from './on-screen-pad.tsx';
 import { PhoneKeyboard } from './phone-keyboard.tsx';
 import styles from './touch.module.css';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { app } from '../../../../test/fixtures.ts';
 import { type Answers, type Asked, answerBy, refusal, showPage } from '../../../../test/show-page.tsx';
 import { Artwork } from './artwork.tsx';
-import { matchedWords } from './match-all.tsx';
+import { matchedLabel } from './match-all.tsx';
 
 const envelope = operations['artwork.envelope'].example.response as ArtworkEnvelope;
 let answers: Answers;
@@ -68,5 +68,5 @@ test.each([
     '2 of 5 apps got pictures, 3 could not be looked up',
   ],
 ])('%j: %s', (counts, words) => {
-  expect(matchedWords(counts)).toBe(words);
+  expect(matchedLabel(counts)).toBe(words);
 });

@@ -84,7 +84,7 @@ export function Artwork({ app }: { app: AdminApp }) {
           </figure>
         ))}
       </div>
-      {envelope !== undefined && <p className={styles.dim}>{recordWords(envelope)}</p>}
+      {envelope !== undefined && <p className={styles.dim}>{recordLabel(envelope)}</p>}
       {remote !== null && (
         <p className={styles.note}>
           Its cover names another server, which no page loads.{' '}
@@ -160,7 +160,7 @@ export function Artwork({ app }: { app: AdminApp }) {
   );
 }
 
-function recordWords({ artwork, provider_configured, provider_problem }: ArtworkEnvelope): string {
+function recordLabel({ artwork, provider_configured, provider_problem }: ArtworkEnvelope): string {
   const found =
     artwork === null
       ? 'No pictures were chosen or looked up yet.'

@@ -5,7 +5,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../../api/client.ts';
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx';
-import { countWords } from '../../frame/quantity-words.ts';
+import { countLabel } from '../../frame/quantity-labels.ts';
 
 /** Repeats the automatic match of every app. */
 export function MatchAll() {
@@ -17,7 +17,7 @@ export function MatchAll() {
     onMutate: () => notifications.clean(),
     onSuccess: (counts) => {
       setAsking(false);
-      notifications.show({ message: matchedWords(counts), autoClose: 12_000 });
+      notifications.show({ message: matchedLabel(counts), autoClose: 12_000 });
       // Many answers name pictures.
       return queryClient.invalidateQueries();
     },
@@ -62,7 +62,7 @@ export function MatchAll() {
 }
 
 /** What a run did, in a sentence. */
-export function matchedWords(counts: Success<'artwork.reresolve'>): string {
+export function matchedLabel(counts: Success<'artwork.reresolve'>): string {
   const { total, resolved, skipped_locked, failed } = counts;
   const nothing = total - resolved - skipped_locked - failed;
   const rest = [
@@ -70,5 +70,5 @@ export function matchedWords(counts: Success<'artwork.reresolve'>): string {
     skipped_locked > 0 ? `${skipped_locked} kept the pictures that an administrator chose` : '',
     failed > 0 ? `${failed} could not be looked up` : '',
   ].filter((words) => words !== '');
-  return [`${resolved} of ${countWords(total, 'app')} got pictures`, ...rest].join(', ');
+  return [`${resolved} of ${countLabel(total, 'app')} got pictures`, ...rest].join(', ');
 }

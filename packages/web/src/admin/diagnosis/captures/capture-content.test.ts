@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { burstRows, captureFileName, captureText, kindWords } from './capture-content.ts';
+import { burstRows, captureFileName, captureText, kindLabel } from './capture-content.ts';
 
 const packed = (text: string) => gzipSync(text).toString('base64');
 
@@ -57,5 +57,5 @@ test.each([
   ['pipeline_dot', 'Pipeline', 'pipeline_dot-1.dot'],
   ['newer', 'newer', 'newer-1.txt'],
 ])('%s is "%s" and saved as %s', (kind, words, name) => {
-  expect([kindWords(kind), captureFileName({ kind, capture_id: '1' })]).toEqual([words, name]);
+  expect([kindLabel(kind), captureFileName({ kind, capture_id: '1' })]).toEqual([words, name]);
 });

@@ -25,7 +25,7 @@ export const CAPTURE_KINDS = [
 export type CaptureKind = (typeof CAPTURE_KINDS)[number]['kind'];
 
 /** A newer service may have kinds without words here; they are shown unchanged. */
-export const kindWords = (kind: string): string =>
+export const kindLabel = (kind: string): string =>
   CAPTURE_KINDS.find((each) => each.kind === kind)?.words ?? kind;
 
 /** Name for a capture's file. */

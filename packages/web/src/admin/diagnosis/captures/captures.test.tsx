@@ -9,7 +9,7 @@ import '../../../../test/patience.ts';
 import { id } from '../../../../test/fixtures.ts';
 import { addOperations } from '../../../api/client.ts';
 import { adminOperationTable } from '../../frame/admin-operation-table.ts';
-import type { TraceEvent } from '../event-words.ts';
+import type { TraceEvent } from '../event-labels.ts';
 import { BundleButton } from './bundle-button.tsx';
 import { Captures } from './captures.tsx';
 

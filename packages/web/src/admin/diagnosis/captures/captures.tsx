@@ -11,16 +11,16 @@ import pages from '../../frame/admin-pages.module.css';
 import { adminKeys } from '../../frame/admin-query-keys.ts';
 import { type Column, DataTable } from '../../frame/lists/data-table.tsx';
 import styles from '../diagnosis.module.css';
-import type { TraceEvent } from '../event-words.ts';
+import type { TraceEvent } from '../event-labels.ts';
 import { saveFile } from '../save-file.ts';
-import { timeWords } from '../time-words.ts';
+import { timeLabel } from '../time-labels.ts';
 import {
   burstRows,
   CAPTURE_KINDS,
   type CaptureKind,
   captureFileName,
   captureText,
-  kindWords,
+  kindLabel,
 } from './capture-content.ts';
 import { readPipeline } from './pipeline-graph.ts';
 
@@ -135,7 +135,7 @@ function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onT
             disabled={capture === undefined}
             onClick={props.onToggle}
           >
-            {kindWords(known.kind)}
+            {kindLabel(known.kind)}
           </button>
         </td>
         <td aria-live="polite">
@@ -153,15 +153,15 @@ function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onT
             </StateChip>
           )}
         </td>
-        <td className="tabular">{timeWords(capture?.ts_unix_ms ?? known.atMs)}</td>
-        <td className={pages.number}>{capture === undefined ? '–' : bytesWords(capture.bytes)}</td>
+        <td className="tabular">{timeLabel(capture?.ts_unix_ms ?? known.atMs)}</td>
+        <td className={pages.number}>{capture === undefined ? '–' : bytesLabel(capture.bytes)}</td>
         <td className={pages.act}>
           <Button
             size="compact-sm"
             variant="subtle"
             aria-expanded={open}
             aria-controls={bodyId}
-            aria-label={`${open ? 'Hide' : 'Show'} capture ${kindWords(known.kind)} of ${timeWords(known.atMs)}`}
+            aria-label={`${open ? 'Hide' : 'Show'} capture ${kindLabel(known.kind)} of ${timeLabel(known.atMs)}`}
             disabled={capture === undefined}
             onClick={props.onToggle}
           >
@@ -171,7 +171,7 @@ function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onT
             size="compact-sm"
             variant="subtle"
             disabled={capture?.data === undefined && capture?.json === undefined}
-            aria-label={`Download capture ${kindWords(known.kind)} of ${timeWords(known.atMs)}`}
+            aria-label={`Download capture ${kindLabel(known.kind)} of ${timeLabel(known.atMs)}`}
             onClick={() => void saveText(capture)}
           >
             Download
@@ -256,7 +256,7 @@ function CaptureBody({ sessionId, capture }: { sessionId: string; capture: Captu
         </DataTable>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, which a keyboard must be able to do
-        <pre className={pages.log} tabIndex={0} role="log" aria-label={`Capture ${kindWords(capture.kind)}`}>
+        <pre className={pages.log} tabIndex={0} role="log" aria-label={`Capture ${kindLabel(capture.kind)}`}>
           {text}
         </pre>
       )}
@@ -278,7 +278,7 @@ const BURST_COLUMNS: readonly Column[] = [
 const figure = (value: number | undefined, digits: number): string =>
   value === undefined ? '–' : value.toFixed(digits);
 
-const bytesWords = (bytes: number): string =>
+const bytesLabel = (bytes: number): string =>
   bytes < 1_024 ? `${bytes} B` : `${Math.round(bytes / 1_024)} kB`;
 
 /** Such a host answers 501, which is no fault of the server. */

@@ -1,7 +1,7 @@
 import dagre from '@dagrejs/dagre';
 import { useMemo } from 'react';
 import styles from './pipeline.module.css';
-import { capsWords, type PipelineGraph } from './pipeline-graph.ts';
+import { capsLabel, type PipelineGraph } from './pipeline-graph.ts';
 
 /** Units are pixels; a name of thirty characters fits. */
 const BOX = { width: 216, height: 44 };
@@ -39,7 +39,7 @@ function place(graph: PipelineGraph): Placed {
       return {
         key: `${from} ${to}`,
         path: points.map(({ x, y }, n) => `${n === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join(''),
-        words: capsWords(caps),
+        words: capsLabel(caps),
         whole: caps.join('\n'),
         ...middle,
       };

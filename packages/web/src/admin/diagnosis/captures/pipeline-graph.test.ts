@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { capsWords, readPipeline } from './pipeline-graph.ts';
+import { capsLabel, readPipeline } from './pipeline-graph.ts';
 
 /** As gst_debug_bin_to_dot_data of GStreamer 1.22 writes it: a source, and an encoder in a bin. */
 const DOT = String.raw`digraph pipeline {
@@ -91,5 +91,5 @@ test.each([
   [['video/x-raw(memory:DMABuf)'], 'video/x-raw'],
   [[], ''],
 ])('what flows: %j', (caps, words) => {
-  expect(capsWords(caps)).toBe(words);
+  expect(capsLabel(caps)).toBe(words);
 });

@@ -179,7 +179,7 @@ function elementFor(pad: string, cluster: Cluster | null): PipelineElement {
 }
 
 /** What flows over a link in a few words: "video/x-raw, I420, 1280 × 720". */
-export function capsWords(caps: readonly string[]): string {
+export function capsLabel(caps: readonly string[]): string {
   const field = (name: string) =>
     caps
       .find((line) => line.startsWith(`${name}:`))

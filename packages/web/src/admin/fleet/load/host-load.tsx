@@ -3,7 +3,7 @@ import { IconActivity } from '@tabler/icons-react';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { Problem } from '../../../components/problem.tsx';
 import { Skeleton } from '../../../components/skeleton.tsx';
-import { timeWords } from '../../diagnosis/time-words.ts';
+import { timeLabel } from '../../diagnosis/time-labels.ts';
 import pages from '../../frame/admin-pages.module.css';
 import { Disclosure } from '../../frame/disclosure.tsx';
 import { DataTable } from '../../frame/lists/data-table.tsx';
@@ -41,7 +41,7 @@ export function HostLoadSection({ host }: { host: Host }) {
                 <LoadDrawing chart={chart} span={span} />
                 <p className={styles.top}>
                   {chart.lines.length > 1 && <Keys chart={chart} />}
-                  {chart.topWords !== '' && <span>up to {chart.topWords}</span>}
+                  {chart.topLabel !== '' && <span>up to {chart.topLabel}</span>}
                 </p>
               </li>
             ))}
@@ -82,12 +82,12 @@ function LoadTable({ charts }: { charts: readonly LoadChart[] }) {
         .sort((a, b) => b - a)
         .map((ms) => (
           <tr key={ms}>
-            <td className="tabular">{timeWords(ms)}</td>
+            <td className="tabular">{timeLabel(ms)}</td>
             {lines.map(({ chart, line }) => {
               const value = line.points.find(({ ts_unix_ms }) => ts_unix_ms === ms)?.v;
               return (
                 <td key={`${chart.key} ${line.words}`} className={pages.number}>
-                  {value === undefined ? '–' : cellWords(chart.key, value)}
+                  {value === undefined ? '–' : cellLabel(chart.key, value)}
                 </td>
               );
             })}
@@ -103,7 +103,7 @@ function headOf(chart: LoadChart, line: string): string {
   return chart.key === 'gpu' ? line : `${chart.words}, ${line}`;
 }
 
-function cellWords(key: LoadChart['key'], value: number): string {
+function cellLabel(key: LoadChart['key'], value: number): string {
   if (key === 'cpu' || key === 'gpu') return `${Math.round(value * 100)} %`;
   if (key === 'memory') return `${Math.round(value)} MB`;
   return key === 'network' ? `${Math.round(value)} kbit/s` : String(value);

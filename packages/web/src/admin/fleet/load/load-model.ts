@@ -1,7 +1,7 @@
 /** The load of a host as small charts. Pure. */
 import type { HostLoadSample } from '@footlight/protocol/rest';
 import { type SeriesPoint, type Span, topOf } from '../../diagnosis/chart-model.ts';
-import { megabytesWords } from '../../frame/quantity-words.ts';
+import { megabytesLabel } from '../../frame/quantity-labels.ts';
 
 export interface LoadLine {
   words: string;
@@ -17,7 +17,7 @@ export interface LoadChart {
   lines: readonly LoadLine[];
   /** End of the axis, which begins at 0, and its words. */
   top: number;
-  topWords: string;
+  topLabel: string;
 }
 
 /** As long as the service keeps samples. */
@@ -34,12 +34,12 @@ const lineOf = (words: string, samples: Samples, read: Read): LoadLine => ({
   }),
 });
 const newestOf = ({ points }: LoadLine): number | undefined => points.at(-1)?.v;
-const percentWords = (share: number): string => `${Math.round(share * 100)} %`;
+const percentLabel = (share: number): string => `${Math.round(share * 100)} %`;
 /** The first one and the second one, in the order of the lines. */
-const bothWords = (sent: number, received: number): string =>
+const bothLabel = (sent: number, received: number): string =>
   `${megabits(sent)} / ${megabits(received)} Mbit/s`;
 const megabits = (kbps: number): string => (kbps / 1000).toFixed(kbps < 10_000 ? 1 : 0);
-const megabitWords = (kbps: number): string => `${megabits(kbps)} Mbit/s`;
+const megabitLabel = (kbps: number): string => `${megabits(kbps)} Mbit/s`;
 
 /** The window that ends with the newest sample, in the clock of the service. */
 export function spanOf(samples: Samples): Span {
@@ -69,34 +69,34 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
     {
       key: 'cpu',
       words: 'Processor',
-      now: told(newestOf(cpu), percentWords),
+      now: told(newestOf(cpu), percentLabel),
       lines: [cpu],
       top: 1,
-      topWords: '100 %',
+      topLabel: '100 %',
     },
     {
       key: 'gpu',
       words: 'GPU encoder',
-      now: busiest < 0 ? null : percentWords(busiest),
+      now: busiest < 0 ? null : percentLabel(busiest),
       lines: gpus,
       top: 1,
-      topWords: '100 %',
+      topLabel: '100 %',
     },
     {
       key: 'memory',
       words: 'Memory',
-      now: told(newestOf(memory), (mb) => `${megabytesWords(Math.round(mb))} of ${megabytesWords(memMb)}`),
+      now: told(newestOf(memory), (mb) => `${megabytesLabel(Math.round(mb))} of ${megabytesLabel(memMb)}`),
       lines: [memory],
       top: memMb ?? 1,
-      topWords: megabytesWords(memMb),
+      topLabel: megabytesLabel(memMb),
     },
     {
       key: 'network',
       words: 'Network',
-      now: both[0] === undefined || both[1] === undefined ? null : bothWords(both[0], both[1]),
+      now: both[0] === undefined || both[1] === undefined ? null : bothLabel(both[0], both[1]),
       lines: [sent, received],
       top: netTop,
-      topWords: sent.points.length + received.points.length === 0 ? '' : megabitWords(netTop),
+      topLabel: sent.points.length + received.points.length === 0 ? '' : megabitLabel(netTop),
     },
     {
       key: 'sessions',
@@ -104,7 +104,7 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
       now: told(newestOf(sessions), (count) => (slots === 0 ? `${count}` : `${count}, ${slots} slots`)),
       lines: [sessions],
       top: sessionTop,
-      topWords: `${sessionTop}`,
+      topLabel: `${sessionTop}`,
     },
   ];
 }

@@ -3,7 +3,7 @@ import { call } from '../../../api/client.ts';
 import { Skeleton } from '../../../components/skeleton.tsx';
 import styles from '../admin-pages.module.css';
 import { adminKeys } from '../admin-query-keys.ts';
-import { effectLines, revokedWords } from './effect-lines.ts';
+import { effectLines, revokedLabel } from './effect-lines.ts';
 
 /** What would go with a thing, counted now. */
 export const useEffectOf = (id: string) =>
@@ -20,7 +20,7 @@ export function RevokedGrant({ id }: { id: string }) {
   const effect = useEffectOf(id);
   if (effect.isError) return <p>How many people lose it could not be counted.</p>;
   if (effect.data === undefined) return <Skeleton height={24} radius={8} />;
-  return <p>{revokedWords(effect.data)}</p>;
+  return <p>{revokedLabel(effect.data)}</p>;
 }
 
 /** What goes with an app, a host or an account, as the server counts it now. Stands in the question before a deletion. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { effectLines, revokedWords } from './effect-lines.ts';
+import { effectLines, revokedLabel } from './effect-lines.ts';
 
 const none = {
   ...{ sessions: 0, homes: 0, home_bytes: 0, entitlements: 0 },
@@ -59,5 +59,5 @@ test.each([
   [12, 1, 'It goes from the libraries of 12 people. 1 session that runs goes on.'],
   [2, 3, 'It goes from the libraries of 2 people. 3 sessions that run go on.'],
 ])('a grant of %i people with %i sessions: %s', (people, running, words) => {
-  expect(revokedWords({ people, running })).toBe(words);
+  expect(revokedLabel({ people, running })).toBe(words);
 });

@@ -1,36 +1,36 @@
 import type { DeletionEffect } from '@footlight/protocol/rest';
-import { bytesWords } from '../../../words/bytes-words.ts';
-import { countWords } from '../quantity-words.ts';
+import { bytesLabel } from '../../../i18n/bytes-labels.ts';
+import { countLabel } from '../quantity-labels.ts';
 
 /** What a grant that is taken away means for people. Pure. */
-export function revokedWords({ people, running }: Pick<DeletionEffect, 'people' | 'running'>): string {
+export function revokedLabel({ people, running }: Pick<DeletionEffect, 'people' | 'running'>): string {
   if (people === 0) return 'Nobody loses it: another grant keeps it in every library.';
   const goesOn =
     running === 0
       ? ''
-      : ` ${countWords(running, 'session')} that ${running === 1 ? 'runs goes' : 'run go'} on.`;
+      : ` ${countLabel(running, 'session')} that ${running === 1 ? 'runs goes' : 'run go'} on.`;
   return `It goes from the ${people === 1 ? 'library of 1 person' : `libraries of ${people} people`}.${goesOn}`;
 }
 
 /** What goes with a deleted thing, a line each, without what there is none of. Pure. */
 export function effectLines(effect: DeletionEffect): string[] {
   const { kind, homes, home_bytes, tiles, sessions, entitlements, favourites, devices, invites } = effect;
-  const files = `${countWords(homes, 'home')} with ${bytesWords(home_bytes)} of files`;
+  const files = `${countLabel(homes, 'home')} with ${bytesLabel(home_bytes)} of files`;
   const lines: [number, string][] = [
-    [tiles, `${countWords(tiles, 'tile')} of titles inside it`],
+    [tiles, `${countLabel(tiles, 'tile')} of titles inside it`],
     [
       sessions,
-      `${countWords(sessions, 'session')} with what was measured of ${sessions === 1 ? 'it' : 'them'}`,
+      `${countLabel(sessions, 'session')} with what was measured of ${sessions === 1 ? 'it' : 'them'}`,
     ],
     [
       entitlements,
       kind === 'app'
-        ? `${countWords(entitlements, 'grant that lets', 'grants that let')} people use it`
-        : `${countWords(entitlements, 'app')} given to them alone`,
+        ? `${countLabel(entitlements, 'grant that lets', 'grants that let')} people use it`
+        : `${countLabel(entitlements, 'app')} given to them alone`,
     ],
-    [favourites, countWords(favourites, 'favourite')],
-    [devices, `${countWords(devices, 'device')} that ${devices === 1 ? 'is' : 'are'} signed out`],
-    [invites, `${countWords(invites, 'invite')} that they made`],
+    [favourites, countLabel(favourites, 'favourite')],
+    [devices, `${countLabel(devices, 'device')} that ${devices === 1 ? 'is' : 'are'} signed out`],
+    [invites, `${countLabel(invites, 'invite')} that they made`],
     [
       homes,
       kind === 'host'

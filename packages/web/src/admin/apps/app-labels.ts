@@ -1,0 +1,16 @@
+import type { AdminApp } from '@footlight/protocol/rest';
+
+/**
+ * How an app runs, in a few words.
+ * @param parentName of a tile; undefined: unknown
+ */
+export function runsAsLabel(
+  app: Pick<AdminApp, 'parent_app_id' | 'runtime_preset_id' | 'runtime_spec'>,
+  parentName: string | undefined,
+): string {
+  if (app.parent_app_id !== null)
+    return parentName === undefined ? 'Part of a launcher' : `Part of ${parentName}`;
+  if (app.runtime_spec.image) return 'Container';
+  // The preset decides about an image and can change at any time.
+  return app.runtime_preset_id === null ? 'Process' : 'As its preset says';
+}

@@ -1,0 +1,121 @@
+/** Verdicts and their conditions for administrators. Pure. Source: docs/verdicts.md. */
+import type { Falsifier, SessionVerdict, VerdictName } from '@footlight/protocol/rest';
+import type { Tone } from '../../components/state-chip.tsx';
+
+export interface VerdictText {
+  tone: Tone;
+  /** What limited the session, in two or three words. */
+  title: string;
+  /** What an administrator can do about it. */
+  remedy: string;
+}
+
+const WORDS: Readonly<Record<VerdictName, VerdictText>> = {
+  likely_network_congestion: {
+    tone: 'warning',
+    title: 'Probably the network',
+    remedy:
+      'A wired or closer connection, a profile with a lower bitrate, less other traffic on the path, or rate control.',
+  },
+  likely_encoder_saturation: {
+    tone: 'warning',
+    title: 'Probably the encoder',
+    remedy:
+      'Fewer sessions on this GPU, a smaller size or frame rate, a GPU encoder instead of software, or the ladder of the rate control.',
+  },
+  likely_client_presentation_limit: {
+    tone: 'warning',
+    title: 'Probably the viewer’s device',
+    remedy:
+      'Close other programs and tabs there, decode in hardware, choose another codec, or a frame rate that divides the refresh rate of the display.',
+  },
+  indeterminate_client_hidden: {
+    tone: 'info',
+    title: 'The page was hidden',
+    remedy: 'Choose a window in which the page was visible.',
+  },
+  nominal: {
+    tone: 'success',
+    title: 'Nothing limited it',
+    remedy:
+      'If the person still complains, read the conditions: one that does not hold shows what was unusual.',
+  },
+  unknown: {
+    tone: 'neutral',
+    title: 'Too little is known',
+    remedy:
+      'Choose a window in which the session ran and was watched. Samples are kept for a day after the end.',
+  },
+};
+
+/** A newer service may give verdicts without words here; they are shown unchanged. */
+export const verdictLabel = (verdict: string): VerdictText =>
+  Object.hasOwn(WORDS, verdict)
+    ? WORDS[verdict as VerdictName]
+    : { tone: 'info', title: verdict.replaceAll('_', ' '), remedy: '' };
+
+export const TIER_WORDS: Readonly<Record<SessionVerdict['evidence_tier'], string>> = {
+  full: 'host and viewer, on one clock',
+  host_only: 'the host; the viewer is missing or its clock was not compared',
+  client_only: 'the viewer alone',
+  insufficient: 'too few samples of both',
+};
+
+const SERIES: Readonly<Record<string, string>> = {
+  'transport.packets_lost': 'Lost packets',
+  'transport.rtt_ms': 'Round trip',
+  'encoder.encode_ms_p95': 'Encoding of a frame',
+  'encoder.fps': 'Frames of the host',
+  'client.present_interval_sd_ms': 'Unevenness of frames',
+  'client.is_hidden': 'Page hidden',
+  'client.present_long_frames': 'Long frames in a second',
+  'client.present_beat_fraction': 'Share of doubled frames',
+};
+const ESTIMATORS: Readonly<Record<Falsifier['estimator'], string>> = {
+  p10: 'lowest tenth',
+  p95: '95th percentile',
+  max: 'largest',
+  delta: 'in the window',
+  mean: 'mean',
+  any: 'at any time',
+  count_ge_threshold: 'seconds at or over the limit',
+};
+
+/** "Round trip, 95th percentile" */
+export const conditionLabel = ({ name, estimator }: Falsifier): string =>
+  `${SERIES[name] ?? name}, ${ESTIMATORS[estimator] ?? estimator}`;
+
+/** A value in its unit; null: not measured. */
+export function figureLabel(value: number | null, unit: Falsifier['unit']): string {
+  if (value === null) return 'not measured';
+  if (unit === 'bool') return value === 0 ? 'no' : 'yes';
+  const rounded = String(Math.round(value * 100) / 100);
+  return unit === 'ms' || unit === 'fps' ? `${rounded} ${unit}` : rounded;
+}
+
+const OPERATORS: Readonly<Record<Falsifier['op'], string>> = {
+  '>=': 'at least',
+  '<=': 'at most',
+  '>': 'more than',
+  '<': 'less than',
+  '==': '',
+};
+
+/** "more than 5", "at least 16 ms" */
+export const boundLabel = ({ op, threshold, unit }: Falsifier): string =>
+  `${OPERATORS[op] ?? op} ${figureLabel(threshold, unit)}`.trim();
+
+/** How the clocks of host and viewer relate. */
+export function clockLabel(clock: SessionVerdict['clock']): string {
+  const { offset_ms, uncertainty_ms, age_ms } = clock;
+  if (clock.quality === 'unmeasured' || offset_ms === undefined)
+    return 'not compared; the times of the viewer are as its browser reported them';
+  const off = Math.round(Math.abs(offset_ms));
+  const relation =
+    off === 0
+      ? 'in step'
+      : `the viewer ${off < 1000 ? `${off} ms` : `${Math.round(off / 100) / 10} s`} ${offset_ms < 0 ? 'ahead' : 'behind'}`;
+  const age =
+    age_ms === undefined ? '' : `, compared ${Math.round(age_ms / 1000)} s before the end of the window`;
+  return `${relation}, ±${Math.round((uncertainty_ms ?? 0) * 10) / 10} ms${age}`;
+}

@@ -1,0 +1,10 @@
+/** A readable number of megabytes. @param mb megabytes; null is unknown */
+export function megabytesLabel(mb: number | null): string {
+  if (mb === null) return 'unknown';
+  return mb < 1024 ? `${mb} MB` : `${(mb / 1024).toFixed(mb < 10_240 ? 1 : 0)} GB`;
+}
+
+/** "1 session", "3 sessions". */
+export function countLabel(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

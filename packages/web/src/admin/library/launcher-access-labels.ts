@@ -1,0 +1,52 @@
+import type { Entitlement } from '@footlight/protocol/rest';
+import { countLabel } from '../frame/quantity-labels.ts';
+
+/** Who may use a launcher, by its grants. */
+export interface Access {
+  /** The choice that is in force; some: single accounts have it. */
+  mode: 'all' | 'user' | 'none' | 'some';
+  /** The grant for everybody; null: there is none. */
+  everybodyId: string | null;
+  /** Accounts with a grant of their own (count). */
+  singles: number;
+  /** Whether the person who looks has a grant of their own. */
+  hasOwn: boolean;
+}
+
+type Grant = Pick<Entitlement, 'id' | 'subject_type' | 'subject_id'>;
+
+/** Pure. @param me the account that looks */
+export function accessOf(grants: readonly Grant[], me: string | undefined): Access {
+  const everybodyId = grants.find((grant) => grant.subject_type === 'all')?.id ?? null;
+  const own = grants.filter((grant) => grant.subject_type === 'user');
+  const hasOwn = own.some((grant) => grant.subject_id === me);
+  const mode =
+    everybodyId !== null ? 'all' : own.length === 0 ? 'none' : own.length === 1 && hasOwn ? 'user' : 'some';
+  return { mode, everybodyId, singles: own.length, hasOwn };
+}
+
+/** Pure. */
+export function accessLabel({ mode, singles }: Pick<Access, 'mode' | 'singles'>): string {
+  switch (mode) {
+    case 'all':
+      return 'Everybody may use it.';
+    case 'user':
+      return 'You alone may use it.';
+    case 'none':
+      return 'Nobody may use it, administrators included.';
+    case 'some':
+      return `${countLabel(singles, 'person', 'people')} may use it.`;
+  }
+}
+
+/**
+ * How many people lose a launcher when all of its grants are replaced. Pure.
+ * @param byAll people who have it by the grant for everybody only, the one who looks included (count)
+ * @param keepsOwn the person who looks keeps or gets it
+ */
+export function lossLabel(access: Access, byAll: number, keepsOwn: boolean): string {
+  const hasIt = access.hasOwn || access.everybodyId !== null;
+  const people = byAll + access.singles - (keepsOwn && hasIt ? 1 : 0);
+  if (people === 0) return 'Nobody loses it.';
+  return `It goes from the ${people === 1 ? 'library of 1 person' : `libraries of ${people} people`}. What runs goes on.`;
+}

@@ -1,0 +1,24 @@
+import type { Session } from '@footlight/protocol/rest';
+
+type Sick = Exclude<NonNullable<Session['health_state']>, 'healthy' | 'failed'>;
+
+const SENTENCES: Record<Sick, string> = {
+  network_degrading: 'The network carries less than the picture needs',
+  abr_at_floor: 'The network is slow, so the picture has its lowest quality',
+  unsustainable: 'The network is too slow for this picture',
+  client_decode_degrading: 'The viewing device decodes too slowly; a lower quality helps',
+  client_presentation_degrading:
+    'The viewing device shows the picture unevenly; other programs may keep it busy',
+};
+
+/**
+ * What limits a session, in a sentence with its reason.
+ * @returns undefined while nothing does or nothing is known, and for a failed session, which has a message of its own
+ */
+export function healthLabel({
+  health_state: state,
+  health_reason: reason,
+}: Pick<Session, 'health_state' | 'health_reason'>): string | undefined {
+  if (state === undefined || state === 'healthy' || state === 'failed') return undefined;
+  return reason === undefined ? `${SENTENCES[state]}.` : `${SENTENCES[state]} (${reason}).`;
+}

@@ -1,0 +1,12 @@
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
+
+/** A readable size in powers of 1000. @param bytes never negative */
+export function bytesLabel(bytes: number): string {
+  let size = bytes;
+  let unit = 0;
+  while (size >= 999.5 && unit < UNITS.length - 1) {
+    size /= 1000;
+    unit += 1;
+  }
+  return `${size.toFixed(unit === 0 || size >= 99.5 ? 0 : 1)} ${UNITS[unit]}`;
+}

@@ -1,0 +1,66 @@
+import type { Table } from '../translate.ts';
+
+/** The account. */
+export const account: Table = {
+  'Your account': 'Dein Konto',
+  Role: 'Rolle',
+  'Member since': 'Dabei seit',
+  Administrator: 'Administrator',
+  User: 'Benutzer',
+  'Picture quality': 'Bildqualität',
+  Devices: 'Geräte',
+  Files: 'Dateien',
+  Keyboard: 'Tastatur',
+  Look: 'Aussehen',
+  Colours: 'Farben',
+  'As the browser': 'Wie der Browser',
+  'Keyboard of this device': 'Tastatur dieses Geräts',
+  'An app gets the characters printed on your keys. It counts for this device.':
+    'Eine App bekommt die Zeichen, die auf deinen Tasten stehen. Es gilt für dieses Gerät.',
+  'As the browser tells': 'Wie der Browser meldet',
+  'An administrator decides it here for everybody. Your choice is kept for when that changes.':
+    'Ein Administrator entscheidet es hier für alle. Deine Wahl bleibt gespeichert, falls sich das ändert.',
+  Saved: 'Gespeichert',
+  Recommended: 'Empfohlen',
+  'May stutter here': 'Kann hier ruckeln',
+  'Not for this device': 'Nicht für dieses Gerät',
+  'As usual here: {quality}': 'Wie hier üblich: {quality}',
+  'Whatever suits the app and this device': 'Was zur App und zu diesem Gerät passt',
+  'From the next launch on, for every app that leaves you the choice.':
+    'Ab dem nächsten Start, für jede App, die dir die Wahl lässt.',
+  'Up to {size} at {fps} frames a second, about {mbps} Mbit/s.':
+    'Bis zu {size} bei {fps} Bildern pro Sekunde, etwa {mbps} Mbit/s.',
+  'In use now': 'Gerade in Gebrauch',
+  'Last used {time}': 'Zuletzt benutzt: {time}',
+  'This device': 'Dieses Gerät',
+  'Running an app': 'Eine App läuft',
+  Rename: 'Umbenennen',
+  'Rename {device}': '{device} umbenennen',
+  'Rename device': 'Gerät umbenennen',
+  'Living room': 'Wohnzimmer',
+  'Save name': 'Namen speichern',
+  'Sign out': 'Abmelden',
+  'Sign {device} out': '{device} abmelden',
+  'Sign {device} out?': '{device} abmelden?',
+  'Sign 1 device out': '1 Gerät abmelden',
+  'No device is known yet. One appears here when you sign in from it.':
+    'Noch ist kein Gerät bekannt. Es erscheint hier, wenn du dich damit anmeldest.',
+  'That is the device you are using. You have to sign in again.':
+    'Das ist das Gerät, das du gerade benutzt. Du musst dich neu anmelden.',
+  'It has to sign in again.': 'Es muss sich neu anmelden.',
+  'The app that runs there is ended.': 'Die App, die dort läuft, wird beendet.',
+  ' on ': ' unter ',
+  'Device {key}': 'Gerät {key}',
+  'Nothing is kept for you yet. Apps that keep files show up here.':
+    'Noch ist nichts für dich gespeichert. Apps mit eigenen Dateien erscheinen hier.',
+  'Enter the password you have now': 'Gib dein jetziges Passwort ein',
+  'Your password was changed. Every other device has to sign in again.':
+    'Dein Passwort wurde geändert. Jedes andere Gerät muss sich neu anmelden.',
+  'Changing it signs you out on every other device.':
+    'Eine Änderung meldet dich auf allen anderen Geräten ab.',
+  'Change password': 'Passwort ändern',
+  'Current password': 'Jetziges Passwort',
+  'New password': 'Neues Passwort',
+  Cancel: 'Abbrechen',
+  'This is not your current password': 'Das ist nicht dein jetziges Passwort',
+};

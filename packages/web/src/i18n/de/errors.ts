@@ -1,0 +1,97 @@
+import type { Table } from '../translate.ts';
+
+/** What the server refuses, and what went wrong. */
+export const errors: Table = {
+  'The server cannot be reached': 'Der Server ist nicht erreichbar',
+  'Nothing was changed. Check your connection; this page tries again by itself.':
+    'Nichts wurde geändert. Prüfe deine Verbindung; diese Seite versucht es von selbst noch einmal.',
+  'You are signed out': 'Du bist abgemeldet',
+  'Sign in again to go on.': 'Melde dich wieder an, um weiterzumachen.',
+  'Email or password is wrong': 'E-Mail oder Passwort ist falsch',
+  'Check both and try again.': 'Prüfe beides und versuche es noch einmal.',
+  'You may not do this': 'Das darfst du nicht',
+  'Ask an administrator if you think you should.': 'Frage einen Administrator, wenn du es dürfen solltest.',
+  'Registration is closed here': 'Die Registrierung ist hier geschlossen',
+  'Ask the person who runs this instance for an account.':
+    'Bitte die Person, die diese Instanz betreibt, um ein Konto.',
+  'This invite code cannot be used': 'Dieser Einladungscode ist nicht verwendbar',
+  'It may have run out or been used already. Ask for a new one.':
+    'Er ist abgelaufen oder schon benutzt. Bitte um einen neuen.',
+  'This instance was claimed already': 'Diese Instanz ist schon übernommen',
+  'Sign in with the administrator account.': 'Melde dich mit dem Konto des Administrators an.',
+  'It is not here any more': 'Es ist nicht mehr da',
+  'It may have been removed meanwhile. Go back and look again.':
+    'Es wurde inzwischen vielleicht entfernt. Geh zurück und sieh noch einmal nach.',
+  'You have as many apps open as you may': 'Du hast so viele Apps offen, wie du darfst',
+  'End one of them, then launch this one.': 'Beende eine davon, dann starte diese.',
+  'This app’s files are in use by another session':
+    'Die Dateien dieser App sind in einer anderen Sitzung in Gebrauch',
+  'Go on in that session, or end it first.': 'Mach dort weiter, oder beende sie zuerst.',
+  'The launcher has not been started yet': 'Der Launcher wurde noch nicht gestartet',
+  'Start the launcher this app belongs to once, then try again.':
+    'Starte den Launcher dieser App einmal, dann versuche es noch einmal.',
+  'The app cannot be changed now': 'Die App lässt sich gerade nicht wechseln',
+  'It may be starting, ending or changing already. Try again in a moment.':
+    'Vielleicht startet, endet oder wechselt sie gerade. Versuche es gleich noch einmal.',
+  'That app needs more than this session has': 'Diese App braucht mehr, als diese Sitzung hat',
+  'End this session and launch the app by itself.': 'Beende diese Sitzung und starte die App für sich.',
+  'The launcher of this app is switched off': 'Der Launcher dieser App ist ausgeschaltet',
+  'An administrator can switch it on again.': 'Ein Administrator kann ihn wieder einschalten.',
+  'That quality does not suit this device or connection':
+    'Diese Qualität passt nicht zu diesem Gerät oder dieser Verbindung',
+  'Choose another one and try again.': 'Wähle eine andere und versuche es noch einmal.',
+  'This app is not offered in that quality': 'Diese App gibt es nicht in dieser Qualität',
+  'No machine can run this app right now': 'Gerade kann kein Rechner diese App ausführen',
+  'Ask an administrator to look at the hosts, or try again later.':
+    'Bitte einen Administrator, nach den Hosts zu sehen, oder versuche es später.',
+  'Every machine is busy': 'Alle Rechner sind belegt',
+  'A place opens when somebody ends a session. Try again in a moment.':
+    'Ein Platz wird frei, sobald jemand eine Sitzung beendet. Versuche es gleich noch einmal.',
+  'The machine is not connected': 'Der Rechner ist nicht verbunden',
+  'It reconnects by itself when it can. Try again shortly.':
+    'Er verbindet sich von selbst wieder. Versuche es bald noch einmal.',
+  'The host still runs sessions': 'Auf dem Host laufen noch Sitzungen',
+  'Confirm that they may end, then try again.':
+    'Bestätige, dass sie enden dürfen, dann versuche es noch einmal.',
+  'That was too often': 'Das war zu oft',
+  'Wait a moment, then try again.': 'Warte kurz, dann versuche es noch einmal.',
+  'This page is out of date': 'Diese Seite ist veraltet',
+  'Reload it to get the current version.': 'Lade sie neu, um die aktuelle Fassung zu bekommen.',
+  'This needs the secure address': 'Das braucht die sichere Adresse',
+  'Open the page with https.': 'Öffne die Seite mit https.',
+  'Library discovery is switched off': 'Die Suche nach installierten Titeln ist ausgeschaltet',
+  'Switch it on in the settings first.': 'Schalte sie zuerst in den Einstellungen ein.',
+  'That was not accepted': 'Das wurde nicht angenommen',
+  'Nothing was changed. Check what you entered.': 'Nichts wurde geändert. Prüfe deine Eingaben.',
+  'This does not fit the current state': 'Das passt nicht zum jetzigen Stand',
+  'Nothing was changed. Look again and retry.':
+    'Nichts wurde geändert. Sieh noch einmal nach und versuche es erneut.',
+  'That is too large': 'Das ist zu groß',
+  'Nothing was changed. Try a smaller one.': 'Nichts wurde geändert. Versuche es mit etwas Kleinerem.',
+  '{message} Ask an administrator.': '{message} Frage einen Administrator.',
+  'This page stumbled': 'Diese Seite ist gestolpert',
+  'Your apps keep running. Reload the page; if it happens again, tell an administrator.':
+    'Deine Apps laufen weiter. Lade die Seite neu; passiert es wieder, sag es einem Administrator.',
+  'The server had a problem': 'Der Server hatte ein Problem',
+  'Running apps are not affected. Try again; if it stays, tell an administrator.':
+    'Laufende Apps sind nicht betroffen. Versuche es noch einmal; bleibt es so, sag es einem Administrator.',
+  'Try again in {n} seconds.': {
+    one: 'Versuche es in {n} Sekunde noch einmal.',
+    other: 'Versuche es in {n} Sekunden noch einmal.',
+  },
+  'Try again in {n} minutes.': {
+    one: 'Versuche es in {n} Minute noch einmal.',
+    other: 'Versuche es in {n} Minuten noch einmal.',
+  },
+  'This device has not been measured yet.': 'Dieses Gerät wurde noch nicht gemessen.',
+  'This device could not keep up with it in the last 30 days.':
+    'Dieses Gerät kam in den letzten 30 Tagen damit nicht mit.',
+  'The recommendation is limited to what the hosts can encode for one session while an app draws.':
+    'Die Empfehlung richtet sich danach, was die Rechner für eine Sitzung kodieren können, während eine App zeichnet.',
+  "The recommendation is limited to the app's own picture size, frame rate and bitrate.":
+    'Die Empfehlung richtet sich nach Bildgröße, Bildrate und Bitrate der App.',
+  'No host has the image of this app yet; try again soon.':
+    'Noch kein Rechner hat das Abbild dieser App; versuche es bald noch einmal.',
+  'This app is a container image, and no host runs containers yet.':
+    'Diese App ist ein Container, und noch kein Rechner kann Container ausführen.',
+};

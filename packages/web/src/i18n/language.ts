@@ -1,0 +1,114 @@
+import { useSyncExternalStore } from 'react';
+import { putInForce, type Table } from './translate.ts';
+
+/** Languages of the web app, each by its own name. English is the source and has no table. */
+export const LANGUAGES = [
+  { code: 'en', tag: 'en-GB', name: 'English' },
+  { code: 'de', tag: 'de-DE', name: 'Deutsch' },
+] as const;
+
+export type Language = (typeof LANGUAGES)[number]['code'];
+
+/** The person's choice; `auto` follows the browser. */
+export type LanguageChoice = Language | 'auto';
+
+/** Loads the tables of one area of the web app; each is a file of its own. */
+export type Loaders = Readonly<Record<Exclude<Language, 'en'>, () => Promise<{ default: Table }>>>;
+
+const STORAGE_KEY = 'footlight.language';
+const listeners = new Set<() => void>();
+const areas: Loaders[] = [];
+let current: Language = 'en';
+let latest = 0;
+
+/** Adds the translations of an area, before the first page is shown. */
+export function addLanguages(loaders: Loaders): void {
+  areas.push(loaders);
+}
+
+/**
+ * The first of the wanted languages that the app has, else English.
+ * @param wanted BCP 47 tags, most wanted first, as in navigator.languages
+ */
+export function languageFor(choice: LanguageChoice, wanted: readonly string[]): Language {
+  if (choice !== 'auto') return choice;
+  for (const tag of wanted) {
+    const primary = tag.toLowerCase().split('-')[0];
+    const known = LANGUAGES.find(({ code }) => code === primary);
+    if (known !== undefined) return known.code;
+  }
+  return 'en';
+}
+
+/** The stored choice of this browser; `auto` without a valid one. */
+export function readLanguageChoice(): LanguageChoice {
+  try {
+    const stored = localStorage.getItem(STORAGE_KEY);
+    return LANGUAGES.find(({ code }) => code === stored)?.code ?? 'auto';
+  } catch {
+    return 'auto'; // storage can be refused altogether; the page works without it
+  }
+}
+
+/** Longest wait for the list of languages on the new page, in frames: two seconds at 60 Hz. */
+const FRAMES_OF_A_PAGE = 120;
+
+/**
+ * Stores a choice and shows the page in that language. All controls are new then, so none has the focus: the one with
+ * the same `data-language` gets it. The person's menu closes; after one of its links the button of the menu gets it.
+ */
+export async function chooseLanguage(choice: LanguageChoice): Promise<void> {
+  try {
+    if (choice === 'auto') localStorage.removeItem(STORAGE_KEY);
+    else localStorage.setItem(STORAGE_KEY, choice);
+  } catch {
+    // Without storage the choice lasts as long as the page.
+  }
+  const control = document.activeElement?.getAttribute('data-language') ?? null;
+  await showLanguage(languageFor(choice, navigator.languages));
+  if (control === null) return;
+  for (let frame = 0; frame < FRAMES_OF_A_PAGE; frame += 1) {
+    await new Promise(requestAnimationFrame);
+    const same = document.querySelector<HTMLElement>(`[data-language="${control}"]`);
+    const place =
+      same ?? (control === 'list' ? null : document.querySelector<HTMLElement>('[data-person-menu]'));
+    place?.focus();
+    // The person may have gone on meanwhile.
+    if (document.activeElement !== document.body) return;
+  }
+}
+
+/** Loads and shows the chosen language; at the start of a document, before its first page. */
+export function showChosenLanguage(): Promise<void> {
+  return showLanguage(languageFor(readLanguageChoice(), navigator.languages));
+}
+
+/** The language in force, following changes. A change needs a new render of everything, so it is the key of the app. */
+export function useLanguage(): Language {
+  return useSyncExternalStore(subscribe, () => current);
+}
+
+/** English when the translations do not come: a page in another language is better than none. */
+async function showLanguage(wanted: Language): Promise<void> {
+  const mine = ++latest;
+  let tables: Table[] = [];
+  let shown: Language = 'en';
+  if (wanted !== 'en') {
+    try {
+      tables = (await Promise.all(areas.map((area) => area[wanted]()))).map((module) => module.default);
+      shown = wanted;
+    } catch {
+      // The page stays in English.
+    }
+  }
+  if (mine !== latest) return;
+  current = shown;
+  putInForce(Object.assign({}, ...tables), LANGUAGES.find(({ code }) => code === shown)?.tag ?? 'en-GB');
+  document.documentElement.lang = shown;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

@@ -1,0 +1,35 @@
+/** What the page says while the picture is being restored. Pure. */
+import type { StreamState } from '@footlight/stream-client';
+import { durationLabel } from '../../i18n/duration-labels.ts';
+import { plural, t } from '../../i18n/translate.ts';
+
+const SECOND_MS = 1_000;
+
+/** Times of now; null: unknown, or none. */
+export interface ReconnectTimes {
+  /** since the picture was lost */
+  awayMs: number;
+  /** until the next attempt */
+  nextMs: number | null;
+  /** until the host ends the app for want of a viewer, as it said last */
+  endsMs: number | null;
+}
+
+type Reconnecting = Extract<StreamState, { kind: 'reconnecting' }>;
+
+/** What is lost and for how long; what the page does; what remains. */
+export function reconnectLabel({ why }: Pick<Reconnecting, 'why'>, times: ReconnectTimes): string[] {
+  const seconds = Math.max(1, Math.round(times.awayMs / SECOND_MS));
+  const next = times.nextMs === null ? 0 : Math.round(times.nextMs / SECOND_MS);
+  return [
+    why === 'network'
+      ? plural(seconds, 'No network for {n} second.', 'No network for {n} seconds.')
+      : plural(seconds, 'No picture for {n} second.', 'No picture for {n} seconds.'),
+    next > 0
+      ? plural(next, 'Next attempt in {n} second.', 'Next attempt in {n} seconds.')
+      : t('Reconnecting by itself.'),
+    times.endsMs === null
+      ? t('The app goes on.')
+      : t('The app stays open for {time}.', { time: durationLabel(Math.max(0, times.endsMs)) }),
+  ];
+}

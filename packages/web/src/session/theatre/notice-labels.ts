@@ -1,0 +1,19 @@
+import type { ControlErrorCode } from '@footlight/protocol';
+import { msg, t } from '../../i18n/translate.ts';
+
+/** Codes of messages to the person: those of the control channel, and the player's own. */
+type NoticeCode = ControlErrorCode | 'clipboard_too_long';
+
+const BY_CODE: Readonly<Record<NoticeCode, string>> = {
+  keyboard_layout_unknown: msg(
+    'The machine of this app does not have your keyboard layout. Keys may type other characters.',
+  ),
+  input_malformed: msg('The connection was closed, because the host could not read your input.'),
+  input_flood: msg('The connection was closed, because more input came than the host takes.'),
+  clipboard_too_long: msg('The app did not get what you pasted: it is longer than 64 KiB.'),
+};
+
+/** A message in the person's language. One with a code that this page does not know is told as it came. */
+export function noticeLabel({ code, text }: { code: string; text: string }): string {
+  return Object.hasOwn(BY_CODE, code) ? t(BY_CODE[code as NoticeCode]) : text;
+}

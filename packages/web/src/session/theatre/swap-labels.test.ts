@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { swapLabel } from './swap-labels.ts';
+
+test.each([
+  ['swapping', 'Changing the app'],
+  ['swap rejected', 'The host did not change the app'],
+  ['swap rolled back: the app drew nothing', 'The new app did not start; the former one goes on'],
+  ['swap complete', null],
+  ['app presented', null],
+  [null, null],
+  [undefined, null],
+])('%s: %s', (detail, words) => {
+  expect(swapLabel(detail)).toBe(words);
+});

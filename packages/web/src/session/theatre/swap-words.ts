@@ -1,9 +1,0 @@
-import { t } from '../../words/words.ts';
-
-/** Text about a swap; null: none. */
-export function swapWords(detail: string | null | undefined): string | null {
-  if (detail === 'swapping') return t('Changing the app');
-  if (detail === 'swap rejected') return t('The host did not change the app');
-  if (detail?.startsWith('swap rolled back')) return t('The new app did not start; the former one goes on');
-  return null;
-}
