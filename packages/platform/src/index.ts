@@ -7,6 +7,7 @@ export { percentile } from './percentile.ts';
 export { type Random, systemRandom } from './random.ts';
 export { isSystemdRunning, readStoredEnvironment, startService, writeWhole } from './service-install.ts';
 export { connectServiceManager, ServicePulse, watchdogMs } from './service-manager.ts';
+export { quotedWord, serviceUnit } from './service-unit.ts';
 export { SilenceWatch } from './silence-watch.ts';
 export type { Clock, Timer } from './timer.ts';
 export { TokenBucket } from './token-bucket.ts';

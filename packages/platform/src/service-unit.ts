@@ -1,0 +1,85 @@
+/** What the systemd units of both programs have in common, and where they differ. */
+export interface ServiceUnit {
+  /** Without `.service`. */
+  name: string;
+  description: string;
+  /** Command that writes the unit. */
+  writtenBy: string;
+  /** Absolute paths of the Node binary and of the main program. */
+  node: string;
+  program: string;
+  /** Words of the program's command line. */
+  args: readonly string[];
+  /** File with the program's environment, one `NAME='value'` a line. */
+  environmentFile: string;
+  /** Lines of each section. */
+  dependencies: string;
+  service: string;
+  /** What is closed to this program beside what is closed to both. */
+  closed: string;
+  /** What is open to this program, and why. */
+  open: string;
+}
+
+/** systemd restarts a program whose event loop hangs for this long (seconds; WatchdogSec). */
+const WATCHDOG_SECS = 30;
+
+/**
+ * A systemd unit that is started again however it ends.
+ * Source: systemd.service(5), systemd.exec(5), as of systemd 252.
+ */
+export function serviceUnit(unit: ServiceUnit): string {
+  return `# Written by \`${unit.writtenBy}\`, which writes it again each time. Put your own changes into a drop-in:
+#   systemctl edit ${unit.name}
+# The settings of the program are in ${unit.environmentFile}.
+
+[Unit]
+Description=${unit.description}
+Documentation=man:systemd.exec(5)
+${unit.dependencies}# However often it ended, it is started again.
+StartLimitIntervalSec=0
+
+[Service]
+# The program reports when it is ready, and that its event loop still runs.
+Type=notify
+NotifyAccess=main
+WatchdogSec=${WATCHDOG_SECS}
+ExecStart=${[unit.node, unit.program, ...unit.args].map(quotedWord).join(' ')}
+EnvironmentFile=${unit.environmentFile}
+Restart=always
+KillMode=mixed
+${unit.service}
+# What is closed.
+NoNewPrivileges=yes
+# A core file would hold secrets and what people typed. With 1 byte instead of 0 the kernel starts no handler of cores
+# either (fs/coredump.c).
+LimitCORE=1
+ProtectProc=invisible
+ProtectKernelTunables=yes
+ProtectKernelModules=yes
+ProtectKernelLogs=yes
+ProtectClock=yes
+ProtectHostname=yes
+PrivateMounts=yes
+LockPersonality=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+KeyringMode=private
+# A refused system call is an error, and does not end the program.
+SystemCallErrorNumber=EPERM
+${unit.closed}
+# What is open, and why.
+# Netlink: the addresses of this machine.
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+${unit.open}
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+/** Quotes a word of a unit file; `%` and `$` are literal. Source: systemd.syntax(7), "Quoting". */
+export function quotedWord(word: string): string {
+  const literal = word.replace(/%/g, '%%');
+  if (/^[\w./@:+,=%-]+$/.test(literal)) return literal;
+  return `"${literal.replace(/[\\"]/g, '\\$&').replace(/\$/g, '$$$$')}"`;
+}
