@@ -227,28 +227,6 @@ export function lockRunning(tx: Tx, ids: readonly string[]): Promise<RunningRun[
     .execute();
 }
 
-const runningOn = (db: Executor, { hostIds }: { hostIds: readonly string[] }) =>
-  db
-    .selectFrom('job_runs')
-    .select('host_id')
-    .distinct()
-    .where(isOpen)
-    .where('host_id', 'in', hostIds)
-    .where('state', '=', 'running')
-    .execute();
-
-const runsOfOtherBoots = (db: Executor, { hostId, bootId }: { hostId: string; bootId: string }) =>
-  db
-    .selectFrom('job_runs')
-    .select(RUNNING_COLUMNS)
-    .where(isOpen)
-    .where('host_id', '=', hostId)
-    .where('state', '=', 'running')
-    .where((row) => row.or([row('claimed_boot', 'is', null), row('claimed_boot', '!=', bootId)]))
-    .forNoKeyUpdate()
-    .skipLocked()
-    .execute();
-
 /**
  * Running runs of hosts that other processes of their agents claimed, locked. A run whose report is being stored is
  * left out.
@@ -258,11 +236,33 @@ export async function lockRunsOfOtherBoots(
   tx: Tx,
   hosts: readonly { hostId: string; bootId: string }[],
 ): Promise<RunningRun[]> {
-  const busy = await runningOn(tx, { hostIds: hosts.map(({ hostId }) => hostId) });
+  const busy = await tx
+    .selectFrom('job_runs')
+    .select('host_id')
+    .distinct()
+    .where(isOpen)
+    .where(
+      'host_id',
+      'in',
+      hosts.map(({ hostId }) => hostId),
+    )
+    .where('state', '=', 'running')
+    .execute();
   const runs: RunningRun[] = [];
   for (const { host_id } of busy) {
     const host = hosts.find(({ hostId }) => hostId === host_id);
-    if (host !== undefined) runs.push(...(await runsOfOtherBoots(tx, host)));
+    if (host === undefined) continue;
+    const ofOtherBoots = await tx
+      .selectFrom('job_runs')
+      .select(RUNNING_COLUMNS)
+      .where(isOpen)
+      .where('host_id', '=', host.hostId)
+      .where('state', '=', 'running')
+      .where((row) => row.or([row('claimed_boot', 'is', null), row('claimed_boot', '!=', host.bootId)]))
+      .forNoKeyUpdate()
+      .skipLocked()
+      .execute();
+    runs.push(...ofOtherBoots);
   }
   return runs;
 }

@@ -107,23 +107,6 @@ export async function moveSession(
   return result.numUpdatedRows > 0n;
 }
 
-const writeDetail = (
-  db: Executor,
-  { ids }: { ids: readonly string[] },
-  values: { state: SessionStateName; detail: string; relayReady: number; nowMs: number },
-) =>
-  db
-    .updateTable('sessions')
-    .set({
-      state_detail: values.detail,
-      updated_at: values.nowMs,
-      relay_ready: sql<0 | 1>`case when ${values.relayReady} = 1 then 1 else relay_ready end`,
-    })
-    .where('id', 'in', ids)
-    .where('state', '=', values.state)
-    .returning('id')
-    .execute();
-
 /** Changes the text of the sessions that are still in the given state. @returns their ids */
 export async function setDetail(
   tx: Executor,
@@ -133,7 +116,13 @@ export async function setDetail(
   relayReady: boolean,
   nowMs: number,
 ): Promise<string[]> {
-  const rows = await writeDetail(tx, { ids }, { state, detail, relayReady: flag(relayReady), nowMs });
+  const rows = await tx
+    .updateTable('sessions')
+    .set({ state_detail: detail, updated_at: nowMs, ...(relayReady ? { relay_ready: flag(true) } : {}) })
+    .where('id', 'in', ids)
+    .where('state', '=', state)
+    .returning('id')
+    .execute();
   return rows.map(({ id }) => id);
 }
 
@@ -224,30 +213,6 @@ export async function setLateFields(tx: Executor, id: string, fields: LateFields
   return result.numUpdatedRows > 0n;
 }
 
-type DetailOfHost = { hostId: string; detail: string; nowMs: number };
-
-const writeDetailOfHost = (db: Executor, { hostId, detail, nowMs }: DetailOfHost) =>
-  db
-    .updateTable('sessions')
-    .set({ state_detail: detail, updated_at: nowMs })
-    .where('host_id', '=', hostId)
-    .where('state', 'in', nonterminalStates)
-    .returning('id')
-    .execute();
-
-const replaceDetailOfHost = (
-  db: Executor,
-  { hostId, detail, replaces, nowMs }: DetailOfHost & { replaces: string },
-) =>
-  db
-    .updateTable('sessions')
-    .set({ state_detail: detail, updated_at: nowMs })
-    .where('host_id', '=', hostId)
-    .where('state', 'in', nonterminalStates)
-    .where('state_detail', '=', replaces)
-    .returning('id')
-    .execute();
-
 /**
  * Sets one text on all non-final sessions of a host.
  * @param replaces only rows with this text; null = all rows
@@ -260,10 +225,14 @@ export async function setDetailOfHost(
   replaces: string | null,
   nowMs: number,
 ): Promise<string[]> {
-  const values = { hostId, detail, nowMs };
-  const rows = await (replaces === null
-    ? writeDetailOfHost(db, values)
-    : replaceDetailOfHost(db, { ...values, replaces }));
+  const rows = await db
+    .updateTable('sessions')
+    .set({ state_detail: detail, updated_at: nowMs })
+    .where('host_id', '=', hostId)
+    .where('state', 'in', nonterminalStates)
+    .$if(replaces !== null, (query) => query.where('state_detail', '=', replaces))
+    .returning('id')
+    .execute();
   return rows.map((row) => row.id);
 }
 
