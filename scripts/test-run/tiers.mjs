@@ -43,7 +43,7 @@ export const gate = [
     [
       {
         name: 'control plane',
-        words: [...projects('integration', 'database'), '--maxWorkers=2', '--no-isolate'],
+        words: [...projects('integration', 'database'), '--maxWorkers=3', '--no-isolate'],
         inMemory: true,
       },
     ],
