@@ -1,10 +1,8 @@
 import { sql } from 'kysely';
-import type { Executor, Tx } from '../../platform/database/database.ts';
+import type { Tx } from '../../platform/database/database.ts';
 import { values } from '../../platform/database/query/values.ts';
 
-/**
- * Stays far below the placeholder limit of both databases. A power of two, because statements are prepared per size.
- */
+/** With four values each far below the limits of values in a statement: Postgres 65,535, SQLite 32,766. */
 const ROWS_PER_STATEMENT = 512;
 
 /** Values of one host since the last write; null: none of that kind. */
@@ -24,23 +22,24 @@ export interface VramHeartbeat {
 
 const bigint = (value: number | null | undefined) => sql`cast(${value} as bigint)`;
 
-const writeHeartbeats = (db: Executor, { ids, at }: { ids: readonly string[]; at: readonly number[] }) =>
-  db
+const writeHeartbeats = (tx: Tx, hosts: readonly HostHeartbeat[]) =>
+  tx
     .updateTable('hosts')
-    .from(values<{ column1: string; column2: number }>(ids.map((id, n) => sql`(${id}, ${bigint(at[n])})`)))
+    .from(
+      values<{ column1: string; column2: number }>(
+        hosts.map(({ hostId, heartbeatAt }) => sql`(${hostId}, ${bigint(heartbeatAt)})`),
+      ),
+    )
     .set(({ ref }) => ({ last_heartbeat_at: ref('written.column2') }))
     .whereRef('hosts.id', '=', 'written.column1')
     .execute();
 
-const writeLastReports = (
-  db: Executor,
-  lists: { ids: readonly string[]; bootIds: readonly string[]; seqs: readonly number[] },
-) =>
-  db
+const writeLastReports = (tx: Tx, hosts: readonly HostHeartbeat[]) =>
+  tx
     .updateTable('hosts')
     .from(
       values<{ column1: string; column2: string; column3: number }>(
-        lists.ids.map((id, n) => sql`(${id}, ${lists.bootIds[n]}, ${bigint(lists.seqs[n])})`),
+        hosts.map(({ hostId, report }) => sql`(${hostId}, ${report?.bootId}, ${bigint(report?.seq)})`),
       ),
     )
     .set(({ ref }) => ({ last_seq: ref('written.column3') }))
@@ -48,21 +47,14 @@ const writeLastReports = (
     .whereRef('hosts.boot_id', '=', 'written.column2')
     .execute();
 
-const writeSamples = (
-  db: Executor,
-  lists: {
-    ids: readonly string[];
-    used: readonly (number | null)[];
-    free: readonly (number | null)[];
-    at: readonly number[];
-  },
-) =>
-  db
+const writeSamples = (tx: Tx, samples: readonly VramHeartbeat[]) =>
+  tx
     .updateTable('gpus')
     .from(
       values<{ column1: string; column2: number | null; column3: number | null; column4: number }>(
-        lists.ids.map(
-          (id, n) => sql`(${id}, ${bigint(lists.used[n])}, ${bigint(lists.free[n])}, ${bigint(lists.at[n])})`,
+        samples.map(
+          ({ gpuId, used, free, sampledAt }) =>
+            sql`(${gpuId}, ${bigint(used)}, ${bigint(free)}, ${bigint(sampledAt)})`,
         ),
       ),
     )
@@ -82,32 +74,10 @@ export async function writeHeartbeatBatch(
   hosts: readonly HostHeartbeat[],
   samples: readonly VramHeartbeat[],
 ): Promise<void> {
-  const written: Promise<unknown>[] = [];
   for (const rows of chunks(hosts.filter((host) => host.heartbeatAt !== null)))
-    written.push(
-      writeHeartbeats(tx, {
-        ids: rows.map(({ hostId }) => hostId),
-        at: rows.map(({ heartbeatAt }) => heartbeatAt!),
-      }),
-    );
-  for (const rows of chunks(hosts.filter((host) => host.report !== null)))
-    written.push(
-      writeLastReports(tx, {
-        ids: rows.map(({ hostId }) => hostId),
-        bootIds: rows.map(({ report }) => report!.bootId),
-        seqs: rows.map(({ report }) => report!.seq),
-      }),
-    );
-  for (const rows of chunks(samples))
-    written.push(
-      writeSamples(tx, {
-        ids: rows.map(({ gpuId }) => gpuId),
-        used: rows.map(({ used }) => used),
-        free: rows.map(({ free }) => free),
-        at: rows.map(({ sampledAt }) => sampledAt),
-      }),
-    );
-  await Promise.all(written);
+    await writeHeartbeats(tx, rows);
+  for (const rows of chunks(hosts.filter((host) => host.report !== null))) await writeLastReports(tx, rows);
+  for (const rows of chunks(samples)) await writeSamples(tx, rows);
 }
 
 function chunks<T>(rows: readonly T[]): T[][] {
