@@ -191,32 +191,6 @@ describe('every page', () => {
 
   afterAll(() => browser?.close());
 
-  /** In the gate an administrator goes from page to page. `--all` loads each page anew, which takes a third longer. */
-  async function open(path: string): Promise<void> {
-    const from = new URL(page.url()).pathname;
-    const isOtherAdminPage =
-      from.startsWith('/admin') && path.startsWith('/admin') && path.split('?')[0] !== from;
-    if (!isGate || !isOtherAdminPage) {
-      await page.goto(`${stack.httpsUrl}${path}`);
-      return;
-    }
-    const former = await page.evaluateHandle(async (href) => {
-      const heading = document.querySelector('h1');
-      const { __TSR_ROUTER__: router } = window as unknown as {
-        __TSR_ROUTER__: { navigate(to: { href: string }): Promise<void> };
-      };
-      const text = heading?.textContent;
-      await router.navigate({ href });
-      return { heading, text };
-    }, path);
-    // The former page stays until the new one has its code.
-    await page.waitForFunction(({ heading, text }) => {
-      const shown = document.querySelector('h1');
-      return shown !== null && (shown !== heading || shown.textContent !== text);
-    }, former);
-    await former.dispose();
-  }
-
   test.each<[string, () => string, string?]>([
     ['the library', () => '/app', PAYLOAD],
     ['a link that sets a password', () => '/reset?token=spent'],
@@ -259,7 +233,7 @@ describe('every page', () => {
     async (_name, url, shown) => {
       // Loaded on a phone; the wider windows grow from there.
       const load = async () => {
-        await open(url());
+        await page.goto(`${stack.httpsUrl}${url()}`);
         await page.getByRole('heading', { level: 1 }).first().waitFor();
         // Foreign text is shown as text, after it has been loaded.
         if (shown !== undefined) await page.getByText(shown).first().waitFor({ state: 'attached' });
