@@ -142,14 +142,24 @@ export function createHostReports(
     return null;
   }
 
+  /** Ending a session also locks its GPU's row, whose id only the transaction reads, so it gets its own transaction. */
+  const store = (ofHost: OfHost): Promise<readonly Change[]> =>
+    ofHost.reports.some(({ state }) => isTerminal(state))
+      ? database.transaction(async (tx) => (await apply(tx, [ofHost])).flat())
+      : applyTogether(ofHost);
+
   return {
     async report(hostId, reports) {
-      const ofHost = { hostId, reports };
-      // Ending a session also locks its GPU's row, whose id only the transaction reads. Therefore it gets its own
-      // transaction.
-      const changes = await (reports.some(({ state }) => isTerminal(state))
-        ? database.transaction(async (tx) => (await apply(tx, [ofHost])).flat())
-        : applyTogether(ofHost));
+      let changes: readonly Change[];
+      try {
+        changes = await store({ hostId, reports });
+      } catch (error) {
+        for (const { session_id } of reports) {
+          const known = live.get(session_id);
+          if (known?.hostId === hostId) known.refusedAtMs = clock.monotonicMs();
+        }
+        throw error;
+      }
       for (const change of changes) {
         const known = live.get(change.id);
         if (known !== undefined) known.reportedAtMs = clock.monotonicMs();

@@ -114,6 +114,7 @@ export class LiveSessions {
       state: row.state,
       changedAtMs,
       reportedAtMs: null,
+      refusedAtMs: null,
       startAckedAtMs: null,
       misses: 0,
       startWatch: null,

@@ -23,6 +23,7 @@ const session = (state: SessionStateName, more: Partial<SessionTimes> = {}): Ses
   state,
   changedAtMs: 0,
   reportedAtMs: null,
+  refusedAtMs: null,
   startAckedAtMs: null,
   ...more,
 });
@@ -155,6 +156,12 @@ describe('drift', () => {
   test('a session younger than 15 s is not judged', () => {
     expect(decideDrift(old, REGISTERED_AT, BOOT, 1, false, 15 * S)).toEqual({ misses: 0, end: null });
     expect(decideDrift(old, 10 * S, BOOT, 1, false, 25 * S).end).toBeNull();
+  });
+
+  test('a session whose report the database refuses is not judged', () => {
+    const refused = session('running', { changedAtMs: 0, refusedAtMs: 20 * S });
+    expect(decideDrift(refused, REGISTERED_AT, BOOT, 1, false, 35 * S)).toEqual({ misses: 0, end: null });
+    expect(decideDrift(refused, REGISTERED_AT, BOOT, 1, false, 36 * S).end).not.toBeNull();
   });
 
   test.each(['assigned', 'stopping'] as const)('%s is not judged', (state) => {

@@ -28,6 +28,8 @@ export interface SessionTimes {
   state: SessionStateName;
   changedAtMs: number | null;
   reportedAtMs: number | null;
+  /** Last time the database refused a report of the session; it is tried again. */
+  refusedAtMs: number | null;
   /** Ack of session_start. */
   startAckedAtMs: number | null;
 }
@@ -147,8 +149,9 @@ export function decideDrift(
 ): { misses: number; end: ControlEnd | null } {
   if (listed || (session.state !== 'starting' && session.state !== 'running'))
     return { misses: 0, end: null };
-  if (nowMs - latest(session.changedAtMs, hostRegisteredAtMs, bootAtMs) <= DRIFT_SETTLE_MS)
-    return { misses: 0, end: null };
+  // A refused report may be the reason why the host no longer lists the session.
+  const settlesFrom = latest(session.changedAtMs, session.refusedAtMs, hostRegisteredAtMs, bootAtMs);
+  if (nowMs - settlesFrom <= DRIFT_SETTLE_MS) return { misses: 0, end: null };
   const misses = missesBefore + 1;
   if (misses < DRIFT_MISSES) return { misses, end: null };
   return {
