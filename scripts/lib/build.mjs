@@ -53,7 +53,6 @@ const AGENT_COPIES = [
   'runtime/enter-session.sh',
   'runtime/guard-session.sh',
   'runtime/remove-owned.pl',
-  'sessions/home/collection/remove-home.pl',
   'runtime/network/hold-network.sh',
   'runtime/confinement/confine.pl',
   'runtime/confinement/run-app.pl',

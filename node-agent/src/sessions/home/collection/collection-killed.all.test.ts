@@ -145,8 +145,7 @@ describe('kill -9 at every step of a collection', () => {
     const due = await home(place, 'alice-1/game-2');
     const live = await home(place, 'bob-4/game-2');
     control.add(due);
-    // Links are made faster than files and removed as slowly. The removal goes on until its lifeline has noticed the
-    // kill, which takes a busy machine some hundred milliseconds; 20,000 were gone by then.
+    // Links are made faster than files and removed as slowly. On a busy machine 20,000 were gone before the kill.
     for (let number = 0; number < FILES; number++)
       linkSync(join(due.ref, 'save'), join(due.ref, String(number)));
     const child = begin(place, {});

@@ -1,10 +1,13 @@
-import { fileURLToPath } from 'node:url';
+import { readFile, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Clock } from '@footlight/platform';
 import { baseEnvironment } from '../../../runtime/confinement/command-line.ts';
-import { startChild } from '../../../runtime/programs/child.ts';
+import { type Child, startChild } from '../../../runtime/programs/child.ts';
+import { openBelow } from './descriptors.ts';
+import { mountPoints, mountWithin } from './mounts.ts';
 
 /** Longest removal of one home; what is left then is removed in the next run. Chosen, not measured. */
-const REMOVAL_SECS = 3_600;
+const REMOVAL_MS = 3_600_000;
 /** Of what could not be removed. */
 const MAX_OUTPUT_BYTES = 2_048;
 
@@ -15,29 +18,49 @@ export interface Removal {
 }
 
 /**
- * Removes a directory tree below a root. A program of its own does it (remove-home.pl): millions of files block that
- * program and not this process, and links and mounts inside lead it nowhere. It ends with this process.
+ * Removes a directory tree below a root with rm(1), which follows no link. Millions of files block that program and
+ * not this process, and it ends with this process. A tree with a mount point inside is left as it is: rm(1) would empty
+ * a directory that is mounted from the same file system.
  * @param names the way from the root, by names of directories; the last one is removed
  */
 export async function removeBelow(root: string, names: readonly string[], clock: Clock): Promise<Removal> {
-  const script = fileURLToPath(new URL('remove-home.pl', import.meta.url));
-  let output = '';
-  const child = await startChild(
-    ['timeout', '--kill-after=1', String(REMOVAL_SECS), 'nice', '-n', '19', 'perl', script, root, ...names],
-    {
-      env: baseEnvironment(process.env),
-      cwd: '/',
+  const parent = await openBelow(root, names.slice(0, -1));
+  if (parent === null) return { stop: () => undefined, left: Promise.resolve(null) };
+  const entry = `./${names.at(-1)}`;
+  let running: Child | null = null;
+  let isStopped = false;
+  const run = async (argv: readonly string[]): Promise<string | null> => {
+    let output = '';
+    running = await startChild(['nice', '-n', '19', 'setpriv', '--pdeathsig', 'KILL', '--', ...argv], {
+      env: { ...baseEnvironment(process.env), LC_ALL: 'C' },
+      cwd: `/proc/self/fd/${parent.fd}`,
       clock,
-      lifeline: true,
       onOutput: (chunk) => {
         if (output.length < MAX_OUTPUT_BYTES) output += chunk.toString('latin1');
       },
-    },
-  );
-  const left = Promise.all([child.exited, child.drained]).then(([{ code }]) => {
+    });
+    if (isStopped) running.signal('SIGTERM');
+    const [{ code }] = await Promise.all([running.exited, running.drained]);
     if (code === 0) return null;
     const lines = output.trim().split('\n').filter(Boolean);
     return lines.length > 0 ? lines.join('; ') : `the removal ended with status ${code}`;
+  };
+  const remove = async (): Promise<string | null> => {
+    const tree = join(await readlink(`/proc/self/fd/${parent.fd}`), entry);
+    const mount = mountWithin(tree, mountPoints(await readFile('/proc/self/mountinfo', 'utf8')));
+    if (mount !== null) return `a file system is mounted at ${mount}; unmount it`;
+    // An app may have closed its directories to everybody, which stops only an agent that is not root.
+    if (process.geteuid?.() !== 0) await run(['chmod', '-R', 'u+rwX', '--', entry]);
+    return run(['rm', '-rf', '--one-file-system', '--', entry]);
+  };
+  const stop = () => {
+    isStopped = true;
+    running?.signal('SIGTERM');
+  };
+  const limit = clock.setTimeout(stop, REMOVAL_MS);
+  const left = remove().finally(async () => {
+    limit.cancel();
+    await parent.close();
   });
-  return { stop: () => child.signal('SIGTERM'), left };
+  return { stop, left };
 }
