@@ -18,11 +18,11 @@ export {
   revokeProviderGrantsOf,
 } from './discovery/store.ts';
 export { lockUserShared } from './entitlements/store.ts';
-export { toPresetFields } from './presets/record.ts';
+export { type PresetFields, toPresetFields } from './presets/record.ts';
 export type { Presets } from './presets/service.ts';
-export type { AppRow } from './record.ts';
+export { type AppRow, toFields } from './record.ts';
 export { registerCatalogRoutes } from './routes.ts';
-export { NEW_APP } from './rules/app-rules.ts';
+export { type AppFields, NEW_APP } from './rules/app-rules.ts';
 export { refuseMounts } from './rules/mount-policy.ts';
 export { type Catalog, createCatalog } from './service.ts';
 export { findApp, findEntitledApp, loadAllowLists, lockApp, setAppPictures } from './store.ts';

@@ -16,29 +16,21 @@ export function toColumns(fields: AppFields) {
   };
 }
 
-export function toFields(row: AppRow): AppFields {
+export function toFields({
+  id: _id,
+  hero_url: _hero,
+  origin: _origin,
+  library_discovery_suspended: _suspended,
+  entitle_first_admin: _entitle,
+  created_at: _created,
+  updated_at: _updated,
+  ...row
+}: AppRow): AppFields {
   return {
-    name: row.name,
-    description: row.description,
-    cover_url: row.cover_url,
-    kind: row.kind,
+    ...row,
     enabled: bool(row.enabled),
-    parent_app_id: row.parent_app_id,
-    external_source: row.external_source,
-    external_id: row.external_id,
-    default_width: row.default_width,
-    default_height: row.default_height,
-    default_fps: row.default_fps,
-    default_bitrate_kbps: row.default_bitrate_kbps,
-    default_vram_mb: row.default_vram_mb,
-    default_encode_slots: row.default_encode_slots,
-    runtime_spec: fromJson(row.runtime_spec),
-    runtime_preset_id: row.runtime_preset_id,
     managed_home: bool(row.managed_home),
-    home_container_path: row.home_container_path,
-    default_profile_id: row.default_profile_id,
-    profile_policy: row.profile_policy,
-    library_provider: row.library_provider,
+    runtime_spec: fromJson(row.runtime_spec),
   };
 }
 
@@ -114,15 +106,9 @@ export interface AdminExtras extends ListExtras {
 export function toAdminApp(row: AppRow, extras: AdminExtras): AdminApp {
   return {
     ...toListItem(row, extras),
-    default_vram_mb: row.default_vram_mb,
-    default_encode_slots: row.default_encode_slots,
-    runtime_spec: fromJson(row.runtime_spec),
-    managed_home: bool(row.managed_home),
-    home_container_path: row.home_container_path,
-    runtime_preset_id: row.runtime_preset_id,
+    ...toFields(row),
     launchable_profile_ids: [...extras.launchableProfileIds].sort(),
     origin: row.origin,
-    library_provider: row.library_provider,
     library_discovery_suspended: bool(row.library_discovery_suspended),
     sessions_30d: extras.sessions30d,
   };

@@ -135,7 +135,7 @@ test('a tile adds what starts it', () => {
 });
 
 test('another network than the two refuses the launch', () => {
-  expect(mergeRuntime(owner({ runtime_spec: { network: 'host' } }), null, null, 'G')).toBeNull();
+  expect(mergeRuntime(owner({ runtime_spec: { network: 'host' as never } }), null, null, 'G')).toBeNull();
 });
 
 test('a key such as __proto__ stays a variable', () => {

@@ -5,38 +5,16 @@
 
 import { cutUtf8 } from '@footlight/protocol';
 import type { AppSpec, HomeSpec, SessionAssign } from '@footlight/protocol/agent';
+import { DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
+import type { AppFields, PresetFields } from '../catalog/index.ts';
 
 /** Content of a session_assign command, without the envelope. */
 export type Assignment = Omit<SessionAssign, 'id' | 'type'>;
 
-/** Runtime spec keys with a meaning. They were validated when they were written. */
-interface RuntimeSpec {
-  image?: string;
-  args?: string[];
-  env?: Record<string, string>;
-  mounts?: string[];
-  gpu?: boolean;
-  network?: string;
-  no_new_privileges?: boolean;
-  systempaths_unconfined?: boolean;
-}
+/** What an app, or a tile's parent, says about its runtime. */
+export type RuntimeFacts = Pick<AppFields, 'runtime_spec' | 'managed_home' | 'home_container_path'>;
 
-/** Runtime facts of an app, or of a tile's parent. */
-export interface RuntimeFacts {
-  runtime_spec: RuntimeSpec;
-  managed_home: boolean;
-  home_container_path: string;
-}
-
-export interface PresetFacts {
-  image: string;
-  args: string[];
-  env: Record<string, string>;
-  mounts: string[];
-  managed_home: boolean;
-  home_container_path: string;
-  network: string;
-}
+export type PresetFacts = Omit<PresetFields, 'name' | 'description'>;
 
 export interface TileFacts {
   source: string;
@@ -51,7 +29,6 @@ export interface MergedRuntime {
   home_container_path: string;
 }
 
-const DEFAULT_HOME_PATH = '/home/service';
 const MAX_LABEL_BYTES = 128;
 
 /** Name of the image that an app runs; "": it is a process. */

@@ -2,6 +2,7 @@
 import type { Timer } from '@footlight/platform/timer';
 import type { AppLaunchState, Codec, SessionStateName } from '@footlight/protocol';
 import type { AppNotice, AppWindow, Display, KeyboardLayout } from '@footlight/protocol/input';
+import type { ClientSample } from '@footlight/protocol/rest';
 import type { IceServer, Ready } from '@footlight/protocol/signal';
 import type { BrowserEventType, ClientHealth, ClientMetrics } from '@footlight/protocol/telemetry';
 
@@ -136,19 +137,9 @@ export interface TraceEvent {
 
 /** One call of a telemetry operation. */
 export type TelemetryPost =
-  | { operation: 'sessions.stats'; body: { samples: TelemetrySample[] } }
+  | { operation: 'sessions.stats'; body: { samples: ClientSample[] } }
   | { operation: 'sessions.traceEvents'; body: { events: TraceEvent[] } }
   | { operation: 'sessions.traceClock'; body: ClockRecord };
-
-/** A second of a stream in the form of the stats route. */
-export interface TelemetrySample {
-  ts_unix_ms: number;
-  metrics: StreamStats['metrics'];
-  client_health: StreamStats['client_health'];
-  client_health_reason?: string;
-  device_key?: string;
-  codec_mime_type?: string;
-}
 
 /**
  * Sends one post. It rejects with the HTTP status as `status` where it was refused.

@@ -1,9 +1,10 @@
 /** Provider apps as library discovery switches and creates them. */
+import { DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
 import type { RuntimeSpec } from '@footlight/protocol/rest';
 import type { Database, Executor, Tx } from '../../platform/database/index.ts';
 import { recordCatalogChange } from '../changes.ts';
 import { type AppRow, toColumns } from '../record.ts';
-import { DEFAULT_HOME_PATH, NEW_APP } from '../rules/app-rules.ts';
+import { NEW_APP } from '../rules/app-rules.ts';
 import { insertApp, isDiscoveryEnabled } from '../store.ts';
 import { insertProviderGrants } from './store.ts';
 

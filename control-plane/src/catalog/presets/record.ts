@@ -1,8 +1,8 @@
+import { DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
 import type { Body, RuntimePreset } from '@footlight/protocol/rest';
 import type { Selectable } from 'kysely';
 import { bool, flag, fromJson, instant, toJson } from '../../platform/database/index.ts';
 import type { RuntimePresetsTable } from '../../platform/database/tables/catalog.ts';
-import { DEFAULT_HOME_PATH } from '../rules/app-rules.ts';
 
 export type PresetRow = Selectable<RuntimePresetsTable>;
 

@@ -1,9 +1,8 @@
 /** What a write of an app means, and which writes are refused. Pure. Source: docs/catalog.md. */
+import { APP_DEFAULTS, DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
 import type { Body, ErrorCode, RuntimeSpec } from '@footlight/protocol/rest';
 import type { AppsTable } from '../../platform/database/tables/catalog.ts';
 import { refuseMounts } from './mount-policy.ts';
-
-export const DEFAULT_HOME_PATH = '/home/service';
 
 /** Entitlement of a new app: everybody, no account, or the first administrator (seed file only). */
 export interface NewAppAudience {
@@ -12,30 +11,22 @@ export interface NewAppAudience {
   grantedBy: string | null;
 }
 
+/** Columns of an app that no request sets. */
+type OwnColumns =
+  | 'id'
+  | 'hero_url'
+  | 'origin'
+  | 'library_discovery_suspended'
+  | 'entitle_first_admin'
+  | 'created_at'
+  | 'updated_at';
+
 /** An app in product types, before they become columns. */
-export interface AppFields {
-  name: string;
-  description: string;
-  cover_url: string | null;
-  kind: AppsTable['kind'];
+export type AppFields = Omit<AppsTable, OwnColumns | 'enabled' | 'managed_home' | 'runtime_spec'> & {
   enabled: boolean;
-  parent_app_id: string | null;
-  external_source: AppsTable['external_source'];
-  external_id: string;
-  default_width: number;
-  default_height: number;
-  default_fps: number;
-  default_bitrate_kbps: number;
-  default_vram_mb: number;
-  default_encode_slots: number;
-  runtime_spec: RuntimeSpec;
-  runtime_preset_id: string | null;
   managed_home: boolean;
-  home_container_path: string;
-  default_profile_id: string | null;
-  profile_policy: AppsTable['profile_policy'];
-  library_provider: AppsTable['library_provider'];
-}
+  runtime_spec: RuntimeSpec;
+};
 
 export const NEW_APP: Omit<AppFields, 'name'> = {
   description: '',
@@ -45,12 +36,8 @@ export const NEW_APP: Omit<AppFields, 'name'> = {
   parent_app_id: null,
   external_source: '',
   external_id: '',
-  default_width: 1920,
-  default_height: 1080,
-  default_fps: 60,
-  default_bitrate_kbps: 15_000,
+  ...APP_DEFAULTS,
   default_vram_mb: 1024,
-  default_encode_slots: 1,
   runtime_spec: {},
   runtime_preset_id: null,
   managed_home: false,

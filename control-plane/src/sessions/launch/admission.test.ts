@@ -7,7 +7,12 @@ import { type LaunchBody, PERSONAL_TERMS } from './stages.ts';
 /** The profile in force; null: none. */
 const chosen = (...args: Parameters<typeof tryAdmit>) => admitted(...args).profile?.profile.id ?? null;
 
-const TILE = { parent_app_id: 'parent', external_source: 'steam', external_id: '440', runtime_spec: {} };
+const TILE = {
+  parent_app_id: 'parent',
+  external_source: 'steam' as const,
+  external_id: '440',
+  runtime_spec: {},
+};
 const A = aProfile('a');
 const B = aProfile('b');
 const CATALOG = [A, B, aProfile('1080p60'), aProfile('hidden', undefined, 'internal')];
@@ -200,7 +205,7 @@ describe('rows of the admission before the transaction', () => {
         mounts: [],
         managed_home: true,
         home_container_path: '',
-        network: '',
+        network: '' as const,
       };
       const byPreset = anApp({ id: 'parent', preset });
       expect(codeOf(launchFacts({ app: tile, parent: byPreset }))).toBe('home_not_provisioned');

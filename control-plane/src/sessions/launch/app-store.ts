@@ -1,27 +1,12 @@
 /** Apps and presets as a launch needs them. */
-import type { AppListItem } from '@footlight/protocol/rest';
-import type { Selectable } from 'kysely';
-import { toPresetFields } from '../../catalog/index.ts';
+import { type AppFields, type AppRow, toFields, toPresetFields } from '../../catalog/index.ts';
 import { loadRequiredImages, type RequiredImage } from '../../images/index.ts';
-import { bool, type Executor, fromJson } from '../../platform/database/index.ts';
-import type { AppsTable } from '../../platform/database/tables/catalog.ts';
-import { imageName, type PresetFacts, type RuntimeFacts } from '../app-spec.ts';
+import type { Executor } from '../../platform/database/index.ts';
+import { imageName, type PresetFacts } from '../app-spec.ts';
 
-/** App facts that a launch needs. */
-export interface LaunchApp extends RuntimeFacts {
+/** An app as a launch needs it. */
+export interface LaunchApp extends AppFields {
   id: string;
-  name: string;
-  enabled: boolean;
-  parent_app_id: string | null;
-  external_source: string;
-  external_id: string;
-  default_width: number;
-  default_height: number;
-  default_fps: number;
-  default_bitrate_kbps: number;
-  default_encode_slots: number;
-  default_profile_id: string | null;
-  profile_policy: AppListItem['profile_policy'];
   preset: PresetFacts | null;
   /** The catalog image that a host must hold first; null: none, or hosts fetch it on demand. */
   required_image: RequiredImage | null;
@@ -64,26 +49,12 @@ export async function loadEnabledAppsNamed(db: Executor, name: string): Promise<
 }
 
 function toLaunchApp(
-  app: Selectable<AppsTable>,
+  app: AppRow,
   presets: ReadonlyMap<string, PresetFacts>,
 ): Omit<LaunchApp, 'required_image'> {
   return {
     id: app.id,
-    name: app.name,
-    enabled: bool(app.enabled),
-    parent_app_id: app.parent_app_id,
-    external_source: app.external_source,
-    external_id: app.external_id,
-    default_width: app.default_width,
-    default_height: app.default_height,
-    default_fps: app.default_fps,
-    default_bitrate_kbps: app.default_bitrate_kbps,
-    default_encode_slots: app.default_encode_slots,
-    default_profile_id: app.default_profile_id,
-    profile_policy: app.profile_policy,
-    runtime_spec: fromJson(app.runtime_spec),
-    managed_home: bool(app.managed_home),
-    home_container_path: app.home_container_path,
+    ...toFields(app),
     preset: presets.get(app.runtime_preset_id ?? '') ?? null,
   };
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { AppSpec } from '@footlight/protocol/agent';
+import { DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
 import { APP_VARIABLE, SESSION_VARIABLE } from '../proc-table.ts';
 import { APP_TMP_BYTES } from '../process.ts';
 import type { AppContext } from '../runtime.ts';
@@ -10,8 +11,6 @@ import { AGENT_LABEL, CONTAINER_PREFIX } from './engine/engine-names.ts';
 import type { Mount } from './mount-policy.ts';
 
 const SESSION_LABEL = 'footlight.session';
-/** Where an app without a home of its own has its files: the default of home_container_path (docs/catalog.md). */
-export const DEFAULT_HOME = '/home/service';
 /** The display's cookie inside; in no directory that the app can write to. */
 const COOKIE_PATH = '/run/footlight-xauthority';
 /** Character devices of the kernel's input layer. Source: Linux, Documentation/admin-guide/devices.txt. */
@@ -83,7 +82,7 @@ export function containerOptions(plan: ContainerPlan, host: ContainerHost): Cont
   const { app, context, image, mounts, gpu } = plan;
   const { limits, facts } = host;
   const user = context.user ?? { ...host.ownIds, groups: [] };
-  const home = app.home?.container_path ?? DEFAULT_HOME;
+  const home = app.home?.container_path ?? DEFAULT_HOME_PATH;
   const runtimeDir = `/run/user/${user.uid}`;
   const taken = new Set([home, ...mounts.map(({ target }) => target)]);
   const memory = ['/tmp', '/var/tmp', ...image.volumes].filter((path) => !taken.has(path));

@@ -1,4 +1,5 @@
 import type { Timer } from '@footlight/platform/timer';
+import type { ClientSample } from '@footlight/protocol/rest';
 import { Cleanup } from '../environment.ts';
 import type {
   ClockRecord,
@@ -7,7 +8,6 @@ import type {
   StreamClient,
   StreamStats,
   TelemetryPost,
-  TelemetrySample,
   TraceEvent,
 } from '../types.ts';
 
@@ -29,7 +29,7 @@ export class TelemetryPosts {
   readonly #inFlight = new Set<TelemetryPost['operation']>();
   /** posts would hang on a path that is cut, and hold connections that the way back needs */
   #waits = false;
-  #samples: TelemetrySample[] = [];
+  #samples: ClientSample[] = [];
   #events: TraceEvent[] = [];
   #clock: ClockRecord | null = null;
 
@@ -123,7 +123,7 @@ function sampleOf({
   client_health,
   client_health_reason: reason,
   codec_mime_type: codec,
-}: StreamStats): TelemetrySample {
+}: StreamStats): ClientSample {
   return {
     ts_unix_ms: Math.round(ts_unix_ms),
     metrics,
@@ -134,7 +134,7 @@ function sampleOf({
 }
 
 /** A stream that ended before its first picture has no figures. */
-function unsupportedAt(nowUnixMs: number): TelemetrySample {
+function unsupportedAt(nowUnixMs: number): ClientSample {
   return {
     ts_unix_ms: Math.round(nowUnixMs),
     metrics: {},

@@ -1,8 +1,8 @@
+import { APP_DEFAULTS, DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
 import type { AdminApp, Body, RuntimeSpec } from '@footlight/protocol/rest';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
 import { envOf, envProblem, envText, linesOf, listOf, pathProblem } from '../frame/text-lines.ts';
-import { DEFAULT_HOME_PATH } from '../presets/preset-model.ts';
 
 /** An app in form fields: texts, numbers and switches. */
 export interface AppForm {
@@ -50,11 +50,7 @@ export const NEW_APP: AppForm = {
   profile_policy: 'inherit',
   default_profile_id: '',
   launchable_profile_ids: [],
-  default_width: 1920,
-  default_height: 1080,
-  default_fps: 60,
-  default_bitrate_kbps: 15000,
-  default_encode_slots: 1,
+  ...APP_DEFAULTS,
 };
 
 /** The form of an existing app. */

@@ -1,3 +1,4 @@
+import { DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
 import { Button, Checkbox, NativeSelect, NumberInput, Switch, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { Link } from '@tanstack/react-router';
@@ -8,7 +9,6 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
-import { DEFAULT_HOME_PATH } from '../presets/preset-model.ts';
 import { type AppForm, appRules } from './app-form-model.ts';
 import { CommandHint } from './command-hint.tsx';
 import { ProfileChoice } from './profile-choice.tsx';

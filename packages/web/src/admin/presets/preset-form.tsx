@@ -1,3 +1,4 @@
+import { DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
 import { Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { focusFirstError } from '../../components/first-error.ts';
@@ -5,7 +6,7 @@ import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { envProblem } from '../frame/text-lines.ts';
-import { DEFAULT_HOME_PATH, NETWORKS, type PresetForm, presetRules } from './preset-model.ts';
+import { NETWORKS, type PresetForm, presetRules } from './preset-model.ts';
 
 /** The fields of a runtime preset, for making one and for changing one. */
 export function PresetFields(props: {

@@ -1,10 +1,8 @@
+import { DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
 import type { RuntimePreset } from '@footlight/protocol/rest';
 import { bodyBounds } from '../frame/body-bounds.ts';
 import { textRule } from '../frame/bound-rules.ts';
 import { envOf, envText, listOf, pathProblem } from '../frame/text-lines.ts';
-
-/** Default path of homes in containers. */
-export const DEFAULT_HOME_PATH = '/home/service';
 
 export const NETWORKS = [
   { value: '', label: 'Whatever the host gives' },
