@@ -14,7 +14,7 @@ const DWELL = LONG ? '25' : '9';
 /** Sessions at once. */
 const MAX = LONG ? '4' : '2';
 
-/** What comes before is not judged (docs/certification.md, "Verdicts"). */
+/** What comes before is not judged (docs/quality.md, "Verdicts"). */
 const SETTLING_MS = 6_000;
 
 type Metrics = Record<string, number | boolean | string>;

@@ -1,6 +1,6 @@
 /**
  * From a cell's samples to its verdict. Pure.
- * Source: docs/certification.md, "Verdicts".
+ * Source: docs/quality.md, "Verdicts".
  */
 import type { CertificationVerdict } from '@footlight/protocol/rest';
 

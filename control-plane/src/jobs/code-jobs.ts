@@ -1,6 +1,6 @@
 /**
  * Every job of the code. Their rows follow this table at each start; what administrators set stays.
- * Source: docs/jobs.md, "Jobs".
+ * Source: docs/configuration.md, "Background jobs".
  */
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { AgentJobId } from '@footlight/protocol/agent';

@@ -25,9 +25,9 @@ import {
 
 /** Name of the dispatcher's lease. */
 export const DISPATCH = 'jobs.dispatch';
-/** Time from the start of the service to the first tick. Source: docs/jobs.md. */
+/** Time from the start of the service to the first tick. */
 const FIRST_TICK_MS = 5 * SECOND_MS;
-/** Runs of this service that one tick claims. Source: docs/jobs.md. */
+/** Runs of this service that one tick claims. */
 const CLAIMS_AT_ONCE = 5;
 /** Time for the jobs to end when the service stops. Chosen, not measured: their transactions take up to a second. */
 const STOP_MS = 5 * SECOND_MS;

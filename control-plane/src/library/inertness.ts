@@ -1,4 +1,7 @@
-/** Which values of discovery are in force, and why it may do nothing. Pure. Source: docs/library.md, "Settings". */
+/**
+ * Which values of discovery are in force, and why it may do nothing. Pure.
+ * Source: docs/apps.md, "Discovery settings".
+ */
 
 /** The environment's part. null: the variable is not set. */
 export interface LibraryEnvironment {

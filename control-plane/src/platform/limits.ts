@@ -17,8 +17,7 @@ export function rateLimited(waitMs: number): ApiError {
 
 /**
  * Bounded state of a limiter by key. A new key evicts the least recently used one that is not refused at present, so
- * using thousands of other keys clears no refusal. If all keys are refused, new ones share one entry. Source:
- * docs/sign-in.md, "Rate limits".
+ * using thousands of other keys clears no refusal. If all keys are refused, new ones share one entry.
  */
 export class LimiterKeys<Entry> {
   readonly #isRefused: (entry: Entry, nowMs: number) => boolean;

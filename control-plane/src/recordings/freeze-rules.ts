@@ -14,7 +14,7 @@ type Refusal = { code: ErrorCode; message?: string } | null;
 
 /**
  * Whether a session's last minute can be kept now, as far as this side knows. Pure.
- * Source: docs/recorder.md, "Keeping a recording".
+ * Source: docs/recordings.md, "Keep a recording".
  */
 export function judgeFreeze(session: RecordableSession, recordings: number, nowMs: number): Refusal {
   const failedLately =

@@ -27,7 +27,7 @@ import { type Passed, Transfers } from './transfers.ts';
 export type AutomaticCause = 'failure' | 'note' | 'verdict';
 /**
  * Time since the last such recording of a session. A page that shows a verdict asks for it again and again. Source:
- * docs/recorder.md.
+ * docs/recordings.md.
  */
 const AUTOMATIC_AFTER_MS: Record<AutomaticCause, number> = {
   failure: MINUTE_MS,

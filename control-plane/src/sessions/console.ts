@@ -1,4 +1,4 @@
-/** Sessions that the service launches for consoles. Source: docs/console.md. */
+/** Sessions that the service launches for consoles. Source: docs/hosts.md, "A display on the host". */
 import { isTerminal, type SessionEndReason } from '@footlight/protocol';
 import type { ConsoleSession, ConsoleSessions } from '../fleet/index.ts';
 import { ApiError } from '../platform/errors.ts';

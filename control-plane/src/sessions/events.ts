@@ -17,7 +17,7 @@ import { recordsSince } from './changes.ts';
 /** One for each open page; a person has fewer than 20 open, a fault in a page has more. */
 const MAX_STREAMS_PER_USER = 20;
 const KEEP_ALIVE_MS = 25 * SECOND_MS;
-/** Interval at which an idle stream checks its bearer token. docs/accounts.md promises 5 s. */
+/** Interval at which an idle stream checks its bearer token. docs/people.md promises 5 s. */
 const SIGN_IN_CHECK_MS = 5 * SECOND_MS;
 /** Most changes that wait while one snapshot is read; further ones are merged into the snapshot. */
 const MAX_DUE_CHANGES = 64;

@@ -1,7 +1,7 @@
 /**
  * Encryption of secrets at rest: AES-256-GCM under a master key from the environment. The name of a secret is
  * authenticated with its value, so a ciphertext cannot be moved to another name.
- * Source: docs/settings.md, "Secrets"; NIST SP 800-38D.
+ * Source: docs/configuration.md, "Secrets"; NIST SP 800-38D.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import type { SecretKey, SecretKeys } from '../platform/secret-keys.ts';

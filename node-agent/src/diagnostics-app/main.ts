@@ -2,7 +2,7 @@
  * The Diagnostics app: a known moving picture, a 440 Hz tone, and two fields that react to keys and clicks at once.
  * An ordinary X11 client that needs only DISPLAY. FOOTLIGHT_DIAGNOSTICS_FPS sets the frame rate (1–240, default 60).
  * FOOTLIGHT_DIAGNOSTICS_MOTION=full shows a picture that changes all over instead, without sound: the load of a
- * measurement (docs/certification.md), with as much detail as FOOTLIGHT_DIAGNOSTICS_KBPS needs (default 6000).
+ * measurement (docs/quality.md), with as much detail as FOOTLIGHT_DIAGNOSTICS_KBPS needs (default 6000).
  */
 import x11 from 'x11';
 import {

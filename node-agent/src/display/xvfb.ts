@@ -98,7 +98,7 @@ export const startXvfb: StartDisplay = (options, cookie, deps) => {
 /**
  * Starts an X server as the session's user; it listens when this returns.
  *
- * An Xvfb listens after 20 ms and answers after 74 ms (docs/benches.md, "Steps of a launch"). Clients wait in the
+ * An Xvfb listens after 20 ms and answers after 74 ms (medians of ten starts at a load of 7). Clients wait in the
  * queue of its socket in between, so an app can start at the same time. The server writes its number when it answers
  * (-displayfd).
  *

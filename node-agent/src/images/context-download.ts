@@ -3,7 +3,7 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Dispatcher, request } from 'undici';
 
-/** Of the compressed archive. Source: docs/image-catalog.md. */
+/** Of the compressed archive. Source: docs/containers.md, "The image catalog". */
 export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024;
 /** Forges redirect an archive's address once. */
 const MAX_REDIRECTS = 5;

@@ -23,7 +23,7 @@ import type { ScanResult } from './steam-library.ts';
 const FIRST_POLL_MS = 5 * SECOND_MS;
 /** Fifty tasks with the longest paths have 60 KiB. */
 const MAX_TASKS_BYTES = 128 * 1024;
-/** The control plane may ask a store about forty titles before it answers, 10 s each. Source: docs/library.md. */
+/** The control plane may ask a store about forty titles before it answers, 10 s each (docs/apps.md). */
 const REPORT_MS = 8 * MINUTE_MS;
 /** Answers after which a report is not sent again: taken, refused for good, or the scan has ended in the meantime. */
 const SETTLED: ReadonlySet<number> = new Set([200, 400, 401, 409]);

@@ -43,7 +43,7 @@ interface Gate {
 /**
  * Meaning of the answers for a viewer's first packet. Pure.
  * @param wanted see `viewerPorts`
- * Source: docs/hosts.md, "Readiness".
+ * Source: docs/address.md, "Firewall of a host".
  */
 export function decideFirewall(answers: FirewallAnswers, wanted: PortSet): Firewall {
   const all = Object.values(answers);

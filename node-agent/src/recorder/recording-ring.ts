@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '@footlight/platform';
 import type { StreamRecord } from '../media/recording/stream-records.ts';
 
-/** Source: docs/recorder.md. */
+/** Source: docs/recordings.md. */
 export const RING_MS = MINUTE_MS;
 export const RING_BYTES = 64 * 1024 * 1024;
 /** A minute at 240 frames a second. Bounds what tiny records cost beyond their bytes. */

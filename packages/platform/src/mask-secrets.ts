@@ -1,4 +1,4 @@
-/** Takes credentials out of texts that leave a host or the service for diagnosis. Pure. Source: docs/captures.md. */
+/** Takes credentials out of texts that leave a host or the service for diagnosis. Pure. Source: docs/recordings.md. */
 
 const MASK = '[masked]';
 

@@ -37,7 +37,7 @@ export type StreamState =
   | {
       kind: 'waiting';
       session_state: SessionStateName;
-      /** launch step (docs/launch.md), for example "starting display"; null = none */
+      /** launch step (docs/sessions.md, "Launch"), for example "starting display"; null = none */
       state_detail: string | null;
       app_launch_state: AppLaunchState | null;
     }

@@ -1,4 +1,4 @@
-/** Captures of a running session: kinds, bounds, and results. Source: docs/captures.md. */
+/** Captures of a running session: kinds, bounds, and results. Source: docs/recordings.md. */
 import { z } from 'zod';
 import { count, humanText, type JsonObject, jsonObject, text, wireUuid } from '../common.ts';
 import { MAX_DIAG_PAYLOAD_BYTES } from './limits.ts';

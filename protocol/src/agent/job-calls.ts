@@ -15,11 +15,11 @@ import {
 export const AGENT_JOB_IDS = ['home.gc', 'template.warmup'] as const;
 export type AgentJobId = (typeof AGENT_JOB_IDS)[number];
 
-/** How often an agent asks for runs, ± 10 %. Source: docs/jobs.md. */
+/** How often an agent asks for runs, ± 10 %. */
 export const POLL_INTERVAL_MS = 60_000;
 /** Runs that one answer hands out: new ones, and as many that the same process claimed before. */
 export const MAX_CLAIMED_RUNS = 5;
-/** Longest summary of a run, as JSON. Source: docs/jobs.md. */
+/** Longest summary of a run, as JSON. */
 export const MAX_SUMMARY_BYTES = 4096;
 /** Longest body of an agent's call, unless the call has its own bound. */
 export const MAX_CALL_BODY_BYTES = 64 * 1024;

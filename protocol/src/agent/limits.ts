@@ -5,7 +5,7 @@ export const AGENT_PROTOCOL = { min: 1, max: 1 } as const;
 
 /** The longest payload (MAX_DIAG_PAYLOAD_BYTES), twice. */
 export const MAX_AGENT_FRAME_BYTES = 1024 * 1024;
-/** Seven media workers that pass on all they may (67 a second, docs/fleet.md). Chosen, not measured. */
+/** Seven media workers that send all they may: 67/s (docs/hosts.md, "Lost connections"). Chosen, not measured. */
 export const AGENT_RATE_PER_SECOND = 500;
 /** After a reconnect a full host reports each session (MAX_HOST_SESSIONS), then its queued messages. */
 export const AGENT_RATE_BURST = 2_000;

@@ -163,7 +163,7 @@ export const captureOperations = {
     auth: 'admin',
     summary: 'Capture something from a running session',
     description:
-      'The host captures in the background; the result is read by its id. Kinds: `pipeline_dot` (graph of the media pipeline), `encoder_props` (properties and caps of the encoder), `burst_stats` (frames one by one for a few seconds), `log_tail` (last lines of agent and app). docs/captures.md shows each.',
+      'The host captures in the background; the result is read by its id. Kinds: `pipeline_dot` (graph of the media pipeline), `encoder_props` (properties and caps of the encoder), `burst_stats` (frames one by one for a few seconds), `log_tail` (last lines of agent and app). docs/recordings.md shows each.',
     params: idParams,
     body: {
       schema: body({

@@ -120,7 +120,7 @@ export const sessionVerdict = z
 export type SessionVerdict = z.output<typeof sessionVerdict>;
 
 const DESCRIPTION =
-  'The first rule that matches decides. The same samples give the same answer. Meanings and remedies: docs/verdicts.md.';
+  'The first rule that matches decides. The same samples give the same answer. Meanings and remedies: docs/troubleshooting.md.';
 const example = {
   params: { id: exampleIds.session },
   query: { to: '2026-11-20T10:05:00.000Z' },

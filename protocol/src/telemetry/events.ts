@@ -52,7 +52,7 @@ const RELIABLE: ReadonlySet<string> = new Set<string>([
   'session.recording',
 ]);
 
-/** Events of a session that wait on the lossy lane: 25 s of what a media worker may pass on (docs/fleet.md). */
+/** Events of a session that wait on the lossy lane: 25 s of the 10 a second that a media worker may send. */
 export const LOSSY_EVENTS_PER_SESSION = 256;
 
 /** Whether an event goes on the reliable lane, with a seq, and is sent again until it was seen. */

@@ -2,7 +2,7 @@ import { eventually, PATIENCE_MS } from './program.ts';
 
 /**
  * Waits until a host takes sessions. It is online, and its heartbeats are answered, before its first capacity report is
- * stored; until then no session is placed there (docs/fleet.md, "Capacity reports").
+ * stored; until then no session is placed there (docs/hosts.md, "Host status").
  * @param read the host as GET /v1/hosts shows it; undefined: the fleet has none yet
  * @throws Error after a minute
  */

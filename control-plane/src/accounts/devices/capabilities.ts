@@ -1,7 +1,6 @@
 /**
  * Sanitizes the capabilities that a client posts. Pure, never throws: excess is cut, impossible values are dropped,
  * everything else is stored as sent.
- * Source: docs/devices.md, "What a device measured".
  */
 import { isJsonObject, type JsonObject } from '@footlight/protocol';
 

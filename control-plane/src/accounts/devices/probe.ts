@@ -1,7 +1,7 @@
 /**
  * Reads the fields of posted capabilities that the server uses. Pure; never throws. Every field is optional, and a
  * value of the wrong type counts as not measured.
- * Source: docs/devices.md, "What a device measured".
+ * Source: docs/people.md, "What a device measured".
  */
 
 import { DAY_MS } from '@footlight/platform';

@@ -1,7 +1,4 @@
-/**
- * The web app's settings document. Pure.
- * Source: docs/devices.md, "Preferences".
- */
+/** The web app's settings document. Pure. */
 import { fitsUtf8, type JsonObject, objectOrEmpty } from '@footlight/protocol';
 import type { UiPreferences } from '@footlight/protocol/rest';
 import { toJson } from '../../platform/database/index.ts';

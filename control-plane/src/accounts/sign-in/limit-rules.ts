@@ -1,6 +1,6 @@
 /**
  * When a sign-in or a claim must wait. Pure: state and the time in, a wait or the next state out; rate-limits.ts keeps
- * the states. Source: docs/sign-in.md, "Rate limits".
+ * the states. Source: docs/people.md, "Rate limits".
  */
 import type { LimitVerdict } from '../../platform/buckets/bucket-rules.ts';
 

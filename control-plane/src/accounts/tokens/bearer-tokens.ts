@@ -28,7 +28,7 @@ import { readPageCookies } from './tokens.ts';
 const TOUCH_EVERY_MS = MINUTE_MS;
 /** Tokens of one janitor transaction, so that no sign-in waits long for it. */
 const JANITOR_BATCH = 1_000;
-/** Expired tokens are kept for this time for investigations and known devices (docs/sign-in.md, "Tokens"). */
+/** Expired tokens are kept for this time for investigations and known devices (docs/people.md, "Sign-in"). */
 const KEEP_EXPIRED_MS = 7 * DAY_MS;
 
 /** Origin of a login. */

@@ -1,6 +1,6 @@
 /**
  * Ranks the apps that a person probably looks for. Pure.
- * Source: docs/devices.md, "Highlights".
+ * Source: docs/people.md, "Highlights".
  */
 
 import { SECOND_MS } from '@footlight/platform';

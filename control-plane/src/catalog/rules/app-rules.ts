@@ -1,4 +1,4 @@
-/** What a write of an app means, and which writes are refused. Pure. Source: docs/catalog.md. */
+/** What a write of an app means, and which writes are refused. Pure. Source: docs/apps.md. */
 import { APP_DEFAULTS, DEFAULT_HOME_PATH } from '@footlight/protocol/app-defaults';
 import type { Body, ErrorCode, RuntimeSpec } from '@footlight/protocol/rest';
 import type { AppsTable } from '../../platform/database/tables/catalog.ts';

@@ -1,6 +1,6 @@
 /**
  * Which app may be the tile of another, and which may be deleted. Pure: facts in, a refusal or null out.
- * Source: docs/catalog.md, "Tiles".
+ * Source: docs/apps.md, "Tiles".
  */
 import type { ErrorCode } from '@footlight/protocol/rest';
 

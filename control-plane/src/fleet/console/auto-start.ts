@@ -3,7 +3,7 @@
  *
  * Pure: facts, the record of earlier attempts and the time in, one step out. The caller reports the result of the
  * step by `refused`, `ended` or `reported`.
- * Source: docs/console.md, "Automatic start".
+ * Source: docs/hosts.md, "Automatic start".
  */
 
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
@@ -13,7 +13,7 @@ import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/age
 const FIRST_WAIT_MS = 2 * SECOND_MS;
 const LONGEST_WAIT_MS = MINUTE_MS;
 /**
- * A session that ends sooner is a quick end. Quick ends stop the retries. 30 s: docs/console.md, "Automatic start".
+ * A session that ends sooner is a quick end. Quick ends stop the retries. 30 s: docs/hosts.md, "Automatic start".
  */
 const QUICK_MS = 30 * SECOND_MS;
 /** With waits of 2, 4, 8, 16, 32 and 60 s, an app that cannot start is tried for two minutes. */

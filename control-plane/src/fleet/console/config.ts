@@ -30,7 +30,6 @@ export function changedKeys(before: ConsoleConfig, after: ConsoleConfig): string
  * checked only for fields in the request, so an unplugged display does not block other changes.
  * @param config the result of the patch
  * @returns a sentence for the administrator, or null
- * Source: docs/console.md, "Configuration".
  */
 export function consoleProblem(
   config: ConsoleConfig,

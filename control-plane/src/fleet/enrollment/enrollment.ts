@@ -71,7 +71,7 @@ export type EnrollmentDecision =
  * Decides whether a token may enroll a name. Any token may create a record, or take over one that never reported. A
  * record that counts needs a token that was minted for its name.
  * Pure. The caller binds the token by a conditional update, because another agent may have bound it first.
- * Source: docs/fleet.md, "Enrollment".
+ * Source: docs/hosts.md, "Enrollment tokens".
  */
 export function decideEnrollment(facts: EnrollmentFacts): EnrollmentDecision {
   const { token, host, nodeName } = facts;

@@ -17,7 +17,7 @@ export interface HostStanding {
 
 /**
  * The status after an input. Pure and total: every state accepts every input, and repeating an input changes nothing.
- * Source: docs/fleet.md, "Host status".
+ * Source: docs/hosts.md, "Host status".
  */
 export function decideHostStatus(from: HostStanding, input: HostInput): HostStanding {
   switch (input) {

@@ -22,7 +22,7 @@ export interface CommandFacts {
  *
  * With a pin, curl accepts only that key (`-k` only skips the check of the signature chain), and the agent only that
  * certificate, so a man in the middle gets neither script nor token.
- * Source: docs/hosts.md, "Adding one".
+ * Source: docs/hosts.md, "Add a host".
  */
 export function installCommand({ address, token, nodeName, pin }: CommandFacts): string {
   const trust = pin === null ? '-fsS' : `-fsSk --pinnedpubkey 'sha256//${publicKeyDigest(pin)}'`;

@@ -1,4 +1,4 @@
-/** Plans the rows that a capacity report changes. Pure. Source: docs/fleet.md, "Capacity reports". */
+/** Plans the rows that a capacity report changes. Pure. */
 import type { Capacity, Gpu, Readiness } from '@footlight/protocol/agent';
 import { toJson } from '../../platform/database/codec.ts';
 import type { GpusTable, HostsTable } from '../../platform/database/tables/fleet.ts';
@@ -50,7 +50,8 @@ type StoredHost = HostCapacityColumns & Pick<HostCapacity, 'readiness' | 'first_
  * after each registration and each configuration, mostly unchanged; then nothing is written.
  * @param stored the relevant columns of the host, and all its GPU rows
  * @param nowMs time stamp for a changed readiness and the first report
- * Source: docs/fleet.md, "Capacity reports".
+ * After a failed report the stored GPUs are kept, but hidden until the next good one. GPUs that a good report does not
+ * list are hidden.
  */
 export function planCapacity(
   stored: { host: StoredHost; gpus: readonly StoredGpu[] },

@@ -1,6 +1,6 @@
 /**
  * Encoder throughput for one session, for the choice of a picture size. Pure.
- * Source: docs/profiles.md, "The recommendation".
+ * Source: docs/quality.md, "The recommendation".
  */
 
 /** Encoder facts of one host. */

@@ -68,7 +68,7 @@ export function changeOverrides(stored: SettingValues, sent: SettingValues): Set
  * @param sent as in `changeOverrides`; other overrides are not checked again
  * @param storage storage paths that the host reported; null: never
  * @returns a sentence for the administrator, or null
- * Source: docs/hosts.md, "Settings".
+ * Source: docs/configuration.md, "Settings of a host".
  */
 export function settingsProblem(
   overrides: SettingValues,

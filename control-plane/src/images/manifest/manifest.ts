@@ -1,6 +1,6 @@
 /**
  * The manifest of the image catalog: its form, and what is refused. Pure.
- * Source: docs/image-catalog.md, "The manifest".
+ * Source: docs/containers.md, "The manifest".
  */
 import { hasTooManyValues, isShallow, stripControls } from '@footlight/protocol';
 import { absolutePath, environment, network } from '@footlight/protocol/rest';

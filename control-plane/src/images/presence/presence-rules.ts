@@ -1,6 +1,6 @@
 /**
  * What a host's report says about an image there. Pure.
- * Source: docs/image-catalog.md, "On the hosts".
+ * Source: docs/containers.md, "On the hosts".
  */
 import type { ImageState, Register } from '@footlight/protocol/agent';
 import type { HostImageRow } from '../record.ts';

@@ -1,6 +1,6 @@
 /**
  * The registries that this instance asks, and how each is reached. Pure.
- * Source: docs/image-catalog.md, "Registries".
+ * Source: docs/containers.md, "Registries".
  */
 import type { RegistryHost } from '../../platform/config/config-values.ts';
 

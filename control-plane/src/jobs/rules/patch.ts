@@ -1,4 +1,4 @@
-/** What a change of a job's schedule stores. Pure. Source: docs/jobs.md. */
+/** What a change of a job's schedule stores. Pure. Source: docs/configuration.md, "Background jobs". */
 import type { JobPatch } from '@footlight/protocol/rest';
 import { flag, toJson } from '../../platform/database/codec.ts';
 import type { JobsTable } from '../../platform/database/tables/jobs.ts';

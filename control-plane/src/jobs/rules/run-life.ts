@@ -5,7 +5,7 @@
  *                           ├──report────> deferred, which a pending run with the next attempt follows
  *                           └──reaper────> aborted
  *
- * Source: docs/jobs.md, "The life of a run".
+ * Source: docs/configuration.md, "Background jobs".
  */
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import { type JobReport, MAX_CLAIMED_RUNS } from '@footlight/protocol/agent';
@@ -103,7 +103,7 @@ export interface RunOfHost {
   enabled: 0 | 1;
 }
 
-/** An answer that carried a claim may be lost; the agent asks again after this time. Source: docs/jobs.md. */
+/** An answer that carried a claim may be lost; the agent asks again after this time. */
 const HAND_OUT_AGAIN_MS = MINUTE_MS;
 
 /**

@@ -1,4 +1,8 @@
-/** When a job runs. Pure: schedules and the time in, times out. Source: docs/jobs.md, "When a job runs". */
+/**
+ * When a job runs. Pure: schedules and the time in, times out. A window follows the local clock: an hour that occurs
+ * twice counts twice, and a window that the clock skips does not open on that day.
+ * Source: docs/configuration.md, "Background jobs".
+ */
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import { nextClockChange, wallClockMs } from './zone.ts';
 
@@ -13,7 +17,7 @@ export interface Window {
   zone: string;
 }
 
-/** Longest wait for the retry of a deferred run. Source: docs/jobs.md. */
+/** Longest wait for the retry of a deferred run. */
 export const MAX_RETRY_MS = 15 * MINUTE_MS;
 
 const TIME = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/;

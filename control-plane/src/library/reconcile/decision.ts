@@ -1,6 +1,6 @@
 /**
  * What a scan report changes: tiles, entitlements and observations. Pure: facts in, changes out.
- * Source: docs/library.md, "After a scan".
+ * Source: docs/apps.md, "After a scan".
  */
 import {
   EXTERNAL_ID_PATTERN,

@@ -1,5 +1,5 @@
 /**
- * Whether a title that was found in a home becomes a tile. Pure. Source: docs/library.md, "What is published".
+ * Whether a title that was found in a home becomes a tile. Pure. Source: docs/apps.md, "What is published".
  */
 
 /** Why a title is not published. */
@@ -16,7 +16,7 @@ export interface TitleFacts {
   storeType: string | null;
 }
 
-/** Runtimes and tools that Steam installs by itself. Source: docs/library.md. */
+/** Runtimes and tools that Steam installs by itself. */
 const TOOL_IDS: ReadonlySet<string> = new Set([
   '1493710',
   '2180100',

@@ -1,4 +1,4 @@
-/** Which titles of a report the store is asked about. Pure. Source: docs/library.md, "The store". */
+/** Which titles of a report the store is asked about. Pure. Source: docs/apps.md, "After a scan". */
 import { EXTERNAL_ID_PATTERN, FULLY_INSTALLED, type ScanEntry } from '@footlight/protocol/agent';
 import { decideSuppression } from './ladder.ts';
 

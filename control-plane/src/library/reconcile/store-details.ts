@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { createFetcher, type FetchPolicy, FetchRefused } from '../../platform/outgoing/guarded-fetch.ts';
 import type { StoreDetails } from './decision.ts';
 
-/** Calls of one report, and the time of each. Source: catalog.md, "Vocabulary". */
+/** Calls of one report, and the time of each. Source: docs/apps.md, "After a scan". */
 const MAX_LOOKUPS = 40;
 const LOOKUP_MS = 10 * SECOND_MS;
 /** A store that fails so often in a row is down, and the agent waits for the answer. Chosen, not measured. */

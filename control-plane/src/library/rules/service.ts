@@ -22,7 +22,7 @@ import {
   type UnpublishedRow,
 } from './store.ts';
 
-/** Characters of a note; a longer one is cut. Source: catalog.md, "Endpoints". */
+/** Characters of a note; a longer one is cut. */
 const MAX_NOTE_CHARACTERS = 512;
 
 /** Decisions of administrators about the titles of a provider app. Every method throws 404 for an unknown app, 400 for no provider. */

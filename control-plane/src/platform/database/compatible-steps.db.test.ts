@@ -14,7 +14,7 @@ const REQUIRED: Column = { ...OPTIONAL, isNullable: false };
 
 /**
  * What a release that knows only the schema before could not do with the schema after: its replicas go on while others
- * are upgraded (docs/replicas.md). A step that takes something away comes one release after the last use of it.
+ * are upgraded (docs/backup.md). A step that takes something away comes one release after the last use of it.
  */
 function breaks(before: Shape, after: Shape): string[] {
   const found: string[] = [];

@@ -1,4 +1,4 @@
-/** Which rungs and launch profiles a client can play. Pure. Source: docs/profiles.md, "Who may use a rung". */
+/** Which rungs and launch profiles a client can play. Pure. Source: docs/quality.md, "Who may use a rung". */
 import { DAY_MS } from '@footlight/platform';
 import type { Eligibility, Reason, RungCodec, StreamProfile } from '@footlight/protocol/rest';
 import type { ProbeFacts } from '../../accounts/index.ts';
@@ -55,7 +55,7 @@ const CODEC_NAMES: Readonly<Record<RungCodec, string>> = { h264: 'H.264', hevc: 
 /**
  * Whether a client can play a rung. Unmeasured values give no hard reason.
  * @returns ineligible with every hard reason; else risky with every soft one; else eligible with none
- * Source: docs/profiles.md, "Who may use a rung".
+ * Source: docs/quality.md, "Who may use a rung".
  */
 export function judgeRung(rung: JudgedRung, facts: ClientFacts): Rating {
   const hard = hardReasons(rung, facts);

@@ -33,7 +33,7 @@ type LimitCode = 'host_encoder_limited' | 'app_size_limited';
  * Pure.
  * @param measured whether the caller's device has a fresh measurement
  * @returns recommended_id, "" without profiles; limitedBy lists the limits that changed it
- * Source: docs/profiles.md, "The recommendation".
+ * Source: docs/quality.md, "The recommendation".
  */
 export function recommend(
   profiles: readonly Candidate[],

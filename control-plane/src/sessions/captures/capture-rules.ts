@@ -1,4 +1,4 @@
-/** What an administrator may capture, and what a refusal of the host means. Pure. Source: docs/captures.md. */
+/** What an administrator may capture, and what a refusal of the host means. Pure. Source: docs/recordings.md. */
 import type { JsonObject } from '@footlight/protocol';
 import {
   CAPTURE_BUDGET,

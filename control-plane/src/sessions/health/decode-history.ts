@@ -1,7 +1,7 @@
 /**
  * What a session proves about its device: that it cannot decode the rung, or that it can after all.
  *
- * Pure; never throws. Source: docs/sessions.md, "How the viewer fares".
+ * Pure; never throws. Source: docs/sessions.md, "Health".
  */
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { ViewerSecond } from '../../telemetry/index.ts';

@@ -8,7 +8,7 @@
  * an unmeasured path is no proof of a bad one.
  *
  * Pure, and allocates only at the floor. Instants are milliseconds on the monotonic clock.
- * Source: docs/sessions.md, "How the stream fares".
+ * Source: docs/sessions.md, "Health".
  */
 
 import { SECOND_MS } from '@footlight/platform';

@@ -1,4 +1,4 @@
-/** The one verdict that a session's record shows. Pure. Source: docs/sessions.md, "How the stream fares". */
+/** The one verdict that a session's record shows. Pure. Source: docs/sessions.md, "Health". */
 import type { Session } from '@footlight/protocol/rest';
 import type { NetworkHealth } from './network-health.ts';
 import type { ViewerHealth } from './viewer-health.ts';

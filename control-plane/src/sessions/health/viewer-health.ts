@@ -9,7 +9,7 @@
  * unmeasured device is no proof of a bad one.
  *
  * Pure; never throws. Times are milliseconds of the viewer's clock; only their differences are used.
- * Source: docs/sessions.md, "How the viewer fares".
+ * Source: docs/sessions.md, "Health".
  */
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { ClientHealth, HealthState } from '@footlight/protocol/telemetry';

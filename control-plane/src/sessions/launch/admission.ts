@@ -1,7 +1,7 @@
 /**
  * Admission checks of a launch in their fixed order, as pure functions over facts: `admit` before the transaction,
  * `admitLocked` with the user's row locked; stream/serve.ts follows after a GPU was booked. The first refusal is the answer.
- * Source: docs/launch.md, "Admission".
+ * Source: docs/sessions.md, "Launch".
  */
 import type { HomeSpec } from '@footlight/protocol/agent';
 import { type MergedRuntime, mergeRuntime } from '../app-spec.ts';

@@ -1,4 +1,4 @@
-/** Sessions that measure encoders. Source: docs/certification.md. */
+/** Sessions that measure encoders. Source: docs/quality.md, "Encoder certification". */
 
 import { BENCH_USER_ID } from '../../platform/database/migrations/0001-first/certification.ts';
 import { ApiError } from '../../platform/errors.ts';

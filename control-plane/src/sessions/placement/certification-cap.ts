@@ -1,6 +1,6 @@
 /**
  * Steps down one launch profile when the measured encoder is too slow for a rung. Pure.
- * Source: docs/profiles.md, "Encoder certification".
+ * Source: docs/quality.md, "Encoder certification".
  */
 import { DAY_MS } from '@footlight/platform';
 

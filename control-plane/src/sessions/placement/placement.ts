@@ -1,7 +1,7 @@
 /**
  * Decides which GPUs a launch may use, and why not the others. Pure: facts and the time in; ordered candidates and
  * refusals with their numbers out.
- * Source: docs/launch.md, "Where it runs".
+ * Source: docs/sessions.md, "Where it runs".
  */
 
 import { SECOND_MS } from '@footlight/platform';

@@ -1,4 +1,4 @@
-/** Stream tiers of a launch without a launch profile. Pure. Source: docs/launch.md, "Without a launch profile". */
+/** Stream tiers of a launch without a launch profile. Pure. The first tier that the device passes is used. */
 import type { ProbeFacts } from '../../accounts/index.ts';
 
 /** Measured network and decoder limits of a device. null = not measured. */

@@ -1,6 +1,6 @@
 /**
  * Selects the launch profile of a launch and checks that the caller may use it. Pure.
- * Source: docs/profiles.md, "Which launch profile applies".
+ * Source: docs/quality.md, "Which launch profile applies".
  */
 import {
   type AppChoice,

@@ -1,6 +1,6 @@
 /**
  * Selects the rung that the placed host and the viewer support, with the reason for each skipped rung. Pure.
- * Source: docs/profiles.md, "Which rung a launch takes".
+ * Source: docs/quality.md, "Which rung a launch takes".
  */
 import type { Codec } from '@footlight/protocol';
 import type { CodecDecision, StreamProfile } from '@footlight/protocol/rest';

@@ -1,6 +1,6 @@
 /**
  * Computes picture and sound of a session from the request, the rung or tier, and the placed host. Pure.
- * Source: docs/launch.md, "What is streamed".
+ * Source: docs/sessions.md, "Quality".
  */
 import type { Codec, H264Profile } from '@footlight/protocol';
 import type { StreamProfile } from '@footlight/protocol/rest';
@@ -48,7 +48,7 @@ export interface Viewer {
   probe: ProbeFacts | null;
 }
 
-/** Share of the measured bandwidth for video. Source: docs/launch.md, "What is streamed". */
+/** Share of the measured bandwidth for video. Source: docs/sessions.md, "Quality". */
 const BANDWIDTH_SHARE_PERCENT = 70;
 /**
  * Largest playout delay of the wire format (RTP extension playout-delay has 12 bits of 10 ms; the schema allows 2 s).

@@ -1,6 +1,6 @@
 /**
  * Rules of a swap: which ones may begin, and the result that an agent reports. Pure; never throws.
- * Source: docs/session-changes.md.
+ * Source: docs/sessions.md, "Another app".
  */
 import type { SessionStateName } from '@footlight/protocol';
 import type { SessionState } from '@footlight/protocol/agent';

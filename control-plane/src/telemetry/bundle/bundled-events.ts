@@ -1,6 +1,6 @@
 /**
  * What a diagnostic bundle shows of an event: the known fields of its type. Events are free objects of hosts and viewers,
- * and a bundle leaves the service, so other fields are left out and texts are masked. Pure. Source: docs/captures.md.
+ * and a bundle leaves the service, so other fields are left out and texts are masked. Pure. Source: docs/recordings.md.
  */
 import { maskSecrets } from '@footlight/platform';
 import { cutUtf8, isJsonObject, type JsonObject } from '@footlight/protocol';

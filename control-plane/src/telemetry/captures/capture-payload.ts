@@ -1,4 +1,4 @@
-/** Results of captures as hosts report them and as administrators read them. Pure. Source: docs/captures.md. */
+/** Results of captures as hosts report them and as administrators read them. Pure. Source: docs/recordings.md. */
 import { maskJson, maskSecrets } from '@footlight/platform';
 import type { JsonObject } from '@footlight/protocol';
 import { type CaptureResult, captureResultSchema } from '@footlight/protocol/agent';

@@ -1,4 +1,4 @@
-/** Stored samples as series of points, by the names of the contract. Pure. Source: docs/verdicts.md. */
+/** Stored samples as series of points, by the names of the contract. Pure. */
 import type { JsonObject } from '@footlight/protocol';
 import {
   AGENT_SERIES,

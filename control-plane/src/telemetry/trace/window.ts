@@ -1,4 +1,7 @@
-/** The window of time that a read of a session's telemetry covers. Pure. Source: docs/verdicts.md, "What is judged". */
+/**
+ * The window of time that a read of a session's telemetry covers: two to ten minutes. Pure.
+ * Source: docs/troubleshooting.md, "Verdicts".
+ */
 import { MINUTE_MS } from '@footlight/platform';
 
 const DEFAULT_MS = 5 * MINUTE_MS;

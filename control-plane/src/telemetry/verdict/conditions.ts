@@ -1,6 +1,6 @@
 /**
  * The conditions of each verdict, as data: those that its rule tests, and those that are only shown. Pure.
- * Source: docs/verdicts.md, "Conditions".
+ * Source: docs/troubleshooting.md, "Verdicts".
  */
 import type { Estimator, Falsifier, VerdictName } from '@footlight/protocol/rest';
 import { estimate } from './estimators.ts';

@@ -1,4 +1,4 @@
-/** Parts of a window that stand out, for the diagnostic bundle. Pure. Source: docs/verdicts.md, "Derived windows". */
+/** Parts of a window that stand out, for the diagnostic bundle (docs/recordings.md). Pure. */
 import { conditionsOf, falsifierOf } from './conditions.ts';
 import { evidenceOf, type Point, type VerdictFacts } from './evidence.ts';
 import { thresholdsOf } from './thresholds.ts';

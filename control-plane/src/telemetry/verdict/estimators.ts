@@ -1,4 +1,4 @@
-/** One value from the points of a series. Pure. Source: docs/verdicts.md, "Conditions". */
+/** One value from the points of a series. Pure. */
 import { percentile } from '@footlight/platform';
 import type { Estimator } from '@footlight/protocol/rest';
 

@@ -1,6 +1,6 @@
 /**
  * What a verdict is judged by: the samples of a window without the warm-up, their number, and the clock. Pure.
- * Source: docs/verdicts.md, "What is judged".
+ * Source: docs/troubleshooting.md, "Verdicts".
  */
 import { SECOND_MS } from '@footlight/platform';
 import type { SessionVerdict } from '@footlight/protocol/rest';

@@ -1,6 +1,6 @@
 /**
  * How a session was for the person who used it, from the facts and the verdict of a window. Pure.
- * Source: docs/verdicts.md, "The report of a session".
+ * Source: docs/troubleshooting.md, "Verdicts".
  */
 import { SECOND_MS } from '@footlight/platform';
 import type { SessionReport, VerdictName } from '@footlight/protocol/rest';

@@ -1,4 +1,4 @@
-/** Limits that a verdict compares with. Pure. Source: docs/verdicts.md, "Limits". */
+/** Limits that a verdict compares with. Pure. Source: docs/troubleshooting.md, "Verdicts". */
 
 /** Changes whenever one of the limits does. */
 export const THRESHOLDS_VERSION = '1';

@@ -1,6 +1,6 @@
 /**
  * What limited a session in a window: the first rule whose conditions hold. Pure: the same facts give the same answer,
- * byte for byte. Source: docs/verdicts.md.
+ * byte for byte. Source: docs/troubleshooting.md, "Verdicts".
  */
 import type { SessionVerdict, VerdictName } from '@footlight/protocol/rest';
 import { type Condition, conditionsOf, falsifierOf, hidingEvents, type RuledVerdict } from './conditions.ts';

@@ -45,7 +45,8 @@ export class XDrawing {
   /**
    * Waits until something is drawn that was not told before. A picture that the app sends in several writes is told
    * once when they follow closely: the server's answer shows whether more has come. An app that always sends whole
-   * pictures is asked for rarely, because the answer wakes this process once more for each picture (docs/measuring.md).
+   * pictures is asked for rarely, because the answer wakes this process once more for each picture (docs/development.md,
+   * "Benches").
    * @returns false: the display is closed. Never throws
    */
   async next(): Promise<boolean> {

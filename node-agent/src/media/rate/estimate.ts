@@ -51,7 +51,7 @@ export interface PathView {
  * The lesser of two values: what the receiver's feedback shows (delay of transport-wide feedback, else its REMB), and
  * what losses allow. A path that proved slower caps the estimate until a probe or ten quiet seconds disprove it.
  * Otherwise the estimate grows, but not far beyond what arrived, because unsent data proves nothing.
- * Source: docs/rate-control.md, "Estimate".
+ * Source: docs/media.md, "Rate control".
  */
 export class BandwidthEstimate {
   readonly #topKbps: number;

@@ -51,7 +51,7 @@ interface Picture {
  *
  * Size and frame rate share one list of steps in the configured order; recovery goes the reverse way. Effort has its
  * own count.
- * Source: docs/rate-control.md, "Ladder".
+ * Source: docs/media.md, "Rate control".
  */
 export class Ladder {
   readonly #settings: LadderSettings;

@@ -20,7 +20,7 @@ interface Write {
 
 /**
  * Whether an encoder takes new bitrates while it runs: it accepts them, frames go on, and the bitrate follows. Pure.
- * Source: docs/certification.md, "Verdicts".
+ * Source: docs/quality.md, "Verdicts".
  */
 export class LiveWrites {
   readonly #fillsItsBitrate: boolean;

@@ -7,7 +7,7 @@ import type { PacketFlight } from './transport-feedback.ts';
 const BASE_HALF_MS = 15_000;
 /**
  * Excess over the expected delay at which the path is slower than the estimate. Above a good path's jitter
- * (docs/media.md, "Playout delay") and a late reading of a busy receiver. Chosen, not measured.
+ * (docs/media.md, "Delay") and a late reading of a busy receiver. Chosen, not measured.
  */
 const EXCESS_MS = 25;
 /** Delay below which the queue counts as empty: twice the jitter of a good path (docs/media.md). */

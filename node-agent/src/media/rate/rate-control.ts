@@ -65,7 +65,7 @@ type Climbing = Extract<Phase, { kind: 'climbing' }>;
  * following: the mode's rules. draining: nothing is sent. climbing: up by 8 % per 200 ms within the estimate, with a
  * padding probe after each calm second, because only more traffic shows that a link can carry more. Mode off: no
  * action.
- * Source: docs/rate-control.md.
+ * Source: docs/media.md, "Rate control".
  */
 export class RateControl {
   readonly #settings: RateSettings;

@@ -38,7 +38,7 @@ export function isNoise(kbps: number, fromKbps: number): boolean {
  * smooth: the moving average of the estimate, in bounded steps, down only after a dwell. protective: down at once.
  * Both: below the floor the setpoint is 0.9 of the estimate, and the floor applies again a second after the estimate
  * exceeds it.
- * Source: docs/rate-control.md, "Modes".
+ * Source: docs/media.md, "Rate control".
  */
 export class SetpointFollower {
   readonly #settings: RateSettings;

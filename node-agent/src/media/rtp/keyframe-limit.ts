@@ -6,7 +6,7 @@
  * connecting uses one of the two.
  */
 
-/** Two keyframes a second on request (docs/media.md, "Where the milliseconds go"). */
+/** Two keyframes a second on request (docs/media.md, "Delay"). */
 const WINDOW_MS = 1_000;
 const PER_WINDOW = 2;
 /** Time after which an ordered keyframe counts as lost: several frames at the lowest usual rate (30 fps). */

@@ -11,7 +11,7 @@ const DEPTH_MS = 40;
 const MIN_DEPTH_BYTES = 6_000;
 /**
  * A third of a frame at 60 fps; shorter ticks cost wake-ups of the busy core (50 to 100 µs each,
- * docs/measuring.md).
+ * docs/development.md, "Benches").
  */
 const TICK_MS = 5;
 /**
@@ -21,7 +21,7 @@ const TICK_MS = 5;
 const MAX_LATE_MS = 500;
 /** Longest queue, as MAX_DRAIN_MS of the rate control: later packets are useless for a live viewer. */
 const MAX_QUEUE_MS = 2_000;
-/** Least queue limit: a keyframe of hard edges (60 kB, docs/measuring.md, "Media") fits at any rate. */
+/** Least queue limit: a keyframe of hard edges (60 kB, docs/development.md, "Benches") fits at any rate. */
 const MIN_QUEUE_LIMIT_BYTES = 96 * 1024;
 
 export interface PacerOptions<T> {

@@ -28,7 +28,7 @@ export interface FitStep {
  *
  * A size is taken after the window has rested, and a limited number of times; it is given up at once, so an app that
  * keeps changing its windows does not change the display. Pure.
- * Source: docs/session-changes.md, "A window of a fixed size".
+ * Source: docs/sessions.md, "A window of a fixed size".
  */
 export class WindowFit {
   #fit: ScreenSize | null = null;

@@ -52,11 +52,11 @@ export interface MediaSessionOptions {
 
 /** As the heartbeat of the agent: a page of the control plane shows nothing newer. */
 const METRICS_MS = 5_000;
-/** Interval of a measurement. Source: docs/certification.md. */
+/** Interval of a measurement. Source: docs/quality.md, "Verdicts". */
 const BENCH_METRICS_MS = 1_000;
 /**
  * Interval of the one timer for all polling: with a busy encoder the wake-up is the cost (50 to 100 µs,
- * docs/measuring.md).
+ * docs/development.md, "Benches").
  */
 const POLL_MS = 250;
 /** Time limit for disposing the pipelines; a hanging encoder never ends, so the process exits without it. */

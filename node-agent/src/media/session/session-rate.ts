@@ -24,7 +24,7 @@ export interface SessionRateOptions {
   onQueue(queueMs: number): void;
 }
 
-/** docs/rate-control.md, "Ladder": its dwell times count windows of a second. */
+/** The dwell times of the ladder (abr_ladder_*_dwell) count windows of a second. */
 const WINDOW_MS = 1_000;
 /** 240 fps for one window. */
 const MAX_ENCODE_TIMES = 240;

@@ -1,4 +1,4 @@
-/** Which encoder the warm-up of an image uses. Pure. Source: docs/jobs.md, "Encoder warm-up". */
+/** Which encoder the warm-up of an image uses. Pure. */
 import type { Codec, EncoderFamily } from '@footlight/protocol';
 import type { EncoderInfo } from '@footlight/protocol/agent';
 

@@ -3,7 +3,7 @@ import { type Clock, HOUR_MS, MINUTE_MS, type Timer } from '@footlight/platform'
 import type { ContainerEngine, ProgressLine } from './engine/engine.ts';
 import type { OpenEngine } from './engine/engine-host.ts';
 
-/** Limits of a pull. Source: docs/containers.md. */
+/** Limits of a pull. Source: docs/containers.md, "Pulling". */
 const PULL_MS = HOUR_MS;
 const SILENCE_MS = 5 * MINUTE_MS;
 /** Free disk that a pull needs at its start. */

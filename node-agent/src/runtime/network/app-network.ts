@@ -20,7 +20,7 @@ import {
 } from './network-rules.ts';
 import { type PortRange, UdpPorts } from './udp-ports.ts';
 
-/** Ten times the slowest of 30 starts on a machine with a load of ten (docs/isolation.md, "Networks"). */
+/** Ten times the slowest of 30 starts (483 ms) on a machine with two cores and a load of ten. */
 const OPEN_LIMIT_MS = withPatience(5_000);
 /** A network namespace of one app. */
 export interface AppNetwork {

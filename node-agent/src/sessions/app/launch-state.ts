@@ -7,7 +7,7 @@ export interface LaunchFacts {
   titleRuns: boolean | null;
 }
 
-/** The next state of an app's start. Pure. Source: docs/sessions.md, "How far an app is". */
+/** The next state of an app's start. Pure. client_only: the client of a tile runs, its title does not. */
 export function nextLaunchState(
   before: AppLaunchState,
   { presented, titleRuns }: LaunchFacts,

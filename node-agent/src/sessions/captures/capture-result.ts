@@ -1,4 +1,4 @@
-/** Packs the results of captures into the payloads of their events, within a budget. Source: docs/captures.md. */
+/** Packs the results of captures into the payloads of their events, within a budget. Source: docs/recordings.md. */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { cutUtf8, type JsonObject } from '@footlight/protocol';

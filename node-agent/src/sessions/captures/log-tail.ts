@@ -1,4 +1,4 @@
-/** The text of a captured log. Pure. Source: docs/captures.md, "What leaves the host, and the service". */
+/** The text of a captured log. Pure. Source: docs/recordings.md, "What leaves the host, and the service". */
 import { maskSecrets } from '@footlight/platform';
 
 /** What a text of a session must not show. */

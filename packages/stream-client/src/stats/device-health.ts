@@ -19,9 +19,9 @@ const MISSED_SHARE = 0.1;
 const SHOWN_SHARE = 0.75;
 /** Above this share of lost packets the network explains missing and late frames; the quality calls it good at most. */
 const LOSS_EXPLAINS = 0.005;
-/** Deviation of the shown intervals, in frame times, from which on they are a hitch. Source: docs/verdicts.md, "Limits". */
+/** Least deviation of the shown intervals of a hitch, in frame times. Source: docs/troubleshooting.md, "Verdicts". */
 const HITCH = 1.08;
-/** Share of the frame rate from which on frames arrive steadily. Source: docs/verdicts.md, "Limits". */
+/** Least share of the frame rate of a steady host. Source: docs/troubleshooting.md, "Verdicts". */
 const STEADY = 5 / 6;
 
 /**

@@ -8,7 +8,7 @@ const INITIAL = { x: 18, y: 283, size: 60 } as const;
 /**
  * The generated picture of an app without artwork, for `background-image`: one box of the page. As elements, its shapes
  * and the rounded clip around them made the layers of a scrolled library cost three times as much (docs/benches.md,
- * scrolling 2,000 tiles).
+ * "Scrolling 2,000 tiles").
  */
 export function posterImage(app: { id: string; name: string }, shape: 'cover' | 'hero'): string {
   const design = posterOf(app.id);

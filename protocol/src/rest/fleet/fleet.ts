@@ -354,7 +354,7 @@ export const fleetOperations = {
     auth: 'node',
     summary: 'The socket of a host',
     description:
-      'A WebSocket of JSON text messages between the service and the agent of one host. The agent registers, tells what the host can do and what happens to its sessions; the service answers and sends commands, each with an id that is acknowledged once.\n\nThe request names the host in `X-Service-Node`, and its process in `X-Service-Boot`. An agent that enrolls repeats `X-Service-Enroll` until it has its secret. The messages: docs/fleet.md and protocol/src/agent.',
+      'A WebSocket of JSON text messages between the service and the agent of one host. The agent registers, tells what the host can do and what happens to its sessions; the service answers and sends commands, each with an id that is acknowledged once.\n\nThe request names the host in `X-Service-Node`, and its process in `X-Service-Boot`. An agent that enrolls repeats `X-Service-Enroll` until it has its secret. The messages: protocol/src/agent.',
     responses: { 101: null },
     refusals: {
       forbidden: 'The request names an origin: pages may not open this socket.',

@@ -1,4 +1,4 @@
-/** Verdicts and their conditions for administrators. Pure. Source: docs/verdicts.md. */
+/** Verdicts and their conditions for administrators. Pure. Source: docs/troubleshooting.md, "Verdicts". */
 import type { Falsifier, SessionVerdict, VerdictName } from '@footlight/protocol/rest';
 import type { Tone } from '../../components/state-chip.tsx';
 

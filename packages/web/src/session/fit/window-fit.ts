@@ -1,6 +1,6 @@
 /**
  * Computes display and picture sizes for a window, and how to show a picture of another shape. Pure. Rules:
- * docs/session-changes.md, "The page follows its window".
+ * docs/sessions.md, "The page follows its window".
  */
 import type { Display } from '@footlight/protocol/input';
 import type { SentBody } from '@footlight/protocol/rest';
