@@ -8,10 +8,8 @@ import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
-/**
- * H.265 and AV1 through the whole product. Encoders in software, which only tests have, stand in for a GPU's.
- * Debian's Chromium decodes AV1 and no H.265.
- */
+// H.265 and AV1 through the whole product. Software encoders, which only tests have, replace those of a GPU.
+// Debian's Chromium decodes AV1 but not H.265.
 
 /** The Diagnostics picture begins with these bars, in its upper third. */
 const BARS: Rgb[] = [

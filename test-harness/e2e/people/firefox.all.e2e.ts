@@ -6,10 +6,8 @@ import { eventually } from '../../src/stack/program.ts';
 import { PersonSessions } from '../../src/stack/sessions.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
 
-/**
- * Debian's Firefox has H.264 in files and not in calls: the plug-in for those is downloaded from elsewhere. It decodes AV1,
- * for which only tests have an encoder without a GPU.
- */
+// Debian's Firefox plays H.264 in files but not in WebRTC: it would have to download a plug-in. It decodes AV1, for which
+// only tests have an encoder without a GPU.
 
 /** A terminal, black on white, whose program writes down what it reads. */
 const TERMINAL = `exec xterm -u8 -bg white -e /bin/sh -c 'stty raw -echo; exec cat >"$HOME/typed"'`;

@@ -12,8 +12,6 @@ import { releaseSlots } from '../placement/slots-store.ts';
 import type { SessionRow } from '../record.ts';
 import type { Ending, LateFields } from './state.ts';
 
-/** Parameters of a prepared statement without list values. */
-
 /** Columns that life-cycle decisions read. */
 const LIFE_COLUMNS = [
   'id',
