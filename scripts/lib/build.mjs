@@ -49,14 +49,7 @@ const UNUSED = {
 
 const AGENT_SOURCES = ['node-agent/src', 'packages/gst/src', 'packages/platform/src', 'protocol/src'];
 /** What modules of the agent read beside themselves. */
-const AGENT_COPIES = [
-  'runtime/enter-session.sh',
-  'runtime/guard-session.sh',
-  'runtime/remove-owned.pl',
-  'runtime/network/hold-network.sh',
-  'runtime/confinement/confine.pl',
-  'runtime/confinement/run-app.pl',
-];
+const AGENT_COPIES = ['runtime/remove-owned.pl', 'runtime/network/hold-network.sh'];
 
 /** @type {Bundle[]} */
 const bundles = [

@@ -129,7 +129,7 @@ async function startWeston(
   await writeFile(config, westonConfig(output), { mode: 0o600 });
   const log = new LogRing(64 * 1024);
   const child = await startChild(
-    asSessionUser({ user: null, enter: [] }, [
+    asSessionUser(null, [
       'weston',
       ...canvas.words(output),
       ...['--shell=kiosk-shell.so', `--config=${config}`, `--socket=${SOCKET}`],

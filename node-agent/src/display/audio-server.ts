@@ -2,9 +2,10 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { delay } from '@footlight/platform';
 import { withPatience } from '../patience.ts';
-import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
+import { helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
-import { type ChildExit, startChild } from '../runtime/programs/child.ts';
+import type { ChildExit } from '../runtime/programs/child.ts';
+import { startHelper } from '../runtime/sandbox.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
 /** Above the start on a busy machine. The session then goes on without sound. Chosen, not measured. */
@@ -68,8 +69,7 @@ export async function startAudioServer(options: AudioServerOptions, deps: Helper
     ...(options.microphone ? VOICE_MODULES : []),
     ...['-L', `module-native-protocol-unix socket=${socket} auth-anonymous=1 auth-group-enable=0`],
   ];
-  const argv = asSessionUser(options, withMemoryLimit(SOUND_SERVER_BYTES, server));
-  const child = await startChild(argv, {
+  const settings = {
     env: {
       ...helperEnvironment(deps.env, options.sessionId, dirs),
       PULSE_RUNTIME_PATH: join(dirs.run, 'pulse'),
@@ -78,8 +78,10 @@ export async function startAudioServer(options: AudioServerOptions, deps: Helper
     },
     cwd: '/',
     clock: deps.clock,
-    onOutput: (chunk) => log.add(chunk),
-  });
+    onOutput: (chunk: Buffer) => log.add(chunk),
+  };
+  const argv = withMemoryLimit(SOUND_SERVER_BYTES, server);
+  const child = await startHelper(options, argv, settings, deps.clock);
   options.confine?.(child.pid);
   const deadlineMs = deps.clock.monotonicMs() + START_LIMIT_MS;
   while ((await lstat(socket).catch(() => null)) === null) {

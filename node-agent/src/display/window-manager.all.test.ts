@@ -9,8 +9,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import x11, { type XEvent } from 'x11';
 import { startTestDisplay, type TestDisplay } from '../media/testing/display.ts';
 import { KEY_PRESS } from '../media/testing/test-host.ts';
-import { startChild } from '../runtime/programs/child.ts';
 import type { SessionDirs } from '../runtime/runtime.ts';
+import { startHelper } from '../runtime/sandbox.ts';
 import { type HelperOptions, WITHOUT_NETWORK } from './helper.ts';
 import { startWindowManager, type WindowManager } from './window-manager.ts';
 import { XConnection } from './x11/x-connection.ts';
@@ -122,17 +122,15 @@ test.runIf(process.getuid?.() === 0)('one that an app took over reaches nothing 
   const taken = await startWindowManager(
     { ...options(), user, enter: [...WITHOUT_NETWORK], display: display.name },
     DEPS,
-    (argv, start) =>
-      startChild(
+    (who, argv, start, clock) =>
+      startHelper(
+        who,
         [
           ...argv.slice(0, argv.indexOf('matchbox-window-manager')),
-          'python3',
-          '-c',
-          EXPLOIT,
-          String(port),
-          abstract,
+          ...['python3', '-c', EXPLOIT, String(port), abstract],
         ],
-        { ...start, clock: DEPS.clock, onOutput: (chunk) => (said += chunk) },
+        { ...start, clock, onOutput: (chunk) => (said += chunk) },
+        clock,
       ),
   );
   onTestFinished(() => taken.close());

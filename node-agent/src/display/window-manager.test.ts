@@ -1,15 +1,16 @@
 import { systemRandom } from '@footlight/platform';
 import { ManualClock } from '@footlight/platform/testing';
 import { expect, test } from 'vitest';
-import type { Child, ChildExit, startChild } from '../runtime/programs/child.ts';
+import type { Child, ChildExit } from '../runtime/programs/child.ts';
 import type { SessionDirs } from '../runtime/runtime.ts';
+import type { startHelper } from '../runtime/sandbox.ts';
 import { startWindowManager } from './window-manager.ts';
 
 test('a window manager that died and cannot be started again is tried twice more, and then done without', async () => {
   const clock = new ManualClock();
   let die: (exit: ChildExit) => void = () => undefined;
   let starts = 0;
-  const run: typeof startChild = async () => {
+  const run: typeof startHelper = async () => {
     starts += 1;
     if (starts > 1) throw new Error('spawn EAGAIN');
     const exited = new Promise<ChildExit>((resolve) => {

@@ -1,6 +1,7 @@
 import { delay } from '@footlight/platform';
-import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
-import { type Child, startChild } from '../runtime/programs/child.ts';
+import { helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
+import type { Child } from '../runtime/programs/child.ts';
+import { startHelper } from '../runtime/sandbox.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
 /** Memory limit, because apps set names and icons of any size. */
@@ -22,7 +23,7 @@ export interface WindowManager {
 export async function startWindowManager(
   options: HelperOptions & { display: string },
   deps: HelperDeps,
-  run: typeof startChild = startChild,
+  run: typeof startHelper = startHelper,
 ): Promise<WindowManager> {
   const { display, dirs } = options;
   let closing = false;
@@ -30,20 +31,19 @@ export async function startWindowManager(
   let child: Child;
   const start = async (): Promise<void> => {
     child = await run(
-      asSessionUser(
-        options,
-        withMemoryLimit(WINDOW_MANAGER_BYTES, [
-          'matchbox-window-manager',
-          ...['-use_titlebar', 'no', '-use_desktop_mode', 'plain'],
-          // No shortcuts: Debian's start programs such as xterm, and an app can write others into its home. Programs
-          // of the window manager run outside the app's namespaces and limits.
-          ...['-kbdconfig', '/dev/null'],
-        ]),
-      ),
+      options,
+      withMemoryLimit(WINDOW_MANAGER_BYTES, [
+        'matchbox-window-manager',
+        ...['-use_titlebar', 'no', '-use_desktop_mode', 'plain'],
+        // No shortcuts: Debian's start programs such as xterm, and an app can write others into its home. Programs
+        // of the window manager run outside the app's namespaces and limits.
+        ...['-kbdconfig', '/dev/null'],
+      ]),
       {
         env: { ...helperEnvironment(deps.env, options.sessionId, dirs), DISPLAY: display },
         cwd: '/',
       },
+      deps.clock,
     );
     options.confine?.(child.pid);
     void child.exited.then(restart);

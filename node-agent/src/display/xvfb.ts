@@ -2,9 +2,10 @@ import { chown } from 'node:fs/promises';
 import type { Random } from '@footlight/platform';
 import { type Clock, delay, within } from '@footlight/platform';
 import { withPatience } from '../patience.ts';
-import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
+import { helperEnvironment, withMemoryLimit } from '../runtime/confinement/command-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
-import { type Child, type ChildExit, startChild } from '../runtime/programs/child.ts';
+import type { Child, ChildExit } from '../runtime/programs/child.ts';
+import { startHelper } from '../runtime/sandbox.ts';
 import { COOKIE_BYTES, writeCookie } from './cookie.ts';
 import {
   closeSocketToOthers,
@@ -164,17 +165,18 @@ async function startOn(
     ...['-nolisten', 'tcp', '-nolisten', 'local', '-noreset', '-dpi', '96', '-s', '0'],
     ...words,
   ];
-  const argv = asSessionUser(options, withMemoryLimit(X_SERVER_BYTES, server));
-  const child = await startChild(argv, {
+  const argv = withMemoryLimit(X_SERVER_BYTES, server);
+  const settings = {
     env: { ...helperEnvironment(deps.env, options.sessionId, dirs), ...env },
     cwd: '/',
     clock: deps.clock,
-    onOutput: (chunk) => log.add(chunk),
-    onReport: (chunk) => {
+    onOutput: (chunk: Buffer) => log.add(chunk),
+    onReport: (chunk: Buffer) => {
       numberText = `${numberText}${chunk.toString('latin1')}`.slice(0, NUMBER_CHARACTERS);
       if (/^\d{1,5}\n/.test(numberText)) resolveReady(true);
     },
-  });
+  };
+  const child = await startHelper(options, argv, settings, deps.clock);
   options.confine?.(child.pid);
   const deadlineMs = deps.clock.monotonicMs() + START_LIMIT_MS;
   await reserved.handOver(child.pid);

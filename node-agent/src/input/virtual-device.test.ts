@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { expect, test } from 'vitest';
 import { describeTouchScreen } from './touch-screen.ts';
@@ -13,12 +12,24 @@ const KEY_A = 30;
 const BUTTON_LEFT = 0x110;
 const BUTTON_SOUTH = 0x130;
 
+/** Sets a filter (prctl(2), PR_SET_SECCOMP), makes the ioctls of its arguments, and prints their errors. */
+const ASK = `
+import ctypes, sys
+libc = ctypes.CDLL(None, use_errno=True)
+code = bytes.fromhex(sys.argv[1])
+class Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
+if libc.prctl(22, 2, ctypes.byref(Program(len(code) // 8, code)), 0, 0) != 0: sys.exit("no filter")
+numbers = [ctypes.c_long(int(word)) for word in sys.argv[2:]]
+for request, value in zip(numbers[::2], numbers[1::2]):
+    ctypes.set_errno(0)
+    libc.syscall(16, 0, request, value)
+    print(ctypes.get_errno(), end=" ")
+`;
+
 /** What the kernel answers a process behind that filter, on a file that is no device: ENOTTY when it may ask. */
 function answers(filter: Buffer, requests: readonly (readonly [request: number, value: number])[]): number[] {
-  const script = `${readFileSync(new URL('../runtime/confinement/confine.pl', import.meta.url), 'utf8')}
-    confine(shift @ARGV);
-    while (my ($request, $value) = splice @ARGV, 0, 2) { syscall(16, 0, $request + 0, $value + 0); print $! + 0, " "; }`;
-  const words = ['--no-new-privs', 'perl', '-e', script, '--', filter.toString('hex')];
+  const words = ['--no-new-privs', 'python3', '-c', ASK, filter.toString('hex')];
   const { stdout, stderr } = spawnSync('setpriv', [...words, ...requests.flat().map(String)], {
     encoding: 'utf8',
   });

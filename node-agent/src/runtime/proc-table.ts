@@ -43,6 +43,26 @@ export function listProcesses(): ProcessRow[] {
   return rows;
 }
 
+/** Children of a process's first thread; none when it is gone. Source: proc_pid_task(5). */
+export function childrenOf(pid: number): number[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return text.split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/** A process and all that descend from it. */
+export function familyOf(pid: number): number[] {
+  const rows = listProcesses();
+  const family = [pid];
+  // Grows while it is walked.
+  for (const parent of family)
+    family.push(...rows.filter(({ ppid }) => ppid === parent).map((row) => row.pid));
+  return family;
+}
+
 /** Id of the process's pid namespace; null when it is gone or unreadable. */
 export function pidNamespace(pid: number): string | null {
   try {

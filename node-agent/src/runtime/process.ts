@@ -1,33 +1,44 @@
-import { readFileSync, statSync } from 'node:fs';
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type Clock, delay, within } from '@footlight/platform';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { PRODUCT_ROOT } from '../install-location.ts';
 import { makeCgroup, removeCgroupDirs, type SessionCgroup } from './cgroups.ts';
 import {
   appLine,
+  asSessionUser,
   baseEnvironment,
   type Confinement,
-  environmentInput,
-  hostProgram,
+  FILTERS,
   launchEnvironment,
   userOptions,
+  withEnvironment,
 } from './confinement/command-line.ts';
 import { LogRing } from './log-ring.ts';
 import { type AppNetwork, endNamespace, openClosedNetwork } from './network/app-network.ts';
 import { SocketWatch } from './network/app-sockets.ts';
 import type { NetworkPool } from './network/network-pool.ts';
-import { APP_VARIABLE, listProcesses, pidNamespace, SESSION_VARIABLE, startVariable } from './proc-table.ts';
+import {
+  APP_VARIABLE,
+  familyOf,
+  listProcesses,
+  pidNamespace,
+  SESSION_VARIABLE,
+  startVariable,
+} from './proc-table.ts';
 import { type Child, killUntilGone, sendSignal, startChild } from './programs/child.ts';
 import type { AppContext, AppExit, RunningApp, Runtime, SessionUser } from './runtime.ts';
+import { openRoom, type Sandboxed, type SandboxMounts, type SandboxRoom, startSandboxed } from './sandbox.ts';
+import { type SessionBus, startSessionBus } from './session-bus.ts';
 
 /**
  * Wait for the last output of an app that has ended. A process that it left behind may hold the pipe; what an
  * ended app wrote is in the pipe already, so any short wait works.
  */
 const DRAIN_LIMIT_MS = 200;
+/** Between two looks for processes of an app whose first process has ended. */
+const PLAIN_PERIOD_MS = 1_000;
 /** Mode of a directory with homes of one person. */
 export const CLOSED_WAY_MODE = 0o710;
 /** The app's own /tmp and /var/tmp, each of this size, which is memory. Chosen with room, not measured. */
@@ -44,14 +55,13 @@ export interface ProcessRuntimeOptions {
 /**
  * Runs an app as a process of this host.
  *
- * Isolated (the agent is root): agent → nsenter (the app's network) → nsenter (the session's IPC) → setpriv
- * (parent-death signal) → unshare → enter-session.sh as process 1 of a process namespace → prlimit → setpriv (the
- * session's user, no capability) → run-app.pl → app and session bus. Killing process 1 ends the namespace: the kernel
- * kills every process in it, daemons included. The agent's death kills unshare, whose death kills process 1.
+ * Isolated (the agent is root): bwrap makes a room with its own file systems and process namespace, in the app's
+ * network and the session's IPC namespace. The session bus runs in the room, and the app in a sandbox inside it: a
+ * second process namespace, a seccomp filter, and the session's user without capabilities. The kernel kills everything
+ * in the room with its first process, which dies with the agent.
  *
- * Plain: agent → guard-session.sh as leader of a process group → (as root: prlimit → setpriv, the session's user) →
- * run-app.pl → app, and without root the session bus. Processes that leave the group are found by the session's
- * variable in their environment.
+ * Plain: the app leads a process group, as root with the session's user. Processes that leave the group are found by
+ * the session's variable in their environment. They outlive a killed agent until its next start.
  */
 export class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
@@ -74,115 +84,137 @@ export class ProcessRuntime implements Runtime {
   }
 
   async start(app: AppSpec, context: AppContext): Promise<RunningApp> {
-    const confinement = confinementOf(app, context.user);
-    const env = launchEnvironment(context);
-    const input = environmentInput(appEnvironment(app, context, this.#options.isolated));
-    const withBus = appLine(hostProgram('dbus-daemon'), confinement, app.args);
+    return this.#options.isolated ? this.#startIsolated(app, context) : this.#startPlain(app, context);
+  }
+
+  async #startPlain(app: AppSpec, context: AppContext): Promise<RunningApp> {
+    const { user } = context;
+    const env = appEnvironment(app, context, false);
     const log = new LogRing();
-    const handOver = new HandOver();
-    if (!this.#options.isolated) {
-      // A bus refuses a user without a name, and only a mount namespace can give the session's user one.
-      const command = context.user === null ? withBus : appLine('', confinement, app.args);
-      const argv = [
-        ...['/bin/sh', scriptPath('guard-session.sh'), context.instance],
-        ...this.#asUser(context.user, inHome(context, command)),
-      ];
-      const child = await startChild(argv, {
-        env,
-        input,
+    // A bus refuses a user without a name, and only a mount namespace can give the session's user one.
+    const bus =
+      user === null
+        ? await startSessionBus(context.dirs.run, this.#clock, async (argv, options) => {
+            const line = [...withEnvironment('/', env), ...argv];
+            const child = await startChild(asSessionUser(null, line), options);
+            return { child, pid: child.pid };
+          })
+        : null;
+    try {
+      const line = appLine(context.home, { ...env, ...bus?.variables }, app.args);
+      const child = await startChild([...this.#limits(user), ...asSessionUser(user, line)], {
+        env: launchEnvironment(context),
         cwd: '/',
-        lifeline: true,
         clock: this.#clock,
         onOutput: (chunk) => log.add(chunk),
-        onReport: handOver.confirm,
       });
-      return new PlainApp(child, log, handOver, context, this.#clock);
-    }
-    const cgroup = makeCgroup(context.instance, {
-      memoryBytes: this.#options.memoryMb * 1024 * 1024,
-      cpus: this.#options.cpus,
-    });
-    try {
-      const argv = await this.#isolatedLine(context, cgroup, withBus);
-      const onOutput = (chunk: Buffer) => log.add(chunk);
-      const child = await startChild(argv, {
-        ...{ env, input, cwd: '/' },
-        ...{ clock: this.#clock, onOutput, onReport: handOver.confirm },
-      });
-      const { network } = context;
-      if (cgroup !== null) network?.countIn(cgroup.procsFiles);
-      return new IsolatedApp(child, log, handOver, { cgroup, network }, this.#clock);
+      return new PlainApp(child, log, context, bus, this.#clock);
     } catch (error) {
-      removeCgroupDirs(cgroup?.dirs ?? []);
-      await context.network?.close();
+      await bus?.stop();
       throw error;
     }
   }
 
-  async #isolatedLine(
-    context: AppContext,
-    cgroup: SessionCgroup | null,
-    command: readonly string[],
-  ): Promise<string[]> {
-    const { dirs, user, instance, enter, network } = context;
-    const staging = join(dirs.mounts, 'own');
+  async #startIsolated(app: AppSpec, context: AppContext): Promise<RunningApp> {
+    const { network, user, instance, enter } = context;
+    const clock = this.#clock;
+    const log = new LogRing();
+    const env = appEnvironment(app, context, true);
+    const cgroup = makeCgroup(instance, {
+      memoryBytes: this.#options.memoryMb * 1024 * 1024,
+      cpus: this.#options.cpus,
+    });
+    const procsFiles = cgroup?.procsFiles ?? [];
+    let room: SandboxRoom | null = null;
+    try {
+      const prefix = [...(network?.enter ?? []), ...enter];
+      room = await openRoom(prefix, await this.#mounts(context), launchEnvironment(context), clock);
+      const inRoom = [...prefix, ...room.enter];
+      const sandbox = (options: readonly string[], line: readonly string[]) => ({
+        prefix: inRoom,
+        options: ['--dev-bind', '/', '/', ...options],
+        command: [...this.#limits(user), 'setpriv', ...userOptions(user), '--', ...line],
+        filter: user === null ? null : FILTERS[confinementOf(app)],
+        procsFiles,
+      });
+      const bus = await startSessionBus(context.dirs.run, clock, (argv, options) =>
+        startSandboxed(sandbox([], [...withEnvironment('/', env), ...argv]), options, clock),
+      );
+      const line = appLine(context.home, { ...env, ...bus?.variables }, app.args);
+      const sandboxed = await startSandboxed(
+        sandbox(['--unshare-pid', '--proc', '/proc'], line),
+        { env: launchEnvironment(context), cwd: '/', clock, onOutput: (chunk) => log.add(chunk) },
+        clock,
+      );
+      if (cgroup !== null) network?.countIn(cgroup.procsFiles);
+      return new IsolatedApp(sandboxed, room, log, { cgroup, network }, clock);
+    } catch (error) {
+      if (room !== null) await endNamespace(room.child, clock);
+      removeCgroupDirs(cgroup?.dirs ?? []);
+      await network?.close();
+      throw error;
+    }
+  }
+
+  async #mounts({ dirs, user, instance, network, displaySocket, home }: AppContext): Promise<SandboxMounts> {
     // A former app may still have its own file mounted.
     const passwd = join(dirs.mounts, `passwd-${instance}`);
     const group = join(dirs.mounts, `group-${instance}`);
-    const resolver = join(dirs.mounts, `resolv-${instance}`);
+    const file = join(dirs.mounts, `resolv-${instance}`);
     const resolvConf = network?.resolvConf ?? null;
-    await mkdir(staging, { recursive: true });
+    // bwrap replaces the file itself. A host without the file, or with a link to nowhere, has no resolver to hide.
+    const path = resolvConf === null ? null : await realpath('/etc/resolv.conf').catch(() => null);
+    await mkdir(dirs.mounts, { recursive: true });
     await Promise.all([
-      writeFile(passwd, withSessionUser('/etc/passwd', user?.uid ?? 0, `:${context.home}:/bin/sh`)),
+      writeFile(passwd, withSessionUser('/etc/passwd', user?.uid ?? 0, `:${home}:/bin/sh`)),
       writeFile(group, withSessionUser('/etc/group', user?.gid ?? 0, '')),
-      resolvConf === null ? null : writeFile(resolver, resolvConf),
+      path === null ? null : writeFile(file, resolvConf ?? ''),
     ]);
-    const keep = keptPaths([context.displaySocket, dirs.scratch, context.home, PRODUCT_ROOT]);
-    return [
-      ...(network?.enter ?? []),
-      ...enter,
-      ...['setpriv', '--pdeathsig', 'KILL', '--'],
-      ...['unshare', '--pid', '--fork', '--kill-child', '--mount', '--mount-proc', '--'],
-      ...['/bin/sh', scriptPath('enter-session.sh'), staging, String(APP_TMP_BYTES), passwd, group],
-      ...(cgroup?.procsFiles ?? []).flatMap((file) => ['--join', file]),
-      ...keep.flatMap((path) => ['--keep', path]),
-      ...((await hasNeighbours(context.home)) ? ['--only-home', context.home] : []),
-      ...(resolvConf === null ? [] : ['--resolver', resolver]),
-      '--',
-      ...this.#asUser(user, inHome(context, command)),
-    ];
+    return {
+      tmpBytes: APP_TMP_BYTES,
+      ...{ passwd, group, resolver: path === null ? null : { file, path } },
+      keep: keptPaths([displaySocket, dirs.scratch, home, PRODUCT_ROOT]),
+      onlyHome: (await hasNeighbours(home)) ? home : null,
+      devices: appDevices(readdirSync('/dev')),
+      hidden: HIDDEN.filter(isDirectory),
+      own: OWN.filter(isDirectory),
+    };
   }
 
-  /**
-   * The command with the session's user and limits. Root without the right to make namespaces (in a container or
-   * chroot) still has a user for each session: an app never runs as root.
-   */
-  #asUser(user: SessionUser | null, command: readonly string[]): string[] {
-    if (user === null) return [...command];
-    const limits = this.#options.pids > 0 ? ['prlimit', `--nproc=${this.#options.pids}`, '--'] : [];
-    return [...limits, 'setpriv', ...userOptions(user), '--', ...command];
+  /** Root without the right to make namespaces still has a user for each session: an app never runs as root. */
+  #limits(user: SessionUser | null): string[] {
+    return user === null || this.#options.pids === 0
+      ? []
+      : ['prlimit', `--nproc=${this.#options.pids}`, '--'];
   }
+}
+
+/**
+ * What the host stores by user id and shows to that id: journals and core files (access lists of systemd), reports of
+ * crashes (owned by it). A former session, of another person, had the same id.
+ */
+const HIDDEN = ['/var/log/journal', '/run/log/journal', '/var/lib/systemd/coredump', '/var/crash'];
+/** Directories that every user may write to, where the host has them. */
+const OWN = ['/var/tmp', '/run/lock', '/dev/mqueue'];
+
+/** A link leads to a directory that the app has anyway, such as /tmp. */
+function isDirectory(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** Device files and directories that apps use: GPUs, input, sound, file systems of AppImages, cameras. Pure. */
+export function appDevices(names: readonly string[]): string[] {
+  return names
+    .filter((name) => /^(dri|kfd|input|snd|fuse|nvidia.*|video\d+|media\d+)$/.test(name))
+    .map((name) => `/dev/${name}`);
 }
 
 /**
  * An app with its own user makes no user namespaces, which would give it every capability. An app with
  * `systempaths_unconfined` has a sandbox that needs them, such as Chromium's.
  */
-function confinementOf(app: AppSpec, user: SessionUser | null): Confinement {
-  if (user === null) return 'none';
+function confinementOf(app: AppSpec): Confinement {
   return app.systempaths_unconfined === true ? 'own_sandbox' : 'no_user_namespaces';
-}
-
-/**
- * The command in the app's home, entered as the session's user: the agent's root may be unable to enter, and a former
- * app of the session may have placed a link.
- */
-function inHome({ home }: AppContext, command: readonly string[]): string[] {
-  return ['env', '--chdir', home, ...command];
-}
-
-function scriptPath(name: string): string {
-  return fileURLToPath(new URL(name, import.meta.url));
 }
 
 /**
@@ -247,15 +279,7 @@ export function appEnvironment(
   };
 }
 
-/** Detects that an app's first process exited with status 0: run-app.pl then writes to its pipe. */
-class HandOver {
-  confirm: () => void = () => undefined;
-  readonly happened = new Promise<void>((resolve) => {
-    this.confirm = resolve;
-  });
-}
-
-/** Common part of both kinds of app: a first child, and its last output. */
+/** Common part of both kinds of app. */
 abstract class ChildApp implements RunningApp {
   readonly exited: Promise<AppExit>;
   readonly handedOver: Promise<void>;
@@ -263,12 +287,20 @@ abstract class ChildApp implements RunningApp {
   protected readonly clock: Clock;
   readonly #log: LogRing;
 
-  constructor(child: Child, log: LogRing, handOver: HandOver, clock: Clock) {
-    this.handedOver = handOver.happened;
+  /** @param empty settles when no process of the app is left; called when the first one has exited with status 0 */
+  constructor(child: Child, log: LogRing, empty: () => Promise<void>, clock: Clock) {
     this.child = child;
     this.clock = clock;
     this.#log = log;
+    let handOver: () => void = () => undefined;
+    this.handedOver = new Promise((resolve) => {
+      handOver = resolve;
+    });
     this.exited = child.exited.then(async ({ code }) => {
+      if (code === 0) {
+        handOver();
+        await empty();
+      }
       // A failed app has written its reason.
       if (code !== 0) await this.readToEnd();
       return { status: code };
@@ -287,20 +319,27 @@ abstract class ChildApp implements RunningApp {
   }
 }
 
-/** An app in its own process namespace. */
+/** An app in its own room. */
 class IsolatedApp extends ChildApp {
+  readonly #room: SandboxRoom;
+  /** Process 1 of the app's sandbox, and its process namespace. */
+  readonly #first: number;
+  readonly #namespace: string | null;
   readonly #cgroup: SessionCgroup | null;
   readonly #network: AppNetwork | null;
   readonly #socketWatch: SocketWatch | null;
 
   constructor(
-    child: Child,
+    { child, pid, empty }: Sandboxed,
+    room: SandboxRoom,
     log: LogRing,
-    handOver: HandOver,
     { cgroup, network }: { cgroup: SessionCgroup | null; network: AppNetwork | null },
     clock: Clock,
   ) {
-    super(child, log, handOver, clock);
+    super(child, log, () => empty, clock);
+    this.#room = room;
+    this.#first = pid;
+    this.#namespace = pidNamespace(pid);
     this.#cgroup = cgroup;
     this.#network = network;
     this.#socketWatch =
@@ -311,32 +350,34 @@ class IsolatedApp extends ChildApp {
             read: () => network.socketUse(),
             onExcess: (why) => {
               log.add(Buffer.from(`\nFootlight ended this app: ${why}\n`));
-              void endNamespace(child, clock).catch(() => undefined);
+              void endNamespace(room.child, clock).catch(() => undefined);
             },
           });
-    void child.exited.then(() => this.#socketWatch?.close());
+    void this.exited.then(() => this.#socketWatch?.close());
   }
 
   async stop(graceMs: number): Promise<void> {
-    if (this.child.alive) {
-      for (const pid of this.#members()) sendSignal(pid, 'SIGTERM');
-      await Promise.race([this.child.exited, delay(this.clock, graceMs)]);
+    const members = this.#members();
+    if (members.length > 0) {
+      for (const pid of members) sendSignal(pid, 'SIGTERM');
+      await Promise.race([this.exited, delay(this.clock, graceMs)]);
     }
     try {
-      await endNamespace(this.child, this.clock);
+      await endNamespace(this.#room.child, this.clock);
+      await this.child.exited;
     } finally {
       await this.#network?.close();
     }
     await Promise.all([this.#removeCgroup(), this.readToEnd()]);
   }
 
-  /** Every process in the namespace except process 1, which ends with the app. */
+  /** Every process of the app except process 1 of its sandbox, which ends after them. */
   #members(): number[] {
-    const rows = listProcesses();
-    const first = rows.find((row) => row.ppid === this.child.pid);
-    const namespace = first ? pidNamespace(first.pid) : null;
-    if (!first || namespace === null || namespace === pidNamespace(process.pid)) return [];
-    return rows.filter((row) => row !== first && pidNamespace(row.pid) === namespace).map((row) => row.pid);
+    const namespace = this.#namespace;
+    if (namespace === null || !this.#room.child.alive) return [];
+    return listProcesses()
+      .filter(({ pid }) => pid !== this.#first && pidNamespace(pid) === namespace)
+      .map(({ pid }) => pid);
   }
 
   async #removeCgroup(): Promise<void> {
@@ -353,28 +394,42 @@ class IsolatedApp extends ChildApp {
 /** An app as leader of a process group. */
 class PlainApp extends ChildApp {
   readonly #context: AppContext;
+  readonly #bus: SessionBus | null;
 
-  constructor(child: Child, log: LogRing, handOver: HandOver, context: AppContext, clock: Clock) {
-    super(child, log, handOver, clock);
+  constructor(child: Child, log: LogRing, context: AppContext, bus: SessionBus | null, clock: Clock) {
+    super(child, log, () => this.#untilEmpty(), clock);
     this.#context = context;
+    this.#bus = bus;
   }
 
   async stop(graceMs: number): Promise<void> {
-    if (this.child.alive) {
-      for (const pid of this.#members()) if (pid !== this.child.pid) sendSignal(pid, 'SIGTERM');
-      await Promise.race([this.child.exited, delay(this.clock, graceMs)]);
+    const members = this.#members();
+    if (members.length > 0) {
+      for (const pid of members) sendSignal(pid, 'SIGTERM');
+      await Promise.race([this.exited, delay(this.clock, graceMs)]);
     }
-    // Also after a clean exit: the guard's watcher and background processes still exist.
+    await this.#bus?.stop();
+    // Also after a clean exit: background processes still exist.
     const isGone = await killUntilGone(this.clock, () => {
-      const members = this.#members();
-      for (const pid of members) sendSignal(pid, 'SIGKILL');
-      return members.length === 0 && !this.child.alive;
+      const left = this.#all();
+      for (const pid of left) sendSignal(pid, 'SIGKILL');
+      return left.length === 0 && !this.child.alive;
     });
     if (!isGone) throw new Error('the app does not end');
     await this.readToEnd();
   }
 
+  async #untilEmpty(): Promise<void> {
+    while (this.#members().length > 0) await delay(this.clock, PLAIN_PERIOD_MS);
+  }
+
+  /** Processes of the app, without the bus and what that activated. */
   #members(): number[] {
+    const services = new Set(this.#bus === null ? [] : familyOf(this.#bus.pid));
+    return this.#all().filter((pid) => !services.has(pid));
+  }
+
+  #all(): number[] {
     const { instance } = this.#context;
     return listProcesses()
       .filter(
@@ -394,7 +449,20 @@ export async function canIsolate(): Promise<boolean> {
   if (process.getuid?.() !== 0) return false;
   try {
     const child = await startChild(
-      ['unshare', '--ipc', '--pid', '--fork', '--kill-child', '--mount', '--mount-proc', '--', 'true'],
+      [
+        'bwrap',
+        '--bind',
+        '/',
+        '/',
+        '--dev',
+        '/dev',
+        '--proc',
+        '/proc',
+        '--unshare-pid',
+        '--unshare-ipc',
+        '--',
+        'true',
+      ],
       { env: baseEnvironment(process.env) },
     );
     return (await child.exited).code === 0;

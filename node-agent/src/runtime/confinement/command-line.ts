@@ -2,37 +2,17 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { APP_VARIABLE, SESSION_VARIABLE } from '../proc-table.ts';
 import type { AppContext, SessionDirs, SessionUser } from '../runtime.ts';
-import { appFilter, sharedPortsFilter } from './seccomp.ts';
+import { appFilter } from './seccomp.ts';
 
 /**
- * Command line of a session's helper: changes to the session's user, sets a seccomp filter, and dies with this agent.
- * Without a user it keeps the agent's rights.
- * @param enter command prefix that enters the session's namespaces; needs the agent's user
+ * Command line of a session's helper: changes to the session's user and dies with its parent. Without a user it keeps
+ * the agent's rights.
  *
  * A change of user clears the parent-death signal (prctl(2), PR_SET_PDEATHSIG), so one setpriv does both in the right
  * order.
  */
-export function asSessionUser(
-  { user, enter }: { user: SessionUser | null; enter: readonly string[] },
-  argv: readonly string[],
-): string[] {
-  const command = user === null ? argv : confined(argv);
-  return [...enter, 'setpriv', ...userOptions(user), '--pdeathsig', 'KILL', '--', ...command];
-}
-
-/** Runs a helper with the apps' filter, because an app may try to take it over. */
-function confined(argv: readonly string[]): string[] {
-  return withFilter(FILTERS.no_user_namespaces, argv);
-}
-
-/** Runs a program that can take no port where another socket is. */
-export function withPrivatePorts(argv: readonly string[]): string[] {
-  return withFilter(sharedPortsFilter().toString('hex'), argv);
-}
-
-function withFilter(filter: string, argv: readonly string[]): string[] {
-  const script = `${confineScript()}confine(shift @ARGV); exec { $ARGV[0] } @ARGV; die "$ARGV[0]: $!\\n";`;
-  return ['perl', '-e', script, '--', filter, ...argv];
+export function asSessionUser(user: SessionUser | null, argv: readonly string[]): string[] {
+  return ['setpriv', ...userOptions(user), '--pdeathsig', 'KILL', '--', ...argv];
 }
 
 /**
@@ -76,42 +56,37 @@ export function baseEnvironment(agentEnv: NodeJS.ProcessEnv): Record<string, str
 }
 
 /**
- * Command line that runs an app with an environment from its stdin (`environmentInput`) and a session bus, by
- * run-app.pl. The script is part of the line, because the session's user may not be able to read the agent's files.
- * @param bus path of dbus-daemon; "" = no bus
+ * Command line that runs an app in its home with its environment, as the user that it is started by. Programs before it
+ * may run as root, and variables such as LD_PRELOAD would make them run other people's code; env(1) gets them as
+ * arguments, which local users of the host can read. When the host runs out of memory, the kernel ends an app before
+ * the agent and the sessions of others.
  */
-export function appLine(bus: string, confinement: Confinement, argv: readonly string[]): string[] {
-  runApp ??= confineScript() + readFileSync(new URL('run-app.pl', import.meta.url), 'utf8');
-  return ['perl', '-e', runApp, '--', bus, FILTERS[confinement], ...argv];
+export function appLine(
+  home: string,
+  env: Readonly<Record<string, string>>,
+  argv: readonly string[],
+): string[] {
+  return [...withEnvironment(home, env), hostProgram('choom'), '-n', '500', '--', ...argv];
 }
 
-/** Further restrictions of an app and its children. */
-export type Confinement = 'none' | 'own_sandbox' | 'no_user_namespaces';
+/** Command line that starts a program in a directory with an environment. */
+export function withEnvironment(dir: string, env: Readonly<Record<string, string>>): string[] {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  return ['env', '--ignore-environment', '--chdir', dir, '--', ...variables];
+}
 
-const FILTERS: Readonly<Record<Confinement, string>> = {
-  none: '',
-  own_sandbox: appFilter(true).toString('hex'),
-  no_user_namespaces: appFilter(false).toString('hex'),
+/** System calls that an app or a helper may not make. */
+export type Confinement = 'own_sandbox' | 'no_user_namespaces';
+
+export const FILTERS: Readonly<Record<Confinement, Buffer>> = {
+  own_sandbox: appFilter(true),
+  no_user_namespaces: appFilter(false),
 };
-let runApp: string | null = null;
-let confine: string | null = null;
-
-function confineScript(): string {
-  confine ??= readFileSync(new URL('confine.pl', import.meta.url), 'utf8');
-  return confine;
-}
 
 /** Path of a host program for a command line with an app's PATH; the name itself if not found. */
 export function hostProgram(name: string): string {
   const places = PATH.split(':').map((dir) => join(dir, name));
   return places.find((path) => existsSync(path)) ?? name;
-}
-
-/** @param env names and values without NUL */
-export function environmentInput(env: Readonly<Record<string, string>>): string {
-  return Object.entries(env)
-    .map(([name, value]) => `${name}=${value}\0`)
-    .join('');
 }
 
 /**

@@ -5,9 +5,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Clock, errorText, within } from '@footlight/platform';
 import { withPatience } from '../../patience.ts';
 import { enterCgroup } from '../cgroups.ts';
-import { hostProgram, PATH, withPrivatePorts } from '../confinement/command-line.ts';
+import { hostProgram, PATH } from '../confinement/command-line.ts';
+import { sharedPortsFilter } from '../confinement/seccomp.ts';
 import { HeldNamespace } from '../held-namespace.ts';
-import { listProcesses, SESSION_VARIABLE } from '../proc-table.ts';
+import { familyOf, listProcesses, SESSION_VARIABLE } from '../proc-table.ts';
 import { type Child, type ChildExit, killUntilGone, sendSignal, startChild } from '../programs/child.ts';
 import { readSocketUse, type SocketUse } from './app-sockets.ts';
 import {
@@ -121,8 +122,7 @@ async function holdNetwork(
   // Before pasta starts, which reads both as well: what changes meanwhile counts as changed.
   const host = readHost();
   const { setup4, setup6 } = networkSetup(host.addresses);
-  const outward =
-    udpPorts === null ? [] : [udpTranslation(udpPorts), connectionLimits(), ...withPrivatePorts(pastaLine())];
+  const outward = udpPorts === null ? [] : [udpTranslation(udpPorts), connectionLimits(), ...pastaLine()];
   let output = '';
   let settleReady: () => void = () => undefined;
   const ready = new Promise<'ready'>((resolve) => {
@@ -144,8 +144,11 @@ async function holdNetwork(
         output = `${output}${chunk.toString('utf8')}`.slice(-2_000);
       },
       onReport: () => settleReady(),
+      pipes: 1,
     },
   );
+  const [filter] = child.pipes;
+  filter?.resume().end(sharedPortsFilter());
   const ended = child.exited.then(() => 'ended' as const);
   const outcome = await within(clock, OPEN_LIMIT_MS, Promise.race([ready, ended]), 'late' as const);
   if (outcome !== 'ready') {
@@ -194,16 +197,6 @@ export async function endNamespace(child: Child, clock: Clock): Promise<void> {
     return false;
   };
   if (!(await killUntilGone(clock, kill, child.exited))) throw new Error('the app does not end');
-}
-
-/** A process and all that descend from it. */
-function familyOf(pid: number): number[] {
-  const rows = listProcesses();
-  const family = [pid];
-  // Grows while it is walked.
-  for (const parent of family)
-    family.push(...rows.filter(({ ppid }) => ppid === parent).map((row) => row.pid));
-  return family;
 }
 
 /** A process that has ended has no namespace, also before its parent has read its exit status. */

@@ -5,7 +5,8 @@
 #
 # It stands in the new network namespace. SETUP4 and SETUP6 are commands for `ip -batch`. TRANSLATION and LIMITS are
 # rules for nft; a kernel that cannot count connections does without LIMITS. PASTA is the command line of pasta, which gets two options more; without it the namespace has its loopback alone.
-# The word `ready` on descriptor 3 says that apps may come in. When this process ends, so does pasta.
+# The word `ready` on descriptor 3 says that apps may come in. When this process ends, so does pasta. Descriptor 4 has
+# pasta's seccomp filter.
 set -eu
 
 # nft lies there in Debian.
@@ -37,5 +38,5 @@ mount -t tmpfs -o mode=0700,size=64k footlight-network /tmp
 mount --bind /proc/self/ns/net /tmp/network
 
 # pasta stays in the foreground and writes its process number once everything is set up.
-{ nsenter --net="$host" "$@" --netns /tmp/network --pid /proc/self/fd/8 8>&1 >&2 3>&-; } |
+{ nsenter --net="$host" bwrap --dev-bind / / --seccomp 4 -- "$@" --netns /tmp/network --pid /proc/self/fd/8 8>&1 >&2 3>&-; } |
   { read -r _ && echo ready >&3; }

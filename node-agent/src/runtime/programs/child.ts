@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import { type Clock, delay } from '@footlight/platform';
 import { execa } from 'execa';
 import { withPatience } from '../../patience.ts';
@@ -26,6 +26,9 @@ export interface Child {
   readonly drained: Promise<void>;
   /** false once it has exited. */
   readonly alive: boolean;
+  /** Its stdin, where `lifeline` is set, and the further pipes. */
+  readonly stdin: Writable | null;
+  readonly pipes: readonly Duplex[];
   signal(signal: NodeJS.Signals): void;
 }
 
@@ -34,12 +37,12 @@ export type ChildOptions = ChildSettings & ChildOutput;
 interface ChildSettings {
   env: Record<string, string>;
   cwd?: string;
-  /** Content of its stdin; missing: empty. */
-  input?: string;
+  /** Leaves its stdin open: it reads end-of-file when this process is gone. Missing: empty. */
+  lifeline?: boolean;
   /** Opens a pipe as descriptor 3; its content goes to `onReport`. */
   onReport?: (chunk: Buffer) => void;
-  /** Opens descriptor 3 as a pipe that reads end-of-file when this process is gone. */
-  lifeline?: boolean;
+  /** Further pipes, as descriptors from 4 on (count). */
+  pipes?: number;
 }
 
 type ChildOutput =
@@ -60,18 +63,14 @@ type ChildOutput =
 export async function startChild(argv: readonly string[], options: ChildOptions): Promise<Child> {
   const [file = '', ...args] = argv;
   const output = options.onOutput ? ('pipe' as const) : ('ignore' as const);
-  const third = options.onReport || options.lifeline ? (['pipe'] as const) : [];
+  const third = options.onReport ? ('pipe' as const) : ('ignore' as const);
+  const more = options.pipes ? [third, ...Array<'pipe'>(options.pipes).fill('pipe')] : [third];
   const begin = () =>
     execa(file, args, {
       env: options.env,
       extendEnv: false,
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-      ...(options.input === undefined ? {} : { input: options.input }),
-      stdio: [options.input === undefined ? 'ignore' : 'pipe', output, output, ...third] as [
-        'ignore',
-        'pipe',
-        'pipe',
-      ],
+      stdio: [options.lifeline ? 'pipe' : 'ignore', output, output, ...more] as ['ignore', 'pipe', 'pipe'],
       detached: true,
       buffer: false,
       reject: false,
@@ -104,8 +103,10 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
       if (stream) drained.push(readPaced(stream, options.clock, options.onOutput));
     }
   }
-  const report = (subprocess.stdio as (Readable | null | undefined)[])[3];
-  report?.on('error', () => undefined);
+  const streams = subprocess.stdio as unknown as (Duplex | null | undefined)[];
+  const report: Readable | null | undefined = streams[3];
+  // A program that ends early resets its pipes.
+  for (const stream of streams) stream?.on('error', () => undefined);
   if (options.onReport && report) {
     // A program with output may be in the hands of an app.
     if (options.clock) void readPaced(report, options.clock, options.onReport);
@@ -120,6 +121,8 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
     get alive() {
       return alive;
     },
+    stdin: (options.lifeline ? streams[0] : null) ?? null,
+    pipes: streams.slice(4) as Duplex[],
     signal: (signal) => {
       if (alive) sendSignal(pid, signal);
     },

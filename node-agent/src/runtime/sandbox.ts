@@ -1,0 +1,221 @@
+/** Sandboxes of bubblewrap, bwrap(1). Source of its options: bubblewrap 0.8 of Debian 12. */
+import { dirname } from 'node:path';
+import { type Clock, within } from '@footlight/platform';
+import { withPatience } from '../patience.ts';
+import { enterCgroup } from './cgroups.ts';
+import { asSessionUser, FILTERS } from './confinement/command-line.ts';
+import { childrenOf } from './proc-table.ts';
+import { type Child, type ChildOptions, sendSignal, startChild } from './programs/child.ts';
+import type { SessionUser } from './runtime.ts';
+
+/** Ten times the slowest of 30 starts (95 ms) on two cores with a load of ten. */
+const START_LIMIT_MS = withPatience(5_000);
+/** Descriptors of bwrap; 3 belongs to the command. */
+const [INFO, BLOCK, FILTER, SYNC] = [4, 5, 6, 7];
+
+export interface SandboxLine {
+  /** What starts bwrap: programs that replace themselves with it, and `nsenter --pid`. */
+  prefix: readonly string[];
+  /** Options of bwrap. */
+  options: readonly string[];
+  command: readonly string[];
+  /** seccomp filter of the command; null: none. */
+  filter: Buffer | null;
+  /** Control groups that the command starts in (paths of cgroup.procs). */
+  procsFiles?: readonly string[];
+}
+
+export interface Sandboxed {
+  /** bwrap, or `nsenter` before it: it ends with the command's first process, with its status. */
+  child: Child;
+  /** The process below bwrap: the command, or process 1 where the sandbox has a process namespace. */
+  pid: number;
+  /** Settles when no process of the sandbox is left; only for a sandbox with a process namespace. */
+  empty: Promise<void>;
+}
+
+/**
+ * Starts a command in a sandbox. It is in its control groups before its first instruction: bwrap waits until the
+ * processes that exist so far were moved.
+ * @throws when bwrap fails
+ */
+export async function startSandboxed(
+  { prefix, options, command, filter, procsFiles = [] }: SandboxLine,
+  child: ChildOptions,
+  clock: Clock,
+): Promise<Sandboxed> {
+  const hasPidNamespace = options.includes('--unshare-pid');
+  const started = await startChild(
+    [
+      ...prefix,
+      ...['bwrap', '--info-fd', String(INFO), '--block-fd', String(BLOCK)],
+      ...(filter === null ? [] : ['--seccomp', String(FILTER)]),
+      ...(hasPidNamespace ? ['--sync-fd', String(SYNC)] : []),
+      ...options,
+      '--',
+      ...command,
+    ],
+    { ...child, pipes: hasPidNamespace ? 4 : 3 },
+  );
+  const [info, block, filterPipe, sync] = started.pipes;
+  const isForked = new Promise<true>((resolve) => info?.once('data', () => resolve(true)));
+  const empty = new Promise<void>((resolve) => sync?.once('close', () => resolve()));
+  for (const pipe of started.pipes) pipe.resume();
+  filterPipe?.end(filter ?? undefined);
+  const ended = started.exited.then(() => false as const);
+  const pid = (await within(clock, START_LIMIT_MS, Promise.race([isForked, ended]), false))
+    ? lastOf(started.pid, (one) => enterCgroup(procsFiles, one))
+    : null;
+  if (pid === null) {
+    started.signal('SIGKILL');
+    await started.exited;
+    throw new Error('bwrap did not start the app; its reason is in the log of the app');
+  }
+  block?.end('x');
+  return { child: started, pid, empty };
+}
+
+/** Visits a chain of processes with one child each. @returns the last one; null: the first one has no child */
+function lastOf(pid: number, visit: (pid: number) => void): number | null {
+  let last = pid;
+  for (let next: number | undefined = pid; next !== undefined; [next] = childrenOf(last)) {
+    visit(next);
+    last = next;
+  }
+  return last === pid ? null : last;
+}
+
+/**
+ * Starts a helper of a session as its user. In isolated sessions it has the apps' seccomp filter, because an app may
+ * try to take it over.
+ * @param enter command prefix that enters the session's namespaces; empty: the session is not isolated
+ */
+export async function startHelper(
+  { user, enter }: { user: SessionUser | null; enter: readonly string[] },
+  argv: readonly string[],
+  options: ChildOptions,
+  clock: Clock,
+): Promise<Child> {
+  const command = asSessionUser(user, argv);
+  if (user === null || enter.length === 0) return startChild([...enter, ...command], options);
+  const { child, pid } = await startSandboxed(
+    {
+      prefix: enter,
+      options: ['--dev-bind', '/', '/', '--die-with-parent'],
+      command,
+      filter: FILTERS.no_user_namespaces,
+    },
+    options,
+    clock,
+  );
+  return {
+    ...child,
+    pid,
+    get alive() {
+      return child.alive;
+    },
+    signal: (signal) => {
+      if (child.alive) sendSignal(pid, signal);
+    },
+  };
+}
+
+/** What a sandbox shows of the host and what it replaces. */
+export interface SandboxMounts {
+  /** Bytes of its /tmp, /var/tmp and /dev/shm, each. */
+  tmpBytes: number;
+  /** Its /etc/passwd and /etc/group: files of the host. */
+  passwd: string;
+  group: string;
+  /** Its resolv.conf: a file, and the path that it replaces; null: the host's. */
+  resolver: { file: string; path: string } | null;
+  /** Paths below /tmp and /var/tmp that stay. */
+  keep: readonly string[];
+  /** The only home in its directory that it sees; null: it sees all. */
+  onlyHome: string | null;
+  /** Device files and directories of /dev, besides those of every sandbox. */
+  devices: readonly string[];
+  /** Directories that it sees empty. */
+  hidden: readonly string[];
+  /** Directories that the host has, of those that it gets its own of: /var/tmp, /run/lock, /dev/mqueue. */
+  own: readonly string[];
+}
+
+const tmpfs = (path: string, bytes: number, mode: string): string[] => [
+  ...['--size', String(bytes), '--perms', mode, '--tmpfs', path],
+];
+
+/**
+ * Options of bwrap for the file systems of an app. Everything of the host is visible with the host's permissions, but
+ * no setuid program has an effect, and no device except the named ones exists. Pure.
+ *
+ * Two sessions must not both be able to write to one place: a socket there could pass descriptors from one to the other,
+ * and the memory behind these would outlive the session that made it.
+ */
+export function mountOptions(mounts: SandboxMounts): string[] {
+  const { tmpBytes, resolver, onlyHome, own } = mounts;
+  return [
+    ...['--bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    ...mounts.devices.flatMap((path) => ['--dev-bind-try', path, path]),
+    ...tmpfs('/dev/shm', tmpBytes, '1777'),
+    ...(own.includes('/dev/mqueue') ? ['--mqueue', '/dev/mqueue'] : []),
+    ...mounts.hidden.flatMap((path) => [...tmpfs(path, 4_096, '0755'), '--remount-ro', path]),
+    ...(own.includes('/run/lock') ? tmpfs('/run/lock', 1024 * 1024, '1777') : []),
+    ...['--ro-bind', mounts.passwd, '/etc/passwd', '--ro-bind', mounts.group, '/etc/group'],
+    ...(resolver === null ? [] : ['--ro-bind', resolver.file, resolver.path]),
+    // A way of some directories, which take a page each.
+    ...(onlyHome === null ? [] : [...tmpfs(dirname(onlyHome), 65_536, '0755'), '--bind', onlyHome, onlyHome]),
+    ...tmpfs('/tmp', tmpBytes, '1777'),
+    ...(own.includes('/var/tmp') ? tmpfs('/var/tmp', tmpBytes, '1777') : []),
+    // bwrap makes missing directories above a mount for root alone, above a directory for everybody.
+    ...mounts.keep.flatMap((path) => ['--dir', dirname(path), '--bind', path, path]),
+  ];
+}
+
+/** A mount namespace and a process namespace of an app's file systems, in which programs can be started. */
+export interface SandboxRoom {
+  /** Command prefix that enters it; needs root. */
+  readonly enter: readonly string[];
+  /** Ends with everything in the room. */
+  readonly child: Child;
+}
+
+/**
+ * Opens a room: its program is cat(1), which waits for the end of this process.
+ * @param prefix enters the namespaces of the session
+ * @throws when it cannot be made
+ */
+export async function openRoom(
+  prefix: readonly string[],
+  mounts: SandboxMounts,
+  env: Record<string, string>,
+  clock: Clock,
+): Promise<SandboxRoom> {
+  let output = '';
+  let resolveReady: (isReady: true) => void = () => undefined;
+  const ready = new Promise<true>((resolve) => {
+    resolveReady = resolve;
+  });
+  const options = [...mountOptions(mounts), '--unshare-pid', '--die-with-parent', '--cap-drop', 'ALL'];
+  const child = await startChild([...prefix, 'bwrap', ...options, '--', 'cat'], {
+    env,
+    cwd: '/',
+    lifeline: true,
+    clock,
+    onOutput: (chunk) => {
+      output = `${output}${chunk.toString('utf8')}`.slice(-2_000);
+      if (output === READY) resolveReady(true);
+    },
+  });
+  child.stdin?.write(READY);
+  const ended = child.exited.then(() => false as const);
+  const isReady = await within(clock, START_LIMIT_MS, Promise.race([ready, ended]), false);
+  const [first] = isReady ? childrenOf(child.pid) : [];
+  if (first !== undefined)
+    return { child, enter: ['nsenter', '--target', String(first), '--mount', '--pid', '--'] };
+  child.signal('SIGKILL');
+  await child.exited;
+  throw new Error(`the app could not be isolated: ${output.trim() || 'bwrap gave no reason'}`);
+}
+
+const READY = 'ready\n';
