@@ -13,7 +13,7 @@ import { missingPrograms, PROGRAMS } from './readiness/facts.ts';
 import { Inventory } from './readiness/inventory.ts';
 import { EngineHost, engineOptions } from './runtime/container/engine/engine-host.ts';
 import { networkNamespaceProblem } from './runtime/network/app-network.ts';
-import { canIsolate } from './runtime/process.ts';
+import { findIsolation } from './runtime/process.ts';
 import { runProgram } from './runtime/programs/run-program.ts';
 
 /** A person waits for the answer; a control plane that needs longer is as good as unreachable. */
@@ -28,7 +28,7 @@ const isAdvice = (id: string): boolean => id === 'service' || ADVISORY_CHECKS.ha
  */
 export async function doctor(config: AgentConfig, print: (line: string) => void): Promise<number> {
   const logger = silentLogger();
-  const isolated = await canIsolate();
+  const isolated = (await findIsolation()) === 'root';
   const engine = new EngineHost(
     engineOptions(config, () => inventory.hasNvidia),
     {

@@ -26,7 +26,7 @@ import { AppRuntimes } from './runtime/container/app-runtimes.ts';
 import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { NetworkPool } from './runtime/network/network-pool.ts';
 import { removeOwnedFiles } from './runtime/owned-files.ts';
-import { canIsolate, ProcessRuntime } from './runtime/process.ts';
+import { findIsolation, ProcessRuntime } from './runtime/process.ts';
 import { gcCalls } from './sessions/home/collection/gc-calls.ts';
 import { HomeCollection } from './sessions/home/collection/home-collection.ts';
 import { HomeLocks } from './sessions/home/home-locks.ts';
@@ -54,7 +54,8 @@ export async function makeAgentParts(
   await takeStateDir(config.stateDir);
   // Before the first child, so that every child starts below it.
   enterServiceGroup();
-  const isolated = await canIsolate();
+  const isolation = await findIsolation();
+  const isolated = isolation === 'root';
   const hasNetworks = isolated && (await networkNamespaceProblem(clock)) === null;
   const range = new UidPool(config.processUids);
   const uids = process.getuid?.() === 0 ? range : null;
@@ -134,7 +135,10 @@ export async function makeAgentParts(
       workers,
       runtime: new AppRuntimes({
         process: new ProcessRuntime(
-          { isolated, memoryMb: config.appMemoryMb, pids: config.appPids, cpus: config.appCpus },
+          {
+            ...{ isolation, ownDirs: [config.stateDir] },
+            ...{ memoryMb: config.appMemoryMb, pids: config.appPids, cpus: config.appCpus },
+          },
           clock,
           networks,
         ),

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeStateDir, startRuntimeApp } from '../testing/runtime-app.ts';
+import type { Isolation } from './process.ts';
 
 const USER = { uid: 71_612, gid: 71_612, groups: [] };
 const isRoot = process.getuid?.() === 0;
@@ -18,6 +19,7 @@ describe.each([
   ['plain', false],
 ] as const)('an app lives as long as one of its processes (%s)', (_name, isolated) => {
   let stateDir: string;
+  const isolation: Isolation = isolated ? 'root' : 'none';
   // As root, only an isolated app has a session bus.
   const user = isolated ? USER : null;
 
@@ -31,7 +33,7 @@ describe.each([
       stateDir,
       user,
       args: ['/bin/sh', '-c', script],
-      options: { isolated },
+      options: { isolation },
     });
     const exit = await app.exited;
     const log = app.logTail();
@@ -53,7 +55,7 @@ describe.each([
     'a launcher that hands over is told, and the app is not over',
     async () => {
       const args = ['/bin/sh', '-c', '[ -e /proc/self/fd/3 ] && echo leaked; sleep 600 & exit 0'];
-      const { app } = await startRuntimeApp({ stateDir, user, args, options: { isolated } });
+      const { app } = await startRuntimeApp({ stateDir, user, args, options: { isolation } });
       await app.handedOver;
       expect(await Promise.race([app.exited, Promise.resolve('lives')])).toBe('lives');
       expect(app.logTail()).toBe('');

@@ -15,7 +15,7 @@ import { makeStateDir, RUNTIME_SESSION, startRuntimeApp } from '../testing/runti
 import { commandOf } from '../testing/traces.ts';
 import { makeCgroup, removeCgroupDirs } from './cgroups.ts';
 import { listProcesses } from './proc-table.ts';
-import { APP_TMP_BYTES, canIsolate } from './process.ts';
+import { APP_TMP_BYTES, findIsolation, type Isolation } from './process.ts';
 
 const USER = { uid: 71_610, gid: 71_610, groups: [] };
 const OTHER_SESSION = '7c1f6a64-5d0e-4b7d-9a53-0f6a7a1c2d3e';
@@ -74,6 +74,7 @@ describe.each([
   ['in namespaces of its own', true],
   ['where namespaces cannot be made', false],
 ] as const)('an agent that is root starts an app %s', (_name, isolated) => {
+  const isolation: Isolation = isolated ? 'root' : 'none';
   let stateDir: string;
 
   beforeAll(() => {
@@ -82,7 +83,7 @@ describe.each([
   afterAll(() => rmSync(stateDir, { recursive: true, force: true }));
 
   function start(args: string[], env: Record<string, string>) {
-    const options = { isolated, memoryMb: 64, pids: 321 };
+    const options = { isolation, memoryMb: 64, pids: 321 };
     return startRuntimeApp({ stateDir, user: USER, args, env, options });
   }
 
@@ -91,7 +92,7 @@ describe.each([
     async () => {
       // Its user may read there, and cannot come there.
       const inside = join(stateDir, 'closed', 'inside');
-      const options = { isolated, memoryMb: 64, pids: 321 };
+      const options = { isolation, memoryMb: 64, pids: 321 };
       const arrange = (home: string) => {
         mkdirSync(inside, { recursive: true });
         chmodSync(join(stateDir, 'closed'), 0o700);
@@ -115,7 +116,7 @@ describe.each([
   test.skipIf(!isRoot)(
     'as the session’s user, with its limits and without new rights, never as root',
     async () => {
-      if (isolated) expect(await canIsolate()).toBe(true);
+      if (isolated) expect(await findIsolation()).toBe('root');
       const { app } = await start(['/bin/sh', '-c', WHO_AM_I], {});
       await app.exited;
       await app.stop(0);

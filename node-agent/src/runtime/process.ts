@@ -44,9 +44,16 @@ export const CLOSED_WAY_MODE = 0o710;
 /** The app's own /tmp and /var/tmp, each of this size, which is memory. Chosen with room, not measured. */
 export const APP_TMP_BYTES = 2 * 1024 * 1024 * 1024;
 
+/**
+ * How apps are isolated. root: namespaces, users, networks and control groups. user: namespaces of an agent without root;
+ * apps share its user and network. none: process groups only.
+ */
+export type Isolation = 'root' | 'user' | 'none';
+
 export interface ProcessRuntimeOptions {
-  /** Process and mount namespaces and control groups for each app; false = process groups only. */
-  isolated: boolean;
+  isolation: Isolation;
+  /** Directories of the agent, which apps of an agent without root must not read. */
+  ownDirs: readonly string[];
   memoryMb: number;
   pids: number;
   cpus: number;
@@ -55,12 +62,12 @@ export interface ProcessRuntimeOptions {
 /**
  * Runs an app as a process of this host.
  *
- * Isolated (the agent is root): bwrap makes a room with its own file systems and process namespace, in the app's
- * network and the session's IPC namespace. The session bus runs in the room, and the app in a sandbox inside it: a
- * second process namespace, a seccomp filter, and the session's user without capabilities. The kernel kills everything
+ * Isolated: bwrap makes a room with its own file systems and process namespace, of a root agent in the app's network and
+ * the session's IPC namespace. The session bus runs in the room, and the app in a sandbox inside it: a second process
+ * namespace, a seccomp filter, and of a root agent the session's user without capabilities. The kernel kills everything
  * in the room with its first process, which dies with the agent.
  *
- * Plain: the app leads a process group, as root with the session's user. Processes that leave the group are found by
+ * Plain, where the agent may make no namespaces: the app leads a process group, as root with the session's user. Processes that leave the group are found by
  * the session's variable in their environment. They outlive a killed agent until its next start.
  */
 export class ProcessRuntime implements Runtime {
@@ -84,7 +91,10 @@ export class ProcessRuntime implements Runtime {
   }
 
   async start(app: AppSpec, context: AppContext): Promise<RunningApp> {
-    return this.#options.isolated ? this.#startIsolated(app, context) : this.#startPlain(app, context);
+    const { isolation } = this.#options;
+    return isolation === 'none'
+      ? this.#startPlain(app, context)
+      : this.#startIsolated(isolation, app, context);
   }
 
   async #startPlain(app: AppSpec, context: AppContext): Promise<RunningApp> {
@@ -115,7 +125,7 @@ export class ProcessRuntime implements Runtime {
     }
   }
 
-  async #startIsolated(app: AppSpec, context: AppContext): Promise<RunningApp> {
+  async #startIsolated(isolation: 'root' | 'user', app: AppSpec, context: AppContext): Promise<RunningApp> {
     const { network, user, instance, enter } = context;
     const clock = this.#clock;
     const log = new LogRing();
@@ -128,13 +138,18 @@ export class ProcessRuntime implements Runtime {
     let room: SandboxRoom | null = null;
     try {
       const prefix = [...(network?.enter ?? []), ...enter];
-      room = await openRoom(prefix, await this.#mounts(context), launchEnvironment(context), clock);
+      const mounts = isolation === 'root' ? await this.#mounts(context) : this.#mountsOfUser(context);
+      room = await openRoom(prefix, isolation, mounts, launchEnvironment(context), clock);
       const inRoom = [...prefix, ...room.enter];
       const sandbox = (options: readonly string[], line: readonly string[]) => ({
         prefix: inRoom,
-        options: ['--dev-bind', '/', '/', ...options],
-        command: [...this.#limits(user), 'setpriv', ...userOptions(user), '--', ...line],
-        filter: user === null ? null : FILTERS[confinementOf(app)],
+        options: [...(isolation === 'user' ? ['--unshare-user'] : []), '--dev-bind', '/', '/', ...options],
+        command: [
+          ...this.#limits(user),
+          ...(user === null ? [] : ['setpriv', ...userOptions(user), '--']),
+          ...line,
+        ],
+        filter: FILTERS[confinementOf(app)],
         procsFiles,
       });
       const bus = await startSessionBus(context.dirs.run, clock, (argv, options) =>
@@ -170,14 +185,29 @@ export class ProcessRuntime implements Runtime {
       writeFile(group, withSessionUser('/etc/group', user?.gid ?? 0, '')),
       path === null ? null : writeFile(file, resolvConf ?? ''),
     ]);
+    const keep = keptPaths([displaySocket, dirs.scratch, PRODUCT_ROOT]);
     return {
       tmpBytes: APP_TMP_BYTES,
       ...{ passwd, group, resolver: path === null ? null : { file, path } },
-      keep: keptPaths([displaySocket, dirs.scratch, home, PRODUCT_ROOT]),
-      onlyHome: (await hasNeighbours(home)) ? home : null,
+      // Other homes of the same person are beside it.
+      ...((await hasNeighbours(home))
+        ? { covered: [dirname(home)], keep: [...keep, home] }
+        : { covered: [], keep: [...keep, ...keptPaths([home])] }),
       devices: appDevices(readdirSync('/dev')),
       hidden: HIDDEN.filter(isDirectory),
       own: OWN.filter(isDirectory),
+    };
+  }
+
+  #mountsOfUser({ dirs, displaySocket, home }: AppContext): SandboxMounts {
+    const { ownDirs } = this.#options;
+    return {
+      tmpBytes: APP_TMP_BYTES,
+      ...{ passwd: null, group: null, resolver: null, devices: null },
+      covered: ownDirs.filter(isDirectory),
+      keep: keptPaths([displaySocket, dirs.scratch, home, PRODUCT_ROOT], [...TEMPORARY, ...ownDirs]),
+      hidden: HIDDEN.filter(isDirectory),
+      own: ['/var/tmp'].filter(isDirectory),
     };
   }
 
@@ -227,11 +257,11 @@ async function hasNeighbours(home: string): Promise<boolean> {
   return uid === 0 && (mode & 0o7777) === CLOSED_WAY_MODE;
 }
 
-/** Paths below /tmp and /var/tmp that must stay reachable; nested ones are omitted. */
-export function keptPaths(paths: readonly string[]): string[] {
-  const below = [...new Set(paths)].filter(
-    (path) => path.startsWith('/tmp/') || path.startsWith('/var/tmp/'),
-  );
+const TEMPORARY = ['/tmp', '/var/tmp'];
+
+/** Paths below directories that the app gets its own of, which must stay reachable; nested ones are omitted. */
+export function keptPaths(paths: readonly string[], replaced: readonly string[] = TEMPORARY): string[] {
+  const below = [...new Set(paths)].filter((path) => replaced.some((dir) => path.startsWith(`${dir}/`)));
   return below.filter((path) => !below.some((other) => other !== path && path.startsWith(`${other}/`)));
 }
 
@@ -444,30 +474,20 @@ function isStray(pid: number, instance: string): boolean {
   return startVariable(pid, APP_VARIABLE) === instance;
 }
 
-/** Whether this process may make the namespaces for isolation. */
-export async function canIsolate(): Promise<boolean> {
-  if (process.getuid?.() !== 0) return false;
+/** Finds how this process can isolate apps. */
+export async function findIsolation(): Promise<Isolation> {
+  const isRoot = process.getuid?.() === 0;
+  const options = isRoot
+    ? ['--bind', '/', '/', '--dev', '/dev', '--unshare-ipc']
+    : ['--unshare-user', '--dev-bind', '/', '/'];
   try {
-    const child = await startChild(
-      [
-        'bwrap',
-        '--bind',
-        '/',
-        '/',
-        '--dev',
-        '/dev',
-        '--proc',
-        '/proc',
-        '--unshare-pid',
-        '--unshare-ipc',
-        '--',
-        'true',
-      ],
-      { env: baseEnvironment(process.env) },
-    );
-    return (await child.exited).code === 0;
+    const child = await startChild(['bwrap', ...options, '--proc', '/proc', '--unshare-pid', '--', 'true'], {
+      env: baseEnvironment(process.env),
+    });
+    if ((await child.exited).code !== 0) return 'none';
+    return isRoot ? 'root' : 'user';
   } catch {
-    return false;
+    return 'none';
   }
 }
 

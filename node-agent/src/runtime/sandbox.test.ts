@@ -3,7 +3,7 @@ import { appDevices } from './process.ts';
 import { mountOptions } from './sandbox.ts';
 
 const MOUNTS = {
-  ...{ tmpBytes: 1_000, passwd: '/s/passwd', group: '/s/group', resolver: null, keep: [], onlyHome: null },
+  ...{ tmpBytes: 1_000, passwd: '/s/passwd', group: '/s/group', resolver: null, keep: [], covered: [] },
   ...{ devices: [], hidden: [], own: [] },
 };
 
@@ -20,8 +20,10 @@ test('what lies below its own /tmp is put back after it', () => {
 });
 
 test('the other homes of a person are hidden, and so is what the host stores by user id', () => {
-  const line = mountOptions({ ...MOUNTS, onlyHome: '/homes/alice/one', hidden: ['/var/crash'] }).join(' ');
-  expect(line).toContain('--tmpfs /homes/alice --bind /homes/alice/one /homes/alice/one');
+  const line = mountOptions({
+    ...{ ...MOUNTS, covered: ['/homes/alice'], keep: ['/homes/alice/one'], hidden: ['/var/crash'] },
+  }).join(' ');
+  expect(line).toMatch(/--tmpfs \/homes\/alice .*--bind \/homes\/alice\/one \/homes\/alice\/one$/);
   expect(line).toContain('--tmpfs /var/crash --remount-ro /var/crash');
 });
 

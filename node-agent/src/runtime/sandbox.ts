@@ -124,17 +124,17 @@ export async function startHelper(
 export interface SandboxMounts {
   /** Bytes of its /tmp, /var/tmp and /dev/shm, each. */
   tmpBytes: number;
-  /** Its /etc/passwd and /etc/group: files of the host. */
-  passwd: string;
-  group: string;
+  /** Its /etc/passwd and /etc/group: files of the host; null: the host's own. */
+  passwd: string | null;
+  group: string | null;
   /** Its resolv.conf: a file, and the path that it replaces; null: the host's. */
   resolver: { file: string; path: string } | null;
-  /** Paths below /tmp and /var/tmp that stay. */
+  /** Directories of which it sees only what is kept. */
+  covered: readonly string[];
+  /** Paths below these, /tmp and /var/tmp that stay. */
   keep: readonly string[];
-  /** The only home in its directory that it sees; null: it sees all. */
-  onlyHome: string | null;
-  /** Device files and directories of /dev, besides those of every sandbox. */
-  devices: readonly string[];
+  /** Device files and directories of /dev, besides those of every sandbox; null: all, with an agent without root. */
+  devices: readonly string[] | null;
   /** Directories that it sees empty. */
   hidden: readonly string[];
   /** Directories that the host has, of those that it gets its own of: /var/tmp, /run/lock, /dev/mqueue. */
@@ -153,18 +153,21 @@ const tmpfs = (path: string, bytes: number, mode: string): string[] => [
  * and the memory behind these would outlive the session that made it.
  */
 export function mountOptions(mounts: SandboxMounts): string[] {
-  const { tmpBytes, resolver, onlyHome, own } = mounts;
+  const { tmpBytes, passwd, group, resolver, devices, own } = mounts;
   return [
-    ...['--bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
-    ...mounts.devices.flatMap((path) => ['--dev-bind-try', path, path]),
+    // With --dev, bwrap makes a second user namespace, and the sandbox could not be entered.
+    ...(devices === null ? ['--dev-bind', '/', '/'] : ['--bind', '/', '/', '--dev', '/dev']),
+    ...['--proc', '/proc'],
+    ...(devices ?? []).flatMap((path) => ['--dev-bind-try', path, path]),
     ...tmpfs('/dev/shm', tmpBytes, '1777'),
     ...(own.includes('/dev/mqueue') ? ['--mqueue', '/dev/mqueue'] : []),
     ...mounts.hidden.flatMap((path) => [...tmpfs(path, 4_096, '0755'), '--remount-ro', path]),
     ...(own.includes('/run/lock') ? tmpfs('/run/lock', 1024 * 1024, '1777') : []),
-    ...['--ro-bind', mounts.passwd, '/etc/passwd', '--ro-bind', mounts.group, '/etc/group'],
+    ...(passwd === null ? [] : ['--ro-bind', passwd, '/etc/passwd']),
+    ...(group === null ? [] : ['--ro-bind', group, '/etc/group']),
     ...(resolver === null ? [] : ['--ro-bind', resolver.file, resolver.path]),
-    // A way of some directories, which take a page each.
-    ...(onlyHome === null ? [] : [...tmpfs(dirname(onlyHome), 65_536, '0755'), '--bind', onlyHome, onlyHome]),
+    // Room for some directories, which take a page each.
+    ...mounts.covered.flatMap((path) => tmpfs(path, 65_536, '0755')),
     ...tmpfs('/tmp', tmpBytes, '1777'),
     ...(own.includes('/var/tmp') ? tmpfs('/var/tmp', tmpBytes, '1777') : []),
     // bwrap makes missing directories above a mount for root alone, above a directory for everybody.
@@ -174,7 +177,7 @@ export function mountOptions(mounts: SandboxMounts): string[] {
 
 /** A mount namespace and a process namespace of an app's file systems, in which programs can be started. */
 export interface SandboxRoom {
-  /** Command prefix that enters it; needs root. */
+  /** Command prefix that enters it. */
   readonly enter: readonly string[];
   /** Ends with everything in the room. */
   readonly child: Child;
@@ -183,10 +186,12 @@ export interface SandboxRoom {
 /**
  * Opens a room: its program is cat(1), which waits for the end of this process.
  * @param prefix enters the namespaces of the session
+ * @param isolation user: also makes a user namespace, in which an agent without root may make the others
  * @throws when it cannot be made
  */
 export async function openRoom(
   prefix: readonly string[],
+  isolation: 'root' | 'user',
   mounts: SandboxMounts,
   env: Record<string, string>,
   clock: Clock,
@@ -196,7 +201,10 @@ export async function openRoom(
   const ready = new Promise<true>((resolve) => {
     resolveReady = resolve;
   });
-  const options = [...mountOptions(mounts), '--unshare-pid', '--die-with-parent', '--cap-drop', 'ALL'];
+  const options = [
+    ...(isolation === 'user' ? ['--unshare-user'] : ['--cap-drop', 'ALL']),
+    ...[...mountOptions(mounts), '--unshare-pid', '--die-with-parent'],
+  ];
   const child = await startChild([...prefix, 'bwrap', ...options, '--', 'cat'], {
     env,
     cwd: '/',
@@ -211,8 +219,10 @@ export async function openRoom(
   const ended = child.exited.then(() => false as const);
   const isReady = await within(clock, START_LIMIT_MS, Promise.race([ready, ended]), false);
   const [first] = isReady ? childrenOf(child.pid) : [];
-  if (first !== undefined)
-    return { child, enter: ['nsenter', '--target', String(first), '--mount', '--pid', '--'] };
+  if (first !== undefined) {
+    const user = isolation === 'user' ? ['--user', '--preserve-credentials'] : [];
+    return { child, enter: ['nsenter', '--target', String(first), ...user, '--mount', '--pid', '--'] };
+  }
   child.signal('SIGKILL');
   await child.exited;
   throw new Error(`the app could not be isolated: ${output.trim() || 'bwrap gave no reason'}`);

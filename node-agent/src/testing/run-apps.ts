@@ -6,8 +6,7 @@ import { type RuntimeApp, startRuntimeApp } from './runtime-app.ts';
 import { networkHolders } from './traces.ts';
 
 /**
- * Program that runs apps as a root agent does, in its own network and mount namespaces, and prints the last app's
- * output. An app starts after its predecessor has written `ready`. After the last app's exit all apps are stopped.
+ * Program that runs apps as an agent does, as root in their own networks, and prints the last app's output. An app starts after its predecessor has written `ready`. After the last app's exit all apps are stopped.
  * The
  * program fails if an app's network remains.
  *
@@ -41,6 +40,7 @@ async function isReady(app: RunningApp | undefined): Promise<void> {
 
 const [stateDir = '', text = '{}'] = process.argv.slice(2);
 const { apps, keep = false, beforeLast = [] } = JSON.parse(text) as AppRun;
+const isRoot = process.getuid?.() === 0;
 const networks = new NetworkPool({ clock: systemClock, keep, mediaPorts: null });
 const running: RunningApp[] = [];
 for (const [index, { uid, args, spec = {} }] of apps.entries()) {
@@ -48,8 +48,10 @@ for (const [index, { uid, args, spec = {} }] of apps.entries()) {
   const [program, ...words] = beforeLast;
   if (index === apps.length - 1 && program !== undefined) execFileSync(program, words);
   const sessionId = `${index}c253cc2-059b-4b22-b34d-5ad7a7949052`;
-  const user = { uid, gid: uid, groups: [] };
-  running.push((await startRuntimeApp({ stateDir, sessionId, user, args, spec, networks })).app);
+  const agent = isRoot
+    ? { user: { uid, gid: uid, groups: [] }, networks }
+    : { user: null, options: { isolation: 'user' as const, ownDirs: [stateDir] } };
+  running.push((await startRuntimeApp({ stateDir, sessionId, args, spec, ...agent })).app);
 }
 await running.at(-1)?.exited;
 for (const app of running) await app.stop(0);

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@footlight/platform';
@@ -45,14 +45,16 @@ export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningAp
   rmSync(dirs.root, { recursive: true, force: true });
   await makeSessionDirs(dirs, app.user);
   app.arrange?.(dirs.home);
-  const options = { isolated: true, memoryMb: 0, pids: 0, cpus: 0, ...app.options };
+  const displaySocket = join(app.stateDir, 'X0');
+  writeFileSync(displaySocket, '');
+  const options = { isolation: 'root' as const, ownDirs: [], memoryMb: 0, pids: 0, cpus: 0, ...app.options };
   const networks = app.networks ?? new NetworkPool({ clock: systemClock, keep: false, mediaPorts: null });
-  const runtime = new ProcessRuntime(options, systemClock, options.isolated ? networks : null);
+  const runtime = new ProcessRuntime(options, systemClock, options.isolation === 'root' ? networks : null);
   const { args, env = {} } = app;
   const spec = { image: '', args, env, mounts: [], gpu: false, label: 'a test', ...app.spec };
   const running = await runtime.start(spec, {
     ...{ sessionId, instance: sessionId, user: app.user, dirs, enter: [], home: app.home ?? dirs.home },
-    ...{ display: ':0', displaySocket: `${app.stateDir}/X0`, pulseServer: null },
+    ...{ display: ':0', displaySocket, pulseServer: null },
     network: await runtime.openNetwork(spec),
     gpu: { renderNode: null, cdiName: null },
   });

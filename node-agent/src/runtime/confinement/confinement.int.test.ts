@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runApps } from '../../testing/apps-process.ts';
@@ -208,5 +208,36 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
       expect(await run([app('keep', UID), app('look', UID)])).toBe('ready');
       expect(await run([app('keep', UID), app('look', UID + 1)])).toBe('ready');
     });
+  },
+);
+
+/** Debian's user without rights, which has a name: a session bus needs one. */
+const NOBODY = 65_534;
+
+test.runIf(process.getuid?.() === 0)(
+  'an app of an agent without root sees no file of the agent and no other process, and has a session bus',
+  async () => {
+    const stateDir = makeStateDir();
+    try {
+      writeFileSync(join(stateDir, 'node.json'), 'the secret of the agent', { mode: 0o644 });
+      chownSync(stateDir, NOBODY, NOBODY);
+      const script = [
+        `cat ${join(stateDir, 'node.json')} 2>/dev/null`,
+        'ls /proc | grep -c "^[0-9]*$"',
+        'grep -E "Seccomp:|NoNewPrivs|CapEff" /proc/self/status',
+        'dbus-send --session --dest=org.freedesktop.DBus --print-reply / org.freedesktop.DBus.GetId | wc -l',
+        'touch "$HOME/kept" && ls "$HOME"',
+      ].join('; ');
+      const output = await runApps(stateDir, { apps: [{ args: ['sh', '-c', script], uid: NOBODY }] }, NOBODY);
+      const [processes, ...rest] = output.split('\n');
+      // bwrap, the shell, ls and grep.
+      expect(Number(processes)).toBeLessThan(6);
+      expect(rest).toEqual([
+        ...['CapEff:\t0000000000000000', 'NoNewPrivs:\t1', 'Seccomp:\t2'],
+        ...['2', 'kept'],
+      ]);
+    } finally {
+      rmSync(stateDir, { recursive: true });
+    }
   },
 );
