@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   const notify = await connectServiceManager(process.env);
   const service = await buildControlPlane(config, { logger });
   const stopLogger = {
-    // An error or a limit of time that ends the stop before its end would leave no trace otherwise.
+    // Otherwise an error or time-out that cuts the stop short would leave no trace.
     error: (what: unknown) => logger.fatal({ error: errorText(what) }, 'service.stop_failed'),
   };
   closeWithGrace({ delay: config.drainMs + GRACE_MS, logger: stopLogger }, async ({ err, signal }) => {

@@ -5,12 +5,12 @@ import type { CommandAnswer } from './link/ack-store.ts';
 import type { LinkHandler } from './link/control-link.ts';
 import { unknownCommand } from './sessions/supervisor.ts';
 
-/** Time at a start for what the former process reported of its jobs. Chosen, not measured. */
+/** Time limit at start for sending the job reports that the former process left. Chosen, not measured. */
 const KEPT_REPORTS_MS = 2_000;
 const OK: CommandAnswer = { ok: true };
 
 /**
- * What an agent tells the control plane, and does for it.
+ * Handles the control plane's messages for one agent, and supplies the agent's registration and reports.
  * @param agent the parts; called only once the link is started, when all are made
  * @param requestRestart called after the command's ack was sent
  */
@@ -63,7 +63,7 @@ export function agentLinkHandler(agent: () => AgentParts, requestRestart: () => 
     linkReady: () => {
       agent().supervisor.linkUp = true;
     },
-    // A registration ends the runs of the former process; what it did report must come first.
+    // A registration ends all unreported runs of the former process, so its kept reports must be sent first.
     beforeDial: () => {
       const { clock, jobs } = agent();
       return within(clock, KEPT_REPORTS_MS, jobs.sendKept(), undefined);
@@ -71,7 +71,7 @@ export function agentLinkHandler(agent: () => AgentParts, requestRestart: () => 
     linkLost: () => {
       const { images, supervisor } = agent();
       supervisor.linkUp = false;
-      // For the next registration.
+      // The next registration lists the images that the engine holds.
       void images?.check();
     },
   };
@@ -83,14 +83,14 @@ export function startPolls({ jobs, library }: AgentParts): void {
   library.start();
 }
 
-/** Reports the current capacity; without a link the next registration does. */
+/** Reports the current capacity. Without a connection, it is reported after the next registration. */
 export function reportCapacity({ link, logger }: AgentParts): void {
   void link.sendCapacity().catch((error) => {
     logger.error({ error: errorText(error) }, 'capacity.failed');
   });
 }
 
-/** Nothing while the engine does not answer: the control plane then keeps what it knows. */
+/** Empty while the engine does not answer: the control plane then keeps the last reported values. */
 export function heldImages({ containers, images }: AgentParts): Pick<Register, 'images'> {
   const held = containers.engine.works ? images?.held : undefined;
   return held === undefined ? {} : { images: held };
@@ -106,7 +106,7 @@ async function obey(
     case 'config_update':
       return configure(parts, command);
     case 'restart':
-      // After the ack was sent: the process must not exit before its answer.
+      // Deferred until the ack was sent: the process must not exit before it has answered.
       setImmediate(requestRestart);
       return OK;
     case 'image_ensure':
@@ -129,7 +129,7 @@ async function configure(
   return OK;
 }
 
-/** Builds need a host to fetch from. */
+/** Images can be built only if at least one source host is allowed. */
 function imageFeatures({ config, containers }: AgentParts): string[] {
   if (!containers.engine.works) return [];
   return ['images', ...(config.imageSourceHosts.length > 0 ? ['image_build'] : [])];

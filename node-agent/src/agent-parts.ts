@@ -27,15 +27,18 @@ export interface AgentDeps {
   displays?: Displays;
   /** Default: weston on this machine. */
   screens?: ConsoleScreens;
-  /** Removes what a session's user left on this machine. Default: wherever every user may write. */
+  /**
+   * Removes files that a session's user left on this machine. Default: searches all directories that every user can
+   * write.
+   */
   removeOwned?: typeof removeOwnedFiles;
   random: Random;
   logger: Logger;
 }
 
 /**
- * The parts of one agent, made and connected to each other, none started but the media worker that is kept warm and
- * the prefetched network. Owner: the agent, which starts and closes them.
+ * The parts of one agent, created and connected to each other. Only the warm media worker and the prefetched network
+ * are already started. Owner: the agent, which starts and closes them.
  */
 export interface AgentParts {
   readonly config: AgentConfig;
@@ -46,7 +49,7 @@ export interface AgentParts {
   readonly displays: ConnectorWatch;
   readonly console: HostConsole;
   readonly workers: MediaWorkerPool;
-  /** Starts workers for the warm-up alone, and keeps none ready. */
+  /** Starts media workers only for the warm-up job, and keeps none ready. */
   readonly warmUps: MediaWorkerPool;
   /** null: apps use the host's network. */
   readonly networks: NetworkPool | null;
@@ -57,11 +60,11 @@ export interface AgentParts {
   readonly supervisor: Supervisor;
   readonly containers: AgentContainers;
   readonly link: ControlLink;
-  /** null: no address is set for their page. */
+  /** null: no address of the metrics page is configured. */
   readonly metrics: AgentMetrics | null;
   readonly jobs: AgentJobs;
   readonly library: LibraryScanner;
-  /** null until the container engine was looked at. */
+  /** null until the container engine was checked for the first time. */
   images: HostImages | null;
   /** Storage of the last capacity report. */
   reportedStorage: readonly StorageReport[];

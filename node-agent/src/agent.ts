@@ -11,13 +11,13 @@ import { FIRST_LOOK_MS } from './runtime/container/engine/engine-host.ts';
 
 /** A change of storage is reported within a minute. */
 const STORAGE_CHECK_MS = 60_000;
-/** Once a heartbeat, which carries the newest sample. */
+/** The interval of the heartbeat, which carries the newest sample. */
 const GPU_SAMPLE_MS = 5_000;
 /** Time for sessions to end at a shutdown. */
 const SHUTDOWN_MS = withPatience(8_000);
 /**
- * Time at a shutdown for the last reports to leave; what does not leave is told by the next start as lost
- * sessions.
+ * Time limit for sending the last reports at a shutdown. Sessions without a sent report are reported as lost at the
+ * next start.
  */
 const FLUSH_MS = 2_000;
 
@@ -78,7 +78,7 @@ export class Agent {
     }
     await recorder.open();
     await jobs.open();
-    // Takes the homes that a killed agent moved aside before a session can.
+    // Takes over the homes that a killed agent moved aside, before a session can use them.
     await collection.open();
     await inventory.probe();
     await inventory.sampleGpus();
@@ -93,7 +93,7 @@ export class Agent {
     this.#parts.images = images;
     if (containers.engine.works) await images.check();
     await link.start();
-    // One without an identity could not ask yet, and would ask again only after a minute.
+    // An agent without an identity cannot poll yet; a failed first poll would delay the next one by a minute.
     if (link.isEnrolled) startPolls(this.#parts);
     void collection.resume();
     this.#timers.push(
@@ -127,7 +127,7 @@ export class Agent {
     return this.#stopping;
   }
 
-  /** The same for a restart: sessions end without reports, because the next registration reports them. */
+  /** Like stop(), for a restart: sessions end without reports, because the next registration reports them as lost. */
   stopForRestart(): Promise<void> {
     this.#stopping ??= this.#stop(true);
     return this.#stopping;
@@ -136,7 +136,7 @@ export class Agent {
   async #stop(restart: boolean): Promise<void> {
     const { collection, jobs, library, link, supervisor } = this.#parts;
     for (const timer of this.#timers) timer.cancel();
-    // Before the jobs: one of them may wait for the control plane.
+    // Closed before the jobs: the collection job may wait for the control plane.
     collection.close();
     await Promise.all([jobs.stop(), library.stop()]);
     if (restart) {

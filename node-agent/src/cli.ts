@@ -30,7 +30,7 @@ The configuration comes from the environment; SERVICE_CONTROL_URL is required. W
 /etc/footlight/agent.env, and a later \`install\` may leave it out.
 `;
 
-/** Longer than the sessions' own limit, so that they are the ones to decide. */
+/** Longer than the sessions' own time limit, so that the sessions' limit applies first. */
 const CLOSE_LIMIT_MS = withPatience(12_000);
 
 /**
@@ -75,11 +75,11 @@ async function run(
 ): Promise<number> {
   for (const warning of config.warnings) deps.logger.warn({ warning }, 'config.warning');
   const notify = await connectServiceManager(process.env);
-  // Before anything is started, because programs inherit it.
+  // Before any program is started, because child processes inherit this limit.
   await forbidCoreFiles();
   const agent = await Agent.start(config, deps);
   const status = () => statusOf(agent);
-  // Ready without a control plane too: an agent that waits for it is at work.
+  // The service counts as ready without a control plane too: an agent that waits for one works as intended.
   notify('READY=1', `STATUS=${status()}`);
   const pulse = new ServicePulse({
     notify,
@@ -88,12 +88,12 @@ async function run(
     status,
   });
   const stopping = (why: string) => {
-    // The pulse goes on: a stop that hangs is ended as well.
+    // The watchdog pulse is not stopped here, so systemd can end a hanging stop.
     notify('STOPPING=1', `STATUS=${why}`);
   };
   return new Promise((resolve) => {
     const logger = {
-      // An error or a limit of time that ends the stop before its end would leave no trace otherwise.
+      // Without this line, an error or time-out that ends the stop early would leave no trace.
       error: (what: unknown) => deps.logger.fatal({ error: errorText(what) }, 'agent.stop_failed'),
     };
     const closer = closeWithGrace({ delay: CLOSE_LIMIT_MS, logger }, async ({ signal, err }) => {

@@ -16,7 +16,7 @@ import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { findIsolation } from './runtime/process.ts';
 import { runProgram } from './runtime/programs/run-program.ts';
 
-/** A person waits for the answer; a control plane that needs longer is as good as unreachable. */
+/** A person waits for the result. A control plane that answers later counts as unreachable. */
 const REACH_LIMIT_MS = 5_000;
 const MARKS: Record<string, string> = { pass: 'ok  ', fail: 'FAIL', skip: '–   ', unknown: '?   ' };
 /** Checks that do not decide the exit code. */
@@ -44,7 +44,7 @@ export async function doctor(config: AgentConfig, print: (line: string) => void)
     isolated,
     networks: isolated && (await networkNamespaceProblem(systemClock)) === null,
     settings: await HostSettings.open(config.stateDir, config.hostSettings, logger),
-    // The agent knows; this program must not move its homes.
+    // Only the agent checks the homes, because the check can move them.
     homeProblems: () => [],
   });
   await inventory.probe();

@@ -8,12 +8,15 @@ import { IdentityStore } from './link/identity.ts';
 import { Inventory } from './readiness/inventory.ts';
 import { AGENT_VERSION } from './version.ts';
 
-/** A person waits; several attempts fit, with their backoff (4 s at most) and handshake (15 s a step). */
+/**
+ * A person waits for the result. The limit allows several attempts, with a backoff of at most 4 s and 15 s per
+ * handshake step.
+ */
 const LIMIT_MS = 60_000;
 
 /**
- * Enrolls this host: connects once, stores the secret, and leaves. The hardware is reported as well, because a
- * host that never said what it is does not count as enrolled.
+ * Enrolls this host: connects once, stores the secret, and disconnects. It also reports the hardware, because a host
+ * without a capacity report does not count as enrolled.
  * @returns the exit code: 0 enrolled (now or before), 1 not within a minute
  */
 export async function enroll(
@@ -31,7 +34,7 @@ export async function enroll(
     ...deps,
     isolated: false,
     networks: false,
-    // Said with the first report of the agent that stays.
+    // The agent that runs later reports them.
     homeProblems: () => [],
     engine: { look: async () => ({ kind: 'off' as const }) },
     settings: await HostSettings.open(config.stateDir, config.hostSettings, deps.logger),

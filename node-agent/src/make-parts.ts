@@ -41,7 +41,7 @@ import { type LaunchContext, Supervisor } from './sessions/supervisor.ts';
 import { AGENT_VERSION } from './version.ts';
 
 /**
- * Makes the parts of an agent, after the cleanup of what a killed one left.
+ * Creates the parts of an agent, after removing everything that a killed agent left.
  * @param requestRestart called when the control plane wants a restart
  * @throws when the state directory is unusable
  */
@@ -52,7 +52,7 @@ export async function makeAgentParts(
 ): Promise<AgentParts> {
   const { clock, logger, random } = deps;
   await takeStateDir(config.stateDir);
-  // Before the first child, so that every child starts below it.
+  // Before the first child process, so that every child starts in a control group below it.
   enterServiceGroup();
   const isolation = await findIsolation();
   const isolated = isolation === 'root';
@@ -170,15 +170,16 @@ export async function makeAgentParts(
   return parts;
 }
 
-/** The library is loaded only where metrics are served. */
+/** Imported on demand: the metrics library is loaded only if a metrics page is configured. */
 async function openMetrics(clock: Clock): Promise<AgentMetrics> {
   const { AgentMetrics } = await import('./metrics/agent-metrics.ts');
   return new AgentMetrics(clock);
 }
 
 /**
- * Makes the state directory, which users of sessions pass to their homes; its files belong to the agent.
- * @throws when they may not pass it, or its name is too long for the sockets below it
+ * Creates the state directory. Users of sessions must be able to traverse it to their homes; its files belong to the
+ * agent.
+ * @throws when they cannot traverse it, or its path is too long for the sockets below it
  */
 async function takeStateDir(stateDir: string): Promise<void> {
   await mkdir(stateDir, { recursive: true, mode: 0o711 });

@@ -10,10 +10,9 @@ import { straightImports } from './build/straight-imports.ts';
 
 const here = import.meta.dirname;
 
-// Three documents: index.html for people who use apps and admin/index.html for administrators, with one route tree,
-// and sign-in/index.html for the pages before them, which need no router.
-// The server gives files below /admin/ to enabled administrators only, so every module of the admin area has to
-// end up there, and nothing that the user area needs may.
+// Three documents: index.html for people who use apps and admin/index.html for administrators, with one route tree, and
+// sign-in/index.html for the pages before sign-in, which need no router. The server sends files below /admin/ to
+// enabled administrators only, so every module of the admin area must be there, and no module of the user area.
 export default defineConfig({
   root: here,
   plugins: [
@@ -36,7 +35,7 @@ export default defineConfig({
   build: {
     manifest: true,
     target: 'es2023',
-    // A data: URL would be allowed for pictures, but a file is cached by its hash for ever.
+    // Pictures stay files: the policy would allow data: URLs, but a file is cached by its hash forever.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {

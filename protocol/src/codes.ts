@@ -1,6 +1,6 @@
 /**
- * Codes that the programs tell each other, each set once; those of HTTP answers are in rest/errors.ts, close codes
- * next to their sockets. Programs send declared codes only; parsers keep a code that a newer version sends.
+ * Codes that the programs exchange, each declared once; those of HTTP answers are in rest/errors.ts, close codes next
+ * to their sockets. Programs send declared codes only; parsers keep a code that a newer version sends.
  */
 
 declare const unknownCode: unique symbol;
@@ -60,7 +60,10 @@ export const FAILURE_CODES = [
 ];
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
-/** Why a session ended: the reason of session_stop, or of the agent or the control plane without one. */
+/**
+ * Why a session ended: the reason in session_stop, or one set by the agent or the control plane when there was no
+ * session_stop.
+ */
 export const END_REASONS = [
   'user_requested',
   'admin',
@@ -88,7 +91,7 @@ export const END_REASONS = [
   'stopped',
   'failed',
 ] as const;
-/** A failure that its agent reports without a reason ends with its failure code. */
+/** An agent's failure report without a reason ends the session with its failure code. */
 export type SessionEndReason = (typeof END_REASONS)[number] | FailureCode;
 
 /** Codes of the signaling message `error`. */

@@ -40,7 +40,7 @@ describe('the values of a JSON text are counted before it is parsed', () => {
     expect(hasTooManyValues(json)).toBe(isOver);
   });
 
-  test('none with more values passes, none with a third of them is refused', () => {
+  test('every text with twice the bound is refused, every text with a third of it passes', () => {
     const padding = ' '.repeat(MAX);
     fc.assert(
       fc.property(fc.json(), fc.nat(MAX), (json, count) => {
@@ -89,7 +89,7 @@ describe('strings for people', () => {
     expect(humanText(64).parse('a\u0000b\tc\nd\re\u001b[31mf\u0085g\u007f')).toBe('ab\tc\nde[31mfg');
   });
 
-  test('lose what turns the direction of the text after it, keep what scripts and emoji need', () => {
+  test('lose bidirectional control characters, keep the characters that scripts and emoji need', () => {
     const commands = 'apt-get install \u202efws\u202c # \u2066\u2069ok';
     expect(humanText(200).parse(commands)).toBe('apt-get install fws # ok');
     expect(stripControls('\u0645\u06cc\u200c\u062e \u200fאב 👩\u200d💻')).toBe(
@@ -103,7 +103,7 @@ describe('strings for people', () => {
 });
 
 describe('uuids', () => {
-  test('of people come in either case and are lower-cased', () => {
+  test('from people may have either case and are lower-cased', () => {
     expect(uuid.parse(ID.toUpperCase())).toBe(ID);
   });
 
@@ -112,7 +112,7 @@ describe('uuids', () => {
     expect(wireUuid.safeParse(value).success).toBe(false);
   });
 
-  test('of the sockets are lower-case only', () => {
+  test('on the sockets are lower-case only', () => {
     expect(wireUuid.safeParse(ID.toUpperCase()).success).toBe(false);
     expect(wireUuid.parse(ID)).toBe(ID);
   });

@@ -24,13 +24,17 @@ export type JsonObject = { [key: string]: unknown };
 export const MAX_JSON_DEPTH = 64;
 
 /**
- * Values of one JSON text from outside. A service parses such texts in its only thread: the 340,000 values of a mebibyte
- * of `[],` take 65 ms, half a million levels 100 ms (Node 20, two cores), and these a tenth. The longest text with
- * a meaning, the modes of 64 displays, stays below; 64 KiB of a client's own document can have no more.
+ * Most values in one JSON text from outside, because parsing blocks the service's only thread: 1 MiB of `[],` (340,000
+ * values) takes 65 ms and half a million nesting levels 100 ms (Node 20, two cores); with this bound it is a tenth. The
+ * largest legitimate text, the modes of 64 displays, stays below the bound, and a client's own document of 64 KiB
+ * cannot exceed it.
  */
 export const MAX_JSON_VALUES = 32_768;
 
-/** Whether a JSON text has more values than that, counted without parsing it. Texts that are no JSON get any answer. */
+/**
+ * Whether a JSON text has more than MAX_JSON_VALUES values, counted without parsing it. The answer for a text that is
+ * not JSON is arbitrary.
+ */
 export function hasTooManyValues(text: string, maxValues = MAX_JSON_VALUES): boolean {
   if (text.length <= maxValues) return false;
   let values = 1;
@@ -67,7 +71,7 @@ export function utf8Length(value: string): number {
 }
 
 /**
- * Whether a string fits a bound in UTF-8 bytes; encodes only when the length alone cannot tell.
+ * Whether a string fits a bound in UTF-8 bytes; encodes only when the length alone does not decide.
  * @param maxBytes bound, inclusive
  */
 export function fitsUtf8(value: string, maxBytes: number): boolean {
@@ -88,13 +92,13 @@ export function cutUtf8(value: string, maxBytes: number): string {
   return value.slice(0, read);
 }
 
-/** Cc and Cs, and the characters that turn the direction of the text after them. Source: UAX #9, section 2. */
+/** Control characters (Cc), lone surrogates (Cs) and bidirectional control characters. Source: UAX #9, section 2. */
 const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
- * Takes control characters other than newline and tab out of a string meant for people, and lone surrogates with
- * them: neither can be shown, and a database refuses some of them. Characters that turn the direction go too: with them
- * a host could show administrators another command than the one that they copy.
+ * Removes control characters (except newline and tab) and lone surrogates from a string meant for people: they cannot
+ * be shown, and a database refuses some of them. Also removes bidirectional control characters, with which a host could
+ * show administrators a different command from the one that they copy.
  */
 export function stripControls(value: string): string {
   return value.replace(UNPRINTABLE, '');
@@ -126,7 +130,7 @@ export function isShallow(value: unknown, limit = MAX_JSON_DEPTH): boolean {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** A uuid of any version and variant, in either case, lower-cased on the way in: for paths and bodies of people. */
+/** A uuid of any version and variant in a path or a body from a person: either case, lower-cased here. */
 export const uuid = z.guid().toLowerCase();
 
 /** A uuid as the sockets carry it: lower-case canonical, anything else is malformed. */
@@ -157,7 +161,7 @@ export function text(maxBytes: number) {
   return z.string().refine((value) => fitsUtf8(value, maxBytes), { error: `over ${maxBytes} bytes` });
 }
 
-/** The same for a key of the database: without NUL, which Postgres refuses. @param maxBytes bound, inclusive */
+/** Like `text`, for a database key: also refuses NUL, which Postgres cannot store. @param maxBytes bound, inclusive */
 export function keyText(maxBytes: number) {
   return text(maxBytes).refine((value) => !value.includes('\0'), { error: 'a NUL character' });
 }
@@ -293,7 +297,7 @@ export function createFrameParser<M>(
   };
 }
 
-/** The same for a relay. */
+/** Like `createFrameParser`, but also returns the received object, which a relay needs. */
 export function createFrameReader<M>(
   messages: Messages<M>,
   innerUnknown: (value: JsonObject) => string | null = () => null,

@@ -1,6 +1,6 @@
 /** Environment variables that this version knows but does not use. No I/O. */
 
-/** Reason of each variable without effect, as a clause, by name. */
+/** For each variable without effect: the reason, as a clause. */
 export type IgnoredVariables = Readonly<Record<string, string>>;
 
 /**

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Makes this machine a host of Footlight: installs the agent and what it needs, enrolls it, and starts it as a service.
 #
-# The console of the control plane shows the line to run. It is told by the environment: SERVICE_CONTROL_URL,
-# SERVICE_ENROLLMENT_TOKEN, SERVICE_CONTROL_FINGERPRINT where the certificate is the control plane's own, and any other
-# SERVICE_ variable of the agent. Run again it upgrades the agent, which keeps its identity, its homes and its settings.
+# The console of the control plane shows the line to run. The environment configures it: SERVICE_CONTROL_URL,
+# SERVICE_ENROLLMENT_TOKEN, SERVICE_CONTROL_FINGERPRINT if the control plane's certificate is self-signed, and any other
+# SERVICE_ variable of the agent. A second run upgrades the agent, which keeps its identity, its homes and its settings.
 set -eu
 
 ARCHIVE_SHA256=@ARCHIVE_SHA256@
@@ -29,7 +29,7 @@ check_machine() {
   if [ -z "${SERVICE_ENROLLMENT_TOKEN:-}" ] && [ ! -f "$ENVIRONMENT" ]; then
     fail 'SERVICE_ENROLLMENT_TOKEN is not set; copy the whole line from the console.'
   fi
-  # A pin of an earlier line would refuse a certificate that this line trusts.
+  # Cleared if not set: a pinned fingerprint from an earlier run would refuse a certificate that is trusted now.
   export SERVICE_CONTROL_FINGERPRINT="${SERVICE_CONTROL_FINGERPRINT:-}"
 }
 
@@ -43,19 +43,20 @@ install_packages() {
   say "Installing Debian packages:$missing"
   export DEBIAN_FRONTEND=noninteractive
   apt-get -qq update || fail 'apt-get update failed; see above.'
-  # One word for each package.
+  # Unquoted on purpose: each package is a separate argument.
   # shellcheck disable=SC2086
   apt-get -qq -y install --no-install-recommends $missing >/dev/null || fail "apt-get could not install:$missing"
 }
 
-# What comes is compared with the sum that this script carries; so the certificate need not be trusted, where it is pinned.
+# With a pinned fingerprint curl does not verify the certificate, because the archive is checked against the checksum in
+# this script.
 fetch_archive() {
   say "Fetching the agent from $SERVICE_CONTROL_URL"
   archive=$scratch/agent.tgz
   set -- -fsS -o "$archive"
   [ -z "$SERVICE_CONTROL_FINGERPRINT" ] || set -- "$@" -k
   [ ! -f "${SERVICE_CONTROL_CA:-/nonexistent}" ] || set -- "$@" --cacert "$SERVICE_CONTROL_CA"
-  # Of several replicas the first; each has the same archive.
+  # With several replicas the first one is used; each has the same archive.
   first=${SERVICE_CONTROL_URL%%,*}
   curl "$@" "${first%/}/install/agent-linux-x64.tgz" || fail 'the agent could not be fetched.'
   printf '%s  %s\n' "$ARCHIVE_SHA256" "$archive" | sha256sum --check --status ||
@@ -72,13 +73,13 @@ unpack() {
   rm -rf "$PROGRAM_DIR.old"
 }
 
-# Where process 1 is not systemd, scripts/up's own supervisor does its work, until this machine is turned off.
+# If process 1 is not systemd, the supervisor of scripts/up runs the agent, until this machine is turned off.
 supervise() {
   if [ -f "$SUPERVISOR_PID" ]; then
     former=$(cat "$SUPERVISOR_PID")
     if tr '\0' ' ' <"/proc/$former/cmdline" 2>/dev/null | grep -q "$PROGRAM_DIR/supervisor"; then
       kill "$former"
-      # It ends the sessions of the former agent first.
+      # The old supervisor first ends the sessions of its agent.
       waited=0
       while [ -d "/proc/$former" ] && [ "$waited" -lt 20 ]; do
         sleep 1
@@ -91,7 +92,7 @@ supervise() {
   say "The supervisor of Footlight keeps the agent running until this machine is turned off; its log is $LOG."
 }
 
-# The agent enrolls as it starts.
+# The agent enrolls at its start.
 wait_until_connected() {
   health=$(sed -n "s/^SERVICE_AGENT_HEALTH_ADDR='\(.*\)'\$/\1/p" "$ENVIRONMENT")
   port=${health##*:}
@@ -133,5 +134,5 @@ main() {
   return "$outcome"
 }
 
-# Last, so that a script that was cut short on its way does nothing; and not from the pipe that it is read from.
+# The last line, so that a partly downloaded script does nothing. Its standard input is not the pipe with the script.
 main </dev/null

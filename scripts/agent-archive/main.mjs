@@ -1,4 +1,4 @@
-// What the control plane needs before it starts: its own bundle, and the agent that it hands out to new hosts.
+// Prepares a start of the control plane: its own bundle, and the agent's archive that it offers to new hosts.
 import { build } from '../lib/build.mjs';
 import { packAgent } from './pack.mjs';
 

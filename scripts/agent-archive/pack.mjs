@@ -1,5 +1,5 @@
-// Packs the agent for hosts that have no checkout: the Node binary of this one, the bundle and its native modules, and the
-// script that installs them. Made when something in it has changed; the control plane hands both files out.
+// Packs the agent for hosts without a checkout: this host's Node binary, the bundle and its native modules, and the
+// script that installs them. Repacked only after a change; the control plane serves both files.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -29,9 +29,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const agent = path.join(root, 'node-agent');
 const target = path.join(agent, 'dist', 'install');
 const ARCHIVE = 'agent-linux-x64.tgz';
-/** What the bundle loads by name at run time. */
+/** Modules that the bundle loads by name at run time. */
 const MODULES = ['koffi', 'node-datachannel', 'pino', 'x11'];
-/** Sources of their native parts, manuals and tests, which nothing loads. */
+/** Unused parts of packages: sources of their native parts, manuals and tests. */
 const LEFT_OUT = [
   'node_modules/koffi/vendor',
   'node_modules/koffi/doc',
@@ -56,10 +56,10 @@ const LEFT_OUT = [
 
 /**
  * Packs when needed. The bundle of the agent must have been built.
- * @param {(line: string) => void} [say] told when it takes a moment
+ * @param {(line: string) => void} [say] called when packing takes a moment
  */
 export async function packAgent(say = () => {}) {
-  // The name of the archive says what it runs on; nothing else is packed.
+  // The archive's name contains the platform; other platforms are not packed.
   if (process.platform !== 'linux' || process.arch !== 'x64') return;
   const built = readdirSync(path.join(agent, 'dist')).filter((name) => /^\..*\.digest$/.test(name));
   const digest = createHash('sha256')
@@ -91,7 +91,7 @@ export async function packAgent(say = () => {}) {
     const script = path.join(work, 'agent.sh');
     writeFileSync(script, scriptFor(sha256));
     chmodSync(script, 0o644);
-    // The archive first: a script is never handed out before what it asks for.
+    // The archive is written first: a script must not be served before the archive that it downloads.
     renameSync(archive, path.join(target, ARCHIVE));
     renameSync(script, path.join(target, 'agent.sh'));
     writeFileSync(stamp, digest);
@@ -100,7 +100,10 @@ export async function packAgent(say = () => {}) {
   }
 }
 
-/** Lays the tree out in links, which tar follows. @param {string} stage */
+/**
+ * Builds the archive's tree out of links, which tar follows.
+ * @param {string} stage
+ */
 function layOut(stage) {
   const link = (/** @type {string} */ from, /** @type {string[]} */ ...to) => {
     const at = path.join(stage, ...to);
@@ -148,7 +151,11 @@ function modulesBelow(from) {
   return found;
 }
 
-/** Where Node would find a package. @param {string} name @param {string} asker */
+/**
+ * The folder where Node would find a package.
+ * @param {string} name
+ * @param {string} asker
+ */
 function folderOf(name, asker) {
   for (let at = asker; at !== path.dirname(at); at = path.dirname(at)) {
     const folder = path.join(at, 'node_modules', name);
@@ -158,8 +165,10 @@ function folderOf(name, asker) {
 }
 
 /**
- * The same bytes for the same content, on every machine and at any time.
- * @param {string} stage @param {string} file @returns {Promise<string>} its SHA-256 in hex
+ * Writes an archive that has the same bytes for the same content, on every machine and at any time.
+ * @param {string} stage
+ * @param {string} file
+ * @returns {Promise<string>} its SHA-256 in hex
  */
 async function writeArchive(stage, file) {
   const words = [
@@ -182,7 +191,7 @@ async function writeArchive(stage, file) {
   ];
   const tar = spawn('tar', words, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = new Promise((resolve) => tar.once('exit', resolve));
-  // Quick rather than small: this runs where somebody waits, and it is sent over a local network.
+  // A fast compression level: a person waits for it, and the file is sent over a local network.
   await pipeline(tar.stdout, createGzip({ level: 1 }), createWriteStream(file));
   if ((await exited) !== 0) throw new Error('tar could not pack the agent.');
   const hash = createHash('sha256');

@@ -1,4 +1,4 @@
-// The seed file: apps that are really installed on this machine, in the form of the POST /v1/apps body.
+// Entries of the seed file: apps that are installed on this machine, in the form of the POST /v1/apps body.
 import { existsSync } from 'node:fs';
 
 /**
@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
  * @property {object} app       body of POST /v1/apps; `entitle` may also be first_admin
  */
 
-// What a machine without a GPU draws and encodes with ease; a person may choose otherwise at a launch.
+// Size and rate that a machine without a GPU can draw and encode; a person may choose others at a launch.
 const stream = {
   default_width: 1280,
   default_height: 720,
@@ -90,7 +90,10 @@ export function demoApps({ node, diagnostics }) {
   ];
 }
 
-/** The entries of the seed file: only apps whose program is there. @param {DemoApp[]} apps */
+/**
+ * The entries of the seed file: only apps whose program exists.
+ * @param {DemoApp[]} apps
+ */
 export function seedEntries(apps) {
   return apps.filter((entry) => existsSync(entry.program)).map((entry) => entry.app);
 }

@@ -1,11 +1,11 @@
-// The log of a supervised program: what it writes now, and what it wrote before, each at most 64 MiB.
+// The log of a supervised program: its current file and the previous one, each at most 64 MiB.
 import { closeSync, existsSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * A log that never fails. An app may fill the disk, and viewers and apps have an agent write: neither may end the
- * program or its supervisor, so what cannot be written is lost.
+ * A log that never fails. An app may fill the disk, and viewers and apps can cause log lines of the agent: neither may
+ * end the program or its supervisor, so text that cannot be written is lost.
  */
 export class LogFile {
   #path;

@@ -155,7 +155,7 @@ async function main() {
     say,
   );
   say(
-    'Watching the sources: a change is built, and its part started again. Reload the page for one of the web app.',
+    'Watching the sources: after a change the affected program is built and restarted. After a change of the web app reload the page.',
   );
 }
 
@@ -214,7 +214,7 @@ async function dryRun(places, ports, packages) {
   );
 }
 
-/** Could a session's own user, who is nobody else, read this? @param {string} file */
+/** Whether the users of sessions, who have no special rights, can read this file. @param {string} file */
 function readableByOthers(file) {
   if (process.getuid?.() !== 0) return true;
   return (
@@ -224,7 +224,8 @@ function readableByOthers(file) {
 }
 
 /**
- * Puts what the Diagnostics app needs where the users of sessions can read it, and lists the apps that are installed.
+ * Copies the files of the Diagnostics app to a folder that the users of sessions can read, and lists the apps that are
+ * installed.
  * @param {import('./places.mjs').Places} places
  */
 function publishApps(places) {
@@ -308,7 +309,7 @@ function announce(places, { downloadMs, installMs, startMs }) {
   );
 }
 
-// A reader of the output that goes away must not take the product along.
+// A reader of the output that closes its pipe must not end the product.
 process.stdout.on('error', () => undefined);
 
 main().catch((error) => {

@@ -1,4 +1,4 @@
-// Where an instance that scripts/up starts keeps its things, and which ports it takes.
+// Directories and ports of an instance that scripts/up starts.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -20,9 +20,10 @@ import path from 'node:path';
  */
 
 /**
- * As root everything lies where a service keeps it; otherwise below the user's own data directory.
+ * As root, the directories of a service; otherwise, directories below the user's own data directory.
  * @param {NodeJS.ProcessEnv} env
- * @param {boolean} severalReplicas  they have another database, so they touch nothing of a single control plane
+ * @param {boolean} severalReplicas replicas have another database, so they leave a single control plane's data
+ * unchanged
  * @returns {Places}
  */
 export function placesFor(env, severalReplicas = false) {
@@ -77,7 +78,10 @@ function portFrom(env, name, fallback) {
   return port;
 }
 
-/** Makes the directories; the agent's is open to pass through, since each session's own user works below it. @param {Places} places */
+/**
+ * Creates the directories. The agent's can be traversed by all users, because each session's user works below it.
+ * @param {Places} places
+ */
 export function makeDirectories(places) {
   try {
     mkdirSync(places.controlDir, { recursive: true, mode: 0o700 });
@@ -90,14 +94,17 @@ export function makeDirectories(places) {
   }
 }
 
-/** One fixed token, known to both halves on this machine and to nobody else. @param {Places} places */
+/**
+ * Creates one fixed token, which only the two programs on this machine know.
+ * @param {Places} places
+ */
 export function keepEnrollmentToken(places) {
   if (existsSync(places.enrollmentToken) && readFileSync(places.enrollmentToken, 'utf8').trim().length >= 16)
     return;
   writeFileSync(places.enrollmentToken, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
 }
 
-/** This machine's addresses that a browser elsewhere can dial: neither loopback nor link-local. */
+/** This machine's addresses that a browser on another machine can reach: neither loopback nor link-local. */
 export function reachableAddresses() {
   return Object.values(os.networkInterfaces())
     .flatMap((list) => list ?? [])

@@ -1,4 +1,4 @@
-// Finds out before anything starts whether the ports are free, and who holds them if not.
+// Checks before the start whether the ports are free, and which program uses a port that is not.
 import { spawnSync } from 'node:child_process';
 import net from 'node:net';
 
@@ -21,7 +21,10 @@ function isFree(wanted) {
   });
 }
 
-/** The program that listens on a port as `ss` names it, or null when it does not say. @param {number} port */
+/**
+ * The program that listens on a port, from `ss`; null if `ss` does not name it.
+ * @param {number} port
+ */
 function holderOf(port) {
   const answer = spawnSync('ss', ['-ltnpH', `sport = :${port}`], { encoding: 'utf8' });
   const match = /users:\(\("([^"]+)",pid=(\d+)/.exec(answer.stdout ?? '');

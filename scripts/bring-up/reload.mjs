@@ -1,4 +1,4 @@
-// scripts/dev: builds what a change touches and starts it again, while the rest goes on.
+// scripts/dev: after a change, builds and restarts only the affected program, while the other one keeps running.
 import { execFile } from 'node:child_process';
 import { watch } from 'node:fs';
 import path from 'node:path';
@@ -14,13 +14,13 @@ import { root } from '../lib/prepare.mjs';
  * @property {() => Promise<void>} restart
  */
 
-/** An editor writes a file in several steps, and a checkout many files: they are one change. */
+/** Debounce: an editor writes a file in several steps, and a checkout writes many files; they are one change. */
 const QUIET_MS = 150;
 
 const run = promisify(execFile);
 
 /**
- * The parts of the product that a change can touch. Nothing is restarted by a change of tests alone.
+ * The parts of the product that are built separately. A change of tests restarts nothing.
  * @param {{control: () => Promise<void>, agent: () => Promise<void>}} restart
  * @returns {Part[]}
  */
@@ -45,15 +45,15 @@ export function productParts(restart) {
       name: 'web app',
       sources: ['packages/web/src', 'packages/stream-client/src', 'protocol/src'],
       build: () => script(vite, 'build', 'packages/web', '--logLevel', 'warn'),
-      // The control plane reads the built pages when it starts.
+      // The control plane reads the built pages only at its start.
       restart: restart.control,
     },
   ];
 }
 
 /**
- * Builds and restarts each part after a change of its sources. What does not build is told, and what ran goes on. A
- * change during a build is built after it.
+ * Builds and restarts each part after a change of its sources. If a build fails, its error is printed and the running
+ * program continues. A change during a build is built afterwards.
  * @param {Part[]} parts
  * @param {(line: string) => void} say
  * @param {string} [base] where the sources lie
@@ -101,14 +101,14 @@ async function buildAndRestart(part, say) {
     await part.build();
   } catch (error) {
     const words = /** @type {{stderr?: string}} */ (error).stderr || String(error);
-    say(`The ${part.name} does not build; what ran before goes on.\n${words.trim()}`);
+    say(`The ${part.name} does not build; the running program continues.\n${words.trim()}`);
     return;
   }
   await part.restart();
   say(`The ${part.name} runs with your change after ${((performance.now() - from) / 1000).toFixed(1)} s.`);
 }
 
-/** Tests, what a build of the web app writes, and the files that editors keep beside the real ones. @param {string} file */
+/** Tests, what a build of the web app writes, and temporary files of editors. @param {string} file */
 function isIgnored(file) {
   return (
     /\.test\.tsx?$|~$|\.sw[px]$|^\.|\/\./.test(file) ||

@@ -10,7 +10,7 @@ let said: string[];
 let built: string[];
 let restarted: string[];
 let broken: string | null;
-/** Settles a build that is under way; null: builds end at once. */
+/** Settles the running build; null: builds end at once. */
 let held: Promise<void> | null;
 
 beforeEach(() => {
@@ -41,7 +41,7 @@ afterEach(() => {
 
 const write = (file: string) => writeFileSync(path.join(base, file), 'changed');
 
-test('a change builds and restarts the parts that are made of it, once for several files', async () => {
+test('a change builds and restarts the affected parts, once for several files', async () => {
   write('agent/a.ts');
   write('agent/deep/b.ts');
   await expect.poll(() => restarted).toEqual(['agent']);
@@ -50,12 +50,12 @@ test('a change builds and restarts the parts that are made of it, once for sever
   await expect.poll(() => restarted.slice(1).sort()).toEqual(['agent', 'control plane']);
 });
 
-test('what does not build is told, and what ran goes on', async () => {
+test('a failed build is reported, and the running program continues', async () => {
   broken = 'a.ts:1: unexpected end of file';
   write('agent/a.ts');
   await expect
     .poll(() => said)
-    .toEqual(['The agent does not build; what ran before goes on.\na.ts:1: unexpected end of file']);
+    .toEqual(['The agent does not build; the running program continues.\na.ts:1: unexpected end of file']);
   broken = null;
   write('agent/a.ts');
   await expect.poll(() => restarted).toEqual(['agent']);
@@ -69,7 +69,7 @@ test('a change during a build is built after it', async () => {
   write('agent/a.ts');
   await expect.poll(() => built).toEqual(['agent']);
   write('agent/b.ts');
-  // A build of another part, whose quiet time began later, shows that the change has been seen.
+  // A build of another part, whose debounce began later, shows that the change was noticed.
   write('shared/c.ts');
   await expect.poll(() => built).toContain('control plane');
   go();

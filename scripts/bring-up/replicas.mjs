@@ -1,4 +1,5 @@
-// Several control planes on this machine, to try what a larger fleet has: Postgres, NATS, and HAProxy before them.
+// Starts several control planes on this machine, to try the set-up of a larger fleet: Postgres, NATS, and HAProxy in
+// front.
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { supervise } from './supervise.mjs';
 
 const START_LIMIT_MS = 60_000;
 const STOP_MS = 5_000;
-/** Name of the database, its owner, and the user of the machine that Postgres runs as when this script is root's. */
+/** Name of the database, its owner, and the machine's user that runs Postgres when this script runs as root. */
 const NAME = { database: 'footlight', owner: 'postgres', user: 'postgres' };
 
 /**
@@ -23,13 +24,13 @@ const NAME = { database: 'footlight', owner: 'postgres', user: 'postgres' };
  */
 
 /**
- * Starts all of it. The result is used as one program is: told to stop, restarted, asked for its last lines.
+ * Starts all programs. The result has the interface of one program: stop, restart, last lines of the log.
  * @param {Wanted} wanted
  * @returns {Promise<Pick<ReturnType<typeof supervise>, 'exitedOnce' | 'stop' | 'restart' | 'lastLines'>>}
- * @throws with a sentence when a part does not come up; what was started is ended
+ * @throws with a sentence when a program does not start; everything started is stopped
  */
 export async function startReplicas({ places, count, env, publicUrl, say }) {
-  /** In the order of their start. @type {ReturnType<typeof supervise>[]} */
+  /** In start order. @type {ReturnType<typeof supervise>[]} */
   const programs = [];
   const stop = async (/** @type {number} */ limitMs) => {
     for (const program of [...programs].reverse()) await program.stop(limitMs);
@@ -58,7 +59,7 @@ export async function startReplicas({ places, count, env, publicUrl, say }) {
         SERVICE_TRUSTED_PROXIES: '127.0.0.1',
         PUBLIC_BASE_URL: env.PUBLIC_BASE_URL ?? publicUrl,
       });
-      // One after the other: the first one makes the tables and the certificate.
+      // One after the other: the first one creates the tables and the certificate.
       await comesUp(replica, `control plane ${n}`, () => answers(`http://127.0.0.1:${port}/health/ready`));
       ports.push(port);
     }
@@ -84,8 +85,9 @@ export async function startReplicas({ places, count, env, publicUrl, say }) {
 /** @typedef {(name: string, command: string[], env?: NodeJS.ProcessEnv) => ReturnType<typeof supervise>} Start */
 
 /**
- * Postgres of the npm package that the tests use, with its data beside that of the control plane.
- * @param {import('./places.mjs').Places} places @param {Start} start
+ * Postgres of the npm package that the tests use, with its data next to the control plane's.
+ * @param {import('./places.mjs').Places} places
+ * @param {Start} start
  */
 async function startPostgres(places, start) {
   const { postgres, initdb } = await postgresPrograms();
@@ -147,7 +149,7 @@ function userCommand(user) {
   return ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups'];
 }
 
-/** Its user and group; null: there is no such user. @param {string} user @returns {[number, number] | null} */
+/** User id and group id; null: the user does not exist. @param {string} user @returns {[number, number] | null} */
 function uidsOf(user) {
   const line = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
@@ -180,7 +182,8 @@ async function startNats(places, start) {
 
 /**
  * The configuration that deploy/ ships, for these ports and with the certificate of the first control plane.
- * @param {import('./places.mjs').Places} places @param {number[]} ports of the control planes
+ * @param {import('./places.mjs').Places} places
+ * @param {number[]} ports of the control planes
  */
 function writeBalancer(places, ports) {
   const tls = path.join(places.controlDir, 'tls');
@@ -197,7 +200,7 @@ function writeBalancer(places, ports) {
     .replace('/etc/haproxy/footlight.pem', pair)
     .replace('bind :443,[::]:443', `bind :${places.httpsPort},[::]:${places.httpsPort} v6only`)
     .replace('bind :80,[::]:80', `bind 127.0.0.1:${places.httpPort}`)
-    // This machine's own agent asks here, and health checks.
+    // Address for this machine's own agent and for health checks.
     .replace('    http-request redirect scheme https code 301', '    default_backend footlight');
   const file = path.join(places.controlDir, 'haproxy.cfg');
   writeFileSync(file, text, { mode: 0o600 });
@@ -236,7 +239,9 @@ async function answers(url) {
 }
 
 /**
- * @param {ReturnType<typeof supervise>} program @param {string} name @param {() => Promise<boolean>} isUp
+ * @param {ReturnType<typeof supervise>} program
+ * @param {string} name
+ * @param {() => Promise<boolean>} isUp
  * @throws with the end of its log
  */
 async function comesUp(program, name, isUp) {

@@ -1,5 +1,5 @@
-// Keeps an installed agent running where no service manager does, as scripts/up does on its own machine.
-// Lies in the archive beside supervise.mjs; the agent's environment is this program's own.
+// Keeps an installed agent running on machines without a service manager, as scripts/up does on its own machine. It is
+// in the archive next to supervise.mjs, and passes its own environment to the agent.
 import { fileURLToPath } from 'node:url';
 import { healthUrl, supervise } from './supervise.mjs';
 
@@ -21,5 +21,5 @@ const agent = supervise(
 );
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
   process.once(signal, () => void agent.stop(STOP_MS).then(() => process.exit(0)));
-// The person who started it may close the terminal.
+// Keeps running when the person who started it closes the terminal.
 process.on('SIGHUP', () => undefined);

@@ -1,4 +1,5 @@
-// Keeps the two halves running: starts a program again after every exit, as a service manager would, and ends both in order.
+// Keeps control plane and agent running: restarts a program after every exit, as a service manager would, and stops
+// both in order.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { LogFile } from './log-file.mjs';
@@ -20,12 +21,15 @@ import { LogFile } from './log-file.mjs';
 
 const FIRST_RESTART_MS = 250;
 const LONGEST_RESTART_MS = 10_000;
-/** A program that lived this long had a good start: the next restart is quick again. */
+/** A program that ran this long has started successfully: the next restart is quick again. */
 const GOOD_START_MS = 30_000;
 const HEALTH_EVERY_MS = 5_000;
-/** Answers missed in a row by a program that hangs: 30 s, as long as systemd waits for the agent's sign of life. */
+/**
+ * Missed answers in a row after which a program counts as hung: 30 s, as long as systemd waits for the agent's
+ * watchdog.
+ */
 const MISSED_ANSWERS = 6;
-/** Before its first answer it is still starting: 180 s, as in the agent's unit. */
+/** Until its first answer a program may take 180 s, as in the agent's unit. */
 const MISSED_AT_START = 36;
 
 /**
@@ -56,7 +60,7 @@ export function supervise(program, say, clock = systemClock) {
   let child = null;
   /** @type {{cancel(): void} | null} */
   let nextStart = null;
-  /** Ends the period in which its health is asked. */
+  /** Ends the current health check period. */
   let endPeriod = () => {};
   /** @type {(exit: {code: number | null, signal: string | null}) => void} */
   let firstExit = () => {};
@@ -72,7 +76,8 @@ export function supervise(program, say, clock = systemClock) {
   const log = new LogFile(program.logFile);
 
   /**
-   * Ends a program that hangs. It counts answers and not time: a machine that slept has missed none.
+   * Ends a program that hangs. Missed answers are counted instead of time, because a machine that slept has missed
+   * none.
    * @param {import('node:child_process').ChildProcess} running
    * @param {Health} health
    */
@@ -97,15 +102,15 @@ export function supervise(program, say, clock = systemClock) {
       if (isOver()) return;
     }
     say(`The ${program.name} has not answered for ${(limit() * everyMs) / 1000} s; it is ended.`);
-    // Its whole group: a program that is stopped does not hear that its wrapper is gone.
+    // Signals the whole process group, because a stopped program would not notice that its wrapper has ended.
     if (running.pid !== undefined) process.kill(-running.pid, 'SIGKILL');
   };
 
   const start = () => {
     const startedAt = performance.now();
-    // Should this script be killed outright, the kernel tells the program to stop as well. No core files: they hold
-    // secrets and what people typed, and a handler of cores may let the next session's user read them. The kernel starts
-    // a handler where the limit is 0, and none where it is 1 (fs/coredump.c).
+    // If this script is killed, the kernel signals the program to stop (PDEATHSIG). No core files: they contain secrets
+    // and typed text, and a core handler may let the next session's user read them. The kernel starts a handler if the
+    // limit is 0, but not if it is 1 (fs/coredump.c).
     const prefix = ['--pdeathsig', 'TERM', '--', 'prlimit', '--core=1', '--'];
     child = spawn('setpriv', [...prefix, ...program.command], {
       env: program.env,
@@ -142,17 +147,20 @@ export function supervise(program, say, clock = systemClock) {
   start();
 
   return {
-    /** The first exit, for a start that has to be judged. */
+    /** The first exit, used to decide whether the start succeeded. */
     exitedOnce,
-    /** Whether the program that runs now has answered once; until then it is starting. */
+    /** Whether the running program has answered once; until then it counts as starting. */
     get hasAnswered() {
       return hasAnswered;
     },
-    /** Answers that the program has missed in a row (count). */
+    /** Number of answers that the program has missed in a row. */
     get missedAnswers() {
       return missedAnswers;
     },
-    /** Ends the program, as stop does, and starts it again at once. @param {number} limitMs */
+    /**
+     * Stops the program, like stop(), and starts it again at once.
+     * @param {number} limitMs
+     */
     async restart(limitMs) {
       if (stopping || restarting) return;
       restartMs = FIRST_RESTART_MS;
@@ -166,7 +174,10 @@ export function supervise(program, say, clock = systemClock) {
       const gone = new Promise((resolve) => running.once('exit', resolve));
       await endWithin(running, gone, limitMs, clock);
     },
-    /** Tells the program to stop and waits; after the limit it is killed. @param {number} limitMs */
+    /**
+     * Signals the program to stop and waits; after the limit it is killed.
+     * @param {number} limitMs
+     */
     async stop(limitMs) {
       stopping = true;
       nextStart?.cancel();
@@ -176,7 +187,7 @@ export function supervise(program, say, clock = systemClock) {
       }
       await endWithin(child, end, limitMs, clock);
     },
-    /** The last lines it wrote, for a person who has to find out why it did not start. */
+    /** The last lines of its log, for a person who must find out why it did not start. */
     lastLines() {
       if (!existsSync(program.logFile)) return '';
       return readFileSync(program.logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');

@@ -7,20 +7,20 @@ import { ManualClock } from '../../packages/platform/src/testing/index.ts';
 import { LogFile } from './log-file.mjs';
 import { supervise } from './supervise.mjs';
 
-/** Answers on its health address, and writes its process id once it does. */
+/** A program that answers on its health address, and writes its process id after its first answer. */
 const PROGRAM = `
 const server = require('node:http').createServer((request, response) => response.end('{}'));
 server.listen(Number(process.env.PORT), '127.0.0.1', () => console.log(process.pid));
 `;
 
-/** How often the health of the program is asked. */
+/** Interval of the health checks. */
 const EVERY_MS = 200;
-/** For what other processes do; a busy machine needs several seconds to start one. */
+/** Time limit for other processes; a busy machine needs several seconds to start one. */
 const patience = { timeout: 60_000 };
 
 let directory: string;
 let said: string[];
-/** Answers come in real time, limits pass only when a test moves the clock. */
+/** Answers arrive in real time, but time limits pass only when the test advances the clock. */
 let clock: ManualClock;
 let program: ReturnType<typeof supervise>;
 
@@ -46,7 +46,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   const stopped = program.stop(1_000);
-  // One that a failed test left stopped ends by this limit only.
+  // A program that a failed test left stopped ends only by this limit.
   clock.advance(1_000);
   await stopped;
   rmSync(directory, { recursive: true, force: true });
@@ -66,10 +66,11 @@ function starts(): number[] {
   return readFileSync(path.join(directory, 'log'), 'utf8').trim().split('\n').filter(Boolean).map(Number);
 }
 
-/** The process id of the program, which has answered once. */
+/** The process id of the program, after it has answered once. */
 async function firstStart(): Promise<number> {
   await expect.poll(() => starts().length, patience).toBe(1);
-  // The first question may have come before the program listened. A second one in flight would be missed later.
+  // The first request may have been sent before the program listened. A second request that is still pending would be
+  // counted as missed later.
   await expect.poll(() => program.hasAnswered || program.missedAnswers > 0, patience).toBe(true);
   if (!program.hasAnswered) clock.advance(EVERY_MS);
   await expect.poll(() => program.hasAnswered, patience).toBe(true);
@@ -77,11 +78,11 @@ async function firstStart(): Promise<number> {
   return pid;
 }
 
-/** Stops the process until it has missed so many answers in a row. */
+/** Stops the process (SIGSTOP) until it has missed the given number of answers in a row. */
 async function standsStill(pid: number, answers: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), patience).toMatch(/^\d+ \(.*\) T /);
-  // The period with the last answer ends; the next question gets none.
+  // The period with the last answer ends; the next request gets no answer.
   await clock.pass(EVERY_MS);
   for (let missed = 1; missed <= answers; missed++) {
     await clock.pass(EVERY_MS);
@@ -89,7 +90,7 @@ async function standsStill(pid: number, answers: number): Promise<void> {
   }
 }
 
-test('the program and what it starts leave no core, not even to a handler', async () => {
+test('the program and its children write no core, and start no core handler', async () => {
   const limits = readFileSync(`/proc/${await firstStart()}/limits`, 'utf8');
   expect(limits).toMatch(/^Max core file size +1 +1 /m);
 });
@@ -107,7 +108,7 @@ test('a program that hangs is ended and started again', async () => {
   expect(() => process.kill(first, 0)).toThrow('ESRCH');
 }, 60_000);
 
-test('a program that stands still for a moment goes on', async () => {
+test('a program that is stopped for a moment keeps running', async () => {
   const first = await firstStart();
   await standsStill(first, 2);
   process.kill(first, 'SIGCONT');

@@ -1,11 +1,12 @@
-// Calls the API of one control plane. Only node's own modules: the command runs before anything is installed.
+// Calls the API of one control plane. Uses only Node's own modules, because the command runs before anything is
+// installed.
 import http from 'node:http';
 import https from 'node:https';
 
-/** A cell takes up to 120 s to run. */
+/** Time limit: running a cell takes up to 120 s. */
 const ANSWER_LIMIT_MS = 180_000;
 
-/** An answer other than success, with the sentence of the service. */
+/** Thrown for an answer other than success, with the sentence of the service. */
 export class Refused extends Error {
   /** @param {number} status @param {string} message */
   constructor(status, message) {
@@ -22,7 +23,7 @@ export function isLoopback(url) {
 
 /**
  * @param {string} base  address of the control plane. Its certificate is verified unless the address is loopback,
- *   where it is usually its own.
+ *   where it is usually self-signed.
  */
 export function apiClient(base) {
   const isTls = new URL(base).protocol === 'https:';
@@ -35,8 +36,11 @@ export function apiClient(base) {
   let token = null;
 
   /**
-   * @param {string} method @param {string} path @param {object} [body]
-   * @returns {Promise<any>} the body of a success @throws {Refused}
+   * @param {string} method
+   * @param {string} path
+   * @param {object} [body]
+   * @returns {Promise<any>} the body of a success
+   * @throws {Refused}
    */
   function ask(method, path, body) {
     return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// scripts/certify: measures what the encoders of a host sustain, cell by cell, and files the verdicts.
+// scripts/certify: measures cell by cell what load a host's encoders sustain, and stores the verdicts.
 
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,7 +11,7 @@ import { duration, nextCell, passes, remainingMs, slowest } from './sweep.mjs';
 import { curveTable, slotsAdvice, verdictTable } from './table.mjs';
 
 const say = (/** @type {string} */ line = '') => process.stdout.write(`${line}\n`);
-/** How often an ending session is asked for, and for how long: the host ends it within 3 s of the command. */
+/** Interval and limit of polling an ending session: the host ends it within 3 s of the command. */
 const ENDED_EVERY_MS = 250;
 const ENDED_LIMIT_MS = 30_000;
 
@@ -29,7 +29,7 @@ async function main() {
   const password = process.env.FOOTLIGHT_PASSWORD || (await askPassword(options.email));
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
     process.once(signal, () => {
-      if (!stop.signal.aborted) say('\nStopping the cell under way. A second Ctrl-C ends at once.');
+      if (!stop.signal.aborted) say('\nStopping the current cell. A second Ctrl-C ends at once.');
       stop.abort();
     });
   const api = apiClient(url);
@@ -47,7 +47,8 @@ async function main() {
 }
 
 /**
- * @param {import('./api.mjs').Api} api @param {string} named id or name
+ * @param {import('./api.mjs').Api} api
+ * @param {string} named id or name
  * @returns {Promise<{id: string, node_name: string, status: string}>}
  */
 async function findHost(api, named) {
@@ -65,14 +66,17 @@ async function findHost(api, named) {
     throw new Error(`${host.node_name} is ${host.status}; bring it online, and do not drain it.`);
   const active = host.capacity?.active_sessions ?? 0;
   if (active > 0)
-    say(`Note: ${active} session(s) run on ${host.node_name}; they make the figures worse than they are.`);
+    say(`Note: ${active} session(s) run on ${host.node_name}; they make the measured figures worse.`);
   return host;
 }
 
 /**
- * The verdicts of all rungs and bitrates.
- * @param {import('./api.mjs').Api} api @param {string} base @param {{id: string, node_name: string}} host
- * @param {import('./options.mjs').Options} options @param {string} url
+ * Measures the verdicts of all rungs and bitrates.
+ * @param {import('./api.mjs').Api} api
+ * @param {string} base
+ * @param {{id: string, node_name: string}} host
+ * @param {import('./options.mjs').Options} options
+ * @param {string} url
  * @returns {Promise<boolean>} false: interrupted
  */
 async function certifySweep(api, base, host, options, url) {
@@ -131,7 +135,7 @@ async function certifySweep(api, base, host, options, url) {
   save();
   say(`\n${verdictTable(cells)}\n`);
   if (cells.some(({ outcome }) => outcome === null)) {
-    say(`Interrupted. Go on with the same command; ${file} has what is done.`);
+    say(`Interrupted. Repeat the command to continue; ${file} has the finished cells.`);
     return false;
   }
   const run = await api.ask('POST', `${base}/runs/${record.run_id}/complete`);
@@ -144,8 +148,10 @@ async function certifySweep(api, base, host, options, url) {
 }
 
 /**
- * The record of an interrupted sweep, with a run that counts what is left of it.
- * @param {import('./api.mjs').Api} api @param {string} base @param {string} file
+ * The record of an interrupted sweep, with a new run for the remaining cells.
+ * @param {import('./api.mjs').Api} api
+ * @param {string} base
+ * @param {string} file
  * @param {Parameters<typeof fits>[1]} asked
  * @returns {Promise<import('./record.mjs').SweepRecord | null>} null: there is none
  */
@@ -154,9 +160,9 @@ async function resume(api, base, file, asked) {
   if (record === null) return null;
   if (!fits(record, asked))
     throw new Error(
-      `${file} belongs to another sweep: ${record.profiles.join()} at ${record.bitrates_kbps.join()} kbit/s on ${record.encoder}. Go on with that one, or remove the file.`,
+      `${file} belongs to another sweep: ${record.profiles.join()} at ${record.bitrates_kbps.join()} kbit/s on ${record.encoder}. Continue that one, or remove the file.`,
     );
-  say(`Going on with the sweep in ${file}.`);
+  say(`Continuing the sweep in ${file}.`);
   const run = await api.ask('GET', `${base}/runs/${record.run_id}`).catch((/** @type {unknown} */ error) => {
     if (error instanceof Refused && error.status === 404) return null;
     throw error;
@@ -166,7 +172,9 @@ async function resume(api, base, file, asked) {
 }
 
 /**
- * @param {import('./api.mjs').Api} api @param {string} base @param {Parameters<typeof fits>[1]} asked
+ * @param {import('./api.mjs').Api} api
+ * @param {string} base
+ * @param {Parameters<typeof fits>[1]} asked
  * @returns {Promise<import('./record.mjs').SweepRecord>}
  */
 async function plan(api, base, asked) {
@@ -190,18 +198,20 @@ async function startRun(api, base, { gpu_index, encoder, profiles, bitrates_kbps
   } catch (error) {
     const other = error instanceof Refused && /under way: ([0-9a-f-]{36})/.exec(error.message)?.[1];
     if (!other) throw error;
-    // Without its record nobody can go on with it, and it would keep others away for two hours.
-    say(`The run ${other} of this host was left behind; it is completed first.`);
+    // Without its record the run cannot be continued, and it would block others for two hours.
+    say(`The earlier run ${other} of this host was not completed; it is completed first.`);
     await api.ask('POST', `${base}/runs/${other}/complete`);
     return api.ask('POST', `${base}/runs`, wanted);
   }
 }
 
 /**
- * How many sessions at once a GPU encodes.
- * @param {import('./api.mjs').Api} api @param {string} base @param {{id: string, node_name: string}} host
+ * Measures how many sessions a GPU can encode at once.
+ * @param {import('./api.mjs').Api} api
+ * @param {string} base
+ * @param {{id: string, node_name: string}} host
  * @param {import('./options.mjs').Options} options
- * @returns {Promise<boolean>} false: interrupted, and nothing is filed
+ * @returns {Promise<boolean>} false: interrupted, and nothing is stored
  */
 async function certifyConcurrency(api, base, host, { profiles, bitrates, gpu, encoder, most, dwellMs }) {
   const settings = await api.ask('GET', `/v1/admin/hosts/${host.id}/settings`);
@@ -219,7 +229,7 @@ async function certifyConcurrency(api, base, host, { profiles, bitrates, gpu, en
   /** @type {{n: number, encode_ms_p95: number, output_fps: number}[]} */
   const curve = [];
   let sessions = 0;
-  // Whether the encoder ended the curve, and not the slots of the host or --most.
+  // Whether the encoder limited the curve, and not the host's slots or --most.
   let isWhole = false;
   let rungId = '';
   let fps = 0;
@@ -258,7 +268,7 @@ async function certifyConcurrency(api, base, host, { profiles, bitrates, gpu, en
     sessions = n;
   }
   if (stop.signal.aborted) {
-    say('Interrupted: nothing is filed. Start it again.');
+    say('Interrupted: nothing is stored. Start it again.');
     return false;
   }
   const filed = { gpu_index: gpu, encoder: family, stream_profile_id: rungId, bitrate_kbps, sessions, curve };
@@ -283,7 +293,11 @@ async function endSession(api, sessionId) {
   await ended(api, sessionId);
 }
 
-/** Waits until a session is over, so that it takes nothing from the next one. @param {import('./api.mjs').Api} api @param {string} sessionId */
+/**
+ * Waits until a session is over, so that it does not slow the next one down.
+ * @param {import('./api.mjs').Api} api
+ * @param {string} sessionId
+ */
 async function ended(api, sessionId) {
   for (let waitedMs = 0; waitedMs < ENDED_LIMIT_MS; waitedMs += ENDED_EVERY_MS) {
     const answer = await api.ask('GET', `/v1/sessions/${sessionId}`).catch(() => null);
@@ -297,7 +311,7 @@ async function dwell(ms) {
   if (ms > 0) await sleep(ms, undefined, { signal: stop.signal }).catch(() => undefined);
 }
 
-/** Asks on the terminal without showing what is typed. @param {string} email @returns {Promise<string>} */
+/** Reads a password on the terminal without showing it. @param {string} email @returns {Promise<string>} */
 function askPassword(email) {
   if (!process.stdin.isTTY) throw new Error('Give the password as FOOTLIGHT_PASSWORD.');
   process.stdout.write(`Password of ${email}: `);

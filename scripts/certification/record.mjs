@@ -1,4 +1,4 @@
-// The file that lets an interrupted sweep go on.
+// The file with which an interrupted sweep can be continued.
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
@@ -28,7 +28,11 @@ export function readRecord(file) {
   throw new Error(`${file} is no record of scripts/certify; remove it, or name another by --record.`);
 }
 
-/** Written whole or not at all, so that a crash leaves the former one. @param {string} file @param {SweepRecord} record */
+/**
+ * Written atomically, so that after a crash the previous one is complete.
+ * @param {string} file
+ * @param {SweepRecord} record
+ */
 export function writeRecord(file, record) {
   writeFileSync(`${file}.new`, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${file}.new`, file);

@@ -1,4 +1,4 @@
-// Which cell is next, what is left out, and how long the rest takes. Pure.
+// The next cell, the cells to skip, and an estimate of the remaining time. Pure.
 
 /**
  * @typedef {object} Cell  a planned cell
@@ -21,11 +21,11 @@
  * @typedef {Cell & {outcome: Outcome | null}} SweepCell
  */
 
-/** Time around the dwell of a cell that it takes to start and to end: 3 s on a machine without a GPU. */
+/** Time to start and end a cell, in addition to its dwell: 3 s on a machine without a GPU. */
 export const AROUND_MS = 3_000;
 
 /**
- * The next cell to measure; cells that need none get their outcome.
+ * The next cell to measure; cells that need no measurement get their outcome.
  * @param {SweepCell[]} cells in their order
  * @returns {SweepCell | null} null: the sweep is over
  */
@@ -45,9 +45,11 @@ export function nextCell(cells) {
 }
 
 /**
- * @param {readonly SweepCell[]} cells @param {number} dwellMs @param {readonly number[]} tookMs of the cells measured
- *   so far
- * @returns {number} ms for the cells without an outcome; fewer may be left out
+ * @param {readonly SweepCell[]} cells
+ * @param {number} dwellMs
+ * @param {readonly number[]} tookMs of the cells measured
+ * so far
+ * @returns {number} ms for the cells without an outcome; less if some of them are skipped
  */
 export function remainingMs(cells, dwellMs, tookMs) {
   const open = cells.filter(({ outcome }) => outcome === null).length;
@@ -56,21 +58,22 @@ export function remainingMs(cells, dwellMs, tookMs) {
 }
 
 /**
- * Whether so many sessions at once passed: the slowest stays within the time of a frame and drops nearly nothing.
- * @param {readonly {encode_ms_p95: number, output_fps: number, drop_rate: number}[]} verdicts @param {number} fps
+ * Whether concurrent sessions passed: the slowest one stays within the frame time and drops almost no frames.
+ * @param {readonly {encode_ms_p95: number, output_fps: number, drop_rate: number}[]} verdicts
+ * @param {number} fps
  */
 export function passes(verdicts, fps) {
   return verdicts.every(({ encode_ms_p95, drop_rate }) => encode_ms_p95 <= 1000 / fps && drop_rate <= 0.05);
 }
 
-/** @param {readonly {encode_ms_p95: number, output_fps: number}[]} verdicts of sessions at once */
+/** @param {readonly {encode_ms_p95: number, output_fps: number}[]} verdicts of concurrent sessions */
 export const slowest = (verdicts) => ({
   n: verdicts.length,
   encode_ms_p95: Math.max(...verdicts.map(({ encode_ms_p95 }) => encode_ms_p95)),
   output_fps: Math.min(...verdicts.map(({ output_fps }) => output_fps)),
 });
 
-/** Words of a duration. @param {number} ms */
+/** A duration as text. @param {number} ms */
 export function duration(ms) {
   const seconds = Math.round(ms / 1000);
   if (seconds < 90) return `${seconds} s`;

@@ -17,7 +17,7 @@ const cells = (rungs: readonly string[], bitrates: readonly number[]): SweepCell
   );
 
 describe('the order of a sweep', () => {
-  test('after unsafe the higher bitrates of that rung are left out, and no other', () => {
+  test('after unsafe only the higher bitrates of that rung are skipped', () => {
     const planned = cells(['a', 'b'], [4, 6, 8]);
     const measured: [string, number][] = [];
     for (let cell = nextCell(planned); cell !== null; cell = nextCell(planned)) {
@@ -50,7 +50,7 @@ describe('the order of a sweep', () => {
             seen.add(key);
             cell.outcome = { kind: 'verdict', verdict: verdicts[n] };
             n += 1;
-            // As the record does it.
+            // Stored and read again, as in the record.
             if (n === interruptedAt) planned = JSON.parse(JSON.stringify(planned)) as SweepCell[];
           }
           expect(planned.every(({ outcome }) => outcome !== null)).toBe(true);
@@ -60,7 +60,7 @@ describe('the order of a sweep', () => {
     );
   });
 
-  test('the rest is estimated by what the cells took', () => {
+  test('the remaining time is estimated from the measured cells', () => {
     const planned = cells(['a'], [1, 2, 3]);
     expect(remainingMs(planned, 25_000, [])).toBe(84_000);
     expect(remainingMs(planned, 25_000, [30_000, 40_000])).toBe(105_000);
@@ -93,7 +93,7 @@ describe('sessions at once', () => {
     expect(slotsAdvice(sessions, gpu, true)).toContain(words);
   });
 
-  test('is not given where the slots of the host ended the curve', () => {
+  test('is not printed if the host’s slots limited the curve', () => {
     expect(slotsAdvice(3, 0, false)).toContain('set SERVICE_ENCODE_SLOTS higher');
     expect(slotsAdvice(3, 0, false)).not.toContain('=3');
   });
@@ -124,7 +124,7 @@ describe('the command line', () => {
   });
 });
 
-test('the table has a line for each cell, with what it measured or why it did not', () => {
+test('the table has a line for each cell, with its measurement or why it was skipped', () => {
   const [measured, skipped] = cells(['720p60-h264'], [4000, 6000]) as [SweepCell, SweepCell];
   measured.outcome = {
     kind: 'verdict',

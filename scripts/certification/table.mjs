@@ -1,4 +1,4 @@
-// What scripts/certify prints. Pure.
+// The output of scripts/certify. Pure.
 
 /** @param {string[]} head @param {string[][]} rows @param {string} aligned `l` or `r` for each column */
 export function table(head, rows, aligned) {
@@ -49,8 +49,9 @@ export function curveTable(curve, budgetMs) {
 }
 
 /**
- * The line of the agent's environment that gives a GPU so many slots.
- * @param {number} sessions at once @param {number} gpu place of the GPU
+ * The line of the agent's environment that sets a GPU's number of slots.
+ * @param {number} sessions at once
+ * @param {number} gpu place of the GPU
  * @param {boolean} isWhole one session more was too slow
  */
 export function slotsAdvice(sessions, gpu, isWhole) {

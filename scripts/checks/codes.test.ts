@@ -23,11 +23,11 @@ import { modulesBelow } from './modules.ts';
 
 const AGENT = source('node-agent/src');
 const CONTROL_PLANE = source('control-plane/src');
-/** What administrators note counts as an event of an agent. */
+/** A note of an administrator counts as an event of an agent. */
 const TRACES = source('control-plane/src/telemetry/trace');
 const PLAYER = source('packages/stream-client/src');
 
-/** The program's own code, without comments, tests, and comparisons with values that it received. */
+/** The program's own code, without comments, tests, and comparisons with received values. */
 function source(folder: string): string {
   return modulesBelow(folder)
     .filter((module) => !module.path.includes('/testing/'))
@@ -37,7 +37,7 @@ function source(folder: string): string {
     .replace(/(?:[=!]==|\bcase) '[\w.]+'/g, '');
 }
 
-/** Codes that stand nowhere in the producers' code. */
+/** Codes that do not appear in the producers' code. */
 const unproduced = (codes: readonly string[], producers: string, form = (code: string) => `'${code}'`) =>
   codes.filter((code) => !producers.includes(form(code))).sort();
 
@@ -57,18 +57,18 @@ describe('each declared code is produced, unless it is reserved', () => {
     expect(unproduced(codes, producers)).toEqual([...reserved].sort());
   });
 
-  // ws itself closes with 1009.
+  // The library ws itself closes with 1009.
   test.each([
     ['agents', 'AGENT_CLOSE', AGENT_CLOSE, AGENT + CONTROL_PLANE],
     ['viewers', 'SIGNAL_CLOSE', SIGNAL_CLOSE, CONTROL_PLANE],
   ])('close codes of the sockets of %s', (_peer, table, codes, producers) => {
-    // By the table, or by a rule that names the close.
+    // Either the table contains the close, or a rule names it.
     const byTable = unproduced(Object.keys(codes), producers, (name) => `${table}.${name}`);
     expect(unproduced(byTable, producers)).toEqual(['frame_too_large']);
   });
 });
 
-test('a misspelled code does not compile, also where codes of a newer version may arrive', () => {
+test('a misspelled code does not compile, even in types that allow codes of newer versions', () => {
   // @ts-expect-error app_crashed
   const failure: Open<FailureCode> = 'app_crashd';
   // @ts-expect-error user_requested

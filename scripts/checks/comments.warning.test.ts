@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { claimsPure, type Module, moduleOf, modulesBelow } from './modules.ts';
 
-/** A module that exports a decision says that it is pure: these names are for rules (pure-rules.test.ts). */
+/** A module that exports a decision must say that it is pure: these names are for rules (pure-rules.test.ts). */
 const RULE = /^export (?:async )?(?:function|const) ((?:decide|judge|admit|plan)(?![a-z])\w*)/gm;
 
-/** Modules with a rule's name and an effect, each with its reason. */
+/** Modules with a rule's name that have effects, each with its reason. */
 const EXEMPT = new Map([
   ['test-harness/bench/rounds.ts', 'judges the rounds of a bench that it has run, and prints the verdict'],
 ]);
@@ -18,7 +18,10 @@ function silent(modules: readonly Module[], exempt: ReadonlySet<string>): string
     );
 }
 
-/** Line numbers of docstrings that document nothing: a blank line follows. One at the head of a file is about it. */
+/**
+ * Line numbers of docstrings that document nothing because a blank line follows. One at the head of a file is about the
+ * file.
+ */
 function looseDocstrings(text: string): number[] {
   return [...text.matchAll(/^ *\/\*\*(?:(?!\*\/)[\s\S])*\*\/ *\n *\n/gm)]
     .map(({ index }) => text.slice(0, index))
@@ -34,7 +37,7 @@ test('a module that exports a decision says that it is pure', () => {
   expect([...EXEMPT.keys()].filter((path) => !paths.has(path))).toEqual([]);
 });
 
-describe('a docstring stands at what it documents', () => {
+describe('a docstring is directly above what it documents', () => {
   test('one above a blank line is found, unless it is about the whole file', () => {
     const loose = "import a from 'a';\n\n/**\n * The duty of a class.\n */\n\ninterface Options {}\n";
     expect(looseDocstrings(loose)).toEqual([3]);
@@ -49,7 +52,7 @@ describe('a docstring stands at what it documents', () => {
   });
 });
 
-describe('a decision without the claim is found', () => {
+describe('a decision that does not say that it is pure is found', () => {
   const at = (text: string) => silent([moduleOf('sessions/rule.ts', text)], new Set());
 
   test.each([

@@ -4,7 +4,7 @@ const LONGEST_SUBJECT = 72;
 const FORM = /^[a-z0-9][a-z0-9 ,.-]*: (?![A-Z][a-z])\S/;
 
 /**
- * What is wrong with a commit's message. Pure.
+ * The faults of a commit's message. Pure.
  * @param message subject, an empty line, and the body with the reason
  * @returns one sentence for each fault; empty: none
  */

@@ -12,14 +12,14 @@ function orderIn(page: string, root: string): Order {
   return { root, places: (/: `([^`]+)`/.exec(line)?.[1] ?? '').split(' ') };
 }
 
-/** The place of a module, by the longest name that fits; undefined: at the top, which may import everything. */
+/** The layer of a module, by the longest name that matches; undefined: at the top, which may import everything. */
 function placeOf(path: string, { root, places }: Order): string | undefined {
   const below = path.slice(root.length + 1);
   const fitting = places.filter((place) => below === place || below.startsWith(`${place}/`));
   return fitting.sort((a, b) => b.length - a.length)[0];
 }
 
-/** Imports against the order, and folders without a place. */
+/** Imports against the order, and folders that the order lacks. */
 function againstOrder(modules: readonly Module[], order: Order): string[] {
   return modules.flatMap(({ path, imports }) => {
     const own = placeOf(path, order);
@@ -60,7 +60,7 @@ function acrossFeatures(modules: readonly Module[]): string[] {
   });
 }
 
-/** Without the helpers of tests, which import everything. */
+/** Helpers of tests are excluded, because they import everything. */
 const product = (root: string) => modulesBelow(root).filter(({ path }) => !/\/testing\//.test(path));
 
 describe('imports inside a package point one way', () => {

@@ -18,7 +18,9 @@ function sourceFolders(): string[] {
   return [...folders].filter((folder) => !/(^|\/)(node_modules|dist|testing|test|build)(\/|$)/.test(folder));
 }
 
-/** Folders that the map in docs/design.md names, as paths: a line is named below the less indented line before it. */
+/**
+ * Folders that the map in docs/design.md names, as paths: a line belongs to the nearest less indented line above it.
+ */
 function mappedFolders(map: string): Set<string> {
   const folders = new Set<string>();
   const above: string[] = [];
@@ -32,7 +34,7 @@ function mappedFolders(map: string): Set<string> {
   return folders;
 }
 
-test('a folder of the map is named below the less indented line before it', () => {
+test('a folder of the map belongs to the less indented line above it', () => {
   const map = 'protocol/src  schemas\n  agent, signal  messages\n    deep  more\nscripts  commands\n';
   expect([...mappedFolders(map)]).toEqual([
     'protocol/src',
@@ -43,7 +45,7 @@ test('a folder of the map is named below the less indented line before it', () =
   ]);
 });
 
-test('the map in docs/design.md names every folder of source files, and no other', () => {
+test('the map in docs/design.md names exactly the folders of source files', () => {
   const map = read('docs/design.md').split('## Folders')[1]?.split('```')[1] ?? '';
   const named = mappedFolders(map);
   expect(sourceFolders().filter((folder) => !named.has(folder))).toEqual([]);

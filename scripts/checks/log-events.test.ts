@@ -17,7 +17,11 @@ const CALL = /\.(fatal|error|warn|info|debug)\(/g;
 const OPENING = '([{';
 const CLOSING = ')]}';
 
-/** What stands between a bracket and its partner. @param from index behind the first @returns null: it has none */
+/**
+ * The text between a bracket and its partner.
+ * @param from index after the opening bracket
+ * @returns null: no partner
+ */
 function inside(text: string, from: number): string | null {
   let depth = 1;
   for (let at = from; at < text.length; at += 1) {
@@ -29,7 +33,7 @@ function inside(text: string, from: number): string | null {
   return null;
 }
 
-/** Names of the members of an object's text, without those that it takes from another. */
+/** Names of an object's members in its source text, without those from a spread. */
 function membersOf(object: string): string[] {
   let depth = 0;
   const parts = [''];
@@ -42,12 +46,12 @@ function membersOf(object: string): string[] {
   return parts.flatMap((part) => /^\s*(\w+)\s*(?::|$)/.exec(part)?.[1] ?? []);
 }
 
-/** Calls that name their event and fields where they stand. */
+/** Log calls that contain their event's name and fields as literals. */
 const calls = ['control-plane/src', 'node-agent/src']
   .flatMap((folder) => modulesBelow(folder))
   .filter(({ path: file }) => !file.includes('/testing/'))
   .flatMap(({ text }) => {
-    // Commas and colons of strings are none of the code's.
+    // Commas and colons inside strings are not syntax.
     const code = text.replace(/`[^`]*`/g, '``');
     return [...code.matchAll(CALL)].flatMap(({ 0: call, 1: level = '', index }) => {
       const words = inside(code, index + call.length);
@@ -58,7 +62,7 @@ const calls = ['control-plane/src', 'node-agent/src']
     });
   });
 
-test('docs/log-events.md has a row for every event and for no other, each with its meaning', () => {
+test('docs/log-events.md has exactly one row for every event, each with its meaning', () => {
   expect([...rows.keys()].sort()).toEqual([...LOG_EVENTS].sort());
   expect([...rows].filter(([, { meaning }]) => meaning.length < 10)).toEqual([]);
 });

@@ -27,9 +27,9 @@ export interface Module {
 export interface Import {
   /** Path in the repository, or the name of a package. */
   from: string;
-  /** Imported names; empty for a module as a whole. */
+  /** Imported names; empty when the module is imported as a whole. */
   names: string[];
-  /** Erased by the compiler. */
+  /** Whether the compiler erases the import (types). */
   isType: boolean;
 }
 

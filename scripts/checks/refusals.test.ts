@@ -5,7 +5,7 @@ import { modulesBelow } from './modules.ts';
 
 const ROOT = 'control-plane/src';
 
-/** The parts of the platform that features throw with. */
+/** Functions of the platform with which features throw. */
 const THROWING = [`${ROOT}/platform/errors.ts`, `${ROOT}/platform/limits.ts`];
 
 /** A named function, class or constant: the names and the error codes in its code. */
@@ -37,7 +37,7 @@ for (const { path, text: code, imports } of modulesBelow(ROOT)) {
   for (const { from } of imports) if (from.startsWith(ROOT)) reached.add(featureOf(from));
   const whole = emptyDefinition(feature);
   collect(parseAst(code, { lang: 'ts' }) as unknown as Node, whole, true);
-  // A table of operations and file names stands for one loop over handlers.
+  // A table of operations and file names replaces separate handlers.
   for (const [, id = ''] of code.matchAll(/'(\w+\.\w+)'/g))
     if (Object.hasOwn(operations, id) && !handlers.has(id)) handlers.set(id, whole);
 }
@@ -46,7 +46,7 @@ function emptyDefinition(feature: string): Definition {
   return { feature, names: new Set(), codes: new Set() };
 }
 
-/** Collects names and codes of a node. Named functions and the file's constants are definitions of their own. */
+/** Collects names and codes of a node. Named functions and the file's constants are separate definitions. */
 function collect(node: Node, into: Definition, isTop: boolean): void {
   if (node.type === 'ImportDeclaration') return;
   if (node.type === 'Identifier' || node.type === 'PrivateIdentifier') into.names.add(String(node.name));
@@ -84,7 +84,7 @@ function operationOf({ type, arguments: given }: Node): string | null {
   return Object.hasOwn(operations, id) ? id : null;
 }
 
-/** Codes that a handler reaches by the names in its code: at least all that it can throw. */
+/** Codes that are reachable from a handler through the names in its code: a superset of those that it can throw. */
 function reachableCodes(handler: Definition): Set<string> {
   const seen = new Set([handler]);
   for (const { feature, names } of seen)

@@ -19,7 +19,10 @@ const sources = ['protocol', 'control-plane', 'node-agent', 'test-harness', ...p
 /** A test that stops the product's clock must not stop its transactions. */
 const WAITS_OF_DATABASE = 'waits of the database';
 
-/** Files that read the system's time or chance, or set bare timers, by the reason. Each line names one at least. */
+/**
+ * Files that read the system's time or randomness, or set bare timers, with the reason. Each line matches at least one
+ * file.
+ */
 const EXEMPT_FROM_CLOCK: readonly (readonly [files: RegExp, reason: string])[] = [
   [/^control-plane\/src\/(app|main)\.ts$/, 'the program hands the system clock to the rest'],
   [
@@ -45,7 +48,9 @@ const BARE_TIME =
   /(?<![.\w])set(?:Timeout|Interval)\((?!\w+(?:\??: |, \w+\) \{))|\bperformance\.now\(|\bDate\.now\(|\bnew Date\(\)|\bMath\.random\b/;
 const SYSTEM_CLOCK = /\bsystemClock\b/;
 
-/** Files whose real time is on purpose, below the reason. Tests wait for events, and pass time on a manual clock. */
+/**
+ * Files that use real time on purpose, grouped by the reason. Other tests wait for events, and advance a manual clock.
+ */
 const REAL_TIME: Record<string, readonly string[]> = {
   'they poll other processes and sockets, or limit a wait for them': [
     'control-plane/src/sessions/testing/world.ts',
@@ -80,7 +85,7 @@ const REAL_TIME: Record<string, readonly string[]> = {
     'test-harness/src/stack/throttle.ts',
     'test-harness/src/tcp-relay.ts',
   ],
-  'real time is what they are about': [
+  'they test real time itself': [
     'control-plane/src/integration/own-process.all.test.ts',
     'control-plane/src/testing/fast-time.mjs',
     'node-agent/src/media/viewer/hostile-viewer.all.test.ts',
@@ -97,7 +102,7 @@ const REAL_TIME: Record<string, readonly string[]> = {
   ],
 };
 
-/** Tests, what they share, and the harness. */
+/** Tests, their helpers, and the harness. */
 const tests = [
   ...['protocol', 'control-plane', 'node-agent', 'scripts', ...packages],
   ...['test-harness/src', 'test-harness/e2e'],
@@ -114,24 +119,24 @@ const tests = [
 const BARE_TIMER =
   /(?<![.\w])set(?:Timeout|Interval)\((?!\w+:)|\bsystemClock\.set\w+\(|\bdelay\(systemClock|\bwaitForTimeout\(|\btimers\/promises/;
 
-/** Lines of a test that let real time pass. */
+/** Lines of a test that wait for real time. */
 function realPauses(text: string): string[] {
   return withoutComments(text)
     .split('\n')
     .flatMap((line, index) => (BARE_TIMER.test(line) ? [`${index + 1}: ${line.trim()}`] : []));
 }
 
-/** Measures how long something took, or what it used. */
+/** Measures a duration or the use of resources. */
 const MEASURED =
   /\bperformance\.now\(|\bhrtime\b|\bcpuUsage\b|\bmemoryUsage\b|\bresourceUsage\b|\bwithLoopWatched\b|\bsystemClock\.monotonicMs\(|Date\.now\(\) - \w+\)\.toBeLess/;
 
-/** A limit of a wait, as the option of Vitest and Playwright or the second argument of `eventually`. */
+/** A time limit, as an option of Vitest or Playwright or as the second argument of `eventually`. */
 const WAIT_LIMIT = /\btimeout(?:Ms)?: ?(\d[\d_]*)\b|\beventually\([^,]+, ?(\d[\d_]*),/g;
 const SHORTEST_WAIT_MS = 60_000;
 
-/** Lines of a test that need free processor time to pass. */
+/** Lines of a test whose result depends on free CPU time. */
 function needsFreeProcessor(text: string): string[] {
-  // On fake timers the page's clock stands still.
+  // With fake timers the page's clock does not advance by itself.
   const isFake = text.includes('vi.useFakeTimers(');
   const lines = withoutComments(text).split('\n');
   return lines.flatMap((line, index) => {
@@ -144,9 +149,9 @@ function needsFreeProcessor(text: string): string[] {
   });
 }
 
-/** Lines that read the system's time or set a timer past a clock. */
+/** Lines that read the system's time or set a timer without a clock. */
 const bareTimes = (text: string) => linesWith(text, BARE_TIME);
-/** These lines, and those that take the system's clock. */
+/** Those lines, and lines that use the system's clock. */
 const ownTimes = (text: string) => linesWith(text, new RegExp(`${BARE_TIME.source}|${SYSTEM_CLOCK.source}`));
 
 function linesWith(text: string, pattern: RegExp): string[] {
@@ -158,7 +163,7 @@ function linesWith(text: string, pattern: RegExp): string[] {
     });
 }
 
-/** Comments become empty lines, so that line numbers stay. A `//` behind a colon belongs to an address. */
+/** Comments become empty lines, so that line numbers are unchanged. A `//` after a colon belongs to a URL. */
 function withoutComments(text: string): string {
   return text
     .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ''))
@@ -171,8 +176,8 @@ const findings = (files: readonly string[], find: (text: string) => readonly (st
     return find(text).map((finding) => `${file}:${finding}`);
   });
 
-describe('code gets its time from a clock', () => {
-  test('a bare timer and a read of the system time or of chance are found with their lines', () => {
+describe('code uses a clock for time', () => {
+  test('a bare timer and a read of the system time or of randomness are found with their lines', () => {
     const planted = [
       'setTimeout(() => this.#look(), 5);',
       '// Date.now() jumps.',
@@ -192,14 +197,14 @@ describe('code gets its time from a clock', () => {
     expect(ownTimes(planted)).toEqual([...bare.slice(0, 3), '6: systemClock', ...bare.slice(3)]);
   });
 
-  test('the programs and packages take one, and read nothing past it', () => {
+  test('the programs and packages use a clock, and read no time without it', () => {
     const product = sources.filter(
       (file) => !/^test-harness\/|\/testing\//.test(file) && !isExempt(file) && file !== PLATFORM_INDEX,
     );
     expect(findings(product, ownTimes)).toEqual([]);
   });
 
-  test('the fakes and helpers of tests read nothing past one', () => {
+  test('the fakes and helpers of tests read no time without a clock', () => {
     const helpers = sources.filter((file) => /^test-harness\//.test(file) && !isExempt(file));
     expect(findings(helpers, bareTimes)).toEqual([]);
   });
@@ -211,7 +216,7 @@ describe('code gets its time from a clock', () => {
 });
 
 describe('tests wait for events, not for time', () => {
-  test('a pause is found in each of its spellings, and timers of another clock are not', () => {
+  test('a pause is found in each spelling, and timers of another clock are not', () => {
     const planted = [
       'await new Promise((resolve) => setTimeout(resolve, 200));',
       'await page.waitForTimeout(500);',
@@ -226,7 +231,7 @@ describe('tests wait for events, not for time', () => {
     expect(realPauses(planted).map((line) => line[0])).toEqual(['1', '2', '5', '6', '7', '8']);
   });
 
-  test('none has one, except the files with a reason', () => {
+  test('no test has a pause, except the files with a reason', () => {
     const named = Object.values(REAL_TIME).flat();
     const others = tests.filter((file) => !named.includes(file));
     expect(findings(others, realPauses)).toEqual([]);
@@ -241,7 +246,7 @@ describe('tests wait for events, not for time', () => {
 });
 
 describe('the gate is the same on a busy machine', () => {
-  test('what needs free processor time is found in a test', () => {
+  test('a test that depends on free CPU time is found', () => {
     const planted = [
       'const from = performance.now();',
       'expect(process.memoryUsage().rss).toBeLessThan(1);',
@@ -256,7 +261,7 @@ describe('the gate is the same on a busy machine', () => {
     expect(needsFreeProcessor(planted).map((line) => line[0])).toEqual(['1', '2', '3', '4', '5', '9']);
   });
 
-  test('no test of the gate needs it: such a test is for --all, or a bench', () => {
+  test('no test of the gate depends on it: such a test belongs to --all, or is a bench', () => {
     const inGate = tests.filter(
       (file) =>
         /\.(test|e2e)\.tsx?$/.test(file) &&

@@ -11,7 +11,7 @@ const READ_IN_SQL = /\b(?:from|join) ([a-z_]+)\b/g;
 interface Owner {
   feature: string;
   tables: string[];
-  /** Files of other features that read its tables, or write named columns of them. */
+  /** Files of other features that read its tables, or write listed columns of them. */
   others: string[];
 }
 
@@ -55,7 +55,7 @@ function foreignUses(modules: readonly Module[], owners: readonly Owner[]): stri
   });
 }
 
-/** Columns of a GPU that belong to the booking of sessions. */
+/** Columns of a GPU that are used to book sessions. */
 const SLOT_COLUMNS = ['slots_used', 'slots_guard', 'sessions_active'];
 
 function setsOnlySlots(text: string): boolean {

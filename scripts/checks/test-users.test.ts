@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { below, read } from './modules.ts';
 
-/** Users below are pure data of tests, and the users of real hosts start at 70000. */
+/** First checked user id. Lower ids are plain test data, or the users of real hosts, which start at 70000. */
 const FIRST_USER = 71_000;
 const TESTS = ['node-agent/src', 'test-harness/e2e'];
 const RANGE = /\b(7\d_\d{3}), (7\d_\d{3})\b/g;
@@ -45,7 +45,7 @@ test('two tests with the same user are found', () => {
   expect(shared(users)).toEqual(['a and b: 71012']);
 });
 
-// Files run beside each other, and an agent removes what its users own in /tmp: also the files of another test.
+// Test files run at the same time, and an agent removes what its users own in /tmp, including files of another test.
 test('each user of a session belongs to one test file', () => {
   const files = TESTS.flatMap(below).filter((file) => /\.(?:test|e2e)\.ts$/.test(file));
   const users = files.flatMap((file) => usersOf(file, read(file)));

@@ -20,7 +20,7 @@ const PROGRAMS = [
 
 const EXPORTED_TYPE = /^export (?:declare )?(?:type|interface|(?:abstract )?class|enum) (\w+)/gm;
 
-/** Exported types that have the name of another exported type of the same program. Pure. */
+/** Exported types with the same name as another exported type of the same program. Pure. */
 function sharedNames(modules: readonly Module[]): string[] {
   const owners = new Map<string, string[]>();
   for (const { path, text } of modules)
@@ -40,6 +40,6 @@ test('a type whose name is taken in its program is found', () => {
   expect(sharedNames(modules)).toEqual(['Stage: a.ts, b.ts']);
 });
 
-test.each(PROGRAMS)('%s: each exported type has a name of its own', (folder) => {
+test.each(PROGRAMS)('%s: each exported type has a unique name', (folder) => {
   expect(sharedNames(modulesBelow(folder))).toEqual([]);
 });

@@ -1,4 +1,5 @@
-// Bundles the programs into one file each, so that a start reads a few files instead of a thousand, and nothing is compiled while apps run.
+// Bundles each program into one file, so that a start reads a few files instead of a thousand, and nothing is compiled
+// while apps run.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +14,10 @@ const require = footlightRequire(import.meta.url);
 const __filename = footlightPath(import.meta.url);
 const __dirname = footlightDirname(__filename);`;
 
-/** Packages with native parts, or that load files of their own by name; a package whose bundle names one lists it itself. */
+/**
+ * Packages with native parts, or that load their own files by name. A package whose bundle imports one must list it as
+ * a dependency.
+ */
 const OUTSIDE = [
   'better-sqlite3',
   '@node-rs/argon2',
@@ -27,8 +31,8 @@ const OUTSIDE = [
 ];
 
 /**
- * What dockerode loads for engines behind SSH and for BuildKit, which the agent does not use: native parts, and two
- * versions of one package. A module of Node stands in for each: it is loaded, and nothing of it called.
+ * Modules that dockerode loads for engines behind SSH and for BuildKit, which the agent does not use: native parts, and
+ * two versions of one package. Each is replaced by a module of Node, which is loaded but never called.
  */
 const UNUSED = {
   ssh2: 'node:util',
@@ -43,7 +47,7 @@ const UNUSED = {
  * @property {string} dist     folder of the built files, below the package
  * @property {string[]} sources folders that the bundle is made of
  * @property {Record<string, string>} programs  built file below dist: its source below src
- * @property {readonly string[]} copies  files that a program reads beside itself
+ * @property {readonly string[]} copies  files that a program reads from its own folder
  * @property {string[]} external
  */
 
@@ -77,7 +81,7 @@ const bundles = [
     external: OUTSIDE,
   },
   {
-    // The users of sessions cannot read a clone everywhere: this one brings everything with it.
+    // The users of sessions may not be able to read a clone, so this bundle contains everything it needs.
     folder: 'node-agent',
     dist: 'dist',
     sources: ['node-agent/src/diagnostics-app'],
@@ -103,7 +107,10 @@ const testPrograms = {
   external: OUTSIDE,
 };
 
-/** What the built programs of a package need of its folder dist, by name. @param {string} folder */
+/**
+ * Files and folders below a package's dist that the built programs need.
+ * @param {string} folder
+ */
 export function builtFilesOf(folder) {
   return bundles
     .filter((b) => b.folder === folder)
@@ -115,7 +122,11 @@ export function sourcesOf(folder) {
   return [...new Set(bundles.filter((b) => b.folder === folder).flatMap((b) => b.sources))];
 }
 
-/** Several programs may be started at once: each file appears whole or not at all. @param {string} file @param {Uint8Array | string} content */
+/**
+ * Writes a file atomically, because several programs may be started at once.
+ * @param {string} file
+ * @param {Uint8Array | string} content
+ */
 function writeWhole(file, content) {
   const partial = `${file}.${process.pid}`;
   writeFileSync(partial, content);
@@ -125,7 +136,7 @@ function writeWhole(file, content) {
 /** Builds what is older than its sources. @param {string} [folder] only this package */
 export const build = (folder) => make(bundles.filter((b) => folder === undefined || b.folder === folder));
 
-/** Builds everything that tests start as a process of its own. */
+/** Builds everything that tests start as a separate process. */
 export const buildForTests = () => make([...bundles, testPrograms]);
 
 /** @param {readonly Bundle[]} wanted */
@@ -152,8 +163,8 @@ async function make(wanted) {
         banner: { js: NODE_BANNER },
         external: bundle.external,
         alias: UNUSED,
-        // Comments of libraries are a third of it, and the letters of a few make the whole source take twice its size in
-        // memory. Names and lines stay, for stack traces.
+        // Comments of libraries are a third of the bundle, and a few non-ASCII letters in them double its size in
+        // memory. Names and line breaks stay, for stack traces.
         minifyWhitespace: true,
         lineLimit: 160,
         sourcemap: 'linked',
@@ -168,7 +179,7 @@ async function make(wanted) {
     }
     writeWhole(stamp, digest);
   }
-  // Its service process would live as long as this one.
+  // esbuild's service process would live as long as this one.
   await esbuild?.stop();
 }
 

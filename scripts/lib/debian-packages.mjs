@@ -1,6 +1,9 @@
-// What Footlight takes from Debian 12, and what each package is for. `scripts/up --dry-run` prints this.
+// Debian 12 packages that Footlight needs, with the reason. Printed by `scripts/up --dry-run`.
 
-/** service: what Debian starts when it installs the package. @typedef {{name: string, why: string, service?: string}} DebianPackage */
+/**
+ * service: the service that Debian starts when it installs the package. @typedef {{name: string, why: string, service?:
+ * string}} DebianPackage
+ */
 
 /** Compilers for the one npm package that has no prebuilt binary inside it. */
 const buildPackages = [
@@ -9,14 +12,14 @@ const buildPackages = [
   { name: 'g++', why: 'builds the SQLite binding' },
 ];
 
-/** What a host needs to run, show and encode an app. */
+/** Packages that a host needs to run, show and encode an app. */
 export const hostPackages = [
   { name: 'xvfb', why: 'the virtual display of a session' },
   { name: 'xauth', why: 'the cookie that guards that display' },
   { name: 'x11-xkb-utils', why: 'the keyboard map of that display' },
   { name: 'matchbox-window-manager', why: 'gives an app the whole display and the focus' },
   { name: 'pulseaudio', why: 'the audio sink of a session' },
-  { name: 'pulseaudio-utils', why: 'asks that audio server whether it is up' },
+  { name: 'pulseaudio-utils', why: 'checks whether that audio server runs' },
   { name: 'dbus', why: 'the session bus of an app' },
   { name: 'bubblewrap', why: 'isolates an app from the host and from other sessions' },
   { name: 'perl-base', why: 'removes files that an app left in foreign directories' },
@@ -45,29 +48,29 @@ const demoPackages = [
   { name: 'fonts-dejavu-core', why: 'a readable font in that terminal' },
 ];
 
-/** What `scripts/up --replicas` needs besides. */
+/** Additional packages for `scripts/up --replicas`. */
 const replicaPackages = [
   { name: 'nats-server', why: 'the bus of several control planes', service: 'nats-server' },
-  { name: 'haproxy', why: 'a load balancer before the control plane', service: 'haproxy' },
+  { name: 'haproxy', why: 'a load balancer in front of the control plane', service: 'haproxy' },
 ];
 
-/** What only the tests and benches need. */
+/** Packages only for tests and benches. */
 const testPackages = [
   { name: 'chromium', why: 'the browser of the end-to-end tests' },
-  { name: 'x11-utils', why: 'looks at displays from outside' },
-  { name: 'weston', why: 'draws sessions on a display beside a host; in tests on none' },
+  { name: 'x11-utils', why: 'inspects displays from outside' },
+  { name: 'weston', why: 'draws sessions on a display of the host; in tests without a display' },
   { name: 'xwayland', why: 'the X display inside it' },
   { name: 'mesa-utils', why: 'glxgears, an app that draws all the time' },
-  { name: 'systemd', why: 'judges the units of the services; it is not started' },
+  { name: 'systemd', why: 'checks the units of the services; it is not started' },
   { name: 'curl', why: 'runs the line that adds a host' },
-  { name: 'debootstrap', why: 'makes the bare Debian that becomes a host, under --long' },
+  { name: 'debootstrap', why: 'creates the minimal Debian that becomes a host, under --long' },
   { name: 'strace', why: 'lets system calls fail, as those of a broken disk do' },
   { name: 'podman', why: 'runs apps in containers' },
   { name: 'runc', why: 'the runtime of those containers' },
   { name: 'catatonit', why: 'the first process in them' },
   { name: 'docker-registry', why: 'the registry of images', service: 'docker-registry' },
-  { name: 'prometheus', why: 'reads the metrics, and judges the alerts', service: 'prometheus' },
-  { name: 'nginx-light', why: 'a proxy before the control plane', service: 'nginx' },
+  { name: 'prometheus', why: 'reads the metrics, and checks the alerts', service: 'prometheus' },
+  { name: 'nginx-light', why: 'a proxy in front of the control plane', service: 'nginx' },
   { name: 'libcap2-bin', why: 'reads what a session’s processes may do' },
   { name: 'python3-gi', why: 'the webrtcbin peer of the benches' },
   { name: 'gir1.2-gst-plugins-bad-1.0', why: 'the webrtcbin peer of the benches' },
@@ -94,8 +97,8 @@ export const firefoxPackages = [
 /** What `scripts/up` needs. */
 export const upPackages = [...buildPackages, ...hostPackages, ...demoPackages];
 
-/** What `scripts/up --replicas` needs. */
+/** All packages for `scripts/up --replicas`. */
 export const upReplicasPackages = [...upPackages, ...replicaPackages];
 
-/** What `scripts/test` and `scripts/bench` need: they bring the whole product up, and more. */
+/** All packages for `scripts/test` and `scripts/bench`: they start the whole product, and more. */
 export const checkPackages = [...upReplicasPackages, ...testPackages];

@@ -1,12 +1,12 @@
-// Tells whether something built is older than what it was built from.
+// Tells whether a built file is older than its sources.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/** What is made by builds and installs is no source. */
+/** Files made by builds and installs are not sources. */
 const MADE = new Set(['node_modules', 'dist']);
 
-/** @param {string} place a file, or a folder of which every file below counts @returns {string[]} */
+/** @param {string} place a file, or a folder all files below it count @returns {string[]} */
 function filesOf(place) {
   if (statSync(place).isFile()) return [place];
   return readdirSync(place, { withFileTypes: true })
@@ -17,7 +17,8 @@ function filesOf(place) {
 /**
  * @param {string} root
  * @param {string[]} places  files and folders below root
- * @returns {string} another one when a name or a byte below them changes, or the version or processor of this Node
+ * @returns {string} a digest that changes with any name or byte below them, and with the version or processor of this
+ * Node
  */
 export function digestOf(root, places) {
   const hash = createHash('sha256').update(process.version).update(process.arch);

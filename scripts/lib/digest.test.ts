@@ -39,7 +39,7 @@ test.each(['src/node_modules/x.js', 'src/dist/x.js', 'elsewhere/x.ts'])('stays t
   expect(digest()).toBe(before);
 });
 
-test('does not tell where the checkout lies, so that a moved one is not built again', () => {
+test('does not depend on the path of the checkout, so that a moved one is not built again', () => {
   const before = digest();
   const moved = `${root}-moved`;
   renameSync(root, moved);

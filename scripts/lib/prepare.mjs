@@ -1,5 +1,5 @@
-// Brings a fresh clone to the point where everything can start: Debian packages, npm packages, the built web app.
-// Plain JavaScript on Node's own modules, because it runs before anything is installed.
+// Prepares a fresh clone until everything can start: Debian packages, npm packages, the built web app. Plain JavaScript
+// with Node's own modules, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { build } from './build.mjs';
 import { digestOf } from './digest.mjs';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
-/** What decides which npm packages are installed, beside Node itself. */
+/** Files that determine the installed npm packages, in addition to the Node version. */
 const LOCKED = ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json'];
 const stamps = path.join(root, 'node_modules', '.footlight');
 
@@ -51,7 +51,7 @@ export function rootPrefix() {
   return null;
 }
 
-/** Runs a program and shows the end of what it wrote when it fails. @param {string[]} command @param {string} name */
+/** Runs a program and, if it fails, shows the end of its output. @param {string[]} command @param {string} name */
 function run(command, name) {
   const [program, ...words] = command;
   const result = spawnSync(/** @type {string} */ (program), words, {
@@ -88,7 +88,7 @@ function aptGet(packages, what) {
   } else {
     apt('install', '--no-install-recommends', ...names);
     const services = packages.flatMap(({ service }) => service ?? []);
-    // Where systemd runs: tests start their own, and nobody asked for a server on port 80.
+    // On machines with systemd the service is disabled again: tests start their own, and port 80 must stay free.
     if (services.length > 0 && existsSync('/run/systemd/system'))
       run([...prefix, 'systemctl', 'disable', '--now', ...services], 'systemctl disable');
   }
@@ -115,7 +115,7 @@ export function npmIsInstalled() {
 
 const pnpm = path.join(root, 'scripts', 'pnpm');
 
-/** Installs the npm packages exactly as locked, from what was downloaded before. */
+/** Installs the npm packages exactly as locked, from the earlier download. */
 function installNpm() {
   run([pnpm, 'install', '--frozen-lockfile', '--offline'], 'Installing the npm packages');
   stamp('npm', npmDigest());
@@ -123,23 +123,23 @@ function installNpm() {
 
 const webDigest = () => digestOf(root, [...LOCKED, 'packages/web', 'packages/stream-client', 'protocol']);
 
-/** True when the built web app is that of the sources here. */
+/** True when the built web app matches the current sources. */
 export function webIsBuilt() {
   return existsSync(path.join(root, 'packages/web/dist/index.html')) && isStamped('web', webDigest());
 }
 
-/** Builds the web app into packages/web/dist, unless it is that of the sources here. */
+/** Builds the web app into packages/web/dist, unless it matches the current sources. */
 export function buildWeb() {
   if (webIsBuilt()) return;
   const web = path.join(root, 'packages/web');
   const vite = path.join(web, 'node_modules/.bin/vite');
-  // The NODE_ENV of a test runner would make it a development build.
+  // With a test runner's NODE_ENV it would be a development build.
   run(['env', 'NODE_ENV=production', vite, 'build', web, '--logLevel', 'warn'], 'Building the web app');
   stamp('web', webDigest());
 }
 
 /**
- * Does whatever is still to do, saying each step before it starts.
+ * Runs the steps that are still needed, and prints each before it starts.
  * @param {{packages: import('./debian-packages.mjs').DebianPackage[], say: (line: string) => void}} options
  * @returns {Promise<{downloadMs: number, installMs: number}>} time spent; 0 when nothing was missing
  */

@@ -1,4 +1,4 @@
-# Sourced by the scripts that a person runs: refuses a Node that Footlight is not proven on, in one sentence.
+# Sourced by the scripts that a person runs: refuses an untested version of Node, with one sentence.
 node_version=$(node --version 2>/dev/null | sed 's/^v//')
 node_major=${node_version%%.*}
 node_minor=$(printf '%s' "$node_version" | cut -d. -f2)

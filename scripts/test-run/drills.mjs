@@ -1,4 +1,4 @@
-// What takes more than a minute by its nature. Each runs short in `scripts/test --all`, and whole under
+// Drills: tests that inherently take more than a minute. Each runs short in `scripts/test --all`, and in full with
 // `scripts/test --long <name>`.
 import { firefoxPackages, realAppPackages } from '../lib/debian-packages.mjs';
 
@@ -6,9 +6,9 @@ import { firefoxPackages, realAppPackages } from '../lib/debian-packages.mjs';
  * @typedef {object} Drill
  * @property {string} name
  * @property {string[]} words   files and options for vitest
- * @property {string} whole   what the long form does
- * @property {string} short   what `--all` does instead
- * @property {import('../lib/debian-packages.mjs').DebianPackage[]} [packages]   what the long form needs besides
+ * @property {string} whole the long form
+ * @property {string} short the short form, for `--all`
+ * @property {import('../lib/debian-packages.mjs').DebianPackage[]} [packages] additional packages of the long form
  * @property {boolean} [newSeed]   draws a new FOOTLIGHT_SEED
  */
 
@@ -155,7 +155,7 @@ export const drills = [
   {
     name: 'host-cycles',
     words: ['test-harness/e2e/host-cycles.all.e2e.ts'],
-    whole: '150 sessions launched and stopped, and the trend of what is held',
+    whole: '150 sessions launched and stopped, and the trend of held resources',
     short: '20 sessions',
   },
   {
@@ -175,7 +175,7 @@ export const drills = [
     name: 'greedy-apps',
     words: ['test-harness/e2e/hostile/hostile-apps.all.e2e.ts'],
     whole:
-      'each greedy app, as a process and in a container, beside another session for 30 s, which keeps four fifths of its frames',
+      'each greedy app, as a process and in a container, next to another session for 30 s, which keeps four fifths of its frames',
     short: '2 s each as processes, without limits of time',
   },
   {

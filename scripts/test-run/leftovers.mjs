@@ -1,8 +1,8 @@
-// What a test run leaves on a machine: what is there after it and was not there before.
-// Other programs come and go meanwhile, also another run and a Footlight that this user tries. So a run has temporary
-// folders of its own, in which every file counts, and its programs carry its mark; elsewhere only what belongs to a user
-// that tests give to sessions counts.
-// Listening sockets and audio servers are not looked for: each is there as long as its process is.
+// Leftovers of a test run on a machine: what exists after the run but not before it. Other programs start and end
+// meanwhile, for example another run, or a Footlight that this user tries out. So a run has its own temporary folders,
+// in which every file counts, and its processes carry its mark; elsewhere only files and processes of the users that
+// tests give to sessions count. Listening sockets and audio servers are not checked, because they end with their
+// processes.
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -13,17 +13,17 @@ const SHARED_PLACES = [
   ...new Set([os.tmpdir(), '/tmp']),
   '/tmp/.X11-unix',
   '/var/tmp',
-  // Of the stacks of tests that root runs.
+  // Directories of the stacks of tests that run as root.
   '/srv',
   '/dev/shm',
   '/run/service',
   '/run/netns',
 ];
 
-/** Caches of Node and of the tools that run the tests. */
+/** Caches of Node and of the test tools, which do not count. */
 const STAYS = /^(node-compile-cache|tsx-\d+|v8-compile-cache.*)$/;
 
-/** Each process of a session has this variable, and no other of the program that started the agent. */
+/** Every process of a session has this variable; other processes of the program that started the agent do not. */
 const SESSION_VARIABLE = 'FOOTLIGHT_SESSION=';
 
 /** Users that tests give to sessions; those of real hosts are 70000 to 70255. @param {number} uid */
@@ -50,7 +50,7 @@ function read(file) {
 /** @param {string} file */
 const ownerOf = (file) => lstatSync(file, { throwIfNoEntry: false })?.uid;
 
-/** By pid and command: a pid that comes back with another command counts as new. @param {string} runId */
+/** By pid and command: a reused pid with another command counts as new. @param {string} runId */
 function processes(runId) {
   const mark = `FOOTLIGHT_TEST_RUN=${runId}`;
   return names('/proc')
@@ -102,8 +102,9 @@ function mounts(runId, ownFolders) {
 }
 
 /**
- * Groups that the agent makes for sessions: below one of its own in version 2, next to this process's in version 1. One
- * with processes belongs to a session that runs, perhaps of another program; a session left behind has processes too.
+ * Groups that the agent makes for sessions: below one of its own in version 2, next to this process's in version 1. A
+ * group with processes is ignored, because it belongs to a running session, perhaps of another program; a leftover
+ * session is found by its processes.
  */
 function controlGroups() {
   const root = '/sys/fs/cgroup';
@@ -124,7 +125,7 @@ function controlGroups() {
   );
 }
 
-/** Part of the names of what a run makes in places that programs share. @param {string} runId */
+/** Part of the names of files that a run creates in shared places. @param {string} runId */
 export const nameTag = (runId) => runId.slice(0, 8);
 
 /**
@@ -143,7 +144,7 @@ export function lookAround(runId, ownFolders) {
 }
 
 /**
- * What is there now and was not before. Pure.
+ * Everything that exists in `after` but not in `before`. Pure.
  * @param {Record<string, string[]>} before
  * @param {Record<string, string[]>} after
  * @returns {string[]} one line for each thing
@@ -155,15 +156,15 @@ export function whatIsLeft(before, after) {
   });
 }
 
-/** What ends is gone a moment later: on a busy machine a killed process needs seconds. */
+/** Interval: on a busy machine a killed process needs seconds to disappear. */
 const PATIENCE_MS = 30_000;
 const POLL_MS = 500;
 
 /**
- * Looks until nothing is left, for 30 s at most.
+ * Polls until nothing is left, for 30 s at most.
  * @param {Record<string, string[]>} before
  * @param {() => Record<string, string[]>} look
- * @returns {Promise<string[]>} one line for each thing that stayed
+ * @returns {Promise<string[]>} one line for each leftover
  */
 export async function leftBehind(before, look) {
   const deadline = performance.now() + PATIENCE_MS;

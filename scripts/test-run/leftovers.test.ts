@@ -39,10 +39,10 @@ function plantFile(file: string, uid?: number): string {
   return file;
 }
 
-/** What the machine shows more than `before`; other tests leave and take away things at the same time. */
+/** New things on the machine compared with `before`; other tests create and remove things at the same time. */
 const left = (before: Record<string, string[]>) => whatIsLeft(before, look());
 
-describe('what a run left is found', () => {
+describe('leftovers of a run are found', () => {
   test('a process with the mark of the run', async () => {
     const before = look();
     const child = await plantProcess({ FOOTLIGHT_TEST_RUN: runId });
@@ -82,7 +82,7 @@ describe('what a run left is found', () => {
   });
 });
 
-describe('what others do meanwhile is not', () => {
+describe('things of other programs are not', () => {
   test.each([
     ['of another run', { FOOTLIGHT_TEST_RUN: `${runId}-other` }],
     ['of a session that no test had', { FOOTLIGHT_SESSION: name }],
@@ -105,7 +105,7 @@ describe('what others do meanwhile is not', () => {
     expect(left(before)).not.toContain(`file: ${file}`);
   });
 
-  test('what was there before, and what is gone', () => {
+  test('things that existed before, and things that are gone', () => {
     expect(
       whatIsLeft(
         { process: ['1 old', '2 gone'], file: ['/tmp/a'] },
@@ -115,7 +115,7 @@ describe('what others do meanwhile is not', () => {
   });
 });
 
-test('what goes a moment later is not left behind', async () => {
+test('a thing that disappears a moment later is not a leftover', async () => {
   const looks = [{ process: ['1 late'] }, { process: ['1 late'] }, { process: [] }];
   expect(await leftBehind({ process: [] }, () => looks.shift() ?? {})).toEqual([]);
   expect(looks).toEqual([]);

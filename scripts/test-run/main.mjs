@@ -24,13 +24,17 @@ A package may be named without its folder: scripts/test web.
 Drills under --long: ${drills.map((d) => d.name).join(', ')}; without a name all of them.
 `;
 
-/** Made by the build of the web app; the types of its pages need it. */
+/** Created by the build of the web app; type checks of its pages need it. */
 const routeTree = path.join(root, 'packages/web/src/route-tree.gen.ts');
 
-/** The run could not be judged: a package could not be downloaded or built. */
+/** Exit code: the run could not be judged, because a package could not be downloaded or built. */
 const NOT_JUDGED = 2;
 
-/** The file or folder that a person means. @param {string} word @returns {string | undefined} undefined: there is none */
+/**
+ * The file or folder that an argument names.
+ * @param {string} word
+ * @returns {string | undefined} undefined: there is none
+ */
 function pathMeant(word) {
   const from = process.env.INIT_CWD ?? process.cwd();
   return [path.resolve(from, word), path.join(root, word), path.join(root, 'packages', word)].find((place) =>
@@ -50,7 +54,7 @@ function needsPrograms(paths) {
   return listed.length === 0 || listed.some((file) => /\.((int|db|all)\.test|e2e)\.tsx?$/.test(file));
 }
 
-/** Runs only what lies below these paths. @param {string[]} paths */
+/** Runs only the tests below these paths. @param {string[]} paths */
 async function runBelow(paths) {
   if (!npmIsInstalled() || needsPrograms(paths)) await prepareOrStop();
   const { status } = spawnSync(bin('vitest'), ['run', '--maxWorkers=1', ...paths], {
@@ -60,7 +64,10 @@ async function runBelow(paths) {
   process.exitCode = status ?? 1;
 }
 
-/** Installs and builds. A fault of the network is no failed test. @param {import('../lib/debian-packages.mjs').DebianPackage[]} [more] */
+/**
+ * Installs and builds. A network failure is not a failed test. @param
+ * {import('../lib/debian-packages.mjs').DebianPackage[]} [more]
+ */
 async function prepareOrStop(more = []) {
   try {
     await prepare({ packages: [...checkPackages, ...more], say });
@@ -170,7 +177,10 @@ async function main() {
   process.exitCode = run.failed === 0 ? 0 : 1;
 }
 
-/** scripts/check: no tests, and warnings that do not count. @param {boolean} fix */
+/**
+ * scripts/check: no tests; warnings do not affect the result.
+ * @param {boolean} fix
+ */
 async function checkSources(fix) {
   const scratch = mkdtempSync(path.join(os.tmpdir(), 'footlight-check-'));
   try {

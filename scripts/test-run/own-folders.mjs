@@ -1,15 +1,15 @@
-// Temporary folders that belong to one run.
+// Temporary folders of a single run.
 import { chmodSync, existsSync, mkdtempSync, readFileSync, statfsSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-/** A folder in memory on Linux. */
+/** The system's folder in memory, on Linux. */
 export const MEMORY = '/dev/shm';
 
-/** The gate needs half a gigabyte there at most; a container often offers 64 MiB. */
+/** Required free space: the gate needs at most half a gigabyte; a container often offers 64 MiB. */
 const MIN_MEMORY_BYTES = 4 * 1024 ** 3;
 
-/** Whether there is enough of it, and programs may run from it. */
+/** Whether it has enough space, and programs may run from it. */
 export function hasRoomInMemory() {
   const mounts = existsSync('/proc/self/mounts') ? readFileSync('/proc/self/mounts', 'utf8') : '';
   const options = mounts
@@ -23,9 +23,9 @@ export function hasRoomInMemory() {
 
 /** A temporary folder for this run alone. @param {string} place */
 export function makeOwnFolder(place) {
-  // A short name: what a test makes below it is the state directory of an agent, whose length is limited.
+  // A short name: tests create agents' state directories below it, whose path length is limited.
   const folder = mkdtempSync(path.join(place, 'run-'));
-  // The users of Postgres and of sessions work in it too, as in /tmp.
+  // The users of Postgres and of sessions also work in it, as in /tmp.
   chmodSync(folder, 0o1777);
   return folder;
 }

@@ -1,4 +1,4 @@
-// Installs and builds what tests and benches need, and nothing else.
+// Only installs and builds what tests and benches need.
 import { checkPackages } from '../lib/debian-packages.mjs';
 import { prepare } from '../lib/prepare.mjs';
 

@@ -1,10 +1,10 @@
-// A reporter of vitest: prints how far a long run is on descriptor 3, and writes what failed as JSON.
-// Standard output holds what the tests and their programs say; it is printed only when something failed.
+// A vitest reporter: prints the progress of a long run on descriptor 3, and writes failures as JSON. Standard output
+// contains the output of the tests and their programs, and is printed only after a failure.
 import { writeFileSync, writeSync } from 'node:fs';
 
 const PROGRESS_DESCRIPTOR = 3;
 
-/** A line for each tenth of the files. */
+/** Progress is printed after each tenth of the files. */
 const PARTS = 10;
 
 /**
@@ -30,7 +30,7 @@ const PARTS = 10;
 const EXPIRED = /^(Test|Hook) timed out in \d|\bTimeout \d+ ?ms exceeded/;
 
 /**
- * Whether an error says that a wait reached its limit. `expect.poll` gives the last wrong value as the error, and the
+ * Whether an error says that a wait reached its limit. `expect.poll` throws the last wrong value as the error, with the
  * expired wait as its cause. Pure.
  * @param {{name?: string, message?: string, cause?: unknown}} error
  * @returns {boolean}
@@ -50,7 +50,7 @@ const summary = (errors) => ({
   expired: errors.length > 0 && errors.every(isExpiredWait),
 });
 
-/** Used through the option --reporter; the JSON goes to the file that FOOTLIGHT_TEST_REPORT names. */
+/** Used with the option --reporter; the JSON is written to the file in FOOTLIGHT_TEST_REPORT. */
 export default class Reporter {
   #files = 0;
   #done = 0;

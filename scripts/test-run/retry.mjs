@@ -1,11 +1,10 @@
-// Which end-to-end files are run once more.
+// Decides which end-to-end files are retried.
 
 /** @typedef {import('./report.mjs').Failure} Failure */
 
 /**
  * Files whose only fault is a wait that expired: a real picture may be late on a busy machine. Tests of one group build
- * on each other, so what fails in a group after an expired wait does not count by itself. A wrong value that came first
- * is never retried. Pure.
+ * on each other, so later failures in the same group are ignored. A wrong value that came first is never retried. Pure.
  * @param {readonly Failure[]} failures in the order of each file
  * @returns {string[]} paths
  */

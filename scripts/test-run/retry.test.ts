@@ -31,8 +31,8 @@ describe('an error is an expired wait', () => {
   });
 });
 
-describe('an end-to-end file is run once more', () => {
-  test('when a wait expired, also when the rest of its group failed for that', () => {
+describe('an end-to-end file is retried', () => {
+  test('after an expired wait, even if the rest of its group failed because of it', () => {
     expect(filesToRetry([failure('a', 'g', true), failure('a', 'g', false)])).toEqual(['a']);
   });
 
@@ -41,7 +41,7 @@ describe('an end-to-end file is run once more', () => {
     expect(filesToRetry([failure('a', 'g', true), failure('a', 'other', false)])).toEqual([]);
   });
 
-  test('each file for itself', () => {
+  test('separately for each file', () => {
     expect(filesToRetry([failure('a', '', true), failure('b', '', false)])).toEqual(['a']);
     expect(filesToRetry([])).toEqual([]);
   });

@@ -13,7 +13,7 @@ import { bin, sourceChecks } from './sources.mjs';
 /** @typedef {import('./tiers.mjs').Suite} Suite */
 /** @typedef {import('./tiers.mjs').Tier} Tier */
 
-/** What failed tests leave: logs, screenshots, and the list of late files. Ignored by git. */
+/** Evidence of failed tests: logs, screenshots, and the list of late files. Ignored by git. */
 const results = path.join(root, 'test-results');
 
 export function emptyResults() {
@@ -23,23 +23,23 @@ export function emptyResults() {
 
 export const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
 
-/** Output of one command that is kept, in characters: its end. */
+/** Length of a command's output that is kept, in characters, counted from the end. */
 const KEPT_OUTPUT = 1024 * 1024;
 
-/** Of it, shown when something failed; the whole is in a file. */
+/** Length that is printed after a failure; all of the kept output is in a file. */
 const SHOWN_OUTPUT = 16 * 1024;
 
-/** Where vitest's report of failures begins. */
+/** Start of vitest's report of failures. */
 const FAILURES = /⎯+ Failed (Suites|Tests) /;
 
-/** One run of the test command: its environment, its folder for reports, and what it counted. */
+/** One run of the test command: its environment, its folder for reports, and its counts. */
 export class TestRun {
   passed = 0;
   failed = 0;
   skipped = 0;
   /** One line for each failure, with the command that repeats it. @type {string[]} */
   problems = [];
-  /** Files that were late once and passed then: `FLAKY FILE: TEST: MESSAGE`. @type {string[]} */
+  /** Files in which a wait expired, and which passed when retried: `FLAKY FILE: TEST: MESSAGE`. @type {string[]} */
   flaky = [];
   /** @type {NodeJS.ProcessEnv} */
   #env;
@@ -85,8 +85,10 @@ export class TestRun {
   }
 
   /**
-   * One check that is not a test of vitest. Prints its line.
-   * @param {string} name @param {readonly string[]} problems @param {number} [from] performance.now() at its start
+   * Counts one check that is not a vitest test. Prints its line.
+   * @param {string} name
+   * @param {readonly string[]} problems
+   * @param {number} [from] performance.now() at its start
    */
   record(name, problems, from) {
     this[problems.length === 0 ? 'passed' : 'failed']++;
@@ -105,7 +107,7 @@ export class TestRun {
     const problems = report.failures.map(
       ({ file, test, message }) => `${file}: ${test}: ${message}\n    scripts/test ${file}`,
     );
-    // Errors outside tests are failures too: no test could see them.
+    // Errors outside tests count as failures too, because no test reports them.
     problems.push(...report.unhandled.map((error) => `${suite.name}: outside a test: ${error}`));
     this.passed += report.passed;
     this.failed += problems.length;
@@ -118,7 +120,7 @@ export class TestRun {
     if (slowest.length > 0) say(`       slowest: ${slowest.join(', ')}`);
   }
 
-  /** Trifles: printed by scripts/check, and never counted. */
+  /** Warnings: printed by scripts/check, and never counted. */
   async warnings() {
     const { failures } = await this.#report(
       { name: 'warnings', words: [] },
@@ -129,8 +131,11 @@ export class TestRun {
   }
 
   /**
-   * Runs late files once more, whole; each starts a stack of its own.
-   * @param {Suite} suite @param {Report} first @param {readonly string[]} late @returns {Promise<Report>} of both runs
+   * Runs late files once more, completely; each starts a new stack.
+   * @param {Suite} suite
+   * @param {Report} first
+   * @param {readonly string[]} late
+   * @returns {Promise<Report>} of both runs
    */
   async #retry(suite, first, late) {
     const load = os.loadavg().map((value) => Number(value.toFixed(2)));
@@ -149,7 +154,7 @@ export class TestRun {
     }
     const others = first.failures.filter(({ file }) => !late.includes(file));
     return {
-      // Tests of a late file that passed in both runs count twice in `passed`: the reports do not say which they were.
+      // Tests of a late file that passed in both runs count twice in `passed`, because the reports do not name them.
       passed: first.passed + again.passed,
       skipped: first.skipped + again.skipped,
       failures: [...others, ...again.failures],
@@ -188,8 +193,9 @@ export class TestRun {
 
   /**
    * Runs a command without showing its output; its descriptor 3 is shown (report.mjs).
-   * @param {string[]} command @param {Record<string, string>} env
-   * @param {boolean} background  with nice 10: a tenth of a busy core, so that its own time limits hold
+   * @param {string[]} command
+   * @param {Record<string, string>} env
+   * @param {boolean} background with nice 10: it still gets a tenth of a busy core, so that its time limits hold
    * @returns {Promise<{code: number, output: string}>}
    */
   #execute(command, env = {}, background) {
@@ -206,7 +212,7 @@ export class TestRun {
           output = (output + text).slice(-KEPT_OUTPUT);
         });
       child.once('error', (error) => resolve({ code: 127, output: `${program}: ${error.message}` }));
-      // `close` comes after the last output.
+      // The event `close` follows the last output.
       child.once('close', (code, signal) =>
         resolve({ code: code ?? (signal ? 1 : 0), output: stripVTControlCharacters(output) }),
       );
@@ -217,7 +223,7 @@ export class TestRun {
 /** @param {number} from */
 const seconds = (from) => `${((performance.now() - from) / 1000).toFixed(0)} s`;
 
-/** The five files that took longest: the first places to look when a run gets slow. @param {Report['files']} files */
+/** The five files that took longest: the first candidates when a run becomes slow. @param {Report['files']} files */
 const slowFiles = (files) =>
   files
     .toSorted((a, b) => b.seconds - a.seconds)

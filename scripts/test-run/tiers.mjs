@@ -1,12 +1,12 @@
-// What each tier runs. Which tier a file belongs to says its name (CONTRIBUTING.md, "Tests"; vitest.config.ts).
+// The suites of each tier. A test file's name decides its tier (CONTRIBUTING.md, "Tests"; vitest.config.ts).
 
 /**
  * One run of vitest.
  * @typedef {object} Suite
  * @property {string} name
  * @property {string[]} words        for vitest
- * @property {boolean} [background]  takes the processor time that others leave
- * @property {boolean} [inMemory]    its temporary files may lie in memory: waiting for the disk took a fifth of the time
+ * @property {boolean} [background] runs with low priority
+ * @property {boolean} [inMemory] its temporary files may be in memory: waiting for the disk took a fifth of the time
  * @property {boolean} [retried]     a file whose wait expired is run once more
  */
 
@@ -21,19 +21,20 @@ const projects = (...names) => names.flatMap((name) => ['--project', name]);
 
 /**
  * Files of unit tests and of the control plane share the modules that they load: loading them for each file took a
- * quarter of the time. Unit tests have one worker: of several, each is started again whenever a file with a page
- * follows one without.
+ * quarter of the time. Unit tests have one worker, because vitest restarts each of several workers whenever a file with
+ * a page follows one without.
  * @type {Suite}
  */
 const unit = { name: 'unit', words: [...projects('unit'), '--maxWorkers=1', '--no-isolate'], inMemory: true };
 
-/** One stack at a time: two took as long together, and the network of one disturbed the browser of the other. */
+/**
+ * One stack at a time: two took equally long together, and the network load of one disturbed the browser of the other.
+ */
 const endToEnd = { name: 'end to end', words: [...projects('e2e'), '--maxWorkers=1'], retried: true };
 
 /**
- * Three lanes compute, the fourth mostly waits: for programs, pictures and pages, one file at a time. None depends on
- * free processor time, so they share both cores. On a machine that does other work, more processes at once also get a
- * larger share of it.
+ * Three lanes compute; the fourth mostly waits for programs, pictures and pages, one file at a time. No test depends on
+ * free CPU time, so the lanes share both cores. On a busy machine more processes also get a larger share of the CPU.
  * @type {Tier}
  */
 export const gate = [
@@ -51,18 +52,18 @@ export const gate = [
   ],
 ];
 
-/** Measures how fast a killed control plane is back, so it does not run behind other tests. */
+/** It measures how fast a killed control plane recovers, so it does not run at the same time as other tests. */
 const TIMED = 'control-plane/src/integration/own-process.all.test.ts';
 
-/** They only move files and need no session, so they run beside tests that do. */
+/** They only move files and need no session, so they run at the same time as tests that do. */
 const COLLECTION = ['node-agent/src/sessions/home/collection', 'node-agent/src/images/image-build'];
 
 /** @param {string[]} paths */
 const without = (...paths) => paths.map((path) => `--exclude=${path}`);
 
 /**
- * Everything but the full forms of the drills. Its tests of hosts measure time: they have the processor before the
- * background lane, and leave half of two cores idle.
+ * Everything but the full forms of the drills. Its host tests measure time, so they have priority over the background
+ * lane; alone they leave half of two cores idle.
  * @type {Tier}
  */
 export const all = [

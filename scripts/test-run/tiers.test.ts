@@ -7,7 +7,7 @@ describe('end to end, after a change', () => {
       .flat(2)
       .flatMap((suite) => (suite !== 'sources' && suite.name === 'end to end' ? [suite.words] : []));
 
-  test('runs whole when a program changed, which no import leads to', () => {
+  test('runs completely if a program changed, because imports do not lead to it', () => {
     expect(ends('node-agent/src/media/session/media-clock.ts')).toEqual([
       ['--project', 'e2e', '--maxWorkers=1'],
     ]);

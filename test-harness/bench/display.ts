@@ -33,12 +33,12 @@ export function openInjector(display: string, xauthority: string | null): Inject
 
 export interface BareDisplay {
   readonly name: string;
-  /** of the display server */
+  /** process id of the display server */
   readonly pid: number;
   stop(): Promise<void>;
 }
 
-/** Xvfb with only the Diagnostics app, for the reference of a bench. */
+/** Xvfb with only the Diagnostics app, as the reference of a bench. */
 export async function startBareDisplay(size: {
   width: number;
   height: number;
@@ -61,7 +61,10 @@ export async function startBareDisplay(size: {
   return { name: `:${number}`, pid: server.pid ?? 0, stop: () => end(server) };
 }
 
-/** Starts the Diagnostics app on a display, for the reference of a bench. @returns function that stops the app */
+/**
+ * Starts the Diagnostics app on a display, as the reference of a bench.
+ * @returns function that stops the app
+ */
 export function startDiagnostics(display: BareDisplay, fps: number): () => Promise<void> {
   const app = spawn(process.execPath, [path.join(repositoryRoot, 'node-agent', 'dist', 'diagnostics.mjs')], {
     env: { ...process.env, DISPLAY: display.name, FOOTLIGHT_DIAGNOSTICS_FPS: String(fps) },

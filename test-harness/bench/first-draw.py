@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Says when the first picture stands on a display: prints "ready", then the Unix time in milliseconds at which the pixel
+"""Reports when the first picture is on a display: prints "ready", then the Unix time in milliseconds at which the pixel
 in the upper left corner has become white, as the Diagnostics app draws it. Gives up after ten seconds.
 
 Usage: first-draw.py DISPLAY

@@ -15,7 +15,7 @@ export interface LiveSession {
   stop(): Promise<void>;
 }
 
-/** Signs a page of the web app in, so that a session page opens at once. */
+/** Signs in on a page of the web app, so that a session page opens at once. */
 export async function signedInPage(browser: Browser, stack: Stack, token: string): Promise<Page> {
   const page = await browser.newPage();
   await installProbe(page);
@@ -26,7 +26,7 @@ export async function signedInPage(browser: Browser, stack: Stack, token: string
 }
 
 /**
- * Launches an app by the API and opens its page, as a link to a running session does.
+ * Launches an app by the API and opens its page, like a link to a running session.
  * @param stream settings of the stream; absent: those of the policy
  */
 export async function launch(
@@ -55,8 +55,8 @@ export async function launchByClick(
   await page.goto(`${stack.httpsUrl}/app`);
   const tile = page.getByRole('button', { name: new RegExp(name) }).first();
   await tile.waitFor();
-  // Warm: the person has looked at the library for two seconds with the pointer on the tile, and the page has loaded
-  // what it loads ahead.
+  // Warm start: the person has looked at the library for two seconds with the pointer on the tile, and the page has
+  // preloaded its files.
   await tile.hover();
   await page.waitForTimeout(2_000);
   await tile.click();
@@ -78,7 +78,10 @@ function liveSession(page: Page, stack: Stack, token: string, id: string): LiveS
   };
 }
 
-/** Waits for the first picture with more than one colour. @returns the page's record of the picture */
+/**
+ * Waits for the first picture with more than one colour.
+ * @returns the page's record of the picture
+ */
 export async function firstPicture(page: Page): Promise<{ sinceLaunchMs: number; sinceOfferMs: number }> {
   const pictured = page.evaluate(() => window.footlightProbe.pictured.then(() => true));
   if (!(await within(systemClock, PICTURE_LIMIT_MS, pictured, false)))

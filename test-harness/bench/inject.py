@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Presses a key on a display by XTEST, as fast as a line can be read, and says when: the clock starts where the app's would.
+"""Presses a key on a display by XTEST, as soon as a line is read, and reports the time of the press.
 
 Reads "key <keycode>" lines; answers each with the Unix time in milliseconds at which the press was handed to the X server.
-Usage: inject.py DISPLAY (with XAUTHORITY in the environment where the display asks for a cookie)
+Usage: inject.py DISPLAY (with XAUTHORITY in the environment if the display requires a cookie)
 """
 import ctypes
 import sys

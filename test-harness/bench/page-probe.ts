@@ -1,16 +1,16 @@
 import type { Page } from 'playwright-core';
 
-/** One frame in which a field of the Diagnostics picture had another colour than in the frame before. */
+/** One frame in which a field of the Diagnostics picture has another colour than in the previous frame. */
 export interface Change {
-  /** Unix milliseconds on the page's clock at which the frame had been read back. */
+  /** Unix milliseconds on the page's clock when the frame had been read back. */
   readonly at: number;
-  /** Unix milliseconds on that clock at which its last packet had come. */
+  /** Unix milliseconds on that clock when its last packet had arrived. */
   readonly receivedAt: number;
-  /** Unix milliseconds on that clock at which the decoded frame was handed to the display. */
+  /** Unix milliseconds on that clock when the decoded frame was handed to the display. */
   readonly presentedAt: number;
-  /** Unix milliseconds on that clock at which the browser expected it on the screen. */
+  /** Unix milliseconds on that clock when the browser expected it on the screen. */
   readonly displayedAt: number;
-  /** Steps of red, green and blue, such as "0,3,0" of 0x00c000. */
+  /** Levels of red, green and blue, for example "0,3,0" for 0x00c000. */
   readonly colour: string;
   readonly field: 'key' | 'button';
 }
@@ -21,7 +21,7 @@ export interface Probe {
   /** Unix milliseconds of the first picture that was not of one colour. */
   firstPictureAt: number | null;
   firstPictureSinceOfferMs: number | null;
-  /** Settles with the first picture; a page that asks again and again would take the cores that a launch needs. */
+  /** Resolves with the first picture; polling would use the cores that a launch needs. */
   pictured: Promise<void>;
   changes: Change[];
   /** Unix milliseconds of every pointer press that reached the page. */
@@ -37,8 +37,8 @@ declare global {
 }
 
 /**
- * Watches a page's video from inside, the same for every sender: each decoded frame is read back at the two fields of
- * the Diagnostics picture. Must be installed before the page loads.
+ * Watches a page's video from inside, the same for every sender: the two fields of the Diagnostics picture are read
+ * back in each decoded frame. Must be installed before the page loads.
  */
 export async function installProbe(page: Page): Promise<void> {
   // The loader that runs these files wraps named functions in a call that only exists in Node.
@@ -73,7 +73,7 @@ export async function installProbe(page: Page): Promise<void> {
 
     // Reads the decoder's own planes: a canvas converts each whole picture to RGB first, 10 ms of the main thread.
     const colourOf = async (frame: VideoFrame, x: number, y: number): Promise<[number, number, number]> => {
-      // Chroma is sampled by two, so a place begins at an even pixel.
+      // Chroma is subsampled by two, so a sample position is an even pixel.
       const rect = { x: Math.floor(x / 2) * 2, y: Math.floor(y / 2) * 2, width: 2, height: 2 };
       const bytes = new Uint8Array(frame.allocationSize({ rect }));
       const [luma, chroma, second] = await frame.copyTo(bytes, { rect });
@@ -85,7 +85,7 @@ export async function installProbe(page: Page): Promise<void> {
       const v = at(second?.offset ?? blue + 1) - 128;
       return [l + 1.793 * v, l - 0.213 * u - 0.533 * v, l + 2.112 * u];
     };
-    /** null: at the very first frames the element may not have one yet. */
+    /** null: before the first frames the element may not have one yet. */
     const frameOf = (video: HTMLVideoElement): VideoFrame | null => {
       try {
         return new VideoFrame(video);
@@ -94,7 +94,8 @@ export async function installProbe(page: Page): Promise<void> {
       }
     };
     let last: { key: string; button: string } | null = null;
-    // Three places: left field, right field, and one of the bars, which tells a picture from a dark screen.
+    // Three positions: left field, right field, and one of the bars, which shows whether there is a picture or a dark
+    // screen.
     const watch = async (video: HTMLVideoElement, facts: VideoFrameCallbackMetadata) => {
       const next = () => watchNext(video);
       const frame = frameOf(video);
@@ -106,7 +107,7 @@ export async function installProbe(page: Page): Promise<void> {
         colourOf(frame, w * 0.06, h * 0.1),
       ]);
       frame.close();
-      // The parts of the fields' colours are 0, 48, 96, 192 and 255: an edge as far as it can be from all of them.
+      // The colour components of the fields are 0, 48, 96, 192 and 255; the thresholds are halfway between them.
       const named = (colour: number[]) =>
         colour.map((part) => [24, 72, 144, 224].filter((edge) => part >= edge).length).join();
       const at = now();
@@ -133,7 +134,7 @@ export async function installProbe(page: Page): Promise<void> {
       video.requestVideoFrameCallback((_, facts) => void watch(video, facts));
     };
     const watched = new WeakSet<HTMLVideoElement>();
-    // Not by animation frames: each would make the page run a whole frame, on the cores that the launch needs.
+    // No animation frames: each would make the page render a whole frame, on the cores that the launch needs.
     new MutationObserver(() => {
       for (const video of document.querySelectorAll('video')) {
         if (watched.has(video)) continue;

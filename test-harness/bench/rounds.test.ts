@@ -14,11 +14,11 @@ describe('a bench is judged', () => {
     expect(exitStatus(judgement.verdict)).toBe(0);
   });
 
-  test('as missed where the median is over the mark', () => {
+  test('as missed if the median is over the mark', () => {
     expect(judge('g2g', rounds, (ratio) => ratio <= 0.4).verdict).toBe('missed');
   });
 
-  test('not at all where the reference itself varied by more than half', () => {
+  test('not at all if the reference itself varied by more than half', () => {
     const noisy = [...rounds, { reference: 100, subject: 50 }];
     expect(exitStatus(judge('g2g', noisy, () => true).verdict)).toBe(3);
   });

@@ -90,8 +90,8 @@ export function printVerdict(verdict: TableRow): void {
 }
 
 /**
- * Runs one discarded round and then `count` that are judged, turning the order each time.
- * One JSON line a round goes to standard output.
+ * Runs one discarded round and then `count` judged rounds, alternating the order. Prints one JSON line per round to
+ * standard output.
  */
 export async function alternate(
   count: number,

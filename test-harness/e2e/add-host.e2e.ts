@@ -16,7 +16,10 @@ import {
   startProgram,
 } from '../src/stack/program.ts';
 
-/** Long: a Debian that has nothing of ours, and fetches all of it. Short: this machine's programs, its changes forgotten. */
+/**
+ * Long: a Debian without any of our programs, which downloads everything. Short: this machine's programs on an overlay
+ * that is discarded.
+ */
 const long = process.env.FOOTLIGHT_LONG === '1';
 const LINE_LIMIT_MS = long ? 900_000 : 150_000;
 const ADMIN = { email: 'ada@example.org', username: 'ada', password: 'a-long-enough-pass-phrase' };
@@ -110,7 +113,7 @@ describe.skipIf(process.getuid?.() !== 0)('the copied line', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  test('a script that was cut short on its way does nothing', async () => {
+  test('a script that was downloaded only partly does nothing', async () => {
     const whole = readFileSync(path.join(repositoryRoot, 'node-agent/dist/install/agent.sh'), 'utf8');
     const lines = whole.split('\n').length;
     const script = await machine.run(
@@ -121,13 +124,13 @@ describe.skipIf(process.getuid?.() !== 0)('the copied line', () => {
   });
 
   test(
-    'another archive than the one that the script belongs to is refused, and nothing is installed',
+    'an archive that does not match the script is refused, and nothing is installed',
     async () => {
       const other = http.createServer((_request, answer) => answer.end('another archive'));
       await new Promise<void>((resolve) => other.listen(0, machine.gateway, resolve));
       const { port } = other.address() as { port: number };
       try {
-        // Packages come first and have nothing to do with it.
+        // Packages are installed first and are not part of this test.
         const { code, output } = await machine.run(
           `curl -fsSk ${address}/install/agent.sh | SERVICE_CONTROL_URL=http://${machine.gateway}:${port} SERVICE_ENROLLMENT_TOKEN=no-token-at-all-here sh`,
           LINE_LIMIT_MS,
@@ -143,7 +146,7 @@ describe.skipIf(process.getuid?.() !== 0)('the copied line', () => {
     LINE_LIMIT_MS,
   );
 
-  /** Processes there, by a part of their command line; a bare Debian has no pgrep. */
+  /** Processes on the machine, by a part of their command line; a minimal Debian has no pgrep. */
   const pidsOf = async (part: string): Promise<string[]> => {
     const { output } = await machine.run(
       `for p in /proc/[0-9]*; do printf '%s %s\\n' "\${p#/proc/}" "$(tr '\\0' ' ' 2>/dev/null <$p/cmdline)"; done`,
@@ -158,7 +161,7 @@ describe.skipIf(process.getuid?.() !== 0)('the copied line', () => {
   let firstToken: string;
 
   test(
-    'run as it is, it installs and starts the agent, and the host is online',
+    'the unchanged line installs and starts the agent, and the host is online',
     async () => {
       const { id, command } = await mint();
       expect(command).toMatch(/^curl -fsSk --pinnedpubkey 'sha256\/\//);
@@ -174,18 +177,19 @@ describe.skipIf(process.getuid?.() !== 0)('the copied line', () => {
     LINE_LIMIT_MS + 60_000,
   );
 
-  test('it ends with what the machine lacks, and the command that mends it', async () => {
+  test('the script ends with what the machine lacks, and the command that fixes it', async () => {
     const { output } = await machine.run('footlight-agent doctor');
     expect(output).toContain('ok   control_plane');
     expect(output).toMatch(/ok {3}programs: /);
-    // No container engine listens there, and processes are not allowed: the host cannot serve yet, and says how it could.
+    // The machine has no container engine, and process sessions are not allowed: the host cannot serve yet, and reports
+    // the remedy.
     expect(output).toMatch(
       /to mend container_runtime: (apt-get install podman|systemctl enable --now podman\.socket)/,
     );
     expect(output).toContain('SERVICE_PROCESS_RUNTIME=1');
   });
 
-  test('what it keeps is for root alone', async () => {
+  test('only root can read the files that it stores', async () => {
     const { output } = await machine.run(
       'stat -c "%a %n" /etc/footlight/agent.env /var/lib/service-agent/node.json',
     );
@@ -202,7 +206,7 @@ describe.skipIf(process.getuid?.() !== 0)('the copied line', () => {
       expect(output).toContain('This host can serve sessions');
       const again = await online();
       expect(again.id).toBe(first.id);
-      // A token is spent once its host has come back with the secret that it got for it.
+      // A token is spent after its host has reconnected with the secret that it received for it.
       const { items } = await call('GET', '/v1/admin/enrollment-tokens');
       expect(items.find((item: { id: string }) => item.id === firstToken)).toMatchObject({
         host_id: first.id,
@@ -245,7 +249,7 @@ describe.skipIf(process.getuid?.() !== 0)('the copied line', () => {
   });
 });
 
-/** Lets the machine fetch packages from Debian's mirrors, which it has no route to. */
+/** Lets the machine fetch packages from Debian's mirrors, to which it has no route. */
 async function serveMirror(host: string): Promise<http.Server> {
   const server = http.createServer((request, answer) => {
     const upstream = http.get(

@@ -7,18 +7,18 @@ import { eventually, PATIENCE_MS, startProgram } from '../src/stack/program.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
-/** The sweep of this machine, or two cells with a dwell that leaves a few samples. */
+/** The full sweep of this machine, or two cells with a dwell that is just long enough for a few samples. */
 const PROFILES = LONG ? '720p30-h264,720p60-h264,1080p60-h264' : '720p30-h264';
 const BITRATES = LONG ? '4000,6000,8000,12000' : '3000,4000';
 const DWELL = LONG ? '25' : '9';
 /** Sessions at once. */
 const MAX = LONG ? '4' : '2';
 
-/** What comes before is not judged (docs/quality.md, "Verdicts"). */
+/** Earlier samples are not judged (docs/quality.md, "Verdicts"). */
 const SETTLING_MS = 6_000;
 
 type Metrics = Record<string, number | boolean | string>;
-/** A measured cell: its request, and the samples that its verdict knew, oldest first. */
+/** A measured cell: its request, and the samples before its verdict, oldest first. */
 interface Recorded {
   cell: { gpu_index: number; encoder: string; stream_profile_id: string; bitrate_kbps: number };
   samples: { ts_unix_ms: number; metrics: Metrics }[];
@@ -48,7 +48,7 @@ describe('scripts/certify on this machine', () => {
   }
   const listed = async (): Promise<Certification[]> => (await ask('GET', base)).certifications;
 
-  /** @returns the program's exit code and what it printed */
+  /** @returns the program's exit code and output */
   async function certify(words: string[], interruptAt: (() => boolean) | null = null) {
     const log = path.join(stack.directory, `certify-${performance.now()}.log`);
     const program = startProgram(
@@ -65,7 +65,7 @@ describe('scripts/certify on this machine', () => {
     return { code, said: program.log() };
   }
 
-  /** The cells that were measured, with the samples of their verdicts. */
+  /** The measured cells, with the samples before their verdicts. */
   async function recorded(rows: readonly Certification[]): Promise<Recorded[]> {
     const { items } = await ask('GET', '/v1/admin/sessions?limit=1000');
     return Promise.all(
@@ -80,7 +80,7 @@ describe('scripts/certify on this machine', () => {
         const samples: Recorded['samples'] = page.items.toReversed();
         const judged = samples.filter(({ metrics }) => 'encode_ms' in metrics && 'fps' in metrics);
         const settledMs = (judged[0]?.ts_unix_ms ?? 0) + SETTLING_MS;
-        // Another one may come between the verdict and the end of its session.
+        // Another sample may arrive between the verdict and the end of its session.
         const late = judged.filter(({ ts_unix_ms }) => ts_unix_ms > settledMs).length - sample_count;
         return {
           cell: { gpu_index, encoder, stream_profile_id, bitrate_kbps },
@@ -90,7 +90,7 @@ describe('scripts/certify on this machine', () => {
     );
   }
 
-  test('--concurrency adds sessions until one is too slow, and files the curve', {
+  test('--concurrency adds sessions until one is too slow, and stores the curve', {
     timeout: 300_000,
   }, async () => {
     const words = ['--concurrency', '--profiles', '720p30-h264', '--bitrates', '3000', '--dwell', DWELL];
@@ -108,7 +108,7 @@ describe('scripts/certify on this machine', () => {
     ]);
     const [{ curve, sessions }] = items;
     expect(curve.map(({ n }: { n: number }) => n)).toEqual(curve.map((_: unknown, i: number) => i + 1));
-    // All points but the last were fast enough; the last one was, where --most ended the curve.
+    // All points except the last were fast enough; the last one was too if --most ended the curve.
     expect([curve.length - 1, curve.length]).toContain(sessions);
     for (const { n, encode_ms_p95, output_fps } of curve.slice(0, sessions)) {
       expect([n, encode_ms_p95 <= 1000 / 30]).toEqual([n, true]);
@@ -118,7 +118,7 @@ describe('scripts/certify on this machine', () => {
     expect((await ask('GET', '/v1/admin/sessions?state=active')).items).toEqual([]);
   });
 
-  test('the verdicts follow from the samples: the fake agent sends the same, and gets the same rows', {
+  test('verdicts depend only on the samples: a fake agent that sends the same samples gets the same rows', {
     timeout: 1_500_000,
   }, async () => {
     const record = path.join(stack.directory, 'sweep.json');
@@ -127,13 +127,13 @@ describe('scripts/certify on this machine', () => {
     const interrupted = await certify(words, isMeasuring);
     expect([interrupted.code, interrupted.said]).toEqual([
       130,
-      expect.stringContaining('Go on with the same'),
+      expect.stringContaining('Repeat the command to continue'),
     ]);
     expect((await ask('GET', '/v1/admin/sessions?state=active')).items).toEqual([]);
 
     const { code, said } = await certify(words);
     process.stdout.write(said);
-    expect([code, said]).toEqual([0, expect.stringContaining('Going on with the sweep')]);
+    expect([code, said]).toEqual([0, expect.stringContaining('Continuing the sweep')]);
     expect(said).not.toContain(admin.password);
     const rows = await listed();
     expect(rows.length).toBeGreaterThan(0);
@@ -163,7 +163,7 @@ describe('scripts/certify on this machine', () => {
     for (const [i, row] of replayed.entries()) expect(row.measured_at).not.toBe(rows[i]?.measured_at);
   });
 
-  /** A fake agent in the place of the real one. */
+  /** A fake agent instead of the real one. */
   async function sameHost(agentVersion: string): Promise<FakeAgent> {
     const { node_secret: secret } = JSON.parse(
       readFileSync(path.join(stack.directory, 'agent', 'node.json'), 'utf8'),

@@ -13,7 +13,7 @@ const CLICKS = 100;
 /** A small picture, so that a busy machine keeps its rate. */
 const STREAM = { width: 640, height: 360, fps: 60 };
 const FRAME_MS = 1_000 / STREAM.fps;
-/** Colours that the field takes with each click in turn, as the probe names them. */
+/** Colours of the field, one after each click, as the probe names them. */
 const FLASHES = ['1,1,1', '0,3,0', '0,2,4', '3,0,0'];
 
 let stack: Stack;
@@ -21,7 +21,7 @@ let browser: Browser;
 let page: Page;
 let token: string;
 let metricsAddress: string;
-/** The agent's page while the session ran. */
+/** The agent's page while the session was running. */
 let metrics: string;
 
 beforeAll(async () => {
@@ -37,17 +37,17 @@ afterAll(async () => {
   await stack?.stop();
 });
 
-test('the reported time from a click to its picture is that of the flash in the shown picture', async () => {
+test('the reported click to photon equals the time to the flash in the shown picture', async () => {
   const app = await new PersonSessions(stack, token).app('Flash', null);
   const session = await launch(page, stack, token, app, STREAM);
   await firstPicture(page);
-  // The launch screen takes clicks until the host has told that the app has drawn.
+  // The launch screen receives clicks until the host has reported that the app has drawn.
   await page.waitForFunction(() => document.elementFromPoint(900, 600)?.closest('section') == null);
   const flashes: number[] = [];
   const clicksFromMs = Date.now();
   for (let click = 1; click <= CLICKS; click++) {
     await page.mouse.click(900, 600);
-    // By its colour: a coded picture may reach it over another one.
+    // Found by its colour: lossy coding may show an intermediate colour first.
     const flash = await page.waitForFunction(
       ([count, colour]) => {
         const { presses, changes } = window.footlightProbe;
@@ -66,7 +66,7 @@ test('the reported time from a click to its picture is that of the flash in the 
   const { series, events, clock } = await eventually('every click is in the trace', PATIENCE_MS, async () => {
     const path = `/v1/admin/sessions/${session.id}/trace?${query}`;
     const trace = (await stack.call('GET', path, { token })).body as Trace;
-    // A sample is posted with those before it, so one after the last click says that all are there.
+    // A sample is posted together with earlier ones, so one after the last click shows that all have arrived.
     const newest = trace.series['client.fps']?.at(-1)?.ts_unix_ms ?? 0;
     return newest > clicksToMs + 2_000 ? trace : null;
   });
@@ -81,13 +81,13 @@ test('the reported time from a click to its picture is that of the flash in the 
   process.stdout.write(
     `click to photon: ${median(reported).toFixed(1)} ms reported, ${median(flashes).toFixed(1)} ms to the flash, ${reported.length} of ${CLICKS} clicks\n`,
   );
-  // Lost timing messages, and clicks whose press and release fell into one frame because capture stood still, are not
-  // counted: 4 of 100 at a load of 9.
+  // Not counted: lost timing messages, and clicks whose press and release fell into one frame because capture stalled:
+  // 4 of 100 at a load of 9.
   expect(reported.length).toBeGreaterThan(CLICKS / 2);
   expect(reported.length).toBeLessThanOrEqual(CLICKS);
   expect(Math.abs(median(reported) - median(flashes))).toBeLessThanOrEqual(FRAME_MS);
 
-  // The rest that a page reports of a session.
+  // The other figures that a page reports about a session.
   expect(Object.keys(CLIENT_SERIES).filter((name) => !(name in series))).toEqual([]);
   expect(clock).toMatchObject({ uncertainty_ms: expect.any(Number) });
   const first = events.filter(({ type }) => type === 'client.first_frame');
@@ -103,7 +103,7 @@ test('the reported time from a click to its picture is that of the flash in the 
   ]);
 });
 
-test('the agent tells Prometheus how it encodes the session and what the path to its viewer does', () => {
+test('the agent exports the encoding and the network path of a session to Prometheus', () => {
   const figure = (name: string) =>
     Number(new RegExp(`^footlight_agent_${name}(?:\\{seat="0"\\})? (\\S+)$`, 'm').exec(metrics)?.[1]);
   for (const name of [

@@ -8,8 +8,8 @@ import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
-// H.265 and AV1 through the whole product. Software encoders, which only tests have, replace those of a GPU.
-// Debian's Chromium decodes AV1 but not H.265.
+// H.265 and AV1 through the whole product. Software encoders, which only tests use, replace those of a GPU. Debian's
+// Chromium decodes AV1 but not H.265.
 
 /** The Diagnostics picture begins with these bars, in its upper third. */
 const BARS: Rgb[] = [
@@ -18,7 +18,7 @@ const BARS: Rgb[] = [
   [0, 255, 255],
   [0, 255, 0],
 ];
-/** What 8-bit chroma loses; the matrix of standard definition shown as that of HD takes 39 from green. */
+/** Deviation allowed for 8-bit chroma; the matrix of standard definition shown as that of HD takes 39 from green. */
 const COLOUR_TOLERANCE = 16;
 const POINTS = BARS.map((_, index) => [(index + 0.5) / 8, 0.15] as const);
 
@@ -65,7 +65,7 @@ function viewer(codecs: ('h264' | 'h265' | 'av1')[]): FakeViewer {
 
 describe('a small picture', () => {
   test.each(['av1', 'h264'])(
-    'in %s: Chromium shows the colours that the app draws, and the session says what was negotiated',
+    'in %s: Chromium shows the app’s colours, and the session reports the negotiated codec',
     async (codec) => {
       const id = await launch(codec);
       const page = await open(id);
@@ -88,7 +88,7 @@ describe('a small picture', () => {
 });
 
 describe('H.265', () => {
-  test('a viewer that decodes it sees what the app draws', async () => {
+  test('a viewer that can decode it sees the picture of the app', async () => {
     const id = await launch('h265');
     const watching = viewer(['h264', 'h265']);
     await watching.connect(await person.access(id));
@@ -103,7 +103,7 @@ describe('H.265', () => {
     expect(picture).toMatchObject({ width: 320, height: 240 });
     expect((await person.read(id)).negotiated_codec).toBe('h265');
 
-    // The session goes on for those who can decode it.
+    // The session continues for viewers that can decode it.
     const without = viewer(['h264']);
     await without.connect(await person.access(id));
     expect(await without.message('error')).toMatchObject({ code: 'codec_unsupported', fatal: true });

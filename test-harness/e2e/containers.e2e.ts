@@ -26,7 +26,7 @@ const RED: Rgb = [0xd0, 0, 0];
 const BLUE: Rgb = [0, 0, 0xd0];
 const MIDDLE = [[0.5, 0.5]] as const;
 
-/** An app that fills the display with one colour, and writes on it. */
+/** An app that fills the display with one colour, and shows a text. */
 const coloured = (colour: string) => [
   'xterm',
   '-bg',
@@ -39,7 +39,7 @@ const coloured = (colour: string) => [
   '0',
 ];
 
-// One image from its making to its removal; each test goes on where the one before it ended.
+// One image from its build to its removal; each test continues after the previous one.
 describe.skipIf(why !== null)(
   `an image of the catalog, from end to end${why === null ? '' : ` (${why})`}`,
   () => {
@@ -71,7 +71,7 @@ describe.skipIf(why !== null)(
           SERVICE_IMAGE_CATALOG_BASE_URL: `http://127.0.0.1:${port}`,
           SERVICE_IMAGE_REGISTRY_HOSTS: `http://${registry.name}`,
         },
-        // A host for containers alone.
+        // A host that only runs containers.
         agentEnv: {
           SERVICE_PROCESS_RUNTIME: '0',
           SERVICE_CONTAINER_ENGINE: podman.url,
@@ -136,7 +136,7 @@ describe.skipIf(why !== null)(
         return isNear(seen, colour) || null;
       });
 
-    test('made of Debian, pushed, and synced by its digest', async () => {
+    test('built from Debian, pushed, and synced by its digest', async () => {
       await publish('1');
       const { status, body } = await call('POST', '/sync');
       expect([status, body.sync_error]).toEqual([200, null]);
@@ -192,7 +192,7 @@ describe.skipIf(why !== null)(
       expect((await sessions.read(session)).id).toBe(session);
     });
 
-    test('in use, it is not removed', async () => {
+    test('not removed while in use', async () => {
       expect((await call('DELETE', '/terminal/install')).status).toBe(204);
       await shows(BLUE);
       expect(await podman.podman('images', '--quiet')).not.toBe('');
@@ -200,13 +200,13 @@ describe.skipIf(why !== null)(
       await onHost('ready', '1');
     });
 
-    test('stopped, and its container is gone', async () => {
+    test('stopped, and its container removed', async () => {
       await sessions.stop(session);
       expect(await podman.containers()).toEqual([]);
       expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(`${podman.folder}/root/overlay/l`);
     });
 
-    test('pinned, it is not updated; unpinned, it is, and the former version goes', async () => {
+    test('not updated while pinned; after unpinning, updated, and the old version removed', async () => {
       await publish('2');
       await call('POST', '/sync');
       expect(await image()).toMatchObject({ installed_version: '1', update_available: true });
@@ -227,7 +227,7 @@ describe.skipIf(why !== null)(
       await sessions.stop(id);
     });
 
-    test('uninstalled, nothing of it is left on the host', async () => {
+    test('uninstalled, and nothing of it left on the host', async () => {
       expect((await call('DELETE', '/terminal/install')).status).toBe(204);
       await eventually('the image is gone', PATIENCE_MS, async () =>
         (await podman.podman('images', '--all', '--quiet')) === '' ? true : null,

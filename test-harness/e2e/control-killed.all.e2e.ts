@@ -9,7 +9,7 @@ import { type Stack, startStack } from '../src/stack/stack.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const KILLS = 20;
-/** Within which everything is as it should be after the control plane is back. */
+/** Time limit for full recovery after the control plane is back. */
 const RECONCILED_MS = 30_000;
 
 interface Session {
@@ -19,7 +19,7 @@ interface Session {
   state_detail: string | null;
 }
 
-describe.runIf(LONG)('the control plane is killed in the middle of what it does', () => {
+describe.runIf(LONG)('the control plane is killed during an operation', () => {
   let stack: Stack;
   let sessions: PersonSessions;
 
@@ -64,7 +64,7 @@ describe.runIf(LONG)('the control plane is killed in the middle of what it does'
     for (let kill = 0; kill < KILLS; kill++) {
       const isLaunch = kill % 2 === 0;
       const current = (await sessions.read(swapping)).app_id;
-      // The caller may never hear of it.
+      // The caller may never get the answer.
       const asked = (
         isLaunch
           ? sessions.call('POST', '/v1/sessions', { app_id: pattern })
@@ -100,7 +100,7 @@ describe.runIf(LONG)('the control plane is killed in the middle of what it does'
         PATIENCE_MS,
         () => readdirSync(path.join(own, 'sessions')).length === alive.length || null,
       );
-      // The app that the session is said to show, and not the other one as well.
+      // The app that the session claims to show, and only that one.
       const shown = apps.indexOf(alive.find(({ id }) => id === swapping)?.app_id ?? '');
       await eventually(`${what} one app is there`, PATIENCE_MS, () => {
         const running = descendants(stack.agent.pid).flatMap(

@@ -13,7 +13,7 @@ const BARS: Rgb[] = [
   [0, 0, 255],
   [0, 0, 0],
 ];
-/** The fields below take these in turn with every key and every click. */
+/** The fields below change to the next of these colours with every key and every click. */
 const FIELDS: Rgb[] = [
   [0x30, 0x30, 0x30],
   [0x00, 0xc0, 0x00],

@@ -43,7 +43,7 @@ describe('a process dies while a viewer watches', () => {
   const read = async (id: string) => (await stack.call('GET', `/v1/sessions/${id}`, { token })).body.session;
   const isOver = async (id: string) => isTerminal((await read(id)).state) || null;
 
-  test('a media worker is killed: its session fails with a failure code, another one goes on', async () => {
+  test('a media worker is killed: its session fails with a failure code, another session continues', async () => {
     const known = new Set(workers(stack));
     const one = await launchAndWatch();
     const worker = await eventually('its worker', PATIENCE_MS, () => busyWorker(stack, known));
@@ -66,7 +66,7 @@ describe('a process dies while a viewer watches', () => {
     await other.page.close();
   });
 
-  test('the agent is killed: workers and apps go by themselves, the rest with its next start', async () => {
+  test('the agent is killed: workers and apps end by themselves, the rest at its next start', async () => {
     const { id, page } = await launchAndWatch();
     const family = descendants(stack.agent.pid).filter(([, command]) => isWorker(command) || isApp(command));
     expect(family.some(([, command]) => isApp(command))).toBe(true);
@@ -90,7 +90,7 @@ function workers(stack: Stack): number[] {
     .map(([pid]) => pid);
 }
 
-/** The worker that was warm before the launch serves it now; the new one is the next to be warm. */
+/** The worker that was warm before the launch now serves the session; the new one is the next warm one. */
 function busyWorker(stack: Stack, known: ReadonlySet<number>): number | null {
   return workers(stack).find((pid) => known.has(pid)) ?? null;
 }

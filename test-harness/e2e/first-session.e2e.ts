@@ -14,7 +14,7 @@ import { CLICK_FIELD, fieldBecomes, KEY_FIELD, showsBars } from './diagnostics-p
 const ADMIN = { email: 'ada@example.org', username: 'ada', password: 'a-long-enough-pass-phrase' };
 const DATABASES = isGate ? (['SQLite'] as const) : (['SQLite', 'Postgres'] as const);
 
-// The database decides about the record of a session, not about how it starts on the screen.
+// Only one database is tested: it stores the session's record, but does not affect how a session starts on the screen.
 describe.each(DATABASES)('a person’s first session, on %s', (database) => {
   const testOnce = test.runIf(database === 'SQLite');
   let server: PostgresServer | null = null;
@@ -74,7 +74,7 @@ describe.each(DATABASES)('a person’s first session, on %s', (database) => {
       await page.getByText(words).waitFor();
       await page.getByRole('button', { name: act }).click();
     }
-    await page.getByText('The stage is yours').waitFor();
+    await page.getByText('Setup is complete').waitFor();
     await page.getByRole('button', { name: 'Launch Diagnostics' }).click();
     await page.waitForURL('**/app/session/*');
     await eventually('frames are shown', PATIENCE_MS, async () => (await framesShown(page)) > 5 || null);
@@ -89,7 +89,7 @@ describe.each(DATABASES)('a person’s first session, on %s', (database) => {
   });
 
   test('the account logs in again on another day', async () => {
-    // A page of the app would notice that it is signed out, and go to the login page by itself.
+    // A page of the app would notice the sign-out and open the login page by itself.
     await page.goto(`${stack.httpsUrl}/icon.svg`);
     await page.evaluate(() => localStorage.clear());
     await page.goto(`${stack.httpsUrl}/login`);
@@ -99,7 +99,7 @@ describe.each(DATABASES)('a person’s first session, on %s', (database) => {
     await page.waitForURL('**/app');
   });
 
-  test('the library shows the apps that are installed, the terminal among them for the first administrator', async () => {
+  test('the library shows the installed apps, and the terminal for the first administrator', async () => {
     for (const name of ['Diagnostics', 'Disco ball', 'LBreakoutHD', 'Terminal']) {
       await page
         .getByRole('button', { name: new RegExp(name) })
@@ -126,20 +126,20 @@ describe.each(DATABASES)('a person’s first session, on %s', (database) => {
     );
   });
 
-  test('a key pressed in the page changes what the app shows', async () => {
+  test('a key press in the page changes the app’s picture', async () => {
     await fieldBecomes(page, KEY_FIELD, 0);
     await page.keyboard.press('KeyA');
     await fieldBecomes(page, KEY_FIELD, 1);
   });
 
-  test('a click in the page changes what the app shows, where it was', async () => {
+  test('a click in the page changes the app’s picture at that position', async () => {
     await fieldBecomes(page, CLICK_FIELD, 0);
     const { width, height } = page.viewportSize() ?? { width: 0, height: 0 };
     await page.mouse.click(width * 0.7, height * 0.8);
     await fieldBecomes(page, CLICK_FIELD, 1);
   });
 
-  test('another app takes its place in the same session and the same page', async () => {
+  test('another app replaces it in the same session and the same page', async () => {
     const { email, password } = ADMIN;
     const { body } = await stack.call('POST', '/v1/auth/login', { body: { email, password } });
     const token = body.access_token;
@@ -155,8 +155,9 @@ describe.each(DATABASES)('a person’s first session, on %s', (database) => {
     expect(page.url()).toContain(id);
   });
 
-  test('ending it leaves nothing of the session on the host', async () => {
-    // The bar stays while it has the focus. One that the pointer opened hides after 2 s, on a busy machine before the press.
+  test('after the end nothing of the session is left on the host', async () => {
+    // The bar stays while it has the focus. A bar opened by the pointer hides after 2 s, which on a busy machine may be
+    // before the press.
     await page.keyboard.press('Control+Alt+Shift+KeyZ');
     await page.getByRole('button', { name: 'End Red' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End Red' }).click();

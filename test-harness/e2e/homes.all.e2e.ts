@@ -8,7 +8,7 @@ import { type Stack, startStack } from '../src/stack/stack.ts';
 
 const GRACE = { email: 'grace@example.org', username: 'grace', password: 'another-long-pass-phrase' };
 const HOUR_MS = 3_600_000;
-/** Beyond the grace of a day. */
+/** Longer than the grace period of a day. */
 const LATER_MS = 25 * HOUR_MS;
 /** An agent asks for its runs every minute. */
 const RUN_LIMIT_MS = 60_000 + PATIENCE_MS;
@@ -48,7 +48,7 @@ async function signedIn({ email, password }: { email: string; password: string }
   return new PersonSessions(stack, body.access_token);
 }
 
-/** Launches the app and ends it once it has written to its home. */
+/** Launches the app and ends it after it has written to its home. */
 async function play(person: PersonSessions, appId: string): Promise<void> {
   const { id } = await person.launch(appId);
   await person.reaches(id, 'app presented');
@@ -70,13 +70,13 @@ async function collect(): Promise<unknown> {
 }
 
 const homes = async () => (await admin.call('GET', '/v1/admin/storage/homes')).body.items;
-/** Directories with files of people, by name; without what the agent keeps for itself. */
+/** Names of directories with people's files, without those that the agent needs itself. */
 const people = () =>
   readdirSync(path.join(stack.directory, 'agent/homes'))
     .filter((name) => !name.startsWith('.'))
     .map((name) => name.replace(/-[0-9a-f]{8}$/, ''));
 
-test('an account is deleted: its host deletes its files after the grace, and nothing else', {
+test('when an account is deleted, its host deletes its files after the grace period, and no others', {
   timeout: 400_000,
 }, async () => {
   const app = await admin.app(
@@ -98,11 +98,11 @@ test('an account is deleted: its host deletes its files after the grace, and not
   expect(await collect()).toEqual({ deleted: 0, kept: 0, failed: 0 });
   expect(people()).toEqual(['ada', 'grace']);
 
-  // A day later for the control plane; the host's own clock does not matter.
+  // One day later on the control plane's clock; the host's clock does not matter.
   await stack.control.kill('SIGTERM');
   writeFileSync(CLOCK_FILE, String(LATER_MS));
   await stack.startControl();
-  // The sign-in of a day ago has expired.
+  // The sign-in from a day ago has expired.
   admin = await signedIn(claimed);
   expect(await collect()).toEqual({ deleted: 1, kept: 0, failed: 0 });
   expect(people()).toEqual(['ada']);

@@ -10,12 +10,15 @@ import type { Stack } from '../src/stack/stack.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const CYCLES = LONG ? 150 : 20;
-/** Caches fill and code is compiled in the first ones; what grows after them grows for ever. */
+/** During the first cycles caches fill and code is compiled; growth after them is a leak. */
 const WARM_UP = LONG ? 30 : 5;
-/** Resident memory that a program may gain over all later cycles, MiB; garbage is collected when it likes. */
+/**
+ * Allowed growth of a program's resident memory over all later cycles, MiB; the time of garbage collections is not
+ * controlled.
+ */
 const MEMORY_SLACK_MIB = 60;
 
-/** Nobody else's on this machine, so that what they leave can be told from what others do meanwhile. */
+/** User ids that no other program on this machine uses, so that leftovers can be attributed to these sessions. */
 const UIDS = [72_000, 72_063] as const;
 
 interface Snapshot {
@@ -24,7 +27,7 @@ interface Snapshot {
   readonly control: Holdings;
 }
 
-describe('launching and stopping again and again', () => {
+describe('launching and stopping repeatedly', () => {
   let stack: Stack;
   let sessions: PersonSessions;
   let end: OwnStack['end'] | undefined;
@@ -71,14 +74,15 @@ describe('launching and stopping again and again', () => {
       process.stdout.write(`Gained in ${counted.length} cycles: ${words.join(', ')}\n`);
     }
     for (const [name, count] of Object.entries(has)) {
-      // A connection may be open to the database or between the two that was closed before, or the other way round.
+      // A connection to the database or between the programs may be open that was closed before, or the other way
+      // round.
       const slack = isMemory(name) ? MEMORY_SLACK_MIB : 2;
       expect(count - (had[name] ?? 0), name).toBeLessThanOrEqual(slack);
     }
   });
 });
 
-/** Looks when the traces rest, and when they are those of `like`, or after 10 s if they never are. */
+/** Reads the traces when they are stable, when they equal `like`, or after 10 s. */
 async function settled(stack: Stack, like: Snapshot | null): Promise<Snapshot> {
   await atRest('the traces rest', 20_000, () => look(stack).traces);
   if (like !== null) {

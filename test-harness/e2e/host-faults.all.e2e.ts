@@ -6,7 +6,10 @@ import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
-/** Seconds that the agent stands still: beyond the patience for a display or a worker; below and above the 20 s after which a host counts as away. */
+/**
+ * Seconds for which the agent is stopped: longer than the time-outs for a display or a worker, and shorter and longer
+ * than the 20 s after which a host counts as away.
+ */
 const STOPS = LONG ? ([15, 25, 60] as const) : ([7] as const);
 const BOOT_TIMEOUT_SECS = 6;
 const AWAY_AFTER_SECS = 20;
@@ -46,7 +49,7 @@ describe('a resource of the host fails while a viewer watches', () => {
     if (found.length !== 1) throw new Error(`${found.length} of ${word}`);
     return found[0]?.[0] ?? 0;
   }
-  /** Ends the only program with this command line, for which an app waits. */
+  /** Ends the only program with this command line, so that the app that waits for it continues. */
   function killProgram(command: string): void {
     const found = descendants(stack.agent.pid).filter(([, other]) => other === command);
     expect(found).toHaveLength(1);
@@ -72,7 +75,7 @@ describe('a resource of the host fails while a viewer watches', () => {
           seen.add(await hostStatus());
           await viewer.frames(10);
         }
-        // The worker is a process of its own: the picture does not wait for the agent.
+        // The worker is a separate process, so the picture does not depend on the agent.
         expect(viewer.video.counters.frames - before).toBeGreaterThan(LONG ? seconds * 15 : 0);
       } finally {
         process.kill(node, 'SIGCONT');
@@ -116,7 +119,7 @@ describe('a resource of the host fails while a viewer watches', () => {
     },
   );
 
-  test('the sound server is killed: the session and its picture go on', async () => {
+  test('the sound server is killed: the session and its picture continue', async () => {
     const id = await running(pattern);
     const viewer = await sessions.watch(id);
     await eventually('sound', PATIENCE_MS, () => viewer.audio.packets > 20 || null);
@@ -126,7 +129,7 @@ describe('a resource of the host fails while a viewer watches', () => {
     await sessions.stop(id);
   });
 
-  test('an app that forks away and ignores SIGTERM: nothing of it is left after DELETE', async () => {
+  test('an app that daemonizes and ignores SIGTERM: nothing of it is left after DELETE', async () => {
     const id = await running(
       await shell(
         'Clinging',
@@ -141,7 +144,7 @@ describe('a resource of the host fails while a viewer watches', () => {
     expect(below('Xvfb')).toEqual([]);
   });
 
-  test('an app that leaves in order after it drew: stopped, with its last words', async () => {
+  test('an app that exits normally after drawing: stopped, with its last output', async () => {
     const id = await running(await shell('Leaving', 'xterm -e "sleep 4241"; echo last words; exit 0'));
     killProgram('sleep 4241');
     const end = await sessions.ended(id);
@@ -152,7 +155,7 @@ describe('a resource of the host fails while a viewer watches', () => {
   test.each([
     ['exits with a status', 'exit 7'],
     ['is killed by a signal', 'kill -SEGV $$'],
-  ])('an app that %s after it drew: app_crashed, with its last words', async (name, end) => {
+  ])('an app that %s after it drew: app_crashed, with its last output', async (name, end) => {
     const id = await running(await shell(name, `xterm & sleep 4241; echo dying; ${end}`));
     killProgram('sleep 4241');
     const session = await sessions.ended(id);
@@ -169,9 +172,9 @@ describe('a resource of the host fails while a viewer watches', () => {
     const id = await running(pattern);
     const clientId = '44444444-4444-4444-8444-444444444444';
     const first = await sessions.watch(id, { clientId });
-    // Its socket and its media end at once, as those of a closed laptop do.
+    // Its socket and its media end at once, as with a closed laptop.
     await first.close();
-    // The host gives a viewer who is away real time.
+    // The host waits for a missing viewer in real time.
     await new Promise((resolve) => setTimeout(resolve, LONG ? 60_000 : 1_500));
     const second = await sessions.watch(id, { clientId });
     await second.frames(20);
@@ -180,7 +183,7 @@ describe('a resource of the host fails while a viewer watches', () => {
     await sessions.stop(id);
   });
 
-  test('only the socket is cut: the picture never stops, and the connection is resumed', async () => {
+  test('only the socket is closed: the picture never stops, and the connection is resumed', async () => {
     const id = await running(pattern);
     const viewer = await sessions.watch(id);
     const connection = viewer.pcId;
@@ -193,14 +196,14 @@ describe('a resource of the host fails while a viewer watches', () => {
   });
 });
 
-/** Media workers; the one that was warm before a launch serves it. */
+/** Media workers, including the warm one that serves the next launch. */
 function workers(agentPid: number): number[] {
   return descendants(agentPid)
     .filter(([, command]) => command.includes('worker-main'))
     .map(([pid]) => pid);
 }
 
-/** The process that holds the link, below the scripts that started it. */
+/** The process that holds the link, a child of the start scripts. */
 function agentProcess(pid: number): number {
   const isAgent = (candidate: number) =>
     /main\.js\0run/.test(readFileSync(`/proc/${candidate}/cmdline`, 'utf8')) &&

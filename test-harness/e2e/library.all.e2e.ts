@@ -23,14 +23,15 @@ beforeAll(async () => {
     library_discovery_enabled: true,
     registration_mode: 'open',
   });
-  // Discovery that is switched on looks for homes by itself. It looks before there is one, so that the scans are ours.
+  // Discovery looks for homes as soon as it is switched on. It runs before a home exists, so that only the test starts
+  // scans.
   await eventually('discovery has looked', SCAN_LIMIT_MS, async () => {
     const { items } = await admin('GET', '/v1/admin/jobs/library.discovery/runs');
     return items.some(({ finished_at }: { finished_at: string | null }) => finished_at !== null) || null;
   });
   const library = { library_provider: 'steam', managed_home: true };
   providerId = await own.sessions.app('Steam', null, {}, library);
-  // A first session makes the home, as for a person who starts the library and installs something.
+  // A first session creates the home, as for a person who starts the launcher and installs something.
   const { id } = await own.sessions.launch(providerId);
   await eventually('the library runs', 60_000, async () => {
     const { state } = await own.sessions.read(id);
@@ -50,12 +51,15 @@ function install(id: number, name: string): void {
   writeFileSync(manifest(id), text);
 }
 
-/** Scans every home. @returns the newest ended scan */
+/**
+ * Scans every home.
+ * @returns the newest finished scan
+ */
 async function scan() {
   const endedScans = async () => (await admin('GET', '/v1/admin/library/status')).recent_scans;
   const before = (await endedScans()).length;
   expect((await admin('POST', '/v1/admin/library/scan')).queued).toBe(1);
-  // It asks within 5 s of its start, and then once a minute.
+  // The agent asks within 5 s of its start, and then once a minute.
   await own.stack.agent.kill('SIGTERM');
   await own.stack.startAgent();
   return eventually('the scan has ended', SCAN_LIMIT_MS, async () => {
@@ -91,7 +95,7 @@ test(
     const bob = await signIn('bob@example.org');
     install(440, 'Sample Quest');
     install(228980, 'Steamworks Common Redistributables');
-    // The half of a manifest: the game is being installed.
+    // Half of a manifest: the game is still being installed.
     writeFileSync(manifest(441), '"AppState"\n{\n"appid" "44');
     expect(await scan()).toMatchObject({
       ...{ user: 'ada', host: 'test-host', state: 'reported', error: '' },
@@ -100,7 +104,7 @@ test(
     expect(await tilesOf(ada)).toEqual(['Sample Quest']);
     expect(await tilesOf(bob)).toEqual([]);
 
-    // A link out of the home shows nothing, and takes nothing away.
+    // A link out of the home adds no title, and removes none.
     const steamapps = path.dirname(manifest(440));
     renameSync(steamapps, `${steamapps}-aside`);
     symlinkSync('/etc', steamapps);

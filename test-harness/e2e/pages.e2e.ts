@@ -18,11 +18,11 @@ import {
 } from './admin/hostile-texts.ts';
 
 const SCHEMES = ['dark', 'light'] as const;
-/** Axe takes most of the time, so in the gate it judges the default scheme alone. */
+/** Axe takes most of the time, so the gate checks only the default scheme with it. */
 const AXE_SCHEMES = isGate ? (['dark'] as const) : SCHEMES;
 /** A phone, a laptop and televisions. */
 const WIDTHS = isGate ? ([390, 1366] as const) : ([390, 1366, 1920, 3840] as const);
-/** Sum of the shifts of a page while it loads (web.dev/cls): half of what counts as good. */
+/** Largest layout shift of a page while it loads (web.dev/cls): half of what counts as good. */
 const MAX_SHIFT = 0.05;
 const PHONE = { width: 390, height: 844 };
 const DESK = { width: 1366, height: 768 };
@@ -40,7 +40,7 @@ describe('every page', () => {
   let published: PublishedImages;
 
   beforeAll(async () => {
-    // What an app prints reaches the page of its ended session.
+    // The output of an app is shown on the page of its ended session.
     published = await publishImages({ id: 'paint', displayName: PAYLOAD });
     stack = await startStack({
       controlEnv: published.env,
@@ -77,7 +77,7 @@ describe('every page', () => {
       expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
       return answer.body;
     };
-    // As if it had been watched before, so that its pages have figures, charts and events.
+    // Telemetry as if the session had been watched, so that its pages have figures, charts and events.
     await send('POST', `/v1/sessions/${endedSession}/stats`, {
       samples: Array.from({ length: 60 }, (_, n) => ({
         ts_unix_ms: endedAt - n * 1000,
@@ -157,7 +157,7 @@ describe('every page', () => {
 
   let browser: Browser;
   let page: Page;
-  /** Errors that no code of the page caught, and errors on its console. */
+  /** Uncaught errors of the page, and errors on its console. */
   const uncaught: string[] = [];
 
   beforeAll(async () => {
@@ -179,7 +179,7 @@ describe('every page', () => {
     page.on('pageerror', (error) => uncaught.push(String(error)));
     page.on('console', (line) => {
       const { url } = line.location();
-      // The document of a page that is not there is answered with 404. Containers of other programs change the network.
+      // The document of a missing page is answered with 404. Containers of other programs change the network.
       const isExpected = url.endsWith('/nowhere') || line.text().includes('ERR_NETWORK_CHANGED');
       if (line.type() === 'error' && !isExpected) uncaught.push(`${line.text()} ${url}`);
     });
@@ -231,17 +231,17 @@ describe('every page', () => {
   ])(
     '%s: is usable in both schemes without a mouse or a screen, fits each window, runs no foreign script and breaks no policy',
     async (_name, url, shown) => {
-      // Loaded on a phone; the wider windows grow from there.
+      // Loaded at a phone's size; then the window is enlarged.
       const load = async () => {
         await page.goto(`${stack.httpsUrl}${url()}`);
         await page.getByRole('heading', { level: 1 }).first().waitFor();
-        // Foreign text is shown as text, after it has been loaded.
+        // Text from other people is shown as text; checked after it was loaded.
         if (shown !== undefined) await page.getByText(shown).first().waitFor({ state: 'attached' });
       };
       for (const size of isGate ? [DESK] : [DESK, PHONE]) {
         await page.setViewportSize(size);
         await load();
-        // How much moves depends on how fast parts of the page arrive.
+        // The layout shift depends on how fast parts of the page arrive.
         if (!isGate && url().startsWith('/admin'))
           expect(await shiftOf(page), `shifts at ${size.width}`).toBeLessThanOrEqual(MAX_SHIFT);
       }
@@ -267,7 +267,7 @@ describe('every page', () => {
     },
   );
 
-  test('what a host and its homes say is text in each place that shows it', async () => {
+  test('texts from a host and its homes are shown as text in every place', async () => {
     const { body } = await stack.call('PATCH', `/v1/admin/hosts/${mallory.hostId}/console-config`, {
       token,
       body: { input_devices: [PAYLOAD] },
@@ -304,7 +304,7 @@ describe('every page', () => {
     page.on('console', (line) => {
       if (line.type() === 'error') troubles.push(line.text());
     });
-    // The address names an operation, which the page opens while it loads.
+    // The URL names an operation, which the page opens while it loads.
     await page.goto(`${stack.httpsUrl}/docs#/Sessions/sessions.launch`);
     await page.locator('.responses-table').first().waitFor();
     for (const colorScheme of SCHEMES) {
@@ -323,10 +323,10 @@ describe('every page', () => {
   });
 });
 
-/** How much the page moved while it was loading, once nothing loads any more. */
+/** The layout shift of the page while it loaded, measured when nothing loads any more. */
 async function shiftOf(page: Page): Promise<number> {
   await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
-  // An entry is told after its frame.
+  // An entry is reported after its frame.
   await overflow(page);
   return page.evaluate(() => (window as unknown as { shift: number }).shift);
 }
@@ -334,7 +334,7 @@ async function shiftOf(page: Page): Promise<number> {
 /** Pixels by which the page is wider than its window. */
 function overflow(page: Page): Promise<number> {
   return page.evaluate(async () => {
-    // Components that follow the width by script draw once more.
+    // Components that follow the width by script render once more.
     for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
     return document.documentElement.scrollWidth - document.documentElement.clientWidth;
   });
@@ -347,7 +347,7 @@ async function showScheme(page: Page, scheme: (typeof SCHEMES)[number]): Promise
   await page.evaluate(async () => {
     // A transition starts with the next frame; axe would measure colours between the two schemes.
     await new Promise(requestAnimationFrame);
-    // One in a closed part of the page starts when a script reads its style, and never tells that it has finished.
+    // In a closed part of the page a transition starts when a script reads its style, and never reports its end.
     const transitions = document.getAnimations().filter((one) => {
       const target = one.effect instanceof KeyframeEffect ? one.effect.target : null;
       return one instanceof CSSTransition && target?.checkVisibility() === true;

@@ -45,7 +45,7 @@ describe('an administrator invites a user and gives the library its pictures', (
     await stack?.stop();
   });
 
-  test('registration is opened for invited people, in force without a restart', async () => {
+  test('registration is opened for invited people, without a restart', async () => {
     await admin.goto(`${stack.httpsUrl}/admin/invites`);
     await admin.getByRole('button', { name: 'Let people with an invite register' }).click();
     await admin.getByText('People with an invite may register now').waitFor();
@@ -59,13 +59,13 @@ describe('an administrator invites a user and gives the library its pictures', (
     expect(refused.body.error.code).toBe('invalid_invite');
   });
 
-  test('the link of an invite makes an account, once, and signs it in', async () => {
+  test('the link of an invite creates an account, once, and signs it in', async () => {
     await admin.goto(`${stack.httpsUrl}/admin/invites`);
     await admin.getByRole('button', { name: 'Make an invite' }).click();
     await admin.getByLabel('Note').fill('for Grace');
     await admin.getByRole('button', { name: 'Make invite' }).click();
     const link = await admin.getByLabel('invite link', { exact: true }).inputValue();
-    // The link names an address of the machine that others can reach; the other tests use this one.
+    // The link contains an address of the machine that others can reach; the other tests use this one.
     const { pathname, search } = new URL(link);
     await grace.goto(`${stack.httpsUrl}${pathname}${search}`);
     await grace.getByLabel('Email').fill(GRACE.email);
@@ -84,7 +84,7 @@ describe('an administrator invites a user and gives the library its pictures', (
     expect(again.body.error.code).toBe('invalid_invite');
   });
 
-  test('an uploaded picture is the tile in everybody’s library', async () => {
+  test('an uploaded picture is the app’s tile in every library', async () => {
     await admin.goto(`${stack.httpsUrl}/admin/apps/${appId}`);
     await admin.getByRole('button', { name: 'Upload a tile' }).waitFor();
     const picture = await admin.screenshot({ type: 'png' });
@@ -102,7 +102,7 @@ describe('an administrator invites a user and gives the library its pictures', (
     expect(await tile.getAttribute('src')).toMatch(/^\/v1\/artwork\/[0-9a-f]{64}\.png/);
   });
 
-  test('a star makes a favourite, and stays one', async () => {
+  test('the star marks a favourite, which is still marked after a reload', async () => {
     const answered = grace.waitForResponse((response) => response.url().includes('/v1/me/favourites/'));
     await grace.getByRole('button', { name: 'Favourite: Diagnostics' }).click({ force: true });
     expect((await answered).status()).toBe(204);
@@ -111,7 +111,7 @@ describe('an administrator invites a user and gives the library its pictures', (
     await expect.poll(() => star.getAttribute('aria-pressed')).toBe('true');
   });
 
-  test('a changed password keeps this device signed in and no other', async () => {
+  test('after a change of the password only this device stays signed in', async () => {
     const elsewhere = await stack.call('POST', '/v1/auth/login', {
       body: { email: GRACE.email, password: GRACE.password },
     });
@@ -132,7 +132,7 @@ describe('an administrator invites a user and gives the library its pictures', (
     expect(wrong.body.error.code).toBe('invalid_credentials');
   });
 
-  test('a disabled account is sent to sign in with its next step, and cannot', async () => {
+  test('a disabled account is sent to the login at its next step, and cannot sign in', async () => {
     await admin.goto(`${stack.httpsUrl}/admin/users`);
     await admin.getByRole('link', { name: 'grace', exact: true }).click();
     await admin.getByRole('switch', { name: /^Enabled/ }).uncheck();

@@ -19,29 +19,29 @@ const TONE_HZ = 440;
 
 interface RealApp {
   name: string;
-  /** @param directory readable for every session */
+  /** @param directory a directory that every session can read */
   args: (directory: string) => string[];
-  /** Uses it by keys. */
+  /** Uses the app with keys. */
   keys: (viewer: FakeViewer) => void;
-  /** Uses it by the pointer. */
+  /** Uses the app with the pointer. */
   pointer: (viewer: FakeViewer) => void;
-  /** Ends it as its own menu or key does. */
+  /** Ends the app with its own menu or key. */
   exit: (viewer: FakeViewer) => void;
-  /** What of its home the first launch leaves for the second one; null: it stores nothing by itself. */
+  /** A file in its home that the first launch leaves for the second one; null: it stores nothing by itself. */
   kept: string | null;
-  /** Size that its display takes; left out: that of the stream. */
+  /** Size of its display; missing: that of the stream. */
   display?: { width: number; height: number };
   sound?: true;
-  /** It brings a sandbox of its own, which is made of user namespaces. */
+  /** It has its own sandbox, which needs user namespaces. */
   ownSandbox?: true;
 }
 
-/** A GTK program remembers its files, a Qt one its window. */
+/** A GTK program remembers its files, a Qt program its window. */
 const EDITOR_KEYS = (viewer: FakeViewer) => {
   viewer.input.text('zwölf Boxkämpfer jagen Viktor\n');
   viewer.input.press('ControlLeft', 'KeyS');
 };
-/** A menu that the pointer opened has the keys. */
+/** A menu that the pointer opened gets the keys. */
 const QUIT = (viewer: FakeViewer) => {
   viewer.input.press('Escape');
   viewer.input.press('ControlLeft', 'KeyQ');
@@ -150,9 +150,9 @@ const LONG: RealApp[] = [
   },
 ];
 
-/** A picture differs from one of a single colour in this share of its pixels at least: a prompt and its cursor do. */
+/** Smallest share of pixels that differ from a picture of one colour: a prompt with its cursor is enough. */
 const DRAWN_SHARE = 0.0001;
-/** And from another picture in this share. */
+/** Smallest share of pixels that differ from another picture. */
 const CHANGED_SHARE = 0.0005;
 
 function differing(a: Buffer, b: (at: number) => number): number {
@@ -166,7 +166,7 @@ function isDrawn({ rgb }: { rgb: Buffer }): boolean {
   return differing(rgb, () => first) > DRAWN_SHARE;
 }
 
-/** Does something, and waits until the picture is another one than before. */
+/** Performs an action, and waits until the picture differs from the one before. */
 async function changes(viewer: FakeViewer, act: () => void): Promise<void> {
   const before = (await viewer.picture()).rgb;
   act();
@@ -192,7 +192,7 @@ describe.runIf(process.getuid?.() === 0)('a program of Debian', () => {
   });
 
   const homes = () => path.join(stack.directory, 'agent', 'homes');
-  /** Whether a home of some app has that file. */
+  /** Whether the home of any app contains that file. */
   const isKept = (file: string) =>
     readdirSync(homes()).some((person) =>
       readdirSync(path.join(homes(), person)).some((app) =>
@@ -266,7 +266,7 @@ describe.runIf(process.getuid?.() === 0)('a program of Debian', () => {
     const script = `${portal} "" "choose a file" "{}" && sleep 2 && xwininfo -root -tree && sleep 600`;
     const id = await sessions.app('Portal', ['/bin/sh', '-c', script]);
     const session = await sessions.launch(id, STREAM);
-    // The only window that it ever has is the portal's.
+    // Its only window is the portal's.
     await sessions.reaches(session.id, 'app presented', DRAW_MS);
     await sessions.stop(session.id);
   });

@@ -14,8 +14,8 @@ import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
 /**
- * The Diagnostics picture begins with these bars, in its upper third. Chromium shows them up to 22 off in a file, where the
- * matrix of standard definition would take 39 from green.
+ * The Diagnostics picture begins with these bars, in its upper third. In a file, Chromium shows them with a deviation
+ * of up to 22; the matrix of standard definition would take 39 from green.
  */
 const BARS: Rgb[] = [
   [255, 255, 255],
@@ -39,7 +39,7 @@ let person: PersonSessions;
 let token: string;
 let appId: string;
 let browser: Browser;
-/** Serves what was downloaded, as a file on an administrator's disk. */
+/** Serves a downloaded recording, as a file on an administrator's disk. */
 let disk: Server;
 let file: Buffer = Buffer.alloc(0);
 
@@ -114,7 +114,7 @@ interface Played {
   hasSound: boolean;
 }
 
-/** Plays the downloaded file to its end in a page of its own, eight times as fast. */
+/** Plays the downloaded file to its end in a separate page, at eight times the speed. */
 async function play(): Promise<{ page: Page; played: Played }> {
   const page = await browser.newPage();
   await page.goto(`http://127.0.0.1:${(disk.address() as AddressInfo).port}/`);
@@ -151,7 +151,7 @@ async function play(): Promise<{ page: Page; played: Played }> {
   return { page, played };
 }
 
-/** Holds what was played to what the host told. */
+/** Compares the played file with the host's report. */
 async function expectPlayed(recording: Recording): Promise<void> {
   const { page, played } = await play();
   expect(played).toMatchObject({ error: null, ended: true });
@@ -179,7 +179,7 @@ describe('a recorded session', () => {
       await watching.close();
       expect((await person.call('POST', `/v1/admin/sessions/${id}/recordings`)).status).toBe(202);
       const recording = await ready(id);
-      // 150 frames at 30 a second, and what came before the viewer.
+      // 150 frames at 30 a second, and frames from before the viewer.
       expect(recording.duration_ms).toBeGreaterThan(4_800);
       expect(recording.duration_ms).toBeLessThan(60_000);
       file = await download(id, recording.recording_id);
@@ -189,14 +189,14 @@ describe('a recorded session', () => {
       expect(played.hasSound).toBe(true);
       expect(played.frames).toBeGreaterThan(140);
       await person.stop(id);
-      // The ring went with the session; the recording stays.
+      // The ring buffer was deleted with the session; the recording stays.
       const { status, body } = await person.call('POST', `/v1/admin/sessions/${id}/recordings`);
       expect([status, body.error.code]).toEqual([409, 'session_not_running']);
       expect((await download(id, recording.recording_id)).equals(file)).toBe(true);
     },
   );
 
-  test('whose media worker is killed keeps its end by itself', async () => {
+  test('is saved by itself when its media worker is killed', async () => {
     const id = await launch();
     const viewer = await person.watch(id);
     await viewer.frames(90);
@@ -209,7 +209,7 @@ describe('a recorded session', () => {
     const kept = await ready(id);
     file = await download(id, kept.recording_id);
     await expectPlayed(kept);
-    // The ring is still there.
+    // The ring buffer still exists.
     expect((await person.call('POST', `/v1/admin/sessions/${id}/recordings`)).status).toBe(202);
     const { body } = await person.call('GET', '/v1/admin/activity?limit=200');
     const freezes = body.items.filter(
@@ -222,7 +222,7 @@ describe('a recorded session', () => {
     ]);
   });
 
-  test('lies on its host where only the agent reads it', () => {
+  test('is stored on its host where only the agent can read it', () => {
     const directory = path.join(stack.directory, 'agent', 'recordings');
     expect(statSync(directory).mode & 0o777).toBe(0o700);
     const names = readdirSync(directory);
@@ -233,7 +233,7 @@ describe('a recorded session', () => {
     }
   });
 
-  test('shows its person a mark, at every size, that says what it means', async () => {
+  test('shows its person a mark, at every size, that explains what it means', async () => {
     const id = await launch();
     const page = await open(id);
     const mark = page.getByText('The last minute is recorded');
@@ -269,7 +269,7 @@ describe('a recorded session', () => {
     await person.stop(id);
   });
 
-  test('that began while the recorder was off shows none', async () => {
+  test('shows no mark if it began while the recorder was off', async () => {
     await person.call('PATCH', '/v1/admin/settings', { flight_recorder_enabled: false });
     const id = await launch();
     expect((await person.read(id)).stream.recording).toBe(false);

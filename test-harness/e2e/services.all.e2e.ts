@@ -21,7 +21,7 @@ interface Finding {
   exposure: string | null;
 }
 
-/** Writes a unit and lets systemd's own tools judge it. */
+/** Writes a unit and checks it with systemd's own tools. */
 function judge(name: string, text: string, mostExposure: number) {
   const file = path.join(directory, name);
   writeFileSync(file, text);
@@ -47,7 +47,8 @@ function judge(name: string, text: string, mostExposure: number) {
 describe.each([
   {
     name: AGENT_SERVICE,
-    // 0.3 of it: the namespaces that apps' networks are made of (net), and in which pasta locks itself in (ipc, uts).
+    // 0.3 of the exposure comes from allowed namespaces: net for the apps' networks; ipc and uts, in which pasta
+    // isolates itself.
     most: 4.7,
     text: () =>
       agentUnit({
@@ -75,7 +76,7 @@ describe.each([
     verdict = judge(name, text(), most);
   });
 
-  test('is one that systemd takes, without a complaint', () => {
+  test('is accepted by systemd without a warning', () => {
     expect(verdict.complaints).toBe('');
     expect(verdict.verified).toBe(0);
   });
@@ -86,7 +87,7 @@ describe.each([
     expect(verdict.report.status).toBe(0);
   });
 
-  test('says of each door that stays open why it does', () => {
+  test('explains each protection that is left off', () => {
     const lines = text().split('\n');
     const comments = lines.filter((line) => line.startsWith('#')).join('\n');
     const openSettings = lines.slice(lines.indexOf('# What is open, and why.'));
@@ -100,7 +101,7 @@ describe.each([
   });
 });
 
-describe('a program whose loop hangs', () => {
+describe('a program whose event loop hangs', () => {
   const pulse = (status: string) => `
     const { connectServiceManager, ServicePulse, systemClock: clock, watchdogMs } = await import('${repositoryRoot}/packages/platform/src/index.ts');
     const notify = await connectServiceManager(process.env);
@@ -111,11 +112,11 @@ describe('a program whose loop hangs', () => {
   test.each(Object.entries(hanging))(
     '%s: feeds its watchdog while its loop turns, and not while it hangs',
     async (who, code) => {
-      // An abstract address, as systemd may give one.
+      // An abstract address, as systemd may pass one.
       const manager = await NotifySocket.open(`@footlight-test-${process.pid}-${who.length}`);
       const child: ChildProcess = spawn(
         process.execPath,
-        // A child of its own that goes on: what would feed from outside of the loop.
+        // A child process that keeps running: it could feed the watchdog from outside of the event loop.
         [
           '--import',
           'tsx',
@@ -136,10 +137,10 @@ describe('a program whose loop hangs', () => {
       try {
         await manager.said('WATCHDOG=1', 3);
         child.stdin?.write('hang\n');
-        // What systemd does: it waits that long for the next sign of life, and then ends the service.
+        // What systemd does: it waits that long for the next heartbeat, and then ends the service.
         let fed = -1;
         let deadlines = 0;
-        // A beat may have left just before the loop stood still.
+        // A heartbeat may have been sent just before the event loop stopped.
         while (deadlines < 3 && fed !== manager.count('WATCHDOG=1')) {
           fed = manager.count('WATCHDOG=1');
           deadlines += 1;
@@ -154,7 +155,7 @@ describe('a program whose loop hangs', () => {
     },
   );
 
-  test('another process with its environment feeds nothing: the watchdog is that of the process that it names', async () => {
+  test('another process with its environment cannot feed the watchdog, which belongs to the named process', async () => {
     const { watchdogMs } = await import('@footlight/platform');
     expect(watchdogMs({ WATCHDOG_USEC: '30000000', WATCHDOG_PID: '1' }, 2)).toBeNull();
     expect(watchdogMs({ WATCHDOG_USEC: '30000000', WATCHDOG_PID: '2' }, 2)).toBe(30_000);
@@ -177,7 +178,7 @@ describe('started by a service manager', () => {
     return program;
   };
 
-  test('the control plane says that it listens, feeds its watchdog, and says that it stops', async () => {
+  test('the control plane reports that it listens, feeds its watchdog, and reports that it stops', async () => {
     const port = await freePort();
     const control = await start('control-plane', [], {
       CONTROL_PORT: String(port),
@@ -197,7 +198,7 @@ describe('started by a service manager', () => {
     }
   });
 
-  test('the agent is ready before a control plane answers, says what it waits for, and says that it stops', async () => {
+  test('the agent is ready before a control plane answers, reports what it waits for, and reports its stop', async () => {
     const [port, health] = [await freePort(), await freePort()];
     mkdirSync(path.join(directory, 'agent'), { mode: 0o711 });
     const agent = await start('node-agent', ['run'], {
@@ -221,7 +222,7 @@ describe('started by a service manager', () => {
 });
 
 describe('install', () => {
-  test('writes environment, unit and command, keeps what it was told before, and refuses what would not start', async () => {
+  test('writes environment, unit and command, keeps earlier values, and refuses values that prevent a start', async () => {
     const { install } = await import('../../node-agent/src/install/install.ts');
     const at = (file: string) => path.join(directory, 'etc', file);
     const places = {
@@ -249,7 +250,7 @@ describe('install', () => {
     await expect(call({ SERVICE_MEDIA_PORTS: 'many' })).rejects.toThrow('SERVICE_MEDIA_PORTS');
     await expect(call({ SERVICE_CONTROL_CA: "-----BEGIN it's" })).rejects.toThrow('SERVICE_CONTROL_CA');
     expect(readFileSync(places.environmentFile, 'utf8')).not.toContain('many');
-    // The command hands the stored environment to the agent, and what it is given itself counts for more.
+    // The command passes the stored environment to the agent; variables of its own call have priority.
     const version = execFileSync(places.command, ['--help'], { encoding: 'utf8' });
     expect(version).toContain('footlight node agent');
   });
@@ -277,7 +278,7 @@ describe('install', () => {
       return { code, text, said: said.join('\n') };
     };
 
-    test('writes environment and unit, and keeps what it was told before', async () => {
+    test('writes environment and unit, and keeps earlier values', async () => {
       expect(
         await call({ PUBLIC_BASE_URL: 'https://play.example.org', SERVICE_TLS: 'off', HOME: '/x' }),
       ).toMatchObject({ code: 0 });
@@ -303,7 +304,7 @@ describe('install', () => {
       expect(after.text).toBe(before);
     });
 
-    test('refuses to run from where its user may not pass', async () => {
+    test('refuses to run from a folder that its user may not enter', async () => {
       const { code, text, said: words } = await call({}, true);
       expect([code, text]).toEqual([1, null]);
       expect(words).toContain(`may not pass ${directory}/closed`);

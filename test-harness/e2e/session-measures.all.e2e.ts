@@ -10,14 +10,14 @@ import { eventually, PATIENCE_MS } from '../src/stack/program.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 import { CLICK_FIELD, fieldBecomes, revealBar, showsBars } from './diagnostics-picture.ts';
 
-/** Pictures of the run; FOOTLIGHT_UPDATE_IMAGES=1 puts them where the README shows them. */
+/** Screenshots of the run; FOOTLIGHT_UPDATE_IMAGES=1 stores them where the README shows them. */
 const images = path.resolve(
   import.meta.dirname,
   process.env.FOOTLIGHT_UPDATE_IMAGES === '1' ? '../../docs/images' : '../../test-results',
 );
 
-// One session from its launch to its end, and then a game; each test goes on where the one before it ended.
-describe('a session, as it is measured, heard and shown', () => {
+// One session from its launch to its end, and then a game; each test continues after the previous one.
+describe('measurements, sound and pictures of a session', () => {
   let stack: Stack;
   let browser: Browser;
   let page: Page;
@@ -42,7 +42,7 @@ describe('a session, as it is measured, heard and shown', () => {
     await stack?.stop();
   });
 
-  test('what its host measures says that the connection is healthy', async () => {
+  test('the host’s measurements show that the connection is healthy', async () => {
     const path = `/v1/sessions/${page.url().split('/').at(-1)}`;
     // The host measures every five seconds.
     await eventually('the session is healthy', PATIENCE_MS, async () => {
@@ -51,7 +51,7 @@ describe('a session, as it is measured, heard and shown', () => {
     });
   });
 
-  test('the page posts what it measures, and the trace joins it to what the host measures', async () => {
+  test('the page posts its measurements, and the trace combines them with those of the host', async () => {
     const path = `/v1/admin/sessions/${page.url().split('/').at(-1)}/trace`;
     const trace = await eventually('both sides are in the trace', PATIENCE_MS, async () => {
       const { clock, series, events } = (await readAs(page, path)) as Trace;
@@ -72,7 +72,7 @@ describe('a session, as it is measured, heard and shown', () => {
     await fieldBecomes(page, CLICK_FIELD, 1);
   });
 
-  test('the app takes the window’s shape once the person wants it, a click still lands, and gives it back', async () => {
+  test('the app takes the window’s shape if the person chooses it, clicks still hit, and undoing restores it', async () => {
     const asked: object[] = [];
     const onRequest = (request: Request) => {
       if (request.method() === 'PATCH') asked.push(request.postDataJSON());
@@ -112,7 +112,7 @@ describe('a session, as it is measured, heard and shown', () => {
     expect(found).toMatchObject({ found: true });
   });
 
-  test('the page after the end says how the session was', async () => {
+  test('the page after the end reports how the session was', async () => {
     await revealBar(page);
     await page.getByRole('button', { name: 'End Diagnostics' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End Diagnostics' }).click();
@@ -121,7 +121,7 @@ describe('a session, as it is measured, heard and shown', () => {
     await card.waitFor();
     const words = await card.textContent();
     expect(words).toMatch(/^Time played(\d+ s|\d+:\d\d)/);
-    // Clicks were sent above.
+    // Clicks were sent by the previous tests.
     expect(words).toMatch(/Click to picture\d+ ms/);
     expect(await card.getByRole('heading').count()).toBe(1);
   });
@@ -140,7 +140,7 @@ describe('a session, as it is measured, heard and shown', () => {
     });
     await revealBar(page);
     await page.screenshot({ path: path.join(images, 'live-session.png') });
-    // It hides while a busy machine takes the picture.
+    // On a busy machine the bar hides while the screenshot is taken.
     await revealBar(page);
     await page.getByRole('button', { name: 'End LBreakoutHD' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End LBreakoutHD' }).click();
@@ -148,7 +148,7 @@ describe('a session, as it is measured, heard and shown', () => {
   });
 });
 
-/** An answer of the API to the person who is signed in on this page. */
+/** An answer of the API for the person who is signed in on this page. */
 function readAs(page: Page, path: string): Promise<unknown> {
   return page.evaluate(async (url) => {
     const authorization = `Bearer ${localStorage.getItem('service.auth.token')}`;

@@ -7,10 +7,10 @@ import type { Stack } from '../src/stack/stack.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const SESSIONS = LONG ? 50 : 3;
-/** From DELETE to the moment at which nothing is left, for 95 of 100 sessions. */
+/** Longest time from DELETE until nothing is left, for 95 of 100 sessions. */
 const GONE_MS = 3_000;
 
-/** Nobody else's on this machine. */
+/** User ids that no other program on this machine uses. */
 const UIDS = [72_064, 72_127] as const;
 
 describe('a watched session is deleted', () => {
@@ -29,7 +29,7 @@ describe('a watched session is deleted', () => {
   }, async () => {
     const app = await sessions.app('Pattern', null);
     const look = () => sessionTraces(stack.agent.pid, path.join(stack.directory, 'agent'), UIDS);
-    // What the first one makes for good (homes, caches) is no trace of the others.
+    // Permanent files of the first session (homes, caches) are not leftovers of later sessions.
     const first = await sessions.launch(app);
     await sessions.reaches(first.id, 'app presented');
     await sessions.stop(first.id);
@@ -49,7 +49,7 @@ describe('a watched session is deleted', () => {
       tookMs.push(Math.round(performance.now() - began));
       await viewer.close();
     }
-    // A drill is run alone, and its time says something; among other tests it would not.
+    // A drill runs alone, so its time is meaningful; among other tests it is not.
     if (!LONG) return;
     const sorted = tookMs.toSorted((a, b) => a - b);
     const p95 = sorted[Math.ceil(0.95 * sorted.length) - 1];

@@ -40,14 +40,14 @@ describe('scripts/up', () => {
     expect(existsSync(path.join(directory, 'control'))).toBe(false);
   });
 
-  test('a word it does not know is refused with how to call it', () => {
+  test('an unknown option is refused with the usage text', () => {
     const run = spawnSync(up, ['--hurry'], { env, encoding: 'utf8' });
     expect(run.status).toBe(2);
     expect(run.stderr).toContain("does not know '--hurry'");
     expect(run.stderr).toContain('Usage: scripts/up');
   });
 
-  test('a Node that it is not proven on is refused with one sentence', () => {
+  test('an untested version of Node is refused with one sentence', () => {
     const old = mkdtempSync('/var/tmp/footlight-node-');
     spawnSync('sh', ['-c', `printf '#!/bin/sh\\necho v18.19.0\\n' > ${old}/node && chmod +x ${old}/node`]);
     const run = spawnSync(up, [], { env: { ...env, PATH: `${old}:/usr/bin:/bin` }, encoding: 'utf8' });
@@ -58,7 +58,7 @@ describe('scripts/up', () => {
     );
   });
 
-  test('a port that is taken is named, with the variable that moves it', async () => {
+  test('a port in use is reported, with the variable that changes it', async () => {
     const other = net.createServer().listen(ports.https);
     await new Promise((resolve) => other.once('listening', resolve));
     const run = await finished([]);
@@ -70,7 +70,7 @@ describe('scripts/up', () => {
     expect(existsSync(path.join(directory, 'control'))).toBe(false);
   });
 
-  test.each(['1', '10', 'three', ''])('--replicas %s is refused with what it takes', (count) => {
+  test.each(['1', '10', 'three', ''])('--replicas %s is refused with the valid values', (count) => {
     const run = spawnSync(up, ['--replicas', count], { env, encoding: 'utf8' });
     expect([run.status, run.stderr]).toEqual([2, expect.stringContaining('takes a number from 2 to 9')]);
   });

@@ -16,15 +16,15 @@ import { throttle } from '../src/stack/throttle.ts';
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const SECOND_MS = 1_000;
 const WARM_UP_MS = 20 * SECOND_MS;
-/** 20 s of warm-up, three samples of a host that measures every five seconds, and what a busy machine adds. */
+/** 20 s of warm-up, three samples of a host that measures every five seconds, and a margin for a busy machine. */
 const FIRST_LIMIT_MS = 75 * SECOND_MS;
-/** A fault counts once it is in a twentieth of the samples. */
+/** A fault is recognised when it is in a twentieth of the samples. */
 const FAULT_LIMIT_MS = 60 * SECOND_MS;
-/** A page that stands still so long, so often, shows every second unevenly. */
+/** A page that is blocked this long, this often, shows every second unevenly. */
 const BLOCK = { forMs: 300, everyMs: 550 };
 const PICTURE = { width: 640, height: 360 };
 
-/** What was limited, and how it is caused. Each function returns what ends it. */
+/** The limit of a verdict, and how it is caused. Each function returns a function that ends it. */
 interface Fault {
   what: string;
   verdict: VerdictName;
@@ -34,7 +34,7 @@ interface Fault {
   begin(session: Watched): Promise<() => unknown>;
 }
 
-/** A session in a page, whose media go through a relay. */
+/** A session in a page, whose media use a relay. */
 interface Watched {
   id: string;
   page: Page;
@@ -99,8 +99,8 @@ const starvedEncoder: Fault = {
   verdict: 'likely_encoder_saturation',
   decides: ['encoder.encode_ms_p95 p95', HOST_FPS],
   evidence: ['encoder.encode_ms_p95', 'encoder.fps'],
-  // Shorter than a picture takes from capture to packets, 3 to 4 ms on a quiet machine: in longer slices a whole one
-  // fits, because the worker itself starts its capture.
+  // Shorter than a picture takes from capture to packets, 3 to 4 ms on an idle machine: in a longer slice a whole
+  // picture would fit, because the worker itself starts its capture.
   begin: async ({ worker }) => throttle(worker, { runMs: 2, everyMs: 100 }),
 };
 
@@ -175,7 +175,10 @@ const read = async (path: string) => {
   return answer.body;
 };
 
-/** Asks once a second, as an administrator who waits. @throws with the last answer */
+/**
+ * Asks once a second, like an administrator who waits.
+ * @throws with the last answer
+ */
 async function verdictWhen(
   limitMs: number,
   isReached: (verdict: SessionVerdict) => boolean,
@@ -195,7 +198,7 @@ const rawSamples = async () =>
 
 const named = ({ name, estimator }: Falsifier) => `${name} ${estimator}`;
 
-/** Waits until enough is measured of both sides, on one clock. */
+/** Waits until both sides have enough samples, on one clock. */
 const firstVerdict = () =>
   verdictWhen(FIRST_LIMIT_MS, ({ evidence_tier, window }) => evidence_tier === 'full' && window.n_host >= 3);
 
@@ -210,7 +213,7 @@ async function expectNominal(fps: number): Promise<void> {
   });
   // One machine: both clocks are the same.
   expect(Math.abs(verdict.clock.offset_ms ?? Number.NaN)).toBeLessThan(SECOND_MS);
-  // The five minutes of the window reach back before the start.
+  // The five minutes of the window begin before the session's start.
   const startedMs = Date.parse((await read(`/v1/sessions/${session.id}`)).session.started_at);
   expect(verdict.window.from_ms).toBeLessThan(startedMs);
   expect(verdict.falsifiers.find((each) => named(each) === HOST_FPS)).toMatchObject({
@@ -227,13 +230,13 @@ async function expectNominal(fps: number): Promise<void> {
 async function expectFault({ verdict, decides, evidence, begin }: Fault): Promise<void> {
   const end = await begin(session);
   try {
-    // An event may come before the samples of the same second.
+    // An event may arrive before the samples of the same second.
     const answer = await verdictWhen(
       FAULT_LIMIT_MS,
       (found) => found.verdict === verdict && evidence.every((name) => found.evidence.includes(name)),
     );
     expect(answer.evidence_tier).toBe('full');
-    // A starved encoder may also stall; such remarks come last.
+    // A starved encoder may also stall; this remark must be last.
     expect(answer.evidence.slice(0, evidence.length)).toEqual(evidence);
     const holding = answer.falsifiers.filter(({ holds }) => holds).map(named);
     expect(holding).toEqual(expect.arrayContaining([...decides]));
@@ -242,11 +245,11 @@ async function expectFault({ verdict, decides, evidence, begin }: Fault): Promis
   }
 }
 
-describe('one session, to which one thing after the other happens', () => {
+describe('one session with one limit after the other', () => {
   /** Low, so that a busy machine does not show single frames late: a hitch is 72 ms, a steady host has 12.5 fps. */
   const FPS = 15;
 
-  test('nothing; a page that blocks; a hidden tab; a starved encoder; a lossy path', {
+  test('no limit; a page that blocks; a hidden tab; a starved encoder; a lossy path', {
     timeout: FIRST_LIMIT_MS + 5 * FAULT_LIMIT_MS,
   }, async () => {
     session = await watch(FPS);

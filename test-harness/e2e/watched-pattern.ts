@@ -9,7 +9,7 @@ import { diagnosticsApp, type Stack } from '../src/stack/stack.ts';
 const SMALL = { width: 640, height: 360, fps: 30 };
 
 export async function addPattern(stack: Stack, token: string): Promise<void> {
-  // Small pictures leave this machine's cores to the watching browser.
+  // Small pictures leave CPU time for the watching browser.
   await stack.call('POST', '/v1/apps', {
     token,
     body: diagnosticsApp(stack.directory, 'Small pattern', SMALL),

@@ -1,4 +1,4 @@
-/** Set-up of each end-to-end file: a failed test leaves pictures and logs in the folder of FOOTLIGHT_TEST_RESULTS. */
+/** Set-up of each end-to-end file: a failed test stores pictures and logs in the folder of FOOTLIGHT_TEST_RESULTS. */
 import { afterEach } from 'vitest';
 import { saveEvidence } from './evidence.ts';
 

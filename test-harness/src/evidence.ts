@@ -1,12 +1,18 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
-/** Saves files about something that runs. @param file gives the path of a file by its last part */
+/**
+ * Saves files about something that is running.
+ * @param file returns the path of a file for its last part
+ */
 export type SaveEvidence = (file: (name: string) => string) => Promise<void> | void;
 
 const sources = new Set<SaveEvidence>();
 
-/** Registers what a failed test leaves: browsers their pictures, stacks their logs. @returns removes it again */
+/**
+ * Registers the evidence of a failed test: pictures of browsers, logs of stacks.
+ * @returns a function that removes it
+ */
 export function addEvidence(save: SaveEvidence): () => void {
   sources.add(save);
   return () => sources.delete(save);
@@ -15,9 +21,9 @@ export function addEvidence(save: SaveEvidence): () => void {
 const plain = (text: string): string => text.replaceAll(/[^\w.-]+/g, '-').slice(0, 80);
 
 /**
- * Saves everything that is registered. Evidence that cannot be had, as of a page that has crashed, is left out: the
- * test's own error counts.
- * @param folder made if absent
+ * Saves everything that is registered. Evidence that is not available, as of a crashed page, is left out, so that the
+ * test's own error is reported.
+ * @param folder created if absent
  */
 export async function saveEvidence(folder: string, testFile: string, test: string): Promise<void> {
   mkdirSync(folder, { recursive: true });

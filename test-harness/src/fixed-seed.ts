@@ -1,6 +1,6 @@
 /**
- * Set-up of each test file: property tests draw the same examples in every run, so that a run is red only for a change.
- * FOOTLIGHT_SEED draws others; `scripts/test --long explore` does that with a new seed.
+ * Set-up of each test file: property tests use the same examples in every run, so that a run fails only because of a
+ * change. FOOTLIGHT_SEED selects others; `scripts/test --long explore` does that with a new seed.
  */
 import { configureGlobal } from 'fast-check';
 

@@ -1,5 +1,5 @@
 /**
- * True in the gate, `scripts/test` without `--all`: files that are in it use SQLite alone, and take two looks at a page
- * where the whole run takes one for each size and scheme.
+ * True in the gate, `scripts/test` without `--all`: its files use only SQLite, and check a page twice, where the whole
+ * run checks it at each size and in each scheme.
  */
 export const isGate = process.env.FOOTLIGHT_TEST_DATABASES === 'sqlite';

@@ -6,14 +6,14 @@ import { eventually, freePort } from './stack/program.ts';
 
 const START_LIMIT_MS = 20_000;
 
-/** A NATS server of one test, on the loopback interface. Debian's package `nats-server`. */
+/** A NATS server for one test, on the loopback interface. Debian's package `nats-server`. */
 export interface NatsServer {
   /** `host:port` */
   readonly address: string;
-  /** Lets it stand still (SIGSTOP); its connections stay open. Resolves when it does nothing more. */
+  /** Stops it (SIGSTOP); its connections stay open. Resolves when all of its threads are stopped. */
   pause(): Promise<void>;
   resume(): void;
-  /** Ends it at once; its connections break. */
+  /** Kills it; its connections break. */
   crash(): Promise<void>;
   /** Starts it again at the same address. */
   start(): Promise<void>;
@@ -21,7 +21,7 @@ export interface NatsServer {
 }
 
 /**
- * @param words of nats-server besides, for example `['--auth', token]`
+ * @param words additional arguments of nats-server, for example `['--auth', token]`
  * @throws when it does not listen in time
  */
 export async function startNats(words: readonly string[] = []): Promise<NatsServer> {
@@ -50,7 +50,7 @@ export async function startNats(words: readonly string[] = []): Promise<NatsServ
     server = null;
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
-    // A stopped process takes no other signal.
+    // A stopped process handles no other signal.
     child.kill('SIGCONT');
     child.kill(signal);
     await ended;

@@ -15,8 +15,8 @@ ${AT} [7] test_a ERROR:  duplicate key value
 ${AT} [7] test_a DETAIL:  Key (id)=(1) already exists.
 `;
 
-describe('the reader of the log of Postgres', () => {
-  test('gives a deadlock with both statements, and nothing else', () => {
+describe('the reader of Postgres’s log', () => {
+  test('returns a deadlock with both statements, and nothing else', () => {
     const reader = new DeadlockReader();
     reader.read(LOG);
     expect(reader.reports).toHaveLength(1);
@@ -26,7 +26,7 @@ describe('the reader of the log of Postgres', () => {
     expect(reader.reports[0]).not.toContain('still waiting');
   });
 
-  test('finds it in pieces of any size', () => {
+  test('finds it in chunks of any size', () => {
     const reader = new DeadlockReader();
     for (const character of LOG) reader.read(character);
     const whole = new DeadlockReader();

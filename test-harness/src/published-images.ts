@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A catalog of images, and the registry that knows their digests, on loopback. */
+/** A catalog of images, and the registry with their digests, on loopback. */
 export interface PublishedImages {
-  /** Variables of a control plane that reads both. */
+  /** Variables of a control plane that uses both. */
   readonly env: Record<string, string>;
   /** Publishes a newer version of each image with the id. */
   publish(id: string, version: string): void;
@@ -14,7 +14,7 @@ export interface PublishedImages {
 /** An image as its catalog names it. */
 export interface PublishedImage {
   id: string;
-  /** As people see it; left out: the id. */
+  /** Displayed name; missing: the id. */
   displayName?: string;
 }
 
@@ -59,7 +59,7 @@ export async function publishImages(...images: readonly PublishedImage[]): Promi
   };
 }
 
-/** Differs between images and versions, so that their digests do. */
+/** Differs between images and versions, so that their digests differ. */
 const manifestOf = (id: string, version: string): string =>
   JSON.stringify({
     schemaVersion: 2,

@@ -28,7 +28,7 @@ describe('a trend', () => {
     expect(grows(samples)).toBe(false);
   });
 
-  test('growth that is allowed is none, and what goes beyond is seen', () => {
+  test('allowed growth is not reported, and growth beyond it is', () => {
     const slow = steps(145, (step) => 100 + 0.05 * step + (step % 5));
     expect(grows(slow)).toBe(true);
     expect(grows(slow, 0.1)).toBe(false);
@@ -40,7 +40,7 @@ describe('a trend', () => {
     ).toBe(true);
   });
 
-  test('a leak is seen beneath any noise', () => {
+  test('a leak is found in any noise', () => {
     const noise = fc.array(fc.integer({ min: 0, max: 8 }), { minLength: 140, maxLength: 145 });
     fc.assert(
       fc.property(noise, (samples) => {
@@ -50,7 +50,7 @@ describe('a trend', () => {
     );
   });
 
-  test('noise alone has none', () => {
+  test('noise alone is not a leak', () => {
     const noise = fc.sample(fc.array(fc.nat(), { minLength: 145, maxLength: 145 }), {
       numRuns: 500,
       seed: 1,
@@ -59,6 +59,6 @@ describe('a trend', () => {
   });
 });
 
-test('the floor of each run of samples is its least', () => {
+test('the floor of each run of samples is its minimum', () => {
   expect(floors([3, 1, 2, 9, 8, 7, 0], 3)).toEqual([1, 7]);
 });

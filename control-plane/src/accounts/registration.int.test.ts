@@ -101,7 +101,7 @@ describeDatabases('registration', ({ fresh: database }) => {
       ['a paragraph separator', 'ali\u2029ce'],
       ['half of a surrogate pair', 'ali\udfffce'],
       ['nothing but spaces', ' \u00a0 '],
-      ['nothing but characters that nothing shows', '\u3164\u034f \u2800'],
+      ['only invisible characters', '\u3164\u034f \u2800'],
     ])('may not hold %s', (_, username) =>
       withWorld({ env: OPEN }, async (world) => {
         const answer = await named(world, username);
@@ -132,7 +132,7 @@ describeDatabases('registration', ({ fresh: database }) => {
       }),
     );
 
-    test('of twenty that look equal and come at once one gets the name', () =>
+    test('of twenty concurrent look-alikes one gets the name', () =>
       withWorld(
         { env: OPEN, limits: { signIn: { capacity: 200, refillEveryMs: 1 }, hashQueue: ROOMY_QUEUE } },
         async (world) => {
@@ -174,7 +174,7 @@ describeDatabases('registration', ({ fresh: database }) => {
       expect([answer.statusCode, answer.json().user.role]).toEqual([201, 'admin']);
     }));
 
-  test('uses an invite once however many come at once, and gives it back on a conflict', () =>
+  test('uses an invite once for any number of concurrent requests, and restores it on a conflict', () =>
     withWorld(
       {
         env: { REGISTRATION_MODE: 'invite_only' },
@@ -200,7 +200,7 @@ describeDatabases('registration', ({ fresh: database }) => {
       },
     ));
 
-  test('looks at the mode and the invite before it waits for a hash, and makes no account without one', () =>
+  test('checks the mode and the invite before it waits for a hash, and makes no account without a hash', () =>
     withWorld(
       {
         limits: {

@@ -94,7 +94,7 @@ export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts
     registrationMode: () =>
       deps.settings.current().then(
         (settings) => settings.registrationMode,
-        // The health of the service tells of a database that does not answer.
+        // Not logged here: /health already reports a database that does not answer.
         () => null,
       ),
     async boot() {

@@ -13,7 +13,7 @@ export function duplicateAccount(): ApiError {
   return new ApiError('conflict', { message: 'An account with this email or username exists.' });
 }
 
-/** A link to set a password dies with a new password, and when the account is disabled. */
+/** A link to set a password becomes invalid with a new password, and when the account is disabled. */
 export const NO_RESET_LINK = { password_reset_hash: null, password_reset_expires_at: null } as const;
 
 /** Account columns for a sign-in. */
@@ -75,7 +75,7 @@ export async function replacePassword(
 
 /**
  * Gives an account a reset link in place of its former one.
- * @returns false when there is no such account that people know of
+ * @returns false when there is no such account, or it is an internal one
  */
 export async function storeResetLink(
   tx: Tx,

@@ -52,7 +52,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
   const found = async (query: Record<string, string>): Promise<number[]> =>
     (await get(query)).body.items.map(({ id }: { id: number }) => ids.indexOf(id));
 
-  test('lists everything newest first, with the actor, the details and what they deserve', async () => {
+  test('lists everything newest first, with the actor, the details and the severity', async () => {
     const { status, body } = await get();
     expect(status).toBe(200);
     expect(body.items.map(({ id }: { id: number }) => id)).toEqual([...ids].reverse());
@@ -86,7 +86,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
   });
 
   describe('pages', () => {
-    test('follow each other by a number, and the last one says so with null', async () => {
+    test('are linked by the number of the last entry; the last page has null', async () => {
       const seen: number[] = [];
       let cursor: number | null = null;
       do {
@@ -185,7 +185,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
       expect(await found({ q: 'Quake' })).toEqual([]);
     });
 
-    test('q: %, _ and \\ stand for themselves', async () => {
+    test('q: %, _ and \\ are literal', async () => {
       for (const q of ['%', '_', '\\', '%_\\x']) expect(await found({ q })).toEqual([5]);
       expect(await found({ q: 'game_1' })).toEqual([]);
     });

@@ -25,7 +25,7 @@ test.each([
   expect(await decoder.isTooLarge(bytes)).toBe(expected);
 });
 
-// Should one of these ever get past the sniffing, no loader of its kind may run.
+// If one of these ever passes the type check, no loader for it may run.
 test.each([
   ['an SVG', SVG],
   ['a GIF', GIF],

@@ -9,7 +9,7 @@ const MAX_HEIGHT_PER_WIDTH = 4;
 const TIMEOUT_SECS = 10;
 /**
  * Scans of a progressive JPEG (count). Ordinary ones have ten. The library walks the whole picture for each of them
- * before it looks at its time: 32 ms for the most pixels (one core), and 254 kB may have 2,646 of them.
+ * before it checks its time limit: 32 ms for the most pixels (one core), and 254 kB may have 2,646 of them.
  */
 const MAX_SCANS = 200;
 /** Concurrent pictures. Decoding shares its threads with password hashing and name look-ups. */
@@ -54,7 +54,7 @@ function pixelsOfPng(bytes: Uint8Array): number | null {
 
 const SCAN = Buffer.from([0xff, 0xda]);
 
-/** Whether a JPEG has too many scans. Two bytes of its metadata may look like one, once in 65,536. */
+/** Whether a JPEG has too many scans. Two bytes of its metadata may be mistaken for a scan, once in 65,536. */
 function hasTooManyScans(bytes: Uint8Array): boolean {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.length < 2 || view.readUInt16BE(0) !== 0xffd8) return false;

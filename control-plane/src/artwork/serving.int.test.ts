@@ -53,21 +53,24 @@ describeDatabases('GET /v1/artwork/{asset}', ({ fresh }) => {
     ['a JPEG', JPEG, 'image/jpeg'],
     ['a PNG', png(40, 60, 1), 'image/png'],
     ['a WebP', WEBP, 'image/webp'],
-  ])('gives %s to anybody, byte for byte, to be kept for ever and run nowhere', async (_, bytes, type) => {
-    const path = await stored(bytes, type);
-    const answer = await get(path, { 'accept-encoding': 'gzip' });
-    expect(answer.statusCode).toBe(200);
-    expect(answer.rawPayload.equals(bytes)).toBe(true);
-    expect(answer.headers).toMatchObject({
-      'content-type': type,
-      'content-length': String(bytes.length),
-      etag: `"${path.split('/').pop()}"`,
-      'cache-control': 'public, max-age=31536000, immutable',
-      'content-security-policy': "default-src 'none'; sandbox",
-      'x-content-type-options': 'nosniff',
-    });
-    expect(answer.headers).not.toHaveProperty('content-encoding');
-  });
+  ])(
+    'serves %s without a sign-in, byte for byte, cacheable for ever and not executable',
+    async (_, bytes, type) => {
+      const path = await stored(bytes, type);
+      const answer = await get(path, { 'accept-encoding': 'gzip' });
+      expect(answer.statusCode).toBe(200);
+      expect(answer.rawPayload.equals(bytes)).toBe(true);
+      expect(answer.headers).toMatchObject({
+        'content-type': type,
+        'content-length': String(bytes.length),
+        etag: `"${path.split('/').pop()}"`,
+        'cache-control': 'public, max-age=31536000, immutable',
+        'content-security-policy': "default-src 'none'; sandbox",
+        'x-content-type-options': 'nosniff',
+      });
+      expect(answer.headers).not.toHaveProperty('content-encoding');
+    },
+  );
 
   test('does not compress a large picture either', async () => {
     const bytes = Buffer.concat([png(4, 4), Buffer.alloc(50_000)]);
@@ -145,7 +148,7 @@ describeDatabases('GET /v1/artwork/{asset}', ({ fresh }) => {
   test.each([
     ['is cut off', png(400, 600, 6).subarray(0, 70)],
     ['is a thread', png(1, 5_000)],
-  ])('a picture that %s is given as it is, and not tried again', async (_, bytes) => {
+  ])('a picture that %s is served unchanged, and not tried again', async (_, bytes) => {
     const path = await stored(bytes, 'image/png');
     for (let round = 0; round < 2; round += 1) {
       const answer = await get(`${path}?w=300`);
@@ -210,7 +213,7 @@ describe('sizes', () => {
       });
     const sizes = createSizes({ ...blobs, openSize }, heldDecoder());
     const asset = await keep(png(4, 6, 101));
-    // Not stored at all: they wait for nothing but their turn.
+    // These are not stored: they wait only for their turn.
     const names = Array.from({ length: 1_000 }, (_, n) => `${n.toString(16).padStart(64, '0')}.png`);
     const widths: ArtworkWidth[] = [300, 600];
     const asked = [
@@ -240,7 +243,7 @@ describe('the folder of pictures', () => {
   const put = (bytes: Buffer) => blobs.put(bytes, { extension: 'png', type: 'image/png' });
   const nobody = async () => false;
 
-  test('keeps a blob from removal until its writer has let go', async () => {
+  test('keeps a blob from removal until its writer has released it', async () => {
     const first = await put(png(4, 4, 1));
     const second = await put(png(4, 4, 1));
     expect(await blobs.removeOrphan(first.asset, nobody)).toBe(false);
@@ -252,7 +255,7 @@ describe('the folder of pictures', () => {
     expect(await blobs.read(first.asset)).toBeNull();
   });
 
-  test('keeps a blob that is written again while its removal asks who refers to it', async () => {
+  test('keeps a blob that is written again while its removal looks for references', async () => {
     const { asset, release } = await put(png(4, 4, 2));
     release();
     let answerNobody: (referenced: boolean) => void = () => undefined;
@@ -269,7 +272,7 @@ describe('the folder of pictures', () => {
     release();
     let begun: Promise<unknown> = Promise.resolve();
     const removal = blobs.removeOrphan(asset, async () => {
-      // Comes after the last look for pins, with the files half gone.
+      // Runs after the last check for pins, when some of the files are removed already.
       begun = Promise.resolve()
         .then(() => Promise.resolve())
         .then(() => put(png(4, 4, 3)));
@@ -280,7 +283,7 @@ describe('the folder of pictures', () => {
     expect(await blobs.read(asset)).not.toBeNull();
   });
 
-  test('survives writers and removals of the same blob at once: a holder of it finds it', async () => {
+  test('survives concurrent writers and removals of one blob: a writer with a pin finds it', async () => {
     for (let round = 0; round < 50; round += 1) {
       const first = await put(png(4, 4, 4));
       const removal = blobs.removeOrphan(first.asset, nobody);
@@ -294,7 +297,7 @@ describe('the folder of pictures', () => {
     }
   });
 
-  test('keeps what is young, where another replica may write it or store its name', async () => {
+  test('keeps young files, because another replica may be writing them or storing their names', async () => {
     const shared = createBlobStore(join(dir, 'art'), {
       ...{ random: systemRandom, logger: createLogger('silent') },
       keepYoung: { forMs: HOUR_MS, clock: systemClock },
@@ -312,7 +315,7 @@ describe('the folder of pictures', () => {
     expect([await shared.removeOrphan(asset, nobody), existsSync(half)]).toEqual([true, false]);
   });
 
-  test('loses what a crash left: half-written files and sizes of blobs that are gone', async () => {
+  test('removes what a crash left: half-written files and sizes of blobs that are gone', async () => {
     const { asset, release } = await put(png(4, 4, 5));
     release();
     await blobs.putSize(asset, 300, Buffer.from('size'));
@@ -328,7 +331,7 @@ describe('the folder of pictures', () => {
     const kept = await blobs.openSize(asset, 300);
     await kept?.file.close();
     expect(kept?.sizeBytes).toBe(4);
-    // With the blob its sizes go too.
+    // The sizes are removed with the blob.
     expect(await blobs.removeOrphan(asset, nobody)).toBe(true);
     expect(await blobs.openSize(asset, 300)).toBeNull();
   });

@@ -44,7 +44,7 @@ describeDatabases('the sweeps', (databases) => {
       headers: { 'content-type': 'image/png' },
     });
 
-  /** Lets time pass until something is so. Nothing but fetches may be under way: their deadlines pass with it. */
+  /** Advances time until the condition holds. Only fetches may be running: their deadlines advance too. */
   async function passUntil(isSo: () => boolean): Promise<void> {
     while (!isSo()) {
       await app.clock.pass(100);
@@ -63,7 +63,7 @@ describeDatabases('the sweeps', (databases) => {
   const sweep = () => run('artwork.sweep');
 
   describe('artwork.sweep', () => {
-    test('gives each app what its kind and its shop allow', async () => {
+    test('looks each app up as its kind and its shop allow', async () => {
       fake.games.push(
         { id: 1, name: 'Sample Quest', tile: png(6, 9, 1), hero: png(9, 3, 1) },
         { id: 2, name: 'Something else', steamId: '4711', tile: png(6, 9, 2) },
@@ -91,7 +91,7 @@ describeDatabases('the sweeps', (databases) => {
       expect(seen).toEqual({
         game: ['provider', '1', false],
         tile: ['provider', '2', false],
-        // By its number only: another game of the same name is none of its.
+        // By its number only, because another game may have the same name.
         unknown: ['none', '', false],
         desktop: ['none', '', false],
         launcher: ['none', '', false],
@@ -107,7 +107,7 @@ describeDatabases('the sweeps', (databases) => {
       expect(listed.cover_url).toMatch(/^\/v1\/artwork\/[0-9a-f]{64}\.png$/);
       expect((await app.call(null, 'GET', listed.hero_url)).status).toBe(200);
 
-      // Looked for once: found or not, nobody is asked again.
+      // Each app is looked up once, whether it is found or not.
       fake.calls.length = 0;
       await sweep();
       expect(fake.calls).toEqual([]);
@@ -134,7 +134,7 @@ describeDatabases('the sweeps', (databases) => {
       expect(await recordOf(id)).toMatchObject({ source: 'provider' });
     });
 
-    test('stops asking a provider that fails again and again, and a bad title keeps no other waiting', async () => {
+    test('stops asking a provider that fails again and again, and a failing title does not delay the others', async () => {
       fake.broken = (_request, response) => json(response, 500, {});
       const ids = [];
       for (let n = 0; n < 5; n += 1) ids.push(await addApp(`Sample ${n}`));
@@ -142,7 +142,7 @@ describeDatabases('the sweeps', (databases) => {
       expect(fake.calls).toHaveLength(3);
       fake.calls.length = 0;
       await sweep();
-      // The two that were not tried come first, then one that failed.
+      // The two untried apps come first, then one that failed before.
       expect(fake.calls.map(({ path }) => path.slice(-1))).toEqual(['1', '0', '4']);
     });
 
@@ -199,7 +199,7 @@ describeDatabases('the sweeps', (databases) => {
       expect((await app.call(null, 'GET', replaced)).status).toBe(404);
     });
 
-    test('never takes a picture whose record is on its way, however often both meet', async () => {
+    test('never removes a picture whose record is being written, however often both run at once', async () => {
       const ids = await Promise.all(Array.from({ length: 6 }, (_, n) => addApp(`App ${n}`)));
       for (let round = 0; round < 6; round += 1) {
         const uploads = ids.map((id, n) => upload(id, png(6, 9, 500 + round * 3 + (n % 3))));
@@ -213,7 +213,7 @@ describeDatabases('the sweeps', (databases) => {
       }
     });
 
-    test('leaves files alone that are none of its own', async () => {
+    test('ignores files of others', async () => {
       const foreign = join(app.dir, 'artwork', 'ab', 'notes.txt');
       mkdirSync(dirname(foreign), { recursive: true });
       writeFileSync(foreign, 'mine');

@@ -138,7 +138,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       ['a type that is no image', png(4, 4), 'application/octet-stream'],
       ['a type that only begins like one', png(4, 4), 'imagery/png'],
       ['another image type than the bytes', png(4, 4), 'image/jpeg'],
-      ['an image type of nobody', png(4, 4), 'image/*'],
+      ['an unknown image type', png(4, 4), 'image/*'],
       ['an SVG', SVG, 'image/svg+xml'],
       ['an SVG that says it is a PNG', SVG, 'image/png'],
       ['a page that says it is a PNG', HTML, 'image/png'],
@@ -188,7 +188,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
         Buffer.from('\r\n0\r\n\r\n'),
       ]);
       expect(await send('transfer-encoding: chunked', chunked)).toMatch(/^HTTP\/1\.1 413 /);
-      // A length that promises little: what comes after it is no part of this request.
+      // With a short Content-Length the rest of the bytes is not part of this request.
       expect(await send('content-length: 4', Buffer.from('\x89PNG'))).toMatch(/^HTTP\/1\.1 400 /);
     });
 
@@ -227,7 +227,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       expect((await admin('PATCH', `/v1/apps/${id}`, { name: 'Renamed' })).status).toBe(200);
     });
 
-    test('goes with DELETE, its pictures stay in the folder, and once more is the same', async () => {
+    test('is deleted by DELETE, its pictures stay in the folder, and a repeat succeeds', async () => {
       const bytes = png(20, 30, 10);
       const id = await addApp('Cleared');
       await upload(bytes, 'image/png', { id });
@@ -248,7 +248,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       expect((await listed(id)).cover_url).toBe('https://pictures.example/mine.png');
     });
 
-    test('goes with its app', async () => {
+    test('is deleted with its app', async () => {
       const id = await addApp('Short-lived');
       await upload(png(20, 30, 12), 'image/png', { id });
       expect((await admin('DELETE', `/v1/apps/${id}`)).status).toBe(204);

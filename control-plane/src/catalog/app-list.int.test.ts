@@ -23,7 +23,7 @@ describeDatabases('app lists that are kept', ({ fresh }) => {
     newer = await create('Newer');
   });
   afterAll(() => app.close());
-  // A process of its own, as it were: nothing is handed to it, all it knows it reads.
+  // Simulates another process: it shares nothing and reads everything from the database.
   beforeEach(() => {
     list = createAppList(database, { loadDisplayStreams: async () => () => null });
   });
@@ -55,7 +55,7 @@ describeDatabases('app lists that are kept', ({ fresh }) => {
     expect(await names(alice)).toEqual(['Newer', 'Older']);
   });
 
-  test("what one person marks leaves everybody else's as they are", async () => {
+  test("a favourite of one person leaves everybody else's unchanged", async () => {
     const [hers, his] = await Promise.all([names(alice), list.body(bob.id, { limit: 50 })]);
     await app.call(alice, 'PUT', `/v1/me/favourites/${older}`);
     expect(await names(alice)).toEqual(hers.map((name) => (name === 'Older' ? '*Older' : name)));
@@ -64,7 +64,7 @@ describeDatabases('app lists that are kept', ({ fresh }) => {
     expect(await names(alice)).toEqual(hers);
   });
 
-  test('an app comes back to its place, newest first, however it went', async () => {
+  test('an app returns to its place, newest first, whatever had hidden it', async () => {
     expect(await names(bob)).toEqual(['Newer', 'Older']);
     await change(newer, { enabled: false });
     expect(await names(bob)).toEqual(['Older']);
@@ -72,7 +72,7 @@ describeDatabases('app lists that are kept', ({ fresh }) => {
     expect(await names(bob)).toEqual(['Newer', 'Older']);
   });
 
-  test('many who ask at once after a change all see it', async () => {
+  test('concurrent requests after a change all see it', async () => {
     const people = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? alice : bob));
     await Promise.all(people.map((person) => names(person)));
     await change(older, { name: 'Changed' });
@@ -82,7 +82,7 @@ describeDatabases('app lists that are kept', ({ fresh }) => {
     await change(older, { name: 'Older' });
   });
 
-  test('of a catalog that is too large to keep say the same', async () => {
+  test('of a catalog that is too large to cache are the same', async () => {
     const small = createAppList(database, { loadDisplayStreams: async () => () => null }, 1);
     expect(await names(alice, small)).toEqual(['Newer', 'Older']);
     await app.call(alice, 'PUT', `/v1/me/favourites/${newer}`);
@@ -105,7 +105,7 @@ describeDatabases('app lists that are kept', ({ fresh }) => {
       expect(count).toBeLessThan(MAX_CHANGES + 100);
     });
 
-    test('that were missed make the list again', async () => {
+    test('that were missed cause a complete read', async () => {
       expect(await names(bob)).toEqual(['Newer', 'Older']);
       await change(newer, { name: 'Missed' });
       await note(MAX_CHANGES + 200);

@@ -14,7 +14,7 @@ const MAX_BODIES = 2_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 /** Accounts whose list of apps is cached. Chosen, not measured. */
 const MAX_READERS = 10_000;
-/** Enabled apps up to which the catalog is cached; of a larger one each page is read on its own. */
+/** Enabled apps up to which the catalog is cached; each page of a larger catalog is read separately. */
 const MAX_APPS = 10_000;
 /** Restarts of one request because the catalog changed during its read. */
 const MAX_STARTS = 4;
@@ -54,7 +54,7 @@ export function createAppList(
       deps.loadDisplayStreams(database.db),
     ]);
     const catalog = new ListedCatalog(version, apps, displayStreams, maxApps);
-    // Former changes do not say whose list changed.
+    // After a complete read it is unknown whose lists have changed, so all cached readers are dropped.
     readers.clear();
     kept = catalog;
     return catalog;

@@ -22,7 +22,7 @@ describeDatabases('apps', (databases) => {
     ({ admin, alice } = app.people);
   });
   afterAll(() => app.close());
-  // Newest first needs an order, and the clock stands still by itself.
+  // The test clock does not advance by itself, and "newest first" needs different times.
   beforeEach(() => app.clock.pass(1_000));
 
   const create = (body: object) => app.call(admin, 'POST', '/v1/apps', { body });
@@ -194,7 +194,7 @@ describeDatabases('apps', (databases) => {
   });
 
   describe('tiles', () => {
-    test('take their place below a parent once for each title', async () => {
+    test('exist once for each title below a parent', async () => {
       const parent = await created({ name: 'Launcher', kind: 'launcher', profile_policy: 'prefer' });
       const tile = { name: 'Title', parent_app_id: parent.id, external_source: 'steam', external_id: '620' };
       const record = await created(tile);
@@ -261,7 +261,7 @@ describeDatabases('apps', (databases) => {
       refused(await patch(parent.id, { parent_app_id: other.id }), 400, 'validation_failed');
     });
 
-    test('a tile is judged with what is stored', async () => {
+    test('a tile is checked together with its stored fields', async () => {
       const parent = await created({ name: 'Parent' });
       const plain = await created({ name: 'Plain' });
       refused(await patch(plain.id, { parent_app_id: parent.id }), 400, 'validation_failed');
@@ -283,7 +283,7 @@ describeDatabases('apps', (databases) => {
       refused(await patch(record.id, { launchable_profile_ids: ['forced'] }), 400, 'validation_failed');
     });
 
-    test('unknown: 404, after what is wrong with the request itself', async () => {
+    test('unknown: 404, after faults of the request itself', async () => {
       refused(await patch(UNKNOWN_ID, { name: 'x' }), 404, 'not_found');
       refused(await patch(UNKNOWN_ID, { runtime_preset_id: UNKNOWN_ID }), 404, 'not_found');
       refused(await patch(UNKNOWN_ID, { runtime_spec: { mounts: ['/:/x'] } }), 400, 'validation_failed');
@@ -488,7 +488,7 @@ describeDatabases('apps', (databases) => {
 
     // SQLite runs one transaction at a time.
     test.runIf(databases.dialect === 'postgres')(
-      'a launch of a tile that is about to commit is waited for, and then stands in the way',
+      'a launch of a tile that is about to commit is waited for, and then prevents the deletion',
       async () => {
         const parent = await created({ name: 'Racy' });
         const tile = await created({
@@ -541,7 +541,7 @@ describeDatabases('apps', (databases) => {
       expect((await remove(ended.id)).status).toBe(204);
     });
 
-    test('gives its homes up, those of a tile from before it was one too, and keeps their rows', async () => {
+    test('marks its homes for deletion, also those of a tile from before it was one, and keeps their rows', async () => {
       const record = await created({ name: 'Homely', managed_home: true });
       const tile = await created({
         name: 'Tile',

@@ -31,7 +31,7 @@ describeDatabases('launch profiles of apps', (databases) => {
     expect([answer.status, answer.body.error]).toEqual([201, undefined]);
     return answer.body.app;
   };
-  /** As lists and single reads show it to a person and to administrators: one and the same. */
+  /** The stream in lists and single reads, for a person and for administrators: always the same. */
   const shown = async (id: string) => {
     const inList = async (url: string, as = app.people.alice) =>
       (await app.call(as, 'GET', url)).body.items.find((item: AdminApp) => item.id === id);
@@ -100,7 +100,7 @@ describeDatabases('launch profiles of apps', (databases) => {
   });
 
   describe('a default that people may no longer choose', () => {
-    test('stays where it is, but is not taken again', async () => {
+    test('stays stored, but cannot be set again', async () => {
       await ask('POST', '/v1/admin/launch-profiles', {
         id: 'hidden',
         display_name: 'Hidden',
@@ -136,7 +136,7 @@ describeDatabases('launch profiles of apps', (databases) => {
     });
   });
 
-  test('a list that no statement could carry is refused like any other with an unknown name', async () => {
+  test('a list with more names than a statement can hold is refused like any other with an unknown name', async () => {
     const launchable_profile_ids = Array.from({ length: 70_000 }, (_, index) => `p${index}`);
     const answer = await create({ launchable_profile_ids });
     expect([answer.status, answer.body.error.code]).toEqual([400, 'validation_failed']);

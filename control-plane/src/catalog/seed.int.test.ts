@@ -26,7 +26,7 @@ describeDatabases('the seed file', (databases) => {
       ({ name }) => name,
     );
 
-  test('fills an empty catalog; what waits for the first administrator comes with that account', async () => {
+  test('fills an empty catalog; entitlements for the first administrator are added with that account', async () => {
     plant(SEED);
     const app = await start(await databases.fresh());
     expect(await namesOf(app)).toEqual(['Gears', 'Later', 'Terminal']);

@@ -33,7 +33,7 @@ import {
 const RUNS_WITHIN_MS = 2 * MINUTE_MS;
 const POLL_MS = 2 * SECOND_MS;
 const CELL_LIMIT_MS = 10 * MINUTE_MS;
-/** A launch has stored its session and named it in the cell by then. Chosen, not measured. */
+/** After this time a launch has stored its session and named it in the cell. Chosen, not measured. */
 const STRAY_AFTER_MS = MINUTE_MS;
 
 export interface Cells {

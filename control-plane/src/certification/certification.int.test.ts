@@ -173,7 +173,7 @@ describeDatabases('encoder certification', (databases) => {
     expect(await refusal(finalize(session_id))).toEqual([404, 'not_found']);
   });
 
-  test('a newer verdict on the same rung and bitrate takes the place of the older, and keeps its id', async () => {
+  test('a newer verdict on the same rung and bitrate replaces the older one, and keeps its id', async () => {
     const rows = [];
     for (const slower of [1, 40]) {
       const { bench } = host.behaviour;
@@ -248,12 +248,12 @@ describeDatabases('encoder certification', (databases) => {
     expect(await liveCells()).toEqual([]);
   });
 
-  test('a profile alone stands for its first H.264 rung', async () => {
+  test('a profile without a rung means its first H.264 rung', async () => {
     const { status, body } = await startCell({ stream_profile_id: undefined, profile_id: '1080p60' });
     expect([status, body.profile_id, body.codec, body.height]).toEqual([201, '1080p60', 'h264', 1080]);
   });
 
-  test('without an app for measurements nothing starts; a disabled one is none', async () => {
+  test('without an app for measurements nothing starts; a disabled one does not count', async () => {
     await ask('PATCH', `/v1/apps/${app}`, { enabled: false });
     const { status, body } = await startCell();
     await ask('PATCH', `/v1/apps/${app}`, { enabled: true });
@@ -261,7 +261,7 @@ describeDatabases('encoder certification', (databases) => {
     expect((await startCell()).status).toBe(201);
   });
 
-  test('a cell that does not come to run is stopped and told', async () => {
+  test('a cell that does not reach running is stopped, and the caller gets the reason', async () => {
     const { launch } = host.behaviour;
     host.behaviour.launch = [{ state: 'starting', detail: 'starting display' }];
     const answer = startCell();
@@ -280,7 +280,7 @@ describeDatabases('encoder certification', (databases) => {
     expect((await startCell()).status).toBe(201);
   });
 
-  test('a cell that the agent refuses is told with its reason', async () => {
+  test('the refusal of a cell by the agent is reported with its reason', async () => {
     const { answer } = host.behaviour;
     host.behaviour.answer = ({ type }) =>
       type === 'session_assign' ? { code: 'encoder_unavailable', error: 'no encoder by script' } : 'ok';
@@ -404,7 +404,7 @@ describeDatabases('encoder certification', (databases) => {
     expect((await ask('POST', `${base}/runs/${run_id}/complete`)).body).toMatchObject(failed);
   });
 
-  test('what began while the clock was ahead ends when it is set right', async () => {
+  test('a run that began while the clock was ahead ends when the clock is corrected', async () => {
     const ahead = 20 * HOUR_MS;
     world.clock.jump(ahead);
     const { run_id } = (await ask('POST', `${base}/runs`)).body;
@@ -543,7 +543,7 @@ describeDatabases('encoder certification', (databases) => {
     }
   });
 
-  test('launches follow the verdict: what is unsafe is served one profile lower', async () => {
+  test('launches follow the verdict: an unsafe rung is served one profile lower', async () => {
     const game = await world.app({ name: 'Game', default_width: 1920, default_height: 1080 });
     const person = await world.addPerson('player');
     const served = async () => {
@@ -566,7 +566,7 @@ describeDatabases('encoder certification', (databases) => {
     expect(await served()).toBe('1080p60');
   });
 
-  test('a deleted host leaves nothing of it', async () => {
+  test('a deleted host leaves no rows', async () => {
     const gone = await world.host('deleted-host', { capacity: gpuCapacity(1) });
     const at = `/v1/admin/hosts/${gone.hostId}/encoder-certification`;
     const cell = { ...CELL, encoder: 'nvenc' };

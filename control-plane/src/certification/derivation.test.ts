@@ -13,7 +13,7 @@ const at = (second: number, metrics: CellSample['metrics'] = {}): CellSample => 
 const seconds = (from: number, to: number, metrics: CellSample['metrics'] = {}) =>
   Array.from({ length: to - from + 1 }, (_, i) => at(from + i, metrics));
 
-describe('the example of the contract', () => {
+describe('samples that count, by example', () => {
   test('60 fps, samples at 5 to 25 s', () => {
     const samples = [
       at(5, { encode_ms: 30, fps: 20 }),
@@ -45,7 +45,7 @@ describe('the example of the contract', () => {
 });
 
 // Infinity is null in JSON, and the page of the host, which shows each figure, would be an error for administrators.
-test('no figure of a host makes one that is no number', () => {
+test('no figure of a host leads to a result that is no number', () => {
   const figure = fc.oneof(fc.double(), fc.constantFrom(Number.MAX_VALUE, 1e300, 0, 60));
   const sample = fc.record({ encode_ms: figure, fps: figure, frames_dropped: figure });
   fc.assert(
@@ -81,7 +81,7 @@ describe('which samples count', () => {
       ],
       1,
     ],
-    ['one that does not count is not the first', [at(0, { fps: undefined }), at(5), at(7)], null],
+    ['a sample that does not count is never the first', [at(0, { fps: undefined }), at(5), at(7)], null],
   ] as const)('%s', (_what, samples, count) => {
     expect(deriveVerdict(samples, FPS)?.sample_count ?? null).toBe(count);
   });

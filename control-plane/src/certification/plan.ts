@@ -19,7 +19,7 @@ export interface PlannedCell {
 
 /**
  * Each rung once, in the order of the request and of the chains, with ascending bitrates.
- * @param wanted ids of launch profiles, which stand for their chains, and of rungs; unknown ones are passed over
+ * @param wanted ids of launch profiles (all rungs of their chains) and of rungs; unknown ids are skipped
  */
 export function planCells(
   profiles: readonly ProfileWithRungs[],
@@ -75,7 +75,7 @@ export function rungOfCell(
     : { profileId: chain.profile.id, rung };
 }
 
-/** Why a host cannot encode this, as a sentence; null: it can, or it never said what it can. */
+/** Why a host cannot encode this, as a sentence; null: it can, or it never reported its encoders. */
 export function cannotEncode(
   { encoders, node_name }: Pick<CertifiedHost, 'encoders' | 'node_name'>,
   asked: { gpuIndex: number; encoder: EncoderFamily; codec: Codec },

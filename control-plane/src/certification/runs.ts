@@ -51,7 +51,7 @@ export function createRuns(platform: Platform, fleet: Pick<FleetService, 'links'
   const bootAtMs = clock.monotonicMs();
   const graceMs = config.sessions.graceSecs * SECOND_MS;
 
-  /** One look for all hosts that go away meanwhile, which may be a thousand at once; null: none is due. */
+  /** Timer of one check for all hosts that are lost meanwhile, which may be a thousand; null: no check is due. */
   let look: Timer | null = null;
   let lostSince = false;
   const lost = bus.subscribe(hostSubjects.changed, null, ({ what }) => {
@@ -61,7 +61,7 @@ export function createRuns(platform: Platform, fleet: Pick<FleetService, 'links'
   });
 
   function lookForLost(): void {
-    // A host that is lost from now on may not be marked as offline when this look reads it.
+    // A host that is lost from now on needs another check: this one may read its row before it is marked as offline.
     look = lostSince ? clock.setTimeout(lookForLost, LOST_SETTLES_MS) : null;
     lostSince = false;
     failLost().catch((error: unknown) => logger.error({ err: error }, 'certification.sweep_failed'));
@@ -142,7 +142,7 @@ export function createRuns(platform: Platform, fleet: Pick<FleetService, 'links'
 
     async sweep(fence) {
       const nowMs = clock.nowMs();
-      // A start in the future is one under a clock that was ahead.
+      // A start time in the future was stored while the clock was ahead.
       for (const { id, started_at } of await listRunningRuns(db))
         if (Math.abs(nowMs - started_at) >= RUN_LIMIT_MS) await fail(id, 'bench run timed out');
       await failLost();

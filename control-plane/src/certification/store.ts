@@ -258,7 +258,7 @@ export function findCell(
     .executeTakeFirst();
 }
 
-/** Times that lie too far back, or in the future: under a clock that was ahead. Epoch ms. */
+/** Times too far in the past, or in the future (stored while the clock was ahead). Epoch ms. */
 interface NotWithin {
   fromMs: number;
   toMs: number;

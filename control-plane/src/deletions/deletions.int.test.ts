@@ -54,7 +54,7 @@ describeDatabases('GET /v1/admin/deletions/{id}', ({ fresh }) => {
       ...{ provider: 'local' as const, ref: `/homes/${bytes_used}`, bytes_used, gc_after },
       ...{ created_at: 1, last_used_at: 1 },
     });
-    // What is given up already is no effect of a deletion.
+    // What is already marked for deletion is not counted.
     await db
       .insertInto('storage_homes')
       .values([home(gameId, 3_000_000_000), home(other, 4), home(tileId, 9, 1)])
@@ -62,7 +62,7 @@ describeDatabases('GET /v1/admin/deletions/{id}', ({ fresh }) => {
   });
   afterAll(() => app.close());
 
-  test('counts what goes with an app, its tiles included', async () => {
+  test('counts what is deleted with an app, its tiles included', async () => {
     const { status, body } = await ask(gameId);
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -76,12 +76,12 @@ describeDatabases('GET /v1/admin/deletions/{id}', ({ fresh }) => {
     });
   });
 
-  test('counts what goes with a host', async () => {
+  test('counts what is deleted with a host', async () => {
     const expected = { ...NONE, kind: 'host', sessions: 2, homes: 2, home_bytes: 3_000_000_004 };
     expect((await ask(hostId)).body).toEqual(expected);
   });
 
-  test('counts what goes with an account', async () => {
+  test('counts what is deleted with an account', async () => {
     expect((await ask(app.people.alice.id)).body).toEqual({
       ...NONE,
       kind: 'user',

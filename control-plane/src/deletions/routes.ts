@@ -3,7 +3,7 @@ import type { Server } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countsOf, kindOf } from './store.ts';
 
-/** Registers what administrators are told before they delete something. */
+/** Registers the preview of deletions for administrators. */
 export function registerDeletionRoutes(server: Server, { database }: Pick<Platform, 'database'>): void {
   const { db } = database;
   server.handle('admin.deletions.read', async ({ params: { id } }) => {

@@ -1,4 +1,7 @@
-/** Counts of what hangs on an app, a host, an account or a grant. Several tables, because a deletion cascades through them. */
+/**
+ * Counts the rows that depend on an app, a host, an account or a grant. Several tables, because a deletion cascades
+ * through them.
+ */
 import { type DeletionEffect, type DeletionKind, deletionKinds } from '@footlight/protocol/rest';
 import { nonterminalStates } from '@footlight/protocol/session-states';
 import type { SelectQueryBuilder } from 'kysely';
@@ -11,7 +14,7 @@ const NOTHING: Counts = {
   ...{ favourites: 0, tiles: 0, devices: 0, invites: 0, people: 0, running: 0 },
 };
 
-/** What the id names; null: nothing that is deleted with others. */
+/** What the id names; null: none of these. */
 export async function kindOf(db: Executor, id: string): Promise<DeletionKind | null> {
   const rows = {
     app: db.selectFrom('apps').select('id').where('id', '=', id),
@@ -68,9 +71,9 @@ export const countsOf: Readonly<Record<DeletionKind, (db: Executor, id: string) 
     let losing = db
       .selectFrom('users')
       .select('users.id')
-      // The account of measurements has no library.
+      // The internal account of certification has no library.
       .where('users.internal', '=', 0)
-      // Another grant of the app keeps it in a library: that of everybody, or one's own.
+      // Another grant of the app keeps it in a person's library: the grant for everybody, or the person's own.
       .where((eb) =>
         eb.not(
           eb.exists(

@@ -71,7 +71,7 @@ export class Agents {
     throw unavailable('The host cannot be reached right now.');
   }
 
-  /** Passes a signaling message on. A full queue is told by `signalRefused`, a lost link by `changed`. */
+  /** Passes a signaling message on. `signalRefused` reports a full queue, `changed` a lost link. */
   signal(hostId: string, message: SignalToAgent): void {
     this.#bus.publish(hostSubjects.signal, hostId, message);
   }

@@ -35,8 +35,8 @@ export interface GpuLoad {
 }
 
 /**
- * What the sessions feature does for the fleet: handles agent messages about sessions. Set when the service is
- * composed.
+ * Callbacks of the fleet into the sessions feature, which handles agent messages about sessions. Set when the service
+ * is composed.
  *
  * Calls about one host follow the order of its frames; calls about different hosts run concurrently. An exception is
  * logged and never closes the link.
@@ -135,9 +135,9 @@ export interface Links {
   lastSeenMonotonicMs(hostId: string): number | null;
 }
 
-/** Which hosts are there, on all replicas. Instants on the monotonic clock of this process. */
+/** Which hosts are connected, on all replicas. Instants on the monotonic clock of this process. */
 export interface HostPresence {
-  /** Reads what other replicas know. Call before a decision that a missing host matters to. */
+  /** Reads the state of other replicas. Call before a decision that depends on the absence of a host. */
   look(): Promise<void>;
   /** The host-loss sweep pauses when the fault is probably on this side. */
   presence(): {

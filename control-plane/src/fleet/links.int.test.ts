@@ -63,7 +63,7 @@ describeDatabases('agent links', (databases) => {
       const agent = agentFor('hosta', { capacity: gpuCapacity(1) });
       const hostId = await ready(agent);
       let reports = 0;
-      /** What the record says when all that the agent said was handled, since that happens in order. */
+      /** The record after all messages of the agent were handled, which happens in order. */
       const cores = async () => {
         reports += 1;
         running(agent, randomUUID());
@@ -111,7 +111,7 @@ describeDatabases('agent links', (databases) => {
       expect((await agent.connect()).protocol).toBe(1);
     });
 
-    test('what it holds is reconciled in the registration, and a new process is told from the old one', async () => {
+    test('its sessions are reconciled in the registration, and a new process is distinguished from the old one', async () => {
       const agent = agentFor('hosta');
       agent.hold({ session_id: randomUUID(), app_id: randomUUID() });
       const hostId = await ready(agent);
@@ -177,7 +177,7 @@ describeDatabases('agent links', (databases) => {
       expect(await world.isConnected(hostId)).toBe(true);
     });
 
-    test('what an older connection said and what is still being stored does not count for the newer one', async () => {
+    test('reports of an older connection that are still being stored do not count for the newer one', async () => {
       const first = agentFor('hosta');
       const hostId = await ready(first);
       await first.drop();
@@ -313,7 +313,7 @@ describeDatabases('agent links', (databases) => {
   describe('reliable reports', () => {
     const sessionId = randomUUID();
 
-    test('are seen, also one that ends a session', async () => {
+    test('are confirmed, also one that ends a session', async () => {
       const agent = agentFor('hosta');
       await ready(agent);
       running(agent, sessionId);
@@ -396,7 +396,7 @@ describeDatabases('agent links', (databases) => {
       expect(agent.isOpen).toBe(true);
     });
 
-    test('that come while others are handled are confirmed together; one that fails here takes no other along', async () => {
+    test('that come while others are handled are confirmed together; one that fails here does not affect the others', async () => {
       const agent = agentFor('hosta');
       await ready(agent);
       let goOn = () => {};

@@ -369,7 +369,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     this.#hostLog.line(level, hostId, { ...fields, host_id: hostId }, event);
   }
 
-  /** What this process knows of its own links is always current. */
+  /** The state of this process's own links is always current. */
   async look(): Promise<void> {}
 
   /** This process marks a host as offline when it loses the link. */
@@ -494,7 +494,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     }
   }
 
-  /** Messages about hosts may have been lost: what they would have done is done for each host of this replica. */
+  /** Messages about hosts may have been lost, so their effects are applied to each host of this replica. */
   async #afterGap(): Promise<void> {
     const hostIds = [...this.#hosts.keys()].filter((hostId) => this.holds(hostId));
     await this.#dropOutdated(hostIds);

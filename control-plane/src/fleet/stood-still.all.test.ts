@@ -8,7 +8,7 @@ import { FIXED_TOKEN, type FleetWorld, openFleetWorld } from './testing/world.ts
 const SPEED = 20;
 const STALL_MS = 1_500;
 
-describeDatabases('a control plane that stood still for 30 s', (databases) => {
+describeDatabases('a control plane that was suspended for 30 s', (databases) => {
   let world: FleetWorld;
   const agents: FakeAgent[] = [];
   beforeEach(async () => {
@@ -19,7 +19,7 @@ describeDatabases('a control plane that stood still for 30 s', (databases) => {
     await world.close();
   });
 
-  test('reads what the agents said meanwhile before it judges their silence', async () => {
+  test('reads the messages that agents sent meanwhile before it judges their silence', async () => {
     for (let index = 0; index < 5; index += 1) {
       const agent = new FakeAgent({
         url: world.url,

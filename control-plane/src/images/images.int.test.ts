@@ -159,7 +159,7 @@ describeDatabases('the image catalog', (databases) => {
       ]);
     });
 
-    test('tells a changed manifest from an unchanged one', async () => {
+    test('distinguishes a changed manifest from an unchanged one', async () => {
       offer('one', '1');
       const first = (await sync()).manifest_provenance;
       await app.clock.pass(1_000);

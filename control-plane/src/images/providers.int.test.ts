@@ -22,7 +22,7 @@ describeDatabases('images that libraries live in', (databases) => {
     registry.images.push({ id, display_name: id, kind: 'prebuilt', version: '1', registry_ref, ...more });
   };
 
-  test('are told with what their apps need, the pictures of foreign servers left out', async () => {
+  test('are listed with the needs of their apps, without pictures of foreign servers', async () => {
     offer('steam', {
       library_provider: 'steam',
       description: 'Games of a shop',

@@ -49,7 +49,7 @@ export interface Images {
    * @param image as the launch names it; "" is none
    */
   used(hostId: string, image: string): Promise<void>;
-  /** For the life of the apps of libraries. */
+  /** Used by library discovery to install images and create the apps of libraries. */
   readonly providers: {
     /** Images of the catalog that known libraries live in, by id. */
     declared(): Promise<ProviderImage[]>;
@@ -59,14 +59,16 @@ export interface Images {
      * @throws ApiError as `install` does
      */
     ensureInstalled(imageId: string): Promise<{ runtimePresetId: string | null; image: string }>;
-    /** Runs after each synchronisation that took a manifest; its rejection is logged. */
+    /** Runs after each synchronisation that accepted a manifest; its rejection is logged. */
     onSynced(listener: () => Promise<void>): void;
   };
   /** Stops questions to hosts and requests to registries. */
   close(): void;
 }
 
-/** Two installations that want one name for their presets at once: the second try sees the first. */
+/**
+ * Two concurrent installations may choose the same name for their presets; the second attempt sees the first preset.
+ */
 const NAME_TRIES = 2;
 
 export function createImages(platform: Platform, deps: ImagesDeps): Images {
@@ -378,7 +380,7 @@ const nameOfVersion = ({
   local_tag,
 }: Pick<InstalledRow, 'registry_ref' | 'local_tag'>): string => registry_ref ?? local_tag ?? '';
 
-/** Runs a transaction again that another one took the name of a preset from. */
+/** Repeats a transaction when another one has taken the name of its preset. */
 async function retryTakenName<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -12,7 +12,7 @@ import * as store from './store.ts';
 const RESOLVED_AT_ONCE = 4;
 /** For all digests together: a person waits for the answer. Chosen, not measured. */
 const RESOLVE_BUDGET_MS = 60 * SECOND_MS;
-/** Source: the contract. */
+/** Longest `sync_error`. */
 const MAX_ERROR_CHARACTERS = 500;
 
 export interface SyncDeps {

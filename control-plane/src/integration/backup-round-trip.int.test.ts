@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createTestApp } from '../testing/index.ts';
 import { runScript } from '../testing/operator-scripts.ts';
 
-test('a backup of a running control plane brings back what was there before, and keeps what came after', async () => {
+test('a backup of a running control plane restores what was saved, and keeps the replaced file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'footlight-backup-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const data = join(folder, 'data');

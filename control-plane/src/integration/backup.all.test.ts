@@ -31,7 +31,7 @@ import { runScript as run } from '../testing/operator-scripts.ts';
 const NOT_IN_IT = 'Pictures of apps, the certificate and the master key of secrets are not in it.';
 const NEXT = 'Start the control plane again.';
 
-/** Of no account of the machine. */
+/** A user id that no account of the machine has. */
 const OTHER_UID = 54_321;
 const MAKES_ADMINS =
   "create trigger t after insert on auth_tokens begin update users set role = 'admin'; end";
@@ -90,7 +90,7 @@ describe('SQLite', () => {
     while (!done) {
       written += 1;
       await app.addPerson(`busy${written}`);
-      // SQLite answers in the same turn of the event loop, in which the backup's end would never be seen.
+      // SQLite answers within one turn of the event loop; without a pause the end of the backup would never be noticed.
       await new Promise((resolve) => setImmediate(resolve));
     }
     expect(await backingUp).toEqual({ code: 0, output: `Saved to ${backup}. ${NOT_IN_IT}\n` });
@@ -118,7 +118,7 @@ describe('SQLite', () => {
     expect(statSync(backup).mode & 0o777).toBe(0o600);
   });
 
-  test('a backup overwrites nothing, and without a database there is none', async () => {
+  test('a backup overwrites nothing, and without a database it is refused', async () => {
     expect(await backUp()).toEqual({ code: 1, output: `There is no database at ${target.file} yet.\n` });
     writeFileSync(backup, 'something else');
     expect(await backUp()).toEqual({
@@ -149,7 +149,7 @@ describe('SQLite', () => {
     expect((await app.addPerson('later')).username).toBe('later');
   });
 
-  test('restoring twice keeps what stood there first', async () => {
+  test('restoring twice keeps the first former file', async () => {
     const app = await start(target);
     await backUp();
     const first = await app.addPerson('first');
@@ -165,7 +165,7 @@ describe('SQLite', () => {
     expect(await isKnown(former, first)).toBe(true);
   });
 
-  test('takes the place of a damaged database, and of none', async () => {
+  test('replaces a damaged database, or a missing one', async () => {
     const app = await start(target);
     await backUp();
     const alice = app.people.alice;
@@ -200,7 +200,7 @@ describe('SQLite', () => {
     },
   );
 
-  describe('what is no backup changes nothing', () => {
+  describe('a file that is no backup changes nothing', () => {
     test.each([
       ['missing', () => undefined, /^There is no backup at /],
       ['empty', () => writeFileSync(backup, ''), /cannot be restored: it holds no Footlight database/],
@@ -259,7 +259,7 @@ describe('Postgres', () => {
   });
   afterAll(() => server?.stop());
 
-  // Programs of the same name that write down what the process list would have shown.
+  // Replacements of the same name that record their arguments, as the process list would show them.
   beforeEach(() => {
     bin = join(folder, 'bin');
     mkdirSync(bin);

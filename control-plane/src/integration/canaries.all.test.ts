@@ -43,7 +43,7 @@ const ENVIRONMENT = {
   SERVICE_LOG_LEVEL: 'trace',
 };
 
-/** A service in use, with everything planted in it and everything that it answered. */
+/** A service in use, with all planted secrets and all its answers. */
 class Evening {
   readonly app: TestApp;
   readonly provider: FakeProvider;
@@ -78,7 +78,7 @@ class Evening {
     return answer;
   }
 
-  /** Same, where the step is worth nothing unless it worked. */
+  /** The same for a step that must succeed. */
   async succeed(as: Person | null, method: string, url: string, options: CallOptions = {}): Promise<Answer> {
     const answer = await this.call(as, method, url, options);
     expect(answer.status, `${method} ${url} ${answer.text}`).toBeLessThan(300);
@@ -99,7 +99,7 @@ class Evening {
   }
 
   signedIn(who: string, route: string, answer: Answer): Person {
-    // A page that is refused answers with the way back to the address that was asked for, query and all.
+    // A refused page redirects to the sign-in with the requested address, including its query.
     const shown = [route, 'GET /admin'];
     const token = this.secrets.plant(`the bearer token of ${who}`, answer.body.access_token, shown);
     const cookie = answer.headers['set-cookie'];
@@ -142,7 +142,7 @@ async function signIn(evening: Evening): Promise<void> {
   await login({ email: { [wrong]: wrong }, password: [wrong] });
   await login(`{"email":"admin@example.org","password":"${wrong}`);
   await login(`${wrong}`);
-  // Somebody who types the password where the email belongs.
+  // A person types the password into the email field.
   await login({ email: wrong, password: 'x' });
   const right = await login({ email: 'admin@example.org', password: 'canary-Passw0rd-one' });
   const second = evening.signedIn('a login', 'POST /v1/auth/login', right);
@@ -358,7 +358,7 @@ async function lookBack(evening: Evening): Promise<void> {
 }
 
 describeDatabases('secrets', (databases) => {
-  test('reach neither log, database, file, process list, nor the answer to anybody else, on the way of a whole evening', async () => {
+  test('reach neither log, database, file, process list, nor the answer to anybody else, during a whole evening of use', async () => {
     const target = await databases.fresh();
     const provider = await startFakeProvider();
     const app = await createTestApp(target, {
@@ -386,7 +386,7 @@ describeDatabases('secrets', (databases) => {
     await lookBack(evening);
 
     const dump = await dumpDatabase(app.plane.platform.database);
-    // As they came: a key that the protocol does not know would be gone from what was read of them.
+    // As received: parsed messages would lack keys that the protocol does not know.
     const sent = evening.agent?.frames ?? [];
     await evening.agent?.drop();
     await app.plane.close();
@@ -401,7 +401,7 @@ describeDatabases('secrets', (databases) => {
     };
     await app.close();
     await provider.close();
-    // The places are the right ones: what is no secret is in them.
+    // The searched places are the right ones: they contain the public values.
     expect(places['the log']).toContain('http.request');
     for (const text of ['admin@example.org', 'guest', 'instance.secret.set', 'invite.'])
       expect(places['the database']).toContain(text);

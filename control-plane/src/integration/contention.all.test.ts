@@ -13,7 +13,7 @@ const PEOPLE = 5;
 const IMAGES = ['one', 'two', 'three'];
 /** Ids in paths, and names of images. */
 const NAMED = new RegExp(`[0-9a-f-]{36}|(?<=/images/)(?:${IMAGES.join('|')})`, 'g');
-/** What the driver is there for. */
+/** Answers that must occur; otherwise the run did not test what it is for. */
 const HAPPENS = [
   'POST /v1/sessions 201',
   'DELETE /v1/users/{id} 204',
@@ -63,7 +63,7 @@ describe('everything that writes, at once, from two services on one Postgres', (
   );
 });
 
-/** A second world goes on with people and time of the first; here both live. */
+/** The second world normally continues the people and the clock of the first, closed one; here both run. */
 const withoutClosing = (world: SessionsWorld): SessionsWorld => ({ ...world, close: async () => undefined });
 
 async function writeEverything(first: SessionsWorld, second: SessionsWorld): Promise<void> {
@@ -123,7 +123,7 @@ async function writeEverything(first: SessionsWorld, second: SessionsWorld): Pro
       if (running.length > 0)
         await ask(admin, 'POST', `/v1/sessions/${any(running).id}/swap`, { app_id: any(apps) });
     },
-    // What agents say, and the time that passes for what is written each second.
+    // Sends the messages of agents, and advances the time for writes that happen every second.
     async () => {
       for (const agent of agents) {
         if (!agent.isOpen) continue;

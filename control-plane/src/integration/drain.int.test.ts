@@ -20,7 +20,7 @@ const answerOf = async (path: string): Promise<[number, unknown]> => {
 };
 const well = { status: 'ok', db: 'ok' };
 
-test('a control plane that is told to stop serves on for SERVICE_DRAIN_SECS, while /health/ready fails', async () => {
+test('a control plane that is told to stop keeps serving for SERVICE_DRAIN_SECS, while /health/ready fails', async () => {
   service = await startOwnProcess(folder, { env: { SERVICE_DRAIN_SECS: '300' } });
   expect(await answerOf('/health/ready')).toEqual([200, well]);
   service.signal('SIGTERM');
@@ -29,7 +29,7 @@ test('a control plane that is told to stop serves on for SERVICE_DRAIN_SECS, whi
   expect(await answerOf('/health/live')).toEqual([200, { status: 'ok' }]);
   expect((await answerOf('/v1/setup/status'))[0]).toBe(200);
   expect(service.ended).toBe(false);
-  // Somebody who cannot wait.
+  // A second signal ends the process at once.
   service.signal('SIGTERM');
   await expect.poll(() => service?.ended).toBe(true);
 });

@@ -4,7 +4,7 @@ import { type LibraryWorld, openLibraryWorld } from '../library/testing/world.ts
 import { describeDatabases } from '../testing/index.ts';
 
 describeDatabases('the calls of hosts while the disk of the control plane is full', ({ dialect, fresh }) => {
-  // A server of Postgres has its own disk, and answers for itself.
+  // SQLite only: a Postgres server has its own disk.
   describe.runIf(dialect === 'sqlite')('under SQLite', () => {
     let world: LibraryWorld;
     beforeAll(async () => {

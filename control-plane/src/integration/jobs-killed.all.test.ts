@@ -8,7 +8,7 @@ import { type OwnProcess, startOwnProcess } from '../testing/own-process.ts';
 import { SEED_HINT, testRandom } from '../testing/seed.ts';
 
 const KILLS = process.env.FOOTLIGHT_LONG === '1' ? 40 : 2;
-/** Runs that the host reports in one life before the kill, which meets one of its calls. */
+/** Runs that the host reports in one life before the kill, which interrupts one of its calls. */
 const REPORTS = 4;
 const ENROLLMENT = 'a-fixed-enrollment-token';
 const TARGETS =
@@ -32,7 +32,7 @@ describe.each(['sqlite', 'postgres'] as const)(
     let service: OwnProcess;
     let agent: FakeAgent;
     const random = testRandom();
-    /** What the host was told, and what it heard of its reports. */
+    /** The runs that the host received, and the confirmations of its reports. */
     const handed = new Map<string, string>();
     const confirmed = new Map<string, string>();
 
@@ -135,7 +135,7 @@ describe.each(['sqlite', 'postgres'] as const)(
             .toBeGreaterThanOrEqual(kill === 0 ? REPORTS : 1);
           await expectOneAtATime();
           if (kill === KILLS) break;
-          // The kill meets a claim, a report, or the moment between them.
+          // The kill interrupts a claim or a report, or comes between them.
           const last = (async () => {
             while (!service.ended) {
               calls += 1;

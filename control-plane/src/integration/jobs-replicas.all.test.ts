@@ -185,12 +185,12 @@ describe('two control planes on one Postgres, while the holder of the lease is s
             const { rows } = await beside.query<{ name: string }>(
               "select application_name as name from pg_stat_activity where wait_event_type = 'Lock' and query like '%session_trace_events%' and application_name like 'replica-%'",
             );
-            // The one that was stopped before may still be in the middle of its old job.
+            // The replica that was stopped before may still be running its old job.
             const waiting = rows.map(({ name }) => Number(name.replace('replica-', '')));
             holder = waiting.find((n) => n !== former) ?? -1;
             if (holder < 0) return false;
             replicas[holder]?.signal('SIGSTOP');
-            // Another job of it may be at the moment in a transaction, and then the other replica waits for half a minute.
+            // Another of its jobs may be inside a transaction; then the other replica waits for half a minute.
             if (!isExpired || !(await isLeaseLocked())) return true;
             replicas[holder]?.signal('SIGCONT');
             return false;
@@ -299,7 +299,7 @@ describe('two control planes on one Postgres, while the holder of the lease is s
       const ends = new Map(rows.filter(({ op }) => op === 'UPDATE').map(({ id, state }) => [id, state]));
       for (const [runId, states] of reported)
         expect(['running', 'aborted', ...states]).toContain(ends.get(runId));
-      // What the test is for really happened.
+      // The faults that this test needs did happen.
       const errors = new Set(rows.map(({ error }) => error));
       for (const error of ['dispatcher went away', 'agent restarted']) expect([...errors]).toContain(error);
       expect([...ends.values()]).toEqual(expect.arrayContaining([...STATES]));

@@ -109,7 +109,7 @@ describe.each(balancerNames)('behind %s, as deploy/ configures it', (name) => {
     expect([page.status, page.body]).toEqual([200, expect.stringContaining('<!doctype html>')]);
   });
 
-  test('an address that a client invents counts for nothing', async () => {
+  test('a forged client address has no effect', async () => {
     const statuses = new Set<number>();
     // A list is refused before a password is hashed, so the bucket of ten has no time to fill again.
     for (let n = 1; n <= 12; n += 1) {

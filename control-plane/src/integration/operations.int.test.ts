@@ -64,7 +64,7 @@ const UNKNOWN_KEYS = [
   '{"constructor":{"prototype":{}}}',
 ];
 
-/** What an id that nothing has may be answered with. */
+/** Permitted answers for an unknown id. */
 const NO_SUCH: readonly ErrorCode[] = ['not_found', 'not_installed', 'forbidden'];
 
 /** An id that the checks before the body pass: jobs are looked up first. */
@@ -281,7 +281,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
     );
 
     test.each(all.filter(([, operation]) => operation.websocket))(
-      '%s: answers the envelope to what is no upgrade',
+      '%s: answers with the envelope to a request that is no upgrade',
       async (_, operation) => {
         expectRefusal(
           operation,
@@ -325,7 +325,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
         const codes = operation.errors.filter((code) => NO_SUCH.includes(code));
         const asked: ErrorCode[] =
           operation.auth === 'node' && !operation.websocket
-            ? // A host cannot tell what is not there from what is another host's.
+            ? // A host cannot distinguish an unknown id from an id of another host.
               ['unauthorized']
             : codes.filter((code) => operation.auth !== 'admin' || code !== 'forbidden');
         const expected = (code: ErrorCode | undefined, answer: Answer) =>
@@ -418,7 +418,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
     }
   });
 
-  // Grown from what schemas accept at all, so that bodies get past the first check now and then.
+  // Derived from valid values of the schemas, so that some bodies pass the first check.
   const value = fc.oneof(
     fc.jsonValue({ maxDepth: 3 }),
     fc.string(),
@@ -463,8 +463,8 @@ describeDatabases('every declared operation', ({ fresh }) => {
 });
 
 /**
- * Names of the keys that a body may have: most bodies are objects behind a check of their own, and of one that is free
- * the example tells.
+ * Names of the keys that a body may have, from the schema of an object body. For a body of another form they come from
+ * the example.
  */
 function keysOf({ body, example }: Operation): string[] {
   type Shaped = { def: { shape?: object; out?: Shaped } };

@@ -14,7 +14,7 @@ import { askOwnProcess, type OwnProcess, startOwnProcess } from '../testing/own-
 const SPEED = 12;
 const STOPPED_MS = 60_000 / SPEED;
 const SILENCE_MS = 20_000 / SPEED;
-/** Apart as 20 within two minutes are, by the clock of the service. */
+/** Restarts are 6 s apart by the clock of the service: 20 within two minutes. */
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const RESTARTS = LONG ? 20 : 2;
 const BETWEEN_MS = 6_000 / SPEED;
@@ -52,7 +52,7 @@ describe('a control plane whose process', () => {
   const hosts = async (): Promise<{ status: string; capacity: { slots_used: number } | null }[]> =>
     (await call('GET', '/v1/hosts')).items;
 
-  /** Every host is there and holds its one session, which runs; nobody was told to end anything. */
+  /** Every host is connected and holds its one running session; no host was told to end anything. */
   async function allIsWell(): Promise<void> {
     const expected = agents.map(() => ['online', 1]);
     const seen = async () => {
@@ -104,11 +104,11 @@ describe('a control plane whose process', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('is stopped for 60 s: at its return nobody is judged by what it did not hear, and who gave up is back', async () => {
+  test('is stopped for 60 s: afterwards nothing is ended for messages that it did not read, and agents that gave up reconnect', async () => {
     const [patient, impatient] = [agents.slice(0, HOSTS / 2), agents.slice(HOSTS / 2)];
     service.signal('SIGSTOP');
     await pause(SILENCE_MS);
-    // The kernel takes their connections and what they say; nobody answers yet.
+    // The kernel accepts their connections and data; the process does not answer yet.
     const back = impatient.map(async (agent) => {
       await agent.drop();
       await agent.connect();
@@ -147,12 +147,13 @@ describe('a control plane whose process', () => {
     expect(await appNames()).toContain('Acknowledged');
   });
 
-  test('asks a name service that is dead: only who named a server waits, and is told, and all else goes on', async ({
+  test('uses a dead name server: only requests that name a server wait and fail, and all else goes on', async ({
     skip,
   }) => {
     if (process.getuid?.() !== 0) return skip('only root can give a process another resolv.conf');
     const { app } = await addApp('Pictured');
-    // It hears and never answers, as behind a cut line. Its port is fixed, so the address is this process's own.
+    // It receives queries and never answers, as behind a cut line. Its port is fixed, so the address is this process's
+    // own.
     const address = `127.77.${(process.pid >> 8) & 255}.${process.pid & 255}`;
     const silent = createSocket('udp4').bind(53, address);
     await once(silent, 'listening');

@@ -54,7 +54,7 @@ const makeFavourite: Make = async (app, owner) => {
   return app_id;
 };
 
-/** Whose things the paths of people name; a path that is not here has nobody who looks after it. */
+/** The owner of what each path names; a path that is missing here is not covered. */
 const OWNED: readonly { path: string; make: Make; ownAnswer?: true }[] = [
   { path: '/v1/apps/{id}', make: makeApp },
   { path: '/v1/sessions/{id}', make: makeSession },
@@ -104,7 +104,7 @@ describeDatabases('what belongs to one person', (databases) => {
       expect([403, 404]).toContain(answer.status);
       const nowhere = await callOf(app, other, operation, UNKNOWN_ID);
       expect([answer.status, answer.text]).toEqual([nowhere.status, nowhere.text]);
-      // The owner is let in, so that the refusal says something. A stream of events would not end.
+      // The owner must be admitted, otherwise the refusal proves nothing. An event stream would not end.
       if (operation.contentType === undefined)
         expect([403, 404]).not.toContain((await callOf(app, owner, operation, id)).status);
     });

@@ -14,7 +14,10 @@ describe('three control planes with a fault', () => {
   afterAll(() => fleet?.end(), 60_000);
 
   const patiently = { timeout: 4 * LEASE_MS, interval: 100 };
-  /** The leases of this moment are over, and another replica renewed them: only in the long form, which has the time. */
+  /**
+   * Waits until the present leases have ended and another replica has renewed them; only in the long run, because it
+   * takes time.
+   */
   async function leasesAreOver(sinceMs: number): Promise<void> {
     if (!LONG) return;
     await vi.waitFor(async () => {
@@ -41,7 +44,7 @@ describe('three control planes with a fault', () => {
       await fleet.startAgain(n);
       fleet.balancer.targets = fleet.addresses();
     },
-    'a replica stands still, its hosts go to others, and it goes on': async (n) => {
+    'a replica is suspended, its hosts reconnect to others, and it resumes': async (n) => {
       const stoppedMs = Date.now();
       fleet.at(n).process.signal('SIGSTOP');
       fleet.balancer.targets = fleet.addresses(n);

@@ -58,7 +58,9 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
       return body.status === 'online' && body.capacity_detection === 'ok' ? true : undefined;
     }, 'the host takes sessions');
   }
-  /** The process of a host, which dials another replica while the first one takes its older connection for open. */
+  /**
+   * The process of a host, which dials another replica while the first one still considers its older connection open.
+   */
   function sameProcess({ url }: OneReplica, agent: FakeAgent): FakeAgent {
     const same = new FakeAgent({ ...agent.options, url, credential: { secret: agent.secret as string } });
     same.bootId = agent.bootId;
@@ -158,7 +160,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     await eventually(() => moved.commands.find(({ type }) => type === 'session_stop'), 'the stop arrived');
   });
 
-  test('the seconds of a viewer count together, though each post reaches another replica', async () => {
+  test('the seconds of a viewer are summed, though each post reaches another replica', async () => {
     const agent = await hostAt(first);
     const { id } = await launchAt(first);
     for (const replica of [first, second, third]) await untilAt(replica, id, runs, 'it runs');
@@ -178,7 +180,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
         const { body } = await at(first, world.people.admin, 'GET', '/v1/admin/sessions');
         const ts = body.items[0]?.latest_metrics.browser?.ts_unix_ms;
         return ts === samples[4]?.ts_unix_ms ? true : undefined;
-      }, 'the replica with the link knows of the post');
+      }, 'the replica with the link has received the post');
     }
     for (const replica of [first, second, third])
       await untilAt(replica, id, (now) => now.health_state === 'client_decode_degrading', 'all show it');
@@ -245,7 +247,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
 
     const closed = agent.closed;
     const moved = await movedTo(second, agent);
-    // Nobody can tell the host now.
+    // No replica can reach the host now.
     await at(third, world.people.alice, 'DELETE', `/v1/sessions/${before.id}`);
     expect(await sessionAt(first, before.id)).toMatchObject({ state: 'stopping' });
     expect(first.plane.fleet.links.holds(agent.hostId as string)).toBe(true);
@@ -255,7 +257,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
       first,
       before.id,
       ({ state }) => state === 'stopped',
-      'what was stopped meanwhile has stopped',
+      'the session that was stopped meanwhile has stopped',
     );
     await eventually(() => (lines('bus.connected') === 3 ? true : undefined), 'all are back');
     await at(third, world.people.alice, 'DELETE', `/v1/sessions/${own.id}`);
@@ -304,7 +306,7 @@ describePostgres('three control planes on one Postgres and one NATS', ({ fresh }
     await untilAt(second, id, ({ state }) => state === 'stopped', 'a stop reaches it again');
   });
 
-  test('of a replica that is gone no host takes a launch, though all are stored as online', async () => {
+  test('hosts of a replica that is gone get no launch, though all are stored as online', async () => {
     const gone = await Promise.all(
       ['host-a', 'host-b', 'host-c'].map((nodeName) =>
         hostAt(third, { nodeName, capacity: softwareCapacity({}, { encode_slots_total: 8 }) }),

@@ -8,7 +8,7 @@ import { askOwnProcess, type OwnProcess, startOwnProcess } from '../testing/own-
 import { SEED_HINT, testRandom } from '../testing/seed.ts';
 
 const KILLS = process.env.FOOTLIGHT_LONG === '1' ? 200 : 8;
-/** Reports of one life of the control plane; the kill meets one of them. */
+/** Reports of one life of the control plane; the kill interrupts one of them. */
 const REPORTS = 40;
 /** Longest pause between two reports. */
 const MAX_PAUSE_MS = 3;
@@ -23,7 +23,7 @@ const ENROLLMENT = 'a-fixed-enrollment-token';
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface Moments {
-  /** The host hears no confirmation of later numbers; null: it hears all. */
+  /** The host receives no confirmation of later numbers; null: it receives all. */
   deafFrom: number | null;
   isKilled: boolean;
 }
@@ -126,7 +126,7 @@ describe.each(['sqlite', 'postgres'] as const)(
 
     /**
      * Reports texts, the failure of the session and events, some of them after the link broke. From a random report on
-     * the host hears no confirmation, as when the process dies before it sends one.
+     * the host receives no confirmation, as when the process dies before it sends one.
      */
     async function reports(sessionId: string, moments: Moments): Promise<Life> {
       const last = REPORTS - 1;

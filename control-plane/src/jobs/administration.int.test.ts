@@ -178,7 +178,7 @@ describeDatabases('jobs of administrators', ({ fresh }) => {
   });
 
   describe('a run by hand', () => {
-    test('is checked in the order of the contract', async () => {
+    test('is checked in the order of the declared refusals', async () => {
       refused(await call('POST', '/no.job/run', { host_id: 'x' }), 404, 'not_found');
       refused(await call('POST', '/home.gc/run'), 400, 'validation_failed');
       refused(await call('POST', `/${JANITOR}/run`, { host_id: host.id }), 400, 'validation_failed');

@@ -127,7 +127,7 @@ describeDatabases('runs of hosts', ({ fresh }) => {
       });
     });
 
-    test('may come twice, and late: what ended first counts', async () => {
+    test('may come twice, and late: the first end counts', async () => {
       const id = await claimed();
       await agentRegisters(UNKNOWN_ID);
       expect(await rowsOf(host)).toMatchObject([{ state: 'aborted', error: 'agent restarted' }]);
@@ -190,7 +190,7 @@ describeDatabases('runs of hosts', ({ fresh }) => {
       expect((await report(long)).body).toEqual({ ok: true });
     });
 
-    test('of a run that nobody claimed is a conflict', async () => {
+    test('of an unclaimed run is a conflict', async () => {
       refused(await host.report({ run_id: await queue() }), 409, 'conflict');
       expect(await rowsOf(host)).toMatchObject([{ state: 'pending' }]);
     });
@@ -206,7 +206,7 @@ describeDatabases('runs of hosts', ({ fresh }) => {
     });
   });
 
-  test('a run that nobody reports ends after its time, and its late report changes nothing', async () => {
+  test('an unreported run ends after its time, and its late report changes nothing', async () => {
     const id = await claimed();
     const tick = () => app.plane.platform.leader.runNow('jobs.dispatch');
     app.clock.jump(60 * MINUTE_MS);
@@ -224,13 +224,13 @@ describeDatabases('runs of hosts', ({ fresh }) => {
     const event = (on = host) =>
       app.plane.platform.database.transaction((tx) => app.plane.platform.jobs.event(tx, 'home.gc', on.id));
 
-    test('makes a run, and a second one meets it', async () => {
+    test('adds a run; for a second event that run suffices', async () => {
       await event();
       await event();
       expect(await rowsOf(host)).toMatchObject([{ state: 'pending', trigger: 'event' }]);
     });
 
-    test('that meets a running run is followed by one more at its end, however many came', async () => {
+    test('during a running run is followed by one more run at its end, however many come', async () => {
       const id = await claimed();
       for (let n = 0; n < 3; n += 1) await event();
       expect(await rowsOf(host)).toMatchObject([{ state: 'running', rerun: 1 }]);

@@ -72,7 +72,7 @@ describeDatabases('the dispatcher', ({ dialect, fresh }) => {
     await world.close();
   });
 
-  test('runs of a clock that was ahead displace none that follow', async () => {
+  test('runs that ended while the clock was ahead displace no later runs', async () => {
     const world = await open();
     await world.setInterval(60);
     await world.database.db.updateTable('jobs').set({ history_limit: 2 }).execute();
@@ -106,7 +106,7 @@ describeDatabases('the dispatcher', ({ dialect, fresh }) => {
     world.one.hold({ ignoresSignal: true });
     await world.one.tick();
     await world.clock.pass(MINUTE_MS + 1);
-    // The reaper gives the run up; the job, which ignores its signal, still works.
+    // The reaper ends the run, while the job ignores its signal and still works.
     await world.one.tick();
     expect((await world.runs())[0]).toMatchObject({
       ...{ state: 'aborted', error: 'nobody reported the end of this run in time' },
@@ -229,7 +229,7 @@ describeDatabases('the dispatcher', ({ dialect, fresh }) => {
     await enable(1);
     await world.one.tick();
     await expect.poll(() => world.states()).toEqual(['succeeded']);
-    // Its end alone has the next pass look at it, but it is not old yet.
+    // The end of the run triggers the next pass, but the run is not old yet.
     await world.one.tick();
     await enable(0);
     await world.clock.pass(2 * 24 * HOUR_MS + 10 * MINUTE_MS);

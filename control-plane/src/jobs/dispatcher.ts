@@ -152,8 +152,8 @@ export class Dispatcher {
   }
 
   /**
-   * Adds a pending run for each target of a job with an interval that has no open one, and brings those forward that a
-   * clock planned which was ahead.
+   * Adds a pending run for each target of a job with an interval that has no open one, and pulls forward the runs that
+   * were planned while the clock was ahead.
    */
   async #plan(fence: Fence, jobs: readonly JobsTable[]): Promise<void> {
     const { database } = this.#platform;
@@ -161,7 +161,7 @@ export class Dispatcher {
     if (late.length === 0 && (await this.#dueRuns(database.db, jobs)).length === 0) return;
     await database.transaction(async (tx) => {
       await fence.check(tx);
-      // A change of a schedule waits for this transaction, and then finds its runs.
+      // A change of a schedule waits for this transaction, and then sees the runs that it added.
       const held = await holdJobs(tx);
       for (const { jobId, latestMs } of await this.#lateJobs(tx, held))
         await bringForward(tx, jobId, latestMs);
@@ -262,7 +262,7 @@ export class Dispatcher {
       if (work === undefined) throw new Error('this release does not know the job');
       const params = fromJson<JsonObject>(run.params);
       const { state, summary = {} } = await work.run({ fence, params, signal: abort.signal });
-      // It may have ended early because of that.
+      // The stop may have ended the job early.
       return this.#closing ? STOPPING : { state, summary, error: null };
     } catch (error) {
       if (error instanceof LeaseLost) return null;

@@ -5,7 +5,7 @@ import { choose, SEED_HINT, testRandom } from '../testing/seed.ts';
 import { addCallingHost, type CallingHost } from './testing/hosts.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
-/** Steps of a history. It goes on, up to the limit, until runs have ended in each of the ways that it is for. */
+/** Steps of a history. It continues, up to the limit, until runs have ended in every required way. */
 const STEPS = LONG ? 3_000 : 150;
 const MAX_STEPS = 8 * STEPS;
 const NEEDED_STATES = ['succeeded', 'deferred', 'aborted'];

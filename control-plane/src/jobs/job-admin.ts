@@ -35,7 +35,10 @@ const ETA = {
   agent: 'The host claims due jobs about every 60 s.',
   off: 'Jobs are switched off on this instance (SERVICE_JOBS): the run waits until they are switched on.',
 } as const;
-/** Between the two statements of a try an open run may end; this often in a row it does not. */
+/**
+ * Attempts at one request. An open run may end between the two statements of an attempt, but not so many times in a
+ * row.
+ */
 const QUEUE_TRIES = 5;
 
 /** Jobs for administrators. */

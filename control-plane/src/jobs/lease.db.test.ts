@@ -23,7 +23,7 @@ describeDatabases('the lease of the dispatcher', ({ fresh }) => {
     return two;
   }
 
-  test('who takes it ends the runs of the former holder', async () => {
+  test('the new holder ends the runs of the former holder', async () => {
     const world = await open();
     world.one.hold();
     await world.one.tick();

@@ -8,16 +8,18 @@ import type { Target } from './run-store.ts';
 /** Targets whose runs ended since the last pass; more than these wait for the next whole pass. Chosen, not measured. */
 const MAX_TARGETS = 10_000;
 /**
- * Time between two passes over all runs: for what only grew old, and for what other replicas stored. Ranking the runs of
- * 1,000 hosts takes a tenth of a second, so it is not done in every tick. Chosen, not measured.
+ * Time between two passes over all runs: for runs that have only become too old, and for runs that other replicas
+ * stored. Ranking the runs of 1,000 hosts takes a tenth of a second, so it is not done in every tick. Chosen, not
+ * measured.
  */
 const WHOLE_EVERY_MS = 10 * MINUTE_MS;
 /** A run that ended further ahead than this was stored before the clock was set back. Chosen, not measured. */
 const AHEAD_MS = MINUTE_MS;
 
 /**
- * Deletes old runs: each target keeps the newest of its job's limit, and none that is too old. Runs of a clock that was
- * ahead count as of now, or they would have every later run deleted at its end.
+ * Deletes old runs: each target keeps the newest of its job's limit, and none that is too old. A run that ended in the
+ * future (the clock was ahead) counts as ended now; otherwise it would be the newest one, and every later run would be
+ * deleted at its end.
  */
 export class Pruner {
   readonly #platform: JobsPlatform;
@@ -35,7 +37,7 @@ export class Pruner {
     else this.all();
   }
 
-  /** Has the next pass look at all runs: a limit was lowered. */
+  /** Makes the next pass check all runs, because a limit was lowered. */
   all(): void {
     this.#wholeAtMs = null;
     this.#ended.clear();

@@ -86,8 +86,8 @@ export async function deleteOldRuns(
 }
 
 /**
- * Times of ended runs that are still to come become those of their end, or now: such runs would be the newest ones
- * until then.
+ * Replaces times of ended runs that lie in the future by the end of the run, or by now: otherwise such runs would stay
+ * the newest ones until those times.
  */
 export async function capEndedRuns(
   tx: Tx,

@@ -24,7 +24,10 @@ export interface JobsService extends Jobs {
   close(): Promise<void>;
 }
 
-/** Between the statements of a try an open run may end; this often in a row it does not. */
+/**
+ * Attempts at one request. An open run may end between the two statements of an attempt, but not so many times in a
+ * row.
+ */
 const EVENT_TRIES = 5;
 
 export function createJobs(platform: JobsPlatform): JobsService {

@@ -37,7 +37,7 @@ export function planLibrary(environment: LibraryEnvironment, settings: LibrarySe
   };
 }
 
-/** @returns why discovery does nothing, for people; "": it works. The order is part of the contract. */
+/** @returns why discovery does nothing, for people; "": it works. The order of the reasons is fixed. */
 export function decideInertReason(
   environment: LibraryEnvironment,
   settings: LibrarySettings,

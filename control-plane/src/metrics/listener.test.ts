@@ -124,7 +124,7 @@ test('requests that come together share one reading of the database', async () =
   expect(readings).toBe(1);
 });
 
-test('connections that say nothing keep no reader out, nor does one that waits for its answer go for them', async () => {
+test('idle connections keep no reader out, and a connection that waits for its answer is not replaced', async () => {
   let finish: (text: string) => void = () => {};
   const first = new Promise<string>((resolve) => {
     finish = resolve;
@@ -153,7 +153,7 @@ test('a connection that asks many times at once is closed, so its answers fill n
   expect(answers.match(/200 OK/g)?.length ?? 0).toBeLessThan(20);
 });
 
-test('a database that does not answer is told, and the next reader asks again', async () => {
+test('a database that does not answer is reported, and the next reader asks it again', async () => {
   let isDown = true;
   await open(null, async () => {
     if (isDown) throw new Error('connection refused');

@@ -11,7 +11,9 @@ import { isLoopbackHost } from '../platform/http/origin/origins.ts';
 import type { Metrics } from './metrics.ts';
 
 const LIMIT_MS = 5 * SECOND_MS;
-/** One Prometheus, a second one, and a person. A further one takes the place of the oldest that nothing is told. */
+/**
+ * Room for two Prometheus servers and a person. One more connection replaces the oldest one that is not being answered.
+ */
 const MAX_CONNECTIONS = 16;
 const PATH = '/metrics';
 
@@ -62,7 +64,7 @@ export function createMetricsListener(
       return end(401, 'Send the token of SERVICE_METRICS_TOKEN as a bearer.\n', {
         'www-authenticate': 'Bearer',
       });
-    // A page of a browser may have its own name point here. Whoever has the token is no such page.
+    // DNS rebinding: the name of a foreign page may resolve to this address. A client with the token is no such page.
     if (digest === null && !isLoopbackHost(hostOf(request)))
       return end(403, 'Ask for this page by a loopback address, or set SERVICE_METRICS_TOKEN.\n');
     if (request.url?.split('?')[0] !== PATH) return end(404, `The metrics are at ${PATH}.\n`);
@@ -83,7 +85,7 @@ export function createMetricsListener(
     guardConnections((request, response) => void answer(request, response)),
   );
   surviveFailedAccepts(server, logger);
-  // Whoever opens connections and says nothing would keep all readers out.
+  // Otherwise idle connections would keep all readers out.
   server.on('connection', (socket: Socket) => {
     socket.once('close', () => open.delete(socket));
     open.set(socket, false);

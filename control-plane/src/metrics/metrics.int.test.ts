@@ -43,7 +43,7 @@ describeDatabases('the metrics page', ({ fresh }) => {
     );
   }
 
-  test('tells of answers by the declared route, never by what the path held', async () => {
+  test('counts answers by the declared route, never by the values in the path', async () => {
     const { call, people } = await open();
     await call(people.alice, 'GET', `/v1/sessions/${UNKNOWN_ID}`);
     await call(people.alice, 'GET', '/v1/apps');
@@ -81,13 +81,13 @@ describeDatabases('the metrics page', ({ fresh }) => {
     expect([...new Set(methods)].toSorted()).toEqual(['DELETE', 'GET', 'POST', 'other']);
   });
 
-  test('tells of launches by their outcome', async () => {
+  test('counts launches by their outcome', async () => {
     const { call, people } = await open();
     await call(people.alice, 'POST', '/v1/sessions', { body: { app_id: UNKNOWN_ID } });
     expect((await read()).get('footlight_launches_total{outcome="not_found"}')).toBe(1);
   });
 
-  test('tells how long sessions lived', async () => {
+  test('measures how long sessions lived', async () => {
     const { call, clock, people } = await open();
     const made = await call(people.admin, 'POST', '/v1/apps', { body: { name: 'Terminal' } });
     const id = await addSession(app as TestApp, {
@@ -103,7 +103,7 @@ describeDatabases('the metrics page', ({ fresh }) => {
     expect(series.get('footlight_session_life_seconds_bucket{le="300",state="stopped"}')).toBe(1);
   });
 
-  test('tells of sessions, hosts and sockets as they are now, with zeros where there are none', async () => {
+  test('shows the present sessions, hosts and sockets, with zeros where there are none', async () => {
     const { call, people } = await open();
     let series = await read();
     expect(series.get('footlight_sessions{state="running"}')).toBe(0);

@@ -6,9 +6,9 @@ import type { Meters } from '../platform/meters.ts';
 const REQUEST_BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 /** Seconds. A launch should take less than one; an image that is pulled first takes minutes. */
 const LAUNCH_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120, 600];
-/** Seconds. Session states after running tell how long a session lasted. */
+/** Seconds. The states after `running` show how long a session lasted. */
 const LIFE_BUCKETS = [60, 300, 900, 3_600, 14_400, 86_400];
-/** Of the metrics that the client offers by itself. */
+/** Default metrics of the client library that are left out. */
 const COSTLY = ['resources', 'handles', 'requests'].flatMap((what) => [
   `nodejs_active_${what}`,
   `nodejs_active_${what}_total`,

@@ -12,7 +12,7 @@ describe('a tally', () => {
     expect([tally.of('a'), tally.total]).toEqual([1, 2]);
   });
 
-  test('takes one away for one end, however often it is called', () => {
+  test('decrements once for each end, however often it is called', () => {
     const tally = createKeyedCount();
     tally.begin('a');
     const end = tally.begin('a');

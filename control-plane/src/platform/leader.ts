@@ -27,7 +27,7 @@ export interface LeaderTask {
   everyMs: number;
   /** Time from `start()` to the first run. Missing: everyMs. */
   firstAfterMs?: number;
-  /** The task's work goes on between its runs, so its lease is renewed until another replica has it. */
+  /** The task also works between its runs, so its lease is renewed until another replica takes it. */
   keepsLease?: {
     /** Called when another replica has it. */
     lost(): void;
@@ -53,13 +53,13 @@ export interface Leader {
 
 const LEASE_MS = 30 * SECOND_MS;
 /**
- * A lease that lasts longer was written by a clock that was ahead, such as that of a process that is gone: it would keep
- * every replica from the work until that time comes. Replicas' own clocks differ by far less.
+ * A lease that lasts longer was stored while a clock was ahead, for example by a process that is gone; it would keep
+ * every replica from the work until then. The clocks of replicas differ by far less.
  */
 const LONGEST_LEASE_MS = LEASE_MS + MINUTE_MS;
 /** Below this much time left the lease is renewed before a run. */
 const RENEW_BELOW_MS = 20 * SECOND_MS;
-/** Renewals of a lease that is kept between runs: two may fail before it is over. */
+/** Interval of renewals of a lease that is kept between runs: two may fail before it ends. */
 const RENEW_EVERY_MS = LEASE_MS / 3;
 
 interface Held {

@@ -2,8 +2,8 @@ import { type Clock, WindowCounter } from '@footlight/platform';
 import { ApiError } from './errors.ts';
 
 /**
- * Log lines per minute of one host, or of one kind that requests cause. A host that reconnects again and again as it
- * should takes 45.
+ * Log lines per minute of one host, or of one kind that requests cause. A host that keeps reconnecting with the correct
+ * backoff causes 45.
  */
 export const LOG_LINES_PER_MINUTE = 120;
 
@@ -17,7 +17,7 @@ export function rateLimited(waitMs: number): ApiError {
 
 /**
  * Bounded state of a limiter by key. A new key evicts the least recently used one that is not refused at present, so
- * using thousands of other keys clears no refusal. If all keys are refused, new ones share one entry.
+ * requests with thousands of other keys clear no refusal. If all keys are refused, new ones share one entry.
  */
 export class LimiterKeys<Entry> {
   readonly #isRefused: (entry: Entry, nowMs: number) => boolean;

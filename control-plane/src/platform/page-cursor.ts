@@ -39,7 +39,8 @@ function parseCursor(cursor: string): PageKey | null {
 const MAX_PAGE_BYTES = 2 * 1024 * 1024;
 
 /**
- * How many rows a page may have, so that texts that strangers wrote make no answer long. The cursor leads to the rest.
+ * How many rows a page may have, so that long texts from other people do not make an answer long. The cursor leads to
+ * the rest.
  * @param asked rows that the client asked for
  * @param rows the bytes of the long texts of these rows, in the order of the page
  * @returns at least one

@@ -46,7 +46,7 @@ export interface IntervalLock {
 
 /** What a run of a job gets. */
 export interface JobRunContext {
-  /** Call `check` first in every transaction: another replica may have taken the run's work over. */
+  /** Call `check` first in every transaction: another replica may have taken over the run. */
   fence: Fence;
   params: JsonObject;
   /** Aborted when the service stops, the lease is lost or the run's time is over: end soon. */
@@ -73,13 +73,13 @@ export interface JobWork {
 /** Background jobs, for the features that have some. The jobs feature implements it. */
 export interface Jobs {
   /**
-   * Gives a job of this service its work. Call while the service is composed: a job without work is not listed.
+   * Registers the work of a job of this service. Call while the service is composed: a job without work is not listed.
    * @throws when it has work already
    */
   handle(id: ControlJobId, work: JobWork): void;
   /**
-   * Has a job run because of an event, in the transaction that found it: at once, or in the next window. A pending run is
-   * pulled forward; a running one is followed by another.
+   * Requests a run of a job because of an event, in the transaction that found the event: at once, or in the next
+   * window. A pending run is pulled forward; a running one is followed by another.
    * @param hostId null for a job of the instance
    */
   event(tx: Tx, id: ControlJobId | AgentJobId, hostId: string | null): Promise<void>;

@@ -57,7 +57,7 @@ async function operatorPair(
 }
 
 describe('the generated certificate', () => {
-  test('is what browsers take after one exception', async () => {
+  test('is accepted by browsers after one exception', async () => {
     const { cert, key, source, fingerprint, chain } = await load([
       'play.example',
       '192.0.2.7',

@@ -62,7 +62,7 @@ describeDatabases('defaults', (databases) => {
       );
     });
 
-    test('makes the lists of apps new with every change, and takes an empty one as none', async () => {
+    test('invalidates the lists of apps with every change, but not with an empty one', async () => {
       const before = await world.version();
       await world.ask('PATCH', POLICY, {});
       expect(await world.version()).toBe(before);
@@ -103,7 +103,7 @@ describeDatabases('defaults', (databases) => {
       expect((await read(app.people.admin)).default_profile_id).toBeNull();
     });
 
-    test('takes an answer back as it was read, whatever stands in what is ignored', async () => {
+    test('accepts an answer as it was read, whatever the ignored fields contain', async () => {
       const answer = await read();
       const echo = { ...answer, default_profile_id: '720p60', global_default_profile_id: 5 };
       expect((await write({ ...echo, user_overrides_allowed: 'no' })).body).toEqual({

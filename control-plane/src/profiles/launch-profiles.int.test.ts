@@ -193,7 +193,7 @@ describeDatabases('launch profiles', (databases) => {
   });
 
   describe('DELETE', () => {
-    test('takes its chain with it, but no rung', async () => {
+    test('deletes its chain, but no rung', async () => {
       await world.profile('gone', ['high', 'low']);
       const answer = await world.ask('DELETE', `${PATH}/gone`);
       expect([answer.status, answer.text]).toEqual([204, '']);
@@ -272,7 +272,7 @@ describeDatabases('launch profiles', (databases) => {
     });
   });
 
-  test('every write makes the lists of apps new', async () => {
+  test('every write invalidates the lists of apps', async () => {
     const writes = [
       () => world.profile('bump', ['low']),
       () => world.ask('PATCH', `${PATH}/bump`, { rungs: ['low', 'high'] }),

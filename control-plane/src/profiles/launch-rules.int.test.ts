@@ -32,7 +32,7 @@ const PROBE: ClientFacts['probe'] = {
   display_refresh_hz: 144,
 };
 
-describeDatabases('what admission takes from here, inside one transaction', (databases) => {
+describeDatabases('reads of admission, inside one transaction', (databases) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await createTestApp(await databases.fresh());
@@ -42,7 +42,7 @@ describeDatabases('what admission takes from here, inside one transaction', (dat
   const inTransaction = <T>(work: Parameters<typeof app.plane.platform.database.transaction<T>>[0]) =>
     app.plane.platform.database.transaction(work);
 
-  test('reads the policy, the own default and the catalog order, and recommends out of what an app permits', async () => {
+  test('reads the policy, the own default and the catalog order, and recommends one that the app permits', async () => {
     const { ask } = profileWorld(app);
     await ask('PATCH', '/v1/admin/profile-policy', { global_default_profile_id: '1080p90' });
     const body = { default_profile_id: '720p60' };

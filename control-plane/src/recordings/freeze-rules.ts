@@ -7,7 +7,7 @@ import type { RecordableSession } from './store.ts';
 
 /** Recordings of one session that have not expired; at 64 MiB each they take 2 GiB on its host. Chosen, not measured. */
 export const MAX_OF_SESSION = 32;
-/** A host that was asked for longer than this will not answer: it lost the order with its process. */
+/** A host does not answer after this time: it lost the command when its process ended. */
 const PENDING_LIMIT_MS = 10 * MINUTE_MS;
 
 type Refusal = { code: ErrorCode; message?: string } | null;
@@ -48,14 +48,14 @@ export function refusalOfHost(result: CommandResult): Refusal {
   }
 }
 
-/** Whether the host may still have begun what it was asked for. Pure. */
+/** Whether the host may still have begun the requested work. Pure. */
 export function mayHaveBegun(result: CommandResult): boolean {
   return (
     result.kind === 'ok' || result.kind === 'timeout' || (result.kind === 'not_connected' && result.sent)
   );
 }
 
-/** State as it is shown: one that was pending for too long has failed. Pure. */
+/** The shown state: a recording that has been pending for too long counts as failed. Pure. */
 export function stateAt(
   { state, created_at, error }: Pick<SessionRecordingsTable, 'state' | 'created_at' | 'error'>,
   nowMs: number,

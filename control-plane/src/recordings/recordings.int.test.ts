@@ -136,7 +136,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     expect(ordered('freeze')).toEqual([]);
   });
 
-  test('keeps a minute: pending, then what the host says', async () => {
+  test('keeps a minute: pending, then the result that the host reports', async () => {
     const { id } = await running();
     const answer = await freeze(id);
     expect([answer.status, answer.body.session_id]).toEqual([202, id]);
@@ -158,7 +158,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     ]);
   });
 
-  test('takes the word of the session’s host alone', async () => {
+  test('accepts reports of the session’s host only', async () => {
     const other = await world.host('host-b');
     const { id } = await running();
     const mine = ordered('freeze').length;
@@ -175,7 +175,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     expect((await list(id))[0].state).toBe('pending');
   });
 
-  test('a host that never says what became of it: failed after ten minutes, and its late word still counts', async () => {
+  test('a host that never reports the result: failed after ten minutes, and a late report still counts', async () => {
     const { id } = await running();
     const { body } = await freeze(id);
     await world.pass(10 * 60_000, agent);
@@ -300,7 +300,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     expect((await second).bytes.length).toBe(FILE.length);
   });
 
-  test('nothing for 30 s: 503, and what comes later finds nobody', async () => {
+  test('nothing for 30 s: 503, and a later upload is refused', async () => {
     const { id, recordingId } = await ready();
     const got = get(id, recordingId);
     await eventually(async () => (ordered('upload').length === 1 ? true : undefined), 'the host is asked');
@@ -309,7 +309,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     expect(await put(recordingId)).toBe(409);
   });
 
-  test('a reader that goes away ends what the host sends', async () => {
+  test('a reader that disconnects ends the upload of the host', async () => {
     const { id, recordingId } = await ready();
     const big = Buffer.alloc(60 * MIB);
     const cut = get(id, recordingId, async (end) => end()).catch(() => null);
@@ -382,8 +382,8 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     expect(await world.audit('session.recording.download')).toEqual([]);
   });
 
-  // Without the defence the error of a stream that nobody reads ends the process; the test runner reports it.
-  test('a host that refuses while it sends, and then goes away, harms nobody', async () => {
+  // Without an error listener the error of an unread stream ends the process; the test runner reports it.
+  test('a host that refuses while it sends, and then goes away, does no harm', async () => {
     const { id, recordingId } = await ready();
     agent.behaviour.ackDelayMs = 500;
     agent.behaviour.answer = ({ type }) => (type === 'session_recording' ? { code: 'busy' } : 'ok');
@@ -405,7 +405,7 @@ describeDatabases('the flight recorder', ({ fresh }) => {
     expect((await again).bytes.equals(FILE)).toBe(true);
   });
 
-  test('a host that goes away before the download is written down harms nobody', async () => {
+  test('a host that disconnects before the download is logged does no harm', async () => {
     const { id, recordingId } = await ready();
     const { request, status } = beginPut(recordingId, {});
     const record = vi.spyOn(world.plane.platform.activity, 'record').mockImplementation(async () => {

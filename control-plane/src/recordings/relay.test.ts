@@ -49,7 +49,7 @@ test('nobody waits, or not for this host: nothing is read', async () => {
   offer.close();
 });
 
-test('a reader that goes away ends what the host sends', async () => {
+test('a reader that disconnects ends the upload of the host', async () => {
   const offer = offerToReplicas({ bus, random: systemRandom }, 'r-3', (_hostId, { body }) => {
     body.once('data', () => body.destroy());
     return true;
@@ -59,7 +59,7 @@ test('a reader that goes away ends what the host sends', async () => {
   offer.close();
 });
 
-test('a host that goes away ends what the reader gets, not as if it were whole', async () => {
+test('a host that disconnects ends the download as incomplete', async () => {
   let end = (_error: Error): void => undefined;
   const ended = new Promise<Error>((resolve) => {
     end = resolve;

@@ -4,21 +4,21 @@ import type { Bus, Subscription } from '../platform/bus/bus.ts';
 import type { Platform } from '../platform/platform.ts';
 import { recordingSubjects } from './subjects.ts';
 
-/** A host that was asked sends its first byte within this time, and a transfer that stands still ends after it. */
+/** Time limit for the first byte of a host that was asked, and for a transfer that stands still. */
 export const STILL_LIMIT_MS = 30 * SECOND_MS;
 const BEGIN_LIMIT_MS = 5 * SECOND_MS;
 /** Bytes of one message: a third more as text, and a NATS server takes 1 MiB by default. */
 const CHUNK_BYTES = 256 * 1024;
 
-/** What a host sends, from its connection or through another replica. */
+/** The bytes of a host, from its connection or through another replica. */
 export interface SentRecording {
   body: Readable;
   bytes: number;
 }
 
 /**
- * Takes what a host sends to another replica.
- * @param accept whether it is the upload that is waited for, which is taken then
+ * Receives the bytes that a host sends to another replica.
+ * @param accept claims the upload; false: nobody waits for it here
  * @returns close it at the end of the transfer
  */
 export function offerToReplicas(
@@ -36,7 +36,7 @@ export function offerToReplicas(
         done(error);
       },
     });
-    // The reader may go away before anybody reads: an error that nobody hears would end the process.
+    // The reader may go away before anybody reads: an error without a listener would end the process.
     arriving.on('error', () => undefined);
     if (!accept(host_id, { body: arriving, bytes })) return { way: null };
     const way = random.uuid();
@@ -74,8 +74,8 @@ export function offerToReplicas(
 }
 
 /**
- * Passes on what a host sends to the replica whose administrator waits, one message after another.
- * @returns whether all of it was taken; false also where nobody waits
+ * Relays the bytes of a host to the replica with the waiting administrator, one message after another.
+ * @returns whether all bytes were accepted; false also when nobody waits
  */
 export async function passToReplica(
   bus: Bus,

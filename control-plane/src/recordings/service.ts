@@ -23,10 +23,10 @@ import {
 } from './store.ts';
 import { type Passed, Transfers } from './transfers.ts';
 
-/** What keeps a session's last minute without a request for it. */
+/** Causes of a recording that nobody asked for. */
 export type AutomaticCause = 'failure' | 'note' | 'verdict';
 /**
- * Time since the last such recording of a session. A page that shows a verdict asks for it again and again. Source:
+ * Least time between two such recordings of a session. A page that shows a verdict asks for it again and again. Source:
  * docs/recordings.md.
  */
 const AUTOMATIC_AFTER_MS: Record<AutomaticCause, number> = {
@@ -34,9 +34,9 @@ const AUTOMATIC_AFTER_MS: Record<AutomaticCause, number> = {
   note: MINUTE_MS,
   verdict: 10 * MINUTE_MS,
 };
-/** Sessions that are remembered for it. */
+/** Sessions with a remembered time of such a recording. */
 const REMEMBERED_SESSIONS = 8_192;
-/** Recordings of one host that nobody asked for: an app that fails at each start must not fill its disk. */
+/** Bound of one host's recordings that nobody asked for: an app that fails at each start must not fill its disk. */
 const AUTOMATIC_PER_HOST = { limit: 20, windowMs: 60 * MINUTE_MS };
 const REMEMBERED_HOSTS = 8_192;
 const RETAIN_MS = 10 * MINUTE_MS;
@@ -49,8 +49,8 @@ export interface Recordings {
   /** Keeps a session's last minute. @throws ApiError 404, 409, 503 */
   freeze(sessionId: string, actorUserId: string): Promise<Success<'admin.sessions.recordings.freeze'>>;
   /**
-   * The same without a request for it, because something happened; bounded for a session and a host. Does nothing where
-   * it is not possible. Never rejects.
+   * Like `freeze`, without a person's request; bounded for each session and host. Does nothing where it is not
+   * possible. Never rejects.
    * @param actorUserId whose action it follows; null: nobody's
    */
   freezeOnce(sessionId: string, cause: AutomaticCause, actorUserId: string | null): Promise<void>;
@@ -59,7 +59,7 @@ export interface Recordings {
   /** Facts of a recording that can be downloaded. @throws ApiError 404, 409 */
   find(sessionId: string, id: string): Promise<SessionRecordingsTable>;
   /**
-   * Has the host send a recording.
+   * Asks the host to send a recording.
    * @param gone calls its argument when the administrator's connection closes
    * @throws ApiError 404, 409, 503
    */
@@ -68,7 +68,7 @@ export interface Recordings {
     actorUserId: string,
     gone: (cancel: () => void) => void,
   ): Promise<Passed>;
-  /** Takes what a host sends. @throws ApiError 401 not a recording of this host, 409 nobody waits */
+  /** Receives a recording from its host. @throws ApiError 401 not a recording of this host, 409 nobody waits */
   upload(hostId: string, id: string, upload: Parameters<Transfers['send']>[2]): Promise<void>;
   /** Stores what became of recordings, in the transaction that stores a host's events. May be repeated. */
   settle(tx: Tx, hostId: string, events: readonly ReliableEvent[]): Promise<void>;
@@ -116,7 +116,7 @@ export function createRecordings(platform: Platform, { agents }: { agents: Agent
       created_at: nowMs,
       expires_at: nowMs + RECORDING_KEPT_MS,
     };
-    // Before the order: its end may come at once.
+    // Stored before the command is sent, because the result may arrive at once.
     await insertRecording(db, row);
     const result = await agents.command(row.host_id, {
       type: 'session_recording',

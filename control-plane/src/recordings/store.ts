@@ -73,7 +73,7 @@ export async function insertRecording(db: Executor, row: SessionRecordingsTable)
   await db.insertInto('session_recordings').values(row).execute();
 }
 
-/** Removes one that its host did not begin. */
+/** Removes a recording that its host did not begin. */
 export async function deletePending(db: Executor, id: string): Promise<void> {
   await db.deleteFrom('session_recordings').where('id', '=', id).where('state', '=', 'pending').execute();
 }

@@ -12,16 +12,16 @@ const MAX_TRANSFERS = 16;
 
 interface Transfer {
   readonly hostId: string;
-  /** Waits for its host; afterwards nothing more is taken. */
+  /** Timer of the wait for the host; afterwards the host's bytes are refused. */
   isWaiting: boolean;
-  /** What the host sends; null: nothing yet. */
+  /** The host's upload; null: not begun. */
   passed: Readable | null;
   take(upload: SentRecording): void;
-  /** What hosts send to other replicas; closed at the end. */
+  /** Subscriptions for uploads that reach other replicas; closed at the end. */
   elsewhere: Subscription;
 }
 
-/** What an administrator receives. */
+/** The stream to the administrator. */
 export interface Passed {
   body: Readable;
   bytes: number;
@@ -30,8 +30,8 @@ export interface Passed {
 /**
  * Recordings on their way from hosts to administrators.
  *
- * A transfer: waiting (an administrator asked, the host was told) → passing (the host sends) → over. Bytes go from one
- * connection to the other and wait on neither side: a reader that reads slowly slows the host. It is over when the last
+ * A transfer: waiting (an administrator asked, the host was told) → passing (the host sends) → over. Bytes are piped
+ * from one connection to the other without buffering, so a slow reader slows the host down. It is over when the last
  * byte was taken, when one side goes away, and when nothing moves for 30 s. One reader for each recording and replica.
  * The host may reach another replica than the administrator; what it sends then comes over the bus.
  */
@@ -48,7 +48,7 @@ export class Transfers {
   /**
    * Waits for a host to send a recording.
    * @param gone calls its argument when the administrator's connection closes
-   * @param ask tells the host; a refusal of it ends the wait
+   * @param ask sends the command to the host; a refusal ends the wait
    * @throws ApiError 409 while it is being downloaded, 503 when there are too many or nothing comes in time, and what
    *   `ask` throws
    */
@@ -90,7 +90,7 @@ export class Transfers {
       return await arrived;
     } catch (error) {
       this.#forget(recordingId, transfer);
-      // A host may send what it refuses at the same time; nobody reads that.
+      // A host may send bytes and refuse the command at the same time; then nobody reads the bytes.
       transfer.passed?.destroy();
       throw error;
     } finally {
@@ -99,8 +99,8 @@ export class Transfers {
   }
 
   /**
-   * Passes on what a host sends; settles when its last byte was taken.
-   * @throws ApiError 409 when nobody waits for it from this host, or the one who did went away
+   * Relays a host's upload; settles when the last byte was accepted.
+   * @throws ApiError 409 when nobody waits for it from this host, or its reader has disconnected
    */
   async send(
     recordingId: string,
@@ -117,7 +117,7 @@ export class Transfers {
     if (!isTaken) throw nobodyWaits();
   }
 
-  /** Whether a reader waits for this from this host; then it is taken. */
+  /** Whether a reader waits here for this recording from this host; if so, the transfer is claimed. */
   #accept(recordingId: string, hostId: string, upload: SentRecording): boolean {
     const transfer = this.#transfers.get(recordingId);
     if (transfer === undefined || transfer.hostId !== hostId || !transfer.isWaiting) return false;
@@ -126,14 +126,15 @@ export class Transfers {
     return true;
   }
 
-  /** A later transfer of the recording stays. */
+  /** A later transfer of the same recording stays in the map. */
   #forget(recordingId: string, transfer: Transfer): void {
     transfer.elsewhere.close();
     if (this.#transfers.get(recordingId) === transfer) this.#transfers.delete(recordingId);
   }
 
   /**
-   * The stream for the administrator; it ends the host's request with it, and both when nothing moves.
+   * The stream for the administrator; its end also ends the host's request, and it ends when no bytes arrive for too
+   * long.
    * @param over called at its end
    */
   #pass(source: Readable, over: () => void): Readable {
@@ -157,7 +158,7 @@ export class Transfers {
         done(error);
       },
     });
-    // The host may go away before anybody reads: an error that nobody hears would end the process.
+    // The host may go away before anybody reads: an error without a listener would end the process.
     passed.on('error', () => undefined);
     source.on('data', (chunk: Buffer) => {
       moved();

@@ -19,7 +19,7 @@ interface DescribedOperation {
 const all = Object.entries(operations) as [OperationId, Operation][];
 
 describe('the published contract', () => {
-  test('is what docs/openapi.json says; scripts/openapi writes it again', () => {
+  test('equals docs/openapi.json; scripts/openapi regenerates it', () => {
     const copy = readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8');
     // Compared as a whole first, since the difference of two long texts takes minutes to make.
     if (copy !== referenceText()) expect(JSON.parse(copy)).toEqual(document);
@@ -39,7 +39,7 @@ describe('the published contract', () => {
     for (const code of operation.errors) {
       const answer = described.responses[ERRORS[code].status];
       if (answer?.description.includes(`\`${code}\`: `)) continue;
-      // Away for now rather than broken.
+      // Temporarily unavailable, not broken.
       expect(described.responses[503]?.description ?? '', code).toContain(`\`${code}\`: `);
     }
     expect(described.security.length).toBe(operation.auth === 'public' ? 0 : 1);

@@ -63,13 +63,13 @@ export function openApiDocument(): Json {
         [CLIENT_VERSION]: {
           name: 'X-Service-Client-Version',
           in: 'header',
-          description: 'Version of the client, such as 1.4.0. Left out: it is not looked at.',
+          description: 'Version of the client, such as 1.4.0. Left out: not checked.',
           schema: { type: 'string' },
         },
       },
       headers: {
         [RETRY_AFTER]: {
-          description: 'Seconds after which the same request may do better.',
+          description: 'Seconds after which the request may be repeated.',
           schema: { type: 'integer', minimum: 1 },
         },
       },
@@ -89,7 +89,7 @@ function describeError(components: Components): JsonSchema {
     description: [
       'What is wrong, for programs. The list grows; go by the status where a code is new to you.',
       ['| Code | Status | Meaning |', '| --- | --- | --- |', ...rows].join('\n'),
-      '`internal` comes with 503 where a part of the service is away for now, `validation_failed` with 413 for a file that is too long.',
+      '`internal` comes with 503 where a part of the service is temporarily unavailable, `validation_failed` with 413 for a file that is too long.',
     ].join('\n\n'),
     examples: Object.keys(ERRORS),
   };

@@ -19,7 +19,7 @@ describeSqlite('the published contract', ({ fresh }) => {
     expect(answer.headers['cache-control']).toBe('no-cache');
   });
 
-  test('travels compressed to those who take it so', async () => {
+  test('is sent compressed to clients that accept it', async () => {
     const answer = await app.plane.inject({
       url: '/v1/openapi.json',
       headers: { 'accept-encoding': 'gzip' },
@@ -29,7 +29,7 @@ describeSqlite('the published contract', ({ fresh }) => {
     expect(gunzipSync(answer.rawPayload).toString()).toBe(referenceText());
   });
 
-  test('costs no compression for each stranger who asks', async () => {
+  test('is compressed once, not for each request', async () => {
     const streams = [vi.spyOn(zlib, 'createGzip'), vi.spyOn(zlib, 'createBrotliCompress')];
     for (const url of ['/v1/openapi.json', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css']) {
       for (const encodings of ['gzip, deflate, br', 'gzip', 'br']) {
@@ -45,7 +45,7 @@ describeSqlite('the published contract', ({ fresh }) => {
     vi.restoreAllMocks();
   });
 
-  test('is not sent again to who has it', async () => {
+  test('is not sent again to a client that has it', async () => {
     const etag = String((await get('/v1/openapi.json')).headers.etag);
     expect(etag).toMatch(/^W\/"[\w-]{43}"$/);
     for (const tags of [etag, etag.slice(2), `"other", ${etag}`, '*']) {

@@ -43,9 +43,9 @@ export const SUCCESS: { readonly [status: number]: string } = {
   200: 'Done.',
   201: 'Made.',
   202: 'Accepted; it goes on after the answer.',
-  204: 'Done; there is nothing to say.',
-  302: 'It is elsewhere; `Location` says where.',
-  304: 'What the client has is still right.',
+  204: 'Done; the answer has no body.',
+  302: 'A redirect to the address in `Location`.',
+  304: 'The copy of the client is still valid.',
 };
 
 /** Authentication schemes of callers; null: none needed. */
@@ -145,10 +145,10 @@ export function refusalsOf(operation: Operation): DeclaredError[] {
 
 function malformed(operation: Operation): string {
   const parts = [
-    operation.params && 'The path does not fit.',
-    operation.query && !operation.websocket && 'The query does not fit.',
+    operation.params && 'The path is not valid.',
+    operation.query && !operation.websocket && 'The query is not valid.',
     operation.upload && 'The body is missing or of another type.',
-    operation.body && 'The body is no JSON, is too long, or does not fit.',
+    operation.body && 'The body is no JSON, is too long, or is not valid.',
   ].filter((part) => typeof part === 'string');
   return parts.length > 0 ? parts.join(' ') : 'The request is malformed.';
 }
@@ -159,6 +159,6 @@ export function inBytes(max: number): string {
 }
 
 function unavailable(operation: Operation): string {
-  const busy = 'The database is busy or away; try again in a moment.';
+  const busy = 'The database is busy or unavailable; try again in a moment.';
   return operation.method === 'GET' ? busy : `${busy} Or the disk of the server is full.`;
 }

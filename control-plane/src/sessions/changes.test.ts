@@ -25,7 +25,7 @@ test('the first record is the one that was read, for any earlier changes', () =>
   ]);
 });
 
-test('each change has its record, without what a later one brought', () => {
+test('each change has its record, without the effects of a later one', () => {
   const changes = [
     { state: 'starting', state_detail: 'starting app' },
     { state: 'running' },
@@ -53,13 +53,13 @@ test('each change has its record, without what a later one brought', () => {
   ]);
 });
 
-test('a record that is ahead of the changes that were told follows them', () => {
+test('a record that is newer than the announced changes follows them', () => {
   const [first, ...rest] = recordsSince(STARTING, [{ state: 'running' }], FAILED);
   expect(first).toMatchObject({ state: 'running', state_detail: 'starting display', ended_at: null });
   expect(rest).toEqual([FAILED]);
 });
 
-test('a change that was shown already is not shown again, and no state comes back', () => {
+test('a change that was sent already is not sent again, and no state moves back', () => {
   expect(recordsSince(RUNNING, [{ state: 'starting', state_detail: 'starting app' }], RUNNING)).toEqual([
     RUNNING,
   ]);

@@ -5,7 +5,7 @@ import { addHost, describeDatabases } from '../testing/index.ts';
 import { useLaunchWorld } from './testing/launch-world.ts';
 import { eventually, openSessionsWorld, type SessionsWorld, slots } from './testing/world.ts';
 
-describeDatabases('sessions that start by themselves on the display beside a host', (databases) => {
+describeDatabases('sessions that start by themselves on the display attached to a host', (databases) => {
   let target: DatabaseTarget;
   let world: SessionsWorld;
   let agent: FakeAgent;
@@ -108,7 +108,7 @@ describeDatabases('sessions that start by themselves on the display beside a hos
     ]);
   });
 
-  test('what somebody launches on that host is not taken for it', async () => {
+  test('a launch by a person on that host is not mistaken for it', async () => {
     const session = await world.running(world.people.alice, app);
     await world.pass(1_000, agent);
     await start();
@@ -117,7 +117,7 @@ describeDatabases('sessions that start by themselves on the display beside a hos
     expect(own).not.toHaveProperty('video_topology');
   });
 
-  test('any app takes the place of a local one, whatever it takes to stream it', async () => {
+  test('a local session can change to any app, however many encode slots that app needs', async () => {
     await start();
     const { id } = await nth(1, 'running');
     const other = await world.app({ default_encode_slots: 3 });
@@ -142,7 +142,7 @@ describeDatabases('sessions that start by themselves on the display beside a hos
     expect(await world.list()).toHaveLength(1);
   });
 
-  test('what dies is started again', async () => {
+  test('a session that dies is started again', async () => {
     await start();
     const { id } = await nth(1, 'running');
     agent.reportState(id, 'failed', { failure_code: 'app_crashed' });
@@ -152,7 +152,7 @@ describeDatabases('sessions that start by themselves on the display beside a hos
   test('a full host is asked again until it has the slots', async () => {
     const filling = await world.app({ default_encode_slots: 4 });
     const { id } = await world.running(world.people.bob, filling);
-    // The newest is told by its time, and the slots may be free before the first refusal is out.
+    // The newest session is found by its creation time. The slots may be free before the first refusal is out.
     await world.pass(1_000, agent);
     await start({ stream: true });
     await world.call(world.people.bob, 'DELETE', `/v1/sessions/${id}`);
@@ -160,7 +160,7 @@ describeDatabases('sessions that start by themselves on the display beside a hos
     expect((await again(2)).video_topology).toBe('dual_output');
   });
 
-  test('one that its host cannot begin counts as one that died', async () => {
+  test('a session that its host cannot start counts as one that died', async () => {
     agent.behaviour.answer = ({ type }) => (type === 'session_assign' ? { code: 'unsupported' } : 'ok');
     await start();
     await nth(1, 'failed');
@@ -183,7 +183,7 @@ describeDatabases('sessions that start by themselves on the display beside a hos
   });
 });
 
-describeDatabases('a launch on the display beside a host', (databases) => {
+describeDatabases('a launch on the display attached to a host', (databases) => {
   const given = useLaunchWorld(databases);
   const { db } = given;
 

@@ -36,7 +36,7 @@ class Connection extends EventEmitter {
   }
 }
 
-test('people who left before the stream began use up none of their streams', async () => {
+test('clients that disconnect before the stream begins use up none of their streams', async () => {
   const clock = new ManualClock();
   const logger = createLogger('silent');
   const bus = createInProcessBus({ clock, logger });
@@ -67,7 +67,7 @@ test('people who left before the stream began use up none of their streams', asy
   await bus.close();
 });
 
-test('a stream is ended by the page that leaves, and frees its place', async () => {
+test('a stream ends when its page disconnects, and frees its place', async () => {
   const clock = new ManualClock();
   const logger = createLogger('silent');
   const bus = createInProcessBus({ clock, logger });
@@ -108,7 +108,7 @@ function follow(deps: Parameters<typeof createEventStreams>[0], snapshot: () => 
   return connection;
 }
 
-test('a stream shows what changed while the bus was away, and listens no longer than it lives', async () => {
+test('a stream shows what changed while the bus was away, and its subscriptions end with it', async () => {
   const clock = new ManualClock();
   const logger = createLogger('silent');
   const { bus, gap, listeners } = withGaps(createInProcessBus({ clock, logger }));

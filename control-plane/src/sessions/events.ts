@@ -23,7 +23,7 @@ const SIGN_IN_CHECK_MS = 5 * SECOND_MS;
 const MAX_DUE_CHANGES = 64;
 /**
  * Wait of a stream that has read the final state for the changes announced before it. An announcement follows its
- * commit within milliseconds, chosen, not measured; one that was lost with its process never comes.
+ * commit within milliseconds, chosen, not measured; an announcement that was lost with its process never comes.
  */
 const FINAL_CHANGE_MS = SECOND_MS;
 /** Unsent bytes after which a slow reader is disconnected. */

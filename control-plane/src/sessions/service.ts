@@ -99,9 +99,9 @@ export interface Sessions extends SessionDirectory, Captures {
   stopAll(ids: readonly string[], reason: SessionEndReason): Promise<void>;
   /** Signaling token for the owner only. @throws ApiError 403, 404, 409 */
   mintToken(caller: Caller, id: string): Promise<SignalingToken>;
-  /** Shows what a viewer reported in the record of a session that has not ended. Never rejects. */
+  /** Adds a viewer's report to the record of a session that has not ended. Never rejects. */
   viewerReported(caller: Caller, session: SessionRow, report: ViewerReport): Promise<void>;
-  /** A viewer saw the app's first picture. @param sinceLaunchMs as the viewer tells; null: it did not say */
+  /** A viewer saw the app's first picture. @param sinceLaunchMs as the viewer reports it; null: not reported */
   seen(sessionId: string, sinceLaunchMs: number | null): void;
   /** Sessions that have not ended, by state; a state without a session is missing. */
   countLive(): Promise<ReadonlyMap<string, number>>;
@@ -328,7 +328,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
         await watchViewer(caller, row, seconds).catch((error: unknown) =>
           logger.error({ session_id: id, err: error }, 'session.decode_history_failed'),
         );
-      // One replica counts the seconds, whichever the viewer reaches.
+      // Only the replica with the host's link counts the seconds, whichever replica the viewer reaches.
       else if (seconds.length > 0)
         bus.publish(replicaSubjects.watched, id, {
           user_id: caller.userId,

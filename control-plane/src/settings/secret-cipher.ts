@@ -63,7 +63,7 @@ export function openValue(
     const opened = Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]);
     return { value: opened.toString('utf8') };
   } catch {
-    // GCM cannot tell a wrong key of this version from changed or moved bytes.
+    // GCM does not distinguish a wrong key of this version from changed or moved bytes.
     return {
       problem: `The master key does not match: version ${key_version} does not open the stored value. Give the right key that version, or set the secret again.`,
     };

@@ -160,7 +160,7 @@ describeDatabases('secrets', ({ fresh }) => {
       expect(await resolve(app)).toEqual({ origin: 'none', value: null });
     });
 
-    test('is none when the stored one cannot be decrypted, and the environment is not asked', async () => {
+    test('is none when the stored one cannot be decrypted, and the environment is not used', async () => {
       await set(VALUE);
       const { platform } = withEnvironment.plane;
       const { environment } = platform.config.secrets;
@@ -194,7 +194,7 @@ describeDatabases('secrets', ({ fresh }) => {
   });
 
   describe('a rotated master key', () => {
-    test('still opens what a former one encrypted, and takes over with the next write', async () => {
+    test('still decrypts values of a former key, and the next write uses the new one', async () => {
       await set(VALUE);
       expect(await list(rotated)).toMatchObject({
         key_versions: [1, 5],
@@ -203,7 +203,7 @@ describeDatabases('secrets', ({ fresh }) => {
       expect(await resolve(rotated)).toEqual({ origin: 'database', value: VALUE });
       expect((await set(VALUE, rotated)).body.secret).toMatchObject({ key_version: 5, readable: true });
       expect(await resolve(rotated)).toEqual({ origin: 'database', value: VALUE });
-      // Who still has the former key alone no longer reads it.
+      // A service with only the former key can no longer read it.
       expect(await status()).toMatchObject({
         readable: false,
         key_version: 5,
@@ -232,7 +232,7 @@ describeDatabases('secrets', ({ fresh }) => {
     });
   });
 
-  test('stay when the administrator who stored them goes', async () => {
+  test('stay when the administrator who stored them is deleted', async () => {
     const leaver = await app.addPerson('leaver', 'admin');
     await app.call(leaver, 'PUT', URL, { body: { value: VALUE } });
     await app.plane.platform.database.db.deleteFrom('users').where('id', '=', leaver.id).execute();

@@ -38,7 +38,10 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
     return answer.body.settings?.allowed_origins ?? answer.body.error.message;
   };
   const audited = () => loggedActivity(app, { action: 'instance.settings.updated' });
-  /** How the signaling socket receives a page of this origin: by its origin first, then as no upgrade. */
+  /**
+   * Error code of the signaling socket for a page of this origin: the origin is checked first, then the upgrade is
+   * missing.
+   */
   const signalOf = async (origin: string, on = app) =>
     (await on.call(null, 'GET', '/v1/signal', { headers: { origin } })).body.error.code;
 
@@ -85,14 +88,14 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
     expect(await audited()).toEqual(before);
   });
 
-  test('keep what each of two changes at once says, where they speak of different settings', async () => {
+  test('keep both of two concurrent changes of different settings', async () => {
     const [one, two] = [{ mic_capture_enabled: true }, { image_update_policy: 'auto' }];
     const answers = await Promise.all([change(one), change(two, replica)]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(await read()).toMatchObject({ ...one, ...two });
   });
 
-  test('take what stands at the edge of its rule', async () => {
+  test('accept values at the limits of their rules', async () => {
     for (const [key, value] of [
       ['library_discovery_interval_minutes', 15],
       ['library_discovery_interval_minutes', 10_080],
@@ -226,7 +229,7 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
     });
   });
 
-  test('stay when the administrator who changed them goes', async () => {
+  test('stay when the administrator who changed them is deleted', async () => {
     const leaver = await app.addPerson('leaver', 'admin');
     await app.call(leaver, 'PATCH', URL, { body: { mic_capture_enabled: true } });
     await app.plane.platform.database.db.deleteFrom('users').where('id', '=', leaver.id).execute();

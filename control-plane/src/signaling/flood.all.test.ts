@@ -22,7 +22,7 @@ describeSqlite('a flood of /v1/signal', (databases) => {
   });
   afterEach(() => world.close());
 
-  /** One socket with a token of the right form that nobody gave out. @returns whether it was opened */
+  /** Opens a socket with a well-formed token that was never issued. @returns whether it was opened */
   const knock = (localAddress: string): Promise<boolean> =>
     new Promise((resolve) => {
       let opened = false;
@@ -56,11 +56,11 @@ describeSqlite('a flood of /v1/signal', (databases) => {
     const page = await joined(session.id);
     await flood;
     expect(page.socket.readyState).toBe(WebSocket.OPEN);
-    // It is heard as well, and the agent never noticed.
+    // Its messages are relayed as well, and the agent noticed nothing.
     agent.signal(session.id, (await page.next('ready')).conn, { type: 'bye', reason: 'going_away' });
     await page.next('bye');
     expect(agent.isOpen).toBe(true);
-    // Ten wrong tokens, and those whose check was under way beside them.
+    // Ten wrong tokens, and those that were being checked at the same time.
     const most = SIGNALING_LIMITS.failuresPerMinute + SIGNALING_LIMITS.handshakesPerAddress;
     for (const [address, count] of opened) expect(count, address).toBeLessThanOrEqual(most);
     page.socket.terminate();

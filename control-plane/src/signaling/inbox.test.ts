@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RelayFilter } from './inbox.ts';
 
-describe('what is worth relaying', () => {
+describe('messages that are relayed', () => {
   const pc = '11111111-1111-4111-8111-111111111111';
   const candidate = (pc_id = pc) => ({ type: 'candidate' as const, pc_id, candidate: 'c', mid: '0' });
   const renegotiate = { type: 'renegotiate' as const, pc_id: pc, reason: 'user' as const };

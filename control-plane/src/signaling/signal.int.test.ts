@@ -47,7 +47,7 @@ describeDatabases('signaling', (databases) => {
   const frame = (match: (one: ControlSignaling) => boolean) =>
     eventually(() => frames.find(match), 'the agent got the frame');
   const conn = async (page: SignalPage) => (await page.next('ready')).conn;
-  /** Until nothing more goes out to an agent that does not read; what it gets is for a socket that is long gone. */
+  /** Fills the connection of an agent that does not read, with messages for a socket that no longer exists. */
   async function fillQueue({ id }: Session): Promise<void> {
     const { agents } = world.plane.fleet;
     let isRefused = false;
@@ -64,7 +64,7 @@ describeDatabases('signaling', (databases) => {
     let refused = 0;
     await eventually(async () => {
       refused += 1;
-      // The system takes some of it: what counts is that it takes no more.
+      // The system buffers a part of it; the queue is full once nothing more is accepted.
       while ((await takes(60_000)) || (await takes(0))) refused = 0;
       return refused > 10 ? true : undefined;
     }, 'the queue towards the agent is full');
@@ -114,7 +114,7 @@ describeDatabases('signaling', (databases) => {
       await page.next('ready');
     });
 
-    test('an origin that only looks like a listed one is refused, and the token stays good for the page itself', async () => {
+    test('an origin that only looks like a listed one is refused, and the token stays valid for the right page', async () => {
       await world.plane.platform.database.db
         .updateTable('instance_settings')
         .set({ allowed_origins: '["https://play.example","https://xn--bcher-kva.example"]' })
@@ -237,7 +237,7 @@ describeDatabases('signaling', (databases) => {
     test('dies after 60 s', async () => {
       const session = await running();
       const [early, late] = [await token(session), await token(session)];
-      // The wall clock alone: what sweeps old tokens away does not come to it.
+      // Only the wall clock moves, so the sweep of old tokens does not run.
       world.clock.jump(59_999);
       const page = await open(early);
       page.hello();
@@ -438,7 +438,7 @@ describeDatabases('signaling', (databases) => {
       expect(new Set(frames.map((one) => one.conn))).toEqual(new Set([await conn(page)]));
     });
 
-    test('drops what an older connection is told', async () => {
+    test('drops messages for an older connection', async () => {
       const session = await running();
       const page = await viewer(session);
       const number = await conn(page);
@@ -476,7 +476,7 @@ describeDatabases('signaling', (databases) => {
       expect((await world.session(session.id)).state).toBe('running');
     });
 
-    test('an agent that does not read: the page is closed with 4429, and the agent hears of it when it reads again', async () => {
+    test('an agent that does not read: the page is closed with 4429, and the agent is told when it reads again', async () => {
       const session = await running();
       const page = await viewer(session);
       agent.deafen();

@@ -78,7 +78,7 @@ export function judgeViewer(
   return other.client_id === mine.clientId ? 'reconnected' : 'taken_over';
 }
 
-/** The close after the agent's last message. Errors without a close of their own close as a failed relay. */
+/** The close after the agent's last message. Errors without their own close code close as a failed relay. */
 export function closeAfter(last: NonNullable<SignalToViewer['last']>): SignalCloseName {
   return last.type === 'bye' ? AFTER_BYE[last.reason] : (AFTER_ERROR.get(last.code) ?? 'relay_unavailable');
 }

@@ -150,7 +150,7 @@ describe('queues are bounded', () => {
     expect(socket.closedWith).toBe(4429);
   });
 
-  test('and so do few large ones, which hundreds of strangers could have this process keep', async () => {
+  test('and so do a few large ones, with which strangers could fill the memory', async () => {
     const { socket, say } = await world({ consume: () => new Promise(() => {}) });
     await say({ type: 'hello', padding: 'x'.repeat(200 * 1024) });
     expect(socket.closedWith).toBeNull();
@@ -187,7 +187,7 @@ describe('handshake', () => {
     expect(socket.closedWith).toBe(4500);
   });
 
-  test('counts as over once it is ready, and the socket as gone when it closed', async () => {
+  test('releases its handshake once it is ready, and the socket when it has closed', async () => {
     const { released, socket, say } = await world();
     expect(released.handshakes).toBe(0);
     await say(hello);

@@ -185,7 +185,7 @@ export class ViewerSocket {
     return this.#queued.length < MAX_QUEUED_FRAMES && this.#queuedBytes + bytesOf(data) <= MAX_QUEUED_BYTES;
   }
 
-  /** Handles queued frames; a hello holds the rest back until it is answered. */
+  /** Handles queued frames; after a hello the rest waits until it is answered. */
   #drain(): void {
     while (this.#phase === 'greeting' || this.#phase === 'open') {
       const data = this.#queued.shift();
@@ -355,7 +355,7 @@ export class ViewerSocket {
   }
 
   #endWithSession(session: ViewedSession | undefined): void {
-    // The agent has nothing attached any more.
+    // The agent no longer has a socket attached.
     this.#attached = null;
     this.#send({ type: 'bye', reason: session?.end_reason === 'host_lost' ? 'host_lost' : 'session_ended' });
     this.#close(SIGNAL_CLOSE.session_gone, 'session is over');

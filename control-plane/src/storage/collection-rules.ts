@@ -1,7 +1,9 @@
-/** When the files of a home may go. Pure. Source: docs/homes.md, "Deletion". */
+/** When the files of a home may be deleted. Pure. Source: docs/homes.md, "Deletion". */
 import { DAY_MS } from '@footlight/platform';
 
-/** Time between the mark and the collection, in which a launch still keeps the files. Source: the contract. */
+/**
+ * Time between the mark and the collection, in which a launch still keeps the files. Source: docs/homes.md, "Deletion".
+ */
 export const HOME_GRACE_MS = DAY_MS;
 
 /**
@@ -14,9 +16,9 @@ export function isPastGrace(gcAfter: number | null, nowMs: number): boolean {
 
 /** Answer to a host that has moved homes aside. */
 export interface CollectionDecision {
-  /** Homes whose records go now. */
+  /** Homes whose records are deleted now. */
   toDelete: string[];
-  /** Homes whose files go: those, and every id without a record on this host. */
+  /** Homes whose files are deleted: those of `deleted` records, and every id without a record on this host. */
   deletedIds: string[];
   keptIds: string[];
 }

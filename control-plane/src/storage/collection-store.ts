@@ -51,7 +51,7 @@ export function listHomes(
 
 /** Reads a home with its names and holds it until the transaction ends. */
 export async function lockListedHome(tx: Tx, id: string): Promise<ListedHome | undefined> {
-  // A lock of its own: the outer sides of joins cannot be locked.
+  // Locked separately, because the outer side of a join cannot be locked.
   const locked = await tx
     .selectFrom('storage_homes')
     .select('id')

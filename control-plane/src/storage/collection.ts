@@ -34,9 +34,12 @@ export interface Storage {
    * @throws ApiError 404; 409 `home_in_use` with the session that uses it
    */
   tombstone(id: string, actorUserId: string): Promise<void>;
-  /** What a host shall collect, oldest mark first. @throws ApiError 400 for an unreadable cursor */
+  /** Homes that a host must delete, oldest mark first. @throws ApiError 400 for an unreadable cursor */
   pending(hostId: string, cursor?: string): Promise<GcPending>;
-  /** Decides about homes that a host has moved aside, and deletes the records of those that go. Repeatable. */
+  /**
+   * Decides about homes that a host has moved aside, and deletes the records of those whose files are deleted.
+   * Repeatable.
+   */
   confirm(hostId: string, homeIds: readonly string[]): Promise<GcConfirmed>;
 }
 
@@ -47,7 +50,7 @@ export interface CollectedHome {
   hostId: string;
 }
 
-/** @param deps.collected what else goes with homes, after their records; must not reject */
+/** @param deps.collected deletes other data of homes, after their records; must not reject */
 export function createStorage(
   platform: Platform,
   deps: { collected: (homes: readonly CollectedHome[]) => Promise<void> },
@@ -128,7 +131,7 @@ export function createStorage(
           user_id === null || app_id === null ? [] : [{ userId: user_id, appId: app_id, hostId }],
         ),
       );
-      // A repeated question deletes nothing, and is no entry of its own.
+      // A repeated question deletes nothing, so it is not logged again.
       if (decision.toDelete.length > 0)
         await activity.record(null, 'storage.gc.confirm', hostId, {
           requested: decision.deletedIds.length + decision.keptIds.length,

@@ -3,7 +3,7 @@ import { ManualClock } from '@footlight/platform/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { GraceClock } from './grace-clock.ts';
 
-describe('the time by which the grace of homes ends', () => {
+describe('the clock for the grace of homes', () => {
   let clock: ManualClock;
   let grace: GraceClock;
   beforeEach(() => {

@@ -1,24 +1,27 @@
 import { type Clock, MINUTE_MS } from '@footlight/platform';
 import { HOME_GRACE_MS } from './collection-rules.ts';
 
-/** A wall clock that moves further than this against the monotonic one was set, not corrected. Chosen, not measured. */
+/**
+ * A jump of the wall clock against the monotonic one by more than this means that the clock was set, not corrected.
+ * Chosen, not measured.
+ */
 const CORRECTION_MS = MINUTE_MS;
 
-/** The wall clock was set ahead: to this far before the monotonic one, at this monotonic time. */
+/** A jump ahead of the wall clock: by this much against the monotonic clock, at this monotonic time. */
 interface Step {
   offsetMs: number;
   sinceMs: number;
 }
 
 /**
- * The time by which the grace of homes ends. A wall clock that is set ahead counts once it has stayed there for a grace,
- * or a clock that is wrong for a minute would end the grace of every home. One that is set back counts at once. What
- * the clock shows when the process starts is believed.
+ * The clock for the grace of homes. A jump ahead of the wall clock takes effect only after it has lasted for a whole
+ * grace; otherwise a clock that is wrong for a minute would end the grace of every home. A jump back takes effect at
+ * once. The wall clock at the start of the process is trusted.
  */
 export class GraceClock {
   readonly #clock: Pick<Clock, 'monotonicMs' | 'nowMs'>;
   #offsetMs: number;
-  /** Those that do not count yet, each further ahead than the one before. */
+  /** Jumps that have not taken effect yet, each further ahead than the one before. */
   #steps: Step[] = [];
 
   constructor(clock: Pick<Clock, 'monotonicMs' | 'nowMs'>) {

@@ -22,7 +22,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-/** The files of a host, and its agent as the contract describes it. */
+/** The files of a host, and an agent that behaves as docs/homes.md, "Deletion", describes. */
 class ModelHost {
   /** Files by place: the id of the record that they belong to. */
   readonly placed = new Map<string, string>();
@@ -181,7 +181,7 @@ describeDatabases('histories of homes', ({ dialect, fresh }) => {
         else expect(places).not.toContain('placed');
       }
     }
-    // The host comes to its end: what was confirmed is gone, everything else stands in its place.
+    // The host finishes: confirmed homes are deleted, all others are back in their places.
     for (const id of [...host.aside.keys()]) if (!host.answers.has(id)) await ask(id);
     while (host.answers.size > 0) host.obey(0);
     const left = await db().db.selectFrom('storage_homes').selectAll().execute();

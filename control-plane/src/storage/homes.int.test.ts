@@ -239,8 +239,8 @@ describeDatabases('homes', ({ fresh }) => {
     });
   });
 
-  describe('what a host shall collect', () => {
-    test('is what was marked a day ago, on that host, oldest first', async () => {
+  describe('the homes that a host must delete', () => {
+    test('are those that were marked a day ago, on that host, oldest first', async () => {
       const [older, due] = [
         await home({ gc_after: now() - 2 * DAY_MS }),
         await home({ gc_after: now() - DAY_MS, provider: 'volume', ref: 'service-home-x' }),
@@ -256,7 +256,7 @@ describeDatabases('homes', ({ fresh }) => {
       expect(await idsOf()).toHaveLength(6);
     });
 
-    test('has at most a hundred homes, and a cursor to those that wait behind them', async () => {
+    test('are at most a hundred, with a cursor to the next ones', async () => {
       const page = async (query = '') =>
         (
           await app.call(null, 'GET', `/v1/agent/storage/gc-pending${query}`, {
@@ -282,7 +282,7 @@ describeDatabases('homes', ({ fresh }) => {
       expect([answer.status, answer.body.error.code]).toEqual([400, 'validation_failed']);
     });
 
-    test('is not decided by a clock that is ahead for a moment', async () => {
+    test('are not decided by a clock that is ahead for a moment', async () => {
       const [due, marked] = [await home({ gc_after: 0 }), await home({ gc_after: now() })];
       app.clock.jump(3 * DAY_MS);
       expect((await pending()).map(({ id }: { id: string }) => id)).toEqual([due]);
@@ -292,7 +292,7 @@ describeDatabases('homes', ({ fresh }) => {
     });
 
     test.each(['running', 'stopping'] as const)(
-      'leaves out a home with a session that is %s',
+      'leave out a home with a session that is %s',
       async (state) => {
         await home({ user_id: app.people.alice.id, app_id: game, gc_after: 0 });
         await uses(tile, state);

@@ -39,7 +39,7 @@ describeDatabases('GET /v1/me/storage', ({ fresh }) => {
     expect(await read()).toEqual({ items: [] });
   });
 
-  test('has one row per app by name: bytes summed over hosts, the latest use, without what is given up', async () => {
+  test('has one row per app by name: bytes summed over hosts, the latest use, without homes marked for deletion', async () => {
     const { alice, bob } = app.people;
     const usedAt = app.clock.nowMs();
     await home(alice.id, 'Beta', { bytes_used: 3_000_000_000, last_used_at: usedAt });

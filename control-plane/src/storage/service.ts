@@ -46,7 +46,7 @@ export async function claimHome(
   return { provider: claim.provider, ref };
 }
 
-/** Takes back a claim that made a home: its host has no folder for it yet. A home that was there before stays. */
+/** Undoes a claim that created a home: its host has no folder for it yet. A home that existed before stays. */
 export async function dropNewHome(
   tx: Tx,
   place: { userId: string; appId: string; hostId: string },

@@ -20,7 +20,7 @@ import { type WindowEnds, windowOf } from './trace/window.ts';
 import { decideVerdict } from './verdict/verdict.ts';
 
 export interface TelemetryDeps {
-  /** Writes together with what hosts report. */
+  /** The transaction that is shared with the reports of hosts. */
   write(rows: RowsToLock, work: (tx: Tx) => Promise<void>): Promise<void>;
   /** Bounds of what is kept; tests lower them. */
   kept?: Partial<KeptLimits>;

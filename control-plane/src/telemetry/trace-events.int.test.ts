@@ -131,7 +131,7 @@ describeDatabases('events of the reliable lane', (databases) => {
     expect((await stored()).map(({ session_id, seq }) => [session_id, seq])).toEqual([[sessionId, 3]]);
   });
 
-  test('1,000 of a session are kept, the newest, beside 200 captures', async () => {
+  test('1,000 of a session are kept, the newest, in addition to 200 captures', async () => {
     for (let n = 0; n < 1_300; n += 1) {
       report('caps.negotiated', { n });
       if (n % 100 === 99) await confirmed();

@@ -11,7 +11,7 @@ import { type Balancer, type BalancerPorts, freeBalancerPorts, startBalancer } f
 import { askOwnProcess, type OwnProcess, startOwnProcess } from './own-process.ts';
 
 const REPLICAS = 3;
-/** Everything is as before within this time, without a person. */
+/** Time limit for the complete recovery after a fault, without an operator. */
 export const RECOVERED = { timeout: 20_000, interval: 100 };
 const BUS_TOKEN = 'a-token';
 const ENROLLMENT = 'a-fixed-enrollment-token';
@@ -58,7 +58,7 @@ export class BuiltReplicas {
   /** Set by `#start`. */
   database!: Awaited<ReturnType<typeof harness.startPostgresPair>>;
   nats: harness.NatsServer[] = [];
-  /** What joins the two NATS servers. */
+  /** The connection between the two NATS servers. */
   route!: harness.TcpRelay;
   /** The address of hosts: any replica. Unused behind HAProxy. */
   balancer!: harness.TcpRelay;
@@ -70,7 +70,7 @@ export class BuiltReplicas {
 
   private constructor(size: FleetSize) {
     this.#size = size;
-    // Each host listens; Node takes more than ten for a leak.
+    // One listener for each host; Node warns of a leak above ten.
     setMaxListeners(size.hosts + 10, this.#leave.signal);
   }
 
@@ -248,9 +248,9 @@ export class BuiltReplicas {
     }
   }
 
-  /** What must hold after each fault, as the database and these replicas tell. */
+  /** What must hold after each fault, according to the database and these replicas. */
   async expectRecovered(asked: readonly number[] = [0, 1, 2]): Promise<void> {
-    // Those of a replica that was killed are stored as online until they are missed.
+    // Hosts of a killed replica are stored as online until their heartbeats are missed.
     await vi.waitFor(() => expect(this.agents.filter(({ isOpen }) => !isOpen)).toEqual([]), RECOVERED);
     await vi.waitFor(async () => {
       const { rows } = await this.beside.query(
@@ -280,7 +280,7 @@ export class BuiltReplicas {
     expect(running.toSorted()).toEqual(this.sessions.toSorted());
   }
 
-  /** A launch at one replica runs, as another one tells, which also stops it. */
+  /** A launch at replica `n` runs, as the other replica shows, which then stops it. */
   async expectWorkOf(n: number, other: number): Promise<void> {
     // A person tries again where a connection to Postgres was cut.
     const id = await vi.waitFor(() => this.launch(n), RECOVERED);

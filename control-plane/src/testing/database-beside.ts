@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import pg from 'pg';
 
-/** The database beside a service of an own process, which may be dead. */
+/** Access to the database of a service that runs in its own process, also after that process has ended. */
 export interface DatabaseBeside {
-  /** By which the service finds it. */
+  /** Variables by which the service finds the database. */
   readonly env: Record<string, string>;
   /** Carries out a statement without parameters, in SQL that both databases have. @returns its rows */
   rows<Row>(statement: string): Promise<Row[]>;

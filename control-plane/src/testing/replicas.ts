@@ -22,7 +22,7 @@ export interface OneReplica {
 }
 
 export interface Replicas {
-  /** All of them as one; its platform and features are those of the first. */
+  /** All replicas as one; platform and features are those of the first replica. */
   readonly plane: ControlPlane;
   readonly each: readonly OneReplica[];
   readonly nats: NatsServer;

@@ -27,7 +27,7 @@ export function createOtlpTraces(
     logger.warn({ error: errorText(error) }, 'traces.not_sent');
   };
   const silent = () => undefined;
-  // The library tells failures to this logger alone.
+  // The library reports failures to this logger only.
   diag.setLogger(
     { error: tell, warn: silent, info: silent, debug: silent, verbose: silent },
     { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true },

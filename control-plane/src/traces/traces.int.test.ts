@@ -53,7 +53,7 @@ describeDatabases('a launch as a trace', (databases) => {
     return world;
   }
 
-  /** What came until the service ended. */
+  /** Ends the service. @returns all spans that it sent */
   async function sent(): Promise<Span[]> {
     await world?.close();
     world = null;
@@ -132,7 +132,7 @@ describeDatabases('a launch as a trace', (databases) => {
     });
   });
 
-  test('whatever a viewer tells, nobody saw the picture later than it was told', async () => {
+  test('whatever a viewer reports, the picture was not seen later than the report arrived', async () => {
     const service = await open();
     await service.host('hosta');
     const session = await service.running(service.people.alice, await service.app());

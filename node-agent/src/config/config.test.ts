@@ -8,7 +8,7 @@ import { IGNORED_VARIABLES } from './ignored-variables.ts';
 import { overlaySettings, rateModeInForce, settingBaseline } from './setting-values.ts';
 
 const BASE = { SERVICE_CONTROL_URL: 'http://127.0.0.1:8080', SERVICE_NODE_NAME: 'host-1' };
-/** The variables of the agent, as the tables of the contract list them; those of its settings stand in HOST_SETTINGS. */
+/** The agent's variables, as listed in the tables of the contract; variables of host settings are in HOST_SETTINGS. */
 const CONTRACT_VARIABLES = `
   SERVICE_ENROLLMENT_TOKEN SERVICE_CONTROL_URL SERVICE_FILE_TRANSFER SERVICE_FILE_TRANSFER_MAX_MB
   SERVICE_AGENT_METRICS_ADDR SERVICE_CONTROL_CA SERVICE_CONTROL_FINGERPRINT SERVICE_NODE_NAME SERVICE_AGENT_STATE_DIR
@@ -41,7 +41,7 @@ describe('environment', () => {
     expect(readConfig(BASE).warnings).toEqual([]);
   });
 
-  test('metrics beyond this machine are warned of', () => {
+  test('a metrics address that other machines can reach gives a warning', () => {
     const withMetrics = (address: string) => readConfig({ ...BASE, SERVICE_AGENT_METRICS_ADDR: address });
     expect(withMetrics('127.0.0.1:9092')).toMatchObject({
       metricsAddress: ['127.0.0.1', 9092],
@@ -56,7 +56,7 @@ describe('environment', () => {
     );
   });
 
-  test('every variable of the contract is either read or named as one without effect', () => {
+  test('every variable of the contract is either read or listed as ignored', () => {
     const read = new Set<string>();
     readConfig(
       new Proxy<Record<string, string>>(BASE, {
@@ -129,7 +129,7 @@ describe('environment', () => {
     expect(controlUrls.map(({ href }) => href)).toEqual(['https://a:8443/', 'http://b/base']);
   });
 
-  test('a value may come from a file, but not from both', () => {
+  test('a value may be given directly or by a file, but not both', () => {
     const file = join(dir, 'token');
     writeFileSync(file, 'a-token-from-a-file\n');
     expect(readConfig({ ...BASE, SERVICE_ENROLLMENT_TOKEN_FILE: file }).enrollmentToken).toBe(
@@ -171,7 +171,7 @@ describe('environment', () => {
 });
 
 describe('host settings', () => {
-  test('every default is a value that its own setting takes', () => {
+  test('every default is a valid value of its setting', () => {
     const { rejected } = overlaySettings(
       new Map(),
       Object.fromEntries(HOST_SETTINGS.map((setting) => [setting.key, setting.default])),
@@ -180,7 +180,7 @@ describe('host settings', () => {
     expect(HOST_SETTINGS).toHaveLength(39);
   });
 
-  test('overrides lie over the environment; a vanished one falls back, a bad one keeps the baseline', () => {
+  test('overrides replace environment values; a removed override falls back, an invalid one is ignored', () => {
     const baseline = settingBaseline({ gop: 120 });
     const { values, rejected } = overlaySettings(baseline, {
       gop: 30,
@@ -202,11 +202,11 @@ describe('rate control mode in force', () => {
 
   const cases: [Record<string, SettingValue>, Record<string, unknown>, string, string][] = [
     [{}, {}, 'smooth', 'nothing set'],
-    [{ abr_enabled: false }, {}, 'off', 'adaptation is off and no mode is set'],
+    [{ abr_enabled: false }, {}, 'off', 'abr_enabled is off and no mode is set'],
     [{}, { abr_enabled: false }, 'off', 'the same by an override'],
-    [{ abr_enabled: false, abr_mode: 'protective' }, {}, 'protective', 'a mode set by hand wins'],
-    [{ abr_enabled: false }, { abr_mode: 'smooth' }, 'smooth', 'even the default one, when it is named'],
-    [{ abr_enabled: false }, { abr_mode: 'nonsense' }, 'off', 'a bad mode sets nothing'],
+    [{ abr_enabled: false, abr_mode: 'protective' }, {}, 'protective', 'an explicit mode takes precedence'],
+    [{ abr_enabled: false }, { abr_mode: 'smooth' }, 'smooth', 'even an explicit default mode'],
+    [{ abr_enabled: false }, { abr_mode: 'nonsense' }, 'off', 'an invalid mode is ignored'],
   ];
   test.each(cases)('%o and %o → %s: %s', (environment, overrides, expected) => {
     expect(mode(environment, overrides)).toBe(expected);

@@ -15,7 +15,7 @@ import ipaddr from 'ipaddr.js';
 import { IGNORED_VARIABLES } from './ignored-variables.ts';
 
 const FINGERPRINT = /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/;
-/** Bound of the replicas of one control plane. */
+/** Largest number of replicas of one control plane. */
 const MAX_CONTROL_URLS = 16;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
@@ -56,18 +56,18 @@ export interface AgentConfig {
   mediaPorts: [number, number] | null;
   /** Whether viewers may send and fetch files of a session's home. */
   fileTransfer: boolean;
-  /** Largest such file, MiB. */
+  /** Largest file that viewers may send or fetch, MiB. */
   fileTransferMaxMb: number;
   containerNetwork: 'none' | 'bridge' | 'host';
   containerEngine: string | null;
   containerRuntime: string | null;
   containerUlimits: 'host' | null;
-  /** 0 = no limit; also for the next two. */
+  /** 0 = no limit; also in the next two fields. */
   appMemoryMb: number;
   appPids: number;
   appCpus: number;
   processRuntime: boolean;
-  /** Inclusive range of session uids with root. */
+  /** Inclusive range of session uids; used only when the agent runs as root. */
   processUids: [number, number];
   healthHost: string;
   healthPort: number;
@@ -75,9 +75,9 @@ export interface AgentConfig {
   metricsAddress: [string, number] | null;
   imageSourceHosts: string[];
   logLevel: string;
-  /** Settings from the environment; the others have their defaults. */
+  /** Host settings that the environment sets; all others have their defaults. */
   hostSettings: Record<string, SettingValue>;
-  /** Sentences about valid values that are probably a mistake. */
+  /** Warnings about values that are valid but probably a mistake. */
   warnings: string[];
 }
 
@@ -145,7 +145,7 @@ function readVariable(env: Environment, name: string): string | null {
   return given.text;
 }
 
-/** All get the same credential, so they must be replicas of one control plane. */
+/** The agent sends the same credential to all addresses, so they must be replicas of one control plane. */
 function controlUrls(read: Read): URL[] {
   const texts = (read('SERVICE_CONTROL_URL') ?? '').split(',').map((text) => text.trim());
   if (texts.length > MAX_CONTROL_URLS)
@@ -174,7 +174,7 @@ function certificates(read: Read): string | null {
     const pem = readFileSync(path, 'utf8');
     if (pem.includes('-----BEGIN CERTIFICATE-----')) return pem;
   } catch {
-    // Named below, like a file without a certificate.
+    // Reported below with the same error as a file without a certificate.
   }
   throw new ConfigError('SERVICE_CONTROL_CA', expected);
 }

@@ -15,26 +15,26 @@ describe('settings of the host', () => {
   const open = (environment: Record<string, SettingValue> = {}) =>
     HostSettings.open(dir, environment, silentLogger());
 
-  test('an override comes before the environment, that before the default', async () => {
+  test('an override takes precedence over the environment, and the environment over the default', async () => {
     const settings = await open({ gop: 90, slices: 2 });
     await settings.apply({ gop: 30 });
     expect(settings.effective).toMatchObject({ gop: '30', slices: '2', target_usage: '6' });
   });
 
-  test('every setting is reported as text, none as the empty one', async () => {
+  test('every setting is reported as text, null as an empty text', async () => {
     const { effective } = await open();
     expect(Object.keys(effective)).toEqual(HOST_SETTINGS.map(({ key }) => key));
     expect(effective).toMatchObject({ abr_enabled: 'true', abr_floor_kbps: '', encoder: 'openh264' });
   });
 
-  test('live ones follow each update, and a vanished one falls back', async () => {
+  test('live settings follow each update, and a removed override falls back', async () => {
     const settings = await open({ gop: 90 });
     await settings.apply({ gop: 30 });
     await settings.apply({});
     expect(settings.values.get('gop')).toBe(90);
   });
 
-  test('those of class restart are in force once the agent has started again', async () => {
+  test('restart settings apply after the agent’s next start', async () => {
     const before = await open({ encoder: 'nvenc' });
     await before.apply({ encoder: 'va', gop: 30 });
     expect([before.latched('encoder'), before.effective.encoder]).toEqual(['nvenc', 'nvenc']);
@@ -45,7 +45,7 @@ describe('settings of the host', () => {
     expect(after.values.get('gop')).toBe(30);
   });
 
-  test('a bad value keeps the baseline and is named', async () => {
+  test('an invalid override is ignored and reported', async () => {
     const settings = await open({ gop: 90 });
     await settings.apply({ gop: 'many', surprise: 1 });
     expect(settings.values.get('gop')).toBe(90);
@@ -54,19 +54,19 @@ describe('settings of the host', () => {
     expect(settings.problems).toEqual([]);
   });
 
-  test('updates in a row are kept in their order', async () => {
+  test('consecutive updates are stored in order', async () => {
     const settings = await open();
     for (const gop of [1, 2, 3]) void settings.apply({ gop });
     await settings.saved;
     expect(JSON.parse(readFileSync(join(dir, 'settings.json'), 'utf8'))).toEqual({ overrides: { gop: 3 } });
   });
 
-  test.each(['', '{', 'null', '{"overrides":7}'])('a damaged file (%j) counts as none', async (text) => {
+  test.each(['', '{', 'null', '{"overrides":7}'])('a damaged file (%j) counts as missing', async (text) => {
     writeFileSync(join(dir, 'settings.json'), text);
     expect((await open()).effective.encoder).toBe('openh264');
   });
 
-  test('where they cannot be kept they count all the same, and it is said', async () => {
+  test('overrides that cannot be stored still apply, and the problem is reported', async () => {
     const settings = await open();
     rmSync(dir, { recursive: true });
     writeFileSync(dir, 'a file in the way');

@@ -9,9 +9,9 @@ import { overlaySettings, rateModeInForce, settingBaseline } from './setting-val
 type Overrides = Readonly<Record<string, unknown>>;
 
 /**
- * Host settings in force: overrides of the control plane over the environment over the catalog's defaults. Live
- * settings follow every config_update, for sessions that start later. Restart settings are fixed at the agent's
- * start, before the control plane's first message, so the overrides are stored in settings.json.
+ * Host settings in force: overrides of the control plane take precedence over the environment, and the environment over
+ * the catalog's defaults. Live settings follow every config_update, for sessions that start later. Restart settings are
+ * fixed at the agent's start, before the control plane's first message, so the overrides are stored in settings.json.
  *
  * Owner of that file; writes are serialized, and `saved` resolves when none is running.
  */
@@ -66,12 +66,12 @@ export class HostSettings {
     };
   }
 
-  /** A restart setting, as at the agent's start. */
+  /** A restart setting's value at the agent's start. */
   latched(key: 'encoder' | 'render_node' | 'cuda_device'): SettingValue {
     return this.#latched.get(key) as SettingValue;
   }
 
-  /** Values in force as texts; restart settings as at the start. */
+  /** Values in force as texts. Restart settings have their value from the agent's start. */
   get effective(): Record<string, string> {
     return Object.fromEntries(
       HOST_SETTINGS.map((setting) => {
@@ -81,19 +81,22 @@ export class HostSettings {
     );
   }
 
-  /** Sentences about overrides that are not in force. */
+  /** Messages about overrides that are not in force. */
   get problems(): string[] {
     return [...this.#rejected, ...(this.#notKept === null ? [] : [this.#notKept])];
   }
 
-  /** Restart settings that wait for a restart. */
+  /** Keys of restart settings whose new value applies only after a restart. */
   get awaitingRestart(): string[] {
     return HOST_SETTINGS.filter(
       ({ key, class: kind }) => kind === 'restart' && this.#values.get(key) !== this.#latched.get(key),
     ).map(({ key }) => key);
   }
 
-  /** Replaces the overrides; missing ones fall back. Resolves when stored. */
+  /**
+   * Replaces the overrides. A setting without an override falls back to the environment or its default. Resolves when
+   * stored.
+   */
   apply(overrides: Overrides): Promise<void> {
     const { values, rejected } = overlaySettings(this.#baseline, overrides);
     this.#overrides = overrides;
@@ -108,7 +111,7 @@ export class HostSettings {
     return this.#saving;
   }
 
-  /** Encoders are tested at the start, so sessions use the value of that time. */
+  /** Restart settings keep their value from the start, because encoders were tested with it. */
   #inForce({ key, class: kind }: HostSetting): SettingValue {
     return (kind === 'restart' ? this.#latched : this.#values).get(key) ?? null;
   }

@@ -17,7 +17,7 @@ beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'footlight-restart-'));
   await chmod(home, 0o711);
   control = await FakeControl.listen({
-    // A poll without an answer would hold up the stop of the agent.
+    // A poll without an answer would delay the agent's stop.
     answers: () => ({ status: 200, body: { runs: [], scans: [] } }),
   });
 });
@@ -29,19 +29,19 @@ afterEach(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** As a supervisor does after every exit. */
+/** Starts the agent again, as a supervisor does after every exit. */
 function start(): void {
   agent = startAgentProcess({ control, stateDir: join(home, 'state'), uids: UIDS, uid: null });
 }
 
-/** The first report from message `from` on that was made with this override. */
+/** The first capacity report after message `from` that contains this override. */
 function reportWith(gop: string, from = 0): Promise<Capacity> {
   return control.wait('capacity', ({ effective_settings }) => effective_settings?.gop === gop, from);
 }
 
 const settingsCheck = ({ readiness }: Capacity) => readiness?.find(({ id }) => id === 'settings');
 
-test('a setting that needs a restart is in force after restart and not before; a live one at once', {
+test('a restart setting applies after a restart and not before; a live setting applies at once', {
   timeout: 180_000,
 }, async () => {
   start();

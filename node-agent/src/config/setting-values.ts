@@ -28,7 +28,7 @@ export function overlaySettings(
   return { values, rejected };
 }
 
-/** Defaults overlaid with values of the environment. */
+/** The defaults, overridden by values of the environment. */
 export function settingBaseline(
   fromEnvironment: Readonly<Record<string, SettingValue>>,
 ): Map<string, SettingValue> {
@@ -52,7 +52,7 @@ export function rateModeInForce(
   overrides: Readonly<Record<string, unknown>>,
 ): SettingValue {
   const mode = values.get('abr_mode') ?? null;
-  // A refused override does not count.
+  // A rejected override does not count as set.
   const isSet = Object.hasOwn(fromEnvironment, 'abr_mode') || overrides.abr_mode === mode;
   return isSet || values.get('abr_enabled') !== false ? mode : 'off';
 }

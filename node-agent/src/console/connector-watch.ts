@@ -2,12 +2,14 @@ import type { Clock, Timer } from '@footlight/platform';
 import type { ConsoleCapabilities } from '@footlight/protocol/agent';
 import type { Displays } from './displays.ts';
 
-/** A person who plugs in a display waits for it to light up anyway; a look reads a few files of sysfs. */
+/**
+ * A display takes seconds to light up after it is plugged in, so 2 s go unnoticed. One poll reads a few files of sysfs.
+ */
 const READ_PERIOD_MS = 2_000;
 
 /**
- * Detects plugged and unplugged displays and devices by polling a few small files, which needs no kernel events and
- * no rights.
+ * Detects plugged and unplugged displays and devices by polling a few small files, which needs neither kernel events
+ * nor privileges.
  *
  * Owns one timer, from the first `read` to `close`.
  */

@@ -17,7 +17,7 @@ import type { ChosenOutput } from './output-choice.ts';
 
 const UIDS: [number, number] = [71_080, 71_089];
 
-/** A monitor of 800 × 600 with a virtual display in the place of its connector. */
+/** A monitor of 800 × 600; a virtual display replaces its connector. */
 class PlayedMonitor implements ConsoleScreens {
   readonly story: string[] = [];
   readonly traces: DisplayTrace[] = [];
@@ -54,7 +54,7 @@ class PlayedMonitor implements ConsoleScreens {
   }
 
   reclaim(): void {
-    this.story.push('what was left is given back');
+    this.story.push('the leftover console is released');
   }
 
   die(signal: NodeJS.Signals = 'SIGKILL'): void {
@@ -86,7 +86,7 @@ afterEach(async () => {
   monitor.startDisplay = startXvfb;
   monitor.story.length = 0;
   const ids = control.messages.flatMap((each) => (each.type === 'session_state' ? [each.session_id] : []));
-  // A record stays until its user's files are found, which may end after the session.
+  // A session's record is removed only after the search for its user's files, which may end after the session.
   const traces = () => tracesOf(join(stateDir, 'state'), UIDS, monitor.traces, ids);
   await vi.waitFor(async () => expect(await traces()).toEqual(NO_TRACES), 20_000);
 });
@@ -109,11 +109,11 @@ async function presented(body: Assignment): Promise<void> {
   expect(await sessions.reached(body, 'app presented')).toMatchObject({ state: 'running' });
 }
 
-test('registers that it can show sessions beside the host', async () => {
+test('registers that it can show sessions on a display of the host', async () => {
   expect((await control.wait('register')).features).toContain('console');
 });
 
-test('shown there alone: from the assignment to the picture, without an encoder, and back to free', async () => {
+test('local only: from assignment to picture without an encoder, and then the display is free again', async () => {
   await turn({});
   const body = beside('local_only');
   await sessions.launch(body);
@@ -131,7 +131,7 @@ test('shown there alone: from the assignment to the picture, without an encoder,
   expect(monitor.story).toEqual(['DP-4 shows', 'DP-4 is free']);
 });
 
-test('streamed as well: the picture of the display is encoded at any size', async () => {
+test('also streamed: the picture of the display is encoded at any size', async () => {
   await turn({ stream: true });
   const body = beside('dual_output');
   await sessions.launch(body);
@@ -165,7 +165,7 @@ test('a display that dies fails its session, and the next one gets it', async ()
   expect(monitor.story).toEqual(['DP-4 shows', 'DP-4 is free', 'DP-4 shows', 'DP-4 is free']);
 });
 
-test('a display that dies before it answered is what failed, although the app ended first', async () => {
+test('a display that dies before its first answer is reported as the failure, although the app ended first', async () => {
   await turn({});
   const program = playedXServer(stateDir);
   monitor.startDisplay = (options, cookie, deps) =>
@@ -177,7 +177,7 @@ test('a display that dies before it answered is what failed, although the app en
   await expect.poll(innermost).toBeDefined();
   process.kill(innermost() ?? Number.NaN, 'SIGKILL');
   await expect.poll(app).toEqual([]);
-  // The agent, which runs in this process, has reaped it then.
+  // Then the agent, which runs in this process, has reaped it.
   await new Promise(setImmediate);
   monitor.die('SIGUSR1');
   expect(await sessions.ended(body)).toMatchObject({
@@ -186,7 +186,7 @@ test('a display that dies before it answered is what failed, although the app en
   });
 });
 
-test('with no display plugged in the session fails, and holds nothing', async () => {
+test('with no display plugged in the session fails and releases the console', async () => {
   await turn({});
   monitor.isPlugged = false;
   const body = beside('local_only');
@@ -199,7 +199,7 @@ test('with no display plugged in the session fails, and holds nothing', async ()
   await sessions.stop(next, 'console_disabled');
 });
 
-test('turned off while it is shown: it stays until it is stopped, and nothing comes after it', async () => {
+test('disabled during a session: the session continues until it is stopped, and no other can start', async () => {
   await turn({});
   const body = beside('local_only');
   await sessions.launch(body);
@@ -211,7 +211,7 @@ test('turned off while it is shown: it stays until it is stopped, and nothing co
   expect(await control.command(beside('local_only'))).toMatchObject({ ok: false, code: 'unsupported' });
 });
 
-test('the control plane goes away and comes back: what is shown is shown all the while', async () => {
+test('during an outage of the control plane the session stays on the display', async () => {
   await turn({});
   const body = beside('local_only');
   await sessions.launch(body);
@@ -226,7 +226,7 @@ test('the control plane goes away and comes back: what is shown is shown all the
   await sessions.stop(body, 'console_display_disconnected');
 });
 
-test('a restart of the agent takes down what is shown, and the next one starts with a free display', {
+test('a restart of the agent ends the session, and the next agent starts with a free display', {
   timeout: 60_000,
 }, async () => {
   await turn({});
@@ -246,7 +246,7 @@ test('a restart of the agent takes down what is shown, and the next one starts w
   await sessions.stop(next, 'console_disabled');
 });
 
-test('turned off, it takes nothing', async () => {
+test('a disabled console refuses sessions', async () => {
   await turn(null);
   expect(await control.command(beside('local_only'))).toMatchObject({ ok: false, code: 'unsupported' });
 });

@@ -9,7 +9,7 @@ import { ConnectorWatch } from './connector-watch.ts';
 import { linuxDisplays } from './displays.ts';
 import { readEdid } from './edid.ts';
 
-/** 1920×1080 at 60 Hz as CTA-861 has it: 148.5 MHz, 2200 × 1125. */
+/** 1920×1080 at 60 Hz as in CTA-861: 148.5 MHz, 2200 × 1125. */
 const FULL_HD = [0x02, 0x3a, 0x80, 0x18, 0x71, 0x38, 0x2d, 0x40, 0x58, 0x2c, 0x45, 0, 0, 0, 0, 0, 0, 0x1e];
 /** The same lines interlaced: 74.25 MHz, 540 of 562 lines a field. */
 const INTERLACED = [0x01, 0x1d, 0x80, 0x18, 0x71, 0x1c, 0x16, 0x20, 0x58, 0x2c, 0x25, 0, 0, 0, 0, 0, 0, 0x9e];
@@ -47,7 +47,7 @@ describe('EDID', () => {
     ]);
   });
 
-  test('an extension brings more of them, interlaced ones among them', () => {
+  test('an extension adds timings, including interlaced ones', () => {
     expect(readEdid(edid([FULL_HD], [FULL_HD, INTERLACED]))).toMatchObject([
       { preferred: true },
       { preferred: false, height: 1080 },
@@ -55,7 +55,7 @@ describe('EDID', () => {
     ]);
   });
 
-  test('a descriptor that is text is passed over', () => {
+  test('a text descriptor is skipped', () => {
     const name = [0, 0, 0, 0xfc, 0, ...new Array<number>(13).fill(0x41)];
     expect(readEdid(edid([FULL_HD, name]))).toHaveLength(1);
   });
@@ -77,7 +77,7 @@ describe('EDID', () => {
   });
 });
 
-describe('displays beside the host', () => {
+describe('displays of the host', () => {
   let root: string;
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'footlight-displays-'));
@@ -98,7 +98,7 @@ describe('displays beside the host', () => {
     writeFileSync(join(at, 'edid'), bytes);
   }
 
-  test('connectors, plugged or not, with the modes of what is plugged in', async () => {
+  test('connectors, plugged or not, with the modes of plugged-in displays', async () => {
     connector('card1-DP-4', 'connected', edid([FULL_HD]));
     connector('card1-HDMI-A-1', 'disconnected', edid([FULL_HD]));
     mkdirSync(join(root, 'drm', 'card1', 'device', 'drm', 'renderD128'), { recursive: true });
@@ -119,14 +119,14 @@ describe('displays beside the host', () => {
     ]);
   });
 
-  test('a display that does not say what it can is connected without modes', async () => {
+  test('a display without an EDID is connected and has no modes', async () => {
     connector('card0-VGA-1', 'connected');
     expect((await read()).outputs).toMatchObject([
       { id: 'card0:VGA-1', connected: true, modes: [], render_node: null },
     ]);
   });
 
-  test('input devices once each, by a name for people', async () => {
+  test('each input device is listed once, with a readable name', async () => {
     mkdirSync(join(root, 'by-id'));
     symlinkSync('../event3', join(root, 'by-id', 'usb-Some_Keyboard_K1-event-kbd'));
     symlinkSync('../event3', join(root, 'by-id', 'usb-Some_Keyboard_K1-event-mouse'));
@@ -134,7 +134,7 @@ describe('displays beside the host', () => {
     expect((await read()).input_devices).toEqual([{ path: '/dev/input/event3', label: 'Some Keyboard K1' }]);
   });
 
-  test('what can play, by the name of its card; what only records is left out', async () => {
+  test('playback devices by card name; devices that only record are omitted', async () => {
     mkdirSync(join(root, 'asound'));
     const cards = [
       ' 0 [PCH            ]: HDA-Intel - HDA Intel PCH',
@@ -158,7 +158,7 @@ describe('displays beside the host', () => {
     ]);
   });
 
-  test('a machine without any of it has none of it', async () => {
+  test('a machine without displays and devices has empty lists', async () => {
     expect(await read()).toEqual({ connectors: [], outputs: [], audio_sinks: [], input_devices: [] });
   });
 });
@@ -166,7 +166,7 @@ describe('displays beside the host', () => {
 describe('plugging displays in and out', () => {
   const nothing = { connectors: [], outputs: [], audio_sinks: [], input_devices: [] };
 
-  test('is noticed within two seconds, once it has been reported what there was', async () => {
+  test('is noticed within two seconds after the first report', async () => {
     const clock = new ManualClock();
     let now: ConsoleCapabilities = nothing;
     let changes = 0;

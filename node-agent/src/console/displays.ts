@@ -17,7 +17,7 @@ const MAX_SINKS = 64;
 const MAX_DEVICES = 128;
 
 /**
- * Reads displays, sound outputs and input devices from files of Linux, without opening a device.
+ * Reads displays, sound outputs and input devices from files of sysfs, procfs and udev, without opening a device.
  * @param paths other roots, for tests
  * Source: Documentation/gpu/drm-uapi.rst, Documentation/ABI and Documentation/sound/designs/procfile.rst of the
  * kernel; /dev/input/by-id of udev.

@@ -26,20 +26,20 @@ function plugged(...ids: string[]): ConsoleCapabilities {
   };
 }
 
-describe('which display is meant', () => {
+describe('the display that a configuration selects', () => {
   test.each<[string, Partial<ConsoleConfig>, string[], string | null]>([
-    ['any that is plugged in', {}, ['card1:DP-4'], 'card1:DP-4'],
+    ['any plugged-in display', {}, ['card1:DP-4'], 'card1:DP-4'],
     ['the first of several', {}, ['card1:DP-4', 'card0:HDMI-A-1'], 'card0:HDMI-A-1'],
-    ['the connector that is named', { connector: 'DP-4' }, ['card0:HDMI-A-1', 'card1:DP-4'], 'card1:DP-4'],
-    ['the output that is named', { output_id: 'card1:DP-1' }, ['card1:DP-4', 'card1:DP-1'], 'card1:DP-1'],
-    ['no other than the one named', { output_id: 'card1:DP-1' }, ['card1:DP-4'], null],
-    ['none where none is plugged in', {}, [], null],
+    ['the configured connector', { connector: 'DP-4' }, ['card0:HDMI-A-1', 'card1:DP-4'], 'card1:DP-4'],
+    ['the configured output', { output_id: 'card1:DP-1' }, ['card1:DP-4', 'card1:DP-1'], 'card1:DP-1'],
+    ['no other than the configured one', { output_id: 'card1:DP-1' }, ['card1:DP-4'], null],
+    ['none if none is plugged in', {}, [], null],
   ])('%s', (_name, part, ids, expected) => {
     const chosen = chooseOutput({ ...consoleDefaults, ...part }, plugged(...ids));
     expect(chosen && `${chosen.card}:${chosen.connector}`).toBe(expected);
   });
 
-  test('its mode, and the connectors of the same card that stay dark', () => {
+  test('its mode, and the other connectors of the card, which stay dark', () => {
     const config = { ...consoleDefaults, output_id: 'card1:DP-4', mode: MODE };
     expect(chooseOutput(config, plugged('card1:DP-4'))).toEqual({
       card: 'card1',
@@ -50,7 +50,7 @@ describe('which display is meant', () => {
   });
 });
 
-test('weston is told the mode by whole hertz, and which outputs stay dark', () => {
+test('weston’s configuration has the mode in whole hertz, and the outputs that stay dark', () => {
   const output = { card: 'card1', connector: 'DP-4', mode: MODE, others: ['DP-1'] };
   expect(westonConfig(output).split('\n')).toEqual([
     ...['[core]', 'idle-time=0', ''],
@@ -60,7 +60,7 @@ test('weston is told the mode by whole hertz, and which outputs stay dark', () =
   expect(westonConfig({ ...output, mode: null })).toContain('mode=preferred\n');
 });
 
-describe('who has the display', () => {
+describe('the holder of the display', () => {
   const opened: ChosenOutput[] = [];
   const screens: ConsoleScreens = {
     lacks: () => null,
@@ -82,16 +82,16 @@ describe('who has the display', () => {
     claim.startDisplay({} as DisplayOptions, Buffer.alloc(0), {} as HelperDeps);
 
   test.each<[string, ReturnType<typeof host>, string]>([
-    ['nothing to show it with', host({}, plugged(), false), 'none'],
+    ['a missing requirement', host({}, plugged(), false), 'none'],
     ['nothing set', host(null), 'off'],
     ['turned off', host({ enabled: false }), 'off'],
-    ['drawn by what this agent does not know', host({ compositor: 'cage' }), 'off'],
+    ['an unknown compositor', host({ compositor: 'cage' }), 'off'],
     ['turned on', host({}), 'free'],
   ])('%s', (_name, { state }, expected) => {
     expect(state).toBe(expected);
   });
 
-  test('one at a time, until it is given back', () => {
+  test('one session at a time, until it is released', () => {
     const made = host({});
     const first = made.claim();
     expect(made.state).toBe('taken');
@@ -104,7 +104,7 @@ describe('who has the display', () => {
     second.release();
   });
 
-  test('what is set counts from the claim on', async () => {
+  test('the configuration at the claim applies to the whole session', async () => {
     const made = host({ stream_audio: true });
     const claim = made.claim();
     made.configure(null);
@@ -113,7 +113,7 @@ describe('who has the display', () => {
     expect(opened.splice(0)).toMatchObject([{ connector: 'DP-4' }]);
   });
 
-  test('a display that was pulled out meanwhile is not there', async () => {
+  test('a display that was unplugged meanwhile is missing', async () => {
     await expect(start(host({}, plugged()).claim())).rejects.toThrow('no display is plugged in');
     expect(opened).toEqual([]);
   });

@@ -12,7 +12,8 @@ export interface ConsoleScreens {
   /** The first missing requirement; null: none. */
   lacks(): ScreenNeed | null;
   /**
-   * Starts an X display that fills that output. Its end is the end of the picture; closing it restores the output.
+   * Starts an X display that fills that output. When the display ends, the output shows no picture; closing it restores
+   * the output.
    * @throws when it does not start; nothing is left running
    */
   open(output: ChosenOutput, options: HelperOptions, cookie: Buffer, deps: HelperDeps): Promise<Display>;
@@ -52,7 +53,7 @@ export class HostConsole {
     this.#lacks = screens.lacks();
   }
 
-  /** Checks again what this host lacks, because an administrator may have repaired it. @returns null: nothing */
+  /** Repeats the check for missing requirements, because an administrator may have fixed one. @returns null: nothing */
   need(): ScreenNeed | null {
     this.#lacks = this.#screens.lacks();
     return this.#lacks;

@@ -8,15 +8,15 @@ const CALLS = [
   { request: 0x5602, argument: Buffer.alloc(8) },
 ];
 
-describe('a terminal that a killed compositor held', () => {
-  test('takes keys, shows text and lets others come to the front again', () => {
+describe('restoring the terminal of a killed compositor', () => {
+  test('accepts keys, shows text and allows switching to other terminals again', () => {
     const file = new FakeDeviceFile();
     restoreTerminal('/dev/tty7', () => file);
     expect(file.calls).toEqual(CALLS);
     expect(file.closed).toBe(true);
   });
 
-  test('what the kernel refuses keeps nothing else from being done', () => {
+  test('a call that the kernel refuses does not prevent the others', () => {
     const file = new FakeDeviceFile();
     file.refused.add(0x4b45);
     restoreTerminal('/dev/tty7', () => file);
@@ -24,7 +24,7 @@ describe('a terminal that a killed compositor held', () => {
     expect(file.closed).toBe(true);
   });
 
-  test('one that is not there is no trouble', () => {
+  test('a missing terminal is ignored', () => {
     restoreTerminal('/dev/null/tty7');
   });
 });

@@ -17,12 +17,12 @@ import { processesOf } from '../testing/traces.ts';
 import { type Canvas, westonScreens } from './weston.ts';
 
 const SESSION = '00000000-0000-4000-8000-0000000000c0';
-/** The session had a user of its own, which has no processes any more. */
+/** The session had its own user, which has no process left. */
 const FORMER_UID = 71_096;
 const OUTPUT = { card: 'card1', connector: 'headless', mode: null, others: [] };
 const hasWeston = ['/usr/bin/weston', '/usr/bin/Xwayland'].every((path) => existsSync(path));
 
-// Weston's own backend without a display stands in for the connector; all around it is what hosts run.
+// Weston's headless backend replaces the connector; everything else is the same as on hosts.
 describe.runIf(hasWeston)('weston as the display beside a host', () => {
   const canvas = (...words: string[]): Canvas => ({
     words: () => words,
@@ -62,7 +62,7 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
 
   const consoleFiles = () => readdir(sessionDirs(stateDir, SESSION).console);
 
-  test('an X display that fills the output, and nothing of it afterwards', async () => {
+  test('an X display fills the output, and leaves nothing after its end', async () => {
     const display = await open();
     const x = await XConnection.open(display.name, systemClock, () => undefined);
     expect(await (await XScreenSize.open(x)).size()).toEqual({ width: 1024, height: 768 });
@@ -80,13 +80,13 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
   test.each([
     ['weston', 1],
     ['Xwayland', 0],
-  ])('the end of %s is the end of the display', async (name, reclaims) => {
+  ])('the display ends when %s ends', async (name, reclaims) => {
     const display = await open();
     const found = processesOf(SESSION).find(({ command }) => command.startsWith(name));
     process.kill(found?.pid ?? Number.NaN, 'SIGKILL');
     await display.exited;
     await display.close();
-    // What a weston that was killed held is given back for it; one that was asked to end did that itself.
+    // The terminal is restored only after a killed weston; a weston that ends by itself restores it.
     expect(reclaimed).toBe(reclaims);
   });
 
@@ -96,7 +96,7 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
     await display.close();
   });
 
-  test('an agent that was killed leaves nothing that its next start does not find', async () => {
+  test('after a killed agent, the next start finds and removes everything', async () => {
     const display = await open();
     const dirs = sessionDirs(stateDir, SESSION);
     await writeRecord(dirs, { session_id: SESSION, uid: FORMER_UID, home: null, display: display.record });
@@ -110,12 +110,12 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
       reclaimConsole: () => screens.reclaim(),
     });
     expect([processesOf(SESSION), existsSync(display.socket)]).toEqual([[], false]);
-    // The record stays until its user's files are found.
+    // The record is removed only after the search for the user's files.
     await expect.poll(() => existsSync(dirs.root)).toBe(false);
     expect(reclaimed).toBe(1);
   });
 
-  test('what weston says when it cannot draw is the reason', async () => {
+  test('if weston cannot draw, its message is the reason of the failure', async () => {
     const broken = westonScreens(canvas('--backend=drm-backend.so', '--drm-device=card99'));
     await expect(open(broken)).rejects.toThrow(/^weston did not start: .*drm/s);
     expect(await consoleFiles()).toEqual(['weston.ini']);

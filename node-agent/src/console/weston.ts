@@ -18,7 +18,7 @@ import { restoreTerminal } from './terminal.ts';
 const TERMINAL = 7;
 const TERMINAL_DEVICE = `/dev/tty${TERMINAL}`;
 const SOCKET = 'wayland';
-/** As an Xvfb (display/xvfb.ts), and Xwayland starts after it; a look is one stat(2). */
+/** The same limit as for Xvfb (display/xvfb.ts); it covers weston and then Xwayland. One poll is one stat(2). */
 const START_LIMIT_MS = 10_000;
 const POLL_MS = 20;
 const STOP_LIMIT_MS = 500;
@@ -35,8 +35,8 @@ export interface Canvas {
 }
 
 /**
- * Draws with weston on a connector, with an Xwayland inside that fills the output, so apps, capture and input use an
- * X display as elsewhere. Weston runs as the agent, Xwayland as the session's user.
+ * Draws with weston on a connector. An Xwayland inside fills the output, so apps, capture and input use an X display as
+ * in other sessions. Weston runs as the agent, Xwayland as the session's user.
  *
  * @param canvas replaced by tests
  * Source: weston(1), weston-drm(7), weston.ini(5), as of weston 10; Xwayland(1).
@@ -94,7 +94,7 @@ function cardsWithConnectors(): string[] {
   }
 }
 
-/** Only an attempt shows whether the service's unit closes the device. */
+/** Only opening the device shows whether the service's unit denies access to it. */
 function mayOpen(device: string): boolean {
   try {
     closeSync(openSync(device, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK));
@@ -136,7 +136,7 @@ async function startWeston(
     ]),
     {
       env: { ...baseEnvironment(deps.env), HOME: dir, XDG_RUNTIME_DIR: dir, [SESSION_VARIABLE]: sessionId },
-      // Keys of the display's keyboard make it write files, which are deleted with the session.
+      // Key shortcuts of weston on the host's keyboard can write files; this directory is deleted with the session.
       cwd: dir,
       clock: deps.clock,
       onOutput: (chunk) => log.add(chunk),
@@ -166,7 +166,7 @@ async function end(weston: Child, canvas: Canvas, clock: Clock): Promise<void> {
   weston.signal('SIGTERM');
   await Promise.race([weston.exited, delay(clock, STOP_LIMIT_MS)]);
   weston.signal('SIGKILL');
-  // If it ended by itself it holds nothing, and the terminal may belong to another program.
+  // A weston that ended by itself holds nothing, and another program may use the terminal now.
   if ((await weston.exited).signal !== null) canvas.reclaim();
 }
 

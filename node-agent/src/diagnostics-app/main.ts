@@ -1,8 +1,8 @@
 /**
- * The Diagnostics app: a known moving picture, a 440 Hz tone, and two fields that react to keys and clicks at once.
- * An ordinary X11 client that needs only DISPLAY. FOOTLIGHT_DIAGNOSTICS_FPS sets the frame rate (1–240, default 60).
- * FOOTLIGHT_DIAGNOSTICS_MOTION=full shows a picture that changes all over instead, without sound: the load of a
- * measurement (docs/quality.md), with as much detail as FOOTLIGHT_DIAGNOSTICS_KBPS needs (default 6000).
+ * The Diagnostics app: a known moving picture, a 440 Hz tone, and two fields that react to keys and clicks at once. An
+ * ordinary X11 client that needs only DISPLAY. FOOTLIGHT_DIAGNOSTICS_FPS sets the frame rate (1–240, default 60).
+ * FOOTLIGHT_DIAGNOSTICS_MOTION=full shows a picture that changes everywhere instead, without sound. Measurements use it
+ * as load (docs/quality.md). Its amount of detail needs about FOOTLIGHT_DIAGNOSTICS_KBPS (default 6000).
  */
 import x11 from 'x11';
 import {
@@ -79,7 +79,7 @@ x11.createClient((error, display) => {
     fill([...barRectangles(width, height), ...movingRectangles(pattern()), ...fieldRectangles(pattern())]);
     show(0, height);
   };
-  // Input is answered at once, not with the next frame, because the round trip is measured.
+  // Input changes the picture at once, not with the next frame, because tests measure the round trip.
   const drawFields = () => {
     fill(fieldRectangles(pattern()));
     show(Math.round(height * 0.7), height);

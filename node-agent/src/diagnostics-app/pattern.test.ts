@@ -18,7 +18,7 @@ function colourAt(rectangles: Rectangle[], x: number, y: number): number | undef
 }
 
 describe('the Diagnostics picture', () => {
-  test('has no hole at any size, frame and input', () => {
+  test('has no gap at any size, frame and input', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 64, max: 4096 }),
@@ -55,7 +55,7 @@ describe('the Diagnostics picture', () => {
     );
   });
 
-  test('each press takes the next colour of its own field only', () => {
+  test('each press changes only the colour of its field', () => {
     const fields = fieldRectangles({ ...input, keyPresses: 1, buttonPresses: 2 });
     expect(colourAt(fields, 100, 650)).toBe(FIELD_COLOURS[1]);
     expect(colourAt(fields, 1200, 650)).toBe(FIELD_COLOURS[2]);
@@ -63,7 +63,7 @@ describe('the Diagnostics picture', () => {
 });
 
 describe('full motion', () => {
-  test('has details within the picture at any size, the same for the same frame', () => {
+  test('has rectangles within the picture at any size, and the same ones for the same frame', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 16, max: 4096 }),
@@ -93,7 +93,7 @@ describe('full motion', () => {
     expect(fullMotion({ ...size, frame: 1 }, 100)).not.toEqual(fullMotion({ ...size, frame: 2 }, 100));
   });
 
-  test('has more details for a higher bitrate, and fewer in each of more frames', () => {
+  test('has more rectangles for a higher bitrate, and fewer per frame for a higher frame rate', () => {
     expect(detailsOf(12_000, 30)).toBe(3 * detailsOf(4_000, 30));
     expect(detailsOf(8_000, 60)).toBe(detailsOf(4_000, 30));
     expect(detailsOf(1, 240)).toBe(1);

@@ -138,25 +138,25 @@ export const MOTION_COLOURS = [
   0x203040, 0xd04030, 0x30a050, 0x3060d0, 0xe0c040, 0x9040a0, 0xf0f0e8, 0x50b0b0,
 ] as const;
 /**
- * Encoded size of one new rectangle at a middling quality, bytes. At its lowest quality openh264 needed 36, from 720p30
- * to 1080p60; more rectangles than fit would make it miss its bitrate.
+ * Encoded size of one new rectangle at medium quality, bytes. At its lowest quality openh264 needed 36, from 720p30 to
+ * 1080p60; more rectangles than fit would make it miss its bitrate.
  */
 const DETAIL_BYTES = 70;
-/** Least and further side of such a rectangle, pixels. */
+/** Side of such a rectangle: the minimum, and the largest random addition, pixels. */
 const MOTION_SIDE = [4, 28] as const;
 /** How far the whole picture moves with each frame, pixels. */
 const MOTION_STEP = [3, 2] as const;
 
-/** One frame of a picture that moves all over and shows new details everywhere. */
+/** One frame of a picture in which everything moves and new rectangles appear everywhere. */
 export interface FullMotion {
-  /** The former picture moves by this, pixels. */
+  /** Shift of the previous picture, pixels. */
   readonly dx: number;
   readonly dy: number;
-  /** New details: x, y, width and height in a row, for each of MOTION_COLOURS. */
+  /** New rectangles for each of MOTION_COLOURS, as a flat list of x, y, width and height. */
   readonly rectangles: readonly (readonly number[])[];
 }
 
-/** How many new details a frame has, so that an encoder needs about this bitrate (kbit/s) at a middling quality. */
+/** Number of new rectangles per frame for which an encoder needs about this bitrate (kbit/s) at medium quality. */
 export const detailsOf = (bitrateKbps: number, fps: number): number =>
   Math.max(1, Math.round((bitrateKbps * 125) / fps / DETAIL_BYTES));
 
@@ -178,7 +178,7 @@ export function fullMotion(
     const h = Math.min(height, least + below(further));
     rectangles[i % MOTION_COLOURS.length]?.push(below(width - w + 1), below(height - h + 1), w, h);
   }
-  // Back and forth, so that what moves out on one side comes from the other again.
+  // The direction alternates every 60 frames, so the content stays within the picture.
   const isForth = Math.floor(frame / 60) % 2 === 0;
   const [dx, dy] = MOTION_STEP;
   return isForth ? { dx, dy, rectangles } : { dx: -dx, dy: -dy, rectangles };

@@ -8,13 +8,16 @@ import type { ChildExit } from '../runtime/programs/child.ts';
 import { startHelper } from '../runtime/sandbox.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
-/** Above the start on a busy machine. The session then goes on without sound. Chosen, not measured. */
+/**
+ * Longer than a start takes on a busy machine. After this limit the session continues without sound. Chosen, not
+ * measured.
+ */
 const START_LIMIT_MS = withPatience(5_000);
-/** The launch waits for the socket; a look is one lstat(2). */
+/** Short, because the launch waits for the socket; one poll is one lstat(2). */
 const POLL_MS = 5;
 /**
- * Memory limit. PulseAudio 16 used 75 MB without an app (Debian 12), and an app can make it keep samples without a
- * bound.
+ * Memory limit. PulseAudio 16 used 75 MB without an app (Debian 12), and an app can make it store samples without
+ * limit.
  */
 const SOUND_SERVER_BYTES = 512 * 1024 * 1024;
 

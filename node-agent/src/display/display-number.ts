@@ -18,7 +18,7 @@ const LOCK_BYTES = 64;
 export interface DisplayRecord {
   number: number;
   pid: number;
-  /** Mark of its socket; null = none. */
+  /** Identity of its socket file, from socketMark(); null = no socket. */
   socket: string | null;
 }
 
@@ -150,7 +150,7 @@ export async function isServedBy(pid: number, uid: number, number: number): Prom
 
 /**
  * Lets only its owner connect to a display's socket. X servers make it open to all, and a server serves a few hundred
- * clients: every user of the machine could take all places, without a cookie.
+ * clients: any user of the machine could occupy all of them, without a cookie.
  * @param uid user of the server, who owns the file
  * @returns false while there is no such socket
  */
@@ -173,8 +173,8 @@ export function displaySocket(number: number): string {
 }
 
 /**
- * Tells a display's socket from a later server's socket of the same number; null = no socket. The inode alone is not
- * enough, because file systems reuse its number.
+ * Identity of a display's socket file; null = no socket. A later server's socket of the same number has another one.
+ * The inode number alone is not enough, because file systems reuse it.
  */
 export async function socketMark(number: number): Promise<string | null> {
   try {
@@ -202,8 +202,8 @@ function lockFile(number: number): string {
 }
 
 /**
- * Keyboard map that xkbcomp writes for an X server without root, which reads it at the start and on request. The
- * server does not start if another file exists there.
+ * Keyboard map file that xkbcomp writes for an X server that does not run as root. The server reads it at start and on
+ * request. The server does not start if another file exists there.
  */
 function keymapFile(number: number): string {
   return `/tmp/server-${number}.xkm`;
@@ -221,9 +221,9 @@ function lockedBy(lock: Buffer): number {
 }
 
 /**
- * Creates the socket directory, which must be writable for all users, and whose owner can replace the sockets of sessions:
- * the next client of a display would bring its cookie to him. As root it becomes root's; a former umask may have changed
- * its mode. An agent that is not root refuses a directory that belongs to another user.
+ * Creates the socket directory, which must be writable for all users. Its owner can replace the sockets of sessions,
+ * and the next client would send its cookie to him. So root makes itself the owner and sets the mode, which an earlier
+ * umask may have changed. An agent that is not root refuses a directory that belongs to another user.
  * @param uid user of this process
  * @throws with a remedy when it cannot be used
  */

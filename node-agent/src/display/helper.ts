@@ -14,7 +14,7 @@ export interface HelperOptions {
   dirs: SessionDirs;
   /** Command prefix that enters the namespaces of the session's helpers; empty = the agent's. */
   enter: readonly string[];
-  /** Puts a started helper into the session's control group; missing: none. */
+  /** Moves a started helper into the session's control group; missing: no control group. */
   confine?: (pid: number) => void;
   /** Aborts when the session ends; a running start is cancelled. */
   ended: AbortSignal;

@@ -4,7 +4,7 @@ import { withPatience } from '../patience.ts';
 import { readPaced } from '../runtime/programs/child.ts';
 import { setupRequest } from './cookie.ts';
 
-/** A fifth of the limit, so one late answer is no alarm. */
+/** A fifth of the limit, so one late answer does not raise an alarm. */
 const PING_PERIOD_MS = 1_000;
 /**
  * Longer than an X server needs for a heavy frame in software; a server that is silent for longer shows a frozen

@@ -29,7 +29,7 @@ let x: XConnection;
 
 beforeAll(async () => {
   directory = mkdtempSync(path.join(tmpdir(), 'window-manager-'));
-  // The home of a session's helpers is one that its app writes in.
+  // The app can write in the home of the session's helpers.
   mkdirSync(path.join(directory, '.matchbox'));
   writeFileSync(
     path.join(directory, '.matchbox', 'kbdconfig'),
@@ -53,7 +53,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** A window that the window manager shows, with the keys that it got. */
+/** A window that the window manager shows, and the keys that it received. */
 async function openApp(): Promise<number[]> {
   const { client, root } = x;
   const keys: number[] = [];
@@ -73,8 +73,8 @@ async function openApp(): Promise<number[]> {
   return keys;
 }
 
-// An app that starts while the display server comes up may be served first.
-test('a window that was there before it fills the screen as well', async () => {
+// An app that starts while the display server starts may be served first.
+test('a window that was mapped before the window manager started fills the screen too', async () => {
   const other = await startTestDisplay(640, 480);
   onTestFinished(() => other.close());
   const connection = await XConnection.open(other.name, DEPS.clock, () => undefined);
@@ -93,7 +93,10 @@ test('a window that was there before it fills the screen as well', async () => {
   await expect.poll(() => widths).toContain(640);
 });
 
-/** What an exploited window manager would try, in the process that it is: one line for each way that was open. */
+/**
+ * Attacks that an exploited window manager could try, run in a process with the same confinement. Prints one line for
+ * each that works.
+ */
 const EXPLOIT = `
 import os, socket, sys
 def tried(what, attempt):
@@ -138,10 +141,10 @@ test.runIf(process.getuid?.() === 0)('one that an app took over reaches nothing 
   expect(said.split('\n').filter((line) => line.startsWith('did'))).toEqual([]);
 });
 
-// It runs outside the isolation of the app: a command that it starts has the host's network and no limits.
+// The window manager runs outside the app's isolation: its child processes have the host's network and no limits.
 test('every key reaches the app, and none makes the window manager run a command', async () => {
   const keys = await openApp();
-  // What an app may ask of it.
+  // Requests that an app may send to the window manager.
   execFileSync('matchbox-remote', ['-keys-reload'], { env: { ...process.env, DISPLAY: display.name } });
   const input = await XInput.open(x);
   const chords = [[CTRL, ALT, X], [CTRL, ALT, Z], [ALT, N], [ALT, C], [F11]];

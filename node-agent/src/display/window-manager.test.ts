@@ -6,7 +6,7 @@ import type { SessionDirs } from '../runtime/runtime.ts';
 import type { startHelper } from '../runtime/sandbox.ts';
 import { startWindowManager } from './window-manager.ts';
 
-test('a window manager that died and cannot be started again is tried twice more, and then done without', async () => {
+test('a window manager that died and does not start again is tried twice more, then the session continues without it', async () => {
   const clock = new ManualClock();
   let die: (exit: ChildExit) => void = () => undefined;
   let starts = 0;

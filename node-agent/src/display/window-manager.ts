@@ -6,7 +6,9 @@ import type { HelperDeps, HelperOptions } from './helper.ts';
 
 /** Memory limit, because apps set names and icons of any size. */
 const WINDOW_MANAGER_BYTES = 256 * 1024 * 1024;
-/** A crash by chance is mended, a window manager that an app crashes again and again is given up. */
+/**
+ * Enough for occasional crashes. If an app crashes it again and again, the session continues without a window manager.
+ */
 const RESTARTS = 3;
 /** Delay after a failed start, which counts as a restart. */
 const RETRY_MS = 1_000;
@@ -17,7 +19,7 @@ export interface WindowManager {
 
 /**
  * Runs the kiosk window manager: every app window fills the screen without a title bar. It is restarted up to three
- * times; then the session goes on without it.
+ * times; then the session continues without it.
  * @throws when the first start fails
  */
 export async function startWindowManager(
@@ -35,8 +37,8 @@ export async function startWindowManager(
       withMemoryLimit(WINDOW_MANAGER_BYTES, [
         'matchbox-window-manager',
         ...['-use_titlebar', 'no', '-use_desktop_mode', 'plain'],
-        // No shortcuts: Debian's start programs such as xterm, and an app can write others into its home. Programs
-        // of the window manager run outside the app's namespaces and limits.
+        // Without keyboard shortcuts: Debian's defaults start programs such as xterm, and an app can configure others
+        // in its home. Programs started by the window manager run outside the app's namespaces and limits.
         ...['-kbdconfig', '/dev/null'],
       ]),
       {

@@ -53,11 +53,11 @@ interface StartOptions {
   ended?: AbortSignal;
   endNameHolders?: () => Promise<void>;
   clock?: Clock;
-  /** What is started in the place of an Xvfb. */
+  /** Program that is started instead of an Xvfb. */
   played?: PlayedSocket;
 }
 
-/** The display of a session whose user is that of the agent, unless it is said who. */
+/** The display of a session; by default it has the agent's user. */
 async function start(
   n: number,
   {
@@ -83,7 +83,9 @@ async function start(
   return { display, dirs };
 }
 
-/** Binds abstract names and listens on them, as a hostile program would; says which it got, and keeps them. */
+/**
+ * Binds abstract names and listens on them, as a hostile program would; prints the names that it got, and keeps them.
+ */
 const TAKE = `
 import socket, sys
 held = []
@@ -116,7 +118,7 @@ async function takeNames(numbers: readonly number[]): Promise<{ said: string; en
   };
 }
 
-/** Whether the server takes a client that shows these bytes. Source: X Window System Protocol, "Connection Setup". */
+/** Whether the server accepts a client that sends these bytes. Source: X Window System Protocol, "Connection Setup". */
 function letsIn(display: Display, cookie: Buffer): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(display.socket, () => socket.write(setupRequest(cookie)));
@@ -128,7 +130,7 @@ function letsIn(display: Display, cookie: Buffer): Promise<boolean> {
   });
 }
 
-test('displays of one user started at once have numbers and sockets of their own, and leave nothing', async () => {
+test('displays of one user started at once have different numbers and sockets, and leave nothing', async () => {
   await Promise.all([1, 2, 3].map((n) => start(n)));
   expect(new Set(displays.map(({ number }) => number)).size).toBe(3);
   for (const { record } of displays) expect(await socketMark(record.number)).toBe(record.socket);
@@ -136,9 +138,9 @@ test('displays of one user started at once have numbers and sockets of their own
   for (const { number } of displays) expect(existsSync(`/tmp/.X${number}-lock`)).toBe(false);
 });
 
-test('the abstract name of a display is taken while it lives, and free again after it', async () => {
+test('the abstract name of a display is held while it lives, and free afterwards', async () => {
   const { display } = await start(1);
-  // What libxcb connects to before the socket file.
+  // libxcb tries this name before the socket file.
   const meanwhile = await takeNames([display.number]);
   await meanwhile.end();
   expect(meanwhile.said).toBe('Address already in use\n0 taken\n');
@@ -171,7 +173,7 @@ test('a number with a taken abstract name is skipped, because clients would reac
 });
 
 test.runIf(root)(
-  'a session’s own user has a display that no other server of the host takes for free',
+  'no other server of the host can take over the number of a session user’s display',
   async () => {
     const { display } = await start(1, { user: USER });
     expect(readProcess(display.record.pid)?.uid).toBe(USER.uid);
@@ -181,7 +183,7 @@ test.runIf(root)(
   },
 );
 
-/** Number of the display of that session, once the played server is set up. */
+/** Number of the session's display, when the fake server is ready. */
 async function numberOf(n: number): Promise<number> {
   const { home } = sessionDirs(dir, `00000000-0000-4000-8000-00000000000${n}`);
   const file = join(home, 'number');
@@ -212,7 +214,7 @@ test('clients may connect as soon as the server listens; it has 10 s from its st
   expect(await socketMark(display.number)).toBe(null);
 });
 
-test('a server that ends before it answers says why', async () => {
+test('a server that ends before it answers gives the reason', async () => {
   const { display } = await start(1, { played: 'listens' });
   process.kill(display.record.pid, 'SIGUSR1');
   await expect(display.answers).rejects.toThrow(`did not start: ${LAST_WORDS}`);
@@ -268,7 +270,7 @@ describe.runIf(root)('a socket at its path is not taken for the server’s', () 
 });
 
 test.runIf(root)(
-  'the directory of the sockets is open to all, whoever made it with whatever umask',
+  'the socket directory is writable for all users, whatever user and umask created it',
   async () => {
     const directory = join(dir, 'sockets');
     await makeSocketDir(directory);
@@ -280,13 +282,13 @@ test.runIf(root)(
 );
 
 test.skipIf(!root)(
-  'an agent without root uses no directory of sockets that another user could change',
+  'an agent without root refuses a socket directory that another user could change',
   async () => {
     const [mine, theirs] = [USER.uid, USER.uid + 1];
     const directory = join(dir, 'sockets');
     const judge = () => makeSocketDir(directory, mine).then(() => 'used', String);
     const refused = `Error: other users of this machine can replace displays in ${directory}: sudo rm -r ${directory} && sudo install -d -m 1777 ${directory}`;
-    // Made by the agent; here, where the test is root, its owner is root.
+    // The agent created it; the test runs as root, so its owner is root.
     expect([await judge(), statSync(directory).mode & 0o7777]).toEqual(['used', 0o1777]);
     chownSync(directory, mine, mine);
     expect(await judge()).toBe('used');
@@ -301,7 +303,7 @@ test.skipIf(!root)(
   },
 );
 
-test('takes nothing away from a server that has its number, and the inode of its socket, since', async () => {
+test('removes nothing of a later server that has its number and a socket with the same inode number', async () => {
   const number = 50_000 + (process.pid % 10_000);
   const listen = () => once(server.listen(displaySocket(number)), 'listening');
   const server = createServer();
@@ -317,7 +319,7 @@ test('takes nothing away from a server that has its number, and the inode of its
   server.close();
 });
 
-test('listens on its file socket alone, and lets in only who has the cookie of this very session', async () => {
+test('listens only on its file socket, and accepts only clients with this session’s cookie', async () => {
   const [mine, other] = [await start(1), await start(2)];
   const sockets = readFileSync('/proc/net/unix', 'latin1').split('\n');
   // __SO_ACCEPTCON, which listening sockets have.
@@ -333,7 +335,7 @@ test('listens on its file socket alone, and lets in only who has the cookie of t
   expect(statSync(mine.dirs.xauthority).mode & 0o777).toBe(0o600);
 });
 
-test('a server that hangs is told of once, when it has not answered for 5 s', async () => {
+test('a hanging server is reported once, after 5 s without an answer', async () => {
   const { display } = await start(1);
   const clock = new ManualClock();
   let told = 0;
@@ -347,7 +349,7 @@ test('a server that hangs is told of once, when it has not answered for 5 s', as
   process.kill(display.record.pid, 'SIGCONT');
 });
 
-test('pictures that an app has it keep are refused at 2 GiB, and it goes on', async () => {
+test('pixmaps of an app beyond 2 GiB are refused, and the server continues', async () => {
   const { display, dirs } = await start(1);
   const { XAUTHORITY } = process.env;
   process.env.XAUTHORITY = dirs.xauthority;
@@ -357,7 +359,7 @@ test('pictures that an app has it keep are refused at 2 GiB, and it goes on', as
   });
   const app = await XConnection.open(display.name, systemClock, () => undefined);
   onTestFinished(() => app.close());
-  // 1 GiB each, which takes no memory before something is drawn.
+  // 1 GiB each, which uses no memory until something is drawn.
   for (let count = 0; count < 4; count++)
     app.client.CreatePixmap(app.client.AllocID(), app.root, 24, 16_384, 16_384);
   await app.settle();

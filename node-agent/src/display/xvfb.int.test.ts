@@ -26,7 +26,7 @@ async function start(dir: string, n: number) {
   return display;
 }
 
-test('displays that start at once have numbers of their own, answer, and leave nothing', async () => {
+test('displays that start at once have different numbers, answer, and leave nothing', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'footlight-xvfb-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const displays = await Promise.all([1, 2].map((n) => start(dir, n)));

@@ -21,31 +21,31 @@ import {
 import type { HelperDeps, HelperOptions } from './helper.ts';
 import { DisplayWatch } from './watch.ts';
 
-/**
- * The start is a part of the launch, which takes half a second in all (docs/benches.md, `launch`), so only a
- * server that hangs reaches this.
- */
+/** The whole launch takes half a second (docs/benches.md, `launch`), so only a hanging server reaches this limit. */
 const START_LIMIT_MS = withPatience(10_000);
-/** The launch waits for the display; a look is one stat(2). */
+/** Short, because the launch waits for the display; one poll is one stat(2). */
 const LISTEN_POLL_MS = 3;
-/** Another program may take a number between its choice and the start; twice in a row is no chance. */
+/**
+ * Another program may take the number between its choice and the server's start. Several times in a row is not a
+ * coincidence.
+ */
 const START_ATTEMPTS = 3;
-/** Of a display number and the end of its line. */
+/** Most characters of a display number with its line end. */
 const NUMBER_CHARACTERS = 6;
-/** A server without a lock file took the number first. The X server says so in no other way than by this text. */
+/** A server without a lock file took the number first. Only this text in the X server's output shows it. */
 class DisplayNumberTaken extends Error {
   static readonly text = 'already running';
 }
 /** SIGKILL follows. The end of the session waits for it. Chosen, not measured. */
 const STOP_LIMIT_MS = withPatience(500);
-/** Wait for a dead server's output; its child may hold the pipe longer. */
+/** Longest wait for the rest of a dead server's output; a child of the server may hold the pipe open for longer. */
 const LAST_WORDS_MS = 100;
 /** Memory limit: sixty windows of 3840×2160. */
 const X_SERVER_BYTES = 2 * 1024 * 1024 * 1024;
 
 /**
- * The display of a session. Clients can connect at once and are served when it answers. Ends with close(), which
- * leaves neither lock nor socket.
+ * The display of a session. Clients can connect at once; the server handles them when it has started. close() ends it
+ * and removes lock and socket.
  */
 export interface Display {
   readonly number: number;
@@ -131,8 +131,8 @@ type XServerOptions = [
 async function startOnFreeNumber(...server: XServerOptions): Promise<Display> {
   const deps = server[4];
   await makeSocketDir();
-  // A server that chooses its own number would take over the socket of another server of its user, and makes no lock
-  // file, so any other server of the host could do the same to it.
+  // The server does not choose the number itself: it would replace the socket of another server of its user. It would
+  // also create no lock file, so any other server of the host could replace its socket.
   let reserved = await reserveDisplay();
   if (reserved === null) {
     await deps.endNameHolders?.();
@@ -191,7 +191,7 @@ async function startOn(
   const uid = options.user?.uid ?? process.getuid?.() ?? 0;
   let isClosed = false;
   const isServed = async () => {
-    // At once, because others can connect until then.
+    // First of all, because other users can connect until this is done.
     isClosed ||= await closeSocketToOthers(number, uid);
     return isClosed && isServedBy(child.pid, uid, number);
   };

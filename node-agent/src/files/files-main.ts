@@ -1,7 +1,7 @@
 /**
- * Reads and writes the files of one home for the viewers of its session, as the session's user. A disk that hangs, a
- * folder of a million names and a file that grows stop this process alone: neither the media worker, which sends the
- * picture, nor the agent. It ends with its pipe or its channel.
+ * Reads and writes the files of one home for the viewers of its session, as the session's user. It is a separate
+ * process so that a hanging disk, a folder of a million names or a growing file can block neither the media worker,
+ * which sends the picture, nor the agent. It exits when its pipe or channel closes.
  */
 import { randomBytes } from 'node:crypto';
 import { Socket } from 'node:net';
@@ -15,10 +15,13 @@ import { HomeFiles } from './home-files.ts';
 import { FileTransfers, FREE_FLOOR_BYTES } from './transfers.ts';
 
 const TOKEN_BYTES = 8;
-/** Chunks stop at half of it, so that it is reached by answers alone, and a fetch does not hold up its own cancel. */
+/**
+ * Limit of waiting bytes, above which requests are no longer read. Chunks of a fetch use at most half of it, so a fetch
+ * never blocks its own cancel request.
+ */
 const MAX_WAITING_BYTES = 2 * FILES_BUFFER_BYTES;
 
-/** Removes what is not whole; an end in the middle of a transfer leaves nothing. */
+/** Removes unfinished files, so that an exit during a transfer leaves none. */
 let cancel = () => undefined;
 
 openParentChannel({
@@ -40,13 +43,14 @@ function begin({ home, user, max_bytes: maxBytes }: FilesOrder): void {
     process.setuid?.(user.uid);
   }
   process.umask(0o022);
-  // As of apps: what is read here comes from an app and a viewer.
+  // The same seccomp filter as for apps, because this process reads untrusted data of an app and a viewer.
   confineProcess(appFilter(false));
   const files = new HomeFiles(home, () => randomBytes(TOKEN_BYTES).toString('hex'));
   let isWaiting = false;
   const pump = () => {
     const hasMore = transfers.pump();
-    // A request of 40 bytes can have an answer of 120 kB: a viewer that reads none gets no further ones.
+    // A request of 40 bytes can cause an answer of 120 kB, so no further requests are read from a viewer that does not
+    // read its answers.
     if (pipe.waitingBytes > MAX_WAITING_BYTES) pipe.pause();
     else if (!hasMore) return;
     if (isWaiting) return;

@@ -1,4 +1,4 @@
-/** What the agent tells the process that serves the files of a home. */
+/** First message from the agent to the process that serves the files of a home. */
 import { z } from 'zod';
 
 /** Descriptor of that process for the messages of viewers. */

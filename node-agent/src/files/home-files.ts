@@ -19,18 +19,18 @@ import { O_PATH } from '../linux/open-path.ts';
 
 const FOLDER_MODE = 0o755;
 const FILE_MODE = 0o644;
-/** Names of a path; each is a system call. Chosen, not measured. */
+/** Most names in a path; each costs a system call. Chosen, not measured. */
 const MAX_DEPTH = 64;
-/** A listing fits one message of a data channel, with its escapes. */
+/** A listing, with JSON escapes, must fit one message of a data channel. */
 const MAX_LISTING_CHARACTERS = 120_000;
-/** Entries that are looked at for a listing: names that no viewer may see could be most of them. */
+/** Most entries read for one listing, because most of them may have names that viewers must not see. */
 const MAX_READ = 4 * MAX_LISTED_FILES;
-/** Names with a number that are tried before a put gives up. */
+/** Most numbered names tried before a put fails. */
 const MAX_COPIES = 100;
-/** Name of a file that is still written. */
+/** Name of an unfinished file. */
 const PART = /^\.footlight-[0-9a-f]{16}\.part$/;
 
-/** Why a viewer does not get what it asked for. */
+/** The reason why a viewer's request is refused. */
 export class FileRefusal extends Error {
   constructor(readonly code: FileFailure) {
     super(code);
@@ -38,17 +38,17 @@ export class FileRefusal extends Error {
 }
 
 /**
- * The files of a home for its person, below the descriptor of its directory: each name of a path is opened without
- * following a link (O_NOFOLLOW), so no app can swap one that leads out. Only regular files and folders are opened; a
- * pipe, device or socket is never, since opening one may wait or have an effect.
+ * The files of a home, for the person who owns it. Each name of a path is opened relative to its directory's descriptor
+ * without following links (O_NOFOLLOW), so no app can redirect a path out of the home by swapping in a link. Only
+ * regular files and folders are opened; opening a pipe, device or socket may wait or have an effect.
  *
- * Synchronous, for a process of its own. Owner: that process; close() frees the descriptor. All members throw
+ * Synchronous, so it needs a separate process. Owner: that process; close() frees the descriptor. All members throw
  * FileRefusal or the system's error.
  */
 export class HomeFiles {
   readonly #root: number;
   readonly #token: () => string;
-  /** Names of the files that are written now. */
+  /** Names of the files that are being written. */
   readonly #parts = new Set<string>();
 
   /**
@@ -65,15 +65,15 @@ export class HomeFiles {
     closeSync(this.#root);
   }
 
-  /** Bytes that an ordinary user may still write. */
+  /** Free bytes for users without root. */
   freeBytes(): number {
     const { bavail, bsize } = statfsSync(`/proc/self/fd/${this.#root}`);
     return bavail * bsize;
   }
 
   /**
-   * Entries of a folder, in the order of the file system. What a killed process left unfinished there is removed: a home
-   * has one such process at a time, and no viewer could see that file.
+   * Entries of a folder, in the order of the file system. Unfinished files of a killed process are removed: a home has
+   * one such process at a time, and listings hide these files.
    */
   list(path: string): { entries: FileEntry[]; truncated: boolean } {
     const folder = this.#folder(namesOf(path), false);
@@ -110,7 +110,7 @@ export class HomeFiles {
     try {
       const stats = fstatSync(found);
       if (!stats.isFile()) throw new FileRefusal('not_allowed');
-      // The descriptor leads to what was looked at, whatever stands at its name by now.
+      // Opened through the descriptor: it refers to the checked file even if its name now leads to another one.
       const fd = openSync(at(found), constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
       return { fd, size: stats.size };
     } finally {
@@ -118,7 +118,7 @@ export class HomeFiles {
     }
   }
 
-  /** Begins a file next to its target, in folders that are made where they are missing. */
+  /** Creates a temporary file next to its target, and missing folders of the path. */
   create(path: string): NewFile {
     const names = namesOf(path);
     const name = names.pop();
@@ -159,7 +159,7 @@ export class HomeFiles {
     throw new FileRefusal('not_found');
   }
 
-  /** Opens what lies at these names, a link itself included. @returns an O_PATH descriptor of the caller */
+  /** Opens the entry at these names; a link itself, not its target. @returns an O_PATH descriptor of the caller */
   #find(names: readonly string[], make = false): number {
     if (names.length > MAX_DEPTH) throw new FileRefusal('not_allowed');
     let fd = openSync(at(this.#root), O_PATH | constants.O_DIRECTORY);
@@ -181,7 +181,7 @@ export class HomeFiles {
 }
 
 /**
- * A file that is written under a name of its own, and gets its target's name when it is whole. Ends with keep() or
+ * A file that is written under a temporary name and gets its target's name when it is complete. Ends with keep() or
  * discard(), which free its descriptors.
  */
 export class NewFile {
@@ -200,7 +200,7 @@ export class NewFile {
     this.#ended = ended;
   }
 
-  /** Gives the file its name, or one with a number where that is taken. @returns its path below the home */
+  /** Gives the file its target's name, or a numbered one if that is taken. @returns its path below the home */
   keep(): string {
     const folders = this.#names.slice(0, -1);
     const wanted = this.#names.at(-1) ?? '';
@@ -216,7 +216,7 @@ export class NewFile {
     }
   }
 
-  /** Removes what was written; repeatable. */
+  /** Removes the unfinished file; repeatable. */
   discard(): void {
     if (!this.#open) return;
     this.#open = false;
@@ -226,10 +226,13 @@ export class NewFile {
     closeSync(this.#folder);
   }
 
-  /** A second name instead of a rename: it never replaces a file. @returns false: the name is taken */
+  /**
+   * Creates a hard link instead of a rename, because a link never replaces a file.
+   * @returns false: the name is taken
+   */
   #link(name: string): boolean {
     try {
-      // The app may have put something else at the name of the part: only the written file gets the target's name.
+      // The app may have replaced the file at the temporary name. Only the written file may get the target's name.
       if (fstatSync(this.fd).ino !== lstatSync(at(this.#folder, this.#part)).ino) throw new FileRefusal('io');
       linkSync(at(this.#folder, this.#part), at(this.#folder, name));
       return true;
@@ -246,7 +249,7 @@ function namesOf(path: string): string[] {
   return names;
 }
 
-/** The path of a name in an open directory, or of the open thing itself. */
+/** Path of a name in an open directory, or without a name of the open file or directory itself. */
 function at(fd: number, name?: string): string {
   return name === undefined ? `/proc/self/fd/${fd}` : `/proc/self/fd/${fd}/${name}`;
 }
@@ -278,7 +281,7 @@ function entryOf(folder: number, name: string): FileEntry | null {
     return null;
   }
   const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other';
-  // A sparse file may be larger than what a message can say.
+  // A sparse file can be larger than the largest number that a message can carry.
   const size = kind === 'file' ? Math.min(stats.size, Number.MAX_SAFE_INTEGER) : 0;
   return { name, kind, size, mtime_ms: Math.round(stats.mtimeMs) };
 }

@@ -104,7 +104,7 @@ describe('a file that is sent', () => {
     expect(parts()).toEqual([]);
   });
 
-  test('an empty one arrives at once', () => {
+  test('an empty file arrives at once', () => {
     put(1, 'empty', '');
     expect(last()).toEqual({ type: 'done', id: 1, path: 'empty' });
   });
@@ -122,7 +122,7 @@ describe('a file that is sent', () => {
   test.each([
     ['its cancel', () => ask({ type: 'cancel', id: 1 })],
     ['the end of its viewer', () => transfers.cancelAll()],
-  ])('%s leaves nothing', (_what, end) => {
+  ])('%s leaves no file', (_what, end) => {
     ask({ type: 'put', id: 1, path: 'a.txt', size: 6 });
     transfers.binary(encodeChunk(1, Buffer.from('abc')));
     end();
@@ -131,26 +131,26 @@ describe('a file that is sent', () => {
     expect(readdirSync(home)).toEqual([]);
   });
 
-  test('more bytes than were told end it', () => {
+  test('more bytes than announced end the transfer', () => {
     put(1, 'a.txt', 'too many', 3);
     expect(last()).toEqual({ type: 'failed', id: 1, code: 'too_large' });
     expect(readdirSync(home)).toEqual([]);
   });
 
-  test('one that is too large, or leaves too little space, is not begun', () => {
+  test('a file that is too large, or would leave too little space, is refused', () => {
     put(1, 'a', '', MAX_BYTES + 1);
     expect(last()).toMatchObject({ code: 'too_large' });
     freeBytes = 1_500_000;
     put(2, 'a', '', 400_000);
     put(3, 'b', '', 400_000);
-    // The first one has a promise of the space that is left.
+    // The first transfer has reserved the free space.
     expect(answers.slice(1)).toEqual([
       { type: 'ready', id: 2 },
       { type: 'failed', id: 3, code: 'no_space' },
     ]);
   });
 
-  test('four run at once, and the fifth is refused without harm to them', () => {
+  test('four transfers run at once, and the fifth is refused without effect on them', () => {
     for (const id of [1, 2, 3, 4, 5]) put(id, `f${id}`, '', 3);
     expect(last()).toEqual({ type: 'failed', id: 5, code: 'busy' });
     put(1, 'other', '', 3);
@@ -161,7 +161,7 @@ describe('a file that is sent', () => {
 });
 
 describe('a file that is fetched', () => {
-  test('comes in chunks while the channel takes them', () => {
+  test('arrives in chunks while the channel accepts them', () => {
     writeFileSync(join(home, 'big'), Buffer.alloc(200_000, 7));
     channelTakes = 1;
     get(1, 'big');
@@ -175,7 +175,7 @@ describe('a file that is fetched', () => {
     ]);
   });
 
-  test('ends where it ended when it was opened, although an app writes on', () => {
+  test('has the length that it had when it was opened, although an app appends to it', () => {
     writeFileSync(join(home, 'log'), Buffer.alloc(100_000, 1));
     channelTakes = 1;
     get(1, 'log');
@@ -185,7 +185,7 @@ describe('a file that is fetched', () => {
     expect(fetched.get(1)?.length).toBe(100_000);
   });
 
-  test('one that was cut in between fails', () => {
+  test('a file that is truncated meanwhile fails', () => {
     writeFileSync(join(home, 'log'), Buffer.alloc(100_000, 1));
     channelTakes = 1;
     get(1, 'log');
@@ -219,7 +219,7 @@ describe('a hostile viewer', () => {
     expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe('secret');
   });
 
-  test('an ill-formed message and bytes of no transfer are dropped', () => {
+  test('a malformed message and bytes without a transfer are dropped', () => {
     for (const frame of [
       '',
       '{}',
@@ -237,7 +237,7 @@ describe('a hostile viewer', () => {
 });
 
 describe('a hostile app', () => {
-  /** Things that an app plants, and that are never opened. */
+  /** Entries that an app plants, and that are never opened. */
   const planted: [string, (path: string) => void][] = [
     ['a link to a file outside', (path) => symlinkSync(join(outside, 'secret'), path)],
     ['a link to a folder outside', (path) => symlinkSync(outside, path)],
@@ -252,7 +252,7 @@ describe('a hostile app', () => {
       ask({ type: 'delete', id: 2, path: 'planted' });
       for (const answer of answers) expect(answer).toMatchObject({ type: 'failed', code: 'not_allowed' });
       expect(answers).toHaveLength(2);
-      // A new file gets a name beside it.
+      // A new file gets another name in the same folder.
       put(3, 'planted', 'mine');
       expect(last()).toEqual({ type: 'done', id: 3, path: 'planted (2)' });
       ask({ type: 'list', id: 4, path: '' });
@@ -266,7 +266,7 @@ describe('a hostile app', () => {
     },
   );
 
-  test('whose link stands for a folder of the path: nothing behind it is reached', () => {
+  test('whose link replaces a folder of the path: nothing behind it is reached', () => {
     symlinkSync(outside, join(home, 'Uploads'));
     get(1, 'Uploads/secret');
     put(2, 'Uploads/new', 'abc');
@@ -288,7 +288,7 @@ describe('a hostile app', () => {
     expect(read('moved', 'a')).toBe('abcdef');
   });
 
-  test('that puts a link in the place of the unfinished file: the link gets no name', () => {
+  test('that replaces the unfinished file by a link: the link does not get the target’s name', () => {
     ask({ type: 'put', id: 1, path: 'a', size: 6 });
     const [part = ''] = parts();
     rmSync(join(home, part));
@@ -307,7 +307,7 @@ describe('a hostile app', () => {
     expect(last()).toMatchObject({ code: 'not_allowed' });
   });
 
-  test('with names that no viewer may see: they are left out', () => {
+  test('with names that no viewer may see: they are omitted', () => {
     for (const name of ['plain', 'a\nb', 'bell\u0007', 'turn\u202eed']) writeFileSync(join(home, name), '');
     ask({ type: 'list', id: 1, path: '' });
     expect(last()).toMatchObject({ entries: [{ name: 'plain' }], truncated: false });
@@ -339,8 +339,8 @@ describe('a hostile app', () => {
     expect(last()).toMatchObject({ code: 'not_allowed' });
   });
 
-  test('with a file of eight exbibytes, as some file systems allow: the folder is shown all the same', () => {
-    // ext4, where the other homes of these tests may lie, has no file of that size.
+  test('with a file of eight exbibytes, as some file systems allow: the folder is still listed', () => {
+    // On a separate file system, because ext4, which other homes of these tests may use, has no file of that size.
     const wide = mkdtempSync('/dev/shm/home-files-');
     onTestFinished(() => rmSync(wide, { recursive: true }));
     execFileSync('truncate', ['--size', String(2n ** 63n - 1n), join(wide, 'sparse')]);

@@ -11,7 +11,7 @@ import {
 } from '@footlight/protocol/files';
 import { FileRefusal, type HomeFiles, type NewFile } from './home-files.ts';
 
-/** Free space of the host that transfers leave, as recordings do. Chosen, not measured. */
+/** Free disk space that transfers must leave, the same as for recordings. Chosen, not measured. */
 export const FREE_FLOOR_BYTES = 1024 ** 3;
 
 export interface FileTransfersOptions {
@@ -30,8 +30,8 @@ type Transfer = { kind: 'put'; file: NewFile; left: number } | { kind: 'get'; fd
  * The transfers of one viewer. Messages in, answers and chunks out; every request gets exactly one end: listing, done or
  * failed, and none after its cancel.
  *
- * none → running (put: until its bytes came; get: until they were sent) → ended. Owner: the file process. cancelAll()
- * removes what was not whole.
+ * none → running (put: until its bytes arrived; get: until they were sent) → ended. Owner: the file process.
+ * cancelAll() removes unfinished files.
  */
 export class FileTransfers {
   readonly #options: FileTransfersOptions;
@@ -41,7 +41,7 @@ export class FileTransfers {
     this.#options = options;
   }
 
-  /** A text of the channel. What cannot be read is dropped. */
+  /** Handles a text message of the channel. Malformed ones are dropped. */
   text(frame: string): void {
     const parsed = parseViewerFiles(frame);
     if (parsed.kind !== 'message') return;
@@ -53,7 +53,10 @@ export class FileTransfers {
     }
   }
 
-  /** A binary frame of the channel. Bytes of no transfer are dropped: it was cancelled. */
+  /**
+   * Handles a binary message of the channel. Bytes without a running transfer are dropped: their transfer was
+   * cancelled.
+   */
   binary(frame: Uint8Array): void {
     const chunk = decodeChunk(frame);
     const transfer = chunk && this.#running.get(chunk.id);
@@ -68,7 +71,7 @@ export class FileTransfers {
     }
   }
 
-  /** Sends chunks in turns while the channel takes them. @returns whether there is more to send */
+  /** Sends chunks of all transfers in turn while the channel accepts them. @returns whether there is more to send */
   pump(): boolean {
     for (;;) {
       const gets = [...this.#running].flatMap(([id, each]) => (each.kind === 'get' ? [{ id, each }] : []));
@@ -137,7 +140,7 @@ export class FileTransfers {
     if (transfer.left > 0) {
       const chunk = Buffer.alloc(Math.min(FILE_CHUNK_BYTES, transfer.left));
       const read = readSync(transfer.fd, chunk, 0, chunk.length, null);
-      // The app has cut the file.
+      // The app has truncated the file.
       if (read === 0) throw new FileRefusal('io');
       transfer.left -= read;
       this.#options.send(encodeChunk(id, chunk.subarray(0, read)));
@@ -148,7 +151,7 @@ export class FileTransfers {
   }
 
   #fail(id: number, error: unknown): void {
-    // A second request of the same number must not end the first.
+    // A second request with the same number is refused as busy and must not end the first.
     const code = failureOf(error);
     if (code !== 'busy') this.#end(id);
     this.#answer({ type: 'failed', id, code });

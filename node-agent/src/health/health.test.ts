@@ -22,7 +22,7 @@ test.each([
 
 const HEALTH = healthPage(() => ({ sessions: 2, connected: false }));
 
-/** Status of the page on the real socket, asked for as that host. */
+/** Status of the page on the real socket, requested with this Host header. */
 function status(port: number, host: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     request({ port, host: '127.0.0.1', path: '/health', headers: { host } }, (response) => {
@@ -53,7 +53,7 @@ test('a name that resolves here but is not ours gets 403 on the real socket', as
   await server.close();
 });
 
-test('connections that another user of the machine keeps open, silent or in the midst of a request, shut nobody out', async () => {
+test('connections that another user keeps open, idle or within a request, do not block others', async () => {
   const server = await servePage('127.0.0.1', 0, HEALTH);
   const idle: Socket[] = [];
   for (let count = 0; count < 200; count++) {
@@ -71,7 +71,7 @@ test('connections that another user of the machine keeps open, silent or in the 
   }
 });
 
-test('requests that wait on one connection are answered once, and others meanwhile', async () => {
+test('pipelined requests of one connection get one answer, and other connections are answered meanwhile', async () => {
   let answered = 0;
   const read = () => {
     answered += 1;

@@ -5,8 +5,8 @@ import ipaddr from 'ipaddr.js';
 import { isLoopback } from '../config/environment.ts';
 
 /**
- * Open connections. The oldest goes for a newer one: every user of the machine can keep connections open, and a
- * supervisor ends an agent that does not answer.
+ * Most open connections. A new connection closes the oldest: any user of the machine can keep connections open, and a
+ * supervisor kills an agent whose health page does not answer.
  */
 const MAX_CONNECTIONS = 64;
 /** Connections that wait to be accepted: as many as Linux allows (net.core.somaxconn). */
@@ -43,7 +43,7 @@ export const healthPage = (read: () => Health): Page => ({
 export async function servePage(host: string, port: number, page: Page): Promise<PageServer> {
   const asked = new WeakSet<Socket>();
   const server = createServer({ maxHeaderSize: 8 * 1024, requestTimeout: 5_000 }, (request, response) => {
-    // One answer a connection: what waits behind it must not keep others waiting.
+    // One answer per connection, so that pipelined requests cannot delay other clients.
     if (asked.has(request.socket)) return;
     asked.add(request.socket);
     void answer(request.method ?? '', request.url ?? '', request.headers.host ?? '', page).then(

@@ -64,7 +64,7 @@ describe('the context of a build', () => {
     });
   });
 
-  test('or all of it', async () => {
+  test('or the whole archive', async () => {
     expect(Object.keys(await contextOf(await archive(HONEST)))).toContain('repo-1/README');
   });
 
@@ -73,8 +73,8 @@ describe('the context of a build', () => {
     ['dot-dot', { name: '../x' }],
     ['dot-dot inside', { name: 'a/../../x' }],
     ['a link to an absolute path', { name: 'a', type: 'symlink', linkname: '/etc/passwd' }],
-    ['a link that leaves', { name: 'a/b', type: 'symlink', linkname: '../../etc' }],
-    ['a hard link that leaves', { name: 'a', type: 'link', linkname: '../../etc/shadow' }],
+    ['a link out of the archive', { name: 'a/b', type: 'symlink', linkname: '../../etc' }],
+    ['a hard link out of the archive', { name: 'a', type: 'link', linkname: '../../etc/shadow' }],
     ['a hard link to an absolute path', { name: 'a', type: 'link', linkname: '/etc/shadow' }],
     ['a character device', { name: 'a', type: 'character-device', devmajor: 1, devminor: 1 }],
     ['a block device', { name: 'a', type: 'block-device', devmajor: 8, devminor: 0 }],
@@ -106,7 +106,7 @@ describe('the context of a build', () => {
     await expect(contextOf(file, 'repo-2')).rejects.toThrow('has nothing in repo-2');
   });
 
-  test('a bomb ends where it is too large', async () => {
+  test('a decompression bomb is stopped at the size limit', async () => {
     const file = join(folder, 'bomb');
     await writeFile(file, gzipSync(Buffer.alloc(64 * 1024 * 1024)));
     await expect(contextOf(file, '', { bytes: 1024 * 1024, entries: 10 })).rejects.toThrow(ArchiveRefused);
@@ -119,7 +119,7 @@ describe('the context of a build', () => {
   });
 
   test.each(['x', 'g', 'L', 'K'])(
-    'a name or attribute of 64 MiB ends the reading, and is not kept in memory: %s',
+    'a name or attribute of 64 MiB fails, and is not kept in memory: %s',
     async (type) => {
       const header = Buffer.alloc(512);
       header.write('long', 0);
@@ -136,13 +136,13 @@ describe('the context of a build', () => {
     },
   );
 
-  test('what is no archive says so', async () => {
+  test('a file that is not an archive gives an error', async () => {
     const file = join(folder, 'text');
     await writeFile(file, 'this is not an archive '.repeat(100));
     await expect(contextOf(file)).rejects.toThrow(ArchiveRefused);
   });
 
-  test('nothing is written beside the context', async () => {
+  test('nothing is written outside of the context', async () => {
     const before = await readdir(folder);
     await contextOf(await archive(HONEST), 'repo-1/image');
     const added = (await readdir(folder)).filter((name) => !before.includes(name));

@@ -6,7 +6,7 @@ import { createGunzip } from 'node:zlib';
 import { errorText } from '@footlight/platform';
 import { extract, type Headers, pack } from 'tar-stream';
 
-/** An archive that no build gets; the message says why. */
+/** The archive is refused for a build; the message says why. */
 export class ArchiveRefused extends Error {}
 
 export interface ArchiveLimits {
@@ -15,18 +15,16 @@ export interface ArchiveLimits {
   entries: number;
 }
 
-/**
- * An honest context is smaller than its archive may be, times a usual ratio of gzip. Chosen, not measured.
- */
+/** The largest archive (512 MiB) times a usual gzip ratio of 8. Chosen, not measured. */
 export const ARCHIVE_LIMITS: ArchiveLimits = { bytes: 4 * 1024 ** 3, entries: 100_000 };
 
 /**
- * What an archive may send between two entries and their content: names and attributes of the next entry, which the
- * reader keeps in memory. A path has 4 KiB at most. Chosen with room.
+ * Most bytes between two entries: names and attributes of the next entry, which the reader keeps in memory. A path has
+ * at most 4 KiB. Chosen, with a margin.
  */
 const MAX_BETWEEN_BYTES = 1024 * 1024;
 
-/** Every path of an archive, which must stay within its top. */
+/** Checks every path of an archive: none may lead out of the archive's top folder. */
 export class ArchivePaths {
   readonly #subdir: string;
   readonly #links = new Set<string>();
@@ -195,7 +193,7 @@ async function gunzipOf(file: string): Promise<Transform[]> {
   return [];
 }
 
-/** Ends a stream that becomes too long: a few bytes of gzip can stand for a whole disk. */
+/** Fails a stream that becomes too long, because a small gzip file can expand to fill a disk. */
 function bounded(limit: number): Transform {
   let bytes = 0;
   return new Transform({

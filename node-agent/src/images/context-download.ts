@@ -3,12 +3,12 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Dispatcher, request } from 'undici';
 
-/** Of the compressed archive. Source: docs/containers.md, "The image catalog". */
+/** Largest compressed archive. Source: docs/containers.md, "The image catalog". */
 export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024;
 /** Forges redirect an archive's address once. */
 const MAX_REDIRECTS = 5;
 
-/** An address that no context is fetched from, or an answer without one. */
+/** The address is not allowed, or its answer contains no context. */
 export class ContextRefused extends Error {}
 
 /**

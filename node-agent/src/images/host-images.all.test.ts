@@ -22,13 +22,13 @@ describe.skipIf(why !== null)(`images of a host with a real podman${why === null
   const ensure = (image_id: string, registry_ref = host.image, version = '1') =>
     host.control.command({ type: 'image_ensure', image_id, version, registry_ref });
 
-  test('an agent with an engine says so', async () => {
+  test('an agent with an engine announces it', async () => {
     const { features, images } = await host.control.wait('register');
     expect(features).toEqual(expect.arrayContaining(['images', 'image_build']));
     expect(images).toEqual([]);
   });
 
-  test('an image is pulled, and told once it is there', async () => {
+  test('an image is pulled, and reported when it is present', async () => {
     expect(await ensure('terminal')).toMatchObject({ ok: true });
     const ready = await reached('terminal', 'ready');
     expect(ready.bytes).toBeGreaterThan(1024 * 1024);
@@ -40,7 +40,7 @@ describe.skipIf(why !== null)(`images of a host with a real podman${why === null
     expect(await host.podman.podman('images', '--digests', '--format', '{{.Digest}}')).toContain(
       host.image.split('@')[1],
     );
-    // Again: the state at once, and no second pull.
+    // Repeated: the state is reported at once, without a second pull.
     const from = host.control.messages.length;
     await ensure('terminal');
     await reached('terminal', 'ready', from);
@@ -66,10 +66,10 @@ describe.skipIf(why !== null)(`images of a host with a real podman${why === null
     await ensure('terminal');
   });
 
-  test('an image in use is not removed; afterwards it is', async () => {
+  test('an image in use is not removed, but afterwards it is', async () => {
     await ensure('used');
     await reached('used', 'ready');
-    // Another image of the catalog is the same one in the engine, and stays.
+    // Another image of the catalog has the same ref in the engine, so it stays.
     await host.control.command({ type: 'image_remove', image_id: 'terminal' });
     await reached('terminal', 'absent');
     expect(await host.podman.podman('images', '--quiet')).not.toBe('');
@@ -87,7 +87,7 @@ describe.skipIf(why !== null)(`images of a host with a real podman${why === null
     expect(await reached('used', 'absent', from)).toMatchObject({ version: '' });
   });
 
-  test('what is ordered after a removal is made after it, also while the same is under way', async () => {
+  test('a command after a removal runs after it, even if the same command is already running', async () => {
     const from = host.control.messages.length;
     const order = [ensure('again'), host.control.command({ type: 'image_remove', image_id: 'again' })];
     for (const ack of await Promise.all([...order, ensure('again')])) expect(ack).toMatchObject({ ok: true });
@@ -101,8 +101,8 @@ describe.skipIf(why !== null)(`images of a host with a real podman${why === null
     await reached('again', 'absent', absentAt + 1);
   });
 
-  test('a registry that sends other bytes for a digest: nothing of it runs', async () => {
-    // The layers of the image, each with one byte changed.
+  test('a registry that sends other bytes for a digest: the image is refused', async () => {
+    // Layers of the image, each with one byte changed.
     const name = `${host.registry.name}/apps/forged:1`;
     await ensure('terminal');
     await reached('terminal', 'ready', host.control.messages.length);

@@ -21,9 +21,9 @@ type Build = Extract<ImageCommand, { type: 'image_build' }>;
 /** Progress is reported at most this often, in steps of 5 %. */
 const PROGRESS_MS = 2_000;
 const PROGRESS_STEP = 5;
-/** Before a build. */
+/** Free disk space that a build needs at its start. */
 const BUILD_FREE_BYTES = 20 * 1024 ** 3;
-/** Commands that wait. A control plane sends one per image and version. */
+/** Most waiting commands. A control plane sends one per image and version. */
 const MAX_WAITING = 512;
 const BUILDS = 'builds';
 const OK: CommandAnswer = { ok: true };
@@ -40,16 +40,16 @@ export interface HostImagesDeps {
   /** Sends progress, which may be lost. */
   progress(message: ImageState): void;
   freeBytes?: FreeBytes;
-  /** Of the download of contexts; a test has its own certificates. */
+  /** Used to download contexts. Tests pass one with their own certificates. */
   dispatcher?: Dispatcher;
 }
 
-/** The state of an image in the engine, without its name. */
+/** The reported state of an image, without its name. */
 type Told = Pick<ImageState, 'state' | 'progress_pct' | 'bytes' | 'error'>;
 
 /**
- * The images of the catalog on this host: pulls, builds and removes them as the control plane says, one at a time, and
- * tells how far it is.
+ * The images of the catalog on this host: pulls, builds and removes them on the control plane's commands, one at a
+ * time, and reports the progress.
  *
  *   absent → pulling | building → ready | failed; a removal leads to absent, or to failed while a container uses it
  */
@@ -57,9 +57,12 @@ export class HostImages {
   readonly #deps: HostImagesDeps;
   readonly #records: ImageRecords;
   readonly #freeBytes: FreeBytes;
-  /** What is told last of each image in work, by image id and version. */
+  /** Last reported state of each image that is being pulled or built, by image id and version. */
   readonly #inWork = new Map<string, Told>();
-  /** Orders that a repeat of them joins, by image id and version; a removal ends that. */
+  /**
+   * Unfinished commands by image id and version: a repeated command joins the earlier one. After a removal it no longer
+   * does.
+   */
   readonly #joinable = new Map<string, { imageId: string }>();
   #queue: Promise<void> = Promise.resolve();
   #waiting = 0;
@@ -85,7 +88,7 @@ export class HostImages {
     if (refusal !== null) return { ok: false, ...refusal };
     if (this.#waiting >= MAX_WAITING) return { ok: false, code: 'busy', error: 'too many images wait' };
     if (command.type === 'image_remove') {
-      // What is ordered after this comes after it, also where the same is under way now.
+      // Commands after this removal run after it, so they must not join a pull or build that is already running.
       for (const [key, { imageId }] of this.#joinable)
         if (imageId === command.image_id) this.#joinable.delete(key);
       this.#enqueue(() => this.#remove(command.image_id));
@@ -127,7 +130,7 @@ export class HostImages {
     return [...rows.values()].slice(0, MAX_RECORDS);
   }
 
-  /** Asks the engine which of the images it holds: somebody may have removed one by hand. Never throws. */
+  /** Asks the engine which of the images it holds: an administrator may have removed one by hand. Never throws. */
   async check(): Promise<void> {
     try {
       const engine = await this.#deps.host.engine();
@@ -141,7 +144,7 @@ export class HostImages {
     }
   }
 
-  /** Ends the work; what is unfinished is asked for again. */
+  /** Stops the running work. The control plane sends unfinished commands again. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#records.saved;
@@ -207,7 +210,7 @@ export class HostImages {
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       const why = cutUtf8(errorText(error, 300), 300);
-      // What ran before runs on: a failed update leaves the former version's record.
+      // A failed update keeps the former version's record, so that sessions can still use that version.
       if (former === undefined) this.#records.put({ image_id, version, ref, state: 'failed' });
       this.#deps.logger.warn({ image_id, version, error: why }, 'image.failed');
       this.#tell(command, { state: 'failed', error: why });
@@ -280,7 +283,7 @@ export class HostImages {
     }
   }
 
-  /** A former version goes when no container uses it; otherwise it stays in the engine. */
+  /** Removes a former version from the engine, unless a container uses it. */
   async #drop(engine: ContainerEngine, former: ImageRecord): Promise<void> {
     if (this.#isOfAnother(former)) return;
     try {
@@ -290,7 +293,7 @@ export class HostImages {
     }
   }
 
-  /** Whether another image of the catalog is the same one in the engine. */
+  /** Whether another image of the catalog has the same ref in the engine. */
   #isOfAnother({ image_id, ref }: ImageRecord): boolean {
     return this.#records.all().some((other) => other.image_id !== image_id && other.ref === ref);
   }

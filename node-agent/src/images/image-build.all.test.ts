@@ -34,7 +34,7 @@ describe.skipIf(why !== null)(`an image built on its host${why === null ? '' : `
   let reports: ImageState[] = [];
   let progress: ImageState[] = [];
   let free: number | null = null;
-  /** What the source answers by path: a file, or an address to go to. */
+  /** The source's answers by path: a file, or the address of a redirect. */
   const answers = new Map<string, { file: string } | { location: string }>();
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
 
@@ -151,7 +151,7 @@ describe.skipIf(why !== null)(`an image built on its host${why === null ? '' : `
 
   test('from the folder of an archive, with its arguments', async () => {
     await serve('/real.tar.gz', HONEST);
-    // Forges answer with another address first.
+    // Forges first answer with a redirect.
     answers.set('/tool.tar.gz', { location: '/real.tar.gz' });
     const ready = await build();
     expect(ready).toMatchObject({ image_id: 'tool', version: '1', state: 'ready' });
@@ -160,7 +160,7 @@ describe.skipIf(why !== null)(`an image built on its host${why === null ? '' : `
     expect(held ?? []).toEqual([]);
     await images.check();
     expect(images.held).toEqual([{ image_id: 'tool', version: '1', state: 'ready' }]);
-    // The next agent asks the engine, which somebody may have used by hand.
+    // The next agent asks the engine, because an administrator may have changed its images by hand.
     const again = await HostImages.open(deps);
     expect(again.held).toBe(undefined);
     await again.check();
@@ -174,7 +174,7 @@ describe.skipIf(why !== null)(`an image built on its host${why === null ? '' : `
   });
 
   test.each<[string, Entry[], string]>([
-    ['a path that leaves', [{ name: '../../etc/cron.d/x', text: 'x' }], 'leaves the archive'],
+    ['a path out of the archive', [{ name: '../../etc/cron.d/x', text: 'x' }], 'leaves the archive'],
     ['an absolute path', [{ name: '/etc/cron.d/x', text: 'x' }], 'leaves the archive'],
     ['a link out', [{ name: 'tool-1/image/x', type: 'symlink', linkname: '/etc' }], 'absolute path'],
     ['a device', [{ name: 'tool-1/image/x', type: 'block-device' }], 'block-device'],
@@ -185,7 +185,7 @@ describe.skipIf(why !== null)(`an image built on its host${why === null ? '' : `
     expect(failed.error).toContain(error);
   });
 
-  test('not from an address that a listed host leads to', async () => {
+  test('not from an unlisted host to which a listed host redirects', async () => {
     answers.set('/tool.tar.gz', { location: 'https://127.0.0.1:1/x' });
     const failed = await build({ version: '2', local_tag: 'service-local/tool:2' });
     expect(failed.error).toContain('127.0.0.1:1 is not in SERVICE_IMAGE_SOURCE_HOSTS');
@@ -203,7 +203,7 @@ describe.skipIf(why !== null)(`an image built on its host${why === null ? '' : `
     expect(failed.error).toMatch(/has 19\.0 GiB free, and 20 GiB are needed/);
   });
 
-  test('a Containerfile that fails says why', async () => {
+  test('a failing Containerfile reports the reason', async () => {
     await serve('/tool.tar.gz', [
       { name: 'tool-1/image/Containerfile', text: 'FROM localhost/base:1\nCOPY missing /\n' },
     ]);

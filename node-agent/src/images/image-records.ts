@@ -5,11 +5,11 @@ import { z } from 'zod';
 const recordSchema = z.object({
   image_id: z.string().max(128),
   version: z.string().max(128),
-  /** What the engine knows it by: `name@sha256:…`, or `service-local/…`. */
+  /** Reference of the image in the engine: `name@sha256:…`, or `service-local/…`. */
   ref: z.string().max(512),
   state: z.enum(['pending', 'ready', 'failed']),
 });
-/** An image of the catalog that this host was told to hold. One per image id: the newest version. */
+/** An image of the catalog that the control plane ordered this host to hold. One per image id: the newest version. */
 export type ImageRecord = z.infer<typeof recordSchema>;
 
 /** Bound of `images` in register (protocol/src/agent). */
@@ -17,8 +17,8 @@ export const MAX_RECORDS = 256;
 const fileSchema = z.array(recordSchema).max(MAX_RECORDS);
 
 /**
- * The images of this host in a file of the state directory, so that an agent that starts again can say which versions
- * it holds. The engine decides whether it does.
+ * The images of this host in a file of the state directory, so that a restarted agent can report which versions it
+ * holds. The engine decides whether an image exists.
  */
 export class ImageRecords {
   readonly #file: string;
@@ -73,7 +73,7 @@ export class ImageRecords {
         await writeFile(`${this.#file}.new`, text, { mode: 0o600 });
         await rename(`${this.#file}.new`, this.#file);
       } catch {
-        // A full disk. The control plane sends the images again after a restart.
+        // For example a full disk. The control plane sends the images again after a restart.
       }
     });
   }

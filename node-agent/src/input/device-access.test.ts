@@ -7,7 +7,7 @@ import { physOf } from './gamepads.ts';
 
 const ALICES = '11111111-1111-4111-8111-111111111111';
 const BOBS = '22222222-2222-4222-8222-222222222222';
-/** Files can be given to the user who runs the tests without any right. */
+/** The tests' own user can be granted files without any privilege. */
 const UID = process.getuid?.() ?? 0;
 
 let root: string;
@@ -31,7 +31,7 @@ const grant = (sysname: string, sessionId: string) =>
   grantDevice(sysname, sessionId, UID, { sysfs: join(root, 'sysfs'), nodes: join(root, 'nodes') });
 
 describe("a session's input devices", () => {
-  test('their nodes are given to its user alone', () => {
+  test('only the session’s user can open the device nodes', () => {
     addDevice('input5', physOf(ALICES, 0), ['event9', 'js0']);
     const nodes = ['event9', 'js0'].map((name) => join(root, 'nodes', name));
     expect(grant('input5', ALICES).sort()).toEqual(nodes);
@@ -49,14 +49,14 @@ describe("a session's input devices", () => {
   });
 
   test.each(['', '..', '../input5', 'input5/../input5', 'event9', 'input', 'input-1'])(
-    'a name that is none gives nothing: %j',
+    'an invalid name grants nothing: %j',
     (sysname) => {
       addDevice('input5', physOf(ALICES, 0), ['event9']);
       expect(grant(sysname, ALICES)).toEqual([]);
     },
   );
 
-  test('a device that went away gives nothing', () => {
+  test('a removed device grants nothing', () => {
     expect(grant('input5', ALICES)).toEqual([]);
   });
 });

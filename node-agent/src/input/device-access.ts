@@ -13,7 +13,7 @@ export const GRANT_AGAIN_MS = 1_000;
 
 /**
  * Lets only a session's user open the nodes of an input device that its media worker made. The worker has no rights
- * over nodes and is not trusted: the device's own place of attachment must name the session.
+ * over nodes and is not trusted: the physical path of the device must name the session.
  * @param sysname name of the device in sysfs, from the worker
  * @returns the granted nodes; empty for a device of another session
  */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openDeviceFile, openDeviceFiles } from './device-file.ts';
 
-/** How many bytes wait in a pipe: an ioctl that every machine answers. Source: ioctl_tty(2). */
+/** FIONREAD, the number of bytes in a pipe: an ioctl that every machine supports. Source: ioctl_tty(2). */
 const FIONREAD = 0x541b;
 const ENOTTY = 25;
 
@@ -45,7 +45,7 @@ describe('device files', () => {
     expect(problem).toContain('ENOENT');
   });
 
-  test('as many as are asked for are opened', () => {
+  test('the requested number of files is opened', () => {
     const { files, problem } = openDeviceFiles(4, () => openDeviceFile(pipe));
     expect(files).toHaveLength(4);
     expect(problem).toBeNull();

@@ -18,7 +18,7 @@ export interface DeviceFile {
 }
 
 export const UINPUT_PATH = '/dev/uinput';
-/** A game writes one or two force-feedback events at a time; the rest is read in the next round. */
+/** A game writes one or two force-feedback events at a time; further ones are read at the next poll. */
 const EVENTS_PER_READ = 16;
 
 interface Ioctl {

@@ -11,7 +11,7 @@ const effect = (strong: number, weak: number, lengthMs: number, delayMs = 0) => 
 });
 
 describe('rumble orders', () => {
-  test('a played effect is ordered once, for its length', () => {
+  test('a played effect gives one order, for its length', () => {
     const mixer = new EffectMixer();
     mixer.upload(0, effect(100, 50, 300));
     expect(mixer.order(0)).toBeNull();
@@ -49,7 +49,7 @@ describe('rumble orders', () => {
     expect(mixer.order(4_500)).toEqual({ strong: 7, weak: 8, durationMs: RUMBLE_MAX_MS });
   });
 
-  test('repeats and delays count', () => {
+  test('repeats and delays are included', () => {
     const mixer = new EffectMixer();
     mixer.upload(1, effect(1, 1, 100, 50));
     mixer.play(1, 3, 0);
@@ -67,7 +67,7 @@ describe('rumble orders', () => {
     expect(mixer.order(100)).toEqual({ strong: 0xf000, weak: 2, durationMs: 100 });
   });
 
-  test('gain scales everything', () => {
+  test('gain scales all effects', () => {
     const mixer = new EffectMixer();
     mixer.upload(0, effect(1000, 500, 100));
     mixer.setGain(0x8000);

@@ -35,7 +35,7 @@ afterEach(() => {
 const connected = () => files.map((file) => file.isConnected);
 
 describe('gamepads of a session', () => {
-  test('each announced index is one device, which names its session', () => {
+  test('each announced index gets one device, whose phys names the session', () => {
     pads.on(1);
     pads.on(1);
     expect(connected()).toEqual([false, true]);
@@ -43,14 +43,14 @@ describe('gamepads of a session', () => {
     expect(String(files[1]?.argumentsOf(UI.setPhys)[0])).toBe(`${physOf(SESSION, 1)}\0`);
   });
 
-  test('an index beyond what the session has does nothing', () => {
+  test('an index above the session’s number of pads has no effect', () => {
     pads.on(2);
     pads.apply(2, NEUTRAL_PAD);
     pads.off(2);
     expect(connected()).toEqual([false, false]);
   });
 
-  test('off removes it, and it may come again', () => {
+  test('off removes it, and it may be announced again', () => {
     pads.on(0);
     pads.off(0);
     expect(connected()).toEqual([false, false]);
@@ -58,7 +58,7 @@ describe('gamepads of a session', () => {
     expect(connected()).toEqual([true, false]);
   });
 
-  test('a reconnect keeps what is announced again and removes the rest 5 s later', () => {
+  test('a reconnect keeps pads that are announced again and removes the rest 5 s later', () => {
     pads.on(0);
     pads.on(1);
     pads.takeOver(new Set());
@@ -77,7 +77,7 @@ describe('gamepads of a session', () => {
     expect(connected()).toEqual([true, false]);
   });
 
-  test('rumble comes out with the index of its pad', () => {
+  test('rumble is reported with the index of its pad', () => {
     pads.on(1);
     files[1]?.answers.set(UI.beginFfUpload, (request) => {
       request.writeUInt16LE(FF.rumble, 8);
@@ -94,7 +94,7 @@ describe('gamepads of a session', () => {
     expect(rumbles).toEqual([{ index: 1, strong: 5, weak: 0, durationMs: 300 }]);
   });
 
-  test('announcing over and over makes no more than 16 devices a minute', () => {
+  test('repeated announcements create at most 16 devices a minute', () => {
     for (let times = 0; times < 40; times++) {
       pads.on(0);
       pads.off(0);
@@ -105,7 +105,7 @@ describe('gamepads of a session', () => {
     expect(created).toHaveLength(17);
   });
 
-  test('a device that the kernel refuses costs its pad and is told once', () => {
+  test('if the kernel refuses a device, only its pad is lost, and this is reported once', () => {
     files[0]?.refused.add(UI.devCreate);
     pads.on(0);
     pads.apply(0, NEUTRAL_PAD);

@@ -12,7 +12,7 @@ const MAX_CREATIONS = 16;
 const CREATION_WINDOW_MS = 60_000;
 
 export interface GamepadsOptions {
-  /** One per index; fewer files allow fewer pads. */
+  /** One device file per pad index; fewer files allow fewer pads. */
   files: readonly DeviceFile[];
   sessionId: string;
   clock: Clock;
@@ -28,7 +28,7 @@ interface Slot {
   goesAtMs: number | null;
 }
 
-/** Place of attachment by which the agent checks a device's session. */
+/** Physical path (phys) by which the agent checks a device's session. */
 export function physOf(sessionId: string, index: number): string {
   return `footlight/${sessionId}/pad${index}`;
 }

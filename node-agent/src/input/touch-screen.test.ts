@@ -23,7 +23,7 @@ beforeEach(() => {
   screen = new TouchScreen(file, { sessionId: 's', size: SIZE, onProblem: (why) => problems.push(why) });
 });
 
-/** What the last contact told the kernel, as "code value". */
+/** Events of the last contact, as "code value". */
 function told(contact: number, at: { x: number; y: number } | null): string | null {
   const before = file.reports.length;
   screen.contact(contact, at);
@@ -37,7 +37,7 @@ function told(contact: number, at: { x: number; y: number } | null): string | nu
 }
 
 describe('a touch screen', () => {
-  test('is one of ten contacts that is touched where it shows, with the axes that libinput asks for', () => {
+  test('is a direct touch screen with ten contacts and the axes that libinput requires', () => {
     expect(file.argumentsOf(UI.setPropBit)).toEqual([1]);
     expect(file.argumentsOf(UI.setKeyBit)).toEqual([KEY.touch]);
     expect(file.argumentsOf(UI.setEvBit)).toEqual([EV.key, EV.abs]);
@@ -53,25 +53,25 @@ describe('a touch screen', () => {
     ]);
   });
 
-  test('one contact: down, somewhere else, up', () => {
+  test('one contact: down, moved, up', () => {
     expect(told(0, { x: 5, y: 6 })).toBe('id 0, mtX 5, mtY 6, touch 1, x 5, y 6');
     expect(told(0, { x: 7, y: 6 })).toBe('mtX 7, mtY 6, x 7, y 6');
     expect(told(0, null)).toBe('id -1, touch 0');
   });
 
-  test('each contact has a slot and a number of its own; the oldest is where a screen of one contact has it', () => {
+  test('each contact has its own slot and tracking id; the single-touch axes follow the oldest', () => {
     told(2, { x: 1, y: 1 });
     expect(told(4, { x: 9, y: 9 })).toBe('slot 4, id 1, mtX 9, mtY 9, x 1, y 1');
     expect(told(2, null)).toBe('slot 2, id -1, x 9, y 9');
     expect(told(2, { x: 3, y: 3 })).toBe('id 2, mtX 3, mtY 3, x 9, y 9');
   });
 
-  test('what is not down is not lifted, and there is no eleventh contact', () => {
+  test('a contact that is not down is not lifted, and there is no eleventh contact', () => {
     expect(told(1, null)).toBeNull();
     expect(told(10, { x: 1, y: 1 })).toBeNull();
   });
 
-  test('a device that fails costs its contacts, and says why', () => {
+  test('if the device fails, its contacts are lost and the reason is reported', () => {
     file.write = () => {
       throw new Error('gone');
     };
@@ -79,7 +79,7 @@ describe('a touch screen', () => {
     expect(problems).toEqual(['gone']);
   });
 
-  test('closing removes it, also when the kernel has done so before', () => {
+  test('closing removes it, even if the kernel has removed it before', () => {
     file.refused.add(UI.devDestroy);
     screen.close();
     expect(file.closed).toBe(true);

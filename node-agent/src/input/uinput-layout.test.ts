@@ -52,7 +52,7 @@ describe('uinput on 64-bit Linux', () => {
     ]);
   });
 
-  test('half an event is not read', () => {
+  test('an incomplete event is not read', () => {
     expect(decodeEvents(Buffer.alloc(47))).toHaveLength(1);
   });
 
@@ -121,11 +121,11 @@ describe('force feedback effects', () => {
     });
   });
 
-  test('a kind that two motors cannot play has an id and no effect', () => {
+  test('a kind that two motors cannot play gives an id and no effect', () => {
     expect(readUpload(upload(0x53, 5, []))).toEqual({ id: 5, effect: null });
   });
 
-  test('an erased effect is named behind request and result', () => {
+  test('the id of an erased effect follows request and result', () => {
     const bytes = Buffer.alloc(FF_ERASE_BYTES);
     bytes.writeUInt32LE(9, 8);
     expect(readErase(bytes)).toBe(9);

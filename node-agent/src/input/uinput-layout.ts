@@ -10,7 +10,7 @@ export const FF_UPLOAD_BYTES = 104;
 export const FF_ERASE_BYTES = 12;
 export const SYSNAME_BYTES = 64;
 const NAME_BYTES = 80;
-/** Behind type, code and value stands a time, which the kernel fills in. */
+/** A timestamp precedes type, code and value; the kernel fills it in. */
 const EVENT_TYPE = 16;
 const FF_EFFECT = 8;
 
@@ -154,7 +154,7 @@ export function decodeString(bytes: Buffer): string {
   return bytes.toString('utf8', 0, end < 0 ? bytes.length : end);
 }
 
-/** struct uinput_ff_upload or uinput_ff_erase with which a request is asked for. */
+/** struct uinput_ff_upload or uinput_ff_erase that asks the kernel for the request with this id. */
 export function encodeRequest(
   requestId: number,
   bytes: typeof FF_UPLOAD_BYTES | typeof FF_ERASE_BYTES,

@@ -27,7 +27,7 @@ for request, value in zip(numbers[::2], numbers[1::2]):
     print(ctypes.get_errno(), end=" ")
 `;
 
-/** What the kernel answers a process behind that filter, on a file that is no device: ENOTTY when it may ask. */
+/** Answers of the kernel to a process with the filter, on an ordinary file: ENOTTY for allowed calls. */
 function answers(filter: Buffer, requests: readonly (readonly [request: number, value: number])[]): number[] {
   const words = ['--no-new-privs', 'python3', '-c', ASK, filter.toString('hex')];
   const { stdout, stderr } = spawnSync('setpriv', [...words, ...requests.flat().map(String)], {
@@ -37,7 +37,7 @@ function answers(filter: Buffer, requests: readonly (readonly [request: number, 
   return stdout.trim().split(' ').map(Number);
 }
 
-test('a process behind the filter of pads makes no keyboard, no mouse and no touch screen', () => {
+test('a process with the filter of pads cannot create a keyboard, mouse or touch screen', () => {
   const requests = [
     [UI.setEvBit, EV.key],
     [UI.setKeyBit, BUTTON_SOUTH],

@@ -16,7 +16,7 @@ import {
 
 export interface DeviceDescription {
   identity: DeviceIdentity;
-  /** Place of attachment, by which the agent checks the device's session. */
+  /** Physical path (phys), by which the agent checks the device's session. */
   phys: string;
   keys: readonly number[];
   axes: readonly AxisRange[];
@@ -60,8 +60,8 @@ function typesOf({ keys, axes, effects }: DeviceDescription): number[] {
 }
 
 /**
- * A seccomp filter for a process with open device files, which viewers may take over: it makes devices of these kinds
- * only. A keyboard or mouse would type and click on the console of the host.
+ * A seccomp filter for a process with open device files, which a viewer might exploit: it allows only devices of these
+ * kinds. A created keyboard or mouse could type and click on the host's console.
  */
 export function deviceFilter(kinds: readonly DeviceDescription[]): Buffer {
   const all = (codes: (device: DeviceDescription) => readonly number[]) => [...new Set(kinds.flatMap(codes))];

@@ -42,7 +42,7 @@ describe('the standard mapping', () => {
     expect(event({ ...NEUTRAL_PAD, buttons: 0b1111 << 12 }, EV.abs, ABS.hat0y)).toBe(0);
   });
 
-  test('triggers are axes from 0 to 255, and their buttons say nothing more', () => {
+  test('triggers are axes from 0 to 255, without button events', () => {
     expect(padEvents({ ...NEUTRAL_PAD, buttons: 0b1100_0000 }).every(({ value }) => value === 0)).toBe(true);
     expect(event({ ...NEUTRAL_PAD, left_trigger: 255 }, EV.abs, ABS.z)).toBe(255);
     expect(event({ ...NEUTRAL_PAD, right_trigger: 128 }, EV.abs, ABS.rz)).toBe(128);
@@ -54,7 +54,7 @@ describe('the standard mapping', () => {
     expect(values).toEqual([-32_767, 1, 2, 32_767]);
   });
 
-  test('buttons that the mapping does not have press nothing', () => {
+  test('buttons outside of the mapping have no effect', () => {
     expect(padEvents({ ...NEUTRAL_PAD, buttons: 0xfffe_0000 }).every(({ value }) => value === 0)).toBe(true);
   });
 
@@ -85,7 +85,7 @@ describe('a virtual gamepad', () => {
     expect(file.isConnected).toBe(false);
   });
 
-  test('a snapshot sends what changed, and nothing when nothing did', () => {
+  test('a snapshot sends only changes', () => {
     const file = new FakeDeviceFile();
     const pad = new VirtualPad(file, '');
     pad.apply(button(0));

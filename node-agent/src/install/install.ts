@@ -15,7 +15,7 @@ import { AGENT_SERVICE, agentUnit } from './unit.ts';
 export interface InstallPlaces {
   environmentFile: string;
   unitFile: string;
-  /** The command for people. */
+  /** Path of the command `footlight-agent`. */
   command: string;
 }
 

@@ -28,47 +28,46 @@ export function agentUnit({ stateDir, homePaths, ...paths }: AgentUnit): string 
     writtenBy: 'footlight-agent install',
     args: ['run'],
     dependencies: `After=network-online.target
-# Gamepads are made through /dev/uinput; the agent itself may not load modules.
-# /dev/net/tun is how pasta gives apps a network.
+# The agent may not load kernel modules itself: uinput for gamepads, tun for the apps' networks (pasta).
 Wants=network-online.target modprobe@uinput.service modprobe@tun.service
 After=modprobe@uinput.service modprobe@tun.service
 `,
-    service: `# Restart=always: a restart from the console is an exit with success.
+    service: `# Restart=always, because a restart from the admin page is an exit with status 0.
 RestartSec=2
-# The first start proves every encoder of every GPU.
+# The first start tests every encoder of every GPU.
 TimeoutStartSec=180
-# KillMode=mixed: systemd asks only the agent to end. It ends its sessions in order and reports them. Then systemd kills
-# what is left of its control group, apps and daemons of apps included.
+# KillMode=mixed: systemd sends SIGTERM only to the agent, which ends its sessions in order and reports them. Then
+# systemd kills the remaining processes of the control group, including apps and their daemons.
 TimeoutStopSec=20
-# An app that runs out of memory ends alone.
+# If an app runs out of memory, only this app is killed.
 OOMPolicy=continue
 TasksMax=infinity
 ${stateDirectory(stateDir)}RuntimeDirectory=footlight-agent
 CacheDirectory=footlight-agent
-# GStreamer, Mesa and the NVIDIA driver keep what they found out here, and a restart does not look for it again.
+# Caches of GStreamer, Mesa and the NVIDIA driver, which make later starts faster.
 Environment=XDG_CACHE_HOME=%C/footlight-agent
 `,
     closed: `ProtectSystem=full
 ProtectHome=${homePaths.length > 0 ? 'tmpfs' : 'yes'}
 ${homePaths.map((path) => `BindPaths=${quotedWord(path)}\n`).join('')}SystemCallFilter=~@clock @debug @module @obsolete @raw-io @reboot @swap
 `,
-    open: `# User=root: each session gets a user of its own, and its files, limits and namespaces are made for that user.
+    open: `# User=root: each session gets its own user, and the agent creates files, limits and namespaces for that user.
 User=root
-# SETUID, SETGID: to become that user. CHOWN, FOWNER, DAC_*: to make and remove homes that belong to it. KILL: to
-# end its processes. SYS_PTRACE: to read whose process one is (/proc/…/environ, ns). SYS_ADMIN: mounts, process
-# namespaces, networks and control groups of sessions. NET_ADMIN: to set those networks up, and to read the firewall for
-# the readiness check. SETPCAP: to take every capability from apps for good. SYS_TTY_CONFIG: to take the terminal of a
-# display beside the host. Nothing else.
+# SETUID, SETGID: to change to that user. CHOWN, FOWNER, DAC_*: to create and remove the user's homes. KILL: to end the
+# user's processes. SYS_PTRACE: to find the session of a process (/proc/…/environ, ns). SYS_ADMIN: mounts, process
+# namespaces, networks and control groups of sessions. NET_ADMIN: to set up these networks, and to read the firewall
+# rules for the readiness check. SETPCAP: to remove every capability from apps permanently. SYS_TTY_CONFIG: to use the
+# terminal of a display of the host. Nothing else.
 CapabilityBoundingSet=CAP_SETUID CAP_SETGID CAP_SETPCAP CAP_CHOWN CAP_FOWNER CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_KILL CAP_SYS_PTRACE CAP_SYS_ADMIN CAP_NET_ADMIN CAP_SYS_TTY_CONFIG
-# Sessions have a process tree, mounts, shared memory and a network of their own; ipc and uts are also what pasta, which
-# serves that network, locks itself in with. Apps with a sandbox of their own (Chromium, Flatpak, Steam) want user
-# namespaces too: those run as containers, or with RestrictNamespaces=no in a drop-in and systempaths_unconfined in the
-# app.
+# Each session has its own process tree, mounts, shared memory and network. pasta, which serves the network, also uses
+# ipc and uts to isolate itself. Apps with their own sandbox (Chromium, Flatpak, Steam) need user namespaces too: run
+# them as containers, or with RestrictNamespaces=no in a drop-in and systempaths_unconfined in the app.
 RestrictNamespaces=pid mnt net ipc uts
-# Memory and processor limits of sessions are control groups below the unit's own, which Delegate hands over;
-# so ProtectControlGroups stays off, and ending the unit ends every session in it.
+# Memory and processor limits of sessions are control groups below the unit's own group, which Delegate permits.
+# Therefore ProtectControlGroups is off, and stopping the unit ends every session.
 Delegate=yes
-# GPUs for encoding and rendering, uinput for gamepads, the devices that uinput makes, and tun for apps' networks; so PrivateDevices stays off.
+# GPUs for encoding and rendering, uinput for gamepads, the input devices that it creates, and tun for the apps'
+# networks. Therefore PrivateDevices is off.
 DevicePolicy=closed
 DeviceAllow=char-drm rw
 DeviceAllow=char-nvidia* rw
@@ -76,15 +75,15 @@ DeviceAllow=char-kfd rw
 DeviceAllow=/dev/uinput rw
 DeviceAllow=/dev/net/tun rw
 DeviceAllow=char-input rw
-# The terminal that weston draws on where a display beside the host shows sessions; no other one.
+# The only terminal: weston draws on it when a display of the host shows sessions.
 DeviceAllow=/dev/tty7 rw
-# Displays listen below /tmp/.X11-unix, which a container engine mounts into containers by its name out here; so
-# PrivateTmp stays off. Engines are reached through their sockets, users of sessions are real ones (no PrivateUsers).
-# Media goes straight to browsers, wherever they are; so PrivateNetwork and IPAddressDeny stay off.
-# MemoryDenyWriteExecute would stop V8 and every driver that compiles shaders; SystemCallArchitectures=native and
-# SystemCallFilter=~@cpu-emulation would stop 32-bit games; @mount, @privileged and @resources make sessions.
-# UMask stays 0022: users of sessions pass through the agent's directories. Apps are programs of this machine; so
-# RootDirectory and ProcSubset stay unset, and ProtectSystem is full and not strict: homes may lie on any disk.
+# PrivateTmp is off: displays listen below /tmp/.X11-unix, which a container engine mounts by its path on the host.
+# PrivateUsers is off: users of sessions are real users of the host.
+# PrivateNetwork and IPAddressDeny are off: media is sent directly to browsers at any address.
+# MemoryDenyWriteExecute is off: it would break V8 and every driver that compiles shaders. SystemCallArchitectures=native
+# and SystemCallFilter=~@cpu-emulation would break 32-bit games. Sessions need @mount, @privileged and @resources.
+# UMask stays 0022: users of sessions traverse the agent's directories. RootDirectory and ProcSubset stay unset, because
+# apps are programs of this machine. ProtectSystem is full and not strict, because homes may be on any disk.
 `,
   });
 }

@@ -17,13 +17,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
 
-/** The control plane as the agent calls it. */
+/** A fake control plane for the agent's calls. */
 class FakeControl {
-  /** Runs of the next polls. */
+  /** Runs returned by the next polls. */
   runs: { run_id: string; job_id: string; params: object; deadline_secs: number }[] = [];
   polls = 0;
   readonly reports: JobReport[] = [];
-  /** Status of a report, or an exception for no answer. */
+  /** Status of the answer to a report; an exception means no answer. */
   answer: (report: JobReport) => number | Error = () => 200;
 
   readonly call = async ({ path, body }: HttpCall): Promise<HttpAnswer> => {
@@ -43,7 +43,7 @@ class FakeControl {
   }
 }
 
-/** A job whose runs end when the test says so. */
+/** A job whose runs end on the test's command. */
 function heldJob() {
   const runs: { params: object; signal: AbortSignal; end(outcome?: object | Error): void }[] = [];
   const job: AgentJob = {
@@ -81,7 +81,7 @@ const kept = () =>
   (JSON.parse(readFileSync(join(stateDir, 'job-reports.json'), 'utf8')) as { reports: JobReport[] }).reports;
 
 describe('the jobs of an agent', () => {
-  test('are asked for soon, and then every 60 s ± 10 %', async () => {
+  test('are polled soon after the start, and then every 60 s ± 10 %', async () => {
     const control = new FakeControl();
     const { agent, clock } = await openAgent(control, {});
     await clock.pass(5 * SECOND_MS);
@@ -94,7 +94,7 @@ describe('the jobs of an agent', () => {
     await agent.stop();
   });
 
-  test('run once, however often a poll brings them, and are reported', async () => {
+  test('run once, however often a poll returns them, and are reported', async () => {
     const control = new FakeControl();
     const { job, runs } = heldJob();
     const { agent, clock } = await openAgent(control, { 'home.gc': job });
@@ -128,7 +128,7 @@ describe('the jobs of an agent', () => {
     await agent.stop();
   });
 
-  test('that this agent does not know are skipped', async () => {
+  test('that this agent does not know are reported as skipped', async () => {
     const control = new FakeControl();
     const { agent, clock } = await openAgent(control, {});
     control.hands(RUN, 'disk.defragment');
@@ -168,7 +168,7 @@ describe('the jobs of an agent', () => {
       await agent.stop();
     });
 
-    test('are sent again after other answers, less and less often', async () => {
+    test('are reported again after other answers, at growing intervals', async () => {
       const control = new FakeControl();
       let tries = 0;
       control.answer = () => ([503, 409, new Error('reset'), 500][tries++] ?? 200) as number;
@@ -186,7 +186,7 @@ describe('the jobs of an agent', () => {
       await agent.stop();
     });
 
-    test('outlive the process that could not send them', async () => {
+    test('are reported by the next process if this one could not', async () => {
       const control = new FakeControl();
       control.answer = () => new Error('no route');
       const first = await openAgent(control, {});
@@ -204,7 +204,7 @@ describe('the jobs of an agent', () => {
     });
 
     test.each(['{', '{"reports":[{"run_id":"x"}]}', '[]', ''])(
-      'a damaged file (%s) counts as none, and is replaced',
+      'a damaged file (%s) counts as missing, and is replaced',
       async (text) => {
         writeFileSync(join(stateDir, 'job-reports.json'), text);
         const control = new FakeControl();
@@ -218,7 +218,7 @@ describe('the jobs of an agent', () => {
     );
   });
 
-  test('that are cut short by the end of the agent are deferred, by the next process', async () => {
+  test('that the agent’s end interrupts are reported as deferred by the next process', async () => {
     const control = new FakeControl();
     const job: AgentJob = {
       run: ({ signal }) =>

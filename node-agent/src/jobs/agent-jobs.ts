@@ -42,7 +42,7 @@ const FIRST_POLL_MS = 5 * SECOND_MS;
 /** Waits between two tries to report: 1 s, doubling to a minute, with jitter over the upper half. Chosen, not measured. */
 const FIRST_RETRY_MS = SECOND_MS;
 const MAX_RETRY_MS = MINUTE_MS;
-/** Answers after which a report is not sent again: stored, or never to be stored. */
+/** Statuses after which a report is not sent again: it was stored, or will never be accepted. */
 const FINAL = new Set([200, 400, 401]);
 /** Time for the jobs to end when the agent stops. Chosen, not measured. */
 const STOP_MS = 5 * SECOND_MS;
@@ -54,14 +54,15 @@ interface Working {
 }
 
 /**
- * Runs of this host: asks for them, runs them, reports their ends.
+ * Job runs of this host: polls for them, runs them and reports their results.
  *
- * A claimed run is in exactly one of two places: among the working ones, or, once it ended, in the report file until the
- * control plane confirms it. What is in either is not begun a second time when a poll brings it again. A run that is lost
- * with this process is ended by the control plane, when the next process registers.
+ * A claimed run is in exactly one of two places: in `#working`, or, once it ended, in the report file until the control
+ * plane confirms it. A run in either place is not started a second time when a poll returns it again. If this process
+ * dies, the control plane ends its runs when the next process registers.
  *
  * Teardown: `stop` ends the polls, aborts the jobs and waits at most STOP_MS for them and for the report that is being
- * sent, so that nothing writes to the state directory afterwards. What the jobs report then is sent by the next process.
+ * sent, so that nothing writes to the state directory afterwards. The next process sends the reports of the aborted
+ * jobs.
  */
 export class AgentJobs {
   readonly #deps: {
@@ -77,7 +78,7 @@ export class AgentJobs {
   readonly #poll: Poll;
   #sending: Promise<void> | null = null;
   #retry: Timer | null = null;
-  /** Tries to report that failed in a row (count). */
+  /** Consecutive failed attempts to report (count). */
   #failures = 0;
   #isStopped = false;
 
@@ -135,7 +136,7 @@ export class AgentJobs {
     const { run_id, job_id } = order;
     if (this.#isStopped || this.#working.has(run_id) || this.#reports.has(run_id)) return;
     const abort = new AbortController();
-    // A run whose claim ran out may still be at work when the next one of its job comes.
+    // A run whose claim ran out may still be running when the next run of the same job arrives.
     const before = [...this.#working.values()]
       .filter(({ jobId }) => jobId === job_id)
       .map(({ done }) => done);

@@ -11,7 +11,7 @@ const UIDS: [number, number] = [71_560, 71_569];
 const COLLECT = '11111111-1111-4111-8111-111111111111';
 const WARM_UP = '22222222-2222-4222-8222-222222222222';
 
-test('an agent whose socket is closed asks for its runs, works on them and reports them', async () => {
+test('an agent without a connection polls for runs, executes and reports them', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'agent-work-'));
   chmodSync(folder, 0o711);
   const control = await FakeControl.listen();
@@ -19,7 +19,7 @@ test('an agent whose socket is closed asks for its runs, works on them and repor
   const reports: JobReport[] = [];
   const order = (run_id: string, job_id: string) => ({ run_id, job_id, params: {}, deadline_secs: 3_600 });
   control.options.answers = ({ path, body, headers }) => {
-    // Until the socket is closed nothing is due.
+    // No run is due until the socket is closed.
     const isClosed = !control.connected && headers.authorization?.startsWith('Bearer ') === true;
     if (path !== '/v1/agent/jobs/pending' || isClosed) paths.push(path);
     if (path === '/v1/agent/jobs/pending')
@@ -30,7 +30,7 @@ test('an agent whose socket is closed asks for its runs, works on them and repor
     if (path === '/v1/agent/jobs/report') reports.push(body as JobReport);
     return { status: 200, body: path.endsWith('gc-pending') ? { homes: [] } : { ok: true, scans: [] } };
   };
-  // The first poll comes as late as it may, after the first link is cut.
+  // The first poll comes at the latest possible time, after the first link is cut.
   const random = { ...systemRandom, number: () => 0.99 };
   const place = { control, stateDir: join(folder, 'state'), uids: UIDS };
   const agent = await startTestAgent(place, {}, { random });
@@ -54,7 +54,7 @@ test('an agent whose socket is closed asks for its runs, works on them and repor
   }
 }, 60_000);
 
-test('a host that is being enrolled asks for its work as soon as it can', async () => {
+test('a host that is being enrolled polls as soon as it has an identity', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'agent-work-'));
   chmodSync(folder, 0o711);
   const control = await FakeControl.listen();
@@ -63,7 +63,7 @@ test('a host that is being enrolled asks for its work as soon as it can', async 
     paths.push(path);
     return { status: 200, body: path.includes('scan') ? { scans: [] } : { runs: [] } };
   };
-  // The first polls come as early as they may.
+  // The first polls come at the earliest possible time.
   const random = { ...systemRandom, number: () => 0 };
   const agent = await startTestAgent(
     { control, stateDir: join(folder, 'state'), uids: UIDS },

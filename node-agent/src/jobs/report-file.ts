@@ -5,7 +5,10 @@ import { type JobReport, jobReportSchema } from '@footlight/protocol/agent';
 import { z } from 'zod';
 import { writeDurably } from '../link/identity.ts';
 
-/** Kept reports: a host has one run of each job at a time, so more come only from a long outage. Chosen, not measured. */
+/**
+ * Most kept reports. A host has one run of each job at a time, so only a long outage can exceed this. Chosen, not
+ * measured.
+ */
 const MAX_REPORTS = 32;
 
 const fileSchema = z.object({ reports: z.array(jobReportSchema).max(MAX_REPORTS) });

@@ -10,9 +10,9 @@ import {
 } from 'node:fs';
 import { O_PATH } from '../linux/open-path.ts';
 
-/** Links on the way to one file, as in the kernel (path_resolution(7)). */
+/** Most links followed for one path, the kernel's limit (path_resolution(7)). */
 const MAX_LINKS = 40;
-/** Names of a path; each is a system call. Chosen, not measured. */
+/** Most names in a path; each costs a system call. Chosen, not measured. */
 const MAX_DEPTH = 128;
 
 /** An open file or directory. Its owner closes it. */
@@ -23,7 +23,7 @@ export interface Opened {
   readonly parts: readonly string[];
 }
 
-/** refused: it leads out of the home, or cannot be opened. */
+/** refused: the path leads out of the home, or cannot be opened. */
 export type Found =
   | { kind: 'opened'; opened: Opened }
   | { kind: 'missing' }
@@ -33,7 +33,7 @@ export type Found =
  * A home as the agent reads it: names are opened one by one below the home's own descriptor, so that no link that an app
  * plants or swaps leads out of it. A link is followed when its target, as the app sees it, lies in the home.
  *
- * Synchronous, for a process of its own: a file system that hangs must not stop the agent.
+ * Synchronous, so it needs a separate process: a hanging file system must not block the agent.
  */
 export class HomeTree {
   readonly #root: number;
@@ -65,7 +65,7 @@ export class HomeTree {
     return null;
   }
 
-  /** Opens what lies at these names below the home. */
+  /** Opens the file or directory at these names below the home. */
   open(names: readonly string[]): Found {
     let todo = [...names];
     for (let links = 0; links <= MAX_LINKS; links += 1) {
@@ -86,7 +86,7 @@ export class HomeTree {
     return this.open([...directory.parts, name]);
   }
 
-  /** @returns the result, or the names to try in place of those with a link */
+  /** @returns the result, or, if a link was found, the names with its target to try next */
   #walk(todo: readonly string[]): Found | { names: string[] } {
     if (todo.length > MAX_DEPTH) return { kind: 'refused', why: 'too deep' };
     let fd = openSync(`/proc/self/fd/${this.#root}`, O_PATH | constants.O_DIRECTORY);
@@ -110,7 +110,7 @@ export class HomeTree {
     return { kind: 'opened', opened: { fd, stats, parts: todo } };
   }
 
-  /** Names below the home that a link stands for; null: outside. */
+  /** Names below the home to which a link leads; null: outside. */
   #targetOf(directory: number, parts: readonly string[], name: string): string[] | null {
     let target: string;
     try {
@@ -155,7 +155,7 @@ function openName(
   }
 }
 
-/** Names in a directory, as the system gives them. @throws the system's error */
+/** Names in a directory, in the system's order. @throws the system's error */
 export function* namesIn({ fd }: Opened): Generator<string> {
   const directory = opendirSync(`/proc/self/fd/${fd}`);
   try {
@@ -173,7 +173,7 @@ export function readText({ fd, stats }: Opened, maxBytes: number): string | null
   if (!stats.isFile() || stats.size > maxBytes) return null;
   let file: number;
   try {
-    // The descriptor leads to the file that was looked at, whatever stands at its name by now.
+    // Opened through the descriptor: it refers to the checked file even if its name now leads to another one.
     file = openSync(`/proc/self/fd/${fd}`, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
     return null;

@@ -17,7 +17,7 @@ const task = (n: number): ScanTask => ({
 });
 const found: ScanResult = { ok: true, complete: true, error: '', entries: [], outside: 0 };
 
-/** A control plane that answers reports with these statuses in turn, the last one again and again. */
+/** A control plane that answers reports with these statuses in order; the last one repeats. */
 function world(statuses: readonly (number | 'lost')[] = [200]) {
   const clock = new ManualClock();
   const pending: ScanTask[] = [];
@@ -52,7 +52,7 @@ const until = (isSo: () => boolean) =>
   vi.waitFor(() => expect(isSo()).toBe(true), { timeout: EVENT_LIMIT_MS });
 
 describe('the scanner of homes', () => {
-  test('scans what a poll brings, one after another, and reports each', async () => {
+  test('scans the tasks of a poll one after another, and reports each', async () => {
     const { pending, reports, scans, scanner } = world();
     pending.push(task(1), task(2));
     await scanner.ask();
@@ -68,7 +68,7 @@ describe('the scanner of homes', () => {
     });
   });
 
-  test('passes over what it is working on', async () => {
+  test('ignores a repeated task that is in progress', async () => {
     const { finish, pending, reports, scans, scanner, state } = world();
     state.holdScans = true;
     pending.push(task(1));
@@ -80,7 +80,7 @@ describe('the scanner of homes', () => {
     expect([scans.length, reports.length]).toEqual([1, 1]);
   });
 
-  test('sends a report again until it is taken, later each time', async () => {
+  test('repeats a report until it is accepted, at growing intervals', async () => {
     const { clock, pending, reports, scanner } = world(['lost', 500, 503, 429, 200]);
     pending.push(task(1));
     await scanner.ask();
@@ -111,7 +111,7 @@ describe('the scanner of homes', () => {
   test.each([
     ['401', { pollStatus: 401 }],
     ['500', { pollStatus: 500 }],
-  ])('goes on after a poll that was answered with %s', async (_what, more) => {
+  ])('continues after a poll with the answer %s', async (_what, more) => {
     const { pending, scans, scanner, state } = world();
     pending.push(task(1));
     Object.assign(state, more);
@@ -123,7 +123,7 @@ describe('the scanner of homes', () => {
     expect(scans).toEqual(['/homes/1']);
   });
 
-  test('polls every minute, a tenth more or less', async () => {
+  test('polls every minute ± 10 %', async () => {
     const { clock, pending, scans, scanner } = world();
     scanner.start();
     await clock.pass(5_000);

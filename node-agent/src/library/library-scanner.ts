@@ -21,13 +21,16 @@ import type { ScanResult } from './steam-library.ts';
 
 /** The first poll of a process comes within this time. Chosen, not measured. */
 const FIRST_POLL_MS = 5 * SECOND_MS;
-/** Fifty tasks with the longest paths have 60 KiB. */
+/** Twice the size of fifty tasks with the longest paths (60 KiB). */
 const MAX_TASKS_BYTES = 128 * 1024;
-/** The control plane may ask a store about forty titles before it answers, 10 s each (docs/apps.md). */
+/** Before it answers, the control plane may query a store about forty titles, 10 s each (docs/apps.md). */
 const REPORT_MS = 8 * MINUTE_MS;
-/** Answers after which a report is not sent again: taken, refused for good, or the scan has ended in the meantime. */
+/**
+ * Statuses after which a report is not sent again: accepted, permanently refused, or the scan has ended in the
+ * meantime.
+ */
 const SETTLED: ReadonlySet<number> = new Set([200, 400, 401, 409]);
-/** A poll brings at most 50; a control plane that sends more is not remembered without a bound. */
+/** A poll returns at most 50 tasks. This bounds memory if a control plane sends more. */
 const MAX_WAITING = 200;
 
 export interface LibraryScannerDeps {
@@ -35,17 +38,17 @@ export interface LibraryScannerDeps {
   clock: Clock;
   random: Random;
   logger: Logger;
-  /** Never rejects. Default: in a process of its own. */
+  /** Never rejects. Default: scans in a separate process. */
   scan?: (task: ScanTask, stopping: AbortSignal) => Promise<ScanResult>;
 }
 
 /**
- * Asks for scans of homes, makes them one after another, and sends each report until it is settled; the next scan begins
- * after that. So at most one report is held through an outage.
+ * Polls for scans of homes and runs them one after another. Each report is sent until it is settled, and only then the
+ * next scan starts, so at most one report is kept during an outage.
  *
- * A task is waiting → scanned → reported; a task that a poll brings again in the meantime is passed over.
+ * A task is waiting → scanned → reported; a task that a poll returns again in the meantime is ignored.
  *
- * Teardown: `stop` ends the polls and a running scan. What is not reported then is scanned again by the next process.
+ * Teardown: `stop` ends the polls and a running scan. The next process repeats unreported scans.
  */
 export class LibraryScanner {
   readonly #deps: LibraryScannerDeps;

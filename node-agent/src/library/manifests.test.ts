@@ -16,7 +16,7 @@ describe('a manifest', () => {
     expect(manifestId(name)).toBe(id);
   });
 
-  test('says name, folder, size and state', () => {
+  test('gives name, folder, size and state', () => {
     expect(readManifest('440', manifestText(440, 'Sample "Quest" \\ {II}', 1026))).toEqual({
       external_id: '440',
       name: 'Sample "Quest" \\ {II}',
@@ -31,17 +31,17 @@ describe('a manifest', () => {
     ['that cannot be read', null],
     ['that is empty', ''],
     ['half written', manifestText(440).slice(0, 120)],
-    ['half written, at a quotation mark', manifestText(440).slice(0, manifestText(440).indexOf('Title') - 1)],
+    ['truncated at a quotation mark', manifestText(440).slice(0, manifestText(440).indexOf('Title') - 1)],
     ['of zeros, as after a crash', '\0'.repeat(4096)],
     ['of another title', manifestText(441)],
     ['with a list in place of the state', '"AppState" "a"\n"AppState" "b"\n'],
     ['with too many brackets', '}'.repeat(5)],
     ['without an end', '"AppState"\n{\n"appid" "440"\n'],
-  ])('%s is present with nothing known', (_what, text) => {
+  ])('%s: only its presence is known', (_what, text) => {
     expect(readManifest('440', text)).toEqual(unread);
   });
 
-  test('whose keys have another case is read', () => {
+  test('with keys in another case is read', () => {
     const text = manifestText(440).replace('"AppState"', '"appstate"').replace('"name"', '"NAME"');
     expect(readManifest('440', text).name).toBe('Title 440');
   });
@@ -50,12 +50,12 @@ describe('a manifest', () => {
     ['a number that is not exact', '9007199254740993', 0],
     ['a negative one', '-4', 0],
     ['no number', 'four', 0],
-    ['a great one', '9007199254740991', 9_007_199_254_740_991],
+    ['a large one', '9007199254740991', 9_007_199_254_740_991],
   ])('with %s as its size', (_what, size, expected) => {
     expect(readManifest('440', manifestText(440).replace('26843545600', size)).size_on_disk).toBe(expected);
   });
 
-  test('cannot send control characters or an endless name', () => {
+  test('cannot contain control characters or an overlong name in the result', () => {
     const entry = readManifest('440', manifestText(440, `\u001b[31m${'é'.repeat(2000)}`));
     expect(entry.name).toMatch(/^\[31mé+$/);
     expect(Buffer.byteLength(entry.name)).toBeLessThanOrEqual(512);
@@ -73,7 +73,7 @@ describe('a manifest', () => {
     expect(Object.keys(Object.prototype)).toEqual([]);
   });
 
-  test('of any text is read without a fault', () => {
+  test('of any text is read without an exception', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
         expect(readManifest('440', text).external_id).toBe('440');
@@ -106,7 +106,7 @@ describe('ten thousand random mutations of manifests', () => {
     part: fc.constantFrom('', ...PARTS),
   });
 
-  test('crash nothing, and keep the form of an entry', () => {
+  test('never crash the parser, and keep the form of an entry', () => {
     const whole = manifestText(440, 'Sample "Quest"');
     let read = 0;
     fc.assert(

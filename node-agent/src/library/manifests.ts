@@ -1,14 +1,14 @@
-/** What Steam's files say about titles and folders. Pure; never throws. */
+/** Parses Steam's files about titles and library folders. Pure; never throws. */
 import { cutUtf8, stripControls } from '@footlight/protocol';
 import { MAX_INSTALL_DIR_BYTES, MAX_TITLE_BYTES, type ScanEntry } from '@footlight/protocol/agent';
 import { blockOf, membersOf, parseVdf, textOf } from './vdf.ts';
 
 const MANIFEST_NAME = /^appmanifest_([1-9][0-9]{0,9})\.acf$/;
 
-/** The id of a title from the name of its manifest; null: the file is none. */
+/** The id of a title from the name of its manifest; null: the file is not a manifest. */
 export const manifestId = (fileName: string): string | null => MANIFEST_NAME.exec(fileName)?.[1] ?? null;
 
-/** A title whose manifest cannot be read: it is present, and nothing more is known. */
+/** A title whose manifest cannot be read: only its presence is known. */
 export const bareEntry = (id: string): ScanEntry => ({
   external_id: id,
   name: '',
@@ -35,7 +35,7 @@ export function readManifest(id: string, text: string | null): ScanEntry {
   };
 }
 
-/** 0 for everything but a whole number that is exact. */
+/** 0 for anything but a safe integer. */
 function wholeNumber(text: string | null): number {
   const value = text !== null && /^[0-9]{1,16}$/.test(text) ? Number(text) : 0;
   return Number.isSafeInteger(value) ? value : 0;

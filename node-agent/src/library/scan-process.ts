@@ -4,13 +4,16 @@ import { forkEntry } from '../media/worker/child-entry.ts';
 import { SCAN_LIMIT_MS, scanProgress } from './scan-messages.ts';
 import type { ScanResult } from './steam-library.ts';
 
-/** For the start of the process, and for one that hangs in the file system. Chosen, not measured. */
+/**
+ * Added to the scan's own limit, for the start of the process and for one that hangs in the file system. Chosen, not
+ * measured.
+ */
 const GRACE_MS = 15 * SECOND_MS;
 /** Heap of the process: 10,000 titles take 10 MiB. Chosen, not measured. */
 const HEAP_MIB = 256;
 
 /**
- * Scans a home in a process of its own at low priority, which ends with the agent. Never rejects.
+ * Scans a home in a separate process at low priority, which ends with the agent. Never rejects.
  * @param stopping ends the scan
  */
 export function scanInProcess(

@@ -46,7 +46,7 @@ describe('the scan of a Steam home', () => {
       .entries.map(({ external_id }) => external_id)
       .sort();
 
-  test('finds the titles of the home, whole and half written', () => {
+  test('finds the titles of the home, with complete and incomplete manifests', () => {
     home.addTitle(440, 'Sample Quest');
     home.write(`${STEAM}/steamapps/appmanifest_441.acf`, manifestText(441).slice(0, 90));
     home.write(`${STEAM}/steamapps/workshop/appmanifest_9.acf`, manifestText(9));
@@ -69,7 +69,7 @@ describe('the scan of a Steam home', () => {
     expect(ids()).toEqual(['440', '441']);
   });
 
-  test('reads the libraries of the list that lie in the home, and counts the others', () => {
+  test('reads listed libraries inside the home, and counts the others', () => {
     home.addTitle(1, undefined, 4, 'games');
     home.addTitle(2, undefined, 4, 'deep/er');
     const paths = [
@@ -93,7 +93,7 @@ describe('the scan of a Steam home', () => {
     expect(result.entries.every(({ name, state_flags }) => name !== '' && state_flags === 4)).toBe(true);
   });
 
-  test('reads a folder once that several roots lead to', () => {
+  test('reads a folder once, even if several roots lead to it', () => {
     home.addTitle(440);
     mkdirSync(join(home.root, '.steam'));
     symlinkSync(`${CONTAINER_PATH}/${STEAM}`, join(home.root, '.steam', 'steam'));
@@ -104,7 +104,7 @@ describe('the scan of a Steam home', () => {
     expect(scan()).toMatchObject({ complete: true, entries: [{ external_id: '440' }] });
   });
 
-  test('takes the installed one of a title that two libraries have', () => {
+  test('uses the installed entry of a title in two libraries', () => {
     home.addTitle(440, 'Leftover', 1026);
     home.addTitle(440, 'Installed', 4, 'games');
     home.write(`${STEAM}/steamapps/libraryfolders.vdf`, libraryFoldersText([`${CONTAINER_PATH}/games`]));
@@ -149,7 +149,7 @@ describe('the scan of a Steam home', () => {
     const hostile: [string, (path: string) => string][] = [
       ['absolute', (path) => path],
       ['with dots', (path) => `../../../../../../../../../..${path}`],
-      ['through the process', () => '/proc/self/root/etc'],
+      ['through /proc', () => '/proc/self/root/etc'],
       ['to the root', () => '/'],
     ];
     test.each(hostile)('never a root that leads out, %s', (_what, target) => {
@@ -169,7 +169,7 @@ describe('the scan of a Steam home', () => {
       expect(scan()).toMatchObject({ complete: false, entries: [] });
     });
 
-    test('a ring of links', () => {
+    test('a cycle of links', () => {
       symlinkSync('b', join(home.root, 'a'));
       symlinkSync('a', join(home.root, 'b'));
       home.write(`${STEAM}/steamapps/libraryfolders.vdf`, libraryFoldersText([`${CONTAINER_PATH}/a`]));
@@ -181,7 +181,7 @@ describe('the scan of a Steam home', () => {
       const aside = `${home.steamapps}-aside`;
       for (let round = 0; round < 500; round += 1) {
         let looks = 0;
-        // The clock is read between two names: the moment at which an app may act.
+        // The scan reads the clock between two names; the test acts as the app at this moment.
         const clock = () => {
           looks += 1;
           if (looks === (round % 4) + 1) {
@@ -200,7 +200,7 @@ describe('the scan of a Steam home', () => {
     });
   });
 
-  test('passes over pipes, devices, sockets and directories with the name of a manifest', () => {
+  test('skips pipes, devices, sockets and directories with the name of a manifest', () => {
     execFileSync('mkfifo', [join(home.steamapps, 'appmanifest_1.acf')]);
     mkdirSync(join(home.steamapps, 'appmanifest_2.acf'));
     if (process.getuid?.() === 0)
@@ -210,12 +210,12 @@ describe('the scan of a Steam home', () => {
     expect(scan()).toMatchObject({ complete: false, entries: [{ external_id: '440' }] });
   });
 
-  test('knows nothing of a manifest that is too long, but its presence', () => {
+  test('knows only the presence of a title whose manifest is too long', () => {
     home.write(`${STEAM}/steamapps/appmanifest_440.acf`, manifestText(440) + ' '.repeat(2000));
     expect(scan({ max_manifest_bytes: 1000 }).entries).toMatchObject([{ external_id: '440', name: '' }]);
   });
 
-  describe('says that it did not see everything', () => {
+  describe('is reported as incomplete', () => {
     test('of a list of libraries that cannot be read', () => {
       home.addTitle(440);
       home.write(`${STEAM}/steamapps/libraryfolders.vdf`, '"libraryfolders"\n{\n"0"\n{\n');
@@ -239,7 +239,7 @@ describe('the scan of a Steam home', () => {
       expect(scan()).toMatchObject({ complete: false, entries: [{ external_id: '1' }] });
     });
 
-    test('of more titles than asked for', () => {
+    test('of more titles than requested', () => {
       for (let id = 1; id <= 5; id += 1) home.addTitle(id);
       const result = scan({ max_entries: 3 });
       expect(result).toMatchObject({ ok: true, complete: false, error: 'more than 3 titles' });

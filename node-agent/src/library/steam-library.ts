@@ -8,14 +8,14 @@ import {
 import { HomeTree, namesIn, type Opened, readText } from './home-tree.ts';
 import { bareEntry, manifestId, readLibraryFolders, readManifest } from './manifests.ts';
 
-/** Room for the other members of the report (bytes). */
+/** Most bytes of all entries; the rest of the report is for its other fields. */
 const ENTRIES_BYTES = MAX_SCAN_REPORT_BYTES - 16 * 1024;
 /** Listed folders of one root; Steam's own limit is lower. Chosen, not measured. */
 const MAX_FOLDERS = 64;
-/** Faults that are named. */
+/** Most faults listed in the report. */
 const MAX_FAULTS = 4;
 const LIST = 'libraryfolders.vdf';
-/** Names between two looks at the clock. */
+/** Names read between two checks of the time limit. */
 const NAMES_PER_LOOK = 256;
 
 export interface ScanResult {
@@ -23,7 +23,7 @@ export interface ScanResult {
   ok: boolean;
   /** false: something could not be read, or a limit was reached. */
   complete: boolean;
-  /** What; "": nothing. */
+  /** Faults in words; "": none. */
   error: string;
   entries: ScanEntry[];
   /** Listed libraries outside of the home, which are left out (count). */
@@ -31,8 +31,8 @@ export interface ScanResult {
 }
 
 /**
- * Reads the manifests of a Steam home: those of the task's roots, and of the libraries that their lists name. Blocks its
- * process, so it runs in one of its own.
+ * Reads the manifests of a Steam home: those of the task's roots, and of the libraries that their lists name. Blocks
+ * its process, so it needs a separate one.
  * @param clock milliseconds that only grow
  * @param limitMs time for the whole scan
  */
@@ -57,7 +57,7 @@ export function scanSteamLibrary(task: ScanTask, clock: () => number, limitMs: n
   }
 }
 
-/** Ends a scan early; what was found counts. */
+/** Ends a scan early; the titles found until then are reported. */
 class LimitReached extends Error {}
 
 class Scan {
@@ -146,7 +146,7 @@ class Scan {
       return;
     }
     try {
-      // A pipe, a device or a directory is no manifest, whatever its name says.
+      // A pipe, a device or a directory with such a name is not a manifest.
       if (!found.opened.stats.isFile()) return;
       this.#add(readManifest(id, readText(found.opened, this.#task.max_manifest_bytes)));
     } finally {
@@ -155,7 +155,7 @@ class Scan {
     this.#checkTime();
   }
 
-  /** A title in several libraries counts as the one that is installed. */
+  /** If a title is in several libraries, the installed entry is used. */
   #add(entry: ScanEntry): void {
     const former = this.#titles.get(entry.external_id);
     if (former !== undefined && (isInstalled(former) || !isInstalled(entry))) return;
@@ -176,7 +176,7 @@ class Scan {
       closeSync(found.opened.fd);
       folders = text === null ? null : readLibraryFolders(text);
     }
-    // The titles of the libraries in it are not gone because of it.
+    // The scan is then incomplete, so that titles of the listed libraries do not count as removed.
     if (folders === null) {
       this.#faults.push(`${label}/${LIST} cannot be read`);
       return;

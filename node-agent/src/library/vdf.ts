@@ -4,7 +4,7 @@
  */
 import { parse } from 'vdf-parser';
 
-/** A key with its value or its block; a key that came twice has a list. */
+/** A key with its value or its block; a key that occurs twice has a list. */
 export type VdfValue = string | VdfBlock | readonly VdfValue[];
 export interface VdfBlock {
   readonly [key: string]: VdfValue;
@@ -18,7 +18,7 @@ const MAX_LINE = 8 * 1024;
 const MAX_WORDS = 64;
 const MAX_BRACKETS = 64;
 
-/** @returns null for a text that is none of these files, or that would take the parser long */
+/** @returns null for a text in another format, or that would take the parser too long */
 export function parseVdf(text: string): VdfBlock | null {
   if (!text.split('\n').every(isPlainLine)) return null;
   try {
@@ -41,7 +41,8 @@ function isPlainLine(line: string): boolean {
     const character = line[at];
     const isQuote = character === '"';
     const isSpace = character === ' ' || character === '\t';
-    // The parser decides by the character before, its expression by pairs of backslashes: both must find an end.
+    // The parser looks only at the character before a quote, its regular expression at pairs of backslashes. Both must
+    // find an end of the text.
     if (isQuote && line[at - 1] !== '\\') quotes += 1;
     if (isQuote && !isEscaped) unescapedQuotes += 1;
     if (character === '{' || character === '}') brackets += 1;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { AckStore } from './ack-store.ts';
 
 describe('stored acks', () => {
-  test('a command has one effect per id, also while its first copy is being decided', async () => {
+  test('a command has one effect per id, even while its first copy is still being decided', async () => {
     const store = new AckStore(new ManualClock());
     let effects = 0;
     const decide = async () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { decideCredential, decideRedial, retryAfterMs } from './backoff.ts';
 
 describe('when to dial again', () => {
-  test('the delay doubles from 0.5 s to 4 s, and its jitter takes away at most half', () => {
+  test('the delay doubles from 0.5 s to 4 s, and jitter shortens it by at most half', () => {
     expect([0, 1, 2, 3, 4, 40].map((attempt) => backoffMs(attempt, 1))).toEqual([
       500, 1_000, 2_000, 4_000, 4_000, 4_000,
     ]);
@@ -76,7 +76,7 @@ describe('when to dial again', () => {
   });
 });
 
-describe('which credential to show', () => {
+describe('the credential of the next attempt', () => {
   test.each([
     [{ hasSecret: false, hasToken: false, unauthorizedInRow: 0, sinceEnrollMs: null }, 'none'],
     [{ hasSecret: false, hasToken: true, unauthorizedInRow: 0, sinceEnrollMs: 5 }, 'enroll'],

@@ -69,7 +69,7 @@ export interface CredentialFacts {
 
 /**
  * Selects the credential of the next attempt. A stored secret is kept in every case, because a control plane restored
- * from a backup may know it again; after three refusals a configured token is tried as well.
+ * from a backup may accept it again; after three refusals a configured token is tried as well.
  */
 export function decideCredential(facts: CredentialFacts): 'secret' | 'enroll' | 'none' {
   if (!facts.hasSecret) return facts.hasToken ? 'enroll' : 'none';

@@ -20,7 +20,7 @@ export class ClockPairs {
    */
   add(echoMs: number, serverMs: number, nowMs: number): void {
     const rtt = nowMs - echoMs;
-    // The agent's clock was changed in between; the pair is useless.
+    // The agent's clock was set in between, so the pair is useless.
     if (rtt < 0) return;
     this.#pairs.push({ offset_ms: serverMs - (echoMs + rtt / 2), rtt_ms: rtt });
     if (this.#pairs.length > KEPT_PAIRS) this.#pairs.shift();

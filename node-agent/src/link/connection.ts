@@ -43,8 +43,8 @@ const SOCKET_BUFFER_LIMIT = 4 * 1024 * 1024;
 /**
  * One socket from its dial to its close; its end is reported exactly once.
  *
- * dialing → registering → reporting → ready → ended. Owner: the control link. Owns socket, heartbeat and deadlines, all
- * freed by the end of either side; leave() ends it in order and waits for 1 s at most.
+ * dialing → registering → reporting → ready → ended. Owner: the control link. Owns socket, heartbeat and deadlines,
+ * which are freed when either side closes. leave() closes cleanly and waits at most 1 s.
  */
 export class Connection {
   readonly #deps: ConnectionDeps;
@@ -104,7 +104,7 @@ export class Connection {
   }
 
   send(message: AgentMessage): void {
-    // A peer that does not read must not fill the memory; reliable reports are in the outbox.
+    // Dropped, so that a peer that does not read cannot fill the memory. Reliable reports stay in the outbox.
     if (this.isClogged) return;
     this.sendFrame(encodeAgentFrame(message));
   }
@@ -206,7 +206,7 @@ export class Connection {
     if (this.#phase === 'ended') return;
     this.#closedWith = code;
     this.#socket.close(code);
-    // A half-open connection never answers the close; the reconnect must not wait for it.
+    // The other side of a half-open connection never answers the close, and the reconnect must not wait for it.
     if (code !== AGENT_CLOSE.leaving) this.#end(code);
   }
 
@@ -226,13 +226,13 @@ export class Connection {
   }
 }
 
-/** Message of an error envelope, or a general sentence. */
+/** Message of an error envelope, or a general message. */
 function refusalText(body: string): string {
   try {
     const message = (JSON.parse(body) as { error?: { message?: unknown } }).error?.message;
     if (typeof message === 'string') return errorText(message);
   } catch {
-    // No envelope; the status is enough.
+    // The body is no error envelope; the status is enough.
   }
   return '';
 }

@@ -6,17 +6,17 @@ const URLS = ['a', 'b', 'c', 'd'].map((name) => new URL(`https://${name}.example
 const random = seededRandom(1);
 const round = (addresses: ControlAddresses): URL[] => URLS.map(() => addresses.next());
 
-test('each replica is dialed once before one is dialed again', () => {
+test('each replica is dialed once before any is repeated', () => {
   const addresses = new ControlAddresses(URLS, random);
   for (let n = 0; n < 20; n += 1) expect(new Set(round(addresses))).toEqual(new Set(URLS));
 });
 
-test('hosts begin with different ones', () => {
+test('hosts begin with different replicas', () => {
   const first = new Set(Array.from({ length: 100 }, () => new ControlAddresses(URLS, random).next()));
   expect(first).toEqual(new Set(URLS));
 });
 
-test('the last one that worked is the first of the next round', () => {
+test('the last working replica is the first of the next round', () => {
   const addresses = new ControlAddresses(URLS, random);
   for (let n = 0; n < 20; n += 1) {
     addresses.next();

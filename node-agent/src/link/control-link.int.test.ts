@@ -19,9 +19,9 @@ const CAPACITY: Capacity = {
   gpus: [],
 };
 
-/** Deadlines of the contract pass in seconds, so that only a link without an answer reaches them. */
+/** Speeds time up so that the contract's deadlines take seconds; only a link without an answer reaches them. */
 const quick = fastClock(10);
-/** They pass in tenths of a second, for tests of links that stay without an answer. */
+/** Faster, for tests of links without an answer: the deadlines take tenths of a second. */
 const quicker = fastClock(100);
 
 let dir: string;
@@ -116,14 +116,14 @@ describe('enrollment', () => {
     expect(control.dials).toEqual([]);
   });
 
-  test('a replica that is gone is passed over for the next one', async () => {
+  test('an unreachable replica is skipped for the next one', async () => {
     control = await FakeControl.listen();
     const gone = new URL('http://127.0.0.1:1');
     const { heard } = await dialOnly({ controlUrls: [gone, control.url, gone] });
     await expect.poll(() => heard.ups).toBe(1);
   });
 
-  test('the secret is on disk, for the agent alone, before capacity is sent', async () => {
+  test('the secret is on disk, readable only by the agent, before capacity is sent', async () => {
     let stored = '';
     await connect(
       {},
@@ -149,7 +149,7 @@ describe('enrollment', () => {
     });
   });
 
-  test('the same enroll-id is shown until it worked, then the secret', async () => {
+  test('the same enroll-id is sent until it is accepted, then the secret', async () => {
     await connect({ refuse: (_headers, dial) => (dial < 3 ? { status: 401, message: 'no' } : null) });
     await control.wait('heartbeat');
     const ids = control.dials.map((headers) => headers['x-service-enroll']);
@@ -160,7 +160,7 @@ describe('enrollment', () => {
     expect(control.dials[3]).not.toHaveProperty('x-service-enroll');
   });
 
-  test('a refused secret is kept; after three refusals the token is tried beside it', async () => {
+  test('a refused secret is kept; after three refusals the token is tried too', async () => {
     await new IdentityStore(dir, systemRandom).save({
       node_name: 'node-1',
       host_id: 'h',
@@ -212,7 +212,7 @@ describe('a registered link', () => {
     await control.until(() => control.closes.includes(4400));
   });
 
-  test('reports of an outage come after the next capacity, in order, and once they were seen no more', async () => {
+  test('reports of an outage are sent after the next capacity, in order, and not again once seen', async () => {
     const { link, heard } = await connect({ autoSeen: false });
     await control.wait('heartbeat');
     link.report(report('one'));
@@ -234,7 +234,7 @@ describe('a registered link', () => {
     await control.until(() => heard.seen.includes(2));
   });
 
-  test('what the control plane knows already is not sent again', async () => {
+  test('reports that the control plane has already seen are not sent again', async () => {
     const { link } = await connect({ autoSeen: false, registered: () => ({ last_seq: 1 }) });
     link.report(report('known'));
     link.report(report('new'));
@@ -259,7 +259,7 @@ describe('a registered link', () => {
   });
 });
 
-describe('what piled up', () => {
+describe('a backlog', () => {
   const event = (ts: number) => ({
     type: 'session_trace_event' as const,
     session_id: '00000000-0000-4000-8000-000000000001',
@@ -268,7 +268,7 @@ describe('what piled up', () => {
     payload: {},
   });
 
-  test('leaves at a pace that the control plane takes: states in order, then samples, then events, all of them', async () => {
+  test('is sent within the control plane’s rate limit: states in order, then samples, then events, without loss', async () => {
     const clock = new ManualClock();
     control = await FakeControl.listen({ autoSeen: false });
     const { link } = await dialOnly({}, {}, clock);
@@ -283,7 +283,7 @@ describe('what piled up', () => {
     for (let count = 0; count < 1_900; count++) link.report(report(`${count}`));
     const paced = () => control.messages.filter(({ type }) => type.startsWith('session_'));
     await control.wait('heartbeat');
-    // An ack comes after everything that was sent before it.
+    // An ack arrives after everything that was sent before it.
     const settled = () =>
       control.command({ type: 'session_stop', session_id: randomUUID(), reason: 'admin' });
     await settled();
@@ -303,7 +303,7 @@ describe('what piled up', () => {
       ...Array.from({ length: 200 }, (_, index) => index),
     ]);
     expect(paced()[1_900]).toMatchObject({ type: 'session_metrics', late: true });
-    // What comes now finds the way free.
+    // The queue is empty now, so this message is sent at once.
     link.event(event(777));
     await control.wait('session_trace_event', ({ ts }) => ts === 777);
   });
@@ -354,7 +354,8 @@ describe('deadlines and closes', () => {
 
   test('a frame over 1 MiB ends the connection, and the next one works', async () => {
     control = await FakeControl.listen();
-    // Slower than elsewhere: 20 s of silence in 200 ms would end the connection of a busy machine before the frame does.
+    // Time passes slower than in other tests: if 20 s passed in 200 ms, silence would close the connection of a busy
+    // machine before the frame does.
     await dialOnly({}, {}, fastClock(10));
     await control.wait('heartbeat');
     const from = control.messages.length;
@@ -364,9 +365,9 @@ describe('deadlines and closes', () => {
   });
 });
 
-test('an identity that cannot be written yet holds the dial up, and ends nothing', async () => {
+test('an identity that cannot be written yet delays the connection, and is not fatal', async () => {
   control = await FakeControl.listen();
-  // In the place of the file that it is written to first.
+  // A directory with the name of the temporary file that is written first.
   const obstacle = join(dir, 'enroll-id.tmp');
   mkdirSync(obstacle);
   const putOffMs: number[] = [];
@@ -386,7 +387,7 @@ test('an identity that cannot be written yet holds the dial up, and ends nothing
 });
 
 describe('a pinned certificate', () => {
-  test('the credential is sent only to its owner', async () => {
+  test('the credential is sent only to a verified control plane', async () => {
     const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
     execFileSync(
       'openssl',
@@ -421,7 +422,7 @@ describe('a pinned certificate', () => {
     let refused = 0;
     server.on('tlsClientError', () => refused++);
     await dialOnly({ controlUrls: [controlUrl], controlFingerprint: Array(32).fill('AB').join(':') });
-    // With the second dial the first is over, and would have said what it had to say.
+    // When the second attempt starts, the first has ended, so it would already have sent the credential.
     await expect.poll(() => refused).toBeGreaterThan(1);
     expect(received).toEqual([]);
 

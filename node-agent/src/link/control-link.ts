@@ -45,7 +45,9 @@ export interface LinkHandler {
   /** The control plane has handled every report up to seq. */
   seen(seq: number): void;
   linkReady(): void;
-  /** Called once, before the first connection attempt, for calls that come before the registration. Never rejects. */
+  /**
+   * Called once, before the first connection attempt, for HTTP calls that must precede the registration. Never rejects.
+   */
   beforeDial(): Promise<void>;
   linkLost(): void;
 }
@@ -69,13 +71,16 @@ export interface LinkDeps {
   handler: LinkHandler;
 }
 
-/** Below the control plane's limit, which counts at its own clock, so that a backlog does not close the connection. */
+/**
+ * Below the control plane's limit, which it measures by its own clock, so that sending a backlog does not close the
+ * connection.
+ */
 const PACE_PER_SECOND = 0.8 * AGENT_RATE_PER_SECOND;
 const PACE_BURST = 0.5 * AGENT_RATE_BURST;
 /** Interval of the checks for pace and socket buffer. */
 const PACE_PERIOD_MS = 25;
 
-/** The agent has neither a secret nor a token. */
+/** The agent has no stored secret and no token. */
 export class NotEnrolledError extends Error {}
 
 /**
@@ -213,7 +218,7 @@ export class ControlLink {
     return callControl(call, this.#callOptions(), this.#deps.clock);
   }
 
-  /** Sends a file. @throws without an identity, and when it is not taken whole */
+  /** Sends a file. @throws without an identity, and when the control plane does not accept it completely */
   async putFile(file: PutFile): Promise<void> {
     await putFile(file, this.#callOptions(), this.#deps.clock);
   }
@@ -225,7 +230,7 @@ export class ControlLink {
     return { ...this.#options, controlUrl: this.controlUrl, credential: { kind: 'secret', secret } as const };
   }
 
-  /** Waits until every report is confirmed, limitMs have passed or the link is lost. */
+  /** Waits until every report is confirmed, limitMs have passed, or the connection is lost. */
   async flush(limitMs: number): Promise<void> {
     const untilMs = this.#deps.clock.monotonicMs() + limitMs;
     while (this.connected && this.#outbox.size > 0 && this.#deps.clock.monotonicMs() < untilMs) {
@@ -250,7 +255,7 @@ export class ControlLink {
     });
   }
 
-  /** A failure before dialing, for example a full disk, may be over at the next attempt. */
+  /** A failure before dialing, for example a full disk, may be gone at the next attempt. */
   async #dial(): Promise<void> {
     try {
       await this.#connect();

@@ -28,12 +28,15 @@ export interface HttpAnswer {
   body: unknown;
 }
 
-/** Calls the control plane over HTTP. @throws when no whole answer comes in time; the call may have had its effect */
+/**
+ * Calls the control plane over HTTP.
+ * @throws when no complete answer arrives in time; the call may still have had its effect
+ */
 export type CallControl = (call: HttpCall) => Promise<HttpAnswer>;
 
 /**
- * One call with the credential and the certificate checks of the socket; never retried here. Node's client instead of
- * undici: it takes the agent that compares a pinned certificate before it sends anything.
+ * One call with the credential and the certificate checks of the WebSocket; never retried here. Uses Node's client
+ * instead of undici, because it accepts the https agent that compares a pinned certificate before anything is sent.
  */
 export function callControl(
   { method, path, query, body, maxAnswerBytes = MAX_CALL_BODY_BYTES, limitMs = CALL_MS, signal }: HttpCall,

@@ -39,7 +39,7 @@ describe('reliable reports', () => {
     expect(outbox.bytes).toBe(0);
   });
 
-  test('trace events go before capture results, and both before what a newer state replaced', () => {
+  test('trace events are dropped before capture results, and both before replaced states', () => {
     const outbox = new Outbox();
     outbox.add(state());
     outbox.add(trace('diag.log_tail'));
@@ -52,7 +52,7 @@ describe('reliable reports', () => {
     expect(seqs(states)[0]).toBe(2);
   });
 
-  test('the byte bound holds as well', () => {
+  test('the limit in bytes applies too', () => {
     const outbox = new Outbox();
     for (let count = 0; count < 40; count++) outbox.add(trace('diag.log_tail', 400_000));
     expect(outbox.bytes).toBeLessThanOrEqual(8 * 1024 * 1024);
@@ -116,7 +116,7 @@ describe('messages that may be lost', () => {
     expect(kept[0]).toMatchObject({ ts: 44 });
   });
 
-  test('samples go before events, and sessions take turns', () => {
+  test('samples are sent before events, and sessions alternate', () => {
     const lossy = new LossyMessages();
     for (const ts of [1, 2, 3]) lossy.addEvent(event('a', ts));
     lossy.addEvent(event('b', 4));

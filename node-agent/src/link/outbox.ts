@@ -111,8 +111,8 @@ function laneOf(message: ReliableMessage): Entry['lane'] {
 }
 
 /**
- * Lossy messages that wait for the link or their turn, per session: the newest 24 samples and 256 events. Samples
- * precede events, and sessions alternate, so a busy session delays only itself.
+ * Lossy messages that wait for the connection or their turn. Keeps the newest 24 samples and 256 events per session.
+ * Samples precede events, and sessions alternate, so a busy session delays only itself.
  */
 export class LossyMessages {
   readonly #samples = new Map<string, SessionMetrics[]>();

@@ -1,10 +1,12 @@
 import type { Clock, Random, Timer } from '@footlight/platform';
 
-/** Part of the interval by which a poll comes earlier or later, so that the polls of a fleet spread. */
+/**
+ * Each poll is randomly earlier or later by up to this share of the interval, so that the polls of a fleet spread out.
+ */
 const JITTER = 0.1;
 
 /**
- * Asks again and again, one call at a time; a failed call waits for the next turn.
+ * Repeats a call at an interval, one at a time. A failed call is not retried before the next interval.
  *
  * Teardown: `stop` cancels the next call, aborts the one under way and waits for it.
  */
@@ -29,7 +31,7 @@ export class Poll {
     this.#options = options;
   }
 
-  /** A second start does nothing. @param withinMs the first call comes at a random time within it */
+  /** A second start does nothing. @param withinMs the first call is made at a random time within it */
   start(withinMs: number): void {
     if (this.#timer !== null) return;
     this.#callIn(withinMs * this.#options.random.number());

@@ -5,9 +5,12 @@ import { pipeline } from 'node:stream/promises';
 import { type Clock, within } from '@footlight/platform';
 import { credentialHeaders, type DialOptions, tlsAgent } from './dial.ts';
 
-/** The control plane ends a transfer that stands still for 30 s; this is for one that does not answer at all. */
+/**
+ * The control plane ends a transfer without progress after 30 s; this limit is for a control plane that does not react
+ * at all.
+ */
 const SILENCE_MS = 60_000;
-/** A time for the answer after the last byte. Chosen, not measured. */
+/** Time limit of the answer after the last byte. Chosen, not measured. */
 const ANSWER_MS = 10_000;
 const ANSWER_BYTES = 4_096;
 
@@ -20,8 +23,9 @@ export interface PutFile {
 }
 
 /**
- * Sends a file to the control plane, with the credential and the certificate checks of the socket. Not retried. Node's
- * client instead of undici: it takes the agent that compares a pinned certificate before it sends anything.
+ * Sends a file to the control plane, with the credential and the certificate checks of the WebSocket. Not retried. Uses
+ * Node's client instead of undici, because it accepts the https agent that compares a pinned certificate before
+ * anything is sent.
  * @throws when it was not answered with 204
  */
 export async function putFile(
@@ -54,7 +58,7 @@ export async function putFile(
       resolve(response.statusCode ?? 0);
     });
   });
-  // A refusal may come while the body is still being sent.
+  // A refusal may arrive while the body is still being sent.
   const sent = pipeline(body, request);
   sent.catch(() => undefined);
   answered.catch(() => undefined);

@@ -1,6 +1,6 @@
 import { accessSync } from 'node:fs';
 
-/** Whether this process may use a file in that way. @param mode R_OK, W_OK or X_OK of node:fs */
+/** Whether this process has the requested access to a file. @param mode R_OK, W_OK or X_OK of node:fs */
 export function isAllowed(path: string, mode: number): boolean {
   try {
     accessSync(path, mode);

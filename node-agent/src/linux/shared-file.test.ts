@@ -22,7 +22,7 @@ test('a small regular file is read, up to its limit', async () => {
 });
 
 test.each<[string, (path: string) => void]>([
-  ['a pipe, whose opening would wait', (path) => execFileSync('mkfifo', [path])],
+  ['a pipe, which would block open', (path) => execFileSync('mkfifo', [path])],
   ['a directory', (path) => mkdirSync(path)],
   ['a link to a small file', (path) => symlinkSync('/etc/hostname', path)],
   ['a link to a device', (path) => symlinkSync('/dev/zero', path)],
@@ -32,6 +32,6 @@ test.each<[string, (path: string) => void]>([
   expect(await readSharedFile(path, 1024)).toEqual({ kind: 'unfit' });
 });
 
-test('a file whose size the kernel does not say is read no further than its limit', async () => {
+test('a file with unknown size is read only up to the limit', async () => {
   expect(await readSharedFile('/proc/self/environ', 1)).toEqual({ kind: 'unfit' });
 });

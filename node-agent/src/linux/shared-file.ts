@@ -23,7 +23,7 @@ export async function readSharedFile(path: string, maxBytes: number): Promise<Sh
   const file = await open(path, flags).catch(() => null);
   if (file === null) return { kind: 'unfit' };
   try {
-    // The path may lead to another file by now.
+    // The path may lead to another file now.
     const opened = await file.stat();
     if (!opened.isFile() || opened.size > maxBytes) return { kind: 'unfit' };
     const buffer = Buffer.alloc(maxBytes + 1);

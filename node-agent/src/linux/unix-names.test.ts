@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { holdAbstractName, isHeldByAgent, listNamedSockets, parseDiagAnswer } from './unix-names.ts';
 
-/** As Linux 6.18 answers: a listening socket with a path, one without a name, then the end. */
+/** Answer of Linux 6.18: a listening socket with a path, one without a name, then the end. */
 const ANSWER = Buffer.concat([
   message(
     20,
@@ -42,7 +42,7 @@ test('sockets with a name, their inode and their user are read from the answer',
   });
 });
 
-test('bytes of any kind are read without a fault', () => {
+test('any bytes are parsed without an exception', () => {
   for (let length = 0; length < ANSWER.length; length++) {
     for (const value of [0, 1, 255]) {
       const bytes = Buffer.from(ANSWER.subarray(0, length));
@@ -76,7 +76,7 @@ test('a held name is listed with its inode and user, and can be held once', asyn
   expect((await listNamedSockets()).some((socket) => socket.name === `\0${name}`)).toBe(false);
 });
 
-test('more sockets than one answer holds are all listed', async () => {
+test('all sockets are listed, even if they need several answers', async () => {
   const names = Array.from({ length: 3_000 }, (_, index) => `footlight-many-${process.pid}-${index}`);
   const held = names.map((name) => holdAbstractName(name));
   try {

@@ -22,7 +22,7 @@ async function read(): Promise<Map<string, number>> {
   );
 }
 
-test('tells encode time, rates, loss and round trip of each session in base units, and no more than was measured', async () => {
+test('has encode time, rates, loss and round trip of each session in base units, and only measured values', async () => {
   metrics.observe({
     session_id: ID(1),
     metrics: { fps: 60, encode_ms_p95: 8.5, rtp_bitrate_kbps: 6_000, rtt_ms: 12, packet_loss: 0.01 },
@@ -41,7 +41,7 @@ test('tells encode time, rates, loss and round trip of each session in base unit
   expect([...series.keys()].join()).not.toMatch(/00000000|smooth/);
 });
 
-test('counts the frames of all sessions, and believes no impossible ones', async () => {
+test('counts the frames of all sessions, and ignores impossible counts', async () => {
   metrics.observe({ session_id: ID(1), metrics: { frames_encoded: 300, frames_dropped: 2 } });
   metrics.observe({ session_id: ID(2), metrics: { frames_encoded: 150, interpipe_queue_drops: 4 } });
   metrics.observe({ session_id: ID(2), metrics: { frames_encoded: -5, frames_dropped: 1e300 } });
@@ -61,7 +61,7 @@ test('a thousand sessions one after the other have one seat', async () => {
   expect(seats).toEqual(['footlight_agent_session_encoded_fps{seat="0"}']);
 });
 
-test('a session that ended is told no longer', async () => {
+test('an ended session is no longer listed', async () => {
   metrics.observe({ session_id: ID(1), metrics: { fps: 60 } });
   clock.advance(15_001);
   expect((await read()).has('footlight_agent_session_encoded_fps{seat="0"}')).toBe(false);

@@ -3,12 +3,12 @@ import type { SessionMetrics } from '@footlight/protocol/agent';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { SessionLink } from '../sessions/reports/session-link.ts';
 
-/** A sample comes every 5 s; after three that did not come, the session has ended or its worker hangs. */
+/** A sample arrives every 5 s. After three missing samples, the session has ended or its worker hangs. */
 const MAX_AGE_MS = 15_000;
-/** Sessions with figures of their own, far more than encoders serve. */
+/** Most sessions with separate figures; encoders serve far fewer. */
 const MAX_SEATS = 256;
 
-/** A figure of each session: reported key → name, help, and factor to the unit of the name. */
+/** Figures of each session: reported key → metric name, help text, and factor to the metric's unit. */
 const FIGURES = {
   source_fps: ['source_fps', 'Pictures a second that the app drew.', 1],
   compositor_fps: ['captured_fps', 'Pictures a second that were captured.', 1],
@@ -25,7 +25,7 @@ const FIGURES = {
 type Figure = keyof typeof FIGURES;
 const KEYS = Object.keys(FIGURES) as Figure[];
 
-/** What is read when the page is asked for. */
+/** Values read at each request of the page. */
 export interface AgentFigures {
   /** Live sessions (count). */
   sessions: number;
@@ -40,8 +40,9 @@ interface Seat {
 }
 
 /**
- * Figures of this host for Prometheus. Sessions are told apart by `seat`, the smallest free number when the first
- * sample came, so there are never more series than sessions at once, and no name or id among them.
+ * Figures of this host for Prometheus. The label `seat` distinguishes sessions: the smallest number that was free at a
+ * session's first sample. So there are never more series than simultaneous sessions, and no label contains a name or an
+ * id.
  */
 export class AgentMetrics {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
@@ -86,7 +87,7 @@ export class AgentMetrics {
     this.contentType = this.#registry.contentType;
   }
 
-  /** The same link, whose samples count. */
+  /** Wraps a link so that the samples sent over it are also counted here. */
   observing(link: SessionLink): SessionLink {
     return {
       report: (message) => link.report(message),
@@ -139,5 +140,8 @@ export class AgentMetrics {
   }
 }
 
-/** Samples come from a worker that apps and viewers may attack: a counter never falls. */
+/**
+ * Ignores invalid values, because a counter must not decrease and apps or viewers may control the worker that sends
+ * samples.
+ */
 const count = (value: unknown): number => (typeof value === 'number' && value > 0 && value < 1e6 ? value : 0);

@@ -5,7 +5,7 @@ import type { Gpu } from '@footlight/protocol/agent';
 import { type NvidiaGpu, queryNvidia } from './nvidia.ts';
 import { queryVainfo, type VaInfo } from './vainfo.ts';
 
-/** A GPU before its encoders were tested. */
+/** A GPU whose encoders were not tested yet. */
 export interface FoundGpu {
   index: number;
   vendor: Gpu['vendor'];
@@ -16,20 +16,20 @@ export interface FoundGpu {
   renderNode: string | null;
   /** Driver's row; null for other vendors. */
   nvidia: NvidiaGpu | null;
-  /** null when VA-API was not asked or gave no answer. */
+  /** null when VA-API was not queried or did not answer. */
   va: VaInfo | null;
 }
 
 export interface GpuProbe {
   detection: 'ok' | 'failed';
-  /** One sentence, only with failed. */
+  /** One sentence; only with state failed. */
   reason: string | null;
   gpus: FoundGpu[];
 }
 
 const VENDORS: Record<string, Gpu['vendor']> = { '0x1002': 'amd', '0x8086': 'intel', '0x10de': 'nvidia' };
 const BY_PATH = '/dev/dri/by-path';
-/** Bound of `gpus` in a capacity report (protocol, `capacity`). */
+/** Largest number of `gpus` in a capacity report (protocol, `capacity`). */
 const MAX_GPUS = 16;
 
 /** A card of /dev/dri. */

@@ -11,19 +11,19 @@ veth12: 777    2    0    0    0     0          0         0      777    3    0   
 wlan0:500 2    0    0    0     0          0         0      100    3    0    0    0     0       0          0
 `;
 
-test('times of the cores: waiting for a disk is no work', () => {
+test('times of the cores: waiting for a disk does not count as busy', () => {
   expect(cpuTotals(STAT)).toEqual({ busy: 160, all: 1_010 });
   expect(cpuTotals('')).toBeNull();
   expect(cpuTotals('intr 1 2 3 4\n')).toBeNull();
   expect(cpuTotals('cpu  a b c d\n')).toBeNull();
 });
 
-test('bytes of the networks that lead out of the host', () => {
+test('bytes of the physical interfaces', () => {
   expect(netTotals(DEV)).toEqual({ rx: 1_500, tx: 5_100 });
   expect(netTotals('')).toEqual({ rx: 0, tx: 0 });
 });
 
-test('rates are those since the last look, and the first one has none', () => {
+test('rates are measured since the previous call, and the first call has none', () => {
   let nowMs = 0;
   const files: Record<string, string> = { '/proc/stat': STAT, '/proc/net/dev': DEV };
   const read = (path: string) => {
@@ -37,7 +37,7 @@ test('rates are those since the last look, and the first one has none', () => {
   files['/proc/stat'] = 'cpu  160 10 80 850 100 5 5 0 30 0\n';
   files['/proc/net/dev'] = DEV.replace('1000', '626000').replace('5000', '1255000');
   expect(probe.look()).toEqual({ cpu_busy: 0.5, net: { rx_kbps: 1_000, tx_kbps: 2_000 } });
-  // A card that went away took its counts along; a file that cannot be read is not measured.
+  // Removing an interface reduces the sums; an unreadable file gives no values.
   nowMs = 10_000;
   delete files['/proc/stat'];
   files['/proc/net/dev'] = '';

@@ -13,22 +13,22 @@ interface Totals {
 
 /** Kilobits in a byte. */
 const KBIT = 8 / 1000;
-/** Bridges and one end of each container's wire: the cards behind them count the same bytes. */
+/** Loopback, bridges and the host's ends of virtual links: physical interfaces already count the same bytes. */
 const INNER = /^(lo|veth|docker|br-|virbr|podman|cni)/;
 
-/** How busy the cores and the networks of this host were since the last look. */
+/** Measures the load of this host's cores and networks since the previous call. */
 export class HostLoadProbe {
   readonly #clock: Clock;
   readonly #read: (path: string) => string;
   #before: Totals | null = null;
 
-  /** @param read text of a file; throws where there is none */
+  /** @param read returns the text of a file; throws if it does not exist */
   constructor(clock: Clock, read: (path: string) => string = (path) => readFileSync(path, 'utf8')) {
     this.#clock = clock;
     this.#read = read;
   }
 
-  /** What cannot be measured is left out; the first look measures nothing. */
+  /** Unmeasurable values are omitted; the first call returns none. */
   look(): Pick<Heartbeat, 'cpu_busy' | 'net'> {
     const now: Totals = {
       cpu: this.#parse('/proc/stat', cpuTotals),
@@ -58,13 +58,13 @@ function busyBetween(before: Totals['cpu'], now: Totals['cpu']): Pick<Heartbeat,
 
 function ratesBetween(before: Totals, now: Totals): Pick<Heartbeat, 'net'> {
   const ms = now.atMs - before.atMs;
-  // A network that was taken away took its bytes along.
+  // The sums decrease when an interface is removed, so negative differences count as 0.
   if (before.net === null || now.net === null || ms <= 0) return {};
   const kbps = (was: number, is: number) => Math.round((Math.max(0, is - was) * KBIT * 1000) / ms);
   return { net: { rx_kbps: kbps(before.net.rx, now.net.rx), tx_kbps: kbps(before.net.tx, now.net.tx) } };
 }
 
-/** The first line of /proc/stat; null where it is none. Guests are counted in user time already (proc(5)). */
+/** Parses the first line of /proc/stat; null for another format. User time already includes guest time (proc(5)). */
 export function cpuTotals(stat: string): Totals['cpu'] {
   const [name, ...ticks] = stat.slice(0, stat.indexOf('\n')).trim().split(/\s+/);
   const [user, nice, system, idle, ioWait, irq, softIrq, steal] = ticks.map(Number);
@@ -81,7 +81,7 @@ export function cpuTotals(stat: string): Totals['cpu'] {
   return Number.isFinite(busy + waiting) ? { busy, all: busy + waiting } : null;
 }
 
-/** The sums of /proc/net/dev over the networks that lead out of this host. */
+/** The sums of /proc/net/dev over the physical interfaces. */
 export function netTotals(dev: string): Totals['net'] {
   let rx = 0;
   let tx = 0;

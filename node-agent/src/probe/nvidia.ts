@@ -2,11 +2,11 @@ import { XMLParser } from 'fast-xml-parser';
 import { runProgram } from '../runtime/programs/run-program.ts';
 
 /**
- * The first call after a boot may load the driver; a driver that hangs must not hold up the start. Chosen, not
+ * The first call after a boot may load the driver, and a hanging driver must not block the agent's start. Chosen, not
  * measured.
  */
 const LIMIT_MS = 5_000;
-/** Chosen with room: `nvidia-smi -q -x` writes tens of kilobytes for each GPU. */
+/** Chosen with a margin: `nvidia-smi -q -x` writes tens of kilobytes for each GPU. */
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 /** One GPU of the driver. null = not reported, never zero. */
@@ -50,9 +50,9 @@ export function parseNvidiaSmi(xml: string): NvidiaGpu[] {
 }
 
 /**
- * Asks the driver.
+ * Queries the driver.
  * @returns [] when this host has no nvidia-smi
- * @throws when there is one and it fails or says nothing readable within 5 s
+ * @throws when nvidia-smi fails, or gives no readable output within 5 s
  */
 export async function queryNvidia(): Promise<NvidiaGpu[]> {
   const answer = await runProgram('nvidia-smi', ['-q', '-x'], {
@@ -60,7 +60,7 @@ export async function queryNvidia(): Promise<NvidiaGpu[]> {
     maxBytes: MAX_OUTPUT_BYTES,
   });
   if (answer.kind === 'ok') return parseNvidiaSmi(answer.stdout);
-  // EACCES: not found, and a directory of PATH is closed to this user.
+  // EACCES also means not found, if this user cannot read a directory of PATH.
   if (answer.kind === 'not_started' && ['ENOENT', 'EACCES'].includes(answer.code)) return [];
   throw new Error(answer.why);
 }

@@ -30,7 +30,7 @@ describe('nvidia-smi -q -x', () => {
     ]);
   });
 
-  test('what the driver does not say is null, never zero', () => {
+  test('a value that the driver does not report is null, never zero', () => {
     const silent = gpu(`
       <product_name>NVIDIA A100</product_name>
       <fb_memory_usage><total>N/A</total><used>[N/A]</used><free>Not Supported</free></fb_memory_usage>
@@ -45,7 +45,7 @@ describe('nvidia-smi -q -x', () => {
     });
   });
 
-  test('several GPUs keep their order; none is no error', () => {
+  test('several GPUs keep their order; no GPU is no error', () => {
     expect(
       parseNvidiaSmi(log(RTX, gpu('<product_name>Second</product_name>'))).map(({ model }) => model),
     ).toEqual(['NVIDIA GeForce RTX 4080', 'Second']);
@@ -75,7 +75,7 @@ vainfo: Supported profile and entrypoints
     });
   });
 
-  test('nothing out of nothing', () => {
+  test('an empty output gives no codecs', () => {
     expect(parseVainfo('error: failed to initialize display')).toEqual({ driver: null, encodes: [] });
   });
 });
@@ -96,7 +96,7 @@ describe('encode slots', () => {
     expect(encodeSlots(family, 1, configured, mpix)).toBe(slots);
   });
 
-  test('a list that is too short leaves the others to their family', () => {
+  test('GPUs beyond the end of a list get the default of their family', () => {
     expect(encodeSlots('va', 2, [1, 1], null)).toBe(4);
   });
 });
@@ -104,7 +104,7 @@ describe('encode slots', () => {
 describe('disks', () => {
   const GIB = 2 ** 30;
 
-  test('real file systems, once each', () => {
+  test('each real file system is listed once', () => {
     const disk = { fs: '/dev/vda', type: 'ext4', size: 100 * GIB, available: 50 * GIB, mount: '/' };
     const storage = storageOf([
       disk,

@@ -6,8 +6,8 @@ const MPIX_S_720P60 = 55.3;
 /**
  * Encode slots of one GPU. Pure.
  *
- * Hardware encoders have a fixed number per family. Software has as many 720p60 streams as 70 % of the measured
- * throughput allows, because apps use the cores too; at least two, at most sixteen.
+ * Hardware encoders have a fixed number per family. Software encoding has as many slots as 720p60 streams fit into 70 %
+ * of the measured throughput, because apps use the cores too; at least two, at most sixteen.
  * @param configured SERVICE_ENCODE_SLOTS: one number for all GPUs or one per index; null = by family
  * @param mpixS measured megapixels a second; null = not measured
  */

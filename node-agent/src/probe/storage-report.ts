@@ -13,7 +13,7 @@ interface Disk {
   mount: string;
 }
 
-/** Real file systems, one row each, by the first mount point of a device. Pure. */
+/** Lists real file systems, one row per device, with its first mount point. Pure. */
 export function storageOf(disks: readonly Disk[]): StorageReport[] {
   const seen = new Set<string>();
   return disks
@@ -28,7 +28,7 @@ export function storageOf(disks: readonly Disk[]): StorageReport[] {
     }));
 }
 
-/** Whether the disks changed by 1 GiB or 1 %, which is worth a report. Pure. */
+/** Whether a disk changed by 1 GiB or 1 %, so that a new report is due. Pure. */
 export function storageMoved(before: readonly StorageReport[], after: readonly StorageReport[]): boolean {
   if (before.length !== after.length) return true;
   return after.some((disk, index) => {

@@ -16,7 +16,7 @@ export interface ConsoleFacts {
 /** Whether apps get their own network. */
 export type AppNetworkFact =
   | { kind: 'own' }
-  /** No namespaces: apps use the host's network. */
+  /** This host allows no namespaces: apps use the host's network. */
   | { kind: 'no_namespaces' }
   /** pasta is not installed: apps use the host's network. */
   | { kind: 'not_installed' }
@@ -41,9 +41,9 @@ export interface ReadinessFacts {
   storage: readonly StorageReport[];
   /** Free space of the state directory's file system; null = unknown. */
   stateDisk: { path: string; freeBytes: number; totalBytes: number } | null;
-  /** Unwritable directories among state directory and home root. */
+  /** The state directory and the home root, if they are not writable. */
   unwritable: readonly string[];
-  /** Why homes that should be gone are not; a path and a reason each. */
+  /** Homes that could not be deleted or put back; a path and a reason each. */
   homeProblems: readonly string[];
   /** Whether limits on memory and CPU can be enforced. */
   cgroupsWritable: boolean;

@@ -6,7 +6,7 @@ import { encoderTableChecks, type InspectedRow } from './encoder-table.ts';
 
 type Seen = Partial<EncoderInspection> | string;
 
-/** A host with GStreamer 1.22 and all its plugins, and no element but those that are named. */
+/** A host with GStreamer 1.22 and all its plugins, but only these elements. */
 function host(seen: Partial<Record<`${EncoderFamily} ${Codec}`, Seen>>): InspectedRow[] {
   return ENCODERS.map((row) => {
     const own = seen[`${row.family} ${row.codec}`];
@@ -27,7 +27,7 @@ const check = (rows: InspectedRow[], family: EncoderFamily, inUse: EncoderFamily
   encoderTableChecks(rows, inUse).find(({ id }) => id === `encoder_table_${family}`);
 const OPENH264 = { 'openh264 h264': { element: 'openh264enc' } } as const;
 
-describe('the doctor says of each family what is there', () => {
+describe('the doctor reports for each family what is installed', () => {
   test('one line each, for any GPU of the host', () => {
     expect(encoderTableChecks(host(OPENH264), 'openh264').map(({ id, status }) => [id, status])).toEqual([
       ['encoder_table_openh264', 'pass'],
@@ -37,7 +37,7 @@ describe('the doctor says of each family what is there', () => {
     ]);
   });
 
-  test('the element in use, and codecs that no element encodes', () => {
+  test('the used element, and codecs without one', () => {
     expect(check(host(OPENH264), 'openh264')).toEqual({
       id: 'encoder_table_openh264',
       status: 'pass',
@@ -47,14 +47,14 @@ describe('the doctor says of each family what is there', () => {
     });
   });
 
-  test('properties that a release lacks, and values that it does not take', () => {
+  test('properties that a release lacks, and values that it refuses', () => {
     const nvenc = { element: 'nvh264enc', missing: ['tune'], refused: ['preset=p2 or low-latency-hq'] };
     expect(check(host({ 'nvenc h264': nvenc }), 'nvenc')?.summary).toContain(
       'h264: nvh264enc (no property tune, does not take preset=p2 or low-latency-hq)',
     );
   });
 
-  test('an element that cannot be looked at costs its own row only', () => {
+  test('an element that cannot be inspected affects only its own row', () => {
     const rows = host({
       'va h264': 'the probe process ended with SIGSEGV',
       'va h265': { element: 'vah265enc' },
@@ -68,7 +68,7 @@ describe('the doctor says of each family what is there', () => {
   });
 });
 
-describe('the doctor says what brings the rest', () => {
+describe('the doctor reports how to install the rest', () => {
   test('no plugin: its Debian package', () => {
     const rows = host({ 'openh264 h264': { plugin: false } });
     expect(check(rows, 'openh264')).toMatchObject({
@@ -77,7 +77,7 @@ describe('the doctor says what brings the rest', () => {
     });
   });
 
-  test('a plugin without its elements: the driver; and a newer GStreamer for what this one never had', () => {
+  test('a plugin without its elements: the driver; for elements of later releases: a newer GStreamer', () => {
     expect(check(host(OPENH264), 'va')?.remediation).toEqual([
       'The plugin va offers its encoders where there is a GPU of Intel or AMD and its VA-API driver; the packages: mesa-va-drivers (AMD), or intel-media-va-driver-non-free (Intel, from non-free).',
       'va av1 needs GStreamer 1.24 or later; this is 1.22.0.',
@@ -95,7 +95,7 @@ describe('the doctor says what brings the rest', () => {
     });
   });
 
-  test('only the family in use has to be there', () => {
+  test('only the family in use is required', () => {
     expect(check(host(OPENH264), 'nvenc')?.status).toBe('skip');
     expect(check(host(OPENH264), 'nvenc', 'nvenc')?.status).toBe('fail');
   });

@@ -11,7 +11,8 @@ export interface InspectedRow {
 }
 
 /**
- * Availability of each family of the encoder table on this host: elements, properties, and what adds the rest.
+ * Checks each family of the encoder table on this host: which elements and properties are missing, and how to install
+ * them.
  *
  * Only the family in use fails, when it lacks H.264.
  * @param inUse family of the setting `encoder`

@@ -42,7 +42,7 @@ export function reachableAddresses(): string[] {
     .filter((address) => !['loopback', 'linkLocal', 'unspecified'].includes(ipaddr.process(address).range()));
 }
 
-/** Space of a directory's file system, also before the directory exists; null when unknown. */
+/** Space of a directory's file system, even if the directory does not exist yet; null when unknown. */
 export function diskOf(path: string): { path: string; freeBytes: number; totalBytes: number } | null {
   try {
     const { bavail, blocks, bsize } = statfsSync(nearest(path));

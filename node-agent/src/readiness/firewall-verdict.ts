@@ -4,7 +4,7 @@ import { type NftInput, readNftRuleset } from './nftables.ts';
 import { filteredPorts } from './packet-filter.ts';
 import { type PortSet, portWords } from './port-set.ts';
 
-/** Output of a tool. absent: not installed; refused: installed without an answer. */
+/** Output of a tool. absent: not installed; refused: installed, but it gave no answer. */
 export type ToolAnswer =
   | { kind: 'absent' }
   | { kind: 'refused'; why: string }
@@ -19,8 +19,7 @@ export interface FirewallAnswers {
 }
 
 /**
- * Whether viewers' packets pass.
- * unanswered: no tool is installed (why is null), or each refused to answer.
+ * Whether viewers' packets pass. unanswered: no tool is installed (why is null), or no installed tool gave an answer.
  * unknown: a tool answered, but its rules cannot be judged; ports as text: those that viewers send to.
  */
 export type Firewall =
@@ -41,7 +40,7 @@ interface Gate {
 }
 
 /**
- * Meaning of the answers for a viewer's first packet. Pure.
+ * Judges from the tools' answers whether a viewer's first packet passes. Pure.
  * @param wanted see `viewerPorts`
  * Source: docs/address.md, "Firewall of a host".
  */

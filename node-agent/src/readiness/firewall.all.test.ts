@@ -20,7 +20,7 @@ function isThere(program: string): boolean {
   }
 }
 
-/** Runs a line of a shell in the namespace. */
+/** Runs a shell command in the namespace. */
 function inside(line: string): string {
   return execFileSync('ip', ['netns', 'exec', NAMESPACE, 'sh', '-c', line], { env: ENV, encoding: 'utf8' });
 }
@@ -33,7 +33,7 @@ const answers = (tool: 'nft' | 'iptables') => ({
   firewalld: ABSENT,
 });
 
-/** Each remedy is tried: the tool takes it, and nothing is kept out any more. */
+/** Each remedy is executed: the tool accepts it, and then no port is closed. */
 describe.skipIf(process.getuid?.() !== 0 || !isThere('ip'))(
   'a real packet filter, in a namespace of its own',
   () => {
@@ -44,7 +44,7 @@ describe.skipIf(process.getuid?.() !== 0 || !isThere('ip'))(
       execFileSync('ip', ['netns', 'del', NAMESPACE]);
     });
 
-    test.skipIf(!isThere('nft'))('nft takes the remedy, and then lets viewers in', () => {
+    test.skipIf(!isThere('nft'))('nft accepts the remedy, and then viewers can connect', () => {
       inside('nft add table inet filter');
       inside("nft add chain inet filter input '{ type filter hook input priority 0; policy drop; }'");
       inside('nft add rule inet filter input ct state established,related accept');
@@ -56,7 +56,7 @@ describe.skipIf(process.getuid?.() !== 0 || !isThere('ip'))(
       expect(decideFirewall(answers('nft'), WANTED)).toEqual({ kind: 'open' });
     });
 
-    test.skipIf(!isThere('iptables'))('iptables takes the remedy, and then lets viewers in', () => {
+    test.skipIf(!isThere('iptables'))('iptables accepts the remedy, and then viewers can connect', () => {
       inside('iptables -P INPUT DROP');
       inside('iptables -A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT');
       const before = decideFirewall(answers('iptables'), WANTED);

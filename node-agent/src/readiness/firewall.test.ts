@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { decideFirewall, type FirewallAnswers, type ToolAnswer } from './firewall-verdict.ts';
 import { complement, intersection, type PortSet, portSet, union, without } from './port-set.ts';
 
-/** As the tools print them: nft 1.0.6, iptables 1.8.9 and ufw 0.36.2, each asked in a network namespace of its own. */
+/** Output of nft 1.0.6, iptables 1.8.9 and ufw 0.36.2, each run in a separate network namespace. */
 const recorded = (name: string): ToolAnswer => ({
   kind: 'text',
   text: readFileSync(join(import.meta.dirname, 'fixtures', name), 'utf8'),
@@ -27,8 +27,8 @@ const WANTED: PortSet = portSet([
 const decide = (answers: Partial<FirewallAnswers>, wanted = WANTED) =>
   decideFirewall({ ...NOBODY, ...answers }, wanted);
 
-describe('what the firewall keeps out', () => {
-  test('nft: a policy of drop; what some interface lets in counts as let in', () => {
+describe('ports that the firewall closes', () => {
+  test('nft: a policy of drop; ports that one interface accepts count as open', () => {
     expect(decide({ nft: recorded('nft-strict.json') })).toEqual({
       kind: 'filtered',
       ports: '32768-60999',
@@ -37,11 +37,11 @@ describe('what the firewall keeps out', () => {
     });
   });
 
-  test('nft: the ports of a named set are let in', () => {
+  test('nft: the ports of a named set are open', () => {
     expect(decide({ nft: recorded('nft-strict.json') }, [[27_020, 27_030]])).toEqual({ kind: 'open' });
   });
 
-  test('nft: a reject at the end of a chain that accepts by policy; the remedy names what is missing', () => {
+  test('nft: a reject at the end of a chain that accepts by policy; the remedy lists the closed ports', () => {
     expect(decide({ nft: recorded('nft-reject.json') })).toMatchObject({
       ports: '40001-60999',
       remedy: 'nft insert rule inet filter input udp dport { 40001-60999 } accept',
@@ -49,7 +49,7 @@ describe('what the firewall keeps out', () => {
     expect(decide({ nft: recorded('nft-reject.json') }, [[40_000, 40_000]])).toEqual({ kind: 'open' });
   });
 
-  test('firewalld: its chains, and the remedy in its own words', () => {
+  test('firewalld: its chains, and the remedy as a command of firewalld', () => {
     const answers = { nft: recorded('nft-firewalld.json'), firewalld: text('running\n') };
     expect(decide(answers)).toMatchObject({
       ports: '32768-60999',
@@ -57,7 +57,7 @@ describe('what the firewall keeps out', () => {
     });
   });
 
-  test('iptables: its rules are read from itself, since nft cannot print them', () => {
+  test('iptables: its rules are read from iptables-save, because nft cannot print them', () => {
     const answers = {
       nft: recorded('nft-of-iptables.json'),
       iptablesSave: recorded('iptables-save-strict.txt'),
@@ -77,17 +77,17 @@ describe('what the firewall keeps out', () => {
     });
   });
 
-  test('ufw: its chains, with the returns for packets to this host, and the remedy in its own words', () => {
+  test('ufw: its chains, with the returns for packets to this host, and the remedy as a command of ufw', () => {
     const answers = { iptablesSave: recorded('iptables-save-ufw.txt'), ufw: recorded('ufw-status.txt') };
     expect(decide(answers)).toMatchObject({ ports: '32768-60999', remedy: 'ufw allow 32768:60999/udp' });
   });
 
-  test('ufw that is inactive has no say', () => {
+  test('an inactive ufw is ignored', () => {
     const answers = { iptablesSave: recorded('iptables-save-strict.txt'), ufw: text('Status: inactive\n') };
     expect(decide(answers)).toMatchObject({ remedy: expect.stringMatching(/^iptables /) });
   });
 
-  test('IPv6 is judged by itself', () => {
+  test('IPv6 is judged separately', () => {
     expect(decide({ ip6tablesSave: recorded('iptables-save-strict.txt') })).toMatchObject({
       remedy: expect.stringMatching(/^ip6tables -I INPUT/),
     });
@@ -99,7 +99,7 @@ describe('what the firewall keeps out', () => {
     ['only nat', { iptablesSave: text('*nat\n:INPUT DROP [0:0]\nCOMMIT\n') }],
     ['everything accepted', { iptablesSave: text('*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n') }],
     [
-      'some senders kept out',
+      'only some senders blocked',
       { iptablesSave: text('*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -s 192.0.2.1/32 -j DROP\nCOMMIT\n') },
     ],
     [
@@ -115,7 +115,7 @@ describe('what the firewall keeps out', () => {
       { iptablesSave: text('*filter\n:INPUT DROP [0:0]\n-A INPUT ! -i lo -j ACCEPT\nCOMMIT\n') },
     ],
     [
-      'a ring of chains',
+      'a cycle of chains',
       { iptablesSave: text('*filter\n:INPUT ACCEPT [0:0]\n:a - [0:0]\n-A INPUT -j a\n-A a -j a\nCOMMIT\n') },
     ],
   ])('open: %s', (_name, answers) => {
@@ -129,13 +129,13 @@ describe('what the firewall keeps out', () => {
       'not permitted',
     ],
     ['a manager without the tools below it', { ufw: text('Status: active\n') }, 'neither nft nor iptables'],
-    ['words that are no ruleset', { nft: text('nftables 2') }, 'cannot be read'],
+    ['output that is no ruleset', { nft: text('nftables 2') }, 'cannot be read'],
     ['another ruleset', { nft: text('{"tables":[]}') }, 'cannot be read'],
-  ])('nobody can say: %s', (_name, answers, why) => {
+  ])('unknown: %s', (_name, answers, why) => {
     expect(decide(answers)).toMatchObject({ kind: 'unknown', why: expect.stringContaining(why) });
   });
 
-  test('no tool to ask, or none that answers', () => {
+  test('no tool is installed, or none answers', () => {
     const refused = { kind: 'refused', why: 'nft: Operation not permitted' } as const;
     expect(decide({})).toEqual({ kind: 'unanswered', why: null });
     expect(decide({ nft: refused })).toEqual({ kind: 'unanswered', why: refused.why });
@@ -149,7 +149,7 @@ describe('sets of ports', () => {
     .map((pairs) => portSet(pairs.map(([a, b]) => [Math.min(a, b), Math.max(a, b)] as const)));
   const has = (ports: PortSet, one: number) => ports.some(([low, high]) => low <= one && one <= high);
 
-  test('hold what the operations say, port by port', () => {
+  test('contain the ports that the operations give', () => {
     fc.assert(
       fc.property(set, set, port, (a, b, one) => {
         expect(has(union(a, b), one)).toBe(has(a, one) || has(b, one));

@@ -8,9 +8,9 @@ import { type PortSet, portSet } from './port-set.ts';
 const MDNS_PORT = 5353;
 /** Linux's default range of ephemeral ports. */
 const USUAL_EPHEMERAL: readonly [number, number] = [32_768, 60_999];
-/** A tool that waits for a lock must not hold up the readiness checks. Chosen, not measured. */
+/** A tool that waits for a lock must not block the readiness checks. Chosen, not measured. */
 const ASK_LIMIT_MS = 3_000;
-/** Chosen with room for tens of thousands of rules, not measured. */
+/** Enough for tens of thousands of rules. Chosen, not measured. */
 const ANSWER_BYTES = 8 * 1024 * 1024;
 
 /** UDP ports that viewers send to. @param mediaPorts as configured; null: the ephemeral ones */

@@ -69,7 +69,7 @@ export class Inventory {
       networks: boolean;
       settings: HostSettings;
       engine: Pick<EngineHost, 'look'>;
-      /** Why homes that should be gone are not. */
+      /** Homes that could not be deleted or put back, with reasons. */
       homeProblems: () => readonly string[];
     },
   ) {
@@ -125,7 +125,7 @@ export class Inventory {
     return this.homeRoot === homeRootOf(this.#config, settingBaseline(this.#config.hostSettings));
   }
 
-  /** Settings of a session that is launched now. */
+  /** Current settings, for a session at its launch. */
   get settings(): Record<string, SettingValue> {
     return this.#settings.forSessions;
   }

@@ -6,7 +6,7 @@ const HARMLESS = new Set(['--comment', '-m', '--match', '--reject-with', '--log-
 
 /**
  * Reads the table `filter` out of `iptables-save` or `ip6tables-save`, of either backend.
- * @returns null when it has none
+ * @returns null when the output has no such table
  * Source: iptables-save(8), iptables-extensions(8).
  */
 export function readIptablesSave(text: string): FilterTable | null {

@@ -8,7 +8,7 @@ import { ALL_PORTS, intersection, NO_PORTS, type PortSet, union, without } from 
  * drops only some is ignored.
  */
 export interface FilterRule {
-  /** UDP destination ports of the rule; none: no viewer's packet matches. */
+  /** UDP destination ports of the rule; empty: no viewer's packet matches. */
   ports: PortSet;
   /** The rule matches every packet to these ports. */
   isCertain: boolean;

@@ -47,14 +47,14 @@ function check(id: string, facts: Partial<ReadinessFacts>) {
   return readinessChecks({ ...HEALTHY, ...facts }).find((row) => row.id === id);
 }
 
-describe('the display beside the host', () => {
+describe('the display of the host', () => {
   const found = (console: ReadinessFacts['console']) => check('console_display', { console });
 
-  test('is of no concern where nothing is to be shown, whatever lacks', () => {
+  test('is skipped if the console is disabled, whatever is missing', () => {
     expect(found({ wanted: null, lacks: 'programs' })).toMatchObject({ status: 'skip', remediation: [] });
   });
 
-  test('with a compositor that this version does not drive: says which one to choose', () => {
+  test('with an unsupported compositor: names the one to choose', () => {
     expect(found({ wanted: 'cage', lacks: null })).toMatchObject({
       status: 'fail',
       remediation: ['Choose weston for the display on the page of this host.'],
@@ -67,7 +67,7 @@ describe('the display beside the host', () => {
     ['programs', /^apt-get install weston xwayland$/],
     ['card', /\/dev\/dri/],
     ['terminal', /footlight-agent install/],
-  ])('without %s: says so, and what mends it', (lacks, remedy) => {
+  ])('without %s: reports it with a remedy', (lacks, remedy) => {
     const row = found({ wanted: 'weston', lacks });
     expect(row?.status).toBe('fail');
     expect(row?.remediation[0]).toMatch(remedy);
@@ -130,7 +130,7 @@ describe('readiness', () => {
     expect(row?.remediation.length).toBeGreaterThan(0);
   });
 
-  test('without an engine apps may run as processes, which is said where it is not allowed yet', () => {
+  test('without an engine apps may run as processes, and the remedy says how to allow it', () => {
     const containers = { kind: 'fails' as const, summary: 'no engine', mend: ['start it'] };
     expect(check('container_runtime', { containers })?.remediation).toEqual(['start it']);
     expect(check('container_runtime', { containers, processRuntime: false })?.remediation).toEqual([
@@ -154,12 +154,12 @@ describe('readiness', () => {
     );
   });
 
-  test('no firewall tool answered, whether none is there or each refused: not listed', () => {
+  test('no firewall tool answered, missing or refused: not listed', () => {
     expect(check('media_reachability', { firewall: { kind: 'unanswered', why: null } })).toBeUndefined();
     expect(check('media_reachability', { firewall: { kind: 'unanswered', why: 'nft: no' } })).toBeUndefined();
   });
 
-  test('a firewall tool answered and its rules cannot be judged: unknown, with what to look at', () => {
+  test('a firewall tool answered but its rules cannot be judged: unknown, with a hint what to check', () => {
     const firewall = { kind: 'unknown', why: 'odd rules', ports: '5353, 32768-60999' } as const;
     expect(check('media_reachability', { firewall })).toMatchObject({
       status: 'unknown',
@@ -168,7 +168,7 @@ describe('readiness', () => {
     });
   });
 
-  test('what cannot be known is skipped, not failed', () => {
+  test('checks without facts are skipped, not failed', () => {
     expect(check('clock_offset', { clock: null })?.status).toBe('skip');
     expect(check('storage_free', { stateDisk: null })?.status).toBe('skip');
     expect(check('app_limits', { root: false })?.status).toBe('skip');

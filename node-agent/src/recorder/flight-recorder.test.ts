@@ -39,11 +39,11 @@ let recorder: FlightRecorder;
 
 beforeEach(() => {
   stateDir = mkdtempSync(join(tmpdir(), 'flight-recorder-'));
-  // Of the files' own time.
+  // Starts at the real time, because the files' time stamps come from the file system.
   clock = new ManualClock(Date.now());
   freeBytes = 1e12;
   told = [];
-  // Of this test alone: what an earlier one left waiting may begin now.
+  // Only writes of this test: a waiting write of an earlier test may begin now.
   const begun: typeof writes = [];
   writes = begun;
   uploads = [];
@@ -80,7 +80,7 @@ const command = (op: SessionRecording['op'], recording: number, session = SESSIO
   );
 const dir = () => join(stateDir, 'recordings');
 
-/** A session whose ring has one picture. */
+/** A session with one picture in its ring. */
 function record(session = SESSION): PassThrough {
   recorder.begin(session, STREAM);
   const pipe = new PassThrough();
@@ -113,7 +113,7 @@ describe('a freeze', () => {
     expect(statSync(join(dir(), `${id(1)}.mp4`)).mode & 0o777).toBe(0o600);
   });
 
-  test('repeated has no second effect, neither while it is written nor afterwards', async () => {
+  test('that is repeated has no second effect, neither during the write nor afterwards', async () => {
     record();
     expect(await command('freeze', 1)).toEqual({ ok: true });
     expect(await command('freeze', 1)).toEqual({ ok: true });
@@ -124,7 +124,7 @@ describe('a freeze', () => {
     expect([writes.length, told.length]).toEqual([1, 1]);
   });
 
-  test('of a session that is being written is busy, and so is the fifth of a host', async () => {
+  test('is refused as busy while another of the session is being written, and so is the fifth of a host', async () => {
     const others = [1, 2, 3, 4, 5].map((n) => `33333333-3333-4333-8333-00000000000${n}`);
     for (const session of others) record(session);
     expect(await command('freeze', 1, others[0])).toEqual({ ok: true });
@@ -147,7 +147,7 @@ describe('a freeze', () => {
     expect(await command('freeze', 1, SESSION, isHeld)).toMatchObject({ ok: false, code });
   });
 
-  test('holds what the ring had when it was asked for', async () => {
+  test('contains the ring’s content at the time of the command', async () => {
     const pipe = record();
     expect(await command('freeze', 1)).toEqual({ ok: true });
     pipe.write(KEYFRAME);
@@ -158,7 +158,7 @@ describe('a freeze', () => {
   test.each([
     ['nothing was recorded yet', 1e12, false],
     ['too little free space', 2 * 1024 ** 3, true],
-  ])('says that %s, and leaves no file', async (words, free, withPicture) => {
+  ])('fails with: %s, and leaves no file', async (words, free, withPicture) => {
     await recorder.open();
     if (withPicture) record();
     else recorder.begin(SESSION, STREAM);
@@ -169,7 +169,7 @@ describe('a freeze', () => {
     expect(readdirSync(dir())).toEqual([]);
   });
 
-  test('that cannot be written says why, and leaves no file', async () => {
+  test('that cannot be written reports the reason, and leaves no file', async () => {
     record();
     await command('freeze', 1);
     await expect.poll(() => writes.length).toBe(1);
@@ -193,7 +193,7 @@ describe('a freeze', () => {
 });
 
 describe('a ring', () => {
-  test('of a session that stopped goes with it; of one that failed it stays for ten minutes', async () => {
+  test('of a stopped session is removed at once; of a failed session after ten minutes', async () => {
     record();
     recorder.end(SESSION, false);
     expect(await command('freeze', 1, SESSION, false)).toMatchObject({ code: 'no_such_session' });
@@ -205,7 +205,7 @@ describe('a ring', () => {
     expect(await command('freeze', 3, SESSION, false)).toMatchObject({ code: 'no_such_session' });
   });
 
-  test('of failed sessions take 512 MiB, and the oldest goes first', async () => {
+  test('of failed sessions use at most 512 MiB, and the oldest is removed first', async () => {
     const large = encodeRecord(
       [{ kind: 'video', capturedAtMs: 1, data: Buffer.alloc(7 * 1024 * 1024) }],
       true,
@@ -224,7 +224,7 @@ describe('a ring', () => {
     expect(await command('freeze', 2, sessions[1], false)).toEqual({ ok: true });
   });
 
-  test('a worker that sends nonsense ends its stream, and what came before stays', async () => {
+  test('a worker that sends invalid data ends its stream, and earlier records stay', async () => {
     const pipe = record();
     pipe.write(Buffer.alloc(64, 0xff));
     await expect.poll(() => pipe.destroyed).toBe(true);
@@ -233,7 +233,7 @@ describe('a ring', () => {
     expect(writes[0]?.records).toBe(1);
   });
 
-  test('a worker that floods with tiny records waits: each of them costs as much time as a picture', async () => {
+  test('a worker that floods tiny records is throttled: each counts like a picture', async () => {
     const pipe = record();
     const tiny = Buffer.concat(Array.from({ length: 8_192 }, () => encodeRecord([], false)));
     for (let n = 0; n < 16; n++) pipe.write(tiny);
@@ -241,7 +241,7 @@ describe('a ring', () => {
     expect(pipe.writableLength + pipe.readableLength).toBeGreaterThanOrEqual(15 * tiny.length);
   });
 
-  test('the most pictures a second that a stream has are read at once', async () => {
+  test('the highest frame rate of a stream is read without delay', async () => {
     const pipe = record();
     for (let second = 0; second < 30; second++) {
       for (let n = 0; n < 240; n++) pipe.write(KEYFRAME);
@@ -251,7 +251,7 @@ describe('a ring', () => {
     expect(pipe.isPaused()).toBe(false);
   });
 
-  test('a worker that floods waits', async () => {
+  test('a worker that floods is throttled', async () => {
     const pipe = record();
     const chunk = encodeRecord(
       [{ kind: 'video', capturedAtMs: 1, data: Buffer.alloc(4 * 1024 * 1024) }],
@@ -266,7 +266,7 @@ describe('a ring', () => {
 });
 
 describe('an upload', () => {
-  test('sends the file, one at a time, and again after it', async () => {
+  test('sends one file at a time, and can be repeated afterwards', async () => {
     record();
     await keep(1);
     expect(await command('upload', 1)).toEqual({ ok: true });
@@ -278,7 +278,7 @@ describe('an upload', () => {
     uploads[1]?.finish();
   });
 
-  test('of what this host does not have, or not any more: no_such_recording', async () => {
+  test('of a missing or deleted recording: no_such_recording', async () => {
     expect(await command('upload', 1)).toMatchObject({ code: 'no_such_recording' });
     record();
     await keep(1);
@@ -296,18 +296,18 @@ describe('an upload', () => {
   });
 });
 
-describe('recordings go', () => {
+describe('recordings', () => {
   const old = (name: string, ageMs: number) => {
     writeFileSync(join(dir(), name), 'film');
     const at = new Date(clock.nowMs() - ageMs);
     utimesSync(join(dir(), name), at, at);
   };
 
-  test('after a day, at the start and while the agent runs, and so does what was cut off', async () => {
+  test('are deleted after a day, at the start and while the agent runs, and so are unfinished files', async () => {
     await files.open();
     old(`${id(1)}.mp4`, DAY_MS);
     old(`${id(2)}.mp4`, DAY_MS - 60 * 60_000);
-    // Written under a clock that was set back since.
+    // Written before the clock was set back.
     old(`${id(3)}.mp4`, -2 * DAY_MS);
     old(`${id(4)}.part`, 0);
     old('a note of somebody.txt', 2 * DAY_MS);

@@ -16,23 +16,26 @@ import type { OpenRecording, RecordingFiles } from './recording-files.ts';
 import { RecordingRing } from './recording-ring.ts';
 import type { WriteRecording } from './recording-writer.ts';
 
-/** Rings of failed sessions, bytes in all; beyond, the oldest goes before its 10 minutes. Chosen, not measured. */
+/**
+ * Most bytes of all rings of failed sessions. Above it, the oldest ring is removed before its 10 minutes are over.
+ * Chosen, not measured.
+ */
 const FAILED_RINGS_BYTES = 512 * 1024 * 1024;
-/** Freezes of a host that wait or are written, each with up to 64 MiB; they are written one after the other. */
+/** Most freezes that wait or are being written, each with up to 64 MiB; they are written one after the other. */
 const MAX_FREEZES = 4;
 const MAX_UPLOADS = 2;
-/** As many as commands whose answer is remembered. */
+/** As many as the commands whose answer is stored. */
 const MAX_ACCEPTED = 512;
 const SWEEP_MS = 10 * MINUTE_MS;
 /**
- * What is read of a worker: twice its bitrate, and at least 2 MiB a second, because keyframes and sound come on top.
- * More waits in its pipe, and the worker leaves pictures out. Chosen, not measured.
+ * Rate at which a worker's records are read: twice its bitrate, and at least 2 MiB a second, because keyframes and
+ * sound come on top. Further records wait in the pipe, and then the worker skips pictures. Chosen, not measured.
  */
 const LEAST_BYTES_PER_SECOND = 2 * 1024 * 1024;
 const BURST_BYTES = 16 * 1024 * 1024;
 /**
- * A record counts as so many bytes at least: each takes time, whatever its length. A worker that sent nothing but headers
- * kept this process from everything else for five seconds. 240 pictures a second are half of LEAST_BYTES_PER_SECOND.
+ * Each record counts as at least this many bytes, because even a short one costs time: a worker that sent only headers
+ * blocked this process for five seconds. 240 pictures a second are half of LEAST_BYTES_PER_SECOND.
  */
 const RECORD_BYTES = 4 * 1024;
 const READ_AGAIN_MS = 100;
@@ -47,7 +50,7 @@ export interface FlightRecorderDeps {
   write(recording: WriteRecording): Promise<WriteAnswer>;
   /** Sends the event that ends a freeze. */
   report(sessionId: string, event: RecordingEvent): void;
-  /** Sends a recording to the control plane. Rejects when it was not taken whole. */
+  /** Sends a recording to the control plane. Rejects if the control plane did not receive it completely. */
   upload(id: string, recording: OpenRecording): Promise<void>;
 }
 
@@ -55,26 +58,26 @@ interface RecordedSession {
   readonly id: string;
   readonly codec: StreamSpec['codec'];
   readonly ring: RecordingRing;
-  /** A freeze waits or is written. */
+  /** Whether a freeze of it waits or is being written. */
   isFreezing: boolean;
-  /** Of a session that failed. */
+  /** Removes the ring of a failed session; null: the session has not failed. */
   removal: Timer | null;
 }
 
 /**
  * The last minute of each recorded session, and the recordings of this host.
  *
- * A ring: open (the session lives) → failed (10 minutes more, nothing is added) → gone; a session that stops takes its
- * ring with it. A freeze takes what the ring holds at that moment and ends in exactly one session.recording event.
- * The rings are in this process and not in the media workers, so that the end of a crashed one can be seen.
- * Owner: the agent; open() once before the first session, close() once.
+ * A ring: open (the session lives) → failed (10 minutes more, nothing is added) → gone; the ring of a session that
+ * stops normally is removed at once. A freeze copies the current content of the ring and ends in exactly one
+ * session.recording event. The rings are in this process and not in the media workers, so that the last minute before a
+ * worker's crash is kept. Owner: the agent; open() once before the first session, close() once.
  */
 export class FlightRecorder {
   readonly #deps: FlightRecorderDeps;
   readonly #sessions = new Map<string, RecordedSession>();
-  /** Recordings whose freeze was accepted, the newest last: a repeated command has no second effect. */
+  /** Ids of recordings whose freeze was accepted, the newest last, so that a repeated command has no second effect. */
   readonly #accepted = new Set<string>();
-  /** Ids of recordings that are sent. */
+  /** Ids of recordings that are being sent. */
   readonly #uploads = new Set<string>();
   /** Running and waiting freezes (count). */
   #freezes = 0;
@@ -85,7 +88,7 @@ export class FlightRecorder {
     this.#deps = deps;
   }
 
-  /** Never rejects: without its directory this host's freezes fail, and its sessions run. */
+  /** Never rejects: without the directory, freezes fail but sessions run. */
   async open(): Promise<void> {
     const { files, clock, logger } = this.#deps;
     await files.open().catch((error) => logger.warn({ error: errorText(error) }, 'recorder.files_failed'));
@@ -153,7 +156,7 @@ export class FlightRecorder {
     this.#boundFailed();
   }
 
-  /** Accepts or refuses; what follows is told by an event. @param isHeld whether this host holds the session */
+  /** Accepts or refuses a freeze; an event reports the result. @param isHeld whether this host holds the session */
   async command({ op, session_id, recording_id }: SessionRecording, isHeld: boolean): Promise<CommandAnswer> {
     return op === 'freeze' ? this.#freeze(session_id, recording_id, isHeld) : this.#beginUpload(recording_id);
   }
@@ -170,7 +173,7 @@ export class FlightRecorder {
       return { ok: false, code: 'busy', error: 'a recording of this session is being written' };
     if (this.#freezes >= MAX_FREEZES)
       return { ok: false, code: 'busy', error: 'too many recordings of this host are being written' };
-    // Taken now: what happens while the file waits belongs to a later freeze.
+    // Copied now: pictures that arrive while the file waits to be written do not belong to this freeze.
     const records = session.ring.frozen();
     this.#accept(recordingId);
     session.isFreezing = true;
@@ -249,7 +252,7 @@ export class FlightRecorder {
   }
 
   #boundFailed(): void {
-    // In order of their begin, which is close to that of their failure.
+    // In the order in which the sessions began, which is close to the order of their failures.
     const failed = [...this.#sessions.values()].filter(({ removal }) => removal !== null);
     let bytes = failed.reduce((sum, { ring }) => sum + ring.bytes, 0);
     let count = failed.length;

@@ -6,22 +6,22 @@ import { MAX_RECORDING_BYTES, RECORDING_KEPT_MS } from '@footlight/protocol/agen
 
 /** Space that recordings leave free on the disk of the state directory. Chosen, not measured. */
 const FREE_BYTES = 2 * 1024 * 1024 * 1024;
-/** Space of all recordings of a host: 56 of the longest. Chosen, not measured. */
+/** Most space of all recordings of a host: 56 of the longest. Chosen, not measured. */
 const TOTAL_BYTES = 4 * 1024 * 1024 * 1024;
 
 const WHOLE = /^([0-9a-f-]{36})\.mp4$/;
-/** Not finished: its writer was cut off, or is at work. */
+/** Unfinished file: its writer was interrupted or is still running. */
 const PART = /^[0-9a-f-]{36}\.part$/;
 
 export interface RecordingFilesOptions {
   stateDir: string;
   logger: Logger;
   nowMs(): number;
-  /** Free bytes of a directory's disk. Default: of this machine. */
+  /** Free bytes of a directory's disk. Default: asks the file system. */
   freeBytes?: (dir: string) => number;
 }
 
-/** An open recording. Close the file. */
+/** An open recording. The caller closes the file. */
 export interface OpenRecording {
   file: FileHandle;
   bytes: number;
@@ -45,7 +45,7 @@ export class RecordingFiles {
     this.#freeBytes = freeBytes;
   }
 
-  /** Deletes what a former process began and did not finish, and what is too old. Call once, before the first write. */
+  /** Deletes unfinished files of a former process and files that are too old. Call once, before the first write. */
   async open(): Promise<void> {
     await mkdir(this.#dir, { recursive: true, mode: 0o700 });
     await this.#each(async (name) => {
@@ -54,7 +54,7 @@ export class RecordingFiles {
     await this.sweep();
   }
 
-  /** Deletes what is older than 24 h. Never rejects. */
+  /** Deletes recordings older than 24 h. Never rejects. */
   async sweep(): Promise<void> {
     await this.#each(async (name) => {
       if (!WHOLE.test(name)) return;
@@ -68,7 +68,7 @@ export class RecordingFiles {
    * @throws with a sentence when the disk or the recordings are too full
    */
   async create(id: string): Promise<FileHandle> {
-    // Not recursive: without the state directory there is no host any more that would delete the file.
+    // Not recursive: if the state directory is gone, the host was removed, and nothing would ever delete the file.
     await mkdir(this.#dir, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
@@ -94,7 +94,7 @@ export class RecordingFiles {
     return size;
   }
 
-  /** Deletes what create() made. Never rejects. */
+  /** Deletes a file that create() made. Never rejects. */
   async discard(id: string): Promise<void> {
     await this.#remove(`${id}.part`);
   }
@@ -114,7 +114,7 @@ export class RecordingFiles {
     return null;
   }
 
-  /** A file of the far future was written under a clock that was set back since. */
+  /** A file with a time in the future was written before the clock was set back. */
   #isExpired({ mtimeMs }: Pick<Stats, 'mtimeMs'>): boolean {
     return Math.abs(this.#nowMs() - mtimeMs) >= RECORDING_KEPT_MS;
   }

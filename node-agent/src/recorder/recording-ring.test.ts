@@ -15,13 +15,13 @@ describe('a ring', () => {
     expect(ring.frozen()[0]).toBe(keyframe.bytes);
   });
 
-  test('without a keyframe has nothing that could be shown', () => {
+  test('is empty without a keyframe', () => {
     const ring = new RecordingRing();
     ring.add(record(5), 0);
     expect(ring.frozen()).toEqual([]);
   });
 
-  test('forgets what is older than a minute, and begins at the next keyframe', () => {
+  test('drops records older than a minute, and begins at the next keyframe', () => {
     const ring = new RecordingRing();
     for (let second = 0; second <= 90; second++)
       ring.add(record(second + 1, second % 2 === 0), second * 1000);
@@ -35,7 +35,7 @@ describe('a ring', () => {
     expect([ring.bytes, ring.frozen().length]).toEqual([64 * 1024 * 1024, 64]);
   });
 
-  test('has bounds that any stream keeps', () => {
+  test('stays within its limits for any stream', () => {
     const limits = { ms: 100, bytes: 1_000, records: 20 };
     const added = fc.record({ bytes: fc.nat(400), after: fc.nat(30), isKeyframe: fc.boolean() });
     fc.assert(

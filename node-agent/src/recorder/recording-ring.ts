@@ -4,7 +4,7 @@ import type { StreamRecord } from '../media/recording/stream-records.ts';
 /** Source: docs/recordings.md. */
 export const RING_MS = MINUTE_MS;
 export const RING_BYTES = 64 * 1024 * 1024;
-/** A minute at 240 frames a second. Bounds what tiny records cost beyond their bytes. */
+/** Most records: a minute at 240 frames a second. Limits the overhead of many tiny records. */
 const RING_RECORDS = 60 * 240;
 
 export interface RingLimits {
@@ -14,8 +14,8 @@ export interface RingLimits {
 }
 
 /**
- * The newest part of one session's encoded stream. Times are those of the arrival here, because the worker that sends
- * the records may lie. Owner: the flight recorder.
+ * The newest part of one session's encoded stream. Times are arrival times in this process, because the worker that
+ * sends the records may lie. Owner: the flight recorder.
  */
 export class RecordingRing {
   readonly #limits: RingLimits;
@@ -40,7 +40,7 @@ export class RecordingRing {
     this.#expire(nowMs);
   }
 
-  /** Drops what is beyond a limit, the oldest first. */
+  /** Drops the oldest records above a limit. */
   #expire(nowMs: number): void {
     const { ms, bytes, records } = this.#limits;
     for (;;) {
@@ -51,7 +51,7 @@ export class RecordingRing {
       this.#bytes -= oldest.bytes.length;
       this.#first += 1;
     }
-    // Moved together when half of the list is gone, so that a record costs constant time.
+    // The list is compacted when half of its entries were dropped, so that each record costs constant time.
     if (this.#first * 2 < this.#records.length) return;
     this.#records = this.#records.slice(this.#first);
     this.#first = 0;

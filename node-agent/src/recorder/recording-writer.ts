@@ -7,24 +7,24 @@ import { MAX_RECORDING_BYTES } from '@footlight/protocol/agent';
 import { RECORDS_FD, type WriteAnswer, writeAnswer } from '../media/recording/write-messages.ts';
 import { forkEntry } from '../media/worker/child-entry.ts';
 
-/** A ring is copied, not encoded. Chosen, not measured. */
+/** Enough, because a ring is copied and not encoded. Chosen, not measured. */
 const WRITE_LIMIT_MS = 30_000;
 /** Debian's nobody. */
 const NOBODY = 65_534;
-/** `ulimit -f` counts these. */
+/** Unit of `ulimit -f`. */
 const FILE_BLOCK_BYTES = 512;
 
 export interface WriteRecording {
   codec: Codec;
   /** From RecordingRing.frozen(). */
   records: readonly Buffer[];
-  /** Empty and writable; stays open. */
+  /** Empty and writable; the caller closes it. */
   file: FileHandle;
 }
 
 /**
- * Writes records as fragmented MP4, without encoding again, in a process of its own: without the agent's rights, for
- * 30 s at most, and 72 MiB at most. Never rejects.
+ * Writes records as fragmented MP4, without encoding again, in a separate process: without the agent's rights, for at
+ * most 30 s, and at most 72 MiB. Never rejects.
  */
 export async function writeRecording(
   { codec, records, file }: WriteRecording,
@@ -75,7 +75,7 @@ export async function writeRecording(
 }
 
 async function send(records: readonly Buffer[], pipe: Writable): Promise<void> {
-  // A writer that ended closes it; its exit is the answer.
+  // The pipe breaks when the writer ends; its exit is handled instead.
   pipe.on('error', () => undefined);
   const closed = once(pipe, 'close').catch(() => undefined);
   for (const record of records) {

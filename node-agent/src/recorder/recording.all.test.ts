@@ -51,7 +51,7 @@ async function write(codec: Codec, records: readonly Buffer[], name: string) {
 }
 
 describe('a recorded session', () => {
-  test('holds the very frames that its viewer got, in fragmented MP4', async () => {
+  test('contains exactly the frames that its viewer got, in fragmented MP4', async () => {
     const session = await host.session();
     await session.start({ recorder: true });
     const { ring } = collect(session);
@@ -65,7 +65,7 @@ describe('a recorded session', () => {
     const kept = new Set(video?.samples.map((sample) => Buffer.concat(nalUnitsOf(sample)).toString('hex')));
     const seen = framesOf(alice.video.map(({ data }) => data)).slice(1);
     const units = seen.map((packets) => Buffer.concat(nalUnitsOfPackets('h264', packets)).toString('hex'));
-    // The newest frames came after the ring was read.
+    // The viewer's newest frames arrived after the ring was read.
     expect(units.slice(0, 80).filter((unit) => !kept.has(unit))).toEqual([]);
     expect(new Set(units).size).toBeGreaterThan(60);
   });
@@ -82,7 +82,7 @@ describe('a recorded session', () => {
       expect(answer).toMatchObject({ ok: true });
       const [video] = readTracks(readFileSync(path));
       expect(video?.format).toBe({ h265: 'hev1', av1: 'av01' }[codec]);
-      // A software encoder that starts over at its first picture repeats that one's RTP timestamp.
+      // A software encoder that restarts at its first picture repeats its RTP timestamp.
       const reader = new RecordReader();
       const units = frozen.flatMap((record) => reader.push(record)).flatMap(unitsOf);
       const pictures = codec === 'av1' ? units : new Set(units.map(({ data }) => data.readUInt32BE(4)));
@@ -90,7 +90,7 @@ describe('a recorded session', () => {
     },
   );
 
-  test('keeps the picture through a change of its size', async () => {
+  test('stays playable when the picture’s size changes', async () => {
     const session = await host.session();
     await session.start({ recorder: true });
     const { ring, records } = collect(session);
@@ -105,7 +105,7 @@ describe('a recorded session', () => {
     expect(readTracks(readFileSync(path))[0]?.samples.length).toBe(frozen.length);
   });
 
-  test('one that is not recorded sends nothing', async () => {
+  test('a session that is not recorded sends no records', async () => {
     const session = await host.startSession();
     const { records } = collect(session);
     const alice = await session.watch();
@@ -119,15 +119,15 @@ describe('the writer', () => {
     ['no record', []],
     ['sound alone', [encodeRecord([{ kind: 'sound', capturedAtMs: 1, data: Buffer.alloc(30) }], true)]],
     [
-      'a record that lies about its units',
+      'a record with wrong unit lengths',
       [Buffer.concat([encodeRecord([], true).fill(9, 0, 1), Buffer.alloc(9, 255)])],
     ],
-  ])('of %s says why nothing was written', async (name, records) => {
+  ])('of %s reports why nothing was written', async (name, records) => {
     const { answer } = await write('h264', records, `${name}.mp4`);
     expect(answer).toEqual({ ok: false, why: expect.any(String) });
   });
 
-  test('of pictures that are none ends with a reason or a file, and never hangs', async () => {
+  test('of invalid pictures ends with a reason or a file, and never hangs', async () => {
     const noise = Array.from({ length: 50 }, (_, n) =>
       encodeRecord([{ kind: 'video', capturedAtMs: n * 16, data: Buffer.alloc(400, n * 7) }], n === 0),
     );

@@ -6,7 +6,7 @@ import type { Isolation } from './process.ts';
 const USER = { uid: 71_612, gid: 71_612, groups: [] };
 const isRoot = process.getuid?.() === 0;
 
-/** Has the session bus start a service that goes on for ever and says something. */
+/** Lets the session bus start a service that prints a line and never ends. */
 const ACTIVATE_SERVICE = [
   'mkdir -p "$HOME/.local/share/dbus-1/services"',
   'printf "[D-BUS Service]\\nName=test.Lasting\\nExec=/bin/sh -c \\"echo said-by-a-service; sleep 600\\"\\n" >"$HOME/.local/share/dbus-1/services/test.Lasting.service"',
@@ -42,7 +42,7 @@ describe.each([
   }
 
   test.skipIf(isolated && !isRoot)(
-    'a launcher that ends with status 0 hands over to what it started',
+    'a launcher that ends with status 0 hands over to the processes that it started',
     async () => {
       expect(await run('(sleep 0.5; echo the game ran) & exit 0')).toEqual({
         status: 0,
@@ -52,7 +52,7 @@ describe.each([
   );
 
   test.skipIf(isolated && !isRoot)(
-    'a launcher that hands over is told, and the app is not over',
+    'a launcher that hands over is reported, and the app does not end',
     async () => {
       const args = ['/bin/sh', '-c', '[ -e /proc/self/fd/3 ] && echo leaked; sleep 600 & exit 0'];
       const { app } = await startRuntimeApp({ stateDir, user, args, options: { isolation } });
@@ -73,7 +73,7 @@ describe.each([
   });
 
   test.skipIf(isolated && !isRoot)(
-    'a service that the session bus started does not keep it alive, and neither writes into its log',
+    'a service of the session bus does not keep the app alive, and neither writes into its log',
     async () => {
       const script = `${ACTIVATE_SERVICE}; (sleep 0.5; echo the app ran) & exit 0`;
       expect(await run(script)).toEqual({ status: 0, log: 'the app ran' });

@@ -11,13 +11,13 @@ function contents(dirs: readonly string[], name: string): string[] {
   return files.map((file) => readFileSync(file, 'utf8').trim());
 }
 
-test('a limit of memory holds for swap as well', ({ onTestFinished, skip }) => {
+test('a memory limit also covers swap', ({ onTestFinished, skip }) => {
   const group = makeCgroup(`swap-${process.pid}`, { memoryBytes: LIMIT_BYTES, cpus: 0 });
   if (group === null) return skip('control groups cannot be written here');
   onTestFinished(() => {
     expect(removeCgroupDirs(group.dirs)).toEqual([]);
   });
-  // v2 counts swap by itself, v1 together with memory. A kernel without accounting of swap has neither file.
+  // v2 counts swap separately, v1 together with memory. A kernel without swap accounting has neither file.
   const limits = [
     ...contents(group.dirs, 'memory.swap.max'),
     ...contents(group.dirs, 'memory.memsw.limit_in_bytes'),
@@ -26,7 +26,7 @@ test('a limit of memory holds for swap as well', ({ onTestFinished, skip }) => {
   expect(['0', String(LIMIT_BYTES)]).toEqual(expect.arrayContaining(limits));
 });
 
-test('what waits in sockets is limited as well', ({ onTestFinished, skip }) => {
+test('socket buffers are limited too', ({ onTestFinished, skip }) => {
   const group = makeCgroup(`sockets-${process.pid}`, { memoryBytes: 4 * 1024 ** 3, cpus: 0 });
   if (group === null) return skip('control groups cannot be written here');
   onTestFinished(() => {

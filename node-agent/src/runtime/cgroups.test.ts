@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { enterServiceGroup, sessionsParent } from './cgroups.ts';
 
-describe('groups of sessions lie', () => {
+describe('the parent of session groups is', () => {
   test.each([
     [
-      'below the service that the agent entered its own group of',
+      'below the service in which the agent entered its own group',
       '/system.slice/footlight-agent.service/footlight-agent',
       '/system.slice/footlight-agent.service',
     ],
     ['below the root for an agent in a session of a person', '/user.slice/user-0.slice/session-3.scope', '/'],
     ['below the root for an agent in the root group', '/', '/'],
-    ['below the root where there is no v2', undefined, '/'],
+    ['below the root without v2', undefined, '/'],
   ])('%s', (_where, own, parent) => {
     expect(sessionsParent(own)).toBe(parent);
   });

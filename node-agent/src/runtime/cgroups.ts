@@ -7,7 +7,7 @@ export interface CgroupLimits {
   memoryBytes: number;
   /** Cores; 0 = no limit. */
   cpus: number;
-  /** Processes and threads (count); missing = no limit. Not limited where only that controller is missing. */
+  /** Processes and threads (count); missing = no limit. Ignored if only the pids controller is missing. */
   pids?: number;
 }
 
@@ -22,26 +22,32 @@ export interface SessionCgroup {
 const ROOT = '/sys/fs/cgroup';
 /** The kernel's default period (Documentation/scheduler/sched-bwc). */
 const CPU_PERIOD_US = 100_000;
-/** Shares of a process of the host, which the kernel divides by cores, and the most of a group (v1). */
+/**
+ * CPU shares (v1) of one process of the host, and the largest value of a group. The kernel divides a group's shares
+ * among the cores.
+ */
 const PROCESS_SHARES = 1_024;
 const MAX_SHARES = 262_144;
 /**
- * Of a group on v1, which counts what waits in TCP and UDP sockets apart from other memory, and v2 with it. All
- * programs of a host share a tenth of its memory for it (tcp_mem): one app that reads none of its own connections
- * could take that. Chosen, not measured: 20 connections with the largest default buffers.
+ * Limit of a group's TCP and UDP socket buffers on v1, which does not count them as memory of the group (v2 does). All
+ * programs of a host share a tenth of its memory for these buffers (tcp_mem), and one app that never reads its
+ * connections could fill that. Chosen, not measured: 20 connections with the largest default buffers.
  */
 const SOCKET_BYTES = 128 * 1024 * 1024;
 const SOCKET_LIMIT = 'memory.kmem.tcp.limit_in_bytes';
 const socketLimit = (memoryBytes: number): string => String(Math.min(memoryBytes, SOCKET_BYTES));
-/** The agent's own group below its service's group, because a group with controllers below it may hold no process. */
+/**
+ * The agent's own group below its service's group, because a group whose children have controllers may not contain
+ * processes.
+ */
 const AGENT_GROUP = 'footlight-agent';
 
 /**
  * Creates control groups with limits in the mounted hierarchy (v1 or v2).
  *
- * Also without a limit an app is in a group for processor time: on each core all its processes together count as much
- * as one of the host. Otherwise an app that forks without end takes nearly all of it from the agent and other
- * sessions.
+ * Even without a limit, an app gets a group for processor time: on each core, all its processes together get as much as
+ * one process of the host. Otherwise an app that forks endlessly would take nearly all processor time from the agent
+ * and other sessions.
  * @returns null when this machine does not permit it: the app then runs without limits, which readiness reports
  */
 export function makeCgroup(name: string, limits: CgroupLimits): SessionCgroup | null {
@@ -70,7 +76,7 @@ export function removeCgroupDirs(dirs: readonly string[]): string[] {
 
 /**
  * Moves this process into its own group below its systemd service's group, which Delegate=yes permits (v2). Session
- * groups are created next to it: they count for the service and end with it. No effect without systemd.
+ * groups are created next to it: they belong to the service and end with it. No effect without systemd.
  * Source: systemd.resource-control(5), Delegate=; https://systemd.io/CGROUP_DELEGATION.
  */
 export function enterServiceGroup(
@@ -109,7 +115,7 @@ function makeUnified(name: string, limits: CgroupLimits, dirs: string[]): void {
   dirs.push(dir);
   if (limits.memoryBytes > 0) {
     writeFileSync(join(dir, 'memory.max'), String(limits.memoryBytes));
-    // Otherwise a group at its limit goes on in the host's swap, to the last byte of it.
+    // Otherwise a group at its memory limit would continue in the host's swap until that is full.
     whereAvailable(() => writeFileSync(join(dir, 'memory.swap.max'), '0'));
   }
   if (limits.cpus > 0) writeFileSync(join(dir, 'cpu.max'), `${cpuQuotaUs(limits.cpus)} ${CPU_PERIOD_US}`);
@@ -137,7 +143,7 @@ function makeLegacy(name: string, limits: CgroupLimits, dirs: string[]): void {
   if (limits.memoryBytes > 0) {
     const dir = make('memory');
     writeFileSync(join(dir, 'memory.limit_in_bytes'), String(limits.memoryBytes));
-    // Memory and swap together; it may not be less than the limit of memory, which is why that comes first.
+    // Limit of memory and swap together. It must not be below the memory limit, which is therefore set first.
     whereAvailable(() => writeFileSync(join(dir, 'memory.memsw.limit_in_bytes'), String(limits.memoryBytes)));
     whereAvailable(() => writeFileSync(join(dir, SOCKET_LIMIT), socketLimit(limits.memoryBytes)));
   }
@@ -158,8 +164,8 @@ function makeLegacy(name: string, limits: CgroupLimits, dirs: string[]): void {
 }
 
 /**
- * Limits what may wait in the TCP and UDP sockets of the group that a process is in (v1; on v2 it counts as memory).
- * @returns exceeded: more waits there already. none: there is no such limit here, or it may not be written
+ * Limits the TCP and UDP socket buffers of a process's group (v1; v2 counts them as memory).
+ * @returns exceeded: the buffers already hold more. none: this machine has no such limit, or it is not writable
  */
 export function limitSocketMemory(pid: number, memoryBytes: number): 'limited' | 'exceeded' | 'none' {
   try {
@@ -177,7 +183,7 @@ function whereAvailable(change: () => void): void {
   try {
     change();
   } catch {
-    // The other limits hold.
+    // The other limits still apply.
   }
 }
 

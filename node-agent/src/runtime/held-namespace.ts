@@ -3,7 +3,9 @@ import { closeSync, openSync } from 'node:fs';
 /** Kinds of namespaces, as in nsenter(1). */
 type NamespaceKind = 'ipc' | 'net';
 
-/** An open namespace of a child. The kernel removes it with its last process and descriptor. */
+/**
+ * A child's namespace, held open by a descriptor. The kernel removes a namespace with its last process and descriptor.
+ */
 export class HeldNamespace {
   /** Command prefix that enters it; needs root. */
   readonly enter: readonly string[];

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { LOG_RING_BYTES, LogRing } from './log-ring.ts';
 
-describe('what a log ring costs', () => {
+describe('the cost of a log ring', () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const heldBytes = () => {
@@ -12,7 +12,7 @@ describe('what a log ring costs', () => {
     return heapUsed + external;
   };
 
-  test('an app that writes without end costs no more memory than one that wrote as much as is kept', () => {
+  test('an app that writes endlessly needs no more memory than one that wrote the kept size', () => {
     const ring = new LogRing();
     const before = heldBytes();
     const page = Buffer.alloc(64 * 1024, 'x');
@@ -21,7 +21,7 @@ describe('what a log ring costs', () => {
     expect(ring.bytes).toBe(LOG_RING_BYTES);
   });
 
-  test('an app that writes single bytes costs no more memory than one that writes pages', () => {
+  test('an app that writes single bytes needs no more memory than one that writes pages', () => {
     const ring = new LogRing();
     const before = heldBytes();
     for (let count = 0; count < LOG_RING_BYTES; count++) ring.add(Buffer.from([65 + (count % 26)]));
@@ -29,7 +29,7 @@ describe('what a log ring costs', () => {
     expect(ring.bytes).toBe(LOG_RING_BYTES);
   });
 
-  test('the newest of many long lines are found in a moment', () => {
+  test('the newest of many long lines are found quickly', () => {
     const ring = new LogRing();
     for (let line = 0; line < 1_000; line += 1)
       ring.add(Buffer.from(`${line}`.padEnd(1_000, 'x').concat('\n')));

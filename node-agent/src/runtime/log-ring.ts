@@ -1,21 +1,22 @@
 import { plainText } from '@footlight/platform';
 import { cutUtf8 } from '@footlight/protocol';
 
-/**
- * Several times the tail below, because a flood of long lines must not push out the lines before it at once.
- */
+/** Several times the tail below, so that a flood of long lines does not evict the earlier lines at once. */
 export const LOG_RING_BYTES = 1024 * 1024;
-/** Tail of an ended app in its session's record: what fits the record (64 KiB), and what a person reads. */
+/**
+ * Tail of an ended app's output in its session's record: limited by the record's size (64 KiB), and by the lines that a
+ * person reads.
+ */
 const TAIL_LINES = 100;
 const TAIL_BYTES = 65_536;
 
 /**
- * The last MiB of an app's output as raw bytes in one buffer, so that a flood of output costs only copying; lines are
- * made on demand.
+ * The last MiB of an app's output as raw bytes in one buffer, so that a flood of output costs only copying; it is split
+ * into lines on demand.
  */
 export class LogRing {
   readonly #maxBytes: number;
-  /** Grows to twice the kept size, so that the kept part is moved seldom. */
+  /** Grows to twice the kept size, so that the kept part is rarely moved. */
   #buffer = Buffer.alloc(0);
   #end = 0;
   /** Whether older output is gone. */
@@ -39,8 +40,8 @@ export class LogRing {
 
   /**
    * The last lines, oldest first, without control characters; "" without output. Carriage returns end a line too,
-   * because progress bars use only these. A line whose begin is gone is left out unless it is the only one: a secret
-   * in it could not be recognized.
+   * because progress bars use only these. A line whose begin was evicted is omitted unless it is the only one, because
+   * a secret in it could not be recognized.
    */
   tail(lines = TAIL_LINES, maxBytes = TAIL_BYTES): string {
     // Enough for the answer, even with three bytes per character.

@@ -21,7 +21,10 @@ const LIMIT_SECS = 10;
 const RACES = process.env.FOOTLIGHT_LONG === '1' ? 1_000 : 20;
 const root = process.getuid?.() === 0;
 
-/** Swaps a directory for a link and back as fast as it can (renameat2 with RENAME_EXCHANGE) until both are gone. */
+/**
+ * Swaps a directory with a link repeatedly and as fast as possible (renameat2 with RENAME_EXCHANGE) until both are
+ * gone.
+ */
 const SWAP = `
 import ctypes, sys
 libc = ctypes.CDLL(None)
@@ -30,7 +33,7 @@ print("swapping", flush=True)
 while libc.renameat2(-100, a, -100, b, 2) == 0: pass
 `;
 
-/** Makes empty files with names that begin so: how many, and whose. */
+/** Creates empty files with this prefix, count and owner. */
 const MANY = `
 import os, sys
 place, count, uid = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -40,7 +43,7 @@ for index in range(count):
   os.chown(path, uid, uid)
 `;
 
-/** Makes and removes directories until it is ended. */
+/** Creates and removes directories until it is ended. */
 const CHURN = `
 import os, shutil, sys
 while True:
@@ -50,8 +53,8 @@ while True:
 const SEARCHES = 60;
 
 /**
- * Moves a directory that a search is deep in: inotify tells of the search. A program that walks up by `..` is then
- * somewhere else.
+ * Moves a directory while a search is inside it; inotify shows where the search is. A program that goes up by `..` then
+ * ends up elsewhere.
  */
 const MOVE_AWAY = `
 import ctypes, os, struct, sys, time
@@ -87,7 +90,7 @@ afterEach(() => {
 });
 
 describe('removing a tree', () => {
-  test(`whose directories are swapped for links meanwhile leaves what they point to alone, ${RACES} times`, {
+  test(`whose directories are swapped for links meanwhile does not touch the links’ targets, ${RACES} times`, {
     timeout: 600_000,
   }, async () => {
     const canary = join(dir, 'canary');
@@ -97,7 +100,7 @@ describe('removing a tree', () => {
     for (let race = 0; race < RACES; race++) {
       const tree = join(dir, `tree-${race}`);
       mkdirSync(join(tree, 'swapped'), { recursive: true });
-      // The same names: a removal that lists one and removes the other finds something to remove.
+      // The same names in both, so a removal that lists one directory and removes in the other would remove files.
       for (const name of names) writeFileSync(join(tree, 'swapped', name), '');
       spawnSync('ln', ['-s', canary, join(tree, 'link')]);
       const swapper = spawn('python3', ['-c', SWAP, join(tree, 'swapped'), join(tree, 'link')], {
@@ -116,7 +119,7 @@ describe('removing a tree', () => {
 });
 
 describe.runIf(root)('what a session leaves outside its directories', () => {
-  test('goes with its user: files that are open to all, and System V objects; a home stays', async () => {
+  test('is removed with its user: files in world-writable directories, and System V objects; a home stays', async () => {
     const left = ['/tmp', '/var/tmp', '/dev/shm'].map((place) =>
       join(place, `footlight-left-${process.pid}`),
     );
@@ -141,7 +144,7 @@ describe.runIf(root)('what a session leaves outside its directories', () => {
   });
 });
 
-test('a search is complete while directories of others come and go', async () => {
+test('a search is complete even while others create and remove directories', async () => {
   const churn = spawn('python3', ['-c', CHURN, join(dir, 'busy')], { stdio: 'ignore' });
   try {
     const complete: boolean[] = [];
@@ -166,7 +169,7 @@ describe.runIf(root)('beside an app that moves directories away from the search'
     moved = mkdtempSync('/var/tmp/footlight-moved-');
     chownSync(moved, other, other);
     const ids = { uid: other, gid: other };
-    // Not the tests' python3, which this user may not be able to run.
+    // The system's python3, because this user may not be able to run the tests' own.
     mover = spawn('/usr/bin/python3', ['-c', MOVE_AWAY, moved], {
       ...ids,
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -180,7 +183,7 @@ describe.runIf(root)('beside an app that moves directories away from the search'
   });
 
   test('it is complete and misses nothing', async () => {
-    // One is newer than what is moved and one is older: a search comes to one of them afterwards, in any order.
+    // One is newer than the moved directory and one is older, so a search visits one of them afterwards in any order.
     const newer = mkdtempSync('/var/tmp/footlight-newer-');
     try {
       for (let search = 0; search < 5; search++) {
@@ -202,8 +205,8 @@ describe.runIf(root)('beside an app that moves directories away from the search'
 });
 
 /**
- * A file system of an ordinary user, as AppImages mount one below /tmp: it refuses root, or everybody when its program
- * does not answer or has ended.
+ * A FUSE file system of an ordinary user, like those of AppImages below /tmp: it refuses root, or everyone if its
+ * program hangs or has ended.
  */
 const USER_MOUNT = `
 import ctypes, os, sys, time
@@ -222,7 +225,7 @@ describe.runIf(root && existsSync('/dev/fuse'))(
       ['refuses root', '', 'alive'],
       ['does not answer', ',allow_other', 'alive'],
       ['is dead', ',allow_other', 'dead'],
-    ])('that %s: the search goes around it', async (_what, options, life) => {
+    ])('that %s: the search skips it', async (_what, options, life) => {
       const place = mkdtempSync('/var/tmp/footlight-mounted-');
       const left = `/var/tmp/footlight-left-${process.pid}`;
       const program = spawn('python3', ['-c', USER_MOUNT, place, String(UID + 1), options, life], {
@@ -247,10 +250,10 @@ describe.runIf(root && existsSync('/dev/fuse'))(
 
 describe.runIf(root)('an app that leaves many files', () => {
   const FILES = 20_000;
-  /** Of the agent's own health answer. */
+  /** Longest time without an answer of the agent's health page. */
   const SILENCE_MS = 1_000;
 
-  test('where all may: they go with its user, while this process goes on', async () => {
+  test('in world-writable directories: they are removed with its user, and this process is not blocked', async () => {
     const place = `/var/tmp/footlight-many-${process.pid}-`;
     execFileSync('python3', ['-c', MANY, place, String(FILES), String(UID)]);
     try {
@@ -266,7 +269,7 @@ describe.runIf(root)('an app that leaves many files', () => {
 });
 
 describe.runIf(root)('what a session leaves in open directories of others', () => {
-  test('goes with its user, however deep; what is not its own stays, and so do its homes', async () => {
+  test('is removed with its user, however deep; files of others and homes stay', async () => {
     const other = UID + 1;
     const open = `/var/tmp/footlight-open-${process.pid}`;
     const scratch = join(dir, 'scratch');

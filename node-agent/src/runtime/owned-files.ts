@@ -25,8 +25,8 @@ const SYSTEM_V = [
  * directories or in directories that another session's user opened. Otherwise the next session with this uid could
  * read them. Call it when the user has no process left.
  *
- * A program of its own does it (remove-owned.pl): millions of files block that program and not this process, and apps
- * that change the directories meanwhile can neither redirect it nor end its search.
+ * A separate program does this (remove-owned.pl), so millions of files do not block this process. Apps that change the
+ * directories meanwhile can neither redirect it nor stop its search.
  * @param keep paths that are kept: the session's homes
  * @param others directories of other sessions
  * @param limitSecs time limit of the search

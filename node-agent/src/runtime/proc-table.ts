@@ -80,8 +80,8 @@ export const SESSION_VARIABLE = 'FOOTLIGHT_SESSION';
 export const APP_VARIABLE = 'FOOTLIGHT_APP';
 
 /**
- * Bytes that are read of a process's environment. Any process can move its own to a mapping of any size (prctl(2),
- * PR_SET_MM_MAP), and this process would read that to its end.
+ * Most bytes read of a process's environment. A process can move its environment to a mapping of any size (prctl(2),
+ * PR_SET_MM_MAP), and reading all of it could take forever.
  */
 const ENVIRONMENT_BYTES = 256 * 1024;
 const environment = Buffer.alloc(ENVIRONMENT_BYTES);

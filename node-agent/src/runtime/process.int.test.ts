@@ -23,7 +23,7 @@ const isRoot = process.getuid?.() === 0;
 const WHO_AM_I = [
   'id -u; id -g; id -G; grep "Max processes" /proc/self/limits; grep -E "NoNewPrivs|Cap|Seccomp" /proc/self/status',
   'df --block-size=1 --output=target,size /tmp /dev/shm',
-  // tail keeps what it may have to print.
+  // tail keeps its possible output in memory.
   'head -c 200000000 /dev/zero | tail -c 200000000 | wc -c | sed "s/^/got /"',
 ].join('; ');
 /** Takes terminals and keeps them. */
@@ -33,7 +33,7 @@ for _ in range(4): os.openpty()
 print("terminals", sorted(os.listdir("/dev/pts")), flush=True)
 time.sleep(60)
 `;
-/** Offers a socket in every directory that it can write to, also in its own, which it opens. */
+/** Creates a socket in every writable directory, including its own, which it opens to others. */
 const OFFERS = `
 import os, socket, time
 sockets = []
@@ -61,7 +61,7 @@ for path in os.environ["OFFERED"].split():
   except OSError: pass
 print("done")
 `;
-/** Every program that is run on the way to an app, or could be. */
+/** Every program that is, or could be, run between agent and app. */
 const ON_THE_WAY = ['nsenter', 'setpriv', 'bwrap', 'sh', 'cat', 'prlimit', 'env', 'choom', 'dbus-daemon'];
 
 function canLimit(): boolean {
@@ -71,8 +71,8 @@ function canLimit(): boolean {
 }
 
 describe.each([
-  ['in namespaces of its own', true],
-  ['where namespaces cannot be made', false],
+  ['in its own namespaces', true],
+  ['if namespaces cannot be created', false],
 ] as const)('an agent that is root starts an app %s', (_name, isolated) => {
   const isolation: Isolation = isolated ? 'root' : 'none';
   let stateDir: string;
@@ -88,9 +88,9 @@ describe.each([
   }
 
   test.skipIf(!isRoot)(
-    'with a link in the place of its home: it starts in no directory of others',
+    'with a link in place of its home: it does not start in a directory of others',
     async () => {
-      // Its user may read there, and cannot come there.
+      // Its user may read this directory, but cannot traverse the path to it.
       const inside = join(stateDir, 'closed', 'inside');
       const options = { isolation, memoryMb: 64, pids: 321 };
       const arrange = (home: string) => {
@@ -139,11 +139,11 @@ describe.each([
     },
   );
 
-  // Descriptors that one session gives to another would keep memory, and counts of the kernel for its user id.
+  // Descriptors passed to another session would keep memory, and the kernel's counts for the user id.
   test
     .skipIf(!isRoot || !isolated)
     .each(['in any directory', 'in its home, though both belong to one person'])(
-    'that meets no app of another session %s',
+    'that cannot exchange descriptors with an app of another session %s',
     async (place) => {
       const PLACES = '/tmp /var/tmp /run/lock /dev/shm /dev/mqueue';
       const other = { uid: 71_611, gid: 71_611, groups: [] };
@@ -187,7 +187,7 @@ describe.each([
   });
 
   test.skipIf(!isRoot || !isolated || !canLimit())(
-    'with what carries its traffic in its control group',
+    'with the process that carries its traffic in its control group',
     async () => {
       const { app } = await start(['sleep', '60'], {});
       try {
@@ -202,7 +202,7 @@ describe.each([
   );
 
   test.skipIf(!isRoot || !isolated || !canLimit())(
-    'in a group for processor time without a limit too, so that its processes count as one of the host',
+    'in a group for processor time even without a limit, so that all its processes count as one of the host',
     async () => {
       const { app } = await start(['cat', '/proc/self/cgroup'], {});
       await app.exited;
@@ -213,7 +213,7 @@ describe.each([
   );
 
   test.skipIf(!isRoot)(
-    'whose variables reach nothing that runs as root, and the app as they are',
+    'whose variables are passed unchanged to the app, and to no process of root',
     async () => {
       const planted = join(stateDir, 'planted');
       mkdirSync(planted);
@@ -224,7 +224,7 @@ describe.each([
       }
       const env = {
         PATH: planted,
-        // The loader writes a file for each program that heeds its variables, LD_PRELOAD among them.
+        // The dynamic loader writes a file for each program that gets these variables, such as LD_PRELOAD.
         LD_DEBUG: 'libs',
         LD_DEBUG_OUTPUT: join(planted, 'loader'),
         LD_LIBRARY_PATH: planted,

@@ -33,15 +33,15 @@ import { openRoom, type Sandboxed, type SandboxMounts, type SandboxRoom, startSa
 import { type SessionBus, startSessionBus } from './session-bus.ts';
 
 /**
- * Wait for the last output of an app that has ended. A process that it left behind may hold the pipe; what an
- * ended app wrote is in the pipe already, so any short wait works.
+ * Wait for the last output of an app that has ended. A process that the app left behind may keep the pipe open, but the
+ * app's own output is already in it, so a short wait is enough.
  */
 const DRAIN_LIMIT_MS = 200;
 /** Between two looks for processes of an app whose first process has ended. */
 const PLAIN_PERIOD_MS = 1_000;
 /** Mode of a directory with homes of one person. */
 export const CLOSED_WAY_MODE = 0o710;
-/** The app's own /tmp and /var/tmp, each of this size, which is memory. Chosen with room, not measured. */
+/** Size of an app's own /tmp and of its /var/tmp, which are in memory. Chosen with a margin, not measured. */
 export const APP_TMP_BYTES = 2 * 1024 * 1024 * 1024;
 
 /**
@@ -82,7 +82,7 @@ export class ProcessRuntime implements Runtime {
     this.#networks = networks;
   }
 
-  /** A process is installed on the host. */
+  /** Nothing to fetch: the program is installed on the host. */
   async fetch(): Promise<void> {}
 
   async openNetwork({ network }: AppSpec): Promise<AppNetwork | null> {
@@ -343,7 +343,7 @@ abstract class ChildApp implements RunningApp {
 
   abstract stop(graceMs: number): Promise<void>;
 
-  /** Its last output may still be in the pipe after its exit. */
+  /** After its exit, its last output may still be in the pipe. */
   protected async readToEnd(): Promise<void> {
     await within(this.clock, DRAIN_LIMIT_MS, this.child.drained, undefined);
   }

@@ -2,23 +2,25 @@
 #
 # usage: perl remove-owned.pl UID KEEP... -- PLACE...
 #
-# It ends with 0 when it has seen everything below the places and has removed what belongs to the user, but for what is
-# named to be kept and other file systems. It follows no link.
+# It exits with 0 when it has searched everything below the places and removed all files of the user, except the paths
+# in KEEP and other file systems. It follows no link.
 #
-# Every directory on the way down stays open, and names are looked up in the open directory. Programs that walk up by
-# `..`, such as find(1) and rm(1), lose their way when a directory is moved below their feet, give up, and an app could
-# keep the files of others from being found. A directory of the user is first taken from everybody (root, mode 0700),
-# so that nobody can add to it or move things out of it.
+# Every directory on the path stays open, and names are looked up in the open directory. Programs that go up by `..`,
+# such as find(1) and rm(1), end up elsewhere if a directory is moved meanwhile, and then give up; an app could use this
+# to hide files. A directory of the user is first closed to all others (root, mode 0700), so that nobody can add entries
+# or move them out.
 use strict;
 use Fcntl qw(:DEFAULT :mode);
 
-# Open directories at once; what lies deeper is left to rm(1), or is not searched: no honest program leaves files there.
+# Most open directories. Deeper directories of the user are removed with rm(1); deeper ones of others are not searched,
+# because ordinary programs leave no files there.
 use constant DEEPEST => 200;
 
 my $uid = shift @ARGV;
 my (%keep, %mounted, $incomplete);
 
-# Not even looked at: a file system of a user (FUSE) may refuse root, not answer, or be dead. Its path is the fifth field.
+# Mount points are not accessed at all: a user's file system (FUSE) may refuse root, hang, or be dead. The path is the
+# fifth field.
 open my $mounts, '<', '/proc/self/mountinfo' or die "mountinfo: $!\n";
 while (<$mounts>) {
   my $path = (split / /)[4];
@@ -33,7 +35,7 @@ while (defined(my $path = shift @ARGV)) {
   $keep{"$dev $ino"} = 1;
 }
 
-# What is gone, or something else by now, belongs to nobody any more.
+# Marks the search as incomplete, unless the entry is gone or was replaced.
 sub complain { $incomplete = 1 unless $!{ENOENT} || $!{ENOTDIR} || $!{ELOOP}; return }
 
 sub open_directory {
@@ -62,7 +64,7 @@ sub remove {
   rmdir $name or complain;
 }
 
-# Looks at an entry of the current directory.
+# Searches or removes an entry of the current directory.
 sub search {
   my ($name, $device, $depth) = @_;
   my @info = lstat $name or return complain;
@@ -73,7 +75,7 @@ sub search {
   descend($directory, sub { search($_[0], $device, $depth + 1) });
 }
 
-# Calls back for each entry of an open directory, inside it, and comes back.
+# Enters an open directory, calls back for each entry, and returns to the previous directory.
 sub descend {
   my ($directory, $visit) = @_;
   my $back = open_directory('.') or return $incomplete = 1;

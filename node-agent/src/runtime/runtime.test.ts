@@ -17,7 +17,7 @@ describe('the log ring', () => {
     expect(lines.at(-1)).toBe('line 150');
   });
 
-  test('a line whose begin is gone is left out', () => {
+  test('a line whose begin is gone is omitted', () => {
     const ring = new LogRing(20);
     ring.add(Buffer.from('password hunter2\nlater\n'));
     expect(ring.tail()).toBe('later');
@@ -73,7 +73,7 @@ const SURROUNDINGS: AppContext = {
 };
 
 describe("an app's environment", () => {
-  test('what is the session’s own cannot be changed by the app’s settings', () => {
+  test('the app’s settings cannot change the session’s own variables', () => {
     const env = appEnvironment(
       { env: { HOME: '/root', DISPLAY: ':0', PULSE_SERVER: 'unix:/other', GAME: '1' } },
       SURROUNDINGS,
@@ -90,7 +90,7 @@ describe("an app's environment", () => {
     expect(appEnvironment({ env: {} }, SURROUNDINGS, false).TMPDIR).toBe('/s/scratch/tmp');
   });
 
-  test('nothing of the agent’s own environment gets in', () => {
+  test('the agent’s own environment is not passed on', () => {
     process.env.SERVICE_ENROLLMENT_TOKEN = 'secret-of-the-agent';
     expect(JSON.stringify(appEnvironment({ env: {} }, SURROUNDINGS, true))).not.toContain(
       'secret-of-the-agent',
@@ -99,7 +99,7 @@ describe("an app's environment", () => {
   });
 });
 
-test('the parent-death signal is set by the setpriv that changes the user, since the change clears it', () => {
+test('the setpriv that changes the user sets the parent-death signal, because the change clears it', () => {
   const user = { uid: 5, gid: 6, groups: [44] };
   expect(asSessionUser(user, ['Xvfb', ':1']).join(' ')).toEqual(
     expect.stringMatching(
@@ -109,7 +109,7 @@ test('the parent-death signal is set by the setpriv that changes the user, since
   expect(asSessionUser(null, ['Xvfb']).join(' ')).toBe('setpriv --pdeathsig KILL -- Xvfb');
 });
 
-test('only what lies below /tmp and /var/tmp has to be kept, and nothing twice', () => {
+test('only paths below /tmp and /var/tmp are kept, and none twice', () => {
   expect(
     keptPaths(['/tmp/.X11-unix/X1', '/var/lib/x', '/tmp/a', '/tmp/a/b', '/tmp/a', '/tmpfoo', '/var/tmp/s']),
   ).toEqual(['/tmp/.X11-unix/X1', '/tmp/a', '/var/tmp/s']);

@@ -72,9 +72,9 @@ export class LaunchError extends Error {
 }
 
 export interface FetchOptions {
-  /** Aborts when nobody waits any more. */
+  /** Aborts when the launch is cancelled. */
   ended: AbortSignal;
-  /** Called while something is fetched, with its progress. */
+  /** Called with the progress of the download. */
   onPercent(percent: number): void;
 }
 
@@ -83,7 +83,7 @@ export interface AppExit {
   status: number | null;
 }
 
-/** A running app. After `stop` no process of it is left. */
+/** A running app. After `stop`, none of its processes is left. */
 export interface RunningApp {
   /**
    * Settles once: when the app's first process failed, or exited with status 0 and no process of the app is left.
@@ -98,7 +98,7 @@ export interface RunningApp {
    */
   logTail(lines?: number, maxBytes?: number): string;
   /**
-   * SIGTERM to all its processes, SIGKILL after graceMs; returns when none is left. Repeatable.
+   * Sends SIGTERM to all its processes, and SIGKILL after graceMs; returns when none is left. Repeatable.
    * @throws when a process is left
    */
   stop(graceMs: number): Promise<void>;
@@ -107,17 +107,20 @@ export interface RunningApp {
 /** A way to run an app: as a process of this host, or as a container. */
 export interface Runtime {
   /**
-   * Gets what an app needs on this host before its start: its image. Returns at once where nothing is missing.
+   * Fetches the app's image before its start. Returns at once if nothing is missing.
    * @throws LaunchError
    */
   fetch(app: AppSpec, options: FetchOptions): Promise<void>;
   /**
-   * Makes the network of an app before its start, possibly while its display starts. The caller closes it or passes
+   * Creates the network of an app before its start, possibly while its display starts. The caller closes it or passes
    * it to start().
    * @returns null: the app uses the host's network
    * @throws when it cannot be made
    */
   openNetwork(app: AppSpec): Promise<AppNetwork | null>;
-  /** @throws when the app cannot be started, a LaunchError where it has a code of its own; an app that ends at once is no error here */
+  /**
+   * @throws when the app cannot be started; a LaunchError if the reason has its own code. An app that ends at once does
+   *   not cause an error here
+   */
   start(app: AppSpec, context: AppContext): Promise<RunningApp>;
 }

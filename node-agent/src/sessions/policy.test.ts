@@ -4,7 +4,7 @@ import { assignment } from '@footlight/test-harness/fake-control';
 import { describe, expect, test } from 'vitest';
 import { type AssignFacts, decideAssign } from './policy.ts';
 
-describe('what a host takes', () => {
+describe('assignments that a host accepts', () => {
   const host: AssignFacts = {
     processRuntime: true,
     containerEngine: false,
@@ -68,7 +68,7 @@ describe('what a host takes', () => {
       'policy',
     ],
     [
-      'a home whose place inside is an option of a mount',
+      'a home whose container path is a mount option',
       contained({ home: { ...home('/srv/homes/a'), container_path: '/home,source=/etc' } }),
       CONTAINERS_ONLY,
       'policy',
@@ -79,17 +79,12 @@ describe('what a host takes', () => {
       CONTAINERS_ONLY,
       'policy',
     ],
-    ['a display where there is none', beside('dual_output'), {}, 'unsupported'],
+    ['a display on a host without one', beside('dual_output'), {}, 'unsupported'],
     ['a display that is turned off', beside('local_only'), { console: 'off' }, 'unsupported'],
     ['a display that another session has', beside('local_only'), { console: 'taken' }, 'busy'],
     ['a display that is free', beside('dual_output'), { console: 'free' }, null],
-    [
-      'nothing to encode with, streamed as well',
-      beside('dual_output'),
-      FREE_UNENCODED,
-      'encoder_unavailable',
-    ],
-    ['nothing to encode with, shown there alone', beside('local_only'), FREE_UNENCODED, null],
+    ['no encoder, but also streamed', beside('dual_output'), FREE_UNENCODED, 'encoder_unavailable'],
+    ['no encoder, local only', beside('local_only'), FREE_UNENCODED, null],
     ['a home', (a) => Object.assign(a.app, { home: home('/srv/homes/a/b') }), {}, null],
     ['the root itself', (a) => Object.assign(a.app, { home: home('/srv/homes') }), {}, 'policy'],
     ['dots', (a) => Object.assign(a.app, { home: home('/srv/homes/a/../../etc') }), {}, 'policy'],

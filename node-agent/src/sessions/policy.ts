@@ -10,7 +10,7 @@ export interface AssignFacts {
   /** State of the console. */
   console: ConsoleState;
   processRuntime: boolean;
-  /** A container engine answers. */
+  /** Whether a container engine answers. */
   containerEngine: boolean;
   homeRoot: string;
   /** Default encoder family of sessions. */

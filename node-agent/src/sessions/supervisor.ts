@@ -29,7 +29,7 @@ export interface LaunchContext extends Omit<AssignFacts, 'console'> {
   /** Whether this host chose the home root; otherwise the control plane did. */
   ownsHomeRoot: boolean;
   gpu(gpuIndex: number): AppGpu;
-  /** Groups that may open it. */
+  /** Groups that may open the session's GPU. */
   gpuGroups(gpuIndex: number): number[];
   /** Largest file that viewers may send and fetch, MiB; null: none. */
   maxFileMb: number | null;
@@ -50,7 +50,7 @@ const OK: CommandAnswer = { ok: true };
  * All sessions of this host: accepts commands, keeps one Session per id, and ends them when the control plane has
  * been down for too long.
  *
- * Commands of one session are applied in order; sessions do not wait for each other. An ended session stays listed
+ * Commands for one session are applied in order; sessions do not wait for each other. An ended session stays listed
  * until the control plane has seen its last report.
  */
 export class Supervisor {
@@ -143,7 +143,7 @@ export class Supervisor {
     this.#orphanTimer?.cancel();
     this.#orphanTimer = null;
     if (up || this.#closing || this.#options.orphanSecs === 0) return;
-    // The control plane waits for its grace; an earlier end would end sessions that it still counts on.
+    // The control plane waits for its grace period. An earlier end would stop sessions that it still expects to run.
     const limitSecs = Math.max(this.#options.orphanSecs, this.#graceSecs);
     this.#orphanTimer = this.#clock.setTimeout(() => this.#endOrphans(limitSecs), limitSecs * 1000);
   }
@@ -177,7 +177,7 @@ export class Supervisor {
       else return this.#reportUnknown(command.session_id, command.reason);
       return OK;
     }
-    // Also of a session that failed, while its ring is kept, and the upload at any time.
+    // A freeze is possible for a failed session too, while its ring is kept; an upload at any time.
     if (command.type === 'session_recording')
       return this.#deps.recorder.command(command, session !== undefined);
     if (!isKnown(command)) return unknownCommand(command);
@@ -269,9 +269,10 @@ export class Supervisor {
     return uids.take(ref === undefined ? null : await lastOwner(ref)) ?? 'none_free';
   }
 
-  /** Says that a session which this host does not hold has stopped. */
+  /** Reports a session that this host does not hold as stopped. */
   #reportUnknown(sessionId: string, reason: Open<SessionEndReason>): CommandAnswer {
-    // Each is kept until it was seen, and a control plane could name sessions without end.
+    // Limited, because each report is kept until the control plane has seen it, and a faulty control plane could name
+    // endless sessions.
     if (this.#unknownReports.length >= MAX_HOST_SESSIONS)
       return { ok: false, code: 'busy', error: 'too many reports wait to be seen' };
     const seq = this.#deps.link.report({
@@ -296,7 +297,7 @@ function heardAs(assign: SessionAssign, { audible }: ConsoleClaim): SessionAssig
   };
 }
 
-/** Commands about a session that is held, besides its assignment and its stop. */
+/** Commands for a session that this host holds, except assignment and stop. */
 function isKnown(command: SessionCommand): command is Extract<
   SessionCommand,
   {
@@ -318,7 +319,7 @@ function isKnown(command: SessionCommand): command is Extract<
   );
 }
 
-/** The answer to commands that belong to features which `register` does not list. */
+/** The answer to commands of features that `register` does not list. */
 export function unknownCommand(command: ControlCommand): CommandAnswer {
   return { ok: false, code: 'unknown_command', error: `this agent does not know ${command.type}` };
 }

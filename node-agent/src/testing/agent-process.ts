@@ -11,7 +11,7 @@ export interface AgentProcessOptions extends TestAgentPlace {
   uid: number | null;
   /** Port of the health endpoint; default: a free port. */
   healthPort?: number;
-  /** Variables of the agent in addition. */
+  /** Additional variables of the agent. */
   env?: Record<string, string>;
 }
 

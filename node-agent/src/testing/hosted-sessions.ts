@@ -14,7 +14,7 @@ import { type DisplayTrace, processesOf, type Traces, tracesOf } from './traces.
 
 export type Assignment = ReturnType<typeof assignment>;
 
-/** Launches and ends sessions of one agent, as its control plane does, and looks at their processes on this host. */
+/** Launches and ends sessions of one agent like its control plane, and inspects their processes on this host. */
 export class HostedSessions {
   readonly #control: FakeControl;
   readonly #stateDir: string;
@@ -102,14 +102,14 @@ export class HostedSessions {
  */
 export async function startHostedSessions(uids: readonly [number, number], env: Record<string, string> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'footlight-sessions-'));
-  // The users of sessions pass through it to their homes.
+  // The users of sessions traverse it to reach their homes.
   await chmod(folder, 0o711);
   const stateDir = join(folder, 'state');
   const control = await FakeControl.listen({
-    // A poll without an answer would hold up the stop of the agent.
+    // A poll without an answer would delay the agent's stop.
     answers: () => ({ status: 200, body: { runs: [], scans: [] } }),
   });
-  // A search of /tmp takes as long as the files of other tests and of this checkout are many.
+  // A search of /tmp would take long, because it contains files of other tests and of this checkout.
   const removeOwned: typeof removeOwnedFiles = (uid, keep, others, limitSecs) =>
     removeOwnedFiles(uid, keep, others, limitSecs, ['/dev/shm', folder]);
   const agent = await startTestAgent({ control, stateDir, uids }, env, { removeOwned });

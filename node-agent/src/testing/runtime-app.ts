@@ -11,7 +11,7 @@ import { makeSessionDirs, sessionDirs } from '../sessions/resources/record.ts';
 export const RUNTIME_SESSION = '0b253cc2-059b-4b22-b34d-5ad7a7949052';
 
 /**
- * A folder for the directories of sessions, which their users may pass. Not below /tmp or /var/tmp, because each
+ * A folder for the directories of sessions, which their users may traverse. Not below /tmp or /var/tmp, because each
  * session of a root agent has its own; without root, apps see the machine's. Owner: the caller, who removes it.
  */
 export function makeStateDir(): string {
@@ -38,7 +38,7 @@ export interface RuntimeApp {
   arrange?: (home: string) => void;
 }
 
-/** Starts an app with only the process runtime, in new session directories, without display and sound. */
+/** Starts an app directly with the process runtime, in new session directories, without display and sound. */
 export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningApp; home: string }> {
   const sessionId = app.sessionId ?? RUNTIME_SESSION;
   const dirs = sessionDirs(app.stateDir, sessionId);

@@ -126,7 +126,7 @@ export class AppSink extends GstObject {
     if (!this.#pulling) return;
     const sample = this.pullNow();
     if (sample) this.#pulling(sample);
-    // Deferred: a caller that pulls in a loop must not block the event loop.
+    // Deferred, so that a caller that pulls in a loop does not block the event loop.
     else if (this.ended) setImmediate(() => this.stopped());
   }
 }

@@ -12,13 +12,13 @@ export class AppSrc extends GstObject {
    * @returns false when the pipeline refuses: it is not running, or at its end
    */
   push(data: Uint8Array, ptsMs: number | null = null): boolean {
-    // The element takes the reference in every case.
+    // The element takes over the reference even if it refuses the buffer.
     const buffer = native().gst_buffer_new_memdup(data, data.length);
     if (ptsMs !== null) writeUint64(buffer, BUFFER_PTS, BigInt(Math.round(ptsMs * NS_PER_MS)));
     return native().gst_app_src_push_buffer(this.pointer, buffer) === FLOW_OK;
   }
 
-  /** Says that nothing more comes. */
+  /** Signals end-of-stream. */
   end(): void {
     native().gst_app_src_end_of_stream(this.pointer);
   }

@@ -3,9 +3,9 @@ import { native } from './native.ts';
 import { GstObject } from './object.ts';
 
 /**
- * A clock that stands still until it is set: its owner decides when an element that waits by it goes on. All elements
- * of its pipeline wait by it. Owner: its creator; release() after the pipeline's dispose(). Source: GstTestClock of
- * libgstcheck, which Debian ships with the GStreamer library itself; GStreamer has no other clock that can be set.
+ * A clock that advances only when it is set, so its owner decides when a waiting element continues. All elements of the
+ * pipeline use it. Owner: its creator; release() after the pipeline's dispose(). Source: GstTestClock of libgstcheck,
+ * which Debian ships with the GStreamer library itself; GStreamer has no other clock that can be set.
  */
 export class ManualClock extends GstObject {
   #timeNs = 0n;
@@ -28,8 +28,8 @@ export class ManualClock extends GstObject {
   }
 
   /**
-   * Lets everything go on that waits for a time that has come.
-   * @returns false: nothing did. An element that has read the time and does not wait yet needs another call.
+   * Releases all waits whose time has come.
+   * @returns false: there was none. An element that has read the time but does not wait yet needs another call.
    */
   releaseWaiting(): boolean {
     let released = false;

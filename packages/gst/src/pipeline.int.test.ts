@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { hasElement, listElements, ManualClock, Pipeline, version } from './index.ts';
 import { drain, ENCODE, PULL_LIMIT_MS } from './testing/encode-pipeline.ts';
 
-/** Runs, and nothing ever comes. */
+/** A running pipeline that never delivers a sample. */
 const SILENT =
   'fakesrc is-live=true num-buffers=-1 do-timestamp=true sizetype=empty ! valve drop=true ! appsink name=sink async=false';
 const PASSING = 10_000;
@@ -13,13 +13,13 @@ afterEach(async () => {
   pipeline = null;
 });
 
-/** Until whatever is due on the event loop has been called, and what that asked for. */
+/** Waits until all due callbacks of the event loop, and those that they schedule, have run. */
 async function turn(): Promise<void> {
   for (let phase = 0; phase < 3; phase++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe('the registry', () => {
-  test('knows its elements and the version', () => {
+  test('lists installed elements and the version', () => {
     expect(version()).toMatch(/^1\.\d+\.\d+$/);
     expect(listElements()).toContain('openh264enc');
     expect(hasElement('appsink')).toBe(true);
@@ -28,7 +28,7 @@ describe('the registry', () => {
 });
 
 describe('a pipeline', () => {
-  test('gives every encoded frame, with times and caps, and ends', async () => {
+  test('delivers every encoded frame, with times and caps, and ends', async () => {
     pipeline = Pipeline.launch(ENCODE);
     pipeline.useSystemClock();
     const sink = pipeline.appSink('sink');
@@ -40,7 +40,7 @@ describe('a pipeline', () => {
     expect(() => first?.caps()).toThrow(/after release/);
     expect((await drain(pipeline)).frames).toBeGreaterThanOrEqual(29);
     expect(sink.ended).toBe(true);
-    // The sink's own thread posts the message after it has told the reader, so the reader may be earlier.
+    // The sink's thread posts the message after it has woken the reader, so the reader may be faster.
     const ended = pipeline;
     const messages: unknown[] = [];
     await expect
@@ -56,7 +56,7 @@ describe('a pipeline', () => {
     expect(graph).not.toContain('num-buffers');
   });
 
-  test('waits by a manual clock until it is set', async () => {
+  test('an element waits until a manual clock is set', async () => {
     const clock = new ManualClock();
     pipeline = Pipeline.launch(
       'videotestsrc is-live=true ! video/x-raw,width=16,height=16,framerate=10/1 ! appsink name=sink sync=false',
@@ -67,7 +67,7 @@ describe('a pipeline', () => {
     for (let frame = 0; frame < 5; frame++) {
       expect(await sink.pull(50)).toBeNull();
       const released = clock.set(BigInt(frame) * 100_000_000n);
-      // Before the source waits, there is nothing to let go.
+      // Before the source waits, there is nothing to release.
       if (!released) await expect.poll(() => clock.releaseWaiting()).toBe(true);
       const sample = await sink.pull(PULL_LIMIT_MS);
       expect(sample?.ptsMs).toBeCloseTo(frame * 100, 3);
@@ -90,7 +90,7 @@ describe('a pipeline', () => {
     expect(() => pipeline?.element('no-such')).toThrow(/no element/);
   });
 
-  test('says why it cannot be built', () => {
+  test('reports why it cannot be built', () => {
     expect(() => Pipeline.launch('no-such-element ! fakesink')).toThrow(/no-such-element/);
     expect(() => Pipeline.launch('fakesrc !')).toThrow(/no pipeline/);
   });
@@ -101,7 +101,7 @@ describe('a pipeline', () => {
     expect(pipeline.pollBus()).toContainEqual(expect.objectContaining({ kind: 'error' }));
   });
 
-  test('a keyframe comes when it is asked for, long before the next regular one', async () => {
+  test('a requested keyframe comes long before the next regular one', async () => {
     pipeline = Pipeline.launch(
       'videotestsrc is-live=true ! video/x-raw,width=320,height=240,framerate=30/1 ! openh264enc gop-size=10000 name=encoder ! h264parse ! video/x-h264,stream-format=byte-stream,alignment=au ! appsink name=sink sync=false',
     );
@@ -125,7 +125,7 @@ describe('a pipeline', () => {
     expect(frames).toBeLessThan(1_000);
   });
 
-  test('dispose ends a pull that waits, and may come twice', async () => {
+  test('dispose ends a waiting pull, and may be called twice', async () => {
     pipeline = Pipeline.launch(SILENT);
     await pipeline.setState('playing');
     const waiting = pipeline.appSink('sink').pull();
@@ -133,7 +133,7 @@ describe('a pipeline', () => {
     await expect(waiting).resolves.toBeNull();
   });
 
-  test('a pull gives up after its time, and the next one may follow', async () => {
+  test('a pull ends at its time-out, and the next one is possible', async () => {
     pipeline = Pipeline.launch(SILENT);
     await pipeline.setState('playing');
     const sink = pipeline.appSink('sink');
@@ -143,7 +143,7 @@ describe('a pipeline', () => {
     await expect(sink.pull(1)).resolves.toBeNull();
   });
 
-  test('signals of other threads call back on the event loop, once for all that came meanwhile', async () => {
+  test('signals of other threads call back on the event loop, once for all emissions in between', async () => {
     pipeline = Pipeline.launch(`fakesrc num-buffers=${PASSING} ! identity name=passing ! fakesink`);
     let calls = 0;
     const called = new Promise<void>((resolve) => {

@@ -152,7 +152,7 @@ export class Pipeline {
     native().gst_object_unref(clock);
   }
 
-  /** Uses a clock of the caller's, which must live longer than the pipeline. */
+  /** Uses the caller's clock, which must be released after the pipeline. */
   useClock(clock: ManualClock): void {
     native().gst_pipeline_use_clock(this.#object.pointer, clock.pointer);
   }

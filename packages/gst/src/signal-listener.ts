@@ -6,7 +6,7 @@ const EFD_CLOEXEC = 0o2000000;
 const COUNT_BYTES = 8;
 
 /**
- * Calls back on the event loop when an object emits a signal on one of its threads, without a thread of ours: the
+ * Calls back on the event loop when an object emits a signal on one of its threads, without an additional thread: the
  * signal's handler is the C function eventfd_write, called with the descriptor and the object's address as the number
  * to add. It returns 0, which is GST_FLOW_OK for signals with a result.
  */
@@ -23,7 +23,7 @@ export class SignalListener {
     const count = Buffer.alloc(COUNT_BYTES);
     this.#poll = koffi.node.poll(descriptor, () => {
       native().eventfd_read(descriptor, count);
-      // Promises that settle in the poll's own callback would not continue after it.
+      // Deferred: promises that settle in the callback of the poll handle would not continue after it.
       setImmediate(onRing);
     });
   }
@@ -34,7 +34,7 @@ export class SignalListener {
     this.#disconnects.push(connectSwapped(object, signal, eventfd_write, BigInt(this.#descriptor)));
   }
 
-  /** Call while the objects exist and emit no more, because the descriptor's number may be reused. */
+  /** Call while the objects still exist but no longer emit, because the descriptor's number may be reused. */
   close(): void {
     for (const disconnect of this.#disconnects) disconnect();
     this.#poll.close();

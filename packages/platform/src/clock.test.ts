@@ -4,12 +4,12 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from './clock.ts';
 import type { Timer } from './timer.ts';
 
-/** Holds the process the way a stop signal or a long computation does. */
+/** Blocks the process like a stop signal or a long computation. */
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-describe('after the process stood still', () => {
+describe('after the process was paused', () => {
   const servers: Server[] = [];
   const timers: Timer[] = [];
   afterEach(() => {
@@ -29,7 +29,7 @@ describe('after the process stood still', () => {
   test.each([
     ['a deadline', systemClock.setTimeout],
     ['a tick', systemClock.setInterval],
-  ])('what came in time is read before %s is judged', async (_what, schedule) => {
+  ])('data that arrived in time is read before %s fires', async (_what, schedule) => {
     const [client, socket] = await connected();
     const order: string[] = [];
     const bothHappened = new Promise<void>((resolve) => {
@@ -47,7 +47,7 @@ describe('after the process stood still', () => {
     client.destroy();
   });
 
-  test('a deadline that is called off before its turn is not judged', async () => {
+  test('a deadline that is cancelled before its turn does not fire', async () => {
     const [client, socket] = await connected();
     const schedule = systemClock.setTimeout;
     const fired: string[] = [];
@@ -55,7 +55,7 @@ describe('after the process stood still', () => {
     socket.once('data', () => deadline.cancel());
     client.write('in time');
     standStill(1_100);
-    // A later deadline is judged after all earlier ones.
+    // A later deadline fires after all earlier ones.
     await new Promise<void>((resolve) => timers.push(schedule(resolve, 50)));
     expect(fired).toEqual([]);
     client.destroy();
@@ -65,7 +65,7 @@ describe('after the process stood still', () => {
 test.each([
   ['a deadline', systemClock.setTimeout],
   ['a tick', systemClock.setInterval],
-])('%s that is further away than Node can wait is not due at once', (_what, schedule) => {
+])('%s beyond the longest timer of Node is not due at once', (_what, schedule) => {
   vi.useFakeTimers();
   try {
     const fired = vi.fn();

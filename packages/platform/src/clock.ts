@@ -5,7 +5,7 @@ export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** A timer this late means that the process was paused. */
+/** A timer that is late by this much means that the process was paused. */
 const STOOD_STILL_MS = SECOND_MS;
 /** Node's longest timer, 25 days; a longer one would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
@@ -80,8 +80,8 @@ export function delay(clock: Pick<Clock, 'setTimeout'>, delayMs: number): Promis
 }
 
 /**
- * The promise's value, or `fallback` if it has not settled after `limitMs`. The promise goes on; a rejection after
- * the limit is ignored, one before it is passed on.
+ * The promise's value, or `fallback` if it has not settled after `limitMs`. The promise itself is not cancelled. A
+ * rejection before the limit is passed on, a later one is ignored.
  */
 export function within<T, F>(
   clock: Pick<Clock, 'setTimeout'>,

@@ -10,7 +10,7 @@ const name = fc.stringMatching(/^SERVICE_[A-Z]{1,8}$/);
 const value = fc.string({ unit: 'grapheme' }).map((text) => text.replace(/['\n\r\0]/g, ''));
 
 describe('the environment of an installed service', () => {
-  test('what is written is what is read', () => {
+  test('written values are read back unchanged', () => {
     fc.assert(
       fc.property(fc.dictionary(name, value), (variables) => {
         expect(parseEnvironment(renderEnvironment(variables))).toEqual({ ...variables });
@@ -18,7 +18,7 @@ describe('the environment of an installed service', () => {
     );
   });
 
-  test('Node and a shell read the same out of it', () => {
+  test('Node and a shell read the same values', () => {
     const dir = mkdtempSync(join(tmpdir(), 'footlight-env-'));
     try {
       const file = join(dir, 'agent.env');
@@ -36,30 +36,25 @@ describe('the environment of an installed service', () => {
   });
 
   test.each(["it's", 'two\nlines', 'return\r'])(
-    '%j cannot be written, and the sentence names the variable',
+    '%j cannot be written, and the error names the variable',
     (text) => {
       expect(() => renderEnvironment({ SERVICE_TEST: text })).toThrow(/^SERVICE_TEST: .*SERVICE_TEST_FILE/);
     },
   );
 
   test.each([
-    ['what it was told stays', { SERVICE_A: '1' }, {}, { SERVICE_A: '1' }],
-    ['what it is told now counts', { SERVICE_A: '1' }, { SERVICE_A: '2' }, { SERVICE_A: '2' }],
-    ['empty removes', { SERVICE_A: '1' }, { SERVICE_A: '' }, {}],
+    ['a stored value stays', { SERVICE_A: '1' }, {}, { SERVICE_A: '1' }],
+    ['a value of this call replaces it', { SERVICE_A: '1' }, { SERVICE_A: '2' }, { SERVICE_A: '2' }],
+    ['an empty value removes it', { SERVICE_A: '1' }, { SERVICE_A: '' }, {}],
+    ['a file replaces the value', { SERVICE_A: '1' }, { SERVICE_A_FILE: '/a' }, { SERVICE_A_FILE: '/a' }],
+    ['a value replaces the file', { SERVICE_A_FILE: '/a' }, { SERVICE_A: '1' }, { SERVICE_A: '1' }],
     [
-      'a file takes the place of the value',
-      { SERVICE_A: '1' },
-      { SERVICE_A_FILE: '/a' },
-      { SERVICE_A_FILE: '/a' },
-    ],
-    ['a value takes the place of the file', { SERVICE_A_FILE: '/a' }, { SERVICE_A: '1' }, { SERVICE_A: '1' }],
-    [
-      'a name that itself ends with _FILE is no file of another variable',
+      'a variable whose own name ends with _FILE is not the file of another',
       { SERVICE_SEED_FILE: '/a' },
       { SERVICE_SEED_FILE: '/b' },
       { SERVICE_SEED_FILE: '/b' },
     ],
-    ['nobody else’s variables', {}, { PATH: '/bin', HOME: '/root' }, {}],
+    ['variables of other programs are ignored', {}, { PATH: '/bin', HOME: '/root' }, {}],
   ])('%s', (_words, stored, given, merged) => {
     const isOwn = (variable: string) => /^SERVICE_(A|SEED_FILE)$/.test(variable);
     expect(

@@ -36,7 +36,7 @@ export function parseEnvironment(text: string): Record<string, string> {
 /**
  * Environment of an installed service: the stored variables, overridden by those of this call. A variable and its
  * _FILE form replace each other; an empty one is removed.
- * @param isOwn whether the service knows a variable of this name without _FILE; others are dropped
+ * @param isOwn whether the service uses a variable of this name without _FILE; others are dropped
  */
 export function mergeEnvironment(
   stored: Variables,

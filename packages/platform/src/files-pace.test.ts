@@ -5,7 +5,7 @@ const FILE_CHUNK_BYTES = 64 * 1024;
 /** Reports of a browser come 16 times a second. */
 const REPORT_MS = 62;
 
-/** A link with a queue, which the picture shares with a file that never ends. @returns per ms */
+/** A link with a queue, shared by the picture and an endless file. @returns per ms */
 function share(link: {
   kbps: (nowMs: number) => number;
   pictureKbps: number;
@@ -19,9 +19,9 @@ function share(link: {
   for (let nowMs = 0; nowMs < link.seconds * 1000; nowMs++) {
     const perMs = link.kbps(nowMs) / 8;
     queued = Math.max(0, queued - perMs) + link.pictureKbps / 8;
-    // A report tells of what left half a round trip ago; here at once.
+    // A report describes packets sent half a round trip ago; here it arrives at once.
     if (link.paced && nowMs % REPORT_MS === 0) pace.heard(queued / perMs, nowMs);
-    // The transport itself stops at a queue of a second.
+    // The transport itself stops sending at a queue of one second.
     while (pace.waitMs(0, nowMs) === 0 && queued < perMs * 1000) {
       const bytes = pace.frameBytes(FILE_CHUNK_BYTES);
       pace.sent(bytes, nowMs);
@@ -39,22 +39,22 @@ function share(link: {
 }
 
 describe('a file on a link that the picture needs', () => {
-  test('of 8 Mbit/s takes most of what is left, and the picture hardly waits', () => {
+  test('of 8 Mbit/s uses most of the remaining rate, and the picture is hardly delayed', () => {
     const { p95Ms, fileKbps } = share({ kbps: () => 8_000, pictureKbps: 4_000, paced: true, seconds: 20 });
     expect(p95Ms).toBeLessThan(40);
     expect(fileKbps).toBeGreaterThan(2_000);
-    // As it was: the picture waits as long as the transport lets it.
+    // Without the pace, the picture waits for the transport's full queue.
     expect(share({ kbps: () => 8_000, pictureKbps: 4_000, paced: false, seconds: 20 }).p95Ms).toBeGreaterThan(
       500,
     );
   });
 
-  test('that is quick is quick within seconds', () => {
+  test('that is fast is used fully within seconds', () => {
     const { fileKbps } = share({ kbps: () => 500_000, pictureKbps: 8_000, paced: true, seconds: 10 });
     expect(fileKbps).toBeGreaterThan(200_000);
   });
 
-  test('that becomes slow is given back', () => {
+  test('that becomes slow is left to the picture', () => {
     const { p95Ms } = share({
       kbps: (nowMs) => (nowMs < 5_000 ? 50_000 : 5_000),
       pictureKbps: 3_000,
@@ -64,13 +64,13 @@ describe('a file on a link that the picture needs', () => {
     expect(p95Ms).toBeLessThan(60);
   });
 
-  test('that the picture fills still brings the file', () => {
+  test('that the picture fills still carries the file', () => {
     const { fileKbps } = share({ kbps: () => 4_000, pictureKbps: 3_990, paced: true, seconds: 20 });
     expect(fileKbps).toBeGreaterThan(200);
   });
 });
 
-test('without news of the path nothing is held back', () => {
+test('without reports about the path nothing is delayed', () => {
   const pace = new FilesPace();
   pace.sent(FILE_CHUNK_BYTES, 0);
   expect(pace.waitMs(0, 0)).toBe(0);
@@ -82,7 +82,7 @@ test('without news of the path nothing is held back', () => {
   expect(pace.waitMs(0, 0)).toBe(0);
 });
 
-test('a channel that sends less than the pace gets no more, so that a path that becomes slow empties soon', () => {
+test('a channel that sends less than the pace gets no more data, so that a path that becomes slow drains soon', () => {
   const pace = new FilesPace();
   pace.heard(0, 0);
   expect(pace.waitMs(32 * 1024, 100)).toBe(0);

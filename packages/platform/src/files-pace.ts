@@ -1,46 +1,58 @@
 /**
- * How fast files go to a viewer beside the picture, and from it beside the input. Pure except for its own state.
+ * Rate of file transfers that share a viewer's path with the picture or the input. Pure except for its own state.
  *
- * The transport of data channels fills the queue of a slow link, and picture or input wait in it. So files go at a rate of
- * their own, which grows while the path has no queue and falls when it gets one: they take what the others leave. Without
- * news of the path (a viewer that reports none, a host that answers no ping) nothing is held back.
+ * The transport of data channels fills the queue of a slow link, which delays picture and input. So files have a
+ * separate rate that grows while the path has no queue and falls when a queue appears: they use only the bandwidth that
+ * the others leave. Without reports about the path (a viewer that sends none, a host that does not answer pings) there
+ * is no limit.
  */
 
-/** On every link but a very slow one; it doubles until the first queue. Chosen, not measured. */
+/**
+ * Initial rate, below the capacity of all but very slow links. It doubles until the first queue. Chosen, not measured.
+ */
 const START_BYTES_PER_MS = 128;
-/** A file still arrives where the picture leaves nothing: 256 kbit/s. Chosen, not measured. */
+/** Lowest rate, 256 kbit/s, so that a file arrives even if the picture uses the whole link. Chosen, not measured. */
 const LEAST_BYTES_PER_MS = 32;
-/** No link carries more, and the rate comes down from there in a second. */
+/** Highest rate, 1 Gbit/s. No link carries more, and the rate can fall from there within a second. */
 const MAX_BYTES_PER_MS = 125_000;
-/** Queueing delay that is the path's own jitter: EMPTY_MS of path-delay.ts. */
+/**
+ * Queueing delay up to which the queue counts as empty, because the path's jitter is as large: EMPTY_MS of
+ * path-delay.ts.
+ */
 const CALM_MS = 10;
-/** Less than the 25 ms at which the picture's own rate begins to fall (path-delay.ts). */
+/**
+ * Queueing delay above which the rate falls; less than the 25 ms at which the picture's rate begins to fall
+ * (path-delay.ts).
+ */
 const FULL_MS = 15;
-/** A person notices the delay from there on (LONG_QUEUE_MS of estimate.ts). */
+/** Queueing delay above which a person notices it (LONG_QUEUE_MS of estimate.ts). */
 const LONG_MS = 100;
-/** A change shows in the reports of the path after this time. Chosen, not measured. */
+/** Time between two changes of the rate; the path's reports show a change after this time. Chosen, not measured. */
 const STEP_MS = 100;
 const FALL = 0.5;
 const GROW = 1.1;
-/** Time that a frame takes at the rate; longer ones would be a queue of their own. */
+/** Length of a frame as sending time; longer frames would act as a queue themselves. */
 const FRAME_MS = 5;
 const LEAST_FRAME_BYTES = 4 * 1024;
-/** What may wait in the channel: enough for the transport to go on, and little where the path becomes slow. Chosen. */
+/**
+ * Most unsent data in the channel, as sending time: enough to keep the transport busy, and little if the path becomes
+ * slow. Chosen.
+ */
 const BUFFER_MS = 50;
 const LEAST_BUFFER_BYTES = 32 * 1024;
-/** A timer is about so late. */
+/** Usual lateness of a timer; a shorter wait counts as none. */
 const AHEAD_MS = 2;
 
 export class FilesPace {
-  /** null: nothing is known of the path */
+  /** null: no report about the path yet, so no limit. */
   #bytesPerMs: number | null = null;
-  /** it doubles up to here, and grows slowly from there on */
+  /** The rate doubles up to here, and grows slowly above. */
   #knownGood = Number.POSITIVE_INFINITY;
   #steppedAtMs = Number.NEGATIVE_INFINITY;
   #freeAtMs = Number.NEGATIVE_INFINITY;
   #sentSinceStep = 0;
 
-  /** A report of the path. @param queueMs queueing delay of its newest packets */
+  /** Handles a report about the path. @param queueMs queueing delay of its newest packets */
   heard(queueMs: number, nowMs: number): void {
     if (this.#bytesPerMs === null) {
       this.#bytesPerMs = START_BYTES_PER_MS;
@@ -49,10 +61,10 @@ export class FilesPace {
     }
     const isLong = queueMs > LONG_MS;
     if (nowMs - this.#steppedAtMs < STEP_MS && !(isLong && this.#bytesPerMs > LEAST_BYTES_PER_MS)) return;
-    // Only a rate that was used has shown that it fits.
+    // Only a rate that was actually used has proved that the path carries it.
     const used = this.#sentSinceStep >= (this.#bytesPerMs * (nowMs - this.#steppedAtMs)) / 2;
     if (queueMs > FULL_MS) {
-      // A long queue empties before anything of a file joins it.
+      // A long queue must drain first, so the rate falls to the lowest.
       if (this.#bytesPerMs > LEAST_BYTES_PER_MS) this.#knownGood = this.#bytesPerMs * FALL;
       this.#bytesPerMs = isLong ? LEAST_BYTES_PER_MS : Math.max(LEAST_BYTES_PER_MS, this.#knownGood);
     } else if (queueMs <= CALM_MS && used) {
@@ -65,13 +77,13 @@ export class FilesPace {
     this.#sentSinceStep = 0;
   }
 
-  /** Another path. */
+  /** The path was replaced. */
   reset(): void {
     this.#bytesPerMs = null;
     this.#knownGood = Number.POSITIVE_INFINITY;
   }
 
-  /** Length of the next frame, at most. */
+  /** Most bytes of the next frame. */
   frameBytes(most: number): number {
     if (this.#bytesPerMs === null) return most;
     return Math.min(most, Math.max(LEAST_FRAME_BYTES, Math.floor(this.#bytesPerMs * FRAME_MS)));

@@ -3,7 +3,7 @@ import { openSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createLogger } from './logger.ts';
 
-test('secrets never reach a line, wherever a field of that name stands', () => {
+test('secrets never reach a line, wherever the field is', () => {
   const lines: string[] = [];
   const logger = createLogger('debug', { write: (line) => void lines.push(line) });
   logger.info(
@@ -25,14 +25,14 @@ test('secrets never reach a line, wherever a field of that name stands', () => {
   expect(lines.join()).not.toContain('canary');
 });
 
-test('what is logged stays as it was', () => {
+test('logged objects are not modified', () => {
   const logger = createLogger('debug', { write: () => {} });
   const fields = { headers: { cookie: 'kept' }, tries: [{ token: 'kept' }] };
   logger.info(fields, 'service.starting');
   expect(fields).toEqual({ headers: { cookie: 'kept' }, tries: [{ token: 'kept' }] });
 });
 
-test('an error is logged without what its driver attached', () => {
+test('an error is logged without the fields that its driver attached', () => {
   const lines: string[] = [];
   const logger = createLogger('debug', { write: (line) => void lines.push(line) });
   const err = Object.assign(new Error('duplicate key'), { code: '23505', detail: 'Key (email)=(canary)' });
@@ -41,7 +41,7 @@ test('an error is logged without what its driver attached', () => {
   expect(lines.join()).not.toContain('canary');
 });
 
-test('a program ends though its last lines find a full disk', () => {
+test('a program ends even if its last lines cannot be written to a full disk', () => {
   const program = `
     import { createLogger } from ${JSON.stringify(new URL('./logger.ts', import.meta.url).href)};
     const logger = createLogger('info');

@@ -37,9 +37,9 @@ const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'x-service-dev-key',
   'x-service-enroll',
 ]);
-/** Lines that wait to be written, in bytes; later ones are dropped. */
+/** Most bytes of lines that wait to be written; further lines are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
-/** Searched depth of a line: a field, a field of an object, a header of a request. */
+/** Depth to which a line is searched: a field, a field of an object, a header of a request. */
 const SEARCHED_LEVELS = 3;
 
 /**
@@ -80,7 +80,7 @@ export function createLogger<Event extends string = LogEvent>(
   return Object.assign(logger, { child: searched });
 }
 
-/** Standard output. While its disk is full or its reader stands still the program runs on, and says so once. */
+/** Standard output. If its disk is full or its reader has stopped, the program continues and reports this once. */
 function standardOutput(): DestinationStream {
   let flushing = false;
   let isReported = false;
@@ -96,7 +96,7 @@ function standardOutput(): DestinationStream {
     try {
       writeSync(2, `The log cannot be written (${error.message}); lines of it are lost.\n`);
     } catch {
-      // Standard error may be on the same disk.
+      // Standard error may be on the same full disk.
     }
   });
   const { flushSync } = output;
@@ -105,7 +105,7 @@ function standardOutput(): DestinationStream {
     try {
       flushSync.call(output);
     } catch {
-      // At the exit: the disk is full, or the reader stands still.
+      // At the exit the disk may still be full, or the reader stopped.
     } finally {
       flushing = false;
     }
@@ -145,7 +145,9 @@ function withoutSecrets<Fields extends object>(fields: Fields, levels: number): 
   return clean ?? fields;
 }
 
-/** Errors have a serializer, bytes have no field names, and toJSON decides for itself. */
+/**
+ * Not searched: errors have a serializer, bytes have no field names, and objects with toJSON define their own output.
+ */
 function isSearched(value: unknown): value is object {
   return (
     typeof value === 'object' &&

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maskJson, maskSecrets } from './mask-secrets.ts';
 
-describe('what looks like a credential is masked', () => {
+describe('texts that look like a credential are masked', () => {
   test.each([
     ['api_key=abc123', 'api_key=[masked]'],
     ['{"password":"hunter2","n":1}', '{"password":"[masked]","n":1}'],
@@ -40,8 +40,8 @@ describe('known values are masked', () => {
     expect(maskSecrets(text, values)).toBe(masked);
   });
 
-  test('wherever they stand', () => {
-    // A mask beside the rest of a text may spell a value that has a part of the mask.
+  test('anywhere in the text', () => {
+    // A mask and its neighbouring text may form a value that contains a part of the mask.
     const isMasked = (line: string) =>
       line.trim().length >= 4 && !/[[\]]/.test(line) && !'masked'.includes(line);
     fc.assert(
@@ -60,7 +60,7 @@ test('texts of JSON are masked, numbers and keys stay', () => {
   });
 });
 
-// Each pattern takes a second for them; one that were quadratic would take hours.
+// Each pattern takes a second for these texts; a quadratic one would take hours.
 test('long hostile texts take a bounded time', () => {
   for (const text of ['a'.repeat(1e6), 'password='.repeat(1e5), '://'.repeat(3e5), 'token:"'.repeat(1e5)])
     expect(maskSecrets(text).length).toBeGreaterThan(0);

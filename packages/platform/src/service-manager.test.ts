@@ -23,7 +23,7 @@ function pulse(watchdogMs: number | null) {
   return { clock, sent, service, finishTurn };
 }
 
-test('a third of the watchdog’s time lies between two beats', async () => {
+test('the interval of two beats is a third of the watchdog’s time', async () => {
   const { clock, sent, finishTurn } = pulse(9_000);
   await clock.advance(2_999);
   finishTurn();
@@ -33,7 +33,7 @@ test('a third of the watchdog’s time lies between two beats', async () => {
   expect(sent).toEqual([['WATCHDOG=1', 'STATUS=busy']]);
 });
 
-test('a timer that fires in a loop that does not come round feeds nobody, however often it would be due', async () => {
+test('timers of a loop that does not finish its turn do not feed the watchdog', async () => {
   const { clock, sent, finishTurn } = pulse(9_000);
   await clock.advance(60_000);
   expect(sent).toEqual([]);
@@ -41,14 +41,14 @@ test('a timer that fires in a loop that does not come round feeds nobody, howeve
   expect(sent).toHaveLength(1);
 });
 
-test('without a watchdog only the status is told', async () => {
+test('without a watchdog only the status is sent', async () => {
   const { clock, sent, finishTurn } = pulse(null);
   await clock.advance(10_000);
   finishTurn();
   expect(sent).toEqual([['STATUS=busy']]);
 });
 
-test('after its end nothing is said, a turn under way included', async () => {
+test('after its end nothing is sent, not even for a running turn', async () => {
   const { clock, sent, service, finishTurn } = pulse(3_000);
   await clock.advance(1_000);
   service.close();

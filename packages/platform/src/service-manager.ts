@@ -23,7 +23,7 @@ export async function connectServiceManager(env: Environment): Promise<Notify> {
     const send = koffi
       .load('libsystemd.so.0')
       .func('int sd_notify(int unset_environment, const char *state)');
-    // The result is ignored: errors cannot be reported.
+    // The result is ignored, because an error could not be reported anyway.
     return (...lines) => void send(0, lines.join('\n'));
   } catch {
     return () => undefined;
@@ -54,7 +54,8 @@ export interface ServicePulseOptions {
 
 /**
  * Feeds the watchdog from the event loop: each beat needs one whole turn, timers and then sockets, and only then
- * schedules the next. A loop that hangs in either place feeds no watchdog, and late beats are not caught up.
+ * schedules the next. A loop that hangs in either phase does not feed the watchdog, and missed beats are not sent
+ * later.
  */
 export class ServicePulse {
   readonly #options: ServicePulseOptions;

@@ -1,4 +1,4 @@
-/** What the systemd units of both programs have in common, and where they differ. */
+/** The parts in which the systemd units of agent and control plane differ; serviceUnit adds the common parts. */
 export interface ServiceUnit {
   /** Without `.service`. */
   name: string;
@@ -15,9 +15,9 @@ export interface ServiceUnit {
   /** Lines of each section. */
   dependencies: string;
   service: string;
-  /** What is closed to this program beside what is closed to both. */
+  /** Restrictions of only this program, in addition to those of both. */
   closed: string;
-  /** What is open to this program, and why. */
+  /** Lines that explain and set the exceptions for this program. */
   open: string;
 }
 
@@ -25,7 +25,7 @@ export interface ServiceUnit {
 const WATCHDOG_SECS = 30;
 
 /**
- * A systemd unit that is started again however it ends.
+ * A systemd unit that is always restarted, whatever the reason of its end.
  * Source: systemd.service(5), systemd.exec(5), as of systemd 252.
  */
 export function serviceUnit(unit: ServiceUnit): string {
@@ -36,7 +36,7 @@ export function serviceUnit(unit: ServiceUnit): string {
 [Unit]
 Description=${unit.description}
 Documentation=man:systemd.exec(5)
-${unit.dependencies}# However often it ended, it is started again.
+${unit.dependencies}# No limit of restarts.
 StartLimitIntervalSec=0
 
 [Service]
@@ -49,10 +49,10 @@ EnvironmentFile=${unit.environmentFile}
 Restart=always
 KillMode=mixed
 ${unit.service}
-# What is closed.
+# Restrictions.
 NoNewPrivileges=yes
-# A core file would hold secrets and what people typed. With 1 byte instead of 0 the kernel starts no handler of cores
-# either (fs/coredump.c).
+# A core file would contain secrets and typed text. With a limit of 1 byte instead of 0, the kernel does not start a
+# core handler either (fs/coredump.c).
 LimitCORE=1
 ProtectProc=invisible
 ProtectKernelTunables=yes
@@ -68,7 +68,7 @@ KeyringMode=private
 # A refused system call is an error, and does not end the program.
 SystemCallErrorNumber=EPERM
 ${unit.closed}
-# What is open, and why.
+# Exceptions, with reasons.
 # Netlink: the addresses of this machine.
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
 ${unit.open}

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { SilenceWatch } from './silence-watch.ts';
 import type { Clock } from './timer.ts';
 
-/** A clock whose one interval fires when the test says so, as the timers of a stopped process do not. */
+/** A clock whose single interval fires on the test's command, to imitate the late timers of a stopped process. */
 function handClock() {
   let nowMs = 0;
   let check: () => void = () => undefined;
@@ -23,7 +23,7 @@ function handClock() {
   return { clock, after, cancel };
 }
 
-test('silence is told once, after its limit and not before', () => {
+test('silence is reported once, after its limit and not before', () => {
   const { clock, after, cancel } = handClock();
   const silent = vi.fn();
   const watch = new SilenceWatch(clock, 1_000, silent);

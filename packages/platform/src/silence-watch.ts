@@ -1,6 +1,6 @@
 import type { Clock, Timer } from './timer.ts';
 
-/** A tenth of the shortest limit in use (2.5 s), so an alarm is late by a tenth at most. */
+/** A tenth of the shortest limit in use (2.5 s), so an alarm is late by at most a tenth. */
 const CHECK_PERIOD_MS = 250;
 
 /**

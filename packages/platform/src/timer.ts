@@ -1,4 +1,4 @@
-/** The types of time, without an effect, so that the page's packages can import them. */
+/** Only types of clock and timers, without side effects, so that the browser packages can import them. */
 
 /** A pending timer. Cancelling is idempotent, also after it fired. */
 export interface Timer {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TokenBucket } from './token-bucket.ts';
 
-test('a burst goes through at once, then events at the rate', () => {
+test('a burst is allowed at once, then events at the rate', () => {
   const bucket = new TokenBucket(10, 3, 0);
   const taken = (nowMs: number) => Array.from({ length: 5 }, () => bucket.take(nowMs)).filter(Boolean).length;
   expect(taken(0)).toBe(3);
@@ -10,7 +10,7 @@ test('a burst goes through at once, then events at the rate', () => {
   expect(taken(60_000)).toBe(3);
 });
 
-test('an overdraft delays the events after it, by the time of a burst at most', () => {
+test('a debt delays later events, by at most the time of a burst', () => {
   const bucket = new TokenBucket(10, 3, 0);
   for (let count = 0; count < 5; count++) bucket.overdraw(0);
   expect(bucket.take(200)).toBe(false);

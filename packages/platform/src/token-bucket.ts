@@ -19,9 +19,8 @@ export class TokenBucket {
   }
 
   /**
-   * Takes one token, or the tokens of an event that counts as several: then one must be there, and the rest delays
-   * later events.
-   * @returns false when there is none
+   * Takes one or several tokens. One available token is enough; missing ones become a debt that delays later events.
+   * @returns false when no token is available
    */
   take(nowMs: number, tokens = 1): boolean {
     if (this.isEmpty(nowMs)) return false;
@@ -29,7 +28,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes a token for an event that cannot wait. The debt delays later events, by the time of one burst at most. */
+  /** Takes a token for an event that cannot wait. The debt delays later events, by at most the time of one burst. */
   overdraw(nowMs: number): void {
     this.#fill(nowMs);
     this.#tokens = Math.max(-this.#burst, this.#tokens - 1);

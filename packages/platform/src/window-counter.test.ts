@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { WindowCounter } from './window-counter.ts';
 
-test('a window is full with the last of its events and has room again when the first one left it', () => {
+test('a window is full at its limit, and has space again when the first event has left it', () => {
   const counter = new WindowCounter(3, 1_000);
   expect([counter.add(0), counter.add(400), counter.add(800)]).toEqual([false, false, true]);
   expect(counter.isFull(999)).toBe(true);
@@ -18,7 +18,7 @@ test('twenty events within a minute fill their window; spread out they do not', 
   expect(Array.from({ length: 60 }, (_, n) => slow.add(n * 4_000))).not.toContain(true);
 });
 
-test('a full window takes nothing, and what it refused does not count', () => {
+test('a full window accepts nothing, and refused events are not counted', () => {
   const counter = new WindowCounter(2, 1_000);
   expect([counter.take(0), counter.take(600), counter.take(900), counter.take(1_000)]).toEqual([
     true,

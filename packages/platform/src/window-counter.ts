@@ -16,7 +16,7 @@ export class WindowCounter {
     return this.isFull(nowMs);
   }
 
-  /** Counts one event where the window has space. @returns false: it has none, and nothing was counted */
+  /** Counts one event if the window has space. @returns false: it has none, and nothing was counted */
   take(nowMs: number): boolean {
     if (this.isFull(nowMs)) return false;
     this.add(nowMs);

@@ -38,7 +38,7 @@ import type {
   TraceEvent,
 } from './types.ts';
 
-/** Before `ready` names the stream's; the usual rate of displays. */
+/** Frame rate until `ready` names the stream's: the usual rate of displays. */
 const DEFAULT_FPS = 60;
 /** Queued control messages of a connection that is not shown yet: twice the 128 cursor shapes that a page keeps. */
 const MAX_EARLY = 256;
@@ -79,10 +79,10 @@ export class BrowserStreamClient implements StreamClient {
   readonly #firstFrame: FirstFrameReport;
   #current: Peer | null = null;
   #ready: Ready | null = null;
-  /** channel of the last event `files` */
+  /** the channel that the last `files` event carried */
   #files: RTCDataChannel | null = null;
   #stats: StreamStats | null = null;
-  /** of the newest signaling socket; null: none was opened */
+  /** URL of the newest signaling socket; null: none was opened */
   #url: string | null = null;
   #size: { width: number; height: number } | null = null;
 
@@ -146,11 +146,11 @@ export class BrowserStreamClient implements StreamClient {
       if (this.#driver.model.active) this.#trace('client.visibility_changed', { hidden: document.hidden });
     });
     this.#cleanup.listen(window, 'online', () => this.#driver.dispatch({ type: 'online' }));
-    // A page that is left says bye, instead of holding the session's viewer until a time-out.
+    // Sends bye when the page is left; otherwise the session's viewer slot stays taken until a time-out.
     this.#cleanup.listen(window, 'pagehide', (event) => {
       if (!(event as PageTransitionEvent).persisted) this.disconnect();
     });
-    // After that listener, so that the last post has the events of the end.
+    // Registered after that listener, so that the last post contains the events of the end.
     if (options.sendTelemetry !== undefined) {
       const posts = new TelemetryPosts(this, options.sendTelemetry, environment, options.device_key);
       this.#cleanup.add(() => posts.close());
@@ -389,7 +389,7 @@ export class BrowserStreamClient implements StreamClient {
     this.#tellFiles();
   }
 
-  /** Once for each channel, when both the channel and the host's limit are known. */
+  /** Emits `files` once for each channel, when both the channel and the host's limit are known. */
   #tellFiles(): void {
     const channel = this.#current?.files ?? null;
     const { maxFileMb } = this.#control;
@@ -442,7 +442,7 @@ export class BrowserStreamClient implements StreamClient {
   }
 
   #onPaste(text: string): void {
-    // The key is sent even if the text is refused; the app then pastes its former clipboard.
+    // The key is sent even if the text is refused; the app then pastes its previous clipboard.
     if (this.#clipboard.toSession(text) === 'too_long') this.#emitter.emit('notice', PASTE_TOO_LONG);
   }
 
@@ -469,7 +469,7 @@ export class BrowserStreamClient implements StreamClient {
   }
 
   #onControl(peer: Peer, frame: string): void {
-    // Messages of a connection wait until it is promoted.
+    // Messages of a connection are queued until it is promoted.
     if (peer !== this.#current) {
       peer.early.push(frame);
       if (peer.early.length > MAX_EARLY) peer.early.shift();
@@ -496,7 +496,7 @@ export class BrowserStreamClient implements StreamClient {
 
   #onDecoded(): void {
     const { video } = this.#options;
-    // A hidden page gets no frame callbacks, and some browsers have none.
+    // A hidden page gets no frame callbacks, and some browsers do not support them.
     if (!this.#picture.reportsFrames || document.hidden) {
       this.#size ??= { width: video.videoWidth, height: video.videoHeight };
       this.#seen();

@@ -7,7 +7,7 @@ const CREATED_AT_MS = 1_795_168_860_000;
 
 let told: TraceEvent[];
 let record: ClockRecord | null;
-/** What the next read of the picture finds, and how long it takes. */
+/** What the next read of the picture returns, and how long it takes. */
 let flat: boolean | null;
 let readMs: number;
 let reads: number;
@@ -29,7 +29,7 @@ function start(createdAtMs: number | null = CREATED_AT_MS): void {
   report.begin();
 }
 
-/** A frame is shown every 20 ms for a while. */
+/** Shows a frame every 20 ms for the given time. */
 async function frames(forMs: number): Promise<void> {
   for (const untilMs = performance.now() + forMs; performance.now() < untilMs; ) {
     const atMs = performance.now();
@@ -57,7 +57,7 @@ describe('the first picture', () => {
   test('is the first decoded frame, with its times on the clocks of page, host and service', async () => {
     start();
     await frames(100);
-    // The page was loaded 1,000 ms before, the offer came at 900, and the host's clock is 250 ms ahead.
+    // The page was loaded 1,000 ms earlier, the offer arrived at 900, and the host's clock is 250 ms ahead.
     expect(told).toEqual([
       {
         ts_unix_ms: CREATED_AT_MS + 1_000,
@@ -86,7 +86,7 @@ describe('the first picture', () => {
     expect(told.map(({ payload }) => payload)).toMatchObject([{ since_load_ms: 1_400, flat: false }]);
   });
 
-  test('of a dark session is reported as flat after ten seconds, and its picture when it comes', async () => {
+  test('of a dark session is reported as flat after ten seconds, and its first picture later', async () => {
     start();
     flat = true;
     await frames(9_990);
@@ -99,7 +99,7 @@ describe('the first picture', () => {
     expect(reads).toBe(1);
   });
 
-  test('of a session that is left while it is dark is flat', async () => {
+  test('of a session that the person leaves while it is dark is flat', async () => {
     start();
     flat = true;
     await frames(100);
@@ -109,7 +109,7 @@ describe('the first picture', () => {
     expect(told).toHaveLength(1);
   });
 
-  test('that cannot be read counts as a picture', async () => {
+  test('that cannot be read counts as not flat', async () => {
     start();
     flat = null;
     await frames(20);
@@ -119,7 +119,7 @@ describe('the first picture', () => {
   test.each([
     [3, 3_900, 63, 'a twentieth of the page’s time'],
     [30, 1_300, 10, 'ten a second on a slow page'],
-  ])('is looked for by reads of %s ms, in %s ms %s at most: %s', async (takesMs, forMs, atMost) => {
+  ])('is searched with reads of %s ms: in %s ms at most %s reads, %s', async (takesMs, forMs, atMost) => {
     start();
     flat = true;
     readMs = takesMs;
@@ -128,7 +128,7 @@ describe('the first picture', () => {
     expect(reads).toBeGreaterThan(atMost * 0.7);
   });
 
-  test('is one of each connect()', async () => {
+  test('is reported once per connect()', async () => {
     start();
     await frames(20);
     report.begin();
@@ -147,7 +147,7 @@ describe('the time since the launch', () => {
     expect(told.map(({ payload }) => payload)).toMatchObject([{ since_launch_ms: 960 }]);
   });
 
-  test('is left out when the clock is not measured within three seconds, or the page leaves before', async () => {
+  test('is left out if the clock is not measured in three seconds or the page leaves earlier', async () => {
     start();
     record = null;
     await frames(20);
@@ -160,7 +160,7 @@ describe('the time since the launch', () => {
     for (const { payload } of told) expect(payload).not.toHaveProperty('since_launch_ms');
   });
 
-  test('is left out, without a wait, where the launch is unknown', async () => {
+  test('is left out, without a wait, when the launch time is unknown', async () => {
     start(null);
     record = null;
     await frames(20);

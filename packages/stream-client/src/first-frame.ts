@@ -4,17 +4,23 @@ import type { ClockRecord, Environment, TraceEvent } from './types.ts';
 /** Wait for the clock's eight pings; without an answer the launch time is omitted. */
 const CLOCK_WAIT_MS = 3_000;
 /**
- * After it a picture of one colour is reported as well: longer than an app takes to draw on a slow machine (LBreakoutHD
- * 3 s). Chosen, not measured.
+ * After this time a picture of one colour is reported too. It is longer than an app takes to draw on a slow machine
+ * (LBreakoutHD 3 s). Chosen, not measured.
  */
 const DARK_MS = 10_000;
-/** Of this page's time for reading pictures: a read of 1 ms is repeated after 20 ms. Chosen, not measured. */
+/**
+ * Largest share of the page's time spent on reading pictures: a read of 1 ms is repeated after 20 ms. Chosen, not
+ * measured.
+ */
 const READING_SHARE = 0.05;
-/** By which the time of the picture may be late on a slow page; and after DARK_MS, when no launch waits any more. */
+/**
+ * Largest gap between two reads, which bounds the error of the reported time on a slow page. After DARK_MS it is
+ * longer, because nobody waits for the launch any more.
+ */
 const MAX_READ_GAP_MS = 100;
 const DARK_READ_GAP_MS = 1_000;
 
-/** A decoded frame, when the page got it. */
+/** A decoded frame, with the time when the page received it. */
 export interface DecodedFrame {
   width: number;
   height: number;
@@ -29,15 +35,15 @@ export interface FirstFrameOptions {
   environment: Environment;
   /** session's created_at in Unix ms of the service; null = unknown */
   createdAtMs: number | null;
-  /** Whether the shown picture has one colour only; null = it cannot be read. */
+  /** Whether the shown picture has only one colour; null = it cannot be read. */
   isFlat(): Promise<boolean | null>;
-  /** The clock of now; null = not measured yet. */
+  /** The current measurement of the host's clock; null = not measured yet. */
   clock(): ClockRecord | null;
   onTrace(event: TraceEvent): void;
 }
 
 interface Search {
-  /** a read of the picture is under way */
+  /** a read of the picture is in progress */
   reading: boolean;
   nextReadMs: number;
   /** the first frame, if it had one colour */
@@ -46,13 +52,13 @@ interface Search {
 }
 
 /**
- * Reports the time to the first picture once per connect(): the first decoded frame that is not of one colour, or, of a
- * session that runs but stays dark for DARK_MS or until its end, the first decoded frame, marked as flat. Its picture is
- * then reported too, when it comes.
+ * Reports the time to the first picture once per connect(): the first decoded frame that is not of one colour, or, if
+ * the session stays dark for DARK_MS or until its end, the first decoded frame, marked as flat. The first picture of
+ * such a session is reported later, as a second event.
  *
- * idle → (begin) → looking (each frame, a read of the picture at a time) → (not flat) → idle. A report waits for the
- * clock, CLOCK_WAIT_MS at most. Owns one timer while it waits; flush() reports what is known and ends both.
- * Times are milliseconds on the clocks that DecodedFrame names.
+ * idle → (begin) → searching (one read of the picture at a time) → (not flat) → idle. A report waits for the clock,
+ * CLOCK_WAIT_MS at most. Owns one timer while it waits; flush() reports what is known and ends both. Times are
+ * milliseconds on the clocks that DecodedFrame names.
  */
 export class FirstFrameReport {
   readonly #options: FirstFrameOptions;
@@ -63,12 +69,12 @@ export class FirstFrameReport {
     this.#options = options;
   }
 
-  /** Whether frame() has a use. */
+  /** Whether the search still needs frames. */
   get isLooking(): boolean {
     return this.#search !== null;
   }
 
-  /** The first frame of a new connect() follows. */
+  /** Starts the search for the first frame of a new connect(). */
   begin(): void {
     this.flush();
     this.#search = { reading: false, nextReadMs: Number.NEGATIVE_INFINITY, dark: null, isDarkTold: false };
@@ -99,7 +105,7 @@ export class FirstFrameReport {
     this.#report(clock);
   }
 
-  /** The stream is left: reports what is known so far. */
+  /** The person leaves the stream: reports what is known so far. */
   flush(): void {
     if (this.#search !== null) this.#tellDark(this.#search);
     this.#search = null;

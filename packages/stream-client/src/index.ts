@@ -1,6 +1,6 @@
 /**
- * The player: shows a session in a <video>, sends the person's input, and says in typed states how it goes.
- * No framework; one client is one page's view of one session.
+ * The player: shows a session in a <video>, sends the person's input, and reports its progress as typed states. No
+ * framework; one client is one page's view of one session.
  *
  * ```ts
  * const client = createStreamClient({
@@ -14,9 +14,9 @@
  * client.dispose();
  * ```
  *
- * States: idle → connecting → waiting → live ⇄ reconnecting → ended. A live picture survives the loss of the
- * signaling socket: the state stays live with signaling 'lost' until it is back. `ended` is final until connect().
- * Every refusal that cannot be mended by trying again is a typed end reason; nothing is thrown at the page.
+ * States: idle → connecting → waiting → live ⇄ reconnecting → ended. A live picture survives the loss of the signaling
+ * socket: the state stays live with signaling 'lost' until it is back. `ended` is final until connect(). Every refusal
+ * that a retry cannot fix is a typed end reason; the client throws no exceptions into the page.
  */
 export { createStreamClient } from './client.ts';
 export { signalingUrl } from './media/socket.ts';

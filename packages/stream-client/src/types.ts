@@ -22,12 +22,12 @@ export type EndReason =
   | 'codec_unsupported'
   /** this page is older than the service: reload it */
   | 'reload'
-  /** the page could not get a signaling token, for good (see SignalingRefused) */
+  /** the page could not get a signaling token, and a retry is useless (see SignalingRefused) */
   | 'refused'
   /** a bug, or a refusal that no retry can fix; see code and message */
   | 'error';
 
-/** signaling 'lost': a live picture plays on without the control plane, which needs no alarm. */
+/** signaling 'lost': a live picture keeps playing without the control plane; the page need not warn. */
 export type StreamState =
   /** before connect() */
   | { kind: 'idle' }
@@ -44,9 +44,9 @@ export type StreamState =
   /** frames are shown */
   | { kind: 'live'; signaling: 'connected' | 'lost'; app_launch_state: AppLaunchState | null }
   /**
-   * The picture was lost and is being restored. why: the service does not answer at all ('network'), the way to it is
-   * being restored ('signaling'), or only the picture is missing ('media'). next_at_ms: the next attempt on the
-   * monotonic clock; null while one is under way.
+   * The picture was lost and is being restored. why: the service does not answer at all ('network'), signaling is being
+   * reconnected ('signaling'), or only the picture is missing ('media'). next_at_ms: the next attempt on the monotonic
+   * clock; null while one is in progress.
    */
   | {
       kind: 'reconnecting';
@@ -58,16 +58,16 @@ export type StreamState =
 
 export type StreamStateKind = StreamState['kind'];
 
-/** What lowers the quality, with the measurement that decides. Times in ms. */
+/** The measurement that lowers the quality, with its value. Times in ms. */
 export type QualityCause =
   | { kind: 'frozen' }
-  /** pictures wait on the host, to be encoded or sent */
+  /** pictures wait on the host to be encoded or sent */
   | { kind: 'host_wait'; ms: number }
-  /** whole frames that came, a second: the host makes no more, or the path takes no more */
+  /** too few whole frames arrived in the second: the host makes no more, or the path carries no more */
   | { kind: 'few_arrive'; arrived: number; wanted: number }
-  /** a second, though more came */
+  /** frames shown in the second, though more arrived */
   | { kind: 'few_frames'; shown: number; wanted: number }
-  /** of the packets, 0–1 */
+  /** share of the packets, 0–1 */
   | { kind: 'loss'; share: number }
   /** round trip */
   | { kind: 'network_delay'; ms: number }
@@ -79,7 +79,7 @@ export type QualityCause =
   /** from the app's screen to this one */
   | { kind: 'picture_delay'; ms: number };
 
-/** The stream's quality in one word, with what decides it. */
+/** The stream's quality in one word, with the cause. */
 export interface Quality {
   word: 'excellent' | 'good' | 'poor';
   /** null: excellent */
@@ -94,17 +94,17 @@ export interface ClockRecord {
   uncertainty_ms: number;
 }
 
-/** Where the time of a frame went in one second, medians in ms; they add up to the total. */
+/** How the delay of frames in one second is divided, medians in ms; the parts add up to the total. */
 export interface DelaySplit {
-  /** reading the screen, and waiting to be sent */
+  /** capturing the screen, and waiting to be sent */
   capture_ms: number;
   encode_ms: number;
   /** half of the round trip */
   network_ms: number;
   decode_ms: number;
-  /** from the arrival to the screen, without the decoder: the buffer, and the wait for the display */
+  /** from arrival to display, without the decoder: jitter buffer, and wait for the display */
   present_ms: number;
-  /** from the capture to the screen */
+  /** from capture to display */
   total_ms: number;
 }
 
@@ -135,15 +135,15 @@ export interface TraceEvent {
   payload: Record<string, unknown>;
 }
 
-/** One call of a telemetry operation. */
+/** One request of a telemetry operation. */
 export type TelemetryPost =
   | { operation: 'sessions.stats'; body: { samples: ClientSample[] } }
   | { operation: 'sessions.traceEvents'; body: { events: TraceEvent[] } }
   | { operation: 'sessions.traceClock'; body: ClockRecord };
 
 /**
- * Sends one post. It rejects with the HTTP status as `status` where it was refused.
- * @param last the page goes away: the request must outlive it (fetch with keepalive)
+ * Sends one post. Rejects with the HTTP status as `status` if the service refused it.
+ * @param last the page is being left: the request must outlive it (fetch with keepalive)
  */
 export type SendTelemetry = (post: TelemetryPost, last: boolean) => Promise<unknown>;
 
@@ -159,18 +159,18 @@ export interface InputStatus {
   keyboard_locked: boolean;
   /** gamepads in use */
   pads: number;
-  /** gamepads that the session takes; 0: none, or not known yet */
+  /** gamepads that the session accepts; 0: none, or not known yet */
   max_pads: number;
-  /** the app has a touch screen, so fingers of the picture can reach it as they are */
+  /** the app has a touch screen, so touches can be sent unchanged */
   touch_screen: boolean;
 }
 
 /** A finger on the picture. */
 export interface Finger {
   action: 'down' | 'move' | 'up' | 'cancel';
-  /** the same from down to up or cancel */
+  /** the same id from down to up or cancel */
   id: number;
-  /** CSS pixels of the page */
+  /** position in CSS pixels of the page */
   x: number;
   y: number;
   /** 0–255 */
@@ -179,29 +179,35 @@ export interface Finger {
   atMs: number;
 }
 
-/** Turns fingers into input of the session; see PointerOutput. */
+/** Translates fingers into input of the session; see PointerOutput. */
 export interface FingerReader {
   finger(finger: Finger): void;
   /** the session released everything that was held */
   forget(): void;
 }
 
-/** Input as a pointing device sends it. Points are CSS pixels of the page; those outside the picture go to its edge. */
+/**
+ * Input as a pointing device sends it. Points are in CSS pixels of the page; points outside the picture are moved to
+ * its edge.
+ */
 export interface PointerOutput {
-  /** the picture on the page, without its letterbox, in CSS pixels */
+  /** the picture's rectangle on the page, without the letterbox, in CSS pixels */
   box(): { left: number; top: number; width: number; height: number };
   moveTo(x: number, y: number): void;
-  /** relative motion, in CSS pixels of the picture as it is shown */
+  /** relative motion, in CSS pixels of the picture at its shown size */
   moveBy(dx: number, dy: number): void;
-  /** @param button 0 left, 1 middle, 2 right @param at null: where the pointer is */
+  /**
+   * @param button 0 left, 1 middle, 2 right
+   * @param at null: at the pointer's position
+   */
   button(button: number, down: boolean, at: { x: number; y: number } | null): void;
   /** scrolls by CSS pixels, positive right and down */
   scroll(dx: number, dy: number): void;
-  /** contact 0 of the session's touch screen, or of its pointer where it has none */
+  /** contact 0 of the session's touch screen, or of its pointer if it has no touch screen */
   touch(finger: Pick<Finger, 'action' | 'x' | 'y' | 'pressure'>): void;
 }
 
-/** What a gamepad reads; the members of Gamepad that count. */
+/** State of a gamepad; the members of the DOM's Gamepad that are used. */
 export interface PadReading {
   buttons: readonly { pressed: boolean; value: number }[];
   axes: readonly number[];
@@ -221,14 +227,14 @@ export interface AudioStatus {
   microphone: 'off' | 'on' | 'denied' | 'unavailable';
 }
 
-/** Files of the session: their channel, and what the page needs to send them beside the input. */
+/** The session's files: their channel, and what the page needs to send them without delaying input. */
 export interface FilesLink {
   channel: RTCDataChannel;
-  /** the largest file that the host takes, MiB */
+  /** the largest file that the host accepts, MiB */
   maxFileMb: number;
   /**
-   * Tells the queueing delay of the way to the host, in ms, eight times a second. Input waits in the same queue.
-   * @returns ends it
+   * Reports the queueing delay of the path to the host, in ms, eight times a second. Input waits in the same queue.
+   * @returns a function that stops it
    */
   followQueue(follower: (queueMs: number) => void): () => void;
 }
@@ -249,15 +255,15 @@ export interface StreamEvents {
   /** the display changed its size or scale */
   display: Display;
   app: AppNotice['state'];
-  /** the keyboard layout of the session's display; null: this host keeps its own */
+  /** the keyboard layout of the session's display; null: this host cannot set one */
   keyboard_layout: KeyboardLayout | null;
-  /** null: this session has no files */
+  /** null: this session has no file transfer */
   files: FilesLink | null;
-  /** the shape of the session's pointer, for a page that draws it where no mouse is */
+  /** the shape of the session's pointer, for a page that draws it itself on devices without a mouse */
   pointer_shape: PointerShape;
-  /** the app's windows, as setWindow() takes them */
+  /** the app's windows; setWindow() accepts their ids */
   windows: readonly AppWindow[];
-  /** something the person should read */
+  /** a message for the person */
   notice: { code: string; text: string };
   /**
    * The person requests the page's controls: Ctrl+Alt+Shift+Z, which also releases keyboard and pointer, or on a gamepad
@@ -271,13 +277,13 @@ export interface StreamEvents {
 export type StreamEventName = keyof StreamEvents;
 export type StreamListener<Name extends StreamEventName> = (event: StreamEvents[Name]) => void;
 
-/** Result of connectSignaling: members of the signaling-token operation. */
+/** Result of connectSignaling, as in the signaling-token operation. */
 export interface SignalingAccess {
-  /** absolute ws(s) URL of /v1/signal, or a path of the page's own origin; with or without the token */
+  /** absolute ws(s) URL of /v1/signal, or a path on the page's own origin; with or without the token */
   url: string;
   /** single use, 60 s; "" when the URL contains it */
   token: string;
-  /** used until the service sends newer ones */
+  /** used until the service sends newer servers */
   ice_servers?: IceServer[];
 }
 
@@ -296,13 +302,13 @@ export interface StreamClientOptions {
    *   connections
    */
   connectSignaling: (signal: AbortSignal) => Promise<SignalingAccess>;
-  /** codecs this browser can decode, h264 is implied; absent: asked from RTCRtpReceiver.getCapabilities */
+  /** codecs this browser can decode, h264 is implied; absent: read from RTCRtpReceiver.getCapabilities */
   codecs?: Codec[];
-  /** posts what the player measured (see TelemetryPost); absent: nothing is posted */
+  /** posts the player's measurements (see TelemetryPost); absent: nothing is posted */
   sendTelemetry?: SendTelemetry;
-  /** names this device in what is posted, as it did at the login; absent: it is not named */
+  /** id of this device in posts, the same as at login; absent: no id is sent */
   device_key?: string;
-  /** for since_launch_ms of the first frame: the session's created_at in Unix ms */
+  /** the session's created_at in Unix ms, for since_launch_ms of the first frame */
   session_created_at_ms?: number;
   /** name and version for the service's log */
   client?: { name: string; version: string };
@@ -320,13 +326,13 @@ export interface StreamClientOptions {
 
 export interface StreamClient {
   readonly state: StreamState;
-  /** the newest second; null before the first */
+  /** the newest second; null before the first one */
   readonly stats: StreamStats | null;
   readonly audio: AudioStatus;
   readonly input: InputStatus;
   /** shape of the session's pointer */
   readonly pointerShape: PointerShape;
-  /** for readers of fingers */
+  /** for code that reads fingers */
   readonly pointer: PointerOutput;
   /** the service's last ready message; null before the first connection */
   readonly ready: Ready | null;
@@ -334,13 +340,13 @@ export interface StreamClient {
   on<Name extends StreamEventName>(name: Name, listener: StreamListener<Name>): () => void;
   /** Starts, or starts again after an end. Does nothing while connecting or live. */
   connect(): void;
-  /** Leaves the stream: the session goes on, state becomes ended with reason disconnected. */
+  /** Leaves the stream: the session keeps running, the state becomes ended with reason disconnected. */
   disconnect(): void;
-  /** Opens a new media connection next to the old one, for example after a change of networks. */
+  /** Opens a new media connection next to the old one, for example after a network change. */
   renegotiate(): void;
   /**
    * Turns the sound on. Call it from a click or key press: browsers start media muted.
-   * @returns false where the browser refused
+   * @returns false if the browser refused
    */
   unmuteAudio(): Promise<boolean>;
   muteAudio(): void;
@@ -352,16 +358,16 @@ export interface StreamClient {
   enterFullscreen(): Promise<boolean>;
   exitFullscreen(): Promise<void>;
   toggleFullscreen(): Promise<void>;
-  /** Call it from a gesture. @returns false where the browser refused */
+  /** Call it from a gesture. @returns false if the browser refused */
   requestPointerLock(): Promise<boolean>;
   exitPointerLock(): void;
-  /** Types text as characters, independent of the keyboard layout; split into messages as needed. */
+  /** Types text as characters, independently of the keyboard layout; split into messages as needed. */
   sendText(text: string): void;
   /** Presses keys in order and releases them in reverse: ["ControlLeft", "AltLeft", "Delete"]. */
   sendKeys(codes: string[]): void;
   /**
-   * Sets the layout of the session's keyboard, now and on later connections; the event `keyboard_layout` says which is
-   * in force. Without a call the session has its own.
+   * Sets the layout of the session's keyboard, now and on later connections. The event `keyboard_layout` names the
+   * active layout. Without a call the session uses its default.
    */
   setKeyboardLayout(layout: KeyboardLayout): void;
   /** Raises and focuses a window of the event `windows`. */
@@ -375,13 +381,13 @@ export interface StreamClient {
    * keeps the focus.
    */
   focus(): void;
-  /** Gives the fingers on the picture to a reader; null: each is a touch of the session. */
+  /** Passes the fingers on the picture to a reader; null: each is sent as a touch. */
   setFingers(reader: FingerReader | null): void;
-  /** Adds a gamepad that the page itself has, or changes what it reads; null: removes it. */
+  /** Adds the page's own gamepad, or replaces its reader; null: removes it. */
   setOnScreenPad(reading: PadReading | null): void;
-  /** One timing message per frame, for a latency display. */
+  /** Called with one timing message per frame, for a latency display. */
   setFrameTiming(enabled: boolean): void;
-  /** Ends everything and frees every listener, timer and connection. Safe twice. */
+  /** Ends everything and frees every listener, timer and connection. May be called twice. */
   dispose(): void;
 }
 
@@ -401,7 +407,7 @@ export interface Environment {
 }
 
 /**
- * Thrown by connectSignaling when a retry is useless: the session is gone, or the person may not see it.
+ * Thrown by connectSignaling when a retry is useless: the session is gone, or the person may not access it.
  * @param reason the end reason of the state
  */
 export class SignalingRefused extends Error {

@@ -10,9 +10,9 @@ export function isAdminModule(id: string): boolean {
 }
 
 /**
- * Fails the build when an admin module is outside `admin/assets/`, or when an eager file of the user area is inside:
- * the server gives files below /admin to administrators only, so the first would publish gated code and the second
- * would break the page for users.
+ * Fails the build when an admin module is bundled outside `admin/assets/`, or when an eager file of the user area is
+ * inside: the server gives files below /admin to administrators only, so the first would publish gated code and the
+ * second would break the page for users.
  */
 export function separateAdminFiles(): Plugin {
   return {

@@ -10,7 +10,7 @@ const ACCOUNT = `${ROUTES}/app/_shell.account.tsx?tsr-split=component`;
 const HOSTS = `${ROUTES}/admin/hosts.index.tsx?tsr-split=component`;
 const APPS = `${ROUTES}/admin/apps/index.tsx?tsr-split=component`;
 
-/** Who imports each module; documents and pages are where files begin. */
+/** Importers of each module; documents and pages have none. */
 const IMPORTERS: Record<string, string[]> = {
   '/w/src/entry/main.tsx': ['/w/index.html'],
   '/w/src/start.tsx': ['/w/src/entry/main.tsx'],
@@ -59,6 +59,6 @@ test.each([
   [LIBRARY, null],
   [`${ROUTES}/app/_shell.tsx?tsr-split=component`, 'app'],
   [`${ROUTES}/admin.tsx?tsr-split=component`, 'admin-shared'],
-])('%s goes to %s', (id, name) => {
+])('%s is put into %s', (id, name) => {
   expect(chunkNamer()(id, graph)).toBe(name);
 });

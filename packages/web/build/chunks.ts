@@ -5,18 +5,21 @@ type Graph = Pick<Rolldown.ChunkingContext, 'getModuleInfo'>;
 
 /** Form pages; code that only they share is kept out of other pages' files. */
 const FORM_PAGE = /\/src\/routes\/(login|register|reset|setup|app\/_shell\.account)\./;
-/** What a session page loads when a person opens it; it must not move code of pages into files that all of them load. */
+/**
+ * Modules that a session page loads when a person opens it; they must not move page code into files that every session
+ * page loads.
+ */
 const OPENED_LATER =
   /\/src\/(session\/(dialogs\/|bar\/session-bar|ended-page|session-report|stats\/stats-view|recording-mark|files\/|fit\/window-follower|touch\/touch-kit)|launch\/quality-dialog|account\/keyboard-choice|keyboard\/)/;
 const ACCOUNT = /\/src\/routes\/app\/_shell\.account\./;
 const ENTRY = /\/index\.html$/;
-/** The document of the pages before the library, and the pages that it loads. */
+/** The document of the pages before sign-in, and the pages that it loads. */
 const SIGN_IN = /\/sign-in\/index\.html$/;
 const SIGN_IN_PAGE = /\/src\/account\/(register|reset|claim)-page\.tsx$/;
 const LIBRARY = /\/src\/routes\/app\/_shell\.index\./;
 const IN_LIBRARY = /\/src\/routes\/app\/_shell\.(index\.|tsx\?)/;
 const STYLE = /\.css(\?|$)/;
-/** Part of every page of the area, so never worth its own file. */
+/** Part of every page of the area, so a file of its own would only cost a request. */
 const USER_SHELL = /\/src\/routes\/app\/_shell\.tsx\?/;
 const ADMIN_SHELL = /\/src\/routes\/admin\.tsx\?/;
 
@@ -38,21 +41,21 @@ const ADMIN_SHELL = /\/src\/routes\/admin\.tsx\?/;
 export function chunkNamer(): (id: string, graph: Graph) => string | null {
   const known = new Map<string, ReadonlySet<string>>();
   return (id, graph) => {
-    // The entries only name the start.
+    // The entries contain only the start code.
     if (/\/src\/entry\/|\/index\.html$/.test(id)) return null;
     if (USER_SHELL.test(id)) return 'app';
     if (ADMIN_SHELL.test(id)) return 'admin-shared';
     const needed = [...startsThatNeed(id, graph, known)];
     const ofUsers = needed.filter((start) => !isAdminModule(start));
     const forUsers = ofUsers.filter((start) => !OPENED_LATER.test(start));
-    // Pages of administrators have `beside` anyway, and would get one file more.
+    // Administrators' pages load `beside` anyway; another file would cost them a request.
     const withAdmin = needed.some(isAdminModule);
     if (forUsers.length === 0 && ofUsers.length > 0)
       return needed.length === 1 ? null : withAdmin ? 'beside' : 'session-parts';
-    // Loaded with the player, or by what is opened later: no page waits for it.
+    // Loaded with the player, or by parts that are opened later: no page waits for it.
     if (forUsers.length > 0 && forUsers.every(isPlayer))
       return needed.length === 1 ? null : withAdmin ? 'beside' : 'streaming';
-    // A style file is named after its chunk, and only this name puts it behind the gate.
+    // A style file is named after its chunk, and only this name puts it behind the administrators' gate.
     if (forUsers.length === 0)
       return needed.length > 1 || STYLE.test(id) || ADMIN_SHELL.test(needed[0] ?? '') ? 'admin-shared' : null;
     const isForm = (start: string) =>
@@ -60,14 +63,14 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
     if (forUsers.every(isForm)) {
       if (STYLE.test(id) && needed.length > 1) return 'base';
       if (needed.length === 1) return null;
-      // With dialogs of library and session, or with administrators, so that the login does without it.
+      // Bundled with dialogs of library and session, or with administrators' pages, so that the login does not load it.
       if (forUsers.every((start) => ACCOUNT.test(start))) return 'choices';
-      // The account and administrators need the fields, and none of the pages before the library.
+      // The account page and administrators' pages need these fields; no page before sign-in does.
       if (forUsers.some((start) => ACCOUNT.test(start)) || withAdmin) return 'forms';
       return forUsers.some((start) => SIGN_IN.test(start)) ? 'login' : 'sign-in-pages';
     }
     const isInLibrary = (start: string) => ENTRY.test(start) || IN_LIBRARY.test(start);
-    // A page before the library with a part of the frame would bring the whole frame into the login.
+    // If a page before sign-in imported a part of the frame, the whole frame would be loaded with the login.
     const isSignIn = (start: string) => SIGN_IN.test(start) || SIGN_IN_PAGE.test(start);
     if (forUsers.some(isSignIn) || (STYLE.test(id) && forUsers.some(isInLibrary))) return 'base';
     if (!forUsers.some(isInLibrary)) return needed.length > 1 ? 'beside' : null;
@@ -103,8 +106,8 @@ function startsThatNeed(
 }
 
 /**
- * Preloads in each document the files of its most visited page, which would otherwise be found after the first files
- * have run: the library for users, shared code for administrators. The login comes with its document.
+ * Preloads in each document the files of its most visited page, which the browser would otherwise discover only after
+ * the first files have run: the library for users, shared code for administrators. The login comes with its document.
  */
 export function preloadFirstPage(): Plugin {
   return {

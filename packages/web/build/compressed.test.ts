@@ -7,7 +7,7 @@ import { compressedFiles } from './compressed.ts';
 
 type WriteBundle = (options: { dir: string }, bundle: Record<string, object>) => Promise<void>;
 
-test('long scripts and styles get compressed files that hold the same', async () => {
+test('long scripts and styles get compressed files with the same content', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'compressed-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const long = 'let long = 1;\n'.repeat(500);

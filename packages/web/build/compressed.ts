@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Plugin } from 'vite';
 
-/** Shorter files do not shrink by compression. */
+/** Compression does not make shorter files smaller. */
 const COMPRESS_FROM_BYTES = 1024;
 const TEXT_FILE = /\.(js|css)$/;
 const ENCODINGS = [

@@ -6,7 +6,7 @@ export { default as IconX, default as IconCross } from './icons/x.mjs';
 import { useId } from "elsewhere";
 export { Button, useId };`;
 
-test('an index tells which file each of its own names comes from', () => {
+test('an index maps each of its names to its file', () => {
   const names = namesIn(INDEX, '/lib/index.mjs');
   expect([...names]).toEqual([
     ['Button', { file: '/lib/button/Button.mjs', exported: 'Button' }],
@@ -15,7 +15,7 @@ test('an index tells which file each of its own names comes from', () => {
   ]);
 });
 
-test('each name is imported from its file, under the same local name; types go, the rest stays', () => {
+test('each name is imported from its file, under the same local name; types are removed', () => {
   const indexes = new Map([['kit', namesIn(INDEX, '/lib/index.mjs')]]);
   const code = `import {\n  Button as Push,\n  type Props,\n  IconX,\n  useId,\n} from 'kit';\nimport { a } from 'other';\nimport type { T } from 'kit';`;
   expect(withStraightImports(code, indexes)).toBe(

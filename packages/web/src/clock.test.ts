@@ -37,8 +37,8 @@ function manualClock(): Clock & { advance(byMs: number): void } {
 let leave = () => {};
 afterEach(() => leave());
 
-describe('the page runs in the time of another clock', () => {
-  test('a login expires in that time', () => {
+describe('the page runs on another clock', () => {
+  test('a login expires by that clock', () => {
     const time = manualClock();
     leave = runIn(time);
     saveLogin({ access_token: 'token', expires_at: new Date(START_MS + 60_000).toISOString(), user });
@@ -48,7 +48,7 @@ describe('the page runs in the time of another clock', () => {
     expect(readToken()).toBeNull();
   });
 
-  test('an early socket that no page takes is closed in that time', () => {
+  test('an early socket that no page takes is closed by that clock', () => {
     const closed: string[] = [];
     const real = globalThis.WebSocket;
     globalThis.WebSocket = class {

@@ -1,6 +1,6 @@
 /**
- * The time of this page. Every other file reads the time and sets its timers here, so that a test can put a clock of
- * its own in its place.
+ * The clock of this page. Every other file reads the time and sets its timers here, so that a test can replace the
+ * clock.
  */
 import type { Clock } from '@footlight/platform/timer';
 
@@ -19,7 +19,10 @@ const browserClock: Clock = {
 
 export let clock: Clock = browserClock;
 
-/** Lets the page run in another time. @returns gives the browser's clock back */
+/**
+ * Replaces the page's clock.
+ * @returns restores the browser's clock
+ */
 export function runIn(other: Clock): () => void {
   clock = other;
   return () => {

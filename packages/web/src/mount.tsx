@@ -23,7 +23,7 @@ export async function mount(
   load: () => Promise<void> = async () => {},
 ): Promise<void> {
   document.documentElement.dataset.mantineColorScheme = resolveScheme();
-  // A whole new document, so that nothing of the former person stays in memory.
+  // Opens a new document, so that no data of the previous person stays in memory.
   onSignedOut(() => {
     const { pathname, search } = window.location;
     if (!/^\/(login|register|setup|reset)(\/|$)/.test(pathname))
@@ -34,7 +34,7 @@ export async function mount(
   const root = document.getElementById('root');
   if (root === null) throw new Error('the document has no #root');
   await Promise.all([showChosenLanguage(), load()]);
-  // A transition is drawn in slices, between which a slow phone takes the person's touches.
+  // A transition is rendered in slices, so that a slow phone can handle touches in between.
   startTransition(() =>
     createRoot(root).render(
       <StrictMode>
@@ -50,7 +50,7 @@ function WebApp({ queryClient, children }: { queryClient: QueryClient; children:
   // biome-ignore lint/correctness/useExhaustiveDependencies: its texts follow the language
   const theme = useMemo(mantineTheme, [language]);
   return (
-    // Mantine's variables stand in theme/tokens.css and its visibility classes are not used: both would be style
+    // Mantine's variables are in theme/tokens.css and its visibility classes are not used: both would need style
     // elements, which the Content-Security-Policy forbids.
     <MantineProvider
       theme={theme}
@@ -67,12 +67,12 @@ function WebApp({ queryClient, children }: { queryClient: QueryClient; children:
 }
 
 /**
- * A page that was open while the server was updated names files that are gone; a document of the administrators'
- * area also loses its files when the page cookie ends. One reload mends both; a second failure is shown.
+ * A page that was open during a server update refers to deleted files. A document of the administrators' area also
+ * loses its files when the page cookie ends. One reload fixes both; a second failure is shown.
  */
 function reloadOnceAfterAnUpdate(): void {
   window.addEventListener('vite:preloadError', (event) => {
-    // Without a network the new page would be lost as well, and a running picture with the old one.
+    // Without a network the reload would fail too, and also end a running picture.
     if (!navigator.onLine) return;
     const last = Number(sessionStorage.getItem('footlight.reloaded') ?? 0);
     if (clock.nowMs() - last < 30_000) return;

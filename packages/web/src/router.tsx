@@ -4,7 +4,7 @@ import { NotFoundPage } from './components/not-found-page.tsx';
 import { PageError } from './components/page-error.tsx';
 import { routeTree } from './route-tree.gen.ts';
 
-/** The router over all pages; each page's code is loaded when it is first needed. */
+/** The router of all pages; each page's code is loaded when it is first needed. */
 export function createAppRouter(queryClient: QueryClient) {
   return createRouter({
     routeTree,
@@ -12,7 +12,7 @@ export function createAppRouter(queryClient: QueryClient) {
     defaultPreload: 'intent',
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
-    // Each way to the library leads to where the person was; other pages start at their top, except by going back.
+    // The library always keeps its scroll position; other pages start at the top, except when going back.
     getScrollRestorationKey: ({ pathname, state }) =>
       pathname === '/app' ? pathname : (state.__TSR_key ?? pathname),
     defaultNotFoundComponent: NotFoundPage,

@@ -15,8 +15,8 @@ const ClaimPage = lazy(() =>
 );
 
 /**
- * Shows the pages before the library in a document of their own, without the router, whose code they do not need. They
- * lead on by whole new documents. The router has the login too, for a person whose token has ended.
+ * Shows the pages before sign-in in a separate document, without the router, whose code they do not need. They navigate
+ * by loading new documents. The router also has the login page, for a person whose token has expired.
  */
 export function startSignIn(): Promise<void> {
   awaitPad(() => {});

@@ -1,5 +1,5 @@
-// Only the styles of the Mantine components in use, in the order in which they build on one another; the tokens and
-// our own base come last so that they win without heavier selectors.
+// Only the styles of the Mantine components in use, in the order of their dependencies; the tokens and our own base
+// come last, so that they win without more specific selectors.
 import '@mantine/core/styles/baseline.css';
 import '@mantine/core/styles/UnstyledButton.css';
 import '@mantine/core/styles/CloseButton.css';

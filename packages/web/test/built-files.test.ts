@@ -6,12 +6,14 @@ import type { Manifest } from 'vite';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { buildWeb } from '../../../scripts/lib/prepare.mjs';
 
-/** Script and styles of a page for users, gzip. */
+/** Budget of script and styles of a page for users, gzip. */
 const USER_PAGE_KB = 180;
-/** Script and styles that the session page, with the keyboard and the bar, has beside those of the library, KiB. */
+/**
+ * Budget of script and styles that the session page, with the keyboard and the bar, adds to those of the library, KiB.
+ */
 const SESSION_ADDS_KIB = 80;
 const PLAYER_KB = 55;
-/** Compressed script, KiB; the marks of the pages that people open first. */
+/** Budgets of compressed script, KiB, for the pages that people open first. */
 const LOGIN_SCRIPT_KIB = 120;
 const LIBRARY_SCRIPT_KIB = 180;
 const dist = resolve(import.meta.dirname, '../dist');
@@ -22,7 +24,7 @@ beforeAll(async () => {
   manifest = JSON.parse(await readFile(join(dist, '.vite/manifest.json'), 'utf8')) as Manifest;
 });
 
-/** Files that come with the given manifest entries, those behind dynamic imports left out unless followed. */
+/** Files that are loaded with the given manifest entries; dynamic imports are followed only on request. */
 function filesOf(entries: readonly string[], follow: (key: string) => boolean = () => false): Set<string> {
   const files = new Set<string>();
   const seen = new Set<string>();
@@ -49,8 +51,8 @@ async function gzipKb(files: Iterable<string>): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0) / 1000;
 }
 
-/** The frame of the administrators' pages is in the file that they share. */
-/** Compressed size of the scripts among some files. */
+/** The frame of the administrators' pages is in their shared file. */
+/** Compressed size of the scripts in a set of files. */
 const scriptKib = async (files: Iterable<string>) =>
   ((await gzipKb([...files].filter((file) => file.endsWith('.js')))) * 1000) / 1024;
 
@@ -78,14 +80,14 @@ describe('the built web app', () => {
     expect(await scriptKib(filesOf(['index.html', LIBRARY]))).toBeLessThanOrEqual(LIBRARY_SCRIPT_KIB);
   });
 
-  test('another language is a file of its own, which no other file needs', () => {
+  test('another language is a separate file, which no other file imports', () => {
     const german = manifest['src/i18n/de/index.ts']?.file ?? '';
     expect(german).toMatch(/^assets\/.*\.js$/);
     for (const document of ['index.html', 'sign-in/index.html'])
       expect(filesOf([document, LIBRARY])).not.toContain(german);
   });
 
-  test('a page is made of few files, and the document of the library names all of its own', async () => {
+  test('a page consists of few files, and the library’s document preloads all of its files', async () => {
     const library = filesOf(['index.html', LIBRARY]);
     expect(library.size).toBeLessThanOrEqual(7);
     const html = await readFile(join(dist, 'index.html'), 'utf8');
@@ -96,19 +98,19 @@ describe('the built web app', () => {
     }
   });
 
-  test(`the player beside them takes at most ${PLAYER_KB} kB gzip`, async () => {
+  test(`the player in addition takes at most ${PLAYER_KB} kB gzip`, async () => {
     const base = filesOf(['index.html', SESSION]);
     const player = [...filesOf(['../stream-client/src/index.ts'])].filter((file) => !base.has(file));
     expect(player.length).toBeGreaterThan(0);
     expect(await gzipKb(player)).toBeLessThanOrEqual(PLAYER_KB);
   });
 
-  test('no file that a user page loads lies behind the gate of the admin area', () => {
+  test('no file that a user page loads is behind the gate of the admin area', () => {
     const files = filesOf(['index.html'], (key) => !isAdminPage(key));
     expect([...files].filter((file) => file.startsWith('admin/'))).toEqual([]);
   });
 
-  test('no file that a user page loads names an operation of administrators', async () => {
+  test('no file that a user page loads contains an operation of administrators', async () => {
     const files = filesOf(['index.html'], (key) => !isAdminPage(key));
     const texts = await Promise.all([...files].map((file) => readFile(join(dist, file), 'utf8')));
     const all = Object.values(operations);
@@ -122,7 +124,7 @@ describe('the built web app', () => {
     ).toEqual([]);
   });
 
-  test('every admin page and its styles lie behind the gate', () => {
+  test('every admin page and its styles are behind the gate', () => {
     const pages = Object.entries(manifest).filter(([key]) => isAdminPage(key));
     expect(pages.length).toBeGreaterThan(5);
     for (const [key, page] of pages) {
@@ -131,7 +133,7 @@ describe('the built web app', () => {
     }
   });
 
-  test('no two files need each other, for the first to run would find the other empty', () => {
+  test('no two files import each other, because the first to run would find the other empty', () => {
     const importsOf = (key: string) => manifest[key]?.imports ?? [];
     const reach = (from: string) => {
       const seen = new Set<string>();

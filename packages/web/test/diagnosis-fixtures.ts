@@ -1,4 +1,4 @@
-/** Five minutes of a session whose network was bad around the third minute. */
+/** Five minutes of a session with a bad network around the third minute. */
 import type { SessionVerdict, Trace } from '@footlight/protocol/rest';
 
 const SECOND_MS = 1_000;
@@ -14,7 +14,7 @@ const noise = (n: number): number => {
   const value = Math.sin(n * 12.9898) * 43_758.5453;
   return value - Math.floor(value);
 };
-/** 1 in the middle of the bad time, 0 outside of it. */
+/** 1 in the middle of the bad period, 0 outside of it. */
 const trouble = (second: number): number => Math.max(0, 1 - Math.abs(second - 170) / 25);
 
 function points(everySeconds: number, v: (second: number) => number | undefined): Series[string] {

@@ -1,6 +1,6 @@
 /**
- * Serves the built web app with a made-up API, under the same Content-Security-Policy as the real server, so that
- * every page can be looked at in every state without a fleet: `tsx packages/web/test/fixture-server.ts [port] [apps]`.
+ * Serves the built web app with a fake API, under the same Content-Security-Policy as the real server, so that every
+ * page can be looked at in every state without a fleet: `tsx packages/web/test/fixture-server.ts [port] [apps]`.
  */
 import { readFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
@@ -35,7 +35,7 @@ const launched: Session = made.session(0, {
 const ended = made.session(6, { state: 'stopped', end_reason: 'user_requested', ended_at: made.ago(60_000) });
 const STEPS = ['preparing home', 'starting display', 'starting app'];
 
-/** `last` is the last part of the path, which is the id of things without a uuid. */
+/** `last` is the last segment of the path, which is the id of things without a uuid. */
 type Answers = {
   [Id in OperationId]?: (at: { id: string; last: string; query: URLSearchParams }) => Success<Id>;
 };
@@ -227,7 +227,7 @@ createServer(async (request, response) => {
     );
   }
   const file =
-    // An id of a page may have a dot.
+    // An id in a page's path may contain a dot.
     TYPES[extname(url.pathname)] === undefined
       ? /^\/admin(\/|$)/.test(url.pathname)
         ? 'admin/index.html'

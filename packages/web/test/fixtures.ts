@@ -77,7 +77,7 @@ export const hostConsole: HostConsole = {
   },
 };
 
-/** An instant relative to now, as answers carry it. */
+/** An instant relative to now, in the format of answers. */
 export function ago(ms: number): string {
   return new Date(NOW - ms).toISOString();
 }

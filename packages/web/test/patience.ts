@@ -1,4 +1,4 @@
 import { configure } from '@testing-library/react';
 
-// The library's own second is too short for a machine that works on something else at the same time.
+// The library's default of one second is too short for a machine that runs other work at the same time.
 configure({ asyncUtilTimeout: 60_000 });

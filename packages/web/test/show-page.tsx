@@ -17,7 +17,7 @@ import { adminOperationTable } from '../src/admin/frame/admin-operation-table.ts
 import { addOperations } from '../src/api/client.ts';
 import './patience.ts';
 
-/** A request as the made-up service sees it. */
+/** A request as the fake service receives it. */
 export interface Asked {
   id: OperationId;
   path: string;
@@ -32,9 +32,9 @@ export const refusal = (status: number, code: string, message: string, extras: o
   Response.json({ error: { code, message, ...extras } }, { status });
 
 /**
- * Replaces `fetch` by the answers; an operation without one is not found. The test restores it by
- * `vi.unstubAllGlobals`.
- * @returns requests so far, those that read left out
+ * Replaces `fetch` by the answers; an operation without an answer gets 404. The test restores `fetch`
+ * with `vi.unstubAllGlobals`.
+ * @returns requests so far, except those that read
  */
 export function answerBy(answers: Answers): Asked[] {
   addOperations(adminOperationTable);
@@ -59,7 +59,7 @@ export function answerBy(answers: Answers): Asked[] {
   return writes;
 }
 
-/** Renders a page of the administrators' area in a router whose other pages are empty. */
+/** Renders an administrators' page in a router whose other pages are empty. */
 export function showPage(page: ReactNode): void {
   const root = createRootRoute({ component: Outlet });
   const start = createRoute({ getParentRoute: () => root, path: '/', component: () => page });

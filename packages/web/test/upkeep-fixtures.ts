@@ -217,7 +217,7 @@ export const imageCatalog: ImageCatalog = {
   ],
 };
 
-/** A home that is kept. */
+/** A home that is not marked for deletion. */
 export function home(n: number, part: Partial<StorageHome> = {}): StorageHome {
   return {
     id: id(21, n),

@@ -62,12 +62,12 @@ export const readinessSchema = z.object({
 export type Readiness = z.infer<typeof readinessSchema>;
 
 /**
- * UTF-8 bytes of all remedies of a host: 16 of the longest ones. Administrators read the reports of all hosts at once,
- * and 64 checks with eight of the longest remedies each would have half a megabyte.
+ * Bound on all remedies of a host together, in UTF-8 bytes: 16 of maximum length. Administrators load the reports of
+ * all hosts at once, and 64 checks with eight such remedies each would take half a megabyte per host.
  */
 const MAX_REMEDIES_BYTES = 16 * 1024;
 
-/** Leaves out the remedies beyond the bound. */
+/** Drops the remedies beyond the bound. */
 function boundRemedies(checks: Readiness[]): Readiness[] {
   let bytes = 0;
   return checks.map((check) => ({
@@ -137,7 +137,7 @@ const throughput = z.object({ max_pixel_rate_mpix_s: finite }).optional();
 
 export const capacitySchema = z.object({
   type: z.literal('capacity'),
-  /** '' is ok with GPUs, and unavailable without */
+  /** '' means ok if there are GPUs, otherwise unavailable */
   detection: z.enum(['ok', 'unavailable', 'failed', '']),
   detection_reason: humanText(512).optional(),
   host: z.object({
@@ -152,7 +152,7 @@ export const capacitySchema = z.object({
     .refine((gpus) => new Set(gpus.map((gpu) => gpu.index)).size === gpus.length, { error: 'index twice' }),
   encoders: z.array(encoderInfoSchema).max(64).optional(),
   codecs: z.array(codec).min(1).max(8).optional(),
-  /** ≤0 or missing is unknown and refuses nothing */
+  /** ≤ 0 or missing: unknown; no launch is refused for it */
   codec_throughput: z.object({ h264: throughput, h265: throughput, av1: throughput }).optional(),
   /** settings in force, as strings */
   effective_settings: stringMap(64, 512).optional(),

@@ -6,7 +6,9 @@ import { MAX_DIAG_PAYLOAD_BYTES } from './limits.ts';
 export const CAPTURE_KINDS = ['pipeline_dot', 'encoder_props', 'burst_stats', 'log_tail'] as const;
 export type CaptureKind = (typeof CAPTURE_KINDS)[number];
 
-/** Bounds that the agent applies to every request. A base64 text of the first has 342 KiB, within one event. */
+/**
+ * Bounds that the agent applies to every request. CAPTURE_MAX_BYTES takes 342 KiB in base64, which fits in one event.
+ */
 const CAPTURE_MAX_BYTES = 262_144;
 export const CAPTURE_MAX_MS = 30_000;
 /** Budget that the control plane sends: bytes after compression, and time. */
@@ -62,7 +64,7 @@ export const clampCaptureBudget = ({ max_bytes, max_ms }: CaptureBudget): Captur
   max_ms: Math.min(max_ms, CAPTURE_MAX_MS),
 });
 
-/** Payload of a diag.<kind> event; `data` for gzip+base64, `json` for json, neither of them with `error`. */
+/** Payload of a diag.<kind> event; `data` for gzip+base64, `json` for json, neither if `error` is set. */
 export const captureResultSchema = z.object({
   capture_id: wireUuid,
   kind: z.enum(CAPTURE_KINDS),
@@ -70,11 +72,11 @@ export const captureResultSchema = z.object({
   content_type: text(128),
   data: text(MAX_DIAG_PAYLOAD_BYTES).optional(),
   json: jsonObject.optional(),
-  /** Of the uncompressed result. */
+  /** Size of the uncompressed result. */
   bytes: count,
-  /** As sent: of the gzip stream, or those of the JSON text. */
+  /** Size as sent: of the gzip stream or of the JSON text. */
   compressed_bytes: count,
-  /** Uncompressed, before it was cut; missing: it was not. */
+  /** Uncompressed size before the result was truncated; missing if it was not. */
   original_bytes: count.optional(),
   truncated: z.boolean(),
   duration_ms: z.number().min(0),

@@ -29,12 +29,12 @@ export const registeredSchema = z.object({
   type: z.literal('registered'),
   protocol: int,
   host_id: wireUuid,
-  /** after enrollment only; travels once */
+  /** after enrollment only; sent once */
   node_secret: text(256).optional(),
   heartbeat_interval_ms: z.int().min(1),
   session_grace_secs: count,
   server_ts: epochMs,
-  /** last handled seq of this boot_id; null is unknown: send all again */
+  /** last handled seq of this boot_id; null: unknown, the agent sends everything again */
   last_seq: int.nullable(),
 });
 export type Registered = z.infer<typeof registeredSchema>;
@@ -202,7 +202,7 @@ export const controlToAgent = z.discriminatedUnion('type', [
   heartbeatAckSchema,
   seenSchema,
   controlSignalingSchema,
-  // Both ends answer a message with an id that they cannot handle.
+  // Either end answers with this when it cannot handle a message that has an id.
   ackSchema,
   linkErrorSchema,
   ...controlCommand.options,

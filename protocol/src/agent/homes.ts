@@ -1,8 +1,10 @@
-/** Bodies of the agent's calls about the collection of homes. Unknown keys are ignored, because either end may be newer. */
+/**
+ * Bodies of the agent's calls about the deletion of homes. Unknown keys are ignored, because either end may be newer.
+ */
 import { z } from 'zod';
 import { count, text, uuid } from '../common.ts';
 
-/** Homes of one answer, and of one confirmation. Chosen, not measured: both bodies stay below 64 KiB. */
+/** Most homes in one answer and in one confirmation. Chosen, not measured: both bodies stay below 64 KiB. */
 export const MAX_COLLECTED_HOMES = 100;
 /** Longest cursor of the list (characters). */
 export const MAX_GC_CURSOR = 1024;
@@ -30,7 +32,7 @@ export const gcPendingSchema = z.object({
     .max(MAX_GC_CURSOR)
     .nullable()
     .optional()
-    .describe('Leads to the homes after these; null or left out: there are no more.'),
+    .describe('Cursor of the next homes; null or left out: there are no more.'),
 });
 export type GcPending = z.output<typeof gcPendingSchema>;
 
@@ -41,7 +43,7 @@ export type GcConfirm = z.output<typeof gcConfirmSchema>;
 
 export const gcConfirmedSchema = z.object({
   deleted: count.describe('Length of `deleted_ids`.'),
-  deleted_ids: homeIds.describe('Homes without a record on this host: their files go.'),
-  kept_ids: homeIds.describe('Homes that are in use again, or inside their grace: their files go back.'),
+  deleted_ids: homeIds.describe('Homes without a record on this host: the host deletes their files.'),
+  kept_ids: homeIds.describe('Homes in use again, or within their grace: the host puts their files back.'),
 });
 export type GcConfirmed = z.output<typeof gcConfirmedSchema>;

@@ -17,7 +17,7 @@ export type AgentJobId = (typeof AGENT_JOB_IDS)[number];
 
 /** How often an agent asks for runs, ± 10 %. */
 export const POLL_INTERVAL_MS = 60_000;
-/** Runs that one answer hands out: new ones, and as many that the same process claimed before. */
+/** Most runs in one answer: new ones, and the same number that the same process claimed before. */
 export const MAX_CLAIMED_RUNS = 5;
 /** Longest summary of a run, as JSON. */
 export const MAX_SUMMARY_BYTES = 4096;
@@ -28,7 +28,7 @@ const jobRunOrder = z.object({
   run_id: wireUuid.describe('Id of the run.'),
   job_id: text(128).describe('Which job to run.'),
   params: jsonObject.meta({ type: 'object' }).describe('Parameters of the run; {} without any.'),
-  deadline_secs: count.describe('Seconds that are left until the claim counts as abandoned.'),
+  deadline_secs: count.describe('Seconds that are left until the claim is treated as abandoned.'),
 });
 /** A claimed run. */
 export type JobRunOrder = z.infer<typeof jobRunOrder>;
@@ -38,7 +38,7 @@ export const jobsPendingSchema = z.object({
     .array(jobRunOrder)
     .max(2 * MAX_CLAIMED_RUNS)
     .describe(
-      'Runs that this host claimed with the call, and those that it claimed before and did not report.',
+      'Runs that this host claimed with the call, and runs that it claimed before but has not reported.',
     ),
 });
 export type JobsPending = z.infer<typeof jobsPendingSchema>;

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { count, humanText, text, wireUuid } from '../common.ts';
 
-/** Largest scan report in bytes. Source: wire-protocols, "Agent HTTP calls". */
+/** Largest scan report in bytes. */
 export const MAX_SCAN_REPORT_BYTES = 4 * 1024 * 1024;
 /** Entries of a report, and of a task's max_entries. */
 export const MAX_SCAN_ENTRIES = 10_000;
@@ -38,7 +38,7 @@ export const scanPendingSchema = z.object({
 });
 
 export const scanEntrySchema = z.object({
-  external_id: text(64).describe('Id of the title, decimal. One that is none counts as rejected.'),
+  external_id: text(64).describe('Id of the title, decimal. An invalid id is counted as rejected.'),
   name: humanText(MAX_TITLE_BYTES).describe(
     '"" for an unreadable manifest: it never overwrites a stored name.',
   ),
@@ -54,13 +54,13 @@ export const scanReportSchema = z.object({
   complete: z
     .boolean()
     .optional()
-    .describe('Left out is true. false when a folder was unreadable or a limit was reached.'),
+    .describe('Left out: true. false when a folder was unreadable or a limit was reached.'),
   error: humanText(4096).nullable().optional().describe('What could not be read; null is nothing.'),
   entries: z
     .array(scanEntrySchema)
     .max(MAX_SCAN_ENTRIES)
     .default([])
-    .describe('The titles that were found. Left out is none.'),
+    .describe('The titles that were found. Left out: none.'),
 });
 /** A report as it is sent. */
 export type ScanReport = z.infer<typeof scanReportSchema>;

@@ -3,16 +3,16 @@
 /** Version of this protocol that this code speaks, lowest and highest. */
 export const AGENT_PROTOCOL = { min: 1, max: 1 } as const;
 
-/** The longest payload (MAX_DIAG_PAYLOAD_BYTES), twice. */
+/** Twice the longest payload (MAX_DIAG_PAYLOAD_BYTES). */
 export const MAX_AGENT_FRAME_BYTES = 1024 * 1024;
-/** Seven media workers that send all they may: 67/s (docs/hosts.md, "Lost connections"). Chosen, not measured. */
+/** Seven media workers at their highest rate: 67/s (docs/hosts.md, "Lost connections"). Chosen, not measured. */
 export const AGENT_RATE_PER_SECOND = 500;
 /** After a reconnect a full host reports each session (MAX_HOST_SESSIONS), then its queued messages. */
 export const AGENT_RATE_BURST = 2_000;
 /**
- * Send queue towards one agent; full means "agent not connected", full for 10 s closes 4429. Half as many messages as
- * sessions, of 8 KiB on average: the size of an SDP. A healthy link is empty again within a round trip, so ten seconds
- * are a dead one; half the read deadline. Chosen, not measured.
+ * Send queue towards one agent. While it is full, sending fails with "agent not connected"; full for 10 s closes with
+ * 4429. Holds half as many messages as a host has sessions, of 8 KiB on average (the size of an SDP). A healthy link
+ * drains it within a round trip, so after 10 s, half the read deadline, the link is dead. Chosen, not measured.
  */
 export const AGENT_SEND_QUEUE_MESSAGES = 512;
 export const AGENT_SEND_QUEUE_BYTES = 4 * 1024 * 1024;
@@ -31,8 +31,8 @@ export const MAX_EVENT_PAYLOAD_BYTES = 16 * 1024;
 export const MAX_DIAG_PAYLOAD_BYTES = 512 * 1024;
 
 /**
- * Unseen reliable messages an agent keeps; session_state is never among the dropped. As many as the control plane
- * takes at once (AGENT_RATE_BURST), of 4 KiB on average. Chosen, not measured.
+ * Unconfirmed reliable messages that an agent keeps; session_state is never dropped. As many as the control plane
+ * accepts in one burst (AGENT_RATE_BURST), of 4 KiB on average. Chosen, not measured.
  */
 export const BACKLOG_MESSAGES = 2_000;
 export const BACKLOG_BYTES = 8 * 1024 * 1024;
@@ -42,8 +42,8 @@ export const LATE_METRIC_SAMPLES = 24;
 export const STORED_ACKS = 512;
 export const STORED_ACK_MS = 600_000;
 /**
- * Malformed messages within the window after which the socket closes with 4400: a single field of a newer agent may
- * be wrong, but a flood would fill the log. Chosen, not measured.
+ * Malformed messages within the window after which the socket closes with 4400: a newer agent may send a field that
+ * this version rejects, but a flood would fill the log. Chosen, not measured.
  */
 export const MALFORMED_LIMIT = 20;
 export const MALFORMED_WINDOW_MS = 60_000;
@@ -52,21 +52,24 @@ export const MALFORMED_WINDOW_MS = 60_000;
 export const HEARTBEAT_INTERVAL_MS = 5_000;
 /** Each handshake step: register, registered, capacity. Three heartbeats; a capacity report may wait for a driver. */
 export const HANDSHAKE_STEP_MS = 15_000;
-/** Silence after which either side closes 4408: four missing heartbeats are no chance. */
+/** Silence after which either side closes 4408: four missing heartbeats are not a coincidence. */
 export const READ_DEADLINE_MS = 20_000;
 /** Longest respected Retry-After of a refused upgrade, so that no answer can keep a host away for longer. */
 export const RETRY_AFTER_MAX_MS = 60_000;
-/** Connection time after which the backoff is reset: a link that breaks sooner each time is still in its failure. */
+/** Connection time after which the backoff is reset: a link that breaks sooner is still failing. */
 export const BACKOFF_RESET_MS = 60_000;
-/** After an announced restart (close code 1012) agents return at a random time within this one, not all at once. */
+/** After an announced restart (close code 1012) agents return at a random time within this window, not all at once. */
 export const RESTART_REDIAL_MAX_MS = 2_000;
-/** After a refusal that only a person ends: a wrong version, a taken name, a second agent with this identity. */
+/**
+ * Wait after a refusal that only a person can resolve: a wrong version, a taken name, a second agent with this
+ * identity.
+ */
 export const SLOW_REDIAL_MS = 60_000;
-/** Time between SIGTERM and SIGKILL where the command has none: a person waits for the end. Chosen, not measured. */
+/** Time between SIGTERM and SIGKILL if the command names none: a person waits for the end. Chosen, not measured. */
 export const STOP_GRACE_DEFAULT_MS = 2_000;
-/** Limit for the ack of a command that the agent only has to take: two heartbeats. */
+/** Limit for the ack of a command that the agent only has to accept: two heartbeats. */
 export const ACK_LIMIT_MS = 10_000;
-/** Limit for the ack of a size change, which the agent sends when the display has changed; a person waits for it. */
+/** Limit for the ack of a size change, which the agent sends once the display has changed; a person waits for it. */
 export const DISPLAY_ACK_LIMIT_MS = 5_000;
 
 /** Headers of the upgrade and of every agent call. */
@@ -80,10 +83,13 @@ export const AGENT_HEADERS = {
 export const NODE_NAME_PATTERN = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 /** 32 random bytes, in hexadecimal digits. */
 export const ENROLL_ID_PATTERN = /^[0-9a-f]{64}$/;
-/** The fixed enrollment token of both sides: printable ASCII. */
+/** Enrollment token that both sides are configured with: printable ASCII. */
 export const FIXED_TOKEN_PATTERN = /^[\x20-\x7e]{16,256}$/;
 
-/** Close codes: below 4000 of RFC 6455 (7.4.1) and its IANA registry, above of this protocol (7.4.2). */
+/**
+ * Close codes. Those below 4000 are defined by RFC 6455 (7.4.1) and its IANA registry, the others by this protocol
+ * (7.4.2).
+ */
 export const AGENT_CLOSE = {
   leaving: 1001,
   binary_frame: 1003,

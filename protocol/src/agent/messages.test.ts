@@ -214,8 +214,8 @@ const directions = [
   ],
 ] as const;
 
-describe.each(directions)('what the %s sends', (_name, messages, parse) => {
-  test.each(messages)('%s comes back as it went', (_type, frame, message) => {
+describe.each(directions)('messages of the %s', (_name, messages, parse) => {
+  test.each(messages)('%s survives a round trip unchanged', (_type, frame, message) => {
     expect(parse(frame)).toEqual({ kind: 'message', message });
   });
 
@@ -276,12 +276,12 @@ describe.each(directions)('what the %s sends', (_name, messages, parse) => {
   });
 });
 
-describe('what an agent says to a viewer is passed on', () => {
+describe('the message of an agent for a viewer is relayed', () => {
   const frame = (msg: string, conn = '7') =>
     `{"type":"signaling","session_id":"${B}","conn":${conn},"msg":${msg}}`;
   const candidate = `{"type":"candidate","pc_id":"${C}", "candidate":"candidate:1","mid":null}`;
 
-  test('as it was written, to the last space', () => {
+  test('unchanged, spaces included', () => {
     expect(readRelayedSignal(frame(candidate))).toEqual({
       session_id: B,
       conn: 7,
@@ -291,7 +291,7 @@ describe('what an agent says to a viewer is passed on', () => {
   });
 
   test.each([
-    ['without keys that nobody knows', `{"type":"bye","reason":"going_away","secret":1}`],
+    ['without unknown keys', `{"type":"bye","reason":"going_away","secret":1}`],
     ['without control characters', `{"type":"error","code":"x","message":"a\\u0007b","fatal":false}`],
     ['without a key that is called __proto__', `{"type":"bye","reason":"going_away","__proto__":{"a":1}}`],
   ])('%s', (_name, msg) => {
@@ -301,18 +301,18 @@ describe('what an agent says to a viewer is passed on', () => {
   });
 
   test.each([
-    ['something behind the message', `${frame(candidate).slice(0, -1)},"msg":{"type":"bye"}}`],
+    ['a key after the message', `${frame(candidate).slice(0, -1)},"msg":{"type":"bye"}}`],
     ['another order of keys', `{"session_id":"${B}","type":"signaling","conn":1,"msg":${candidate}}`],
-    ['a number as no JSON has it', frame(candidate, '07')],
+    ['a number with a leading zero', frame(candidate, '07')],
     ['a session that is no uuid', frame(candidate).replace(B, B.replaceAll('-', 'a'))],
     ['a message that is malformed', frame('{"type":"candidate"}')],
     ['a message of a new type', frame('{"type":"later"}')],
     ['no message', frame('null')],
-  ])('%s is left to the reader of all frames', (_name, text) => {
+  ])('%s is left to the full parser', (_name, text) => {
     expect(readRelayedSignal(text)).toBeNull();
   });
 
-  test('never otherwise than a frame that is read whole', () => {
+  test('with the same result as the full parser', () => {
     const signals = upstream.filter((message) => message.type === 'signaling');
     fc.assert(
       fc.property(
@@ -342,7 +342,7 @@ describe('bounds of the agent socket', () => {
   const frame = (type: string, fields: object) => JSON.stringify({ type, ...fields });
   const kindOf = (text: string) => parseAgentFrame(text).kind;
 
-  test('closed enums refuse, open ones keep', () => {
+  test('closed enums refuse unknown values, open enums keep them', () => {
     const state = { seq: 1, session_id: B, ts: 1, state: 'running' };
     expect(kindOf(frame('session_state', { ...state, state: 'dancing' }))).toBe('malformed');
     expect(parseAgentFrame(frame('session_state', { ...state, failure_code: 'new_code' }))).toMatchObject({
@@ -363,7 +363,7 @@ describe('bounds of the agent socket', () => {
     expect(readiness?.map((row) => row.remediation.length)).toEqual([8, 8, ...Array(62).fill(0)]);
   });
 
-  test('a readiness remedy may be one text, read as a remedy a line', () => {
+  test('a readiness remedy may be one text with one remedy per line', () => {
     const check = (remediation: unknown) =>
       frame('capacity', {
         ...upstream[1],
@@ -382,7 +382,7 @@ describe('bounds of the agent socket', () => {
     expect(kindOf(frame('capacity', { ...upstream[1], gpus: [gpu, gpu] }))).toBe('malformed');
   });
 
-  test('metrics drop keys of another form and keep 96 at most', () => {
+  test('metrics drop malformed keys and keep at most 96', () => {
     const metrics = (values: object) =>
       frame('session_metrics', { session_id: B, ts: 1, window_ms: 1, metrics: values });
     expect(parseAgentFrame(metrics({ fps: 1, 'Bad-Key': {}, _x: 2 }))).toMatchObject({
@@ -415,7 +415,7 @@ describe('bounds of the agent socket', () => {
     expect(kindOf(event('diag.log_tail', 600_000))).toBe('malformed');
   });
 
-  test('an event of a host is no note of an administrator', () => {
+  test('a host cannot send a note of an administrator', () => {
     const event = { session_id: B, ts: 1, payload: { label: 'seen by the operator' } };
     const read = (fields: object) =>
       parseAgentFrame(frame('session_trace_event', { ...event, ...fields })).kind;
@@ -434,7 +434,7 @@ describe('bounds of the agent socket', () => {
     );
   });
 
-  test('a size of odd pixels is no stream', () => {
+  test('a stream of odd width is malformed', () => {
     const assign = downstream.find((message) => message.type === 'session_assign');
     const odd = { ...assign, stream: { ...(assign as { stream: object }).stream, width: 1281 } };
     expect(parseControlFrame(JSON.stringify(odd))).toMatchObject({ kind: 'malformed', id: C });
@@ -474,7 +474,7 @@ describe('captures are clamped', () => {
     expect(clampCaptureBudget({ max_bytes: 1_000, max_ms: 10 })).toEqual({ max_bytes: 1_000, max_ms: 10 });
   });
 
-  test('always at least one window, within the budget otherwise', () => {
+  test('at least one window, otherwise within the budget', () => {
     fc.assert(
       fc.property(
         fc.integer(),

@@ -62,7 +62,7 @@ export type StreamSpec = z.infer<typeof streamSpecSchema>;
 export const videoTopology = z.enum(['stream_only', 'local_only', 'dual_output']);
 export type VideoTopology = z.infer<typeof videoTopology>;
 
-/** Fields of session_assign beside type and id. */
+/** Fields of session_assign in addition to type and id. */
 export const assignFields = {
   session_id: wireUuid,
   user_id: wireUuid,

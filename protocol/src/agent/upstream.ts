@@ -71,7 +71,7 @@ export const registerSchema = z.object({
   boot_id: wireUuid,
   features: z.array(openEnum(64)).max(64),
   sessions: z.array(heldSessionSchema).max(MAX_HOST_SESSIONS),
-  /** absent keeps the stored rows, present is the truth */
+  /** absent: the stored rows stay; present: it replaces them */
   images: z
     .array(
       z.object({
@@ -196,7 +196,7 @@ export type SessionTraceEvent = z.infer<typeof sessionTraceEventSchema>;
 
 export const imageStateSchema = z.object({
   type: z.literal('image_state'),
-  /** absent on mere progress */
+  /** absent when only the progress changed */
   seq: seq.optional(),
   image_id: keyText(128),
   version: keyText(128),
@@ -207,7 +207,7 @@ export const imageStateSchema = z.object({
 });
 export type ImageState = z.infer<typeof imageStateSchema>;
 
-/** Accepted or refused, not finished. code and error only when refused. */
+/** Says that a command was accepted or refused, not that it has finished. code and error only when refused. */
 export const ackSchema = z.object({
   type: z.literal('ack'),
   id: wireUuid,

@@ -11,7 +11,7 @@ export interface ChannelSpec {
 }
 
 /**
- * input: reliable messages. motion: messages that the next one replaces. control: JSON.
+ * input: reliable messages. motion: messages that a later one supersedes. control: JSON.
  *
  * The longest messages: a TEXT of MAX_TEXT_BYTES after its header; a PONG of 44 bytes; a clipboard of 64 KiB, twice,
  * because JSON escapes line ends with two bytes.
@@ -27,28 +27,31 @@ export const FILES_LABEL = 'files';
 
 /**
  * Buffered bytes above which cursor and clipboard wait (control) and FRAME is skipped (motion): eight of the longest
- * control messages, and 17 s of 60 FRAMEs a second, which only a path that stands still collects.
+ * control messages, or 17 s of FRAMEs at 60 a second; only a stalled path buffers so much.
  */
 export const CONTROL_BUFFER_BYTES = 1024 * 1024;
 export const MOTION_BUFFER_BYTES = 64 * 1024;
 
 /** A person presses a few dozen keys and buttons a second; a wheel or touch device reports up to 250 times. */
 export const INPUT_RATE_PER_SECOND = 500;
-/** Pointer and four pads at 250 states a second are 1,250; pings and touches have the rest. */
+/** Pointer and four pads at 250 states a second are 1,250; the rest is for pings and touches. */
 export const MOTION_RATE_PER_SECOND = 2_000;
 /** Input over its rate for this long closes the connection (`input_flood`); a stalled path delivers shorter bursts. */
 export const INPUT_FLOOD_MS = 5_000;
 /**
- * Malformed messages within the window that close the connection with `input_malformed`: 20 a second, which no page of
- * ours sends. Chosen, not measured.
+ * Malformed messages within the window that close the connection with `input_malformed`: 20 a second, which Footlight's
+ * own page never sends. Chosen, not measured.
  */
 export const INPUT_MALFORMED_LIMIT = 200;
 export const INPUT_MALFORMED_WINDOW_MS = 10_000;
 /** Silence on every channel after which held keys and buttons are released: three missing pings. */
 export const RELEASE_ALL_AFTER_MS = 3_000;
-/** Finds a dead path within RELEASE_ALL_AFTER_MS, and the drift of two clocks long before it is a millisecond. */
+/** Detects a dead path within RELEASE_ALL_AFTER_MS, and clock drift long before it reaches a millisecond. */
 export const PING_INTERVAL_MS = 1_000;
-/** First pings after connecting (count) and their distance: the clock offset of the first picture takes the fastest. */
+/**
+ * Number and interval of the first pings after connecting. The clock offset for the first picture comes from the
+ * fastest.
+ */
 export const PING_BURST = 8;
 export const PING_BURST_INTERVAL_MS = 200;
 /** Twice the rate of the burst. */

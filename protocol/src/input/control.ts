@@ -66,7 +66,7 @@ export const agentHelloSchema = z.object({
   codec,
   input: z.array(openEnum(32)).max(16),
   max_pads: count,
-  /** The display reads a touch screen: every contact reaches the app. Absent: the first one drives the pointer. */
+  /** The display has a touch screen: every contact reaches the app. Absent: the first contact moves the pointer. */
   touch_screen: z.boolean().optional(),
   /** Largest file of the channel `files`, MiB; only where the feature is listed. */
   max_file_mb: count.optional(),

@@ -22,7 +22,7 @@ const TOUCH_ACTIONS = ['down', 'move', 'up', 'cancel'] as const;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 interface Layout {
-  /** exact length; TEXT checks its own */
+  /** exact length; TEXT checks its length itself */
   bytes: number | null;
   lane: InputLane | 'either';
   receiver: InputReceiver;

@@ -10,7 +10,7 @@ export const MAX_FILE_TRANSFERS = 4;
 /** Bytes that wait in the channel's buffer, each way: the sender waits for them to leave. */
 export const FILES_BUFFER_BYTES = 1024 * 1024;
 export const MAX_LISTED_FILES = 1000;
-/** Folder of the home where what a person drops arrives. */
+/** Folder of the home for files that a person drops on the page. */
 export const UPLOADS_FOLDER = 'Uploads';
 const MAX_PATH_BYTES = 1024;
 /** Longest name of a file on Linux. Source: limits.h, NAME_MAX. */

@@ -417,7 +417,7 @@ describe('the key table', () => {
 });
 
 describe('the control channel', () => {
-  test('messages come back as they went', () => {
+  test('messages survive a round trip unchanged', () => {
     const viewer = {
       type: 'hello',
       protocol: 1,
@@ -444,7 +444,7 @@ describe('the control channel', () => {
     ['a clipboard over 64 KiB', { type: 'clipboard', text: 'x'.repeat(65_537) }],
     ['a cursor without size', { type: 'cursor', id: 1, width: 0, height: 1, hot_x: 0, hot_y: 0, png: '' }],
     ['a giant cursor', { type: 'cursor', id: 1, width: 129, height: 1, hot_x: 0, hot_y: 0, png: '' }],
-    ['a bye for no known reason', { type: 'bye', reason: 'tired' }],
+    ['a bye with an unknown reason', { type: 'bye', reason: 'tired' }],
   ])('%s is malformed', (_name, message) => {
     expect(parseAgentControl(JSON.stringify(message)).kind).toBe('malformed');
   });

@@ -26,7 +26,7 @@ export const KIND = {
 export const HEADER_BYTES = 12;
 export const TOUCH_ACTION = { down: 0, move: 1, up: 2, cancel: 3 } as const;
 
-/** seq and t stand in every header; both wrap at 32 bits. */
+/** every header has seq and t; both wrap at 32 bits. */
 export interface Stamp {
   seq: number;
   t: number;

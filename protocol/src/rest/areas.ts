@@ -53,7 +53,7 @@ export const areas = [
   },
   {
     name: 'Setup',
-    summary: 'The way from an empty instance to one with an administrator.',
+    summary: 'First set-up: from an empty instance to one with an administrator.',
     operations: setupOperations,
   },
   {
@@ -102,7 +102,7 @@ export const areas = [
   },
   {
     name: 'Telemetry',
-    summary: 'What hosts and viewers measured of a session, and saw happen.',
+    summary: 'Measurements and events of sessions, as hosts and viewers report them.',
     operations: {
       ...telemetryOperations,
       ...traceOperations,
@@ -122,7 +122,7 @@ export const areas = [
   },
   {
     name: 'Host settings',
-    summary: 'What administrators set for one host, its restart, and the display that stands beside it.',
+    summary: 'What administrators set for one host, its restart, and the display attached to it.',
     operations: { ...hostSettingsOperations, ...hostConsoleOperations },
   },
   {
@@ -137,7 +137,7 @@ export const areas = [
   },
   {
     name: 'Jobs',
-    summary: 'What the service and its hosts do by themselves: when, and with what result.',
+    summary: 'Background work of the service and its hosts: when it runs, and with what result.',
     operations: jobOperations,
   },
   { name: 'Settings', summary: 'Settings of the whole instance.', operations: settingsOperations },
@@ -148,7 +148,7 @@ export const areas = [
   },
   {
     name: 'Deletions',
-    summary: 'How much goes with an app, a host or an account, before it is deleted.',
+    summary: 'What would be deleted along with an app, a host or an account.',
     operations: deletionOperations,
   },
   { name: 'Activity', summary: 'What was changed, by whom and when.', operations: activityOperations },

@@ -37,7 +37,7 @@ describe('an instant in a request', () => {
     expect(zonedDateTime.safeParse(text).success).toBe(false);
   });
 
-  test('comes back from what answers show', () => {
+  test('is parsed from the form in answers', () => {
     const [min, max] = [new Date('0000-01-01T00:00:00.000Z'), new Date('9999-12-31T23:59:59.999Z')];
     fc.assert(
       fc.property(fc.date({ min, max, noInvalidDate: true }), (date) => {

@@ -149,7 +149,7 @@ function pageLimit(defaultLimit: number, cap = 1000) {
     });
 }
 
-/** `limit` of lists where one over the cap counts as none, unlike `pageLimit`. */
+/** `limit` of lists where a value over the cap gives the default, unlike `pageLimit`. */
 export function limitOrDefault(defaultLimit: number, cap: number) {
   return z
     .unknown()

@@ -80,7 +80,7 @@ function gapsIn(schema: z.ZodType, io: 'input' | 'output'): string[] {
   return gaps;
 }
 
-describe('the words of the contract', () => {
+describe('the texts of the contract', () => {
   test.each(all)('%s: every refusal has its sentence', (_, operation) => {
     for (const [code, condition] of Object.entries(operation.refusals ?? {}))
       expect(condition, code).toMatch(/^[A-Z`].+[.)]$/s);
@@ -105,7 +105,7 @@ describe('the words of the contract', () => {
     if (operation.body) expect(operation.body.schema.safeParse(example.body).error).toBeUndefined();
     else expect(example.body).toBeUndefined();
     if (isJson && answers.length > 0) {
-      // Equal to what the schema makes of it, so that no key is one that it does not know.
+      // Equal to the schema's result, so that it has no unknown key.
       const parsed = answers.map((schema) => schema.safeParse(example.response));
       expect(
         parsed.map(({ data }) => data),

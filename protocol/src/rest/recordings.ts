@@ -134,7 +134,7 @@ export const recordingOperations = {
     upload: { mediaType: 'video/*', defaultMaxBytes: MAX_RECORDING_BYTES, isPassedOn: true },
     responses: { 204: null },
     refusals: {
-      conflict: 'Nobody waits for it, or the one who did went away.',
+      conflict: 'No download waits for it, or its client disconnected.',
     },
     example: { params: { recording_id: RECORDING_ID } },
   }),

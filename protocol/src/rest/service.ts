@@ -10,21 +10,23 @@ export const health = z
   .meta({ id: 'Health', description: 'All is well.' });
 export const healthDegraded = z
   .object({
-    status: z.literal('degraded').describe('The service answers, and can do little.'),
+    status: z.literal('degraded').describe('The service answers, but its database does not.'),
     db: z.literal('error').describe('The database did not answer within a second.'),
   })
-  .meta({ id: 'HealthDegraded', description: 'The database is away.' });
+  .meta({ id: 'HealthDegraded', description: 'The database is unavailable.' });
 
 /** Answer of /health/live. */
 const alive = z
   .object({ status: z.literal('ok').describe('The process answers.') })
-  .meta({ id: 'Alive', description: 'The process need not be started anew.' });
+  .meta({ id: 'Alive', description: 'The process is alive and needs no restart.' });
 /** Answer of /health/ready while nothing new should come here. */
 const notReady = z
   .object({
     status: z
       .enum(['draining', 'degraded'])
-      .describe('draining: the service stops soon and finishes what it has. degraded: the database is away.'),
+      .describe(
+        'draining: the service stops soon and finishes its open requests. degraded: the database is unavailable.',
+      ),
     db: z.enum(['ok', 'error']).describe('Whether the database answered within a second.'),
   })
   .meta({ id: 'NotReady', description: 'Send requests elsewhere.' });
@@ -57,7 +59,7 @@ export const serviceOperations = {
     method: 'GET',
     path: '/health/live',
     auth: 'public',
-    summary: 'Whether the process answers, whatever its database does',
+    summary: 'Whether the process answers, regardless of its database',
     responses: { 200: alive },
     example: { response: { status: 'ok' } },
   }),
@@ -78,7 +80,7 @@ export const serviceOperations = {
     summary: 'This contract as OpenAPI 3.1',
     responses: { 200: openApi, 304: null },
     headers: {
-      ETag: 'Name of this text; sent back in `If-None-Match` it saves the body while nothing changed.',
+      ETag: 'Version of this text; with it in `If-None-Match` the answer has no body while nothing changed.',
     },
     example: { response: { openapi: '3.1.0', info: { title: 'Footlight', version: '0.1.0' } } },
   }),

@@ -90,7 +90,7 @@ export const session = z
       .nullable()
       .describe('Id of the host that it runs on; null while it has none, or once the host was forgotten.'),
     state: sessionStateName.describe(
-      'Where it stands: pending, assigned, starting, running, stopping, and at last stopped or failed.',
+      'Its state: pending, assigned, starting, running, stopping, and finally stopped or failed.',
     ),
     state_detail: z
       .string()
@@ -128,12 +128,12 @@ export const session = z
       .enum(HEALTH_STATES)
       .optional()
       .describe(
-        'How the stream fares. `network_degrading`, `abr_at_floor` and `unsustainable`: it has been at its lowest rate for 30, 90 and 180 s; the last of these ends the session. `client_decode_degrading` and `client_presentation_degrading`: the device of its viewer has decoded too slowly or shown frames unevenly for 20 s, while the network is not the limit. Left out while nothing is known, and once it was stopped.',
+        'Health of the stream. `network_degrading`, `abr_at_floor` and `unsustainable`: it has been at its lowest rate for 30, 90 and 180 s; the last of these ends the session. `client_decode_degrading` and `client_presentation_degrading`: the device of its viewer has decoded too slowly or shown frames unevenly for 20 s, while the network is not the limit. Left out while nothing is known, and once it was stopped.',
       ),
     health_reason: z
       .string()
       .optional()
-      .describe('Why it fares so, in a few words; left out where there is nothing to say.'),
+      .describe('Why it has this health, in a few words; left out if nothing is known.'),
     app_launch_state: appLaunchState
       .optional()
       .describe('How far the app has come, by its processes and windows; left out while nothing is known.'),
@@ -147,7 +147,7 @@ export const session = z
       .enum(['local_only', 'dual_output'])
       .optional()
       .describe(
-        'Launched for the display beside its host: `local_only` is shown there alone, `dual_output` is streamed as well; left out for every other session.',
+        'Launched for the display attached to its host: `local_only` is shown there alone, `dual_output` is streamed as well; left out for every other session.',
       ),
     created_at: dateTime.describe('When it was launched.'),
     started_at: dateTime.nullable().describe('When it first ran; null until then.'),
@@ -376,7 +376,7 @@ export const sessionOperations = {
         'There is no such session among those of the caller; administrators join their own only, too.',
       not_found: GONE,
       conflict:
-        'The session is shown on the display beside its host alone, or is not assigned, starting or running.',
+        'The session is shown only on the display attached to its host, or is not assigned, starting or running.',
     },
     example: { params: byId, response: { signaling: exampleSignaling } },
   }),
@@ -416,7 +416,7 @@ export const sessionOperations = {
     auth: 'user',
     summary: 'Change the size of the display or of the picture while the session runs',
     description:
-      'Answered once the host has done it. Nothing of it is kept: the next session begins at its launch size.',
+      'Answered once the host has done it. The change is not stored: the next session begins at its launch size.',
     params: idParams,
     body: { schema: displayBody },
     responses: { 202: z.object({ session }) },

@@ -26,7 +26,7 @@ const settingFields = {
 };
 
 const ORIGINS_RULE =
-  'Pages of these origins may open sessions besides those of this server, each as `https://host[:port]`';
+  'Pages of these origins may open sessions in addition to those of this server, each as `https://host[:port]`';
 
 export const instanceSettings = z
   .object({

@@ -67,7 +67,7 @@ const REFUSALS = {
   rate_limited: 'Ten posts of this kind came at once for this session, or more than one in two seconds.',
 } as const;
 const LATE =
-  'Also taken after the end of the session, whose record it then no longer changes. 202 does not promise that it is kept.';
+  'Also accepted after the end of the session, but then its record does not change. 202 does not promise that it is kept.';
 
 export const telemetryOperations = {
   'sessions.stats': operation({

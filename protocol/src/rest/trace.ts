@@ -219,8 +219,8 @@ export const traceOperations = {
     body: {
       schema: body({
         ts_unix_ms: z.int().optional().describe('When, in milliseconds since 1970; left out: now.'),
-        label: notBlank().describe('What there is to say.'),
-        tags: z.array(string()).optional().describe('Words to find it by; left out: none.'),
+        label: notBlank().describe('Text of the note.'),
+        tags: z.array(string()).optional().describe('Tags for searching; left out: none.'),
       }),
       maxBytes: MAX_ANNOTATION_BYTES,
     },

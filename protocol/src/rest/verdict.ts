@@ -17,7 +17,7 @@ const estimator = z.enum(['p10', 'p95', 'max', 'delta', 'mean', 'any', 'count_ge
 /** How the points of a series become one value. */
 export type Estimator = z.output<typeof estimator>;
 
-/** One condition with what it was compared with. A verdict is wrong where a condition that it rests on fails. */
+/** One condition of a verdict, with its threshold. A verdict is wrong if a condition that it is based on is false. */
 export const falsifier = z
   .object({
     name: z.string().describe('Series that was judged, such as `encoder.fps`.'),
@@ -34,12 +34,12 @@ export const falsifier = z
       .describe('Unit of value and threshold; `bool` is 0 or 1.'),
     n: z.int().describe('Points behind the value; 0: none.'),
     holds: z.boolean().describe('The condition holds; false without a value.'),
-    note: z.string().optional().describe('What to know of it, such as `no samples`; left out: nothing.'),
+    note: z.string().optional().describe('A remark, such as `no samples`; left out: none.'),
   })
   .meta({ id: 'Falsifier', description: 'A condition of a verdict, with the measured value.' });
 export type Falsifier = z.output<typeof falsifier>;
 
-/** How a session was for its owner, in a window of time. */
+/** Quality of a session as its owner saw it, in a window of time. */
 const sessionReport = z
   .object({
     played_ms: z
@@ -66,7 +66,7 @@ const sessionReport = z
   .meta({ id: 'SessionReport', description: 'How a session was for its owner, made from the verdict.' });
 export type SessionReport = z.output<typeof sessionReport>;
 
-/** What limited a session in a window of time, with what speaks for and against it. */
+/** What limited a session in a window of time, with the conditions for and against it. */
 export const sessionVerdict = z
   .object({
     verdict: openCode<VerdictName>().describe(
@@ -111,7 +111,7 @@ export const sessionVerdict = z
         'How far the verdict can be trusted. `full`: three samples of host and viewer each, on one clock; `host_only`: the same without a common clock, or of the host alone; `client_only`: of the viewer alone; `insufficient`: of neither, and the verdict is `unknown`.',
       ),
     falsifiers: z.array(falsifier).describe('Conditions for and against the verdict; empty for `unknown`.'),
-    thresholds_version: z.string().describe('Changes with every threshold.'),
+    thresholds_version: z.string().describe('Version of the thresholds; changes with each of them.'),
     report: sessionReport
       .optional()
       .describe('How it was for its owner; left out: the viewer received no picture in the window.'),

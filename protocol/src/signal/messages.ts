@@ -19,11 +19,14 @@ import {
 
 /** Version of this protocol that this code speaks. */
 export const SIGNAL_PROTOCOL = 1;
-/** Largest frame of the socket, in bytes; a larger one closes 1009. Four of the longest SDP, for its JSON escapes. */
+/**
+ * Largest frame of the socket, in bytes; a larger one closes 1009. Four times the longest SDP, because JSON escapes
+ * make it longer.
+ */
 export const MAX_SIGNAL_FRAME_BYTES = 256 * 1024;
 /**
- * Messages per second a page may send, and how many at once; more close 4429. The burst has the candidates of three
- * negotiations at once (MAX_CANDIDATES), and the rate one more each 1.3 s.
+ * Messages per second a page may send, and how many at once; more close 4429. The burst covers the candidates of three
+ * simultaneous negotiations (MAX_CANDIDATES), the rate one more negotiation every 1.3 s.
  */
 export const SIGNAL_RATE_PER_SECOND = 50;
 export const SIGNAL_RATE_BURST = 200;
@@ -32,8 +35,8 @@ export const MAX_SDP_BYTES = 64 * 1024;
 /** Largest candidate line, in bytes: the fields of RFC 8839, 5.1, with room for extensions. Chosen, not measured. */
 export const MAX_CANDIDATE_BYTES = 2 * 1024;
 /**
- * Candidates counted per side and peer connection; surplus is ignored. Each makes a check of connectivity, so a page
- * could let the host send to any address. Fewer than the 100 pairs of RFC 8445, 6.1.2.5.
+ * Candidates counted per side and peer connection; surplus is ignored. Each one triggers a connectivity check, with
+ * which a page could make the host send packets to any address. Fewer than the 100 pairs of RFC 8445, 6.1.2.5.
  */
 export const MAX_CANDIDATES = 64;
 /** Time from the upgrade to the page's hello; then 4408. The page sends it with the socket's open event. */
@@ -46,7 +49,10 @@ export const SIGNAL_PING_INTERVAL_MS = 30_000;
 export const RENEGOTIATE_INTERVAL_MS = 3_000;
 /** Time for an answer after an offer, and for the connection after the answer: ICE and DTLS repeat lost packets. */
 export const NEGOTIATION_STEP_TIMEOUT_MS = 20_000;
-/** How long the old peer connection may wait for a newer one to connect: half of a step. Chosen, not measured. */
+/**
+ * How long the old peer connection may wait for a newer one to connect: half of NEGOTIATION_STEP_TIMEOUT_MS. Chosen,
+ * not measured.
+ */
 export const MAKE_BEFORE_BREAK_MS = 10_000;
 
 /** A STUN or TURN server as RTCPeerConnection takes it. */

@@ -58,8 +58,8 @@ describe.each([
     fromService.map((message) => [encodeServiceFrame(message), message] as const),
     parseServiceFrame,
   ],
-] as const)('what the %s says', (_name, messages, parse) => {
-  test.each(messages)('%s comes back as it went', (frame, message) => {
+] as const)('messages of the %s', (_name, messages, parse) => {
+  test.each(messages)('%s survives a round trip unchanged', (frame, message) => {
     expect(parse(frame)).toEqual({ kind: 'message', message });
   });
 
@@ -76,8 +76,8 @@ describe.each([
   });
 });
 
-describe('what a page says to its host is passed on', () => {
-  test('as it was written', () => {
+describe('the message of a page for its host is relayed', () => {
+  test('unchanged', () => {
     const frame = `{ "pc_id":"${B}", "type":"answer","sdp":"v=0\\r\\n" }`;
     expect(relayBrowserFrame(frame)).toEqual({
       kind: 'message',
@@ -102,7 +102,7 @@ describe('bounds of signaling', () => {
     ['a candidate over 2 KiB', { type: 'candidate', pc_id: B, candidate: 'x'.repeat(2049), mid: null }],
     ['a mid over 16 bytes', { type: 'candidate', pc_id: B, candidate: '', mid: 'x'.repeat(17) }],
     ['no mid at all', { type: 'candidate', pc_id: B, candidate: '' }],
-    ['a codec nobody knows', { ...fromBrowser[0], codecs: ['vp8'] }],
+    ['an unknown codec', { ...fromBrowser[0], codecs: ['vp8'] }],
     ['an upper-case uuid', { type: 'answer', pc_id: B.toUpperCase(), sdp: '' }],
     ['a reason outside the list', { type: 'renegotiate', pc_id: B, reason: 'bored' }],
   ])('%s is malformed', (_name, message) => {

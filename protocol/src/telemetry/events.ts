@@ -1,6 +1,6 @@
 /** Names of trace events. The agent's list is open, the browser's is closed. */
 
-/** A note of an administrator, which the service alone writes: a host must not put words into their mouths. */
+/** A note of an administrator. Only the service writes it, so that a host cannot forge one. */
 export const OPERATOR_EVENT = 'operator.annotation';
 
 export const AGENT_EVENT_TYPES = [
@@ -52,7 +52,7 @@ const RELIABLE: ReadonlySet<string> = new Set<string>([
   'session.recording',
 ]);
 
-/** Events of a session that wait on the lossy lane: 25 s of the 10 a second that a media worker may send. */
+/** Most queued events of a session on the lossy lane: 25 s at the 10 a second that a media worker may send. */
 export const LOSSY_EVENTS_PER_SESSION = 256;
 
 /** Whether an event goes on the reliable lane, with a seq, and is sent again until it was seen. */

@@ -133,7 +133,7 @@ export const ABR_MODES = ['off', 'protective', 'smooth'] as const;
 export type AbrMode = (typeof ABR_MODES)[number];
 export type AdaptationState = 'healthy' | 'network_congested' | 'encoder_saturated' | 'unknown';
 
-/** How a viewer says it copes. */
+/** A viewer's report on its own playback. */
 export const CLIENT_HEALTH = [
   'smooth',
   'decode_degrading',

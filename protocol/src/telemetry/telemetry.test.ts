@@ -19,7 +19,7 @@ test('every series of a viewer has a key that is stored', () => {
   for (const name of NEEDS_CAPTURE_TIME) expect(CLIENT_SERIES[name]).toBeDefined();
 });
 
-test('diagnoses, faults and effective media are reliable, moods are not', () => {
+test('captures and recordings are reliable events, changes of the bitrate are not', () => {
   expect(isReliableEvent('diag.anything')).toBe(true);
   expect(isReliableEvent('session.recording')).toBe(true);
   expect(isReliableEvent('abr.retarget')).toBe(false);

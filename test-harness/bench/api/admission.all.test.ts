@@ -4,8 +4,8 @@ import path from 'node:path';
 import { test } from 'vitest';
 import { startAdmission } from './admission.ts';
 
-// The program launches once before it says that it is ready.
-test('the bench of admission can launch an app of the large catalog', async () => {
+// The program launches once before it reports that it is ready.
+test('the admission bench can launch an app of the large catalog', async () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'footlight-admission-'));
   try {
     const worker = await startAdmission(directory, null);

@@ -1,7 +1,7 @@
 /**
  * admission: launches that fill every slot of 200 hosts, with 8 and with 50 concurrent clients, compared with plain
- * inserts of as many sessions whose GPU was chosen beforehand. Counts double bookings and refusals despite free
- * slots.
+ * inserts of the same number of sessions whose GPU was chosen beforehand. Counts double bookings and refusals despite
+ * free slots.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,7 +43,10 @@ async function benchDialect(rounds: number, dialect: Dialect): Promise<number> {
   }
 }
 
-/** Starts the program that fills the fleet, with its data below that directory. @param databaseUrl null: SQLite */
+/**
+ * Starts the program that fills the fleet, with its data below the given directory.
+ * @param databaseUrl null: SQLite
+ */
 export async function startAdmission(directory: string, databaseUrl: string | null): Promise<Worker> {
   const dataDir = path.join(directory, 'control');
   mkdirSync(dataDir, { mode: 0o700 });

@@ -1,13 +1,13 @@
 /**
- * api: a signed-in page of GET /v1/apps from an instance with 10,000 users, 2,000 apps and 200,000 entitlements, beside
- * a bare route that sends the same bytes.
+ * api: a signed-in page of GET /v1/apps from an instance with 10,000 users, 2,000 apps and 200,000 entitlements,
+ * compared with a bare route that sends the same bytes.
+ * - cached: the same people request their lists repeatedly, nothing is written.
+ * - first: each request comes right after a write that evicts every cached list. One connection; only the list is
+ * timed.
+ * - herd: after one write many people request at once, each for the first time since.
  *
- * - cached: the same people ask again and again, nothing is written.
- * - first: each request comes right after a write that ends every kept list. One connection, only the list is timed.
- * - herd: one write, and then many people ask at once, each for the first time since.
- *
- * Pages of 50, which is what a client gets that does not ask for a size, and of 500, which the mark of cached lists is
- * about: beside 50 apps the cost of any request that is looked at at all (token, headers, hooks) weighs more.
+ * Measured with pages of 50, the default size, and of 500. The mark of cached lists applies to pages of 500: with 50
+ * apps the fixed cost of each request (token, headers, hooks) weighs more.
  */
 import { deepStrictEqual } from 'node:assert';
 import { writeFileSync } from 'node:fs';
@@ -154,7 +154,7 @@ async function benchInstance(
     for (const [page, size] of PAGES.entries()) {
       for (const figure of FIGURES) {
         const name = `api ${dialect} ${size} ${figure}`;
-        // Figure by figure, so that a few seconds of noise affect both sides.
+        // Measured figure by figure, so that a few seconds of noise affect both sides.
         const [kept = []] = await alternate(
           rounds,
           {

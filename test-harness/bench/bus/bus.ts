@@ -1,7 +1,7 @@
 /**
- * bus: what it costs that a host's link is at another replica. A command to the host and its answer, over NATS and in
- * process, beside a bare NATS request of the same bytes; signaling messages to the other replica and back, beside bare
- * forwarding over the same server.
+ * bus: the cost of a host that is connected to another replica. A command to the host and its answer, over NATS and in
+ * process, compared with a bare NATS request of the same bytes; signaling messages to the other replica and back,
+ * compared with bare forwarding over the same server.
  */
 import { systemClock, within } from '@footlight/platform';
 import { startNats } from '../../src/nats.ts';
@@ -10,9 +10,9 @@ import { makeNegotiation } from '../media/negotiation.ts';
 import { alternate, exitStatus, judge, median, printVerdict, round2 } from '../rounds.ts';
 
 const PROGRAM = 'control-plane/src/testing/large/bus-main.ts';
-/** Milliseconds that a command may take more than in process, in the median. */
+/** Largest additional time of a command compared with in process, median, milliseconds. */
 const COMMAND_MARK_MS = 1;
-/** Least ratio of messages a second. */
+/** Smallest ratio of messages per second. */
 const SIGNAL_MARK = 0.5;
 const JOB_LIMIT_MS = 60_000;
 

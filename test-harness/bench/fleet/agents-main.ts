@@ -1,6 +1,6 @@
 /**
- * Many agents in one process: reads one job a line from standard input and answers each with one line.
- * Word: a file with the fleet as large-fleet-main prints it.
+ * Many agents in one process: reads one job a line from standard input and answers each with one line. Argument: a file
+ * with the fleet as large-fleet-main prints it.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -11,7 +11,7 @@ import { FakeAgent } from '../../src/fake-agent/index.ts';
 import type { AgentsFigures, AgentsJob } from './fleet.ts';
 import type { Fleet } from './fleet-instance.ts';
 
-/** Opening sockets; more at once only wait in the backlog of the kernel. */
+/** Sockets that are opened at once; more would only wait in the kernel's backlog. */
 const AT_ONCE = 200;
 const SEEN_LIMIT_MS = 60_000;
 
@@ -32,7 +32,10 @@ function fresh(url: string, heartbeatMs: number): FakeAgent[] {
   });
 }
 
-/** All of them dial; with a detail each reports it for each of its sessions and waits until that was handled. */
+/**
+ * Connects all agents. With a detail, each reports it for each of its sessions and waits until the server has handled
+ * it.
+ */
 async function connect({
   url,
   heartbeatMs,

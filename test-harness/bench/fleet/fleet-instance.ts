@@ -9,44 +9,44 @@ import { eventually, freePort, repositoryRoot, startProgram } from '../../src/st
 import type { Dialect } from '../api/large-instance.ts';
 import { CORES, startWorker, type Worker } from '../api/load.ts';
 
-/** What is in the database, as large-fleet-main prints it. The secret of a host is its name, three times. */
+/** The fleet in the database, as large-fleet-main prints it. A host's secret is its name, repeated three times. */
 export interface Fleet {
   appId: string;
   adminToken: string;
-  /** ownerToken: of the person whose sessions the host runs */
+  /** ownerToken: token of the person whose sessions the hosts run */
   hosts: { id: string; nodeName: string; sessions: string[]; ownerToken: string }[];
 }
 
-/** A server that agents and others can connect to; alone on its core. */
+/** A server that agents and other clients can connect to; alone on its core. */
 export interface Side {
   readonly url: string;
   readonly pid: number;
   stop(): Promise<void>;
 }
 
-/** A control plane on a core of its own. */
+/** A control plane on its own core. */
 export interface ControlSide extends Side {
-  /** From its start to its first answer on /health. */
+  /** Duration from its start to its first answer on /health. */
   readonly startSeconds: number;
   kill(): Promise<void>;
 }
 
 export interface FleetInstance {
   readonly fleet: Fleet;
-  /** The process that plays the agents, on the other core; it was given the fleet in a file. */
+  /** The process that simulates the agents, on the other core; it received the fleet in a file. */
   readonly load: Worker;
-  /** Environment by which another program finds the database. */
+  /** Environment variables with which another program finds the database. */
   readonly env: Record<string, string>;
   /**
-   * @param extra what its environment has besides
-   * @param at address of the one before, to start it there again
+   * @param extra additional environment variables
+   * @param at address of the previous one, to start it there again
    */
   startControl(extra?: Record<string, string>, at?: string): Promise<ControlSide>;
 }
 
 /**
- * Fills a database with hosts and sessions that run, starts the load generator, and takes all away afterwards.
- * @param words those of the load generator after the file with the fleet
+ * Fills a database with hosts and running sessions, starts the load generator, and removes everything afterwards.
+ * @param words arguments of the load generator after the file with the fleet
  */
 export async function withFleet(
   size: { hosts: number; sessionsEach: number },

@@ -1,14 +1,13 @@
 /**
- * What agents cost, beside a bare ws server that parses their frames and answers them.
- *
- * - fanin: 10,000 agents that send a heartbeat every 5 s: memory that they add, and CPU while they do. Both servers are
- *   made to collect their garbage before the agents come, or what the start left behind would make room for them.
- *   Memory is read twice: as it stands while heartbeats come (the median of many readings), which moves with the last
- *   collection, and what is kept after both were made to collect again.
- * - storm: 1,000 agents with 4 sessions each come back at once, each with a report of every session; the time until
- *   all of it was handled. Afterwards every session must be there once, in the state and with the text reported last.
- * - reconnect: the control plane is killed and away for 30 s while one agent, and then 1,000, dial again at the pace of
- *   the contract; the time from its first answer on /health until every host is online. There is nothing to compare with.
+ * The cost of agents, compared with a bare ws server that parses their frames and answers them.
+ * - fanin: 10,000 agents that send a heartbeat every 5 s: the memory that they add, and the CPU meanwhile. Both servers
+ * collect their garbage before the agents connect; otherwise garbage from the start would make room for them. Memory is
+ * read twice: during heartbeats (the median of many readings), which depends on the last garbage collection, and the
+ * memory that remains after both were made to collect again.
+ * - storm: 1,000 agents with 4 sessions each reconnect at once, each with a report of every session; the time until all
+ * reports are handled. Afterwards every session must exist once, in the state and with the text reported last.
+ * - reconnect: the control plane is killed and away for 30 s while one agent, and then 1,000, reconnect with the
+ * backoff of the contract; the time from its first answer on /health until every host is online. It has no reference.
  */
 import { readFileSync } from 'node:fs';
 import { fetch } from 'undici';
@@ -21,23 +20,23 @@ import { type Fleet, type Side, startReference, withFleet } from './fleet-instan
 /** detail null: no reports. */
 export type AgentsJob =
   | { kind: 'connect'; url: string; heartbeatMs: number; detail: string | null }
-  /** Answered at once; from then on the agents dial again by themselves until they are dropped. */
+  /** Answered at once; from then on the agents reconnect by themselves until they are dropped. */
   | { kind: 'stay'; url: string; heartbeatMs: number }
-  /** How many have a socket. */
+  /** Number of agents with a socket. */
   | { kind: 'open' }
   | { kind: 'rest'; ms: number }
   | { kind: 'drop' };
 
-/** wrong: agents that lost their link, or commands that should not have come. */
+/** wrong: agents that lost their link, or received commands that were not expected. */
 export interface AgentsFigures {
   seconds: number;
   wrong: number;
-  /** Answered to `open` alone. */
+  /** Answer to `open` only. */
   open?: number;
 }
 
 const FANIN = { agents: 10_000, heartbeatMs: 5_000, settleMs: 10_000, windowMs: 15_000, readEveryMs: 500 };
-/** A server rests that takes no more CPU than this in that time. */
+/** A server is idle if it uses less CPU than this in this time. */
 const IDLE_CPU_MS = 10;
 const REST_MS = 250;
 const REST_LIMIT_MS = 10_000;
@@ -180,9 +179,9 @@ export async function benchReconnect(rounds: number): Promise<number> {
 }
 
 /**
- * Waits until every host of the fleet is online. A list of 1,000 hosts costs the server a good part of a second, so it
- * is asked for only once all agents have a socket, and then rarely.
- * @throws when one is not in time
+ * Waits until every host of the fleet is online. A list of 1,000 hosts costs the server a good part
+ * of a second, so it is requested only after all agents have a socket, and then rarely.
+ * @throws when a host is not online in time
  */
 async function allOnline(url: string, fleet: Fleet, agents: Worker): Promise<void> {
   await eventually('every agent has a socket', RECONNECT.limitMs, async () => {
@@ -201,16 +200,16 @@ async function allOnline(url: string, fleet: Fleet, agents: Worker): Promise<voi
   });
 }
 
-/** @throws when an agent lost its link or was told to stop something */
+/** @throws when an agent lost its link or was told to stop a session */
 export async function run(agents: Worker, job: AgentsJob): Promise<AgentsFigures> {
   agents.send(JSON.stringify(job));
   const figures = JSON.parse(await agents.line()) as AgentsFigures;
   if (figures.wrong > 0)
-    throw new Error(`${figures.wrong} agents lost their link, or were told to stop something`);
+    throw new Error(`${figures.wrong} agents lost their link, or were told to stop a session`);
   return figures;
 }
 
-/** Waits until a server has done with what its lost links left it to do, which is no part of the next storm. */
+/** Waits until a server has finished the work for its lost links, which is not part of the next storm. */
 async function rested(pid: number): Promise<void> {
   let before = Number.NEGATIVE_INFINITY;
   await eventually('the server rests', REST_LIMIT_MS, async () => {
@@ -223,7 +222,7 @@ async function rested(pid: number): Promise<void> {
   });
 }
 
-/** @throws when a session is missing, doubled, not running, or shows another text than its host reported last */
+/** @throws when a session is missing, duplicated, not running, or shows another text than its host reported last */
 async function checkSessions(url: string, fleet: Fleet, detail: string): Promise<void> {
   const missing = new Set(fleet.hosts.flatMap(({ sessions }) => sessions));
   let cursor: string | null = null;

@@ -1,6 +1,6 @@
 /**
- * metrics: the page of metrics while 10,000 hosts with two sessions each are connected and send heartbeats, on SQLite and
- * on Postgres, from the request to the last byte, beside a bare server that answers the same bytes.
+ * metrics: the metrics page while 10,000 hosts with two sessions each are connected and send heartbeats, on SQLite and
+ * on Postgres, from the request to the last byte, compared with a bare server that answers the same bytes.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

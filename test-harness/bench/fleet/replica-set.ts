@@ -12,23 +12,23 @@ import { cpuMs } from '../api/load.ts';
 
 const HOSTS = 6;
 const SLOTS = 64;
-/** As many may register and sign in from one address at once. */
+/** Number of people who may register and sign in from one address at once. */
 const PEOPLE = 5;
 const START_LIMIT_MS = 60_000;
 const PASSWORD = 'a-long-enough-pass-phrase';
 const ENROLLMENT = 'a-fixed-enrollment-token';
 
-/** Built control planes on one Postgres, with hosts that are connected to them in turn. */
+/** Built control planes on one Postgres; hosts are connected to them in turn. */
 export interface ReplicaSet {
   readonly urls: readonly string[];
   readonly tokens: readonly string[];
   readonly appId: string;
-  /** Processor time of all control planes since their start, in milliseconds. */
+  /** CPU time of all control planes since their start, in milliseconds. */
   cpuMs(): number;
   stop(): Promise<void>;
 }
 
-/** @param count 1: without NATS, as most people run it */
+/** @param count 1: without NATS, the usual setup */
 export async function startReplicaSet(count: number): Promise<ReplicaSet> {
   const directory = mkdtempSync(path.join(tmpdir(), 'footlight-bench-'));
   const ends: (() => unknown)[] = [() => rmSync(directory, { recursive: true, force: true })];

@@ -1,16 +1,19 @@
 /**
- * replicas: launches and signed-in pages with two and three control planes on one Postgres and one NATS, beside one
- * without NATS. The figure is the processor time of the control planes for each: on two cores the load, Postgres and
- * the control planes share the machine, and answers a second say little about more machines.
+ * replicas: launches and signed-in pages with two and three control planes on one Postgres and one NATS, compared with
+ * one control plane without NATS. The figure is the control planes' CPU time for each operation: the load generator,
+ * Postgres and the control planes share two cores, so answers per second would say little about more machines.
  */
 import { eventually } from '../../src/stack/program.ts';
 import { alternate, judge, printVerdict, round2 } from '../rounds.ts';
 import { ask, type ReplicaSet, startReplicaSet } from './replica-set.ts';
 
-/** Asked of each replica: code that runs seldom is slow code, with one as with several. */
+/**
+ * Warm-up requests to each replica, because code that has run only a few times is slow, with one replica as with
+ * several.
+ */
 const LAUNCHES = 64;
 const PAGES = 1_000;
-/** Open requests of each replica: what is asked at the same time shares reads of the database. */
+/** Concurrent requests to each replica: simultaneous requests share reads of the database. */
 const AT_ONCE = 8;
 const STOP_LIMIT_MS = 30_000;
 
@@ -65,7 +68,10 @@ async function compare(rounds: number, count: number, one: ReplicaSet, several: 
   }
 }
 
-/** Asks all replicas in turn, some at once. @param each requests for each replica (count) */
+/**
+ * Sends requests to all replicas in turn, some at once.
+ * @param each requests for each replica (count)
+ */
 async function timed(set: ReplicaSet, each: number, one: (n: number) => Promise<void>): Promise<Figure> {
   const count = each * set.urls.length;
   const cpuBefore = set.cpuMs();
@@ -89,7 +95,7 @@ function pages(set: ReplicaSet): Promise<Figure> {
   });
 }
 
-/** From the request until the host has started it, with everything in between. */
+/** From the request until the host has started it, including everything in between. */
 async function launches(set: ReplicaSet): Promise<Figure> {
   const stateOf = async (n: number, id: string): Promise<string> => {
     const answer = await ask(urlOf(set, n), 'GET', `/v1/sessions/${id}`, tokenOf(set, n));

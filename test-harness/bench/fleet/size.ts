@@ -1,6 +1,7 @@
 /**
- * size: what the parts of a control plane on Postgres cost that grow with the fleet, at 1,000, 10,000 and 100,000 hosts:
- * rows of the database, without links. Each beside the same part with a tenth of the hosts.
+ * size: the cost of those parts of a control plane on Postgres that grow with the fleet, at 1,000, 10,000 and 100,000
+ * hosts. Hosts are only rows of the database, without links. Each is compared with the same part at a tenth of the
+ * hosts.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

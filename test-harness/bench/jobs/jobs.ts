@@ -1,6 +1,6 @@
 /**
- * jobs: 5,000 due runs of 100 hosts that are claimed (up to five at once) and reported, a second, next to pg-boss and
- * graphile-worker doing the same on the same Postgres, each in a program of its own.
+ * jobs: how many of 5,000 due runs of 100 hosts are claimed (up to five at once) and reported per second, compared with
+ * pg-boss and graphile-worker doing the same on the same Postgres, each in its own process.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { CORES, startWorker, type Worker } from '../api/load.ts';
 import { alternate, exitStatus, judge, printVerdict } from '../rounds.ts';
 
 const PEERS = ['pg-boss', 'graphile-worker'] as const;
-/** Least ratio of claims a second, subject to peer. */
+/** Smallest ratio of claims per second, subject to peer. */
 const MARKS: Record<(typeof PEERS)[number], number> = { 'pg-boss': 2, 'graphile-worker': 0.7 };
 
 /** @returns exit status: the worst of both figures */

@@ -1,8 +1,7 @@
 /**
- * The same work in pg-boss and graphile-worker: for each line of standard input, their name, it makes the jobs due, lets
- * as many workers as the bench has hosts take and complete them, and prints {"perSecond"}.
- *
- * Both get one queue for all workers, which is less than what the subject does: its hosts see only their own runs.
+ * The same work in pg-boss and graphile-worker. For each line of standard input, which names one of them, it makes the
+ * jobs due, lets as many workers as the bench has hosts fetch and complete them, and prints {"perSecond"}. Both have
+ * one queue for all workers, which is less work than in the subject, whose hosts see only their own runs.
  */
 import { createInterface } from 'node:readline';
 import { Logger, makeWorkerUtils, run } from 'graphile-worker';
@@ -11,7 +10,7 @@ import PgBoss from 'pg-boss';
 
 const WORKERS = 100;
 const JOBS = 5_000;
-/** As the control plane's pool. */
+/** The same size as the control plane's pool. */
 const CONNECTIONS = 20;
 const AT_ONCE = 5;
 
@@ -26,7 +25,7 @@ const perSecond = (startedMs: number) => JOBS / ((performance.now() - startedMs)
 
 let queues = 0;
 async function pgBoss(): Promise<number> {
-  // Each round has a queue of its own: ended jobs stay in the table.
+  // Each round has its own queue, because ended jobs stay in the table.
   queues += 1;
   const queue = `claims-${queues}`;
   await boss.createQueue(queue);
@@ -60,7 +59,7 @@ async function graphileWorker(): Promise<number> {
     concurrency: WORKERS,
     noHandleSignals: true,
     pollInterval: 1_000,
-    // Its lines would mix with the results.
+    // Its log lines would mix with the results.
     logger: new Logger(() => () => undefined),
     taskList: {
       async claim() {

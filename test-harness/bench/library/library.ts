@@ -1,6 +1,6 @@
 /**
- * library: a home with 2,000 titles in three folders is scanned, and its first report reconciled on both databases. Beside
- * them: plain reads with the parser alone, and plain inserts of the same rows in one transaction.
+ * library: a home with 2,000 titles in three folders is scanned, and its first report reconciled on both databases. The
+ * references are plain reads with only the parser, and plain inserts of the same rows in one transaction.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ export async function benchLibrary(rounds: number): Promise<number> {
       SERVICE_TLS: 'off',
       SERVICE_DATA_DIR: dataDir,
       SERVICE_SETUP_TOKEN_PATH: path.join(dataDir, 'setup-token'),
-      // The store is not asked about titles.
+      // No requests for titles to the store.
       SERVICE_STEAM_APPDETAILS_LOOKUP: '0',
       ...env,
     });

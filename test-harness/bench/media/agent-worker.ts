@@ -7,20 +7,26 @@ import path from 'node:path';
 import { CHANNEL_FD, MessageChannel } from '../../../node-agent/src/media/worker/message-channel.ts';
 import { fromSource, repositoryRoot } from '../../src/stack/program.ts';
 
-/** A media worker of the agent, which a bench drives by the messages that the agent would send. */
+/** A media worker of the agent, driven with the messages that the agent would send. */
 export interface AgentWorker {
   readonly pid: number;
-  /** @param listener of every message that it sends */
+  /** @param listener called with every message that it sends */
   // biome-ignore lint/suspicious/noExplicitAny: messages of a program of ours, which its own tests check.
   onMessage(listener: (message: any) => void): void;
-  /** @param listener of its end, with what ended it */
+  /** @param listener called at its end, with the reason */
   onExit(listener: (why: string) => void): void;
   send(message: object): void;
-  /** Waits for the next message of a type. @throws when it does not come in time */
+  /**
+   * Waits for the next message of a type.
+   * @throws when it does not arrive in time
+   */
   said(type: string): Promise<void>;
-  /** Prepares and starts a session without sound. @throws when it does not come up in time */
+  /**
+   * Prepares and starts a session without sound.
+   * @throws when it does not start in time
+   */
   begin(session: WorkerSession): Promise<void>;
-  /** A viewer comes; what it is offered is a message. */
+  /** Adds a viewer; the worker sends the offer as a message. */
   attach(): void;
   close(): Promise<void>;
 }
@@ -29,14 +35,14 @@ export interface WorkerSession {
   display: string;
   stream: { width: number; height: number; fps: number; bitrate_kbps: number; rungs: [number, number][] };
   settings: Record<string, unknown>;
-  /** Addresses that it offers; null = every one but loopback. */
+  /** Addresses that it offers; null = all except loopback. */
   addresses: string[] | null;
 }
 
 export const START_LIMIT_MS = 20_000;
 
 /**
- * @param core it and its threads run there; null: on any
+ * @param core core of the process and its threads; null: any
  * @param preload modules below the repository that a worker from source loads first; null: the built worker
  */
 export function startAgentWorker(core: number | null, preload: readonly string[] | null = null): AgentWorker {
@@ -78,7 +84,7 @@ export function startAgentWorker(core: number | null, preload: readonly string[]
       messages.on('message', hear);
     });
   const send = (message: object) => channel.send(message);
-  // It may be warm before anybody waits for it; one that never is shows at the await.
+  // The worker may be warm before anyone waits for it; if it never becomes warm, the await fails.
   const warm = said('warm');
   warm.catch(() => undefined);
   return {

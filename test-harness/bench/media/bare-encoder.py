@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What the density bench compares with: the same capture, conversion and encoder into a sink that throws all away.
+"""The reference of the density bench: the same capture, conversion and encoder, with a sink that discards everything.
 
 Answers each line on standard input with the count of pictures encoded so far.
 Usage: bare-encoder.py DISPLAY WIDTH HEIGHT FPS BITRATE_KBPS
@@ -13,7 +13,7 @@ from gi.repository import Gst  # noqa: E402
 
 name, width, height, fps, kbps = sys.argv[1], *map(int, sys.argv[2:6])
 Gst.init(None)
-# One thread, as the media worker takes where it has one core.
+# One thread, like the media worker on one core.
 pipeline = Gst.parse_launch(
     f"ximagesrc display-name={name} show-pointer=false use-damage=false ! video/x-raw,framerate={fps}/1 "
     f"! videoconvertscale ! video/x-raw,format=I420,colorimetry=bt709,width={width},height={height},pixel-aspect-ratio=1/1 "

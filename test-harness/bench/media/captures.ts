@@ -1,7 +1,7 @@
 /**
- * captures: intervals between the pictures that a viewer gets of a session, while captures of one kind are made twice a
- * second, and in a window without any beside it. The windows alternate within one session, because the speed of
- * a machine varies by up to a third from one minute to the next.
+ * captures: the intervals between the pictures that a viewer receives, while captures of one kind are made twice a
+ * second, compared with a window without captures. The windows alternate within one session, because the speed of a
+ * machine varies by up to a third from one minute to the next.
  */
 import { CAPTURE_KINDS, type CaptureKind } from '../../../protocol/src/agent/captures.ts';
 import { eventually } from '../../src/stack/program.ts';
@@ -20,17 +20,17 @@ import {
 
 const STREAM = { width: 1280, height: 720, fps: 30, bitrate_kbps: 4000 };
 const WINDOW_MS = 3_000;
-/** Between the begins of two captures; a burst takes longer. */
+/** Time between the starts of two captures; a burst takes longer. */
 const EVERY_MS = 500;
 /** Warm-up time until V8 has compiled the code that runs for every picture. */
 const WARM_MS = 8_000;
-/** Parameters that make a capture large, and a burst short enough to begin often. */
+/** Parameters that make a capture large, and a burst short enough to start often. */
 const PARAMS: Partial<Record<CaptureKind, object>> = {
   log_tail: { lines: 1_000 },
   burst_stats: { windows: 10, window_ms: 100 },
 };
 const LIMIT_MS = 15_000;
-/** Change of the intervals that a capture may cause. */
+/** Largest change of the intervals that a capture may cause. */
 const MARK = 0.05;
 
 type Side = 'reference' | 'subject';
@@ -152,7 +152,7 @@ function judgeMean(kind: CaptureKind, windows: Windows): Judgement {
 
 /**
  * A window has 90 intervals, so five of them decide its 95th percentile. The intervals of all windows of a side are
- * taken together; the spread is that of single windows.
+ * therefore combined; the spread is that of single windows.
  */
 function judgeTail(kind: CaptureKind, windows: Windows): Judgement {
   const p95 = (intervals: readonly number[]) => percentile(intervals, 0.95);

@@ -1,16 +1,17 @@
 /**
- * density: how many sessions of 720p30 one core carries at 29 pictures a second and more, each with a viewer, against
- * the same encoders that send nothing; and what the worker costs beyond them. Display, picture and viewers have the
- * other core; the share of it that stayed free is told, since a full one would hold both sides back.
+ * density: the number of sessions of 720p30 that one core can run at 29 or more pictures a second, each with a viewer,
+ * compared with the same encoders that send nothing; and the cost of the worker beyond its encoder. Display, picture
+ * and viewers run on the other core. Its idle share is printed, because a full core would slow both sides down.
  *
- * In each round a session and a bare encoder run beside each other on a core that has room for both, and are compared in
- * the same seconds: the speed of a machine can vary by a third from one minute to the next, and how many fit then says
- * more of the minute than of the side. What a picture costs says how many the whole core carries, with the fraction;
- * whole numbers of three or four could only be equal or a quarter apart. A round counts only where both keep 29 pictures
- * a second, and it begins when the worker's code has been compiled: a session is longer than its first seconds.
+ * In each round a session and a bare encoder run at the same time on a core that has room for both, and are compared in
+ * the same seconds: the speed of a machine can vary by a third from one minute to the next, which would hide the
+ * difference between the sides. The CPU time per picture gives the number of sessions for the whole core, with its
+ * fraction; whole numbers of three or four could only be equal or differ by a quarter. A round counts only if both keep
+ * 29 pictures a second, and it starts after the worker's code has been compiled, because a session is longer than its
+ * first seconds.
  *
- * With an encoder in software the two marks say different things. What shares the encoder's core is taken from it, so
- * one that costs 1.2 of the encoder leaves 0.83 of its sessions, and 0.95 of them would need 1.05.
+ * With a software encoder the two marks are related. The worker shares the encoder's core, so a worker that costs 1.2
+ * of the encoder leaves 0.83 of its sessions, and 0.95 of them would need 1.05.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -72,13 +73,13 @@ export async function benchDensity(rounds: number): Promise<number> {
   }
 }
 
-/** @returns number of sessions, with the fraction, that a core has time for */
+/** @returns number of sessions, with the fraction, that the core's time allows */
 function carried(msPerPicture: number): number {
   return 1000 / msPerPicture / ENOUGH_FPS;
 }
 
 /**
- * Runs a session and a bare encoder together; the first round is discarded.
+ * Runs a session and a bare encoder at the same time; the first round is discarded.
  * @returns CPU per picture in milliseconds
  */
 async function compare(

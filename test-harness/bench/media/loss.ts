@@ -1,4 +1,4 @@
-/** loss: pictures and rate with 2 % and 5 % of the packets lost at random, against the same path without loss. */
+/** loss: pictures and rate with 2 % and 5 % random packet loss, compared with the same path without loss. */
 import { alternate, exitStatus, judge, printVerdict } from '../rounds.ts';
 import { openRelayPath } from './slow-path.ts';
 import { openWorkerViewer, type WorkerViewer } from './worker-viewer.ts';

@@ -1,6 +1,6 @@
 /**
- * connect, g2g and click: the same Diagnostics picture, the same encoder and the same page-side reading, once through
- * Footlight and once through GStreamer's webrtcbin, in alternating rounds.
+ * connect, g2g and click: the same Diagnostics picture, the same encoder and the same measurement in the page, once
+ * through Footlight and once through GStreamer's webrtcbin, in alternating rounds.
  */
 import type { Page } from 'playwright-core';
 import { type Browser, startBrowser } from '../../src/browser/chromium.ts';
@@ -31,7 +31,7 @@ const STAGES = {
   'g2g, wait for the display': ({ at, presentedAt }: Change) => at - presentedAt,
 };
 
-/** Figures of one round, medians in milliseconds: those of FIGURES, then those of STAGES. */
+/** Figures of one round, medians in milliseconds: first FIGURES, then STAGES. */
 async function measureRound(
   page: Page,
   display: { display: string; xauthority: string | null },
@@ -90,7 +90,10 @@ const MARKS: Record<Figure, (ratio: number, subject: number) => boolean> = {
   click: (ratio) => ratio <= 0.65,
 };
 
-/** Runs the three media figures in one go and judges those asked for. @returns the exit status */
+/**
+ * Runs the three media figures together and judges the requested ones.
+ * @returns the exit status
+ */
 export async function benchMedia(wanted: readonly Figure[], rounds: number): Promise<number> {
   const stack = await startStack();
   let browser: Browser | null = null;
@@ -120,7 +123,8 @@ export async function benchMedia(wanted: readonly Figure[], rounds: number): Pro
           const session = await launch(page, stack, token, app);
           try {
             await firstPicture(page);
-            // The page comes again, so that connecting is measured beside an app that draws already, as with the peer.
+            // The page is loaded again, so that connecting is measured with an app that already draws, as with the
+            // peer.
             await page.reload();
             const display = await eventually('the app runs', 5_000, () =>
               displayOfApp(`${stack.directory}/apps/diagnostics.mjs`),
@@ -165,8 +169,8 @@ async function diagnosticsId(stack: Stack, token: string): Promise<string> {
 }
 
 /**
- * launch: from the page's POST /v1/sessions, after a click in the library, to the first picture in it, less the time
- * that the app takes to draw for the first time, measured in the same run on a display of its own.
+ * launch: the time from the page's POST /v1/sessions, after a click in the library, to the first picture in it, minus
+ * the time that the app takes to draw for the first time, measured in the same run on a separate display.
  */
 export async function benchLaunch(rounds: number): Promise<number> {
   const stack = await startStack();

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Draws a picture whose detail an encoder can give up, as that of games and films: clouds and boxes that pan, with grain.
+"""Draws a picture with detail that an encoder can leave out, like games and films: panning clouds, with grain.
 
-With bits to spare an encoder spends them on the grain, frame by frame, so it fills its bitrate; with few it leaves the
-grain out, and a keyframe of 720p takes about 6 kB. It is a window of its own, as that of an app. Says "drawing" once it
-does.
+At a high bitrate the encoder uses the bits for the grain of each frame, so it fills its bitrate; at a low one it leaves
+the grain out, and a keyframe of 720p takes about 6 kB. The picture is a separate window, like that of an app. Prints
+"drawing" after the first drawing.
 Usage: moving-picture.py DISPLAY WIDTH HEIGHT FPS
 """
 import ctypes
@@ -63,7 +63,7 @@ for function, result, arguments in (
 Z_PIXMAP = 2
 # Different pictures; they are shown forwards and backwards.
 PICTURES = 16
-# Pixels from one to the next.
+# Pixels by which the picture moves from one frame to the next.
 STEP = 2
 BOXES = 24
 # Bits of each colour that are noise.

@@ -7,7 +7,7 @@ import { PersonSessions } from '../../src/stack/sessions.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
 import { type NamespacePath, openNamespacePath } from './slow-path.ts';
 
-/** A running session, shown by a browser behind a network path that a test slows or cuts. */
+/** A running session, shown by a browser behind a network path that a test slows down or interrupts. */
 export interface SessionOnPath {
   network: NamespacePath;
   page: Page;
@@ -15,9 +15,9 @@ export interface SessionOnPath {
 }
 
 /**
- * Starts a service, an app and a browser; pages and picture come by the path. Frames are shown when it returns.
+ * Starts a service, an app and a browser; pages and picture use the path. Frames are shown when it returns.
  * @param make the app, and the stream to launch it with
- * @throws where the machine allows no network namespace; what was started is stopped
+ * @throws when the machine allows no network namespace; everything started is stopped
  */
 export async function openSessionOnPath(
   make: (sessions: PersonSessions, stack: Stack) => Promise<{ app: string; stream: object }>,

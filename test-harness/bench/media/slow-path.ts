@@ -6,29 +6,29 @@ import path from 'node:path';
 import { systemClock } from '@footlight/platform';
 
 /**
- * A network between the media worker and the browser whose speed and losses a bench sets. Two kinds: a network
- * namespace for the browser, joined by a veth pair with tbf on the worker's side; and, where namespaces cannot be made
- * or packets are to be lost, a relay in this process.
+ * A network between the media worker and the browser whose speed and losses a bench sets. There are two kinds: a
+ * network namespace for the browser, connected by a veth pair with tbf on the worker's side; and a relay in this
+ * process, used where namespaces cannot be created or packets must be lost.
  */
 export interface SlowPath {
   readonly kind: 'namespace' | 'relay';
   /** Address that the worker offers. */
   readonly address: string;
-  /** Program to start as the browser; null = the ordinary one. */
+  /** Program to start as the browser; null = the default one. */
   readonly browserProgram: string | null;
-  /** A candidate as the other side is to see it; null keeps it back. */
+  /** A candidate as the other side receives it; null withholds it. */
   candidate(line: string, to: 'viewer' | 'worker'): string | null;
-  /** @param kbps null = as fast as it goes */
+  /** @param kbps null = unlimited */
   setRate(kbps: number | null): void;
   close(): void;
 }
 
-/** A path through a network namespace, which can be cut. */
+/** A path through a network namespace, which can be interrupted. */
 export interface NamespacePath extends SlowPath {
   readonly browserProgram: string;
-  /** Drops every packet in both directions from now on. Neither end gets an error, as when a cable is cut. */
+  /** Drops every packet in both directions from now on. Neither end gets an error, as when a cable is unplugged. */
   cut(): void;
-  /** Slows the way from the browser. */
+  /** Limits the direction from the browser. */
   setUpRate(kbps: number): void;
   /** Packets pass again. */
   mend(): void;
@@ -36,23 +36,23 @@ export interface NamespacePath extends SlowPath {
 
 /** A path through a relay, whose losses and delay can change. */
 export interface RelayPath extends SlowPath {
-  /** Loses and delays packets from now on. */
+  /** Drops and delays packets from now on. */
   spoil(faults: PathFaults): void;
 }
 
 export interface PathFaults {
-  /** 0–1 of the packets towards the viewer, at random; those of connecting are spared. */
+  /** share (0–1) of the packets towards the viewer, at random; packets of the connection setup are not dropped */
   loss: number;
-  /** Added in each direction, milliseconds. */
+  /** added in each direction, milliseconds */
   delayMs: number;
 }
 
 const BURST_BYTES = 8 * 1024;
 const LIMIT_BYTES = 60 * 1024;
-/** A hardware address of local use. Source: RFC 9542, 2.1. */
+/** A locally administered hardware address. Source: RFC 9542, 2.1. */
 const NOBODY = '02:00:00:00:00:fe';
 
-/** @returns null where this machine does not allow it */
+/** @returns null if this machine does not allow it */
 export function openNamespacePath(): NamespacePath | null {
   const name = `fl-bench-${process.pid}`;
   const [near, far] = [`flb${process.pid}a`, `flb${process.pid}b`];
@@ -64,7 +64,7 @@ export function openNamespacePath(): NamespacePath | null {
     try {
       run(`ip netns del ${name}`);
     } catch {
-      // It was never made.
+      // It was never created.
     }
   };
   try {
@@ -97,8 +97,8 @@ export function openNamespacePath(): NamespacePath | null {
       );
     },
     cut() {
-      // Frames to an address that nobody has are dropped in silence, as by a relay that stands still. A link that is
-      // taken down would be noticed by the browser.
+      // Frames to an unused address are dropped silently, as by a relay that hangs. The browser would notice a link
+      // that is taken down.
       run(`ip neigh replace ${viewer} lladdr ${NOBODY} dev ${near} nud permanent`);
       run(`${inside} neigh replace ${address} lladdr ${NOBODY} dev ${far} nud permanent`);
     },
@@ -110,7 +110,7 @@ export function openNamespacePath(): NamespacePath | null {
       run(`${inside} neigh del ${address} dev ${far}`);
     },
     close() {
-      // The pair goes with the namespace that holds one of its ends.
+      // The pair is removed together with the namespace that contains one of its ends.
       remove();
       rmSync(directory, { recursive: true, force: true });
     },
@@ -158,7 +158,7 @@ export async function openRelayPath(loss = 0): Promise<RelayPath> {
   };
   const timer = setInterval(drain, 1);
   towardsWorker.on('message', (data) => {
-    // Media is told from DTLS and STUN by its first byte (RFC 7983).
+    // The first byte distinguishes media from DTLS and STUN (RFC 7983).
     const isMedia = (data[0] ?? 0) >= 128 && (data[0] ?? 0) < 192;
     if (isMedia && Math.random() < faults.loss) return;
     if (queuedBytes + data.length > LIMIT_BYTES) return;

@@ -1,6 +1,6 @@
 /**
- * step: a link that falls from 5 to 0.5 Mbit/s and comes back, with a queue of 60 kB. Runs with the defaults, with the
- * ladder, and beside them at a fixed rate, for what it is worth.
+ * step: a link that falls from 5 to 0.5 Mbit/s and recovers, with a queue of 60 kB. Runs with the defaults, with the
+ * ladder, and for comparison at a fixed rate.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -16,7 +16,7 @@ const STREAM = {
   width: 1280,
   height: 720,
   fps: 60,
-  // With headers and the link's own framing this stays below its 5 Mbit/s.
+  // With headers and the link's own framing this stays below the link's 5 Mbit/s.
   bitrate_kbps: 4000,
   rungs: [
     [1280, 720],
@@ -41,9 +41,9 @@ interface Run {
 
 interface StepFigures {
   gapMs: number;
-  /** From the fall to the start of a second with enough pictures; null = never. */
+  /** Time from the fall to the start of a second with enough pictures; null = never. */
   fpsAfterMs: number | null;
-  /** From the rise to 90 % of the rate before; null = not in time to be seen. */
+  /** Time from the recovery to 90 % of the rate before; null = not reached within the measurement. */
   rateAfterMs: number | null;
 }
 
@@ -90,7 +90,7 @@ async function oneStep(viewer: WorkerViewer, slowPath: SlowPath) {
   await viewer.take();
   const startedAtMs = Date.now();
   await pause(1_000);
-  // Not what it stood at: a rate that was low before the fall is no success.
+  // Not the rate at the fall: if it was already low, reaching it again would be no recovery.
   const before = STREAM.bitrate_kbps;
   const downAtMs = Date.now();
   slowPath.setRate(SLOW_KBPS);
@@ -104,7 +104,7 @@ async function oneStep(viewer: WorkerViewer, slowPath: SlowPath) {
   const step: StepFigures = {
     gapMs: longestGap(record.pictures, downAtMs, upAtMs),
     fpsAfterMs: enoughAfter(record.pictures, downAtMs, upAtMs),
-    // A rate that never fell has nothing to come back from.
+    // A rate that never fell cannot recover.
     rateAfterMs: held >= 0.9 * before ? 0 : back ? back.atMs - upAtMs : null,
   };
   return { step, startedAtMs, downAtMs, upAtMs, record };

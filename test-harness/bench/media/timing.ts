@@ -1,10 +1,9 @@
 /**
- * timing: what click to photon costs. Media workers with and without it run beside each other on one core and are
- * compared in the same seconds; a third one reports every frame, which shows the price of a report where the usual ten a
- * second are below the noise. The page's part is run alone, at the rates of a stream with somebody who types.
- *
- * The cost is set against the CPU of a session's media worker and of its part of the display server. App and browser
- * take several times as much and are left out.
+ * timing: the cost of click to photon. Media workers with and without it run at the same time on one core and are
+ * compared in the same seconds. A third one reports every frame, which shows the cost of one report when the usual ten
+ * a second are below the noise. The page's part runs alone, at the rates of a stream with a person who types. The cost
+ * is compared with the CPU of a session's media worker and of its part of the display server. App and browser use
+ * several times as much and are left out.
  */
 import { execFileSync } from 'node:child_process';
 import { decodeInput, encodeControl, encodeFrame, encodeKey } from '@footlight/protocol/input';
@@ -23,13 +22,13 @@ const STREAM = {
   bitrate_kbps: 4000,
   rungs: [[1280, 720]] as [number, number][],
 };
-/** Of the session's CPU. */
+/** Share of the session's CPU. */
 const MARK = 0.01;
-/** Presses a second, each with its release: a person who types fast. */
+/** Presses a second, each with a release: a person who types fast. */
 const PRESSES = 5;
 const WARM_MS = 8_000;
 const MEASURE_MS = 5_000;
-/** Measured times of one start of the workers. */
+/** Measured windows per start of the workers. */
 const WINDOWS = 4;
 const WITHOUT = 'test-harness/bench/media/without-frame-timing.ts';
 const FRAME_KIND = 0x30;
@@ -41,12 +40,12 @@ const SIDES: readonly Side[] = ['without', 'usual', 'every'];
 interface Running {
   side: Side;
   worker: WatchedWorker;
-  /** timing messages that the viewer got */
+  /** timing messages that the viewer received */
   reports(): number;
   close(): Promise<void>;
 }
 
-/** One window: CPU, and timing messages a second, of each side; CPU of the display server for all of them. */
+/** One window: CPU, and timing messages a second, of each side; CPU of the display server for all sides. */
 interface Window {
   sides: Record<Side, { msPerPicture: number; reports: number }>;
   displayMs: number;
@@ -59,7 +58,7 @@ export async function benchTiming(rounds: number): Promise<number> {
   try {
     const windows: Window[] = [];
     for (let round = 0; round < rounds; round++) {
-      // Who starts first changes.
+      // Alternates the order of the starts.
       const order = SIDES.map((_, index) => SIDES[(index + round) % SIDES.length] as Side);
       windows.push(...(await measureRound(display, order, round)));
     }
@@ -76,7 +75,7 @@ function verdict(windows: readonly Window[], pageMs: number): number {
   const reports = (side: Side) => median(windows.map(({ sides }) => sides[side].reports));
   const workerMs = median(windows.map(({ sides }) => sides.without.msPerPicture)) * STREAM.fps;
   const displayMs = median(windows.map((window) => window.displayMs)) / SIDES.length;
-  // Each report is the same work: the usual ones take their part of what those of all frames take.
+  // Each report is the same work, so the usual number of reports costs its share of the cost of reporting every frame.
   const reportMs = (median(extra('every')) * workerMs) / reports('every');
   const share = (reportMs * reports('usual') + pageMs) / (workerMs + displayMs);
   printVerdict({
@@ -167,7 +166,7 @@ async function measure(running: readonly Running[], displayPid: number): Promise
   };
 }
 
-/** CPU of the page's part for a second of a stream at 60 fps, milliseconds, run for an hour of it. */
+/** CPU of the page's part per second of a stream at 60 fps, milliseconds, measured over an hour of stream time. */
 function pageMsPerSecond(): number {
   const [seconds, fps] = [3_600, 60];
   const clicks = new ClickToPhoton();
@@ -182,7 +181,7 @@ function pageMsPerSecond(): number {
       input_rtp_timestamp: rtp,
       motion_seq: 0,
     });
-  // A dozen reports a second, every second one of a press.
+  // Twelve reports a second, every second one for a press.
   const reports = Array.from({ length: seconds * 12 }, (_, index) => report(index, index * 7_500));
   let completed = 0;
   const before = process.cpuUsage();

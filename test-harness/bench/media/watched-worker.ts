@@ -21,7 +21,10 @@ export interface WatchedWorkerOptions {
   onMessage?(channel: ChannelName, message: string | Buffer): void;
 }
 
-/** @returns once the viewer has pictures and channels @throws when they do not come in time */
+/**
+ * @returns after the viewer has pictures and channels
+ * @throws when they do not arrive in time
+ */
 export async function startWatchedWorker(options: WatchedWorkerOptions): Promise<WatchedWorker> {
   const { display, core, stream, preload = null, onMessage = () => undefined } = options;
   const worker = startAgentWorker(core, preload);
@@ -54,7 +57,7 @@ export async function startWatchedWorker(options: WatchedWorkerOptions): Promise
     await worker.close();
   };
   try {
-    // A bare encoder next to it has a fixed rate as well.
+    // The bare encoder of the comparison has a fixed rate as well.
     await worker.begin({ display, stream, settings: { abr_mode: 'off' }, addresses: null });
     worker.attach();
     const limitMs = performance.now() + START_LIMIT_MS;

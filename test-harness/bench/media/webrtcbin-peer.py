@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""The peer that the media benches compare with: GStreamer's own webrtcbin sending the same display with the same encoder.
+"""The reference of the media benches: GStreamer's own webrtcbin sending the same display with the same encoder.
 
 Speaks JSON lines on standard input and output: {"type": "offer"|"answer", "sdp"} and {"type": "candidate", "mline", "candidate"}.
-Over its data channel it takes "key <keycode>" and "click <x> <y>" and injects them by XTEST, as an app's input would be.
+On its data channel it accepts "key <keycode>" and "click <x> <y>" and injects them by XTEST, like the input of an app.
 Usage: webrtcbin-peer.py DISPLAY FPS BITRATE_KBPS
 """
 import ctypes

@@ -15,7 +15,9 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>peer</title>
 <style>html,body{margin:0;background:#000}video{width:100vw;height:100vh;object-fit:contain}</style>
 <video autoplay muted playsinline></video>`;
 
-/** Shows GStreamer's webrtcbin, sending this display, in a page that does nothing else; pointer presses go back to it. */
+/**
+ * Shows GStreamer's webrtcbin, sending this display, in an otherwise empty page; pointer presses are sent back to it.
+ */
 export async function startWebrtcbin(
   browser: Browser,
   display: string,

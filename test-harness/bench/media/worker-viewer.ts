@@ -4,21 +4,24 @@ import { START_LIMIT_MS, startAgentWorker, type WorkerSession } from './agent-wo
 import { startMovingPicture } from './moving-picture.ts';
 import type { SlowPath } from './slow-path.ts';
 
-/** The agent's media worker on one side of a path, a real browser on the other, a picture that fills the bitrate. */
+/**
+ * The agent's media worker on one side of a path, a real browser on the other, with a picture that uses the full
+ * bitrate.
+ */
 export interface WorkerViewer {
   /** Changes of the encoder's target since the start: Unix milliseconds, kbit/s. */
   readonly setpoints: { atMs: number; kbps: number }[];
   readonly failures: string[];
   readonly metrics: Record<string, unknown>[];
-  /** What the page saw so far; both lists start again. */
+  /** What the page has recorded so far; both lists start again. */
   take(): Promise<PageRecord>;
   close(): Promise<void>;
 }
 
 export interface PageRecord {
-  /** Unix milliseconds of each picture that was shown. */
+  /** Unix milliseconds of each shown picture. */
   pictures: number[];
-  /** Bytes of the picture received by then, from ten looks a second. */
+  /** Bytes of video received so far, sampled ten times a second. */
   received: { atMs: number; bytes: number }[];
 }
 
@@ -74,7 +77,7 @@ async function open(
   const browser = await startBrowser(
     { width: 1280, height: 720 },
     {
-      // The worker's side has no multicast DNS to look a hidden name up.
+      // The worker's side has no multicast DNS to resolve a hidden name.
       flags: ['--disable-features=WebRtcHideLocalIpsWithMdns', '--autoplay-policy=no-user-gesture-required'],
       ...(slowPath.browserProgram === null ? {} : { program: slowPath.browserProgram }),
     },
@@ -150,7 +153,7 @@ async function open(
   };
 }
 
-/** Runs in the page: answers the worker and writes down every picture. */
+/** Runs in the page: answers the worker and records every picture. */
 function watchPage(): void {
   window.footlightViewer = { pictures: [], received: [] };
   const now = () => performance.timeOrigin + performance.now();
@@ -192,7 +195,7 @@ function watchPage(): void {
     if (type === 'offer' && sdp !== undefined) {
       await connection.setRemoteDescription({ type: 'offer', sdp });
       await connection.setLocalDescription(await connection.createAnswer());
-      // The worker's filter counts candidates that come one by one; none stand in the answer's text.
+      // The worker's filter counts candidates that arrive one by one; the answer's text contains none.
       const answer = (connection.localDescription?.sdp ?? '').replace(/a=candidate:.*\r\n/g, '');
       window.tellWorker({ type: 'answer', sdp: answer });
       for (const waiting of early) await connection.addIceCandidate(waiting);

@@ -1,8 +1,8 @@
-/** The rival of the relay: the signaling server of PeerJS as it comes. Prints its address. */
+/** The peer of the relay bench: the unmodified signaling server of PeerJS. Prints its address. */
 import { createRequire } from 'node:module';
 
-// The web framework under it calls this package as a function, which the version that the workspace overrides it with
-// no longer is. No message passes through it.
+// PeerJS's web framework calls this package as a function, but the version that the workspace overrides it with is not
+// a function. No message passes through it.
 const require = createRequire(import.meta.url);
 const requireOfExpress = createRequire(createRequire(require.resolve('peer')).resolve('express'));
 const file = requireOfExpress.resolve('content-disposition');

@@ -1,6 +1,7 @@
 /**
  * Pairs of a viewer and an agent in one process: reads one job a line from standard input and answers each with one
- * line. Word: a file with the fleet as large-fleet-main prints it; each host is the agent of a pair, with one session.
+ * line. Argument: a file with the fleet as large-fleet-main prints it; each host is the agent of a pair, with one
+ * session.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -14,19 +15,22 @@ import { clientFrame, RawSocket } from '../fleet/raw-socket.ts';
 import { MESSAGES_EACH, makeNegotiation } from '../media/negotiation.ts';
 import type { RelayFigures, RelayJob, RelaySide } from './relay.ts';
 
-/** Pairs that open beside one another; one address may have ten handshakes of viewers under way. */
+/** Pairs that open at once; one address may have ten unfinished viewer handshakes. */
 const AT_ONCE = 8;
-/** Negotiations of a pair, one after the other. A viewer may say 200 things at once, and says nine in each of these. */
+/**
+ * Negotiations of a pair, one after the other. A viewer may send 200 messages at once, and sends nine in each
+ * negotiation.
+ */
 const NEGOTIATIONS = 20;
 const RUN_LIMIT_MS = 60_000;
 
-/** A message as it leaves one end and as it must reach the other. */
+/** A message as one end sends it and as the other end must receive it. */
 interface Passage {
   sent: string;
   received: string;
 }
 
-/** A viewer and the agent of its session, joined by whatever is measured. */
+/** A viewer and the agent of its session, connected through the measured server. */
 interface Pair {
   readonly viewer: RawSocket;
   readonly agent: RawSocket;
@@ -36,7 +40,7 @@ interface Pair {
   down(message: string): Passage;
 }
 
-/** All of one negotiation, ready to be sent and compared. */
+/** All messages of one negotiation, prepared for sending and comparing. */
 interface Script {
   offer: Buffer;
   answer: Buffer;
@@ -104,7 +108,7 @@ interface Heard {
   msg: { type: string };
 }
 
-/** Listens until a message comes that is the one. */
+/** Waits until a message arrives that the predicate accepts. */
 function heard(socket: RawSocket, isIt: (message: Heard) => boolean): Promise<Heard> {
   return new Promise((resolve, reject) => {
     socket.onClose = (why) => reject(new Error(why));
@@ -115,7 +119,7 @@ function heard(socket: RawSocket, isIt: (message: Heard) => boolean): Promise<He
   });
 }
 
-/** Registers, reports what it has, and takes its configuration: then nothing else comes but what is relayed. */
+/** Registers, reports its capacity, and receives its configuration; afterwards only relayed messages arrive. */
 async function openAgent(url: string, nodeName: string, session_id: string): Promise<RawSocket> {
   const boot_id = randomUUID();
   const socket = await RawSocket.open(`${url}/agent/ws`, {
@@ -197,8 +201,8 @@ async function open({ side, url }: RelayJob & { kind: 'open' }): Promise<void> {
 }
 
 /**
- * Has one negotiation after the other. What an end has to say in one turn leaves in one write.
- * @throws when another message came than the one that was due, byte for byte
+ * Runs one negotiation after the other. All messages of an end's turn are sent in one write.
+ * @throws when a message differs from the expected one by a byte
  */
 function converse(pair: Pair, scripts: readonly Script[]): Promise<void> {
   return new Promise((resolve, reject) => {

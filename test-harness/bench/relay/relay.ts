@@ -1,10 +1,9 @@
 /**
  * relay: 200 viewers and the agents of their sessions negotiate through the service, 20 times each: an offer, an answer
- * and the candidates of both ends, every message compared byte by byte. Beside it a bare ws server that forwards the
- * bytes as they come, and the signaling server of PeerJS with the same messages in its own envelope.
- *
- * A viewer may send 200 messages at once and 50 a second after that; a round stays below the former, with as many
- * sockets as it takes to keep the server's core busy.
+ * and the candidates of both ends, every message compared byte by byte. The references are a bare ws server that
+ * forwards the bytes unchanged, and the signaling server of PeerJS with the same messages in its own envelope. A viewer
+ * may send 200 messages at once and 50 a second after that. A round stays below 200, and uses as many sockets as are
+ * needed to keep the server's core busy.
  */
 
 import { cpuMs } from '../api/load.ts';
@@ -14,7 +13,7 @@ import { alternate, exitStatus, judge, median, printLine, printVerdict, round2 }
 export type RelaySide = 'control' | 'pipe' | 'peer';
 
 export type RelayJob =
-  /** Opens all pairs and prepares what they will say. */
+  /** Opens all pairs and prepares their messages. */
   { kind: 'open'; side: RelaySide; url: string } | { kind: 'run' } | { kind: 'close' };
 
 export interface RelayFigures {
@@ -68,7 +67,7 @@ export async function benchRelay(rounds: number): Promise<number> {
         { ...judge('relay beside peer', peer, (ratio) => ratio >= MARKS.peer, unit), mark: MARKS.peer },
       ];
       for (const judgement of judgements) printVerdict(judgement);
-      // Of the server, the discarded round left out: what says that its core was the busy one.
+      // CPU load of the server, without the discarded round; it shows whether the server's core was fully used.
       const cpu = (side: RelaySide) => round2(median(cpuUs[side].slice(1)));
       printLine({
         bench: 'relay cpu',

@@ -7,7 +7,10 @@ import { CORES, cpuMs, startWorker, type Worker } from '../api/load.ts';
 import { type Fleet, type FleetInstance, withFleet } from '../fleet/fleet-instance.ts';
 import { samplesFile } from './samples.ts';
 
-/** Writes the samples of a bench into a file. @returns its path, and what removes it */
+/**
+ * Writes the samples of a bench into a file.
+ * @returns its path, and a function that removes it
+ */
 function keepSamples(): { file: string; remove(): void } {
   const directory = mkdtempSync(path.join(tmpdir(), 'footlight-samples-'));
   const file = path.join(directory, 'samples.json');
@@ -15,16 +18,22 @@ function keepSamples(): { file: string; remove(): void } {
   return { file, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
 
-/** The program that does with plain SQL what the service does with samples. */
+/** The program that handles samples like the service, but with plain SQL. */
 export interface PlainRows {
   readonly pid: number;
-  /** Of a bare route that answers the rows of a window: ?session=…&from=…&to=…, ms. */
+  /** URL of a bare route that answers the rows of a window: ?session=…&from=…&to=…, ms. */
   readonly url: string;
-  /** Rows of one insert each, as they come, for so long. @returns rows (count) */
+  /**
+   * Inserts each row separately as it arrives, for the given time.
+   * @returns rows (count)
+   */
   insert(seconds: number): Promise<number>;
-  /** The samples of every session in the hours before that time. @returns rows (count) */
+  /**
+   * Inserts the samples of every session in the hours before the given time.
+   * @returns rows (count)
+   */
   fill(hours: number, untilMs: number): Promise<number>;
-  /** Stored samples with their indexes. */
+  /** Size of stored samples with their indexes, bytes. */
   size(): Promise<{ rows: number; bytes: number }>;
   stop(): Promise<void>;
 }
@@ -58,7 +67,7 @@ export async function askWorker(worker: Worker, job: object): Promise<any> {
 const sessionsOf = ({ hosts }: Fleet) =>
   hosts.flatMap(({ id: hostId, sessions }) => sessions.map((id) => ({ id, hostId })));
 
-/** CPU of a program and, on Postgres, of the database's processes since their start (ms). */
+/** CPU of a process and, on Postgres, of the database's processes since their start (ms). */
 export function cpuWithDatabase(pid: number, dialect: Dialect): number {
   const servers =
     dialect === 'postgres'

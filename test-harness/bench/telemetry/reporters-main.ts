@@ -1,6 +1,6 @@
 /**
  * Agents and pages of a fleet in one process: reads one job a line from standard input and answers each with one line.
- * Words: a file with the fleet as large-fleet-main prints it, and one with samples.
+ * Arguments: a file with the fleet as large-fleet-main prints it, and one with samples.
  */
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -17,7 +17,7 @@ export type ReportersJob =
   | { kind: 'drop' };
 
 export interface ReportersFigures {
-  /** Samples that were sent. */
+  /** Number of sent samples. */
   samples: number;
   /** Refused or failed requests. */
   wrong: number;
@@ -25,7 +25,7 @@ export interface ReportersFigures {
   others: number[];
 }
 
-/** A page posts every five seconds what it measured each second; an agent measures every five seconds. */
+/** A page posts every five seconds its measurements of each second; an agent measures every five seconds. */
 const PERIOD_MS = 5_000;
 const VIEWER_SAMPLES = 5;
 /** A page posts its clock once a minute. */
@@ -72,7 +72,10 @@ async function ask(method: 'GET' | 'POST', path: string, token: string, body?: o
 
 const at = (list: readonly object[], n: number) => list[n % list.length] as object;
 
-/** What one session says in a period. @returns whether everything was taken */
+/**
+ * Sends one session's reports of a period.
+ * @returns whether everything was accepted
+ */
 async function tell({ id, token, agent }: (typeof reporting)[number], n: number): Promise<boolean> {
   const nowMs = Date.now();
   agent.send({

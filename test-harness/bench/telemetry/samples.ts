@@ -1,11 +1,11 @@
-/** What a session measures, as agents and pages report it. Pure. */
+/** Measurements of a session, as agents and pages report them. Pure. */
 
-/** Samples that differ (count); a sample n is the sample n modulo this. */
+/** Number of different samples; sample n is sample n modulo this. */
 export const DIFFERENT_SAMPLES = 60;
 
 const varied = (base: number, n: number) => Math.round((base + (n % 7) * 0.37) * 100) / 100;
 
-/** Every figure of a page, in one second. */
+/** Every figure of a page, for one second. */
 export function viewerMetrics(n: number): Record<string, number | boolean> {
   return {
     fps: varied(58, n),
@@ -41,7 +41,7 @@ export function viewerMetrics(n: number): Record<string, number | boolean> {
   };
 }
 
-/** Every figure of an agent, in five seconds. */
+/** Every figure of an agent, for five seconds. */
 export function hostMetrics(n: number): Record<string, number | string> {
   return {
     source_fps: varied(59, n),
@@ -69,7 +69,7 @@ export function hostMetrics(n: number): Record<string, number | string> {
   };
 }
 
-/** File of the samples for the programs of a bench. */
+/** File with the samples for the programs of a bench. */
 export interface SamplesFile {
   viewer: object[];
   host: object[];

@@ -1,11 +1,9 @@
 /**
- * telemetry: 200 sessions of 40 hosts report at full rate into one control plane, beside a program that inserts the same
- * rows one by one at the same pace. An agent sends a sample every five seconds, a page posts five samples every five
- * seconds and its clock every minute, as the product's do.
- *
- * CPU is what reporting adds: that of a time with reports less that of an equally long time right before, in which the
- * same agents send heartbeats. On Postgres the processes of the database count as well. Somebody else asks for apps ten
- * times a second all the time.
+ * telemetry: 200 sessions of 40 hosts report at full rate to one control plane, compared with a program that inserts
+ * the same rows one by one at the same rate. An agent sends a sample every five seconds; a page posts five samples
+ * every five seconds and its clock every minute, as in the product. The figure is the added CPU: the CPU in a time with
+ * reports minus the CPU in an equally long time right before, in which the same agents send only heartbeats. On
+ * Postgres the processes of the database count as well. Another person lists apps ten times a second all the time.
  */
 import type { Dialect } from '../api/large-instance.ts';
 import type { FleetInstance } from '../fleet/fleet-instance.ts';
@@ -86,11 +84,11 @@ async function benchDialect(
 }
 
 interface Subject {
-  /** Added CPU of a sample, µs. */
+  /** Added CPU per sample, µs. */
   cpuUs: number;
-  /** Stored bytes of a sample, with indexes. */
+  /** Stored bytes per sample, with indexes. */
   bytes: number;
-  /** Medians of other requests, ms. */
+  /** Medians of the other person's requests, ms. */
   others: number;
   othersAtRest: number;
 }

@@ -1,8 +1,8 @@
 /**
- * trace: two hours of one session read by its traces, beside a bare route that reads the same rows by plain SQL and
- * answers them as JSON. A read covers ten minutes at
- * most, so the two hours are twelve reads, one after the other; each of 20 sessions has two hours of samples in the
- * table. And the time of one verdict over ten minutes.
+ * trace: two hours of one session, read through its traces, compared with a bare route that reads the same rows by
+ * plain SQL and answers them as JSON. A read covers ten minutes at most, so two hours are twelve reads, one after the
+ * other; each of 20 sessions has two hours of samples in the table. Also measures the time of one verdict over ten
+ * minutes.
  */
 import { Agent as HttpAgent, request } from 'undici';
 import type { Dialect } from '../api/large-instance.ts';
@@ -14,7 +14,7 @@ const FLEET = { hosts: 4, sessionsEach: 5 };
 const HOURS = 2;
 const WINDOW_MS = 10 * 60_000;
 const WINDOWS = (HOURS * 3_600_000) / WINDOW_MS;
-/** One of a page each second, one of a host each five seconds. */
+/** Samples: a page's every second, a host's every five seconds. */
 const SAMPLES = { 'client.fps': HOURS * 3_600, 'encoder.fps': (HOURS * 3_600) / 5 } as const;
 const REPEATS = 5;
 interface Window {
@@ -38,7 +38,7 @@ async function benchDialect(
   samples: string,
 ): Promise<number> {
   const plain = await startPlainRows(instance, samples);
-  // Rows of live sessions leave after this time.
+  // Rows of live sessions are deleted after this time.
   const control = await instance.startControl({ SERVICE_TELEMETRY_ROLLING_WINDOW: '3h' });
   const dispatcher = new HttpAgent();
   const { adminToken, hosts } = instance.fleet;
@@ -108,7 +108,7 @@ async function benchDialect(
   }
 }
 
-/** @throws when a sample of the two hours is missing or twice */
+/** @throws when a sample of the two hours is missing or duplicated */
 function checkTraces(texts: readonly string[]): void {
   const traces = texts.map((text) => JSON.parse(text) as { series: Record<string, unknown[]> });
   for (const [name, count] of Object.entries(SAMPLES)) {

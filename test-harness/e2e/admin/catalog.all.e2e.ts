@@ -52,7 +52,7 @@ describe('an administrator', () => {
     return (await stack.call('POST', '/v1/auth/register', { body })).body.user.id;
   }
 
-  /** A call of the administrator that succeeds. */
+  /** Sends an administrator's request that must succeed. */
   async function ask(method: string, path: string, body?: object) {
     const answer = await stack.call(method, path, { token, ...(body && { body }) });
     expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
@@ -134,12 +134,13 @@ describe('an administrator', () => {
     await page.getByLabel('Description').fill('Nothing much');
     await press('Save changes');
     await shows('Made by hand was saved');
-    // Everybody has it, so grace loses nothing with her own grant; with that of everybody the others lose it.
+    // Everybody has a grant, so grace loses nothing with her own one; without the grant for everybody the others lose
+    // it.
     await press('Give to a person');
     await dialog().getByRole('button', { name: 'Give to grace' }).click();
     await page.keyboard.press('Escape');
     await press('Take it from everybody');
-    await dialog().getByText('It goes from the library of 1 person.').waitFor();
+    await dialog().getByText('It disappears from the library of 1 person.').waitFor();
     await press('Take Made by hand away');
     await page.getByRole('row').filter({ hasText: 'Everybody' }).waitFor({ state: 'detached' });
 
@@ -181,7 +182,7 @@ describe('an administrator', () => {
     await shows('Retro was deleted');
   });
 
-  test('changes what an account may do, takes an invite back, and deletes the account', async () => {
+  test('changes what an account may do, revokes an invite, and deletes the account', async () => {
     const linus = await register('linus');
     await open(`/admin/users/${linus}`);
     await page.getByLabel('Role').selectOption('admin');
@@ -196,7 +197,7 @@ describe('an administrator', () => {
     await page.keyboard.press('Escape');
     await press(/^Take .* away$/);
     await dialog()
-      .getByText(/^(Nobody loses it|It goes from)/)
+      .getByText(/^(Nobody loses it|It disappears from)/)
       .waitFor();
     await dialog()
       .getByRole('button', { name: /^Take .* away$/ })
@@ -216,7 +217,7 @@ describe('an administrator', () => {
     await shows('No open invites');
   });
 
-  test('takes an enrollment token back, sets a host up, drains it, returns it and restarts its agent', async () => {
+  test('revokes an enrollment token, sets a host up, drains it, returns it and restarts its agent', async () => {
     await open('/admin/hosts');
     await press('Add a host');
     await dialog().getByLabel('Note').fill('the cellar');
@@ -247,7 +248,7 @@ describe('an administrator', () => {
     await fake.connect();
   });
 
-  test('uploads a picture of an app, names an address that is refused, and removes the picture', async () => {
+  test('uploads a picture of an app, shows that an address is refused, and removes the picture', async () => {
     const { app } = await ask('POST', '/v1/apps', {
       name: 'Pictured',
       runtime_spec: { args: ['/bin/true'] },
@@ -268,7 +269,7 @@ describe('an administrator', () => {
     await shows(/^No pictures were chosen or looked up yet/);
   });
 
-  test('stores the key of another service, looks for pictures there, and forgets the key', async () => {
+  test('stores the key of another service, searches for pictures there, and deletes the key', async () => {
     const { app } = await ask('POST', '/v1/apps', { name: 'Quest', runtime_spec: { args: ['/bin/true'] } });
     await open('/admin/settings');
     await press('Set');
@@ -276,7 +277,7 @@ describe('an administrator', () => {
     await press('Store it');
     await shows('SteamGridDB API key was stored');
 
-    // No test talks to that service, so its answers are the test's. The page's policy must let the small picture through.
+    // No test contacts that service, so the test answers for it. The page's policy must allow the small picture.
     const thumb_data = `data:image/png;base64,${(await page.screenshot({ clip: { x: 0, y: 0, width: 20, height: 30 } })).toString('base64')}`;
     const candidates = [{ ref: '4711', name: 'Quest of the hall', thumb_url: null, thumb_data }];
     await page.route('**/artwork/search', (route) => route.fulfill({ json: { candidates } }));
@@ -320,14 +321,16 @@ describe('an administrator', () => {
     await shows('The settings were saved');
   });
 
-  test('says who may use a launcher, decides about a title of it, and takes the decision back', async () => {
+  test('shows who may use a launcher, decides about a title of it, and removes the decision', async () => {
     const launcher = { name: 'Steam', library_provider: 'steam', managed_home: true };
     const body = { ...launcher, runtime_spec: { args: ['/usr/bin/true'] } };
     await ask('POST', '/v1/apps', body);
     await open('/admin/library');
     await press('Give to me alone');
     // grace
-    await dialog().getByText('It goes from the library of 1 person. What runs goes on.').waitFor();
+    await dialog()
+      .getByText('It disappears from the library of 1 person. Running sessions continue.')
+      .waitFor();
     await press('Give Steam to you alone');
     await shows(/^You alone may use it/);
     await press('Give to everybody');
@@ -347,8 +350,8 @@ describe('an administrator', () => {
     await shows('No decisions');
   });
 
-  test('notes what a session did, keeps its last minute and stops it', async () => {
-    // Only the fake host shall take the session.
+  test('adds a note to a session, saves its last minute and stops it', async () => {
+    // Only the fake host may get the session.
     const { items } = await ask('GET', '/v1/hosts');
     const real = items.find((host: { node_name: string }) => host.node_name !== 'far-away').id;
     await ask('POST', `/v1/hosts/${real}/drain`, {});

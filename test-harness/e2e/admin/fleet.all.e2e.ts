@@ -8,7 +8,7 @@ import { type Stack, startStack } from '../../src/stack/stack.ts';
 import { TcpRelay } from '../../src/tcp-relay.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
-/** The limit within which a page shows what has changed. */
+/** Time within which a page must show a change. */
 const LIVE_MS = LONG ? 3_000 : 20_000;
 const GRACE = { email: 'grace@example.org', username: 'grace', password: 'another-long-pass-phrase' };
 const LAPTOP = { width: 1366, height: 768 };
@@ -35,11 +35,11 @@ describe('an administrator', () => {
       nodeName: 'far-away',
       credential: { token: enrollment.body.token },
       capacity: gpuCapacity(2),
-      // The test sends them.
+      // The test sends the heartbeats.
       heartbeatMs: 0,
     });
     await fake.connect();
-    // Only the real host shall take sessions.
+    // Only the real host may get sessions.
     await person.call('POST', `/v1/hosts/${fake.hostId}/drain`, {});
     await person.call('POST', '/v1/admin/runtime-presets', { name: 'Taken' });
     relay = await TcpRelay.to(new URL(stack.httpsUrl));
@@ -60,14 +60,14 @@ describe('an administrator', () => {
     await stack?.stop();
   });
 
-  /** Every page is reached through the relay, which takes the network away where a test asks for it. */
+  /** Every page is reached through the relay, which interrupts the network when a test requests it. */
   const address = () => `https://127.0.0.1:${relay.port}`;
   const open = (path: string) => page.goto(`${address()}${path}`);
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
   const shows = (text: string | RegExp, timeout = 20_000) =>
     page.getByText(text).first().waitFor({ timeout });
 
-  test('reads the story of a session that runs, sees its pipeline, and stops it', async () => {
+  test('reads the story of a running session, sees its pipeline, and stops it', async () => {
     const app = await person.app('Terminal of ada', ['xterm']);
     const { id } = await person.launch(app);
     await person.reaches(id, 'app presented');
@@ -91,7 +91,7 @@ describe('an administrator', () => {
     await page.getByRole('table').getByText('Launched an app').waitFor();
   });
 
-  test('asks where an app would run, and why nowhere else', async () => {
+  test('asks where an app would run, and why not elsewhere', async () => {
     await open('/admin/placement');
     await press('Choose app');
     await press('Choose Terminal of ada');
@@ -106,36 +106,36 @@ describe('an administrator', () => {
     await shows(/^It would run on test-host, GPU 0/);
   });
 
-  test('sees on the first screen why a session failed, at which step, and what the app wrote last', async () => {
+  test('sees on the first screen why a session failed, at which step, and the app’s last output', async () => {
     const app = await person.app('Broken', ['/bin/sh', '-c', 'echo "libGL is missing" >&2; exit 127']);
     const { id } = await person.launch(app);
     await person.ended(id);
     await open(`/admin/sessions/${id}`);
     await shows('The app ended before it showed anything.');
-    await page.getByRole('heading', { name: 'Last words of the app' }).waitFor();
+    await page.getByRole('heading', { name: 'Last output of the app' }).waitFor();
     for (const words of ['The app ended before it showed anything.', 'Failed', 'libGL is missing'])
       expect(await bottomOf(page, words), words).toBeLessThanOrEqual(LAPTOP.height);
   });
 
-  test('is told before a deletion how much goes with it', async () => {
+  test('sees before a deletion how much is deleted with it', async () => {
     const app = await person.app('Short', ['/bin/true']);
     const { id } = await person.launch(app);
     await person.ended(id);
     await open(`/admin/apps/${app}`);
     await press('Delete');
     const question = page.getByRole('dialog');
-    await question.getByText('1 session with what was measured of it').waitFor();
+    await question.getByText('1 session with its measurements').waitFor();
     await question.getByText('1 grant that lets people use it').waitFor();
     await press('Delete Short');
     await shows('Short was deleted');
   });
 
-  test('sees how busy a host is as soon as it tells, on its page and in the fleet', async () => {
-    // The control plane closes a link that is silent for 20 s; the tests before may take longer.
+  test('sees a host’s load as soon as it reports, on its page and in the fleet', async () => {
+    // The control plane closes a link that is silent for 20 s; the previous tests may take longer.
     if (!fake.isOpen) await fake.connect();
     await open(`/admin/hosts/${fake.hostId}`);
     await page.getByRole('heading', { name: 'Load of the last five minutes' }).waitFor();
-    // The same values stand in a table, too.
+    // The same values are also in a table.
     const now = page.getByRole('region', { name: 'Load of the last five minutes' }).getByRole('paragraph');
     for (const cpu_busy of [0.31, 0.86]) {
       fake.heartbeat({
@@ -163,7 +163,7 @@ describe('an administrator', () => {
   const unfold = (words: string) => page.locator('summary').filter({ hasText: words }).first().click();
   const opened = (name: string) => page.getByRole('button', { name }).first().click();
 
-  /** Sends the form that the field stands in, on a phone. */
+  /** Submits the form that contains the field, on a phone. */
   async function send(field: Locator): Promise<void> {
     await page.locator('form').filter({ has: field }).locator('button[type=submit]').click();
   }
@@ -188,7 +188,7 @@ describe('an administrator', () => {
       .toEqual({ focused: true, inView: true, message: expect.stringMatching(words) });
   }
 
-  describe('on a phone, a form that is refused', () => {
+  describe('sees on a phone which field of a form was refused', () => {
     beforeAll(() => page.setViewportSize({ width: 390, height: 844 }));
     afterAll(() => page.setViewportSize(LAPTOP));
 
@@ -203,7 +203,7 @@ describe('an administrator', () => {
       [() => '/admin/jobs/auth.token_janitor', 'Time between two runs', ''],
       [() => `/admin/users/${graceId}`, 'Sessions at once', ''],
       [() => `/admin/hosts/${fake.hostId}`, 'Frames between keyframes', '', () => unfold('Encoding')],
-    ])('%#: says at the field what is wrong with it, and shows it', async (path, label, wrong, ready) => {
+    ])('%#: shows the fault at the field, in view', async (path, label, wrong, ready) => {
       await open(path());
       await ready?.();
       const field = page.getByLabel(label, { exact: true });
@@ -229,7 +229,7 @@ describe('an administrator', () => {
         /^Expected a path without/,
         () => unfold('Sessions and files'),
       ],
-    ])('%#: says at the field what the server refused', async (path, fields, words, ready) => {
+    ])('%#: shows the server’s refusal at the field', async (path, fields, words, ready) => {
       await open(path());
       await ready?.();
       for (const [label, value] of fields) await page.getByLabel(label, { exact: true }).fill(value);
@@ -238,10 +238,10 @@ describe('an administrator', () => {
       await expectTold(field, words);
     });
 
-    test('says at the choice of an account that one is missing', async () => {
+    test('sees at the choice of an account that one is missing', async () => {
       await open(`/admin/hosts/${fake.hostId}`);
       await unfold('How it shows them');
-      const starts = page.getByLabel('Start an app by itself whenever a display is connected');
+      const starts = page.getByLabel('Start an app automatically whenever a display is connected');
       await starts.check();
       await send(starts);
       await expectTold(page.getByRole('button', { name: 'Choose account' }), /Choose the account/);
@@ -263,17 +263,17 @@ describe('an administrator', () => {
   test.each(
     LONG ? ['/admin', '/admin/settings', '/admin/users', '/admin/jobs', '/admin/activity'] : ['/admin'],
   )(
-    'is told on %s that the server is silent, fails or is slow, and sees the page go on by itself',
+    'sees on %s that the server is silent, fails or is slow, and that the page recovers by itself',
     async (path) => {
       await open(path);
       await page.getByRole('heading', { level: 1 }).first().waitFor();
       const notice = page.getByRole('status');
       const slow = notice.getByText('The server takes long to answer.');
-      // Silent: connections stay open, and nothing comes.
+      // Silent: connections stay open, and no answer arrives.
       relay.mode = 'stall';
       await slow.waitFor({ timeout: 20_000 });
       relay.mode = 'pass';
-      // What was lost meanwhile is missing in them.
+      // Answers that were lost meanwhile are missing in the parts.
       relay.cut();
       await slow.waitFor({ state: 'detached', timeout: 20_000 });
 
@@ -300,7 +300,7 @@ describe('an administrator', () => {
   );
 });
 
-/** Where the first element with the text ends, in pixels from the top of the window. */
+/** Bottom edge of the first element with the text, in pixels from the top of the window. */
 async function bottomOf(page: Page, words: string): Promise<number> {
   const box = await page.getByText(words, { exact: false }).first().boundingBox();
   return box === null ? Number.POSITIVE_INFINITY : box.y + box.height;

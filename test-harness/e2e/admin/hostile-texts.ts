@@ -57,13 +57,13 @@ export async function hostileHost(url: string, token: string): Promise<FakeAgent
   return agent;
 }
 
-/** Parts of that host's page, and how often each shows the markup as text. */
+/** Parts of that host's page, and how many times each shows the markup as text. */
 export const HOST_PARTS = {
   // Name and render node.
   GPUs: 2,
   // Check, status, summary and remedy.
   Readiness: 2,
-  // The settings in force.
+  // The settings in effect.
   Settings: 2,
   // Display, sound and device.
   'Display beside the host': 3,
@@ -71,14 +71,17 @@ export const HOST_PARTS = {
   Machine: 4,
 } as const;
 
-/** A call as the administrator, which succeeds. @returns its body */
+/**
+ * Sends an administrator's request that must succeed.
+ * @returns its body
+ */
 type Send = (
   method: string,
   path: string,
   body: object,
 ) => Promise<Awaited<ReturnType<Stack['call']>>['body']>;
 
-/** Has the host fail a job, with markup for a reason. */
+/** Lets the host fail a job, with markup as the reason. */
 export async function failJob(stack: Stack, send: Send, agent: FakeAgent): Promise<void> {
   await send('POST', '/v1/admin/jobs/home.gc/run', { host_id: agent.hostId });
   const { runs } = await callAsHost(agent, stack.httpUrl, 'GET', '/v1/agent/jobs/pending');
@@ -91,9 +94,9 @@ export async function failJob(stack: Stack, send: Send, agent: FakeAgent): Promi
 }
 
 /**
- * Has the host run a launcher, report a recording and a capture of it that failed, and find titles in its home.
- * @param others hosts that shall not take the session
- * @returns the session, which runs on
+ * Lets the host run a launcher, report a recording and a failed capture of it, and find titles in its home.
+ * @param others hosts that must not get the session
+ * @returns the session, which keeps running
  */
 export async function runLauncher(
   stack: Stack,

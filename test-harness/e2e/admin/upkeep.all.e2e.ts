@@ -11,7 +11,7 @@ import { type Stack, startStack } from '../../src/stack/stack.ts';
 
 const GRACE = { email: 'grace@example.org', username: 'grace', password: 'another-long-pass-phrase' };
 const NEW_PASSWORD = 'violet lantern parade';
-/** The limit within which a page shows what has changed. */
+/** Time within which a page must show a change. */
 const LIVE_MS = process.env.FOOTLIGHT_LONG === '1' ? 3_000 : PATIENCE_MS;
 
 describe('an administrator', () => {
@@ -38,7 +38,7 @@ describe('an administrator', () => {
       credential: { token: enrollment.body.token },
       capacity: softwareCapacity(),
     });
-    // The test reports what the host has.
+    // The test reports the host's images.
     fake.behaviour.pull = [];
     await fake.connect();
     browser = await startBrowser({ width: 1366, height: 768 });
@@ -62,7 +62,7 @@ describe('an administrator', () => {
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
   const shows = (text: string | RegExp) => page.getByText(text).first().waitFor();
 
-  test('runs a job, sees it end in the history, and changes when it runs', async () => {
+  test('runs a job, sees its end in the history, and changes its schedule', async () => {
     await open('/admin/jobs?sort=name');
     await page.getByRole('link', { name: 'Token janitor' }).click();
     await page.getByRole('heading', { level: 1, name: 'Token janitor' }).waitFor();
@@ -79,7 +79,7 @@ describe('an administrator', () => {
     await page.getByRole('definition').filter({ hasText: 'Every 12 hours' }).waitFor();
   });
 
-  test('installs an image, sees the pull advance within 3 s, pins and updates it, and takes it away', async () => {
+  test('installs an image, sees the pull advance within 3 s, pins and updates it, and uninstalls it', async () => {
     await open('/admin/images');
     await press('Fetch the catalog');
     await page.getByRole('link', { name: 'paint' }).click();
@@ -112,8 +112,8 @@ describe('an administrator', () => {
     await page.getByRole('definition').filter({ hasText: 'Not installed' }).waitFor();
   });
 
-  test('finds a person’s home and has it deleted, but not while it is used', async () => {
-    // Only the real host shall take the session.
+  test('finds a person’s home and deletes it, but not while it is used', async () => {
+    // Only the real host may get the session.
     await person.call('POST', `/v1/hosts/${fake.hostId}/drain`, {});
     const app = await person.app(
       'Writer',
@@ -140,7 +140,7 @@ describe('an administrator', () => {
     expect(page.url()).toContain('state=marked');
   });
 
-  test('deletes a host that is away', async () => {
+  test('deletes an offline host', async () => {
     await fake.drop();
     await open(`/admin/hosts/${fake.hostId}`);
     await press('Delete');
@@ -152,14 +152,14 @@ describe('an administrator', () => {
     expect(await page.getByRole('link', { name: 'far-away' }).count()).toBe(0);
   });
 
-  test('is told why no home is searched', async () => {
+  test('sees why no home is searched', async () => {
     await open('/admin/library');
     await shows('Switched off');
     await press('Search all homes now');
     await shows('Nothing was searched. Library discovery is switched off in the settings.');
   });
 
-  test('makes a master key that is sent nowhere', async () => {
+  test('creates a master key that is never sent', async () => {
     const sent: string[] = [];
     page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`));
     await open('/admin/settings');
@@ -169,7 +169,7 @@ describe('an administrator', () => {
     expect(sent.filter((each) => each.includes(line.slice(-20)))).toEqual([]);
   });
 
-  test('is told at the field which origin is wrong', async () => {
+  test('sees at the field which origin is wrong', async () => {
     await open('/admin/settings');
     await page.getByLabel('Allowed origins').fill('https://play.example\nplay.lan/x');
     await press('Save settings');
@@ -190,7 +190,7 @@ describe('an administrator', () => {
       const phone = await other.newPage();
       await phone.goto(link);
       await phone.getByLabel('New password', { exact: true }).fill('password1234');
-      // The link stands neither in the address nor in the history.
+      // The link is neither in the URL nor in the history.
       expect(phone.url()).toMatch(/\/reset$/);
       await phone.getByRole('button', { name: 'Set the password' }).click();
       await phone.getByText(/^Too common, or it contains your name/).waitFor();
@@ -210,7 +210,7 @@ describe('an administrator', () => {
     expect(login.status).toBe(200);
   });
 
-  test('reads what was done in words, follows a link, and saves it for a spreadsheet', async () => {
+  test('reads the activity as text, follows a link, and saves it for a spreadsheet', async () => {
     await open('/admin/activity?about=job');
     await shows('Changed a background job');
     await page.getByRole('link', { name: 'auth.token_janitor' }).first().click();

@@ -1,5 +1,5 @@
-"""Shows a window, takes every name of a display that is free, and keeps them. In LOOT it writes `all` when it has them,
-and `clients` for each client that came."""
+"""Shows a window, then occupies every free display name. In LOOT it writes `all` when it has all names, and `clients`
+for each client that connected."""
 import os, resource, selectors, socket, subprocess
 
 subprocess.Popen(["xterm"])
@@ -19,7 +19,7 @@ own = os.environ["DISPLAY"].lstrip(":")
 while True:
     for key, _ in waiting.select():
         client, _ = key.fileobj.accept()
-        # In a network of its own, its own window comes here.
+        # With its own network, its own window connects here.
         if str(key.data) != own:
             open(os.path.join(os.environ["LOOT"], "clients"), "a").write("%d\n" % key.data)
         client.close()

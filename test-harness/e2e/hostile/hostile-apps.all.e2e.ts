@@ -28,17 +28,18 @@ import { PersonSessions } from '../../src/stack/sessions.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
 
 const PYTHON = '/usr/bin/python3';
-/** How long each greedy app is watched. */
+/** Time for which each greedy app is watched. */
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const GREED_MS = LONG ? 30_000 : 2_000;
 const HEALTH_LIMIT_MS = 1_000;
 const FRAME_SHARE = 0.8;
-/** What it keeps of an app's log is a MiB; the rest is garbage that is not collected yet. */
+/** It keeps at most a MiB of an app's log; the rest is garbage that is not collected yet. */
 const AGENT_GROWTH_MIB = 100;
 
-/** Each begins when the session counts as running, and takes all that it can get. */
+/** Each starts when the session counts as running, and uses as much as it can get. */
 const GREEDY = {
-  // Each a session of its own for the kernel, which would otherwise give all of them the time of one (sched(7)).
+  // Each is a separate kernel session, because the scheduler would otherwise give all of them the time of one
+  // (sched(7)).
   'forks without end':
     'import os\nwhile True:\n  try:\n    if os.fork() == 0: os.setsid()\n  except OSError: pass',
   'writes its log without end': 'import os\nwhile True: os.write(1, b"spew" * 16384)',
@@ -57,18 +58,23 @@ const GREEDY_IN_CONTAINERS: Record<keyof typeof GREEDY, string> = {
     'open F, q(>), q(/tmp/full); my $x = q(x) x 1048576; while (1) { syswrite(F, $x) or seek(F, 0, 0) }',
   'takes all memory': 'push @held, q(x) x (16 << 20) while 1',
 };
-/** Containers in the long form only: that their limits hold is tested in every run (hostile-container.int.test.ts). */
+/**
+ * Containers are tested only in the long form; their limits are tested in every run (hostile-container.int.test.ts).
+ */
 const CONTAINERS = LONG && noRealPodman() === null;
 
 const INPUT_NODES = '/dev/input';
-/** No digits behind it: nobody takes it for a device that the kernel made. */
+/** Without a number at the end, so that no program mistakes it for a device made by the kernel. */
 const INPUT_NODE = path.join(INPUT_NODES, 'event-of-the-host');
 
-/** A node like those of the host's keyboards, which the group `input` may open; it leads nowhere. @returns its removal */
+/**
+ * A device node with the permissions of the host's keyboards, which the group `input` may open; it has no driver.
+ * @returns a function that removes it
+ */
 function plantInputDevice(): () => void {
   const isNew = !existsSync(INPUT_NODES);
   mkdirSync(INPUT_NODES, { recursive: true, mode: 0o755 });
-  // A run that was killed leaves it.
+  // A killed run leaves it behind.
   rmSync(INPUT_NODE, { force: true });
   execFileSync('mknod', ['--mode=0660', INPUT_NODE, 'c', '1', '3']);
   const [, gid] = /^input:[^:]*:(\d+):/m.exec(readFileSync('/etc/group', 'utf8')) ?? [];
@@ -76,7 +82,7 @@ function plantInputDevice(): () => void {
   return () => rmSync(isNew ? INPUT_NODES : INPUT_NODE, { recursive: true });
 }
 
-describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own', () => {
+describe.runIf(process.getuid?.() === 0)('a hostile app, with its own user', () => {
   let stack: Stack;
   let sessions: PersonSessions;
   let victim: { id: string; viewer: FakeViewer };
@@ -86,7 +92,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own'
   let podman: RealPodman | null = null;
   let registry: RealRegistry | null = null;
   let image = '';
-  /** What containers read, at /begin inside. */
+  /** Files that containers read, at /begin inside the container. */
   let begin = '';
 
   beforeAll(async () => {
@@ -110,7 +116,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own'
       },
     });
     copyFileSync(path.join(import.meta.dirname, 'neighbour.py'), fixture('neighbour.py'));
-    // A claimed instance has no setup token any more; a new one is written for the drill, where the real one lies.
+    // A claimed instance has no setup token any more; for the drill a new one is written to the same place.
     const token = stack.setupToken();
     sessions = new PersonSessions(stack, (await stack.claim()).token);
     writeFileSync(path.join(stack.directory, 'control', 'setup-token'), token, { mode: 0o600 });
@@ -128,9 +134,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own'
     if (begin !== '') rmSync(begin, { recursive: true });
   });
 
-  test('reaches nothing of its neighbour, of the agent, of the control plane or of the host', async ({
-    onTestFinished,
-  }) => {
+  test('cannot reach its neighbour, the agent, the control plane or the host', async ({ onTestFinished }) => {
     onTestFinished(plantInputDevice());
     const theirs = environmentOf(
       descendants(stack.agent.pid).find(([, command]) => /^\S*node \S*diagnostics.mjs/.test(command))?.[0] ??
@@ -218,7 +222,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own'
     },
   );
 
-  /** Launches a greedy app, and watches its neighbour and the agent while it works. */
+  /** Launches a greedy app, and watches its neighbour and the agent meanwhile. */
   async function isBeside(app: string, greed: { begin: () => void; isAtWork: () => boolean }): Promise<void> {
     const before = residentMib(stack.agent.pid);
     const { id } = await sessions.launch(app);
@@ -247,7 +251,7 @@ function residentMib(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
-/** Address of a bus as connect(2) takes it; an abstract one begins with NUL. */
+/** A bus address in the form of connect(2); an abstract one begins with NUL. */
 function busAddress(text: string): string {
   const [, kind = '', value = ''] = /unix:(abstract|path)=([^,]+)/.exec(text) ?? [];
   return kind === 'abstract' ? `\0${value}` : value;

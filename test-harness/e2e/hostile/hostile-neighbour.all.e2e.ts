@@ -11,22 +11,22 @@ const PYTHON = '/usr/bin/python3';
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const STORM_SECS = LONG ? 60 : 6;
 const HEALTH_LIMIT_MS = 1_000;
-/** Nobody of this machine. */
+/** A user id that this machine does not use. */
 const ORDINARY_UID = 71_300;
-/** docs/limits.md says so, "Not as root, between sessions". */
+/** docs/limits.md lists these as open: "Not as root, between sessions". */
 const NOT_HELD_BY_ORDINARY_USERS = [
   ...['environment of', 'descriptors of', 'memory of', 'signal to', 'ptrace of', 'shared memory of'],
   ...['xauthority', 'record.json', 'node.json', 'sound'],
 ];
 const GRACE = { email: 'grace@example.org', username: 'grace', password: 'a-long-enough-pass-phrase' };
 
-// Two sessions of different people on one host: one is used, the other attacks it.
+// Two sessions of different people on one host: one is in use, the other attacks it.
 describe.runIf(process.getuid?.() === 0).each([
   { name: 'root', uid: undefined },
   { name: 'an ordinary user', uid: ORDINARY_UID },
 ])('an app that attacks the session of another person, with an agent that is $name', ({ uid }) => {
   let stack: Stack;
-  /** The administrator's, who is attacked. */
+  /** The administrator's session, which is attacked. */
   let own: PersonSessions;
   /** The attacker's. */
   let others: PersonSessions;
@@ -70,7 +70,7 @@ describe.runIf(process.getuid?.() === 0).each([
     return new Map(entries.map((entry) => [entry.split('=')[0] ?? '', entry.slice(entry.indexOf('=') + 1)]));
   }
 
-  /** Presses a key until the field that answers keys shows another colour. */
+  /** Presses a key until the field that reacts to keys shows another colour. */
   async function keyArrives(): Promise<void> {
     const before = fieldColour(await victim.viewer.picture());
     victim.viewer.input.press('KeyA');
@@ -97,7 +97,7 @@ describe.runIf(process.getuid?.() === 0).each([
     const app = await own.app('Storm', [PYTHON, fixture('storm.py')], {
       TARGETS: JSON.stringify(targets),
       SECONDS: String(STORM_SECS),
-      // With the host's network the attempt would leave the machine; docs/limits.md says that it is not closed then.
+      // With the host's network the attempt would leave the machine; docs/limits.md lists this case as open.
       METADATA: uid === undefined ? 'closed' : '',
     });
     const { id } = await others.launch(app);
@@ -117,10 +117,10 @@ describe.runIf(process.getuid?.() === 0).each([
     expect(end).toMatchObject({ state: 'failed', failure_code: 'app_exited_early' });
     const told = (end.app_log_tail as string).split('\n').filter((line) => !line.startsWith('spew'));
     const got = told.filter((line) => line.startsWith('GOT')).map(kindOf);
-    // Something that is not in the list holds, whatever user the agent has.
+    // Attacks that are not in the list must fail, whatever user the agent has.
     expect(uid === undefined ? [] : NOT_HELD_BY_ORDINARY_USERS).toEqual(expect.arrayContaining(got));
     expect(told.at(-1)).toMatch(/^attempts \d{2,}$/);
-    // One of both holds, whatever network this host gives its apps.
+    // One of the two must hold, depending on the network that this host gives its apps.
     expect(told.filter((line) => line.startsWith('MET'))).toBeOneOf([
       ['MET loopback is that of the host', 'MET the name of the display is held'],
       ['MET loopback is its own', 'MET the name of the display is free here'],
@@ -131,7 +131,7 @@ describe.runIf(process.getuid?.() === 0).each([
     await others.stop(next.id);
   });
 
-  test('by taking all thousand names: gets no client, and the next launch works', async () => {
+  test('by using all thousand names: no client can connect, and the next launch works', async () => {
     const loot = path.join(stack.directory, 'loot');
     mkdirSync(loot);
     chmodSync(loot, 0o1777);
@@ -145,7 +145,7 @@ describe.runIf(process.getuid?.() === 0).each([
     await own.reaches(next.id, 'app presented');
     await keyArrives();
     expect(existsSync(path.join(loot, 'clients'))).toBe(false);
-    // With the host's network it is ended; with one of its own it took names that nobody else sees.
+    // With the host's network the session is ended; with its own network it only used names that no other session sees.
     const end = await others.read(hostile.id);
     if (end.state === 'failed') expect(end.failure_code).toBe('display_name_taken');
     else await others.stop(hostile.id);
@@ -153,12 +153,12 @@ describe.runIf(process.getuid?.() === 0).each([
   });
 });
 
-/** What an attack got, without numbers of processes and directories of this run. */
+/** Result of an attack, without process ids and directories of this run. */
 function kindOf(line: string): string {
   return path.basename(line.replace(/^GOT /, '').replace(/ \d+$/, ''));
 }
 
-/** Colour in the middle of the field that answers keys, coarsely. */
+/** Rounded colour in the middle of the field that reacts to keys. */
 function fieldColour({ width, height, rgb }: { width: number; height: number; rgb: Buffer }): string {
   const at = (Math.floor(height * 0.85) * width + Math.floor(width * 0.25)) * 3;
   return [rgb[at], rgb[at + 1], rgb[at + 2]].map((value) => Math.round((value ?? 0) / 64)).join();

@@ -1,5 +1,5 @@
-"""An app that tries to reach what is not its own. TARGETS in its environment says what there is, so that it need not
-guess. It writes one line for each attempt that was NOT refused, then the number of attempts, and leaves."""
+"""An app that tries to access resources of others. TARGETS in its environment lists them, so that it need not guess. It
+writes one line for each attempt that was NOT refused, then the number of attempts, and exits."""
 import ctypes, glob, json, os, socket, sys
 
 targets = json.loads(os.environ["TARGETS"])
@@ -8,7 +8,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def refused(name, act):
-    """act returns something true when it got where it should not."""
+    """act returns a true value if the attempt succeeded."""
     global attempts
     attempts += 1
     try:
@@ -64,7 +64,7 @@ for path in targets["directories"]:
     refused("list " + path, lambda: reads(path))
     refused("write in " + path, lambda: writes(os.path.join(path, "footlight-was-here")))
 
-# Its own process tree and nothing else, whatever numbers the others have.
+# It must see only its own process tree, whatever process ids the others have.
 for pid in filter(str.isdigit, os.listdir("/proc")):
     try:
         owner = os.stat(f"/proc/{pid}").st_uid

@@ -1,5 +1,5 @@
-"""An app that attacks its neighbour for SECONDS, again and again. TARGETS in its environment says what there is. At the end
-it writes one line for each thing that it got, one for each defence that it met, the number of attempts, and leaves."""
+"""An app that attacks its neighbour for SECONDS, again and again. TARGETS in its environment lists the targets. At the
+end it writes one line for each success, one for each defence that stopped it, the number of attempts, and exits."""
 import ctypes, glob, json, os, socket, stat, struct, sys, threading, time
 
 targets = json.loads(os.environ["TARGETS"])
@@ -14,7 +14,7 @@ met = set()
 
 
 def refused(name, act):
-    """act returns something true when it got what it should not."""
+    """act returns a true value if the attack succeeded."""
     global attempts
     attempts += 1
     try:
@@ -59,7 +59,7 @@ def bind_display():
         met.add("the name of the display is held")
         s.close()
         return False
-    # Nobody else is in this network namespace, or the neighbour's clients come here.
+    # Either this network namespace has no other process, or the neighbour's clients connect here.
     met.add("the name of the display is free here")
     s.listen()
     threading.Thread(target=wait_for_clients, args=(s,), daemon=True).start()
@@ -70,7 +70,7 @@ def bind_every_name_of_the_list():
     with open("/proc/net/unix") as f:
         names = {line.split(" ")[-1].rstrip("\n") for line in f}
     for name in names:
-        # Names of displays that are free are another attack.
+        # Free display names are the subject of another attack (all-names.py).
         if not name.startswith("@") or "X11-unix" in name:
             continue
         with socket.socket(socket.AF_UNIX) as s:
@@ -141,7 +141,7 @@ def plant():
                     make()
                 except OSError:
                     continue
-                # Not as root this is the host's /tmp, where nothing may stay.
+                # Without root this is the host's /tmp, where no file may be left.
                 for remove in (os.unlink, os.rmdir):
                     try:
                         remove(path)

@@ -8,7 +8,7 @@ import { eventually, PATIENCE_MS } from '../../src/stack/program.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
 
 const APPS = 2000;
-/** Long enough to look at the page, and short enough to wait for its end. */
+/** Idle time-out: long enough to look at the page, and short enough to wait for it. */
 const IDLE_SECONDS = 20;
 
 const focusedName = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
@@ -41,7 +41,7 @@ describe('the library, like a console’s', () => {
   });
 
   const open = async () => {
-    // As in a new tab: the page keeps its filter and focus in a tab.
+    // As in a new tab: a tab stores its filter and focus.
     await page.evaluate(() => sessionStorage.clear()).catch(() => {});
     await page.goto(`${stack.httpsUrl}/app`);
     await page.getByRole('region', { name: 'All apps' }).waitFor();
@@ -70,7 +70,7 @@ describe('the library, like a console’s', () => {
     await eventually('all have ended', PATIENCE_MS, async () => ((await live()).length === 0 ? true : null));
   };
 
-  test('arrow keys lead from tile to tile, and F marks one', async () => {
+  test('arrow keys move from tile to tile, and F marks a favourite', async () => {
     await open();
     await page.keyboard.press('ArrowRight');
     const first = await focusedName(page);
@@ -92,7 +92,7 @@ describe('the library, like a console’s', () => {
     await unmarked;
   });
 
-  test('a gamepad does the same, with the signs of its maker, and axe finds nothing', async () => {
+  test('a gamepad does the same, with the labels of its maker, and axe finds nothing', async () => {
     await open();
     await pressPad(page, PAD.right);
     await pressPad(page, PAD.down);
@@ -141,7 +141,7 @@ describe('the library, like a console’s', () => {
     expect(await all.locator('li').count()).toBeLessThan(150);
   });
 
-  test('going back keeps place and focus', async () => {
+  test('going back restores position and focus', async () => {
     await open();
     await page.getByRole('searchbox').fill('App 1');
     await page.getByText('1,000 apps found').waitFor({ state: 'attached' });
@@ -172,7 +172,7 @@ describe('the library, like a console’s', () => {
     await page.getByRole('searchbox').fill('');
   });
 
-  test('a session in the way of a launch is listed, and ending it there launches the other', async () => {
+  test('a session that prevents a launch is listed, and ending it there launches the other app', async () => {
     await call('PATCH', `/v1/users/${userId}`, { max_concurrent_sessions: 1 });
     const { session } = await launchDiagnostics();
     await open();
@@ -187,7 +187,7 @@ describe('the library, like a console’s', () => {
     await endAll();
   });
 
-  test('an unwatched session counts down, is kept open by one press, and says so when it was ended', async () => {
+  test('an unwatched session counts down, one press keeps it open, and its end is reported', async () => {
     const [host] = (await call('GET', '/v1/hosts')).items;
     const overrides = { idle_timeout_secs: IDLE_SECONDS };
     await call('PATCH', `/v1/admin/hosts/${host.id}/settings`, { overrides });

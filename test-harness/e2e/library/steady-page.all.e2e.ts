@@ -7,14 +7,14 @@ import { type Stack, startStack } from '../../src/stack/stack.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const APPS = 500;
-/** The mark of the pages. Core Web Vitals call 0.1 good: https://web.dev/articles/cls */
+/** Largest layout shift of the pages. Core Web Vitals call 0.1 good: https://web.dev/articles/cls */
 const MAX_SHIFT = 0.05;
 const WINDOWS = [
   ['phone', 390, 844],
   ['laptop', 1366, 768],
   ['TV', 1920, 1080],
 ] as const;
-/** What the library asks for, in the orders in which the answers may come. */
+/** Requests of the library, in the orders in which the answers may arrive. */
 const ORDERS = [
   ['sessions', 'highlights', 'apps'],
   ['apps', 'sessions', 'highlights'],
@@ -27,13 +27,13 @@ const PATHS: Readonly<Record<Asked, RegExp>> = {
   highlights: /\/v1\/me\/highlights/,
 };
 
-/** All orders with --long; else one for each visit in each window, so that every order has its turn. */
+/** All orders with --long; otherwise one for each visit in each window, so that every order is used once. */
 function ordersOf(window: (typeof WINDOWS)[number][0], visit: 'first' | 'later') {
   const turn = WINDOWS.findIndex(([name]) => name === window) + (visit === 'first' ? 0 : 1);
   return LONG ? ORDERS : ORDERS.slice(turn % ORDERS.length).slice(0, 1);
 }
 
-/** Sums what the page moved without being asked, from its start. */
+/** Sums the layout shifts of the page that no input caused, from its start. */
 async function countShifts(page: Page): Promise<void> {
   await page.addInitScript(() => {
     const shifts: { value: number; moved: string }[] = [];
@@ -67,7 +67,7 @@ const shifted = async (page: Page) => {
   };
 };
 
-describe('the library stays where it is while it loads', () => {
+describe('the library does not move while it loads', () => {
   let stack: Stack;
   let browser: Browser;
   let page: Page;
@@ -92,7 +92,7 @@ describe('the library stays where it is while it loads', () => {
     const bea = { email: 'bea@example.org', password: 'a-long-enough-pass-phrase' };
     await call('', 'POST', '/v1/auth/register', { ...bea, username: 'bea' });
     tokens.few = (await call('', 'POST', '/v1/auth/login', { ...bea, device_key: 'bea' })).access_token;
-    // A favourite on the last page, an app used before on another, and one that runs.
+    // A favourite on the last page, a recently used app on another, and a running one.
     const last = (await call(tokens.many, 'GET', '/v1/admin/apps?q=App%200490')).items[0].id;
     await call(tokens.many, 'PUT', `/v1/me/favourites/${last}`);
     const used = (await call(tokens.many, 'GET', '/v1/admin/apps?q=App%200300')).items[0].id;
@@ -140,7 +140,7 @@ describe('the library stays where it is while it loads', () => {
             }, visit === 'first');
             const held = new Map<Asked, () => void>();
             const hold = (name: Asked) => (route: Route) => {
-              // Later pages and repeated questions are answered at once.
+              // Later pages and repeated requests are answered at once.
               if (held.has(name)) return route.continue();
               return new Promise<void>((resolve) => {
                 held.set(name, () => {
@@ -168,7 +168,7 @@ describe('the library stays where it is while it loads', () => {
             await page.getByRole('region', { name: 'All apps' }).waitFor();
             await page.getByRole('region', { name: 'Running now' }).waitFor();
             await page.waitForLoadState('networkidle');
-            // Looking at a tile changes the name and the description at the top.
+            // Focusing a tile changes the name and the description at the top.
             for (const tile of [1, 2, 0]) {
               await page.getByRole('region', { name: 'All apps' }).getByRole('listitem').nth(tile).hover();
               await frames(page, 15);

@@ -6,12 +6,12 @@ import { eventually } from '../../src/stack/program.ts';
 import { PersonSessions } from '../../src/stack/sessions.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
 
-// Debian's Firefox plays H.264 in files but not in WebRTC: it would have to download a plug-in. It decodes AV1, for which
-// only tests have an encoder without a GPU.
+// Debian's Firefox plays H.264 in files but not in WebRTC, for which it would have to download a plug-in. It decodes
+// AV1; only tests have an AV1 encoder that needs no GPU.
 
-/** A terminal, black on white, whose program writes down what it reads. */
+/** A terminal, black on white, whose program records its input. */
 const TERMINAL = `exec xterm -u8 -bg white -e /bin/sh -c 'stty raw -echo; exec cat >"$HOME/typed"'`;
-/** Shown frames since the first call, and how bright the middle of the picture is, 0 to 255. */
+/** Frames shown since the first call, and the brightness in the middle of the picture, 0 to 255. */
 const LOOK = `
   const video = document.querySelector('video');
   if (video === null || video.videoWidth === 0) return { frames: 0, brightness: 0 };
@@ -29,7 +29,7 @@ const LOOK = `
   context.drawImage(video, 0, 0, 8, 8);
   return { frames: video.framesSeen, brightness: context.getImageData(4, 4, 1, 1).data[0] };`;
 
-describe.runIf(process.env.FOOTLIGHT_LONG === '1')('the way of a person in Firefox', () => {
+describe.runIf(process.env.FOOTLIGHT_LONG === '1')('a person in Firefox', () => {
   let stack: Stack;
   let sessions: PersonSessions;
   let account: { token: string; email: string; password: string };
@@ -64,7 +64,7 @@ describe.runIf(process.env.FOOTLIGHT_LONG === '1')('the way of a person in Firef
     await stack?.stop();
   });
 
-  /** What the terminal has read. */
+  /** Input that the terminal has read. */
   function typed(): string {
     const homes = path.join(stack.directory, 'agent', 'homes');
     const [file] = readdirSync(homes, { recursive: true, encoding: 'utf8' }).filter((each) =>
@@ -88,7 +88,7 @@ describe.runIf(process.env.FOOTLIGHT_LONG === '1')('the way of a person in Firef
     await page.find('[data-tile]', 'Launch Notes');
   });
 
-  test('is told where this browser cannot decode the picture', async () => {
+  test('sees a message if this browser cannot decode the picture', async () => {
     await (await page.find('[data-tile]', 'Launch H.264 only')).click();
     await page.find('[role="alertdialog"]', 'This browser cannot play the picture');
     await (await page.find('[role="alertdialog"] button', 'Back to the library')).click();

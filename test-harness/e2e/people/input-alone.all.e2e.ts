@@ -9,9 +9,12 @@ import { diagnosticsApp, type Stack, startStack } from '../../src/stack/stack.ts
 
 const APPS = 30;
 const LONG = process.env.FOOTLIGHT_LONG === '1';
-/** The session, the account and the gamepad take a minute and a half; the rest is tested in every run. */
+/**
+ * The session, the account page and the gamepad take a minute and a half and run only in the long form; the rest is
+ * tested in every run.
+ */
 const inDrill = test.runIf(LONG);
-/** Short and of neighbouring keys, because a gamepad writes it letter by letter. */
+/** Short and made of neighbouring keys, because a gamepad types it letter by letter. */
 const BEA = { email: 'e@w.re', username: 'bea', password: 'qqqqwwwweeee' };
 
 describe.runIf(process.getuid?.() === 0)('every task of a person without a pointer', () => {
@@ -99,7 +102,7 @@ describe.runIf(process.getuid?.() === 0)('every task of a person without a point
       await tile('App 00').waitFor();
     });
 
-    test('marks a favourite, shows one kind of apps, and searches', async () => {
+    test('marks a favourite, filters by one kind of apps, and searches', async () => {
       await hands.reach(tile('App 03'));
       await hands.mark();
       await part('Favourites').waitFor();
@@ -124,7 +127,7 @@ describe.runIf(process.getuid?.() === 0)('every task of a person without a point
       await part('All apps').waitFor();
     });
 
-    test('asks for the quality of an app, and launches it with that', async () => {
+    test('opens the choice of quality of an app, and launches it with a choice', async () => {
       await hands.reach(tile('Zebra'));
       await hands.askQuality();
       await dialog().getByRole('radio').nth(1).waitFor();

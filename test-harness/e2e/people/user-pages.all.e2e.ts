@@ -17,13 +17,13 @@ const SIZES = [
 ] as const;
 const SCHEMES = ['dark', 'light'] as const;
 const DESK = { width: 1366, height: 768 };
-/** FOOTLIGHT_UPDATE_IMAGES=1 keeps a picture of each state, size and scheme there. */
+/** FOOTLIGHT_UPDATE_IMAGES=1 stores a picture of each state, size and scheme there. */
 const pictures = path.resolve(import.meta.dirname, '../../../test-results/people');
 const draws = process.env.FOOTLIGHT_UPDATE_IMAGES === '1';
 const LONG = 'Donaudampfschifffahrtsgesellschaftskapitän und die lange Reise nach Süden';
 const DESCRIPTION = 'One line about it.';
 
-/** The fullest state of each page. The others are looked at under --long. */
+/** The fullest state of each page. The others are tested with --long. */
 const FULLEST: ReadonlySet<string> = new Set([
   'setup wrong',
   'register closed',
@@ -49,14 +49,14 @@ const refuse = (status: number, code: string, extras: object = {}) => ({
   body: JSON.stringify({ error: { code, message: 'As the server says it.', ...extras } }),
 });
 
-describe('the pages of people, in each state', () => {
+describe('the users’ pages, in each state', () => {
   let stack: Stack;
   let browser: Browser;
   let page: Page;
   let account: { token: string; email: string; password: string };
   let ended: Record<string, unknown>;
   let live: Record<string, unknown>;
-  /** What the pages show and did not write. */
+  /** Texts on the pages that do not come from the pages. */
   const data = [
     LONG,
     DESCRIPTION,
@@ -106,18 +106,21 @@ describe('the pages of people, in each state', () => {
     await page.goto(`${stack.httpsUrl}${url}`);
     await page.getByRole('heading', { level: 1 }).first().waitFor();
   };
-  /** Sends the form that is shown. */
+  /** Submits the form that is shown. */
   const submit = () => page.locator('form button[type="submit"]').click();
   const answer = (pattern: RegExp, given: Parameters<Route['fulfill']>[0]) =>
     page.route(pattern, (route) => route.fulfill(given));
 
-  /** Looks at the state that the page shows. @returns what is wrong with it */
+  /**
+   * Checks the state that the page shows.
+   * @returns the problems
+   */
   async function look(state: string): Promise<string[]> {
     const problems = (await unmarkedWords(page, data)).map((text) => `${state}: not translated: ${text}`);
     for (const scheme of SCHEMES) {
       await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
       await page.locator(`html[data-mantine-color-scheme="${scheme}"]`).waitFor();
-      // Tall, because tiles out of sight keep the colours of the other scheme until they are drawn.
+      // A tall window, because tiles out of view keep the colours of the other scheme until they are rendered.
       await page.setViewportSize({ width: DESK.width, height: 3000 });
       await frames(3);
       // The schemes have the same elements.
@@ -141,7 +144,9 @@ describe('the pages of people, in each state', () => {
     return problems;
   }
 
-  /** Each state in German, which is longer than English: what fits in it fits in both. */
+  /**
+   * Each state is tested in German, which is longer than English, so a page that fits in German also fits in English.
+   */
   async function lookAtAll(states: readonly State[]): Promise<string[]> {
     mkdirSync(pictures, { recursive: true });
     const problems: string[] = [];
@@ -157,7 +162,7 @@ describe('the pages of people, in each state', () => {
     return draws ? problems.filter((text) => !text.includes('not translated')) : problems;
   }
 
-  test('before anybody claimed the instance', async () => {
+  test('before the instance is claimed', async () => {
     const problems = await lookAtAll([
       ['setup', () => open('/setup')],
       [
@@ -178,7 +183,7 @@ describe('the pages of people, in each state', () => {
     expect(problems).toEqual([]);
   });
 
-  test('the pages before the library', async () => {
+  test('the pages before sign-in', async () => {
     const problems: string[] = [];
     for (const mode of ['closed', 'invite_only', 'open']) {
       await setMode(mode);
@@ -228,7 +233,7 @@ describe('the pages of people, in each state', () => {
     expect(problems).toEqual([]);
   });
 
-  test('all tabs leave a person who signs out in one of them', async () => {
+  test('when a person signs out in one tab, all tabs open the login', async () => {
     const { email, password } = account;
     const { access_token } = await call('POST', '/v1/auth/login', { email, password, device_key: 'shared' });
     await page.goto(`${stack.httpsUrl}/icon.svg`);
@@ -251,7 +256,7 @@ describe('the pages of people, in each state', () => {
         localStorage.setItem('service.auth.token', value);
         localStorage.setItem('service.auth.expires_at', new Date(Date.now() + 3_600_000).toISOString());
       }, account.token);
-      // Reads who the person is, for the menu.
+      // Reads the signed-in person, for the menu.
       await page.goto(`${stack.httpsUrl}/login`);
       await page.waitForURL('**/app');
       const { email, password } = account;

@@ -6,7 +6,7 @@ import { eventually } from '../../src/stack/program.ts';
 
 declare global {
   interface Window {
-    /** Unix milliseconds of the frames shown. */
+    /** Unix milliseconds of the shown frames. */
     footlightFrames?: number[];
   }
 }
@@ -14,7 +14,7 @@ declare global {
 /** The whole drill runs under `scripts/test --long network-cut`; times are judged only there. */
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const CUTS_S = LONG ? [3, 10, 40] : [3, 10];
-/** Issue of the session page: the picture is back so soon after the network. */
+/** Longest time from the network's return to the next picture. */
 const BACK_MS = 2_000;
 const SECOND_MS = 1_000;
 const images = path.resolve(import.meta.dirname, '../../../test-results');

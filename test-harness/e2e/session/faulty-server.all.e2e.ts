@@ -59,13 +59,13 @@ describe.runIf(process.getuid?.() === 0)('a control plane that answers badly', (
 
   function spoil(fault: (typeof FAULTS)[number]): void {
     front.mode = fault;
-    // A server that is gone leaves no connection behind.
+    // A server that is away leaves no connection behind.
     if (fault === 'gone') front.cut();
   }
 
   const notice = (words: string) => page.getByRole('status').filter({ hasText: words });
 
-  /** The page says what is wrong, and is as usual soon after the server is. */
+  /** The page shows the problem, and recovers soon after the server does. */
   async function expectRecovery(
     name: string,
     fault: (typeof FAULTS)[number],
@@ -74,7 +74,7 @@ describe.runIf(process.getuid?.() === 0)('a control plane that answers badly', (
     await notice(SAYS[fault]).waitFor({ timeout: 20_000 });
     await page.screenshot({ path: path.join(images, `${name}-${fault}.png`) });
     front.mode = 'pass';
-    // What hangs is given up by the page after 20 s; a server that is back has closed such calls.
+    // The page gives up a call that hangs after 20 s; a server that is back has closed such calls.
     if (fault === 'silent') front.cut();
     await isWell();
     await notice(SAYS[fault]).waitFor({ state: 'hidden', timeout: 20_000 });
@@ -105,7 +105,7 @@ describe.runIf(process.getuid?.() === 0)('a control plane that answers badly', (
     await page.screenshot({ path: path.join(images, `login-${fault}.png`) });
     front.mode = 'pass';
     if (fault === 'silent') front.cut();
-    // A browser sends a request again by itself where its connection broke before an answer began.
+    // A browser repeats a request by itself if its connection broke before an answer began.
     const isIn = () => new URL(page.url()).pathname === '/app';
     const refused = page.getByRole('alert');
     await eventually(
@@ -129,7 +129,7 @@ describe.runIf(process.getuid?.() === 0)('a control plane that answers badly', (
     );
   });
 
-  test('a running picture goes on while the server is gone', async () => {
+  test('a running picture continues while the server is away', async () => {
     await signIn(page, token);
     await page.goto(`${front.url}/app/session/${id}`);
     await eventually('frames are shown', 30_000, async () => (await framesShown(page)) > 5 || null);

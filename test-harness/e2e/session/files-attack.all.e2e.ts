@@ -25,9 +25,9 @@ import { type Stack, startStack } from '../../src/stack/stack.ts';
 
 const MIB = 1024 * 1024;
 const SECRET = 'what no viewer may read';
-/** Characters that end a line, or turn the direction of what follows. */
+/** Characters that end a line, or change the direction of the following text. */
 const TURNED = 'invoice\u202egpj.exe';
-/** An app whose script does what a test asks of it, with its own user and in its own home. */
+/** An app whose script does what a test requests, with its own user and in its own home. */
 const APP = `
 mkdir -p many Uploads
 mkfifo pipe
@@ -45,13 +45,13 @@ done`;
 
 declare global {
   interface Window {
-    /** The host's channel for files, as the page got it. */
+    /** The host's channel for files, as the page received it. */
     filesChannel?: RTCDataChannel;
     filesHeard: { texts: string[]; bytes: Record<number, number>; secret: boolean };
   }
 }
 
-/** Keeps the page's channel for files, and what comes over it. */
+/** Stores the page's channel for files, and its messages. */
 async function keepChannel(page: Page): Promise<void> {
   await page.addInitScript((secret) => {
     const own = Object.getOwnPropertyDescriptor(RTCPeerConnection.prototype, 'ondatachannel');
@@ -93,7 +93,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
   let nextId = 1;
 
   beforeAll(async () => {
-    // The app can reach and read it: only the agent's care keeps a viewer out.
+    // The app can access and read it, so only the agent's checks protect it from a viewer.
     outside = mkdtempSync('/srv/footlight-outside-');
     execFileSync('chmod', ['0777', outside]);
     writeFileSync(path.join(outside, 'secret'), SECRET, { mode: 0o666 });
@@ -149,7 +149,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
     );
   }
 
-  /** What only root can put into a home, and what leads out of it. */
+  /** Files that only root can put into a home, and links out of it. */
   function plant(): void {
     execFileSync('mknod', ['-m', '0666', path.join(home, 'device'), 'c', '1', '5']);
     symlinkSync(path.join(outside, 'secret'), path.join(home, 'link-to-file'));
@@ -200,7 +200,10 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
       return found.every((answer) => answer !== undefined) ? found : null;
     });
   }
-  /** Begins a put and sends a part of it. @returns its number */
+  /**
+   * Begins a put and sends a part of the file.
+   * @returns its number
+   */
   async function putHalf(name: string, size = 8 * MIB, part = 3 * MIB): Promise<number> {
     const number = nextId++;
     await send([{ type: 'put', id: number, path: name, size }]);
@@ -212,16 +215,16 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
     return number;
   }
 
-  /** Unfinished files anywhere below the home. */
+  /** Incomplete files anywhere below the home. */
   const parts = (): string[] => {
-    // It follows no link, as the home has some that never end.
+    // Follows no links, because some in the home are cyclic.
     const found = execFileSync('find', ['-P', home, '-name', '*.part'], { encoding: 'utf8' });
     return found.split('\n').filter((line) => line !== '');
   };
   const leavesNothing = (what: string) =>
     eventually(`no part after ${what}`, 20_000, async () => parts().length === 0 || null);
 
-  /** Nothing outside was changed or read. */
+  /** Nothing outside the home was changed or read. */
   async function expectOutsideIntact(): Promise<void> {
     expect(readdirSync(outside).sort()).toEqual(['empty', 'secret']);
     expect(readdirSync(path.join(outside, 'empty'))).toEqual([]);
@@ -256,7 +259,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
     'pipe/x',
     'device/x',
     'note.txt/x',
-  ])('%j is read, listed, written and deleted by nobody', async (name) => {
+  ])('%j cannot be read, listed, written or deleted', async (name) => {
     const before = lstatSync(home).mtimeMs;
     const [got, listed, deleted] = await ask(
       { type: 'get', path: name },
@@ -265,7 +268,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
     );
     for (const answer of [got, listed, deleted]) expect(answer, name).toMatchObject({ type: 'failed' });
     expect(lstatSync(home).mtimeMs).toBe(before);
-    // A link is a name that is taken, beside which a file with a number may stand; all other names are refused.
+    // A link counts as a taken name, so a file with a number may be next to it; all other names are refused.
     const [put] = await ask({ type: 'put', path: name, size: 1 });
     if (put?.type === 'ready') await send([{ type: 'cancel', id: put.id }]);
     if (!['link-to-file', 'link-to-folder', 'loop'].includes(name))
@@ -274,22 +277,19 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
     await expectOutsideIntact();
   });
 
-  test.each(['pipe', 'device'])(
-    '%s is neither opened nor deleted, and keeps nobody waiting',
-    async (name) => {
-      const [got, deleted, note] = await ask(
-        { type: 'get', path: name },
-        { type: 'delete', path: name },
-        { type: 'get', path: 'note.txt' },
-      );
-      expect(got).toMatchObject({ type: 'failed', code: 'not_allowed' });
-      expect(deleted).toMatchObject({ type: 'failed', code: 'not_allowed' });
-      expect(note).toMatchObject({ type: 'done' });
-      expect(existsSync(path.join(home, name))).toBe(true);
-    },
-  );
+  test.each(['pipe', 'device'])('%s is neither opened nor deleted, and is refused at once', async (name) => {
+    const [got, deleted, note] = await ask(
+      { type: 'get', path: name },
+      { type: 'delete', path: name },
+      { type: 'get', path: 'note.txt' },
+    );
+    expect(got).toMatchObject({ type: 'failed', code: 'not_allowed' });
+    expect(deleted).toMatchObject({ type: 'failed', code: 'not_allowed' });
+    expect(note).toMatchObject({ type: 'done' });
+    expect(existsSync(path.join(home, name))).toBe(true);
+  });
 
-  test('a name that is taken by a link gets a number, and the link stays what it was', async () => {
+  test('a name that is taken by a link gets a number, and the link is unchanged', async () => {
     const [begun] = await ask({ type: 'put', path: 'link-to-file', size: 3 });
     expect(begun).toMatchObject({ type: 'ready' });
     await sendBytes(begun?.id ?? 0, 3);
@@ -301,7 +301,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
     await expectOutsideIntact();
   });
 
-  test('what is too large is not begun, and more bytes than were told end it', async () => {
+  test('a file that is too large is not begun, and more bytes than announced end it', async () => {
     const [huge, put] = await ask(
       { type: 'get', path: 'huge' },
       { type: 'put', path: 'too large', size: 17 * MIB },
@@ -318,7 +318,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
     expect(existsSync(path.join(home, 'endless'))).toBe(false);
   });
 
-  test('names that would mislead a person are not listed, and of very many a thousand', async () => {
+  test('names that would mislead a person are not listed, and at most a thousand are listed', async () => {
     const [top, many] = await ask({ type: 'list', path: '' }, { type: 'list', path: 'many' });
     const names = top?.type === 'listing' ? top.entries.map(({ name }) => name) : [];
     expect(names).toContain('note.txt');
@@ -328,7 +328,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
     expect(many?.type === 'listing' && many.entries.length).toBe(1000);
   });
 
-  test('of forty at once four run and arrive whole, the others are refused', async () => {
+  test('of forty at once four run and arrive completely, the others are refused', async () => {
     const all = await ask(
       ...Array.from({ length: 40 }, (_, n) => ({ type: 'put', path: `Uploads/at once ${n}`, size: MIB })),
     );
@@ -346,7 +346,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
       expect(statSync(path.join(home, 'Uploads', name))).toMatchObject({ size: MIB, uid });
   });
 
-  test('an app that swaps the folder for a link all the time leads no file out', async () => {
+  test('an app that replaces the folder by a link all the time moves no file out of the home', async () => {
     writeFileSync(path.join(home, 'race'), '');
     for (let round = 0; round < 40; round++) {
       const [begun] = await ask({ type: 'put', path: `Uploads/raced ${round}`, size: 4 });
@@ -363,14 +363,14 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
     await expectOutsideIntact();
   });
 
-  test('a cancelled file leaves nothing', async () => {
+  test('a cancelled transfer leaves nothing', async () => {
     const number = await putHalf('Uploads/cancelled');
     await send([{ type: 'cancel', id: number }]);
     await leavesNothing('a cancel');
     expect(existsSync(path.join(home, 'Uploads/cancelled'))).toBe(false);
   });
 
-  test('nor does a page that is gone', async () => {
+  test('nor does a closed page', async () => {
     await putHalf('Uploads/left');
     await page.goto('about:blank');
     await leavesNothing('the page left');
@@ -390,7 +390,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile viewer and a hostile app at 
     await watch();
   });
 
-  test('nor does an agent that is killed', async () => {
+  test('nor does a killed agent', async () => {
     await putHalf('Uploads/orphan');
     await stack.agent.kill('SIGKILL');
     await leavesNothing('the agent was killed');

@@ -94,7 +94,7 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
   };
   const panel = () => page.getByRole('region', { name: 'Transfers' });
 
-  test('what the app has is listed, with the limit told before anything is sent', async () => {
+  test('the app’s files are listed, with the size limit shown before anything is sent', async () => {
     const dialog = await openFiles();
     await dialog.getByText('note.txt').waitFor();
     await dialog.getByText('each of at most 64 MB').waitFor();
@@ -102,7 +102,7 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
     await page.keyboard.press('Escape');
   });
 
-  test('chosen files arrive whole under Uploads, as the app’s own', async () => {
+  test('chosen files arrive completely in Uploads, owned by the app', async () => {
     const files = [ownFile('small ü.txt', 1_000), ownFile('large.bin', 20 * MIB)];
     await send(...files);
     await page.screenshot({ path: path.join(images, 'session-transfers.png') });
@@ -112,12 +112,12 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
       expect(readFileSync(arrived).equals(readFileSync(file)), file).toBe(true);
       expect(statSync(arrived).uid).toBe(statSync(path.join(home, 'note.txt')).uid);
     }
-    // The picture went on.
+    // The picture did not stop.
     const before = await framesShown(page);
     await eventually('further frames', PATIENCE_MS, async () => (await framesShown(page)) >= before || null);
   });
 
-  test('a file dropped on the picture arrives too, beside one of the same name', async () => {
+  test('a file dropped on the picture arrives too, next to one of the same name', async () => {
     await page.evaluate(() => {
       const target = document.querySelector('[role=application]');
       const dataTransfer = new DataTransfer();
@@ -129,9 +129,9 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
     expect(readFileSync(path.join(home, 'Uploads', 'small ü (2).txt'), 'utf8')).toBe('dropped');
   });
 
-  test('a file over the limit is refused with the limit, and one that is cancelled leaves nothing', async () => {
+  test('a file over the limit is refused and the limit is shown; a cancelled one leaves nothing', async () => {
     await send(ownFile('too large.bin', 65 * MIB), ownFile('cancelled.bin', 60 * MIB));
-    await panel().getByText('The host takes 64 MB a file.').waitFor();
+    await panel().getByText('The host accepts files of up to 64 MB.').waitFor();
     await panel().getByRole('button', { name: 'Cancel cancelled.bin' }).click();
     await eventually('nothing half is left', PATIENCE_MS, async () => {
       const left = readdirSync(path.join(home, 'Uploads')).filter((name) =>
@@ -160,7 +160,7 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
     await page.keyboard.press('Escape');
   });
 
-  test('an app that plants links and pipes leads nobody out', async () => {
+  test('an app with links and pipes gives no access outside its home', async () => {
     const outside = path.join(own, 'outside');
     mkdirSync(outside);
     writeFileSync(path.join(outside, 'secret'), 'secret');
@@ -172,7 +172,7 @@ describe.runIf(process.getuid?.() === 0)('files of a session', () => {
     rmSync(path.join(home, 'Uploads'));
   });
 
-  test('the page that leaves takes its transfers with it', async () => {
+  test('transfers end when the person leaves the page', async () => {
     await send(ownFile('left.bin', 60 * MIB));
     await page.goto(`${stack.httpsUrl}/app`);
     await eventually('nothing half is left', PATIENCE_MS, async () => {

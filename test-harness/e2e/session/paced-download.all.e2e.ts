@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openSessionOnPath, type SessionOnPath } from '../../bench/media/session-on-path.ts';
 import { eventually } from '../../src/stack/program.ts';
 
-/** Limits of time, under `scripts/test --long paced-download`. */
+/** Time limits are judged only under `scripts/test --long paced-download`. */
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 
 declare global {
   interface Window {
-    /** From capture to arrival, ms, of the pictures since the last reading. */
+    /** Times from capture to arrival, ms, of the pictures since the last reading. */
     footlightDelays?: number[];
   }
 }
@@ -18,12 +18,15 @@ declare global {
 const PATH_KBPS = 8_000;
 const PICTURE_KBPS = 3_000;
 const FILE_BYTES = LONG ? 6_000_000 : 1_000_000;
-/** A tenth of the queue more for half of the pictures; what a file that is not held back adds is above 25 ms. */
+/**
+ * Largest additional delay for half of the pictures: a tenth of the queue. A file without rate limit adds more than 25
+ * ms.
+ */
 const MEDIAN_MORE_MS = 12;
-/** Makes the file, then draws a picture that changes all over. */
+/** Makes the file, then draws a picture that changes completely in each frame. */
 const APP = `head -c ${FILE_BYTES} /dev/zero >$HOME/large.bin; exec "$0" "$1"`;
 
-describe.runIf(process.getuid?.() === 0)('a download on a path that the picture shares', () => {
+describe.runIf(process.getuid?.() === 0)('a download on the same path as the picture', () => {
   let session: SessionOnPath;
   let page: SessionOnPath['page'];
 
@@ -67,7 +70,7 @@ describe.runIf(process.getuid?.() === 0)('a download on a path that the picture 
   const words = (all: readonly number[]) =>
     [0.5, 0.95].map((share) => Math.round(percentile(all, share) ?? Number.NaN)).join(' and ');
 
-  test('leaves the pictures as they were, and takes what they leave', { timeout: 120_000 }, async () => {
+  test('does not delay the pictures, and uses the remaining bandwidth', { timeout: 120_000 }, async () => {
     await eventually('capture times', 20_000, async () => (await delays()).length > 0 || null);
     await forget();
     const alone = await eventually('five seconds of pictures', 20_000, async () => {

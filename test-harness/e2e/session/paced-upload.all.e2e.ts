@@ -4,17 +4,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openSessionOnPath, type SessionOnPath } from '../../bench/media/session-on-path.ts';
 import { eventually } from '../../src/stack/program.ts';
 
-/** Limits of time, under `scripts/test --long paced-upload`. */
+/** Time limits are judged only under `scripts/test --long paced-upload`. */
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 
-/** An ordinary line at home, whose queue of 60 kB is 240 ms. */
+/** A typical home line, whose queue of 60 kB is 240 ms. */
 const UP_KBPS = 2_000;
 const FILE_BYTES = LONG ? 4_000_000 : 1_000_000;
 const CLICKS = 24;
-/** A file that is not held back adds 550 ms to half of the clicks, and one that is 7 ms (docs/benches.md). */
+/** For half of the clicks a file without rate limit adds 550 ms, and one with it 7 ms (docs/benches.md). */
 const MEDIAN_MORE_MS = 100;
 
-describe.runIf(process.getuid?.() === 0)('an upload on a line that the input shares', () => {
+describe.runIf(process.getuid?.() === 0)('an upload on the same line as the input', () => {
   let session: SessionOnPath;
   let page: SessionOnPath['page'];
   const clicks: { atMs: number; ms: number }[] = [];
@@ -38,7 +38,7 @@ describe.runIf(process.getuid?.() === 0)('an upload on a line that the input sha
 
   afterAll(() => session?.close());
 
-  /** Until so many have been shown. */
+  /** Waits until this many frames have been shown. */
   const pictures = (count: number) =>
     page.evaluate((wanted) => {
       const video = document.querySelector('video');
@@ -49,7 +49,7 @@ describe.runIf(process.getuid?.() === 0)('an upload on a line that the input sha
       });
     }, count);
 
-  /** @returns from presses to their pictures, ms, sorted */
+  /** @returns times from presses to their pictures, ms, sorted */
   async function click(): Promise<number[]> {
     const fromMs = Date.now();
     for (let n = 0; n < CLICKS; n++) {
@@ -62,7 +62,7 @@ describe.runIf(process.getuid?.() === 0)('an upload on a line that the input sha
     });
   }
 
-  test('leaves presses their time', { timeout: 120_000 }, async () => {
+  test('does not delay key presses', { timeout: 120_000 }, async () => {
     const alone = await click();
     await page.mouse.move(480, 300);
     await page.mouse.move(480, 1);

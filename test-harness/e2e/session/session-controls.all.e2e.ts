@@ -10,7 +10,7 @@ import { PersonSessions } from '../../src/stack/sessions.ts';
 import { type Stack, startStack } from '../../src/stack/stack.ts';
 
 const images = path.resolve(import.meta.dirname, '../../../test-results');
-/** Keys of a German keyboard, as Chromium tells them. */
+/** Keys of a German keyboard, as Chromium reports them. */
 const GERMAN_KEYS: [string, string][] = [
   ['KeyQ', 'q'],
   ['KeyW', 'w'],
@@ -21,7 +21,7 @@ const GERMAN_KEYS: [string, string][] = [
   ['Quote', 'ä'],
   ['BracketLeft', 'ü'],
 ];
-/** Two terminals whose programs write what they read. */
+/** Two terminals whose programs record their input. */
 const TERMINALS = `
 for name in one two; do
   xterm -u8 -T "Terminal $name" -e /bin/sh -c "stty raw -echo; exec cat >$HOME/$name" &
@@ -72,7 +72,7 @@ describe.runIf(process.getuid?.() === 0)('the controls of a session', () => {
     );
   }
 
-  /** What the terminal of that name has read. */
+  /** Input that the terminal of that name has read. */
   function typed(name: string): string {
     const homes = path.join(stack.directory, 'agent', 'homes');
     const [file] = readdirSync(homes, { recursive: true, encoding: 'utf8' }).filter((each) =>
@@ -92,11 +92,11 @@ describe.runIf(process.getuid?.() === 0)('the controls of a session', () => {
     for (const code of codes) await page.keyboard.press(code);
   };
 
-  test('the keys type what is printed on them, and the bar says which keyboard it is', async () => {
+  test('the keys type the characters printed on them, and the bar shows the keyboard layout', async () => {
     await open();
     await openBar();
     await bar().getByRole('button', { name: 'Keyboard DE; type text or keys' }).waitFor();
-    // A control without words has a tooltip, which its button does not cut off.
+    // A control without text has a tooltip, which its button does not clip.
     const relaunch = bar().getByRole('button', { name: 'Relaunch with another quality' });
     await relaunch.hover();
     const tip = await relaunch.evaluate((node) => [
@@ -111,7 +111,7 @@ describe.runIf(process.getuid?.() === 0)('the controls of a session', () => {
     await expect.poll(() => typed('two')).toBe('zßö');
   });
 
-  test('the person chooses another keyboard, and the account remembers it', async () => {
+  test('the person chooses another layout, and the account stores it', async () => {
     await openBar();
     await bar()
       .getByRole('button', { name: /^Keyboard DE/ })
@@ -150,7 +150,7 @@ describe.runIf(process.getuid?.() === 0)('the controls of a session', () => {
     await expect.poll(() => typed('one')).toBe('e');
   });
 
-  test('the bar is moved to another edge and made a handle, and stays so', async () => {
+  test('the bar is moved to another edge and made a handle, and the account stores it', async () => {
     await openBar();
     await bar().getByRole('button', { name: 'Move this bar' }).click();
     await page.getByRole('button', { name: 'Bottom' }).click();

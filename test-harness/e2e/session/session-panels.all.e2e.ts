@@ -20,10 +20,13 @@ const SIZES = [
 const DESK = { width: 1280, height: 800 };
 const FROM_APP = 'from the app: ä';
 const TO_APP = 'to the app: ß';
-/** Loudest sample of silence, of 32767; the browser takes the beeps of its false microphone for noise and lowers them. */
+/**
+ * Loudest sample that counts as silence, of 32767; the browser treats the beeps of its fake microphone as noise and
+ * lowers them.
+ */
 const SILENCE = 50;
 
-/** A terminal that pastes with Ctrl + V, copies when its home has a file "copy", writes down what it reads, and records. */
+/** A terminal that pastes with Ctrl+V, copies when its home has a file "copy", records its input, and records sound. */
 const TERMINAL = `
 parec --device=microphone --format=s16le --rate=8000 --channels=1 >"$HOME/voice" &
 exec xterm -u8 -xrm '*allowWindowOps: true' -xrm '*VT100.Translations: #override Ctrl<Key>v: insert-selection(CLIPBOARD)' \
@@ -31,7 +34,7 @@ exec xterm -u8 -xrm '*allowWindowOps: true' -xrm '*VT100.Translations: #override
     (while ! test -e "$HOME/copy"; do sleep 0.2; done; printf "\\033]52;c;${Buffer.from(FROM_APP).toString('base64')}\\007" >/dev/tty) &
     exec cat >"$HOME/typed"'`;
 
-describe.runIf(process.getuid?.() === 0)('what the bar of a session opens', () => {
+describe.runIf(process.getuid?.() === 0)('the panels of a session’s bar', () => {
   let stack: Stack;
   let sessions: PersonSessions;
   let browser: Browser;
@@ -105,7 +108,7 @@ describe.runIf(process.getuid?.() === 0)('what the bar of a session opens', () =
     }
     await page.setViewportSize(DESK);
   }
-  /** Nothing for axe to find, in both colours that a person may have. */
+  /** Checks that axe finds nothing, in both colour schemes. */
   async function expectAccessible(what: string): Promise<void> {
     for (const colorScheme of ['dark', 'light'] as const) {
       await page.emulateMedia({ colorScheme });
@@ -114,7 +117,7 @@ describe.runIf(process.getuid?.() === 0)('what the bar of a session opens', () =
     await page.emulateMedia({ colorScheme: 'dark' });
   }
 
-  test('statistics have three levels: a line, two graphs with scales, and everything', async () => {
+  test('statistics have three levels: a line, two graphs with scales, and all measurements', async () => {
     const panel = page.getByRole('region', { name: 'Statistics' });
     await press(/^Quality/);
     await page.getByText(/^delay \d/).waitFor({ timeout: 30_000 });
@@ -128,7 +131,7 @@ describe.runIf(process.getuid?.() === 0)('what the bar of a session opens', () =
     await photograph('stats-graph');
     await press(/^Quality/);
     await expect.poll(() => panel.getByRole('figure').count()).toBe(8);
-    // A press in the picture has an answer.
+    // A press in the picture changes it.
     await page.mouse.click(1200, 600);
     await page.keyboard.press('KeyX');
     const parts = panel.locator('dl').first();
@@ -153,7 +156,7 @@ describe.runIf(process.getuid?.() === 0)('what the bar of a session opens', () =
     await panel.waitFor({ state: 'hidden' });
   });
 
-  test('the clipboard goes both ways', async () => {
+  test('the clipboard works in both directions', async () => {
     await page.mouse.click(640, 500);
     writeFileSync(path.join(path.dirname(fileOf('typed')), 'copy'), '');
     await expect
@@ -165,7 +168,7 @@ describe.runIf(process.getuid?.() === 0)('what the bar of a session opens', () =
     await expect.poll(() => written('typed').toString('utf8'), { timeout: 20_000 }).toContain(TO_APP);
   });
 
-  test('the microphone is heard by the app while it is on, and a mark says so', async () => {
+  test('the app receives the microphone while it is on, and a mark shows that', async () => {
     const loudest = () => {
       const bytes = written('voice').subarray(-16_000);
       let most = 0;
@@ -183,7 +186,7 @@ describe.runIf(process.getuid?.() === 0)('what the bar of a session opens', () =
     await expect.poll(loudest, { timeout: 20_000 }).toBeLessThan(SILENCE);
   });
 
-  test('full screen tells how to leave it', async () => {
+  test('full screen shows how to leave it', async () => {
     await press('Full screen');
     await page
       .getByRole('status')
@@ -194,7 +197,7 @@ describe.runIf(process.getuid?.() === 0)('what the bar of a session opens', () =
     await expect.poll(() => page.evaluate(() => document.fullscreenElement)).toBeNull();
   });
 
-  test('another app takes the place of this one, and its name is in the bar', async () => {
+  test('another app replaces this one, and its name is in the bar', async () => {
     await press('Change the app');
     const dialog = page.getByRole('dialog', { name: 'Change the app' });
     await dialog.getByRole('button', { name: 'Small pattern' }).waitFor();
@@ -210,7 +213,7 @@ describe.runIf(process.getuid?.() === 0)('what the bar of a session opens', () =
     await eventually('frames are shown', 30_000, async () => (await framesShown(page)) > 5 || null);
   });
 
-  test('a relaunch asks for the quality, and the next session has it', async () => {
+  test('a relaunch offers the choice of quality, and the next session has it', async () => {
     await press('Relaunch with another quality');
     const dialog = page.getByRole('dialog', { name: 'Relaunch with another quality' });
     const choice = dialog.locator('input[value="720p60"]');
@@ -218,7 +221,7 @@ describe.runIf(process.getuid?.() === 0)('what the bar of a session opens', () =
     await expectAccessible('the choice of a quality');
     await photograph('relaunch');
     await choice.click();
-    // The first try is refused, as where another person took the place meanwhile.
+    // The first attempt is refused, as if another person had taken the place meanwhile.
     let refusals = 1;
     await page.route('**/v1/sessions', async (route) => {
       if (route.request().method() !== 'POST' || refusals-- <= 0) return route.fallback();
@@ -243,7 +246,7 @@ describe.runIf(process.getuid?.() === 0)('what the bar of a session opens', () =
     await sessions.stop(next);
   });
 
-  test('the library asks for the quality of one launch by a tile’s button, or by the key Q', async () => {
+  test('in the library, a tile’s button or the key Q offers the quality of one launch', async () => {
     await page.goto(`${stack.httpsUrl}/app`);
     const tile = page.getByRole('button', { name: 'Launch Small pattern' });
     await tile.focus();

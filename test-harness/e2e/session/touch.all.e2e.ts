@@ -16,7 +16,7 @@ import { type Stack, startStack } from '../../src/stack/stack.ts';
 const images = path.resolve(import.meta.dirname, '../../../test-results');
 const UPRIGHT = { width: 390, height: 844 };
 const LYING = { width: 844, height: 390 };
-/** A terminal that writes what it reads: keys, and the mouse as `ESC [ < button ; column ; row M`, m at a release. */
+/** A terminal that shows its input: keys, and the mouse as `ESC [ < button ; column ; row M`, m at a release. */
 const TERMINAL = `stty raw -echo; printf '\\033[?1003h\\033[?1006h'; exec cat >$HOME/read`;
 
 interface Mouse {
@@ -69,7 +69,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     await page.getByRole('textbox', { name: 'Type into the app' }).waitFor({ state: 'attached' });
   }
 
-  /** Everything that the terminal has read. */
+  /** All input that the terminal has read. */
   function read(): string {
     const homes = path.join(stack.directory, 'agent', 'homes');
     const [file] = readdirSync(homes, { recursive: true, encoding: 'utf8' }).filter((each) =>
@@ -78,7 +78,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     return file === undefined ? '' : readFileSync(path.join(homes, file), 'utf8');
   }
   let seen = 0;
-  /** What was read since the last call of forget(). */
+  /** Input read since the last call of forget(). */
   const news = () => read().slice(seen);
   const forget = () => {
     seen = read().length;
@@ -106,17 +106,17 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
       const [w, h] = [video.videoWidth * scale, video.videoHeight * scale];
       return { left: left + (width - w) / 2, top: top + (height - h) / 2, width: w, height: h };
     });
-  /** A point of the page over a part of the picture. */
+  /** The point of the page over a point of the picture. */
   const at = async (x: number, y: number): Promise<[number, number]> => {
     const { left, top, width, height } = await picture();
     return [left + x * width, top + y * height];
   };
 
   const bar = () => page.getByRole('toolbar', { name: 'Controls' });
-  /** By a long press, or by the handle where that belongs to the app. */
+  /** Opens the bar by a long press, or by the handle if the app gets long presses. */
   async function openBar(): Promise<void> {
     const handle = page.getByRole('button', { name: 'Show the controls' });
-    // One that is still there from the start goes before it can be used; a new one stays for four seconds.
+    // A bar that is still open from the start may hide before it can be used; a new one stays for four seconds.
     await bar().waitFor({ state: 'hidden' });
     if (await handle.isVisible()) await handle.tap();
     else {
@@ -134,11 +134,11 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     for (const name of names) await dialog.getByRole('button', { name, exact: true }).tap();
     await dialog.getByRole('button', { name: 'Close' }).tap();
     await dialog.waitFor({ state: 'hidden' });
-    // The bar goes with the next press on the picture, which would be one for the app.
+    // The next press on the picture closes the bar; it would be a press for the app.
     await bar().waitFor({ state: 'hidden' });
   }
 
-  test('a tap is a click at its place, and two fingers are a right click', async () => {
+  test('a tap is a click at its position, and two fingers are a right click', async () => {
     forget();
     await fingers.tap(await at(0.25, 0.5));
     await expect.poll(presses, { timeout: 20_000 }).toHaveLength(2);
@@ -149,11 +149,11 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     await fingers.tap(left, right);
     await expect.poll(presses, { timeout: 20_000 }).toHaveLength(2);
     expect(presses()[0]).toMatchObject({ button: 2, down: true });
-    // The first finger's place, as the tap's.
+    // The position of the first finger, as for a tap.
     expect(Math.abs((presses()[0]?.column ?? 0) - (click?.column ?? 0))).toBeLessThanOrEqual(1);
   });
 
-  test('a finger that draws holds the button all the way', async () => {
+  test('a finger that draws holds the button until it lifts', async () => {
     forget();
     await fingers.drag([await at(0.2, 0.5)], [await at(0.8, 0.5)]);
     await fingers.up();
@@ -163,7 +163,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     expect(mice().some(({ button }) => button === 32)).toBe(true);
   });
 
-  test('two fingers enlarge the picture, a tap meets what it shows, and a button shows the whole again', async () => {
+  test('two fingers enlarge the picture, a tap hits what it shows, and a button shows the whole picture', async () => {
     forget();
     const whole = await picture();
     const middle = await at(0.5, 0.5);
@@ -237,7 +237,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     expect(presses()[1]?.column ?? 0).toBeGreaterThan(presses()[0]?.column ?? 0);
   });
 
-  test('this device remembers it', async () => {
+  test('this device stores the choice', async () => {
     await open();
     await page.getByRole('button', { name: 'Show the controls' }).waitFor();
     forget();
@@ -246,7 +246,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     await choose('Direct touch');
   });
 
-  test('the phone’s keyboard types, corrects and composes, above it the whole picture', async () => {
+  test('the phone’s keyboard types, corrects and composes, with the whole picture above it', async () => {
     await openBar();
     forget();
     await bar().getByRole('button', { name: 'The keyboard of this device' }).tap();
@@ -264,7 +264,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     forget();
     for (const word of ['t', 'te', 'teh', 'the']) await fingers.compose(word);
     await fingers.insert('the ');
-    // A corrected word takes back what was typed of it.
+    // A correction deletes the typed part of the word.
     await expect.poll(typed, { timeout: 20_000 }).toBe('teh\x7f\x7fhe ');
     forget();
     await page.keyboard.press('Enter');
@@ -275,19 +275,19 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     await fingers.insert('c');
     await keys.getByRole('button', { name: 'Up' }).tap();
     await expect.poll(typed, { timeout: 20_000 }).toBe('\x03\x1b[A');
-    // A tap in the app leaves the keyboard open.
+    // A tap in the app keeps the keyboard open.
     forget();
     await fingers.tap(await at(0.5, 0.5));
     await expect.poll(presses, { timeout: 20_000 }).toHaveLength(2);
     await fingers.insert('x');
     await expect.poll(typed, { timeout: 20_000 }).toBe('x');
-    // The phone puts its keyboard away.
+    // The phone closes its keyboard.
     await page.evaluate(() => window.coverBy(0));
     await keys.waitFor({ state: 'detached' });
     await expect.poll(async () => (await page.locator('video').boundingBox())?.height).toBe(UPRIGHT.height);
   });
 
-  test('a gamepad on the screen is one for the app, with several fingers at once', async () => {
+  test('an on-screen gamepad is a gamepad for the app, with several fingers at once', async () => {
     await page.setViewportSize(LYING);
     await choose('Full gamepad');
     const pad = page.getByRole('group', { name: 'Gamepad on the screen' });
@@ -314,7 +314,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     await expect
       .poll(() => states().at(-1), { timeout: 20_000 })
       .toMatchObject({ buttons: 0, axes: [0, 0, 0, 0] });
-    // The picture between the controls is still the app's.
+    // The picture between the controls still sends touches to the app.
     expect(presses()).toEqual([]);
     await fingers.tap(await at(0.5, 0.5));
     await expect.poll(presses, { timeout: 20_000 }).toHaveLength(2);
@@ -330,13 +330,13 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
       .toBe(true);
   });
 
-  test('a gamepad alone opens the bar, walks through it, and leads back to the app', async () => {
+  test('a gamepad opens the bar, moves through it, and returns to the app', async () => {
     await page.setViewportSize(LYING);
     await bar().waitFor({ state: 'hidden' });
     await plugPad(page);
     const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? '');
     const isInBar = () => bar().evaluate((element) => element.contains(document.activeElement));
-    // Many systems keep the button in the middle for themselves.
+    // Many systems do not pass the middle button to browsers.
     await page.evaluate(() => window.holdPad(8, 9));
     await expect.poll(isInBar, { timeout: 20_000 }).toBe(true);
     await page.evaluate(() => window.holdPad());
@@ -348,7 +348,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     await page.evaluate(() => window.holdPad());
     await page.evaluate(() => window.holdPad(1));
     await expect.poll(isInBar, { timeout: 20_000 }).toBe(false);
-    // None of it was the app's; from here on it is again.
+    // None of these presses reached the app; later ones do.
     const pressed = () => padMessages.flatMap((each) => (each.kind === 'pad_state' ? [each.buttons] : []));
     await page.evaluate(() => window.holdPad());
     await expect.poll(() => pressed().at(-1), { timeout: 20_000 }).toBe(0);
@@ -361,7 +361,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     await page.setViewportSize(UPRIGHT);
   });
 
-  test('a phone that turns shows the picture as large as it can, and the app takes its shape', async () => {
+  test('after a rotation the picture is as large as possible, and the app takes the phone’s shape', async () => {
     await page.setViewportSize(LYING);
     await expect.poll(async () => (await picture()).height, { timeout: 20_000 }).toBe(LYING.height);
     await page.setViewportSize(UPRIGHT);
@@ -369,7 +369,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     await openBar();
     await bar().getByRole('button', { name: 'Fit the app to this window' }).tap();
     await bar().waitFor({ state: 'hidden' });
-    /** The cell of the lower right corner. */
+    /** The cell in the lower right corner. */
     const corner = async () => {
       forget();
       await fingers.tap([UPRIGHT.width - 3, UPRIGHT.height - 3]);
@@ -422,9 +422,9 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
 declare global {
   interface Window {
     padSent(bytes: number[], lane: 'input' | 'motion'): void;
-    /** Covers so much of the page, as the phone's keyboard does. */
+    /** Covers this much of the page, like the phone's keyboard. */
     coverBy(pixels: number): void;
-    /** These buttons of the pad are down, no others. */
+    /** Checks that only these buttons of the pad are down. */
     holdPad(...buttons: number[]): void;
     unplugPad(): void;
   }
@@ -454,7 +454,9 @@ async function plugPad(page: Page): Promise<void> {
   });
 }
 
-/** This machine has no input devices: the page believes in four gamepads, and what it sends of them comes here. */
+/**
+ * This machine has no input devices: the page gets four simulated gamepads, and its messages about them arrive here.
+ */
 async function givePads(page: Page): Promise<void> {
   await page.addInitScript(() => {
     const prototype = RTCDataChannel.prototype;
@@ -484,7 +486,7 @@ async function givePads(page: Page): Promise<void> {
   });
 }
 
-/** Chromium without a screen has no keyboard on it: the viewport changes as if one had come. */
+/** Chromium without a screen has no on-screen keyboard: the viewport changes as if one had opened. */
 async function fakeKeyboard(page: Page): Promise<void> {
   await page.addInitScript(() => {
     let covered = 0;

@@ -1,15 +1,15 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
-/** The rules of axe-core that look at colours. Source: axe-core, doc/rule-descriptions.md. */
+/** The rules of axe-core about colours. Source: axe-core, doc/rule-descriptions.md. */
 export const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 
-/** Characters of an element in a problem. */
+/** Length to which an element's text is shortened in a problem. */
 const MAX_HTML = 160;
 
 /**
- * What axe-core finds wrong with a page that has no frames. A document loads axe-core once: loading it took a quarter of
- * the time of each run.
+ * The problems that axe-core finds on a page without frames. Each document loads axe-core once, because loading it took
+ * a quarter of the time of each run.
  * @param rules only these; missing: the usual ones
  * @returns `rule: element | element` each
  */
@@ -19,7 +19,7 @@ export async function accessibilityProblems(page: Page, rules?: readonly string[
     (options) => (window as unknown as { axe: typeof axe }).axe.run(document, options),
     {
       resultTypes: ['violations'],
-      // Style sheets are not fetched again, for no rule that is judged here reads them.
+      // Style sheets are not fetched again, because none of the used rules reads them.
       preload: false,
       ...(rules === undefined ? {} : { runOnly: [...rules] }),
     } satisfies axe.RunOptions,

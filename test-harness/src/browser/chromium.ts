@@ -8,7 +8,7 @@ import { PATIENCE_MS } from '../stack/program.ts';
 /** Debian's program. */
 export const CHROMIUM = '/usr/bin/chromium';
 
-/** Without background network traffic, a sandbox that root cannot have, and a GPU. */
+/** Disables background network traffic, the sandbox, which root cannot have, and the GPU. */
 export const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -20,7 +20,7 @@ export const FLAGS = [
   '--disable-dev-shm-usage',
 ];
 
-/** A page that draws no more must not hold up the run; the picture is only evidence. */
+/** A page that does not render any more must not block the run; the picture is only evidence. */
 const SCREENSHOT_LIMIT_MS = 10_000;
 
 export interface Browser {
@@ -36,7 +36,7 @@ export async function startBrowser(
     colorScheme?: 'light' | 'dark';
     flags?: readonly string[];
     program?: string;
-    /** a phone or tablet: fingers, and no mouse */
+    /** a phone or tablet: touch input, and no mouse */
     touch?: boolean;
   } = {},
 ): Promise<Browser> {

@@ -5,13 +5,13 @@ import type { Duplex } from 'node:stream';
 import { systemClock } from '@footlight/platform';
 
 /**
- * A front of the control plane, between it and a browser, with faults on request. It passes plain HTTP, pages and
- * sockets; faults are those of the API below /v1.
+ * A proxy between the control plane and a browser, with faults on request. It passes plain HTTP, pages and sockets;
+ * faults only affect the API below /v1.
  */
 export class FaultyFront {
   /**
-   * slow: answers come after SLOW_MS. errors: every call is answered 500. silent: no call is answered. gone:
-   * connections are refused, pages included.
+   * slow: answers arrive after SLOW_MS. errors: every call is answered 500. silent: no call is answered. gone:
+   * connections are refused, including pages.
    */
   mode: 'pass' | 'slow' | 'errors' | 'silent' | 'gone' = 'pass';
   readonly #server: Server;
@@ -23,7 +23,7 @@ export class FaultyFront {
     this.#target = target;
   }
 
-  /** As a control plane that waits for its database. */
+  /** Like a control plane that waits for its database. */
   static readonly SLOW_MS = 5_000;
 
   static async of(target: string): Promise<FaultyFront> {

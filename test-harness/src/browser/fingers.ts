@@ -2,7 +2,7 @@ import type { CDPSession, Page } from 'playwright-core';
 
 type Place = readonly [x: number, y: number];
 
-/** Fingers on a page, as its own touch screen tells them. */
+/** Fingers on a page, as events of its touch screen. */
 export class Fingers {
   readonly #cdp: CDPSession;
 
@@ -14,7 +14,7 @@ export class Fingers {
     return new Fingers(await page.context().newCDPSession(page));
   }
 
-  /** The places of all fingers that are down now; further ones came down, together. */
+  /** The positions of all fingers that are down now; several new ones are put down at the same time. */
   async down(...places: Place[]): Promise<void> {
     await this.#send('touchStart', places);
   }
@@ -23,17 +23,20 @@ export class Fingers {
     await this.#send('touchMove', places);
   }
 
-  /** The places of those that stay. */
+  /** The positions of the fingers that stay down. */
   async up(...places: Place[]): Promise<void> {
     await this.#send('touchEnd', places);
   }
 
-  /** All fingers come and go together: a busy machine between them would make the tap a long press, or no pair. */
+  /**
+   * All fingers are put down and lifted at once: on a busy machine a pause between them would make the tap a long
+   * press, or no pair.
+   */
   async tap(...places: Place[]): Promise<void> {
     await Promise.all([this.down(...places), this.up()]);
   }
 
-  /** Moves in steps from some places to others, the fingers staying down. */
+  /** Moves in steps from some positions to others while the fingers stay down. */
   async drag(from: Place[], to: Place[], steps = 8): Promise<void> {
     await this.down(...from);
     for (let n = 1; n <= steps; n++)
@@ -45,7 +48,7 @@ export class Fingers {
       );
   }
 
-  /** What an input method shows while a word is composed; "" with end: it is taken as it is. */
+  /** Text that an input method shows while a word is composed; "" with end: it is accepted unchanged. */
   async compose(text: string): Promise<void> {
     await this.#cdp.send('Input.imeSetComposition', {
       text,
@@ -54,7 +57,7 @@ export class Fingers {
     });
   }
 
-  /** Text as a phone's keyboard puts it into a field. */
+  /** Inserts text as a phone's keyboard does. */
   async insert(text: string): Promise<void> {
     await this.#cdp.send('Input.insertText', { text });
   }

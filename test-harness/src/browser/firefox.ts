@@ -11,7 +11,7 @@ const START_LIMIT_MS = 60_000;
 /** Key of an element in answers of WebDriver. Source: https://www.w3.org/TR/webdriver2/#elements */
 const ELEMENT = 'element-6066-11e4-a52e-4f735466cecf';
 
-/** Asks nobody outside for updates, lists and plug-ins, and shows one empty page. */
+/** Requests no updates, lists and plug-ins, and shows one empty page. */
 const PREFERENCES: Readonly<Record<string, string | number | boolean>> = {
   'app.normandy.enabled': false,
   'app.update.disabledForTesting': true,
@@ -30,16 +30,22 @@ const PREFERENCES: Readonly<Record<string, string | number | boolean>> = {
   'services.settings.server': 'data:,',
 };
 
-/** A page in Firefox, with the few things that a person does to it. Elements are named by CSS selectors. */
+/** A page in Firefox, with the few actions of a person. Elements are named by CSS selectors. */
 export interface FirefoxPage {
   open(url: string): Promise<void>;
   url(): Promise<string>;
-  /** @param script body of a function in the page. @returns what it returns, or its promise's value */
+  /**
+   * @param script body of a function in the page.
+   * @returns what it returns, or its promise's value
+   */
   run<Result>(script: string, ...values: unknown[]): Promise<Result>;
-  /** Waits up to 20 s for an element that can be seen. @param text that the element's name has to contain */
+  /**
+   * Waits up to 20 s for a visible element.
+   * @param text that the element's name has to contain
+   */
   find(selector: string, text?: string): Promise<FirefoxElement>;
   gone(selector: string): Promise<void>;
-  /** Presses and releases keys, as the keyboard of the machine. */
+  /** Presses and releases keys, like the machine's keyboard. */
   type(text: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -51,7 +57,7 @@ export interface FirefoxElement {
 
 const LIMIT_MS = 20_000;
 
-/** The element of a selector whose words, or label, contain a text. */
+/** The element of a selector whose text, or label, contains a text. */
 const FIND = `
   const [selector, text] = arguments;
   return [...document.querySelectorAll(selector)].find((element) =>
@@ -82,7 +88,7 @@ export async function startFirefox(size = { width: 1366, height: 768 }): Promise
     try {
       if (program.pid !== undefined) process.kill(-program.pid, 'SIGKILL');
     } catch {
-      // Its other processes are gone as well.
+      // Its other processes have ended as well.
     }
     rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   };

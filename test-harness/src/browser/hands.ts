@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { PAD, pressPad } from './pad.ts';
 
-/** More steps than any control of a page for users is away. */
+/** More steps than any control of a users' page is away. */
 const MAX_STEPS = 120;
 const WAYS = ['up', 'left', 'right', 'down'] as const;
 type Way = (typeof WAYS)[number];
@@ -18,18 +18,18 @@ export interface Hands {
   reach(control: Locator): Promise<void>;
   /** Presses the focused control. */
   press(): Promise<void>;
-  /** Writes into the focused field, in place of what it has. */
+  /** Types into the focused field, replacing its text. */
   write(text: string): Promise<void>;
-  /** Goes to a choice of some that exclude each other, and takes it. */
+  /** Moves to an option of an exclusive choice, and selects it. */
   pick(radio: Locator): Promise<void>;
-  /** Sets the focused list of choices to the one after the present, or to the first. */
+  /** Sets the focused select to the next option, or to the first. */
   nextOption(): Promise<void>;
   /** Marks the focused app. */
   mark(): Promise<void>;
-  /** Asks for the quality of the focused app. */
+  /** Opens the choice of quality for the focused app. */
   askQuality(): Promise<void>;
   openMenu(): Promise<void>;
-  /** Brings the bar of a session, with the focus in it. */
+  /** Opens the bar of a session, with the focus in it. */
   openBar(): Promise<void>;
   back(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export function keyboardOf(page: Page): Hands {
       await control.waitFor();
       for (let step = 0; step < MAX_STEPS; step++) {
         if (await isFocused(control)) return;
-        // All tiles of a section are one stop of the Tab key; the arrows lead on.
+        // All tiles of a section are one tab stop; the arrow keys move within it.
         const isInSection = await control.evaluate((element) => {
           const sectionOf = (one: Element | null) =>
             one instanceof HTMLElement ? one.dataset.section : undefined;
@@ -61,7 +61,7 @@ export function keyboardOf(page: Page): Hands {
       await page.keyboard.type(text);
     },
     async pick(radio) {
-      // The one that is chosen is the stop of its group.
+      // The selected option is the tab stop of its group.
       await hands.reach(radio.locator('xpath=ancestor::*[@role="radiogroup"]').locator(':checked'));
       for (let step = 0; step < MAX_STEPS && !(await radio.isChecked()); step++) await key('ArrowDown');
       await radio.and(page.locator(':checked')).waitFor();
@@ -85,7 +85,7 @@ export function keyboardOf(page: Page): Hands {
   return hands;
 }
 
-/** The buttons of a gamepad, and the keyboard on the screen. */
+/** The buttons of a gamepad, and the on-screen keyboard. */
 export function gamepadOf(page: Page): Hands {
   const button = (name: keyof typeof PAD) => pressPad(page, PAD[name]);
   const hands: Hands = {
@@ -100,7 +100,7 @@ export function gamepadOf(page: Page): Hands {
           const words = focused.ariaLabel ?? focused.textContent?.slice(0, 20);
           return `${focused.tagName} ${[...document.querySelectorAll('*')].indexOf(focused)} ${words}`;
         });
-        // Where the straight way leads nowhere, a person goes around.
+        // If the direct way leads nowhere, tries another direction.
         const way = [wanted, ...WAYS].find((one) => !tried.has(`${at} ${one}`));
         if (way === undefined) break;
         tried.add(`${at} ${way}`);
@@ -146,7 +146,7 @@ export function gamepadOf(page: Page): Hands {
   return hands;
 }
 
-/** The way that leads towards a control: into its row, then along it. */
+/** The direction towards a control: first into its row, then along it. */
 function wayTo(control: Locator): Promise<Way> {
   return control.evaluate((element) => {
     const to = element.getBoundingClientRect();

@@ -6,14 +6,14 @@ const OPEN = '⟦';
 const CLOSE = '⟧';
 
 /**
- * Puts marks around every German text of the pages from the next document on, so that what did not go through the
- * translation can be told. The document has to be shown in German.
+ * Puts marks around every German text of the pages, from the next document on, so that untranslated text can be found.
+ * The document has to be shown in German.
  */
 export async function markWords(page: Page): Promise<void> {
   await page.route(GERMAN, (route) =>
     route.fulfill({
       contentType: 'text/javascript',
-      // With a query it is another module, and not this route's.
+      // A query makes it another module, so this route does not handle it.
       body: `import table from ${JSON.stringify(`${new URL(route.request().url()).pathname}?plain`)};
         const marked = (text) => '${OPEN}' + text + '${CLOSE}';
         const all = (value) => typeof value === 'string' ? marked(value)
@@ -24,9 +24,9 @@ export async function markWords(page: Page): Promise<void> {
 }
 
 /**
- * Texts of the page that have letters outside of all marks: names, descriptions and titles for screen readers too.
- * Times, code, technical facts and names of languages are not texts of the page.
- * @param data words that are no texts of the page, such as names of apps
+ * Texts of the page with letters outside of all marks, including names, descriptions and titles for screen readers.
+ * Times, code, technical facts and names of languages do not count.
+ * @param data words to ignore, such as names of apps
  */
 export function unmarkedWords(page: Page, data: readonly string[]): Promise<string[]> {
   return page.evaluate(
@@ -38,7 +38,7 @@ export function unmarkedWords(page: Page, data: readonly string[]): Promise<stri
         for (const name of names) rest = rest.replaceAll(name, '');
         if (/\p{L}{2}/u.test(rest.replaceAll(SIGNS, ''))) found.add(`${where}: ${text.trim()}`);
       };
-      /** Text outside of marks; a sentence may go over several elements. */
+      /** Text outside of marks; a sentence may span several elements. */
       let depth = 0;
       const outside = (text: string) => {
         let kept = '';

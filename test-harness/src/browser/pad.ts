@@ -40,7 +40,7 @@ export async function pressPad(page: Page, button: number): Promise<void> {
       }
     }, button);
   } catch (error) {
-    // The button led to another document, where it is up again.
+    // The button opened another document, where it is up again.
     if (page.url() === from && !String(error).includes('navigation')) throw error;
   }
 }

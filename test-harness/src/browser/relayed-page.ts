@@ -2,14 +2,14 @@ import type { Page } from 'playwright-core';
 
 declare global {
   interface Window {
-    /** A candidate of the host as the page is to see it; null: not at all. */
+    /** A candidate of the host as the page receives it; null: withheld. */
     footlightCandidate?: (candidate: string) => Promise<string | null>;
   }
 }
 
 /**
- * Lets a page reach its host only by the candidates that `toViewer` gives, and the host not find the page by itself.
- * Call before the page opens the session.
+ * Lets a page reach its host only through the candidates that `toViewer` returns, and withholds the page's own
+ * candidates from the host. Call before the page opens the session.
  */
 export async function relayPage(page: Page, toViewer: (candidate: string) => string | null): Promise<void> {
   await page.exposeFunction('footlightCandidate', (candidate: string) => toViewer(candidate));

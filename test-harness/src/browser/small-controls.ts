@@ -1,8 +1,9 @@
 import type { Page } from 'playwright-core';
 
 /**
- * The controls of a page that a finger would miss: smaller than 44 × 44 CSS px (WCAG 2.5.5), each with its size. With an open
- * dialog, those of it. A label counts with its control, and a link within a sentence is text.
+ * The controls of a page that are too small for a finger: smaller than 44 × 44 CSS px (WCAG 2.5.5), each with its size.
+ * If a dialog is open, only its controls. A label counts as part of its control, and a link within a sentence counts as
+ * text.
  */
 export function smallControls(page: Page): Promise<string[]> {
   return page.evaluate(() => {
@@ -18,7 +19,7 @@ export function smallControls(page: Page): Promise<string[]> {
       const boxes = [control, ...labels].map((each) => each.getBoundingClientRect());
       const width = Math.max(...boxes.map((each) => each.width));
       const height = Math.max(...boxes.map((each) => each.height));
-      // Hidden from the eye, for a screen reader or a label.
+      // Visually hidden, for a screen reader or a label.
       if (width <= 1 || height <= 1) continue;
       const isText =
         control.tagName === 'A' &&

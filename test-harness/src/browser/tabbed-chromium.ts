@@ -6,7 +6,7 @@ import { chromium, type Page } from 'playwright-core';
 import { eventually, PATIENCE_MS } from '../stack/program.ts';
 import { CHROMIUM, FLAGS } from './chromium.ts';
 
-/** A Chromium whose tabs hide each other, as those of a person do. */
+/** A Chromium whose tabs hide each other, as in normal use. */
 export interface TabbedBrowser {
   newPage(): Promise<Page>;
   close(): Promise<void>;
@@ -43,7 +43,7 @@ export async function startTabbedBrowser(
     try {
       if (program.pid !== undefined) process.kill(-program.pid, 'SIGKILL');
     } catch {
-      // They are gone as well.
+      // They have ended as well.
     }
     rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   };

@@ -10,7 +10,7 @@ interface AgentBehaviour extends NamedBehaviour {
 /** Steps of a launch before the app draws. */
 const undrawn = (launch: readonly LaunchStep[]) => launch.filter(({ state }) => state === 'starting');
 
-/** A session that no control plane knows. */
+/** A session that no control plane has started. */
 const INVENTED: HeldSession = {
   session_id: '00000000-0000-4000-8000-000000000001',
   app_id: '00000000-0000-4000-8000-000000000002',
@@ -19,7 +19,7 @@ const INVENTED: HeldSession = {
   viewer: false,
 };
 
-/** Behaviours of a fake host by the word that selects them; several words add up, and are applied in this order. */
+/** Behaviours of a fake host by the word that selects them; several words are combined, and applied in this order. */
 export const BEHAVIOURS: Readonly<Record<string, AgentBehaviour>> = {
   silent: {
     does: 'acknowledges no command',
@@ -122,12 +122,12 @@ export const BEHAVIOURS: Readonly<Record<string, AgentBehaviour>> = {
     apply: (behaviour) => ({ ...behaviour, claim: () => [] }),
   },
   invents: {
-    does: 'registers with a session that nobody launched',
+    does: 'registers with a session that was never launched',
     apply: (behaviour) => ({ ...behaviour, claim: (truth) => [...truth, INVENTED] }),
   },
 };
 
-/** @throws Error for an unknown word, and for two that do not go together */
+/** @throws Error for an unknown word, and for two that exclude each other */
 export function behaviourOf(words: readonly string[]): Behaviour {
   return chosen(BEHAVIOURS, words).reduce((behaviour, { apply, ms = 0 }) => apply(behaviour, ms), honest);
 }

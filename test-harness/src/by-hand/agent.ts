@@ -1,4 +1,4 @@
-/** scripts/fake agent: fake hosts by hand, so that a page or an API can be seen with hosts that misbehave. */
+/** scripts/fake agent: starts fake hosts by hand, to see a page or an API with hosts that misbehave. */
 import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { errorText } from '@footlight/platform';

@@ -16,7 +16,7 @@ const FAKE = path.resolve(import.meta.dirname, '../../../scripts/fake');
 
 const command = { type: 'session_stop', id: 'command' } as unknown as ControlCommand;
 const HELD: HeldSession = { session_id: 's', app_id: 'a', state: 'running', started_at: 1, viewer: false };
-/** What a behaviour shows, for each word of scripts/fake agent. */
+/** The visible effect of each word of scripts/fake agent. */
 const AGENT_SHOWS: Record<string, (behaviour: Behaviour) => boolean> = {
   silent: ({ answer }) => answer(command) === 'silence',
   refuses: ({ answer }) => typeof answer(command) === 'object',
@@ -69,12 +69,12 @@ function testWords<Shown>(
   compose: (words: readonly string[]) => Shown,
 ): void {
   describe(`the words of scripts/fake ${fake}`, () => {
-    test.each(words)('%s alone has its effect, which no other word has', (word) => {
+    test.each(words)('%s alone has its effect, and no other word has the same', (word) => {
       const shown = words.filter((other) => shows[other]?.(compose([word])));
       expect(shown).toEqual([word]);
     });
 
-    test('no word, no effect', () => {
+    test('without a word there is no effect', () => {
       expect(words.filter((word) => shows[word]?.(compose([])))).toEqual([]);
     });
 
@@ -105,11 +105,11 @@ testWords('agent', Object.keys(BEHAVIOURS), AGENT_SHOWS, behaviourOf);
 testWords('viewer', Object.keys(VIEWER_BEHAVIOURS), VIEWER_SHOWS, viewerBehaviourOf);
 testWords('control', Object.keys(CONTROL_BEHAVIOURS), CONTROL_SHOWS, controlBehaviourOf);
 
-test('a slow host that fails also takes its time to fail', () => {
+test('a slow host that fails also fails slowly', () => {
   expect(behaviourOf(['fails', 'slow']).launch.at(-1)).toMatchObject({ state: 'failed', afterMs: 3_000 });
 });
 
-test('a number behind a word replaces its time', () => {
+test('a number after a word replaces its time', () => {
   expect(behaviourOf(['slow=500'])).toMatchObject({
     ackDelayMs: 500,
     launch: [{ afterMs: 500 }, {}, {}, {}, {}],
@@ -128,10 +128,10 @@ test.each([
 
 test('a state of scripts/fake pages is never an empty launch', () => {
   expect(until('starting app')).toHaveLength(2);
-  expect(() => until('renamed step')).toThrow("An honest launch has no step 'renamed step'.");
+  expect(() => until('renamed step')).toThrow("A real launch has no step 'renamed step'.");
 });
 
-test('a host of scripts/fake pages is there when it takes sessions, not when its heartbeat is answered', async () => {
+test('a host of scripts/fake pages is ready when it takes sessions, not when its heartbeat is answered', async () => {
   const control = await FakeControl.listen();
   const capacities = [null, null, { gpus: [] }];
   const hosts = new FakeHosts(control.url.href, async () => ({ capacity: capacities.shift() }));
@@ -154,7 +154,7 @@ test.each([
   );
 });
 
-test('scripts/fake pages names its stages when it refuses an unknown word', async () => {
+test('scripts/fake pages lists its stages when it refuses an unknown word', async () => {
   await expect(runPages(['sleepy'], AbortSignal.abort())).rejects.toThrow(
     "There is no stage 'sleepy'; there are unclaimed, empty, full.",
   );

@@ -1,10 +1,10 @@
-/** What one word of the command line changes in a fake peer. */
+/** The effect of one word of the command line on a fake peer. */
 export interface NamedBehaviour {
   /** What the fake does, for the usage text. */
   does: string;
-  /** Milliseconds that `word=500` replaces; undefined: the word takes no number. */
+  /** Milliseconds that `word=500` replaces; undefined: the word has no number. */
   ms?: number;
-  /** Words that would have no effect next to this one, and why. */
+  /** Words that make this one ineffective, and why. */
   excludes?: { words: readonly string[]; because: string };
 }
 

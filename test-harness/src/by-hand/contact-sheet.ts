@@ -5,7 +5,7 @@ import { signIn } from '../browser/sign-in.ts';
 
 export interface SheetPage {
   name: string;
-  /** Path of the address. */
+  /** Path of the page's URL. */
   path: string;
 }
 
@@ -17,9 +17,9 @@ const SIZES = [
   { width: 1920, height: 1080, scheme: 'dark', shownWidth: 440 },
 ] as const;
 const SHEET_WIDTH = 1_560;
-/** Readable headings at a few megabytes for forty pages. Chosen by looking. */
+/** JPEG quality: readable headings, and a few megabytes for forty pages. Chosen by looking. */
 const QUALITY = 70;
-/** Pictures have come by then; a page that follows live data is never idle. */
+/** By then pictures are loaded; a page that follows live data never becomes idle. */
 const SETTLE_LIMIT_MS = 2_000;
 
 type Row = readonly [name: string, pictures: readonly Buffer[]];
@@ -48,7 +48,7 @@ export class ContactSheet {
       this.#rows.push([name, await picturesOf(this.#page, `${this.#url}${path}`)]);
   }
 
-  /** Further pages are those that an administrator sees. */
+  /** All other pages are shown as an administrator sees them. */
   async signIn(token: string): Promise<void> {
     await signIn(this.#page, token);
     // GET /v1/me sets the cookie that opens the administrators' documents.

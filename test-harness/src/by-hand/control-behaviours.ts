@@ -9,7 +9,7 @@ interface ControlBehaviour extends NamedBehaviour {
 
 const RETRY_AFTER_SECS = 5;
 
-/** Behaviours of a fake control plane by the word that selects them; several words add up. */
+/** Behaviours of a fake control plane by the word that selects them; several words are combined. */
 export const CONTROL_BEHAVIOURS: Readonly<Record<string, ControlBehaviour>> = {
   refuses: {
     does: `refuses each connection with 503, to be tried again after ${RETRY_AFTER_SECS} s`,
@@ -54,7 +54,7 @@ export const CONTROL_BEHAVIOURS: Readonly<Record<string, ControlBehaviour>> = {
   },
 };
 
-/** @throws Error for an unknown word, and for two that do not go together */
+/** @throws Error for an unknown word, and for two that exclude each other */
 export function controlBehaviourOf(words: readonly string[]): FakeControlOptions {
   return chosen(CONTROL_BEHAVIOURS, words).reduce<FakeControlOptions>(
     (options, { apply, ms = 0 }) => apply(options, ms),

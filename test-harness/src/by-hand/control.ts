@@ -64,7 +64,7 @@ export async function runControl(args: readonly string[], until: AbortSignal): P
   }
 }
 
-/** The message in a line: its type, and what a reader looks for. */
+/** One line for a message: its type, and its most important fields. */
 function summary(text: string): string {
   const message = JSON.parse(text) as Partial<AgentMessage> & { type: string };
   const fields = Object.entries(message).flatMap(([name, value]) =>

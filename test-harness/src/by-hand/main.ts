@@ -1,4 +1,4 @@
-/** scripts/fake: starts the other sides of a program by hand: hosts, viewers, a control plane, the pages. */
+/** scripts/fake: starts fake peers of a program by hand: hosts, viewers, a control plane, the pages. */
 import { errorText } from '@footlight/platform';
 import { agentUsage, runAgents } from './agent.ts';
 import { controlUsage, runControl } from './control.ts';
@@ -34,5 +34,5 @@ main()
     process.stderr.write(`${errorText(error)}\n`);
     process.exitCode = 1;
   })
-  // Threads of the WebRTC library would keep the process.
+  // Threads of the WebRTC library would keep the process alive.
   .finally(() => process.exit());

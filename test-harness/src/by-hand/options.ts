@@ -1,4 +1,4 @@
-/** What all fakes have by hand: a seed, a record of the messages, and words that change the behaviour while it runs. */
+/** Common features of all fakes: a seed, a record of the messages, and words that change the behaviour at run time. */
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { createLogger, errorText, type Random, systemRandom } from '@footlight/platform';
@@ -41,7 +41,7 @@ function parsed(text: string): unknown {
 
 /**
  * Reads lines of words from standard input until the signal aborts. A refused line is printed and changes nothing.
- * @param apply the words of one line; throws for words that it does not take
+ * @param apply the words of one line; throws for words that it does not accept
  */
 export function readWords(until: AbortSignal, apply: (words: string[]) => void): void {
   const lines = createInterface({ input: process.stdin });

@@ -1,9 +1,12 @@
-/** What the pages of administrators list on an instance of scripts/fake pages, apart from sessions and hosts. */
+/** Content of the administrators' pages on an instance of scripts/fake pages, apart from sessions and hosts. */
 import { systemClock } from '@footlight/platform';
 import { callAsHost, type FakeAgent } from '../fake-agent/index.ts';
 import { eventually } from '../stack/program.ts';
 
-/** A call of the administrator. @returns the body of its answer */
+/**
+ * Sends an administrator's request.
+ * @returns the body of its answer
+ */
 export type Ask = (
   method: string,
   path: string,
@@ -83,7 +86,7 @@ export async function addCatalog(ask: Ask, people: readonly string[]): Promise<s
   return apps;
 }
 
-/** Verdicts and curves of the first GPU, as a sweep leaves them. */
+/** Verdicts and curves of the first GPU, as after a sweep. */
 export async function certify(ask: Ask, host: FakeAgent): Promise<void> {
   // The app of measurements.
   await ask('POST', '/v1/apps', { name: 'Diagnostics', runtime_spec: { args: ['/usr/bin/true'] } });
@@ -96,7 +99,7 @@ export async function certify(ask: Ask, host: FakeAgent): Promise<void> {
   ] as const) {
     const rung = { ...of, stream_profile_id, bitrate_kbps };
     const { session_id } = await ask('POST', `${path}/cells`, rung);
-    // A minute of samples at once: the verdict leaves out those of the first seconds.
+    // A minute of samples at once: the verdict ignores those of the first seconds.
     for (let second = 0; second < 60; second += 2)
       host.send({
         type: 'session_metrics',
@@ -129,7 +132,7 @@ export async function certify(ask: Ask, host: FakeAgent): Promise<void> {
   }
 }
 
-/** Images that a host has, pulls, and could not pull, and one with a newer version. */
+/** Images that a host has installed, is pulling, and could not pull, and one with a newer version. */
 export async function addImages(ask: Ask, publish: (id: string, version: string) => void, host: FakeAgent) {
   host.behaviour.pull = [];
   await ask('POST', '/v1/admin/images/sync', {});
@@ -196,7 +199,7 @@ async function findTitles(ask: Ask, url: string, host: FakeAgent, appId: string)
   });
 }
 
-/** Samples, a note, captures and a recording of a running session, as a bad minute leaves them. */
+/** Samples, a note, captures and a recording of a running session, as after a bad minute. */
 export async function diagnose(ask: Ask, host: FakeAgent, sessionId: string): Promise<void> {
   const nowMs = systemClock.nowMs();
   await ask('POST', `/v1/sessions/${sessionId}/stats`, { samples: watchedMinute(nowMs) });
@@ -215,7 +218,7 @@ export async function diagnose(ask: Ask, host: FakeAgent, sessionId: string): Pr
   await host.heard();
 }
 
-/** Samples of a viewer up to now, a second each, whose network gets worse. */
+/** Samples of a viewer up to now, one per second, with a network that gets worse. */
 function watchedMinute(nowMs: number): object[] {
   return Array.from({ length: 60 }, (_, n) => ({
     ts_unix_ms: nowMs - (60 - n) * 1_000,
@@ -232,7 +235,10 @@ function watchedMinute(nowMs: number): object[] {
   }));
 }
 
-/** Load of a machine that becomes busier and idle again, as its agent tells it. @param nowMs places it on the wave */
+/**
+ * Load of a machine that rises and falls in a wave, as its agent reports it.
+ * @param nowMs time within the wave
+ */
 export function tellLoad(host: FakeAgent, nowMs: number): void {
   const wave = (1 + Math.sin(nowMs / 30_000 + host.options.nodeName.length)) / 2;
   host.heartbeat({

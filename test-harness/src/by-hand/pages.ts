@@ -45,7 +45,7 @@ ${Object.entries(STAGES)
 
 const ENROLLMENT = 'an-enrollment-token-for-fake-hosts';
 const ADMIN = { email: 'ada@example.org', username: 'ada', password: 'a-long-enough-pass-phrase' };
-/** The page of an instance that nobody has claimed. */
+/** The page of an instance that is not claimed. */
 const CLAIM: SheetPage = { name: '/setup', path: '/setup' };
 /** Pages of people without an account. */
 const SIGN_IN: readonly SheetPage[] = [
@@ -56,7 +56,7 @@ const SIGN_IN: readonly SheetPage[] = [
 /** Sessions of one person that run at once. */
 const MAX_SESSIONS = 16;
 const ANSWER_LIMIT_MS = 60_000;
-/** Agents tell their load this often. */
+/** Interval at which agents report their load. */
 const LOAD_EVERY_MS = 5_000;
 
 /** Runs until the signal aborts or the control plane ends. @param args after the word `pages` */
@@ -172,7 +172,10 @@ export class FakeHosts {
     this.#read = read;
   }
 
-  /** Connects a new host, and returns when it takes sessions. @throws when it is refused, or takes none */
+  /**
+   * Connects a new host, and returns when it takes sessions.
+   * @throws when it is refused, or takes none
+   */
   async connect(nodeName: string, capacity = softwareCapacity()): Promise<FakeAgent> {
     const agent = new FakeAgent({ url: this.url, nodeName, credential: { token: ENROLLMENT }, capacity });
     this.#agents.push(agent);
@@ -181,7 +184,7 @@ export class FakeHosts {
     return agent;
   }
 
-  /** Hosts that are connected tell how busy they are, until `close`. */
+  /** Connected hosts report their load, until `close`. */
   tellLoad(): void {
     this.#load ??= systemClock.setInterval(() => {
       for (const agent of this.#agents) if (agent.isOpen) tellLoad(agent, systemClock.nowMs());
@@ -194,14 +197,20 @@ export class FakeHosts {
   }
 }
 
-/** Steps of a launch up to this one, as a real host reports them. @throws Error for a step that it never reports */
+/**
+ * Steps of a launch up to this one, as a real host reports them.
+ * @throws Error for a step that no host reports
+ */
 export function until(detail: string): Behaviour['launch'] {
   const at = honest.launch.findIndex((step) => step.detail === detail);
-  if (at < 0) throw new Error(`An honest launch has no step '${detail}'.`);
+  if (at < 0) throw new Error(`A real launch has no step '${detail}'.`);
   return honest.launch.slice(0, at + 1);
 }
 
-/** Brings hosts and sessions into every state, and prints the address of each. @returns the pages worth a look */
+/**
+ * Brings hosts and sessions into every state, and prints the address of each.
+ * @returns the pages to show
+ */
 async function fill(
   api: ApiClient,
   token: string,
@@ -233,7 +242,7 @@ async function fill(
   await ask('PATCH', '/v1/admin/settings', { flight_recorder_enabled: true });
 
   say('\nSessions');
-  // The only host by now, so that its session cannot go to another one.
+  // The only host so far, so that its session must run on it.
   const lost = await hosts.connect('lost');
   await launch('runs on a host that is away', lost, honest.launch, 'running');
   await lost.drop();
@@ -311,9 +320,9 @@ async function fill(
   ])
     tell(url, url);
   say(`  ${'/docs'.padEnd(44)} ${api.url}/docs`);
-  // The last ones of the sheet, so that their charts have the samples of some minutes.
+  // Last on the sheet, so that their charts have samples of some minutes.
   for (const agent of shownHosts) tell(agent.options.nodeName, `/admin/hosts/${agent.hostId}`);
-  // Sessions that failed look alike but for their reason.
+  // Failed sessions look alike except for their reason.
   return pages.filter(
     ({ name }, n) => !name.startsWith('failed') || !pages[n - 1]?.name.startsWith('failed'),
   );

@@ -1,4 +1,4 @@
-/** Pictures of fake hosts: each session that a viewer watches gets a test picture and the data channels of a host. */
+/** Pictures of fake hosts: each watched session gets a test picture and the data channels of a host. */
 import type { ControlSignaling } from '@footlight/protocol/agent';
 import type { BrowserMessage, ServiceMessage } from '@footlight/protocol/signal';
 import type { FakeAgent } from '../fake-agent/index.ts';
@@ -11,9 +11,8 @@ interface Watched {
 }
 
 /**
- * Bounded by the sessions of the fake hosts.
- *
- * Teardown: `close` ends all pictures; a session's picture stays until then, so that its viewer may come back.
+ * Bounded by the sessions of the fake hosts. Teardown: `close` ends all pictures; a session's picture stays until then,
+ * so that its viewer may reconnect.
  */
 export class Pictures {
   readonly #watched = new Map<string, Watched>();

@@ -2,7 +2,7 @@ import { CHANNELS, type ChannelName } from '@footlight/protocol/input';
 import type { FakeViewer, FakeViewerOptions } from '../fake-viewer/index.ts';
 import { chosen, type NamedBehaviour } from './choice.ts';
 
-/** A viewer of a running session, and the way to connect its socket again. */
+/** A viewer of a running session, and a function that connects its socket again. */
 export interface WatchingViewer {
   readonly viewer: FakeViewer;
   /** Opens another socket with another token. */
@@ -30,7 +30,7 @@ const forgeFingerprint = (sdp: string) =>
 
 const channels = Object.keys(CHANNELS) as ChannelName[];
 
-/** Behaviours of a fake viewer by the word that selects them; several words add up. */
+/** Behaviours of a fake viewer by the word that selects them; several words are combined. */
 export const VIEWER_BEHAVIOURS: Readonly<Record<string, WatchingBehaviour>> = {
   silent: {
     does: 'opens its socket and says no hello',
@@ -49,15 +49,15 @@ export const VIEWER_BEHAVIOURS: Readonly<Record<string, WatchingBehaviour>> = {
     apply: (options) => ({ ...options, answer: 'none' }),
   },
   forges: {
-    does: 'names another certificate than its own, so that no connection comes about',
+    does: 'sends another certificate’s fingerprint, so that no connection is established',
     excludes: {
       words: ['garbles', 'types', 'keyframes'],
-      because: 'no connection comes about with a forged certificate',
+      because: 'no connection is established with a forged certificate',
     },
     apply: (options) => ({ ...options, answer: forgeFingerprint }),
   },
   drops: {
-    does: `breaks its socket every ${DROP_SECS} s and comes back; the picture goes on`,
+    does: `breaks its socket every ${DROP_SECS} s and reconnects; the picture continues`,
     everySecond: async ({ viewer, connect }, second) => {
       if (second % DROP_SECS !== 0) return;
       viewer.dropSocket();
@@ -96,12 +96,12 @@ export const VIEWER_BEHAVIOURS: Readonly<Record<string, WatchingBehaviour>> = {
 
 export interface ViewerBehaviour {
   readonly options: FakeViewerOptions;
-  /** Words with an act of each second. */
+  /** Words with an action in each second. */
   readonly acts: readonly string[];
   everySecond(watching: WatchingViewer, second: number): Promise<void>;
 }
 
-/** @throws Error for an unknown word, and for two that do not go together */
+/** @throws Error for an unknown word, and for two that exclude each other */
 export function viewerBehaviourOf(words: readonly string[]): ViewerBehaviour {
   const behaviours = chosen(VIEWER_BEHAVIOURS, words);
   const acting = Object.keys(VIEWER_BEHAVIOURS).filter(

@@ -1,4 +1,4 @@
-/** scripts/fake viewer: watches a running session by hand, and prints what a page would see and be told. */
+/** scripts/fake viewer: watches a running session by hand, and prints what a page would see and receive. */
 import { setInterval as every } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { errorText } from '@footlight/platform';
@@ -103,7 +103,9 @@ function summary(message: ServiceMessage): string {
   }
 }
 
-/** Prints the received media of each second. Ends with the signal, or when the service has closed the socket for good. */
+/**
+ * Prints the received media of each second. Ends with the signal, or when the service has closed the socket for good.
+ */
 async function countSeconds(
   viewer: FakeViewer,
   until: AbortSignal,

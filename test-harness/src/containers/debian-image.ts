@@ -8,7 +8,7 @@ import { type RealPodman, type RealRegistry, startRealRegistry } from './real-po
 
 const run = promisify(execFile);
 
-/** Programs of this Debian that the image has: an app that draws, and what attacks need. */
+/** Programs of this Debian that the image contains: an app that draws, and programs for attacks. */
 const PROGRAMS = ['cat', 'env', 'id', 'ls', 'perl', 'sleep', 'touch', 'mount', 'pactl', 'xterm'];
 /** Data that those programs read. */
 const DATA = [
@@ -37,7 +37,7 @@ export async function makeDebianImage(podman: RealPodman, name: string): Promise
   for (const data of DATA) if (existsSync(data)) files.add(data);
   await writeFile(path.join(folder, 'files'), [...files].map((file) => file.slice(1)).join('\n'));
   const archive = path.join(folder, 'root.tar');
-  // Links are replaced by what they lead to: /bin and /lib are links in Debian, and not in this image.
+  // Links are replaced by their targets: /bin and /lib are links in Debian, but not in this image.
   await run('tar', ['-C', '/', '-chf', archive, '--files-from', path.join(folder, 'files')], {
     maxBuffer: 16 * 1024 * 1024,
   });
@@ -68,13 +68,13 @@ export async function pushImage(podman: RealPodman, name: string): Promise<strin
   return `${name.replace(/:[\w.-]+$/, '')}@${digest}`;
 }
 
-/** Of registries with an image of this Debian. Making one takes 5 s on an idle machine, a copy of it 0.1 s. */
+/** Folder of registries with an image of this Debian. Building one takes 5 s on an idle machine, copying it 0.1 s. */
 const KEPT = path.resolve(import.meta.dirname, '../../../node_modules/.cache/footlight-debian-image');
 const NAME = 'apps/terminal';
 
 /**
- * Starts a registry that has the image of makeDebianImage, which podman does not hold. The first call on this Debian
- * makes it; later ones, of later runs too, start a copy.
+ * Starts a registry with the image of makeDebianImage, which podman does not have. The first call on this Debian builds
+ * it; later ones, also in later runs, start a copy.
  * @returns the registry, and the image by its digest
  */
 export async function startDebianRegistry(
@@ -103,7 +103,7 @@ async function keep(podman: RealPodman, place: string): Promise<void> {
     const folder = await mkdtemp(`${place}-`);
     await cp(registry.dataFolder, path.join(folder, 'data'), { recursive: true });
     await writeFile(path.join(folder, 'digest'), digest);
-    // Of two runs at once the first one's stays; both are the same.
+    // If two runs build it at once, the first one is kept; both are the same.
     await rename(folder, place).catch(() => rm(folder, { recursive: true }));
   } finally {
     await registry.stop();

@@ -8,8 +8,8 @@ import { eventually, freePort, PATIENCE_MS } from '../stack/program.ts';
 const run = promisify(execFile);
 
 /**
- * Why this machine cannot run the tests with real containers; null: it can. What is missing is installed by the
- * preparation of the tests, so on the project's own machine there is no reason.
+ * Why this machine cannot run the tests with real containers; null: it can. The preparation of the tests installs
+ * missing programs, so on the project's own machine there is no reason.
  */
 export function noRealPodman(): string | null {
   if (process.getuid?.() !== 0) return 'skipped: podman of the tests needs root';
@@ -19,19 +19,22 @@ export function noRealPodman(): string | null {
   return missing.length === 0 ? null : `skipped: not installed: ${missing.join(', ')}`;
 }
 
-/** A podman with images and containers of its own, and its API service. */
+/** A podman with separate images and containers, and its API service. */
 export interface RealPodman {
   /** Value of SERVICE_CONTAINER_ENGINE. */
   readonly url: string;
   readonly folder: string;
-  /** Value of SERVICE_CONTAINER_ULIMITS: the limits of this machine are below podman's. */
+  /** Value of SERVICE_CONTAINER_ULIMITS: the limits of this machine are below podman's defaults. */
   readonly ulimits: 'host';
-  /** Runs podman with the same images. @returns its output */
+  /**
+   * Runs podman with the same images.
+   * @returns its output
+   */
   podman(...words: string[]): Promise<string>;
-  /** Ends the service as a machine's crash does; containers go on. */
+  /** Ends the service like a crash of the machine; containers keep running. */
   killService(): Promise<void>;
   startService(): Promise<void>;
-  /** Lets the service hang, or go on. */
+  /** Stops the service (SIGSTOP), or continues it. */
   signalService(signal: 'SIGSTOP' | 'SIGCONT'): void;
   /** Names of all containers, running or not. */
   containers(): Promise<string[]>;
@@ -43,7 +46,7 @@ export interface RealPodman {
  * interface, and the OCI runtime that this machine's control groups need.
  */
 export async function startRealPodman(): Promise<RealPodman> {
-  // Not below /tmp, which may be memory: layers need a disk, and an overlay a file system that takes one.
+  // Not below /tmp, which may be in memory: layers need a disk, and an overlay needs a file system that supports it.
   const folder = mkdtempSync('/srv/footlight-podman-');
   const place = (name: string) => path.join(folder, name);
   const limits = readFileSync('/proc/self/limits', 'utf8');
@@ -59,7 +62,8 @@ export async function startRealPodman(): Promise<RealPodman> {
     place('containers.conf'),
     [
       '[containers]',
-      // Podman's own are above what a machine without CAP_SYS_RESOURCE allows, and --ulimit host does not always help.
+      // Podman's defaults are above what a machine without CAP_SYS_RESOURCE allows, and --ulimit host does not always
+      // help.
       `default_ulimits = ["nofile=${files}", "nproc=${processes}"]`,
       '[engine]',
       'runtime = "runc"',
@@ -92,7 +96,7 @@ export async function startRealPodman(): Promise<RealPodman> {
   let service: ChildProcess | null = null;
   let output = '';
   const podman = async (...words: string[]) => {
-    // Its conmon leaves a file `oom` in the directory that it was started in.
+    // Its conmon leaves a file `oom` in the directory in which it was started.
     const { stdout } = await run('podman', words, { env, cwd: folder, maxBuffer: 16 * 1024 * 1024 });
     return stdout.trim();
   };
@@ -150,7 +154,7 @@ export interface RealRegistry {
   readonly folder: string;
   /** What it stores. */
   readonly dataFolder: string;
-  /** Changes a byte of every stored layer and manifest that is larger than a page, under the same digests. */
+  /** Changes a byte of every stored layer and manifest larger than a page; each keeps the old digest as its name. */
   forge(): Promise<void>;
   /** Ends the program; images stay. */
   kill(): Promise<void>;

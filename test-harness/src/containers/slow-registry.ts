@@ -2,17 +2,17 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { delay, systemClock } from '@footlight/platform';
 
-/** Of a layer, between two pauses. */
+/** Bytes of a layer between two pauses. */
 const CHUNK_BYTES = 512 * 1024;
 const PAUSE_MS = 150;
 
-/** A registry on the loopback interface that passes on another one's images, and their layers slowly. */
+/** A registry on the loopback interface that forwards another one's images, and their layers slowly. */
 export interface SlowRegistry {
   /** `127.0.0.1:port` */
   readonly name: string;
   /** Requests for layers and configurations (count). */
   blobsAsked(): number;
-  /** From now on without pauses. */
+  /** Sends without pauses from now on. */
   hurry(): void;
   close(): void;
 }
@@ -32,12 +32,12 @@ export async function startSlowRegistry(origin: string): Promise<SlowRegistry> {
           for await (const part of from) {
             for (let at = 0; at < part.length; at += CHUNK_BYTES) {
               answer.write(part.subarray(at, at + CHUNK_BYTES));
-              // A network that is slow; nothing waits for this time to pass.
+              // Simulates a slow network; no test waits for this time to pass.
               if (isBlob && pauseMs > 0) await delay(systemClock, pauseMs / (CHUNK_BYTES / part.length));
             }
           }
         } catch {
-          // The engine gave up.
+          // The engine has closed the connection.
         }
         answer.end();
       },

@@ -22,7 +22,7 @@ export interface LaunchStep {
   afterMs?: number;
 }
 
-/** Report about an image that was asked for, `afterMs` milliseconds after the previous report. */
+/** Report about a requested image, `afterMs` milliseconds after the previous report. */
 export type PullStep = Pick<ImageState, 'state' | 'progress_pct' | 'bytes' | 'error'> & { afterMs?: number };
 
 /** Faults of a fake agent. Tests may change every field while the agent runs. */
@@ -35,7 +35,7 @@ export interface Behaviour {
   launch: readonly LaunchStep[];
   /** Result of a change of app; null: no report. */
   swap: 'complete' | { rolled_back: string } | null;
-  /** What comes of an accepted capture; null: no result. */
+  /** Result of an accepted capture; null: no result. */
   capture: 'result' | { error: string } | null;
   /** Reports after an accepted image. Default: half of it, then all of it. */
   pull: readonly PullStep[];
@@ -51,13 +51,13 @@ export interface Behaviour {
   frozen: boolean;
   /** Breaks the link this long after each registration, or crashes; null: stays. */
   leaves: { afterMs: number; how: 'drop' | 'crash' } | null;
-  /** Sessions that register reports. Default: the actual sessions. */
+  /** Sessions that `register` reports. Default: the actual sessions. */
   claim: (truth: readonly HeldSession[]) => HeldSession[];
 }
 
 /**
  * @param second from 1, after the session runs
- * @param atOnce measurements that this host runs now
+ * @param atOnce measurements that run on this host at the same time
  */
 export type BenchSamples = (
   cell: SessionAssign,

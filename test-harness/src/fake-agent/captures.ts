@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import type { JsonObject } from '@footlight/protocol';
 import type { CaptureResult, SessionCapture } from '@footlight/protocol/agent';
 
-/** What a fake host captures, by kind: a text, or an object. */
+/** Captures of a fake host, by kind: a text, or an object. */
 const RESULTS: Readonly<Record<CaptureResult['kind'], { type: string; result: string | JsonObject }>> = {
   pipeline_dot: {
     type: 'text/vnd.graphviz',

@@ -8,7 +8,7 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
 /** The control plane refused the WebSocket upgrade. */
 export class UpgradeRefused extends Error {
   readonly status: number;
-  /** null: the body was no error envelope. */
+  /** null: the body was not an error envelope. */
   readonly envelope: ErrorEnvelope | null;
   readonly headers: IncomingMessage['headers'];
 

@@ -1,9 +1,9 @@
 import type { FakeAgent } from './fake-agent.ts';
 
 /**
- * An HTTP call of a host, as its agent makes them for jobs and library scans.
+ * An HTTP call of a host, as its agent sends them for jobs and library scans.
  * @param url of the agents' port
- * @throws Error for every answer that is no success
+ * @throws Error for every answer that is not a success
  */
 export async function callAsHost(
   agent: FakeAgent,

@@ -4,7 +4,7 @@ import type { CommandBody } from './fake-control.ts';
 
 type AssignBody = Extract<CommandBody, { type: 'session_assign' }>;
 
-/** Assignment of a small process session; a test overrides the values that matter. */
+/** Assignment of a small process session; a test overrides the relevant values. */
 export function assignment(
   args: string[],
   overrides: Partial<Omit<SessionAssign, 'type' | 'id'>> = {},

@@ -36,7 +36,7 @@ export type CommandBody = ControlCommand extends infer C
     : never
   : never;
 
-/** A call of an agent beside its socket. */
+/** A call of an agent outside its socket. */
 export interface HttpCall {
   method: string;
   path: string;
@@ -69,7 +69,7 @@ export interface FakeControlOptions {
   closes?: { afterMs: number; code: number };
   /** Called with each text frame; `node` is the host's name. */
   onFrame?: (node: string, direction: 'sent' | 'received', text: string) => void;
-  /** A frame that is no message of the protocol. Default: throws, which ends the test. */
+  /** Called for a frame that is not a message of the protocol. Default: throws, which ends the test. */
   onMalformed?: (node: string, why: string) => void;
   /** Answers an HTTP call with a status and a JSON body; undefined = no answer. Default: no call is answered. */
   answers?: (call: HttpCall) => { status: number; body: object } | undefined;

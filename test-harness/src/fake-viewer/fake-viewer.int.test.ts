@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 describe('the fake viewer', () => {
-  test('shows what the other end drew, and sends input', async () => {
+  test('shows the picture of the other end, and sends input', async () => {
     viewer = new FakeViewer({ decode: true });
     await viewer.connect({ url: host.url, token: 't' });
     await viewer.connected();

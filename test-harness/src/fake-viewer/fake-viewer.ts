@@ -239,7 +239,7 @@ export class FakeViewer extends EventEmitter<{
     await this.video.close();
   }
 
-  /** What a failed wait says, so that one run tells where pictures stopped. */
+  /** Text for a failed wait, which shows where pictures stopped. */
   #received(): string {
     const { counters } = this.video;
     const video = `${counters.frames} frames, ${counters.keyframes} keyframes, ${counters.lost} packets lost, ${counters.damaged} damaged`;

@@ -22,7 +22,7 @@ let browser: Browser;
 let server: Server;
 let host: ScriptedHost;
 let page: Page;
-/** what the page's console says: nothing, if all is well with the policy and the code */
+/** output of the page's console: empty if policy and code have no errors */
 let complaints: string[] = [];
 
 beforeAll(async () => {
@@ -38,7 +38,7 @@ beforeAll(async () => {
   server = createServer((request, response) => {
     const isScript = request.url === '/player.js';
     response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
-    // What the product's pages allow: nothing that is evaluated, pictures from data URLs for cursors.
+    // The policy of the product's pages: no eval, pictures from data URLs for cursors.
     response.setHeader(
       'content-security-policy',
       "default-src 'self'; style-src 'unsafe-inline'; img-src data:; connect-src *",
@@ -78,7 +78,7 @@ const state = () => page.evaluate(() => window.client.state);
 const live = () => expect.poll(async () => (await state()).kind).toBe('live');
 
 describe('the player in Chromium', () => {
-  test('shows the picture and says so', async () => {
+  test('shows the picture and reports it', async () => {
     await live();
     expect(await page.evaluate(() => window.states.map((item) => item.kind))).toEqual([
       'connecting',
@@ -94,7 +94,7 @@ describe('the player in Chromium', () => {
     expect(stats?.metrics.fps).toBeGreaterThan(10);
     expect(stats?.quality.word).not.toBe('');
     await expect.poll(() => page.evaluate(() => window.client.stats?.clock?.uncertainty_ms)).toBeLessThan(50);
-    // One colour: an app that runs and has drawn nothing yet looks like this, and its picture is waited for.
+    // One colour: like an app that runs and has drawn nothing yet, so the player waits for the picture.
     expect(await page.evaluate(() => window.traces.map(({ type }) => type))).not.toContain(
       'client.first_frame',
     );
@@ -129,7 +129,7 @@ describe('the player in Chromium', () => {
     expect(kinds()).toContain('pointer_abs');
   });
 
-  test('gives keyboard and pointer back on Ctrl+Alt+Shift+Z, and lets everything go when the focus leaves', async () => {
+  test('releases keyboard and pointer on Ctrl+Alt+Shift+Z, and all keys when the focus leaves', async () => {
     await live();
     await page.evaluate(() => {
       window.client.on('menu', ({ source }) => window.menus.push(source));
@@ -142,7 +142,7 @@ describe('the player in Chromium', () => {
     expect(host.inputs.some((input) => input.kind === 'key' && input.code === 44)).toBe(false);
   });
 
-  test('plays on while the socket is away and resumes', async () => {
+  test('keeps playing while the socket is away and resumes', async () => {
     await live();
     host.hangUp(1012);
     await expect.poll(state).toMatchObject({ kind: 'live', signaling: 'lost' });
@@ -178,7 +178,7 @@ describe('the player in Chromium', () => {
     expect(host.peers).toHaveLength(2);
   });
 
-  test('ends when it was taken over, and starts again when asked', async () => {
+  test('ends when it was taken over, and starts again on request', async () => {
     await live();
     host.say({ type: 'bye', reason: 'taken_over' });
     await expect.poll(state).toMatchObject({ kind: 'ended', reason: 'taken_over' });
@@ -186,7 +186,7 @@ describe('the player in Chromium', () => {
     await live();
   });
 
-  test('draws the cursor that the session names', async () => {
+  test('draws the cursor that the session sends', async () => {
     await live();
     const png =
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -199,7 +199,7 @@ describe('the player in Chromium', () => {
     await expect.poll(cursor).toBe('none');
   });
 
-  test('sends the microphone once it is turned on, keeps it over a new connection, and stops when it is off', async () => {
+  test('sends the microphone after it is turned on, keeps it on a new connection, and stops when it is off', async () => {
     await live();
     expect(await page.evaluate(() => window.client.setMicrophone(true))).toBe('unavailable');
     const first = host.newest;
@@ -219,7 +219,7 @@ describe('the player in Chromium', () => {
 
     expect(await page.evaluate(() => window.client.setMicrophone(false))).toBe('off');
     await expect.poll(() => page.evaluate(() => window.client.audio.microphone)).toBe('off');
-    // A new figure comes each second: the first one after packets on their way, the second after silence.
+    // A new figure arrives each second: the first one includes packets in transit, the second is after silence.
     const figures = () => page.evaluate(() => window.allStats.length);
     const at = await figures();
     await expect.poll(figures).toBeGreaterThan(at);

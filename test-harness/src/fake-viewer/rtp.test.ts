@@ -45,7 +45,7 @@ describe('the order of packets', () => {
     expect(reorder.lost).toBe(0);
   });
 
-  test('goes on after a loss', () => {
+  test('continues after a loss', () => {
     const reorder = new Reorder();
     reorder.push(packet(0, [1]));
     const numbers = [];
@@ -80,7 +80,7 @@ describe('access units', () => {
     expect(next).toMatchObject({ keyframe: false, timestamp: 6000 });
   });
 
-  test('with a hole are left out and counted', () => {
+  test('with a gap are left out and counted', () => {
     const depacketizer = new NalDepacketizer('h264');
     depacketizer.push(packet(1, [0x7c, 0x85, 9]));
     expect(depacketizer.push(packet(3, [0x7c, 0x45, 8], 3000, true))).toBeNull();
@@ -88,7 +88,7 @@ describe('access units', () => {
     expect(depacketizer.push(packet(4, [0x41, 7], 6000, true))).not.toBeNull();
   });
 
-  test('any payload is taken without throwing', () => {
+  test('any payload is accepted without throwing', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('h264', 'h265'),

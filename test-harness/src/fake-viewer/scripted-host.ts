@@ -91,7 +91,8 @@ export class ScriptedHost {
     this.#rtp = rtp;
     this.#source = source;
     server?.on('connection', (socket, { url = '' }) => {
-      // The player asks without a token whether the service can be reached; it is refused, and no viewer.
+      // The player asks without a token whether the service can be reached; this socket is refused and does not count
+      // as a viewer.
       if (url.includes('token=')) this.#greet(socket);
       else socket.close();
     });
@@ -109,8 +110,8 @@ export class ScriptedHost {
   }
 
   /**
-   * A host without a socket of its own.
-   * @param say takes what the host says; `hear` gives it what a viewer says
+   * A host without its own socket.
+   * @param say receives the host's messages; `hear` passes it a viewer's messages
    */
   static async speaking(
     say: (message: ServiceMessage) => void,

@@ -14,9 +14,9 @@ export interface VideoCounters {
   damaged: number;
 }
 
-/** Times of frames that are kept. */
+/** Number of frame times that are kept. */
 const MAX_ARRIVALS = 10_000;
-/** Seconds of frame counts that are kept. */
+/** Number of seconds whose frame counts are kept. */
 const MAX_SECONDS = 3_600;
 
 export class VideoSink {
@@ -78,7 +78,7 @@ export class VideoSink {
     return this.#arrivals.splice(0);
   }
 
-  /** Pictures that came out of the decoder, and how it is. */
+  /** Number of decoded pictures, and the decoder's state. */
   decoded(): string {
     return this.#decoder === null ? 'no decoder' : this.#decoder.describe();
   }

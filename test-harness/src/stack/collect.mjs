@@ -1,4 +1,4 @@
-// Loaded into a server that is measured: collects its garbage when signalled, and counts in a file how often it did.
+// Loaded into a server that is measured: runs its garbage collector on a signal, and counts the runs in a file.
 import { appendFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

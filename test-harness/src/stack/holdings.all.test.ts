@@ -10,7 +10,7 @@ import { descendants } from './host-traces.ts';
 const CYCLES = 60;
 const program = new URL('./leaky-program.mjs', import.meta.url);
 
-/** What is planted, and the series that must show it. */
+/** The planted leak, and the series that must show it. */
 const PLANTED: [leak: string, every: number, shown: string[]][] = [
   ['descriptor', 10, ['descriptors']],
   ['socket', 5, ['descriptors', 'sockets']],
@@ -55,11 +55,11 @@ describe('a program that works in cycles', () => {
     };
   }
 
-  test.each(PLANTED)('that leaves a %s behind, one in %i cycles, is caught', async (leak, every, shown) => {
+  test.each(PLANTED)('that leaks a %s in one of %i cycles is found', async (leak, every, shown) => {
     expect(await run(leak, every)).toEqual(expect.arrayContaining(shown));
   });
 
-  test('that gives everything back is not accused', async () => {
+  test('that releases everything is not reported', async () => {
     expect(await run('nothing', 1)).toEqual([]);
   });
 });

@@ -121,9 +121,9 @@ export function steadyTraces(agentPid: number, agentDirectory: string): HostTrac
 }
 
 /**
- * Waits until the host has nothing that it did not have before a session. What the agent makes in advance may be absent:
- * it makes it again for the next launch at the latest.
- * @throws ExpiredWait with what is left
+ * Waits until the host has no more resources than before a session. Resources that the agent prepares in advance may
+ * be missing: it prepares them again for the next launch at the latest.
+ * @throws ExpiredWait with the leftovers
  */
 export async function nothingLeft(
   agentPid: number,
@@ -139,7 +139,7 @@ export async function nothingLeft(
   });
 }
 
-/** What `some` has more often than `others`. */
+/** Items that `some` contains more often than `others`. */
 function surplus(some: readonly string[] = [], others: readonly string[] = []): string[] {
   const rest = [...others];
   return some.filter((one) => {

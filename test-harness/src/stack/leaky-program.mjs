@@ -1,4 +1,4 @@
-// Works in cycles and leaves one thing behind in every n-th, so that the judge of leaks has something to find.
+// Works in cycles and leaks one resource in every n-th, so that the leak detector has something to find.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const MIB = 1024 * 1024;
 const kept = [];
 let cycle = 0;
 
-/** Takes one of each, and gives back what is not to leak. */
+/** Opens one of each resource, and releases all except the one that leaks. */
 async function work() {
   cycle += 1;
   const descriptor = openSync('/dev/null', 'r');

@@ -10,7 +10,7 @@ import { delay, systemClock } from '@footlight/platform';
 export const repositoryRoot = fileURLToPath(new URL('../../..', import.meta.url));
 
 /**
- * Words for Node that run a program from source.
+ * Arguments for Node that run a program from source.
  * @param preload modules below the repository that are loaded first
  */
 export function fromSource(...preload: string[]): string[] {
@@ -103,20 +103,20 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Between two looks at a program, which is a process of its own and tells nothing. A look at a picture makes the
- * browser draw it once more, so more looks take processor time from what they wait for.
+ * Interval between two polls of a program, which is a separate process and sends no events. Polling a picture makes the
+ * browser render it once more, so more polls would take CPU time from the awaited result.
  */
 const POLL_MS = 100;
 
 /**
- * Limit of a wait that has no shorter one of its own. A busy machine is late by tens of seconds; what is missing after a
- * minute is missing.
+ * Default limit of a wait. A busy machine is late by tens of seconds; after a minute the awaited result counts as
+ * missing.
  */
 export const PATIENCE_MS = 60_000;
 
 /**
- * What was waited for did not come in time. `scripts/test` starts an end-to-end file once more after this error, and
- * after no other: a wrong value must never be reported as one.
+ * The awaited result did not arrive in time. `scripts/test` retries an end-to-end file once after this error, and after
+ * no other: a wrong value must never be reported with it.
  */
 export class ExpiredWait extends Error {
   override readonly name = 'ExpiredWait';

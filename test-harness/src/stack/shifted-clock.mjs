@@ -1,4 +1,4 @@
-// Loaded before a program: its wall clock is ahead by the milliseconds in the file FOOTLIGHT_CLOCK_FILE, as they were at
+// Loaded before a program: its wall clock is ahead by the milliseconds that the file FOOTLIGHT_CLOCK_FILE contained at
 // its start. Deadlines keep their speed.
 import { readFileSync } from 'node:fs';
 

@@ -100,13 +100,13 @@ function agentProgram(preload?: string): { command: string; words: string[]; env
   };
 }
 
-/** What a control plane or an agent says whose port another program has. */
+/** The message of a control plane or an agent whose port is used by another program. */
 const PORT_TAKEN = /another program has it|EADDRINUSE/;
 const STARTS = 3;
 
 /**
- * Starts control plane and agent and waits until the agent is connected. Starts again with other ports when another
- * program took one between the moment it was chosen and the moment it was used.
+ * Starts control plane and agent and waits until the agent is connected. Retries with other ports if another program
+ * took a port between its selection and its use.
  */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   for (let start = 1; ; start++) {
@@ -195,7 +195,7 @@ async function startOnce(options: StackOptions, directory: string): Promise<Stac
     return program;
   };
 
-  // At the same time: the agent tests its encoders for longer than the control plane takes to listen.
+  // Started at the same time: testing its encoders takes the agent longer than the control plane needs to listen.
   const [controlStart, agentStart] = await Promise.allSettled([startControl(), startAgent()]);
   if (controlStart.status === 'rejected' || agentStart.status === 'rejected') {
     for (const start of [controlStart, agentStart])

@@ -56,7 +56,7 @@ describeDatabases("developers' sessions", ({ fresh }) => {
     expect(app.log.join('')).not.toContain(key);
   });
 
-  test('one is a new account with a token; both end at the same moment', async () => {
+  test('one is a new account with a token; both expire at the same moment', async () => {
     const answer = await open();
     expect(answer.status).toBe(200);
     const { body } = answer;
@@ -114,7 +114,7 @@ describeDatabases("developers' sessions", ({ fresh }) => {
     });
   });
 
-  test('the body may be empty, nulls count as absent, and unknown keys are nothing', async () => {
+  test('the body may be empty, nulls count as absent, and unknown keys are ignored', async () => {
     for (const body of [
       undefined,
       '',
@@ -149,7 +149,7 @@ describeDatabases("developers' sessions", ({ fresh }) => {
   });
 
   describe('the reaper', () => {
-    test('deletes whose time is over as an administrator would, and records nothing', async () => {
+    test('deletes expired accounts as an administrator would, and adds no activity entry', async () => {
       const [short, long] = [await open({ ttl_seconds: 60 }), await open({ ttl_seconds: 600 })];
       const before = await activityCount();
       await app.clock.pass(60 * SECOND_MS - 1);
@@ -165,7 +165,7 @@ describeDatabases("developers' sessions", ({ fresh }) => {
       expect(await activityCount()).toBe(before);
     });
 
-    test('leaves one with a session that has not ended, and takes it once it has', async () => {
+    test('keeps an account with a live session, and deletes it once the session has ended', async () => {
       const { db } = app.plane.platform.database;
       const answer = await open({ ttl_seconds: 60 });
       const id = answer.body.user.id as string;
@@ -199,7 +199,7 @@ describeDatabases("developers' sessions", ({ fresh }) => {
       expect(homes).toMatchObject([{ user_id: null, gc_after: app.clock.nowMs() }]);
     });
 
-    test('takes at most 500 in one sweep, those that ended first', async () => {
+    test('deletes at most 500 accounts in one sweep, those that expired first', async () => {
       const { db } = app.plane.platform.database;
       const now = app.clock.nowMs();
       const ids = Array.from({ length: 503 }, () => crypto.randomUUID());
@@ -232,7 +232,7 @@ describeDatabases("developers' sessions", ({ fresh }) => {
       expect(await left()).toEqual([]);
     });
 
-    test('runs at boot and every minute, even where no new ones can be made, and leaves the last administrator', async () => {
+    test('runs at boot and every minute, even if the feature is off, and keeps the last administrator', async () => {
       const target = await fresh();
       const first = await createTestApp(target, { env: ON, seedPeople: false });
       const right = { 'x-service-dev-key': readFileSync(keyFileOf(first), 'utf8').trim() };
@@ -269,7 +269,7 @@ describeDatabases("developers' sessions", ({ fresh }) => {
     test.each([
       ['unset', {}],
       ['another text', { SERVICE_DEV_AGENT_AUTH: 'true' }],
-    ])('by %s, the path is one that nobody declared, and no key is written', async (_, env) => {
+    ])('by %s: the path is unknown, and no key is written', async (_, env) => {
       const other = await createTestApp(await fresh(), { env: env as Record<string, string> });
       const unknown = await other.call(null, 'POST', '/v1/dev/nothing');
       for (const method of ['POST', 'GET', 'DELETE']) {
@@ -284,7 +284,7 @@ describeDatabases("developers' sessions", ({ fresh }) => {
     });
   });
 
-  test('a key file that cannot be written is logged, and then nobody has the key', async () => {
+  test('a key file that cannot be written is logged, and then no key is valid', async () => {
     const blocked = join(app.dir, 'a-file');
     writeFileSync(blocked, '');
     const other = await createTestApp(await fresh(), {

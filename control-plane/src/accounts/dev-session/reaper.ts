@@ -5,7 +5,10 @@ const JOB = 'devauth.reaper';
 /** Accounts of one sweep; accounts that must stay are checked again by the next one. */
 const SWEEP_LIMIT = 500;
 
-/** How a removal counts in the summary. Another sweep may have been first, so an unknown account is a deleted one. */
+/**
+ * How a removal counts in the summary. Another sweep may have deleted the account first, so an unknown account counts
+ * as deleted.
+ */
 const COUNTED = {
   removed: 'deleted',
   unknown: 'deleted',

@@ -22,7 +22,7 @@ describeDatabases('devices', ({ fresh }) => {
   let app: TestApp;
   let appId: string;
   let origin: string;
-  /** Somebody new for each test, so that lists are its own. */
+  /** A new account for each test, so that tests do not share lists. */
   let alice: Person;
   let number = 0;
   beforeAll(async () => {
@@ -82,7 +82,7 @@ describeDatabases('devices', ({ fresh }) => {
       expect(await list(app.people.bob)).toEqual([]);
     });
 
-    test('has the device seen last first', async () => {
+    test('lists the device seen last first', async () => {
       for (const key of ['one', 'two', 'three', 'one']) {
         await app.clock.pass(SECOND_MS);
         await device(alice, key);
@@ -150,12 +150,12 @@ describeDatabases('devices', ({ fresh }) => {
       ['left out', '{"device_key":"k"}'],
       ['null', '{"device_key":"k","capabilities":null}'],
       ['empty', '{"device_key":"k","capabilities":{}}'],
-    ])('takes capabilities that are %s as nothing measured but the time', async (_, body) => {
+    ])('stores capabilities that are %s as an empty measurement with its time', async (_, body) => {
       expect((await post(alice, body)).status).toBe(200);
       expect((await list(alice))[0]?.capabilities).toEqual({ measured_at: now() });
     });
 
-    test('cuts what is too much, and keeps odd keys as data', async () => {
+    test('cuts excess capabilities, and keeps odd keys as data', async () => {
       const deep = `${'{"a":'.repeat(12)}1${'}'.repeat(12)}`;
       const body = `{"device_key":"k","capabilities":{"deep":${deep},"inf":1e999,"nul":"a\\u0000b","half":"\\ud800",
         "long":"${'x'.repeat(600)}","__proto__":{"polluted":true},"measured_at":"1999-01-01T00:00:00Z","client_type":"tv"}}`;
@@ -187,7 +187,7 @@ describeDatabases('devices', ({ fresh }) => {
       ['capabilities that are a list', { device_key: 'k', capabilities: [] }],
       ['capabilities that are text', { device_key: 'k', capabilities: '{}' }],
       ['a body over 8 KiB', { device_key: 'k', capabilities: { a: 'x'.repeat(8192) } }],
-      ['a body over 8 KiB of keys that nobody knows', { device_key: 'k', more: 'x'.repeat(8192) }],
+      ['a body over 8 KiB of unknown keys', { device_key: 'k', more: 'x'.repeat(8192) }],
     ])('refuses %s with 400 and stores nothing', async (_, body) => {
       refused(await post(alice, body), 400, 'validation_failed');
       expect(await list(alice)).toEqual([]);
@@ -200,7 +200,7 @@ describeDatabases('devices', ({ fresh }) => {
       expect((await post(alice, body)).status).toBe(200);
     });
 
-    test('fifty requests for a long list cost few readings of it, so that other requests do not wait', async () => {
+    test('fifty requests for a long list need few reads, so other requests do not wait', async () => {
       const capabilities = { text: Array.from({ length: 14 }, () => 'x'.repeat(500)) };
       for (let index = 0; index < 20; index += 1) await device(alice, `long ${index}`, capabilities);
       const lists = new Set<CachedBody>();
@@ -221,12 +221,12 @@ describeDatabases('devices', ({ fresh }) => {
       expect(parsed).toHaveLength(0);
       expect(lists.size).toBeGreaterThan(0);
       expect(lists.size).toBeLessThanOrEqual(10);
-      // What is read is never older than the request.
+      // A read is never older than its request.
       await device(alice, 'one more');
       expect(await list(alice)).toHaveLength(21);
     });
 
-    test('an account keeps 200 devices, and besides those what a sign-in or a session uses', async () => {
+    test('an account keeps 200 devices, in addition to those that a sign-in or a session uses', async () => {
       const signedIn = await signIn(app, alice.username, 'signed-in');
       const streaming = await device(alice, 'streaming');
       await addSession(app, { appId, userId: alice.id, deviceId: streaming, state: 'pending' });
@@ -242,7 +242,7 @@ describeDatabases('devices', ({ fresh }) => {
       expect((await list(app.people.bob)).map((row) => row.id)).toContain(others);
     });
 
-    test('an account keeps 500 signed-in devices without a session; a further one signs out that seen longest ago', async () => {
+    test('an account keeps 500 signed-in devices without a session; one more signs out the one seen longest ago', async () => {
       const { database, random } = app.plane.platform;
       const streaming = await signIn(app, alice.username, 'streaming');
       const [{ id: deviceId } = { id: '' }] = await list(streaming);
@@ -283,13 +283,13 @@ describeDatabases('devices', ({ fresh }) => {
     });
   });
 
-  test('the probe that counts is that of the device seen last', async () => {
+  test('the probe of the device seen last is used', async () => {
     const { db } = app.plane.platform.database;
     const load = () => loadLatestProbe(db, alice.id, app.clock.nowMs());
     expect(await load()).toEqual({ deviceId: null, probe: { kind: 'missing' } });
     const tv = await device(alice, 'tv', { rtt_ms: 5 });
     await app.clock.pass(SECOND_MS);
-    // Signing in is being seen, and measures nothing.
+    // A sign-in counts as being seen, but stores no measurement.
     await signIn(app, alice.username, 'laptop');
     expect((await load()).probe).toEqual({ kind: 'missing' });
     await app.clock.pass(SECOND_MS);
@@ -316,7 +316,7 @@ describeDatabases('devices', ({ fresh }) => {
       expect((await patch(alice, id, { trusted: false })).body.device).toMatchObject({ trusted: false });
     });
 
-    test('takes nothing and null for no change, and an empty name as it is', async () => {
+    test('a missing or null field changes nothing, and an empty name is stored', async () => {
       const id = await device(alice);
       await patch(alice, id, { name: 'Desk', trusted: true });
       for (const body of [{}, { name: null, trusted: null }]) {
@@ -351,7 +351,7 @@ describeDatabases('devices', ({ fresh }) => {
       for (const answer of answers) refused(answer, 403, 'forbidden');
       expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
       expect((await list(alice))[0]?.name).toBeNull();
-      // The body comes before the owner.
+      // The body is checked before the owner.
       refused(await patch(app.people.bob, id, { name: 5 }), 400, 'validation_failed');
     });
   });
@@ -365,18 +365,18 @@ describeDatabases('devices', ({ fresh }) => {
       for (const token of tokens) refused(await app.call(token, 'GET', '/v1/me'), 401, 'unauthorized');
       expect([await isSignedIn(kept), await isSignedIn(alice)]).toEqual([true, true]);
       expect((await list(alice)).map((row) => row.device_key)).toEqual(['kept']);
-      // A person who deleted it has no such device any more.
+      // For a person who deleted the device it does not exist any more.
       refused(await remove(alice, id), 403, 'forbidden');
     });
 
-    test('of the device that asks ends the asking token', async () => {
+    test('of the current device ends the token of the request', async () => {
       const here = await signIn(app, alice.username, 'here');
       const id = (await list(here))[0]?.id as string;
       expect((await remove(here, id)).status).toBe(204);
       refused(await remove(here, id), 401, 'unauthorized');
     });
 
-    test('lets the device come back as a new one, and the old tokens stay dead', async () => {
+    test('lets the device come back as a new one, and the old tokens stay invalid', async () => {
       const before = await signIn(app, alice.username, 'tv');
       const [old] = await list(before);
       await patch(alice, old?.id as string, { name: 'TV', trusted: true });

@@ -178,7 +178,7 @@ describeDatabases('invites', ({ fresh }) => {
   });
 
   describe('revoking', () => {
-    test('works at once and once: the first time is kept, and one row is recorded', async () => {
+    test('works at once; a repeat keeps the first time and adds no activity entry', async () => {
       const invite = await minted({ max_uses: 5 });
       expect((await register(invite.code, 'just-in-time')).status).toBe(201);
       const first = app.clock.nowMs();
@@ -199,7 +199,7 @@ describeDatabases('invites', ({ fresh }) => {
     });
   });
 
-  test('go with the account that minted them, and not with its role or its right to sign in', async () => {
+  test('are deleted with the account that minted them, but not when it is demoted or disabled', async () => {
     const issuer = await app.addPerson('issuer', 'admin');
     const { invite } = (await mint({ max_uses: 3 }, issuer)).body;
     const change = (body: object) => app.call(admin, 'PATCH', `/v1/users/${issuer.id}`, { body });
@@ -235,7 +235,7 @@ describeDatabases('invites', ({ fresh }) => {
       expect(await find(invite.id)).toMatchObject({ used_count: uses });
     });
 
-    test('a name that is taken gives its use back, in the middle of a race too', async () => {
+    test('a taken name restores the use of the invite, also during a race', async () => {
       const invite = await minted({ max_uses: 10 });
       const answers = await Promise.all([
         ...Array.from({ length: 20 }, (_, i) => register(invite.code, 'same-name', `same${i}@example.org`)),
@@ -244,14 +244,14 @@ describeDatabases('invites', ({ fresh }) => {
       const made = answers.filter(({ status }) => status === 201);
       expect(made).toHaveLength(2);
       for (const { status, body } of answers.filter((answer) => answer.status !== 201)) {
-        // While others hold the uses that they will give back, there may be none.
+        // There may be no use left while others hold uses that they will give back.
         expect([409, 400]).toContain(status);
         expect(['conflict', 'invalid_invite']).toContain(body.error.code);
       }
       expect(await find(invite.id)).toMatchObject({ used_count: 2 });
     });
 
-    test('is not asked for while registration is open', async () => {
+    test('is not required while registration is open', async () => {
       const { db } = app.plane.platform.database;
       await db.updateTable('instance_settings').set({ registration_mode: 'open' }).execute();
       const invite = await minted();

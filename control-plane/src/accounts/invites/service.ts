@@ -16,7 +16,7 @@ export interface Invites {
   list(state: unknown): Promise<Invite[]>;
   /** Only this answer contains the code. @throws ApiError 400 for an expiry in the past */
   mint(actor: Caller, body: Body<'invites.create'>): Promise<MintedInvite>;
-  /** The first revocation counts; an unknown id counts as revoked. */
+  /** Only the first revocation has an effect; an unknown id is no error. */
   revoke(actor: Caller, id: string): Promise<void>;
 }
 

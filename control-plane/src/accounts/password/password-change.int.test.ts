@@ -84,7 +84,7 @@ describeDatabases('POST /v1/me/password', ({ fresh }) => {
       expect(answer.body.error.message).toContain(word);
     });
 
-    test('the own name or the local part of the email inside: 400, after the length and the list', async () => {
+    test('with the username or the local part of the email inside: 400, after the length and the list', async () => {
       const inside = await change(alice, {
         ...wrong,
         new_password: `xxxx ${alice.username.toUpperCase()} xxxx`,
@@ -125,7 +125,7 @@ describeDatabases('POST /v1/me/password', ({ fresh }) => {
     });
   });
 
-  test('of two changes at once one wins, and the other has verified a password that is none any more', async () => {
+  test('of two concurrent changes one wins; the other has verified a password that is no longer valid', async () => {
     const other = await signIn(app, alice.username);
     const passwords = [NEW_PASSWORD, 'amber kettle orchard'];
     const answers = await Promise.all(
@@ -137,7 +137,7 @@ describeDatabases('POST /v1/me/password', ({ fresh }) => {
     await expect(signIn(app, alice.username, undefined, passwords[1 - won])).rejects.toThrow();
   });
 
-  test('no sign-in with the old password outlives the change, however they meet', async () => {
+  test('no sign-in with the old password outlives the change, in whatever order they run', async () => {
     for (let round = 0; round < 10; round += 1) {
       const person = await signUp(app, `racer${number}-${round}`);
       const [changed, ...logins] = await Promise.all([

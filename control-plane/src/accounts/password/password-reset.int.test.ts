@@ -89,7 +89,7 @@ describeDatabases('a link that resets a password', ({ fresh }) => {
     expect(String(answer.headers['set-cookie'])).toContain('service_page=');
   });
 
-  describe('is dead, with one answer for all reasons,', () => {
+  describe('is invalid, with one answer for all reasons,', () => {
     test('after its use, replacement, end, disabling, and a new password', async () => {
       const messages: unknown[] = [dead(await redeem('x'.repeat(43))), dead(await redeem(''))];
 
@@ -133,7 +133,7 @@ describeDatabases('a link that resets a password', ({ fresh }) => {
     });
   });
 
-  test('a password that breaks a rule leaves the link good', async () => {
+  test('a password that breaks a rule leaves the link valid', async () => {
     const token = await tokenFor(alice.id);
     for (const password of ['short', 'password1234', `about ${alice.username} alone`]) {
       refused(await redeem(token, { password }), 400, 'validation_failed');
@@ -141,7 +141,7 @@ describeDatabases('a link that resets a password', ({ fresh }) => {
     expect((await redeem(token)).status).toBe(200);
   });
 
-  test('of ten uses at once one wins', async () => {
+  test('of ten concurrent uses one wins', async () => {
     const token = await tokenFor(alice.id);
     const answers = await Promise.all(Array.from({ length: 10 }, () => redeem(token)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(401)]);
@@ -160,7 +160,7 @@ describeDatabases('a link that resets a password', ({ fresh }) => {
     ['is demoted', { method: 'PATCH', body: { role: 'user' } }],
     ['is disabled', { method: 'PATCH', body: { disabled: true } }],
     ['is deleted', { method: 'DELETE' }],
-  ])('of an administrator who %s leads into no account any more', async (what, { method, ...change }) => {
+  ])('of an administrator who %s opens no account any more', async (what, { method, ...change }) => {
     const former = await app.addPerson(`${what.replaceAll(' ', '')}${number}`, 'admin');
     const other = await app.addPerson(`other${what.replaceAll(' ', '')}${number}`, 'admin');
     const tokens = [
@@ -173,7 +173,7 @@ describeDatabases('a link that resets a password', ({ fresh }) => {
     expect(await isSignedIn(other)).toBe(true);
   });
 
-  test('stays good when an administrator is made, or a person disabled', async () => {
+  test('stays valid when an administrator is made, or a person disabled', async () => {
     const token = await tokenFor(alice.id);
     const bob = await signUp(app, `bob${number}`);
     for (const body of [{ role: 'admin' }, { max_concurrent_sessions: 2 }])
@@ -185,7 +185,7 @@ describeDatabases('a link that resets a password', ({ fresh }) => {
     expect((await redeem(token)).status).toBe(200);
   });
 
-  test('an administrator who was demoted meanwhile makes none', async () => {
+  test('an administrator who was demoted meanwhile cannot make one', async () => {
     const demoted = await app.addPerson(`demoted${number}`, 'admin');
     const [change, link] = await Promise.all([
       app.call(admin, 'PATCH', `/v1/users/${demoted.id}`, { body: { role: 'user' } }),

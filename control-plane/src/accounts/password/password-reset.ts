@@ -15,7 +15,7 @@ import { mintToken } from '../tokens/tokens.ts';
 import { requireStillAdmin, unknownUser } from '../users/service.ts';
 import { passwordProblem } from './password-rule.ts';
 
-/** A person has a day to find the message with the link. Source: the contract of the operation. */
+/** A person has a day to find the message with the link. */
 const LINK_LIFETIME_MS = DAY_MS;
 
 /**
@@ -70,7 +70,7 @@ export function createPasswordReset(
       const newHash = await hasher.hash(password, { addressKey, knownDevice: false });
       return database.transaction(async (tx) => {
         const nowMs = clock.nowMs();
-        // Of two uses at once the first one spends the link.
+        // Of two concurrent uses the first one consumes the link.
         if (!(await spendResetLink(tx, { userId: owner.id, tokenHash, newHash }, nowMs))) throw dead();
         await revokeAllTokens(tx, owner.id, nowMs);
         const account = await findAccount(tx, owner.id);

@@ -48,7 +48,7 @@ describeDatabases('the settings of the web client', ({ fresh }) => {
     expect(await stored()).toEqual({ ...whole, a: null });
   });
 
-  test('many changes of one person at once keep nobody else waiting', async () => {
+  test('many concurrent changes of one person do not delay other people', async () => {
     const long = { note: 'x'.repeat(60_000) };
     let done = 0;
     const flood = Array.from({ length: 40 }, async () => {
@@ -87,7 +87,7 @@ describeDatabases('the settings of the web client', ({ fresh }) => {
     ['another case', '{"strip_position":"Top"}'],
     ['null for a value', '{"strip_auto_hide":null}'],
     ['a number', '{"strip_preset":1}'],
-    ['an item that nobody knows', '{"strip_items":{"clock":true}}'],
+    ['an unknown item', '{"strip_items":{"clock":true}}'],
     ['an item that is no boolean', '{"strip_items":{"mic":"true"}}'],
     ['an item that is null', '{"strip_items":{"mic":null}}'],
     ['items that are null', '{"strip_items":null}'],
@@ -113,7 +113,7 @@ describeDatabases('the settings of the web client', ({ fresh }) => {
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });
 
-  test('texts that columns cannot hold come back as they were', async () => {
+  test('texts that a text column cannot store are returned unchanged', async () => {
     const body = '{"nul":"a\\u0000b","half":"\\ud800"}';
     expect((await patch(body)).status).toBe(200);
     expect(await stored()).toEqual({ ...JSON.parse(body), session_overlay: {} });

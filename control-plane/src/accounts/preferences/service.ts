@@ -15,7 +15,8 @@ export interface Preferences {
 
 export function createPreferences(platform: Pick<Platform, 'database'>): Preferences {
   const { database } = platform;
-  // One document has 64 KiB. Of many changes that come at once, those of others would wait for all.
+  // A document has up to 64 KiB. The changes of one person are queued, so that a burst of them does not delay other
+  // people's requests.
   const queue = createKeyedQueue();
   return {
     async readUi(userId) {

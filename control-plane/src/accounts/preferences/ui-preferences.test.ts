@@ -5,7 +5,7 @@ import { encodeUiPreferences, mergeUiPreferences } from './ui-preferences.ts';
 
 describe('settings are merged one level deep', () => {
   test.each([
-    ['nothing and nothing have an overlay', '{}', '{}', '{"session_overlay":{}}'],
+    ['two empty documents give an empty overlay', '{}', '{}', '{"session_overlay":{}}'],
     [
       'keys of the overlay that are absent stay',
       '{"session_overlay":{"strip_preset":"full","strip_position":"top"}}',
@@ -37,7 +37,7 @@ describe('settings are merged one level deep', () => {
       '{"session_overlay":{},"view":null}',
     ],
     [
-      '__proto__ is a key as any other',
+      '__proto__ is an ordinary key',
       '{"session_overlay":{}}',
       '{"__proto__":{"a":1}}',
       '{"session_overlay":{},"__proto__":{"a":1}}',

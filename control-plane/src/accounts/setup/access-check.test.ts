@@ -98,8 +98,8 @@ describe('the certificate part', () => {
   test.each([
     ['not yet valid', -2 * DAY_MS, HOST, /not valid yet/],
     ['expired before a wrong name', 401 * DAY_MS, 'other.example', /expired/],
-    ['a wrong name before the near end', 399 * DAY_MS, 'other.example', /SERVICE_TLS_HOSTS/],
-    ['the near end before self-signed', 399 * DAY_MS, HOST, /30 days/],
+    ['a wrong name before the near expiry', 399 * DAY_MS, 'other.example', /SERVICE_TLS_HOSTS/],
+    ['the near expiry before self-signed', 399 * DAY_MS, HOST, /30 days/],
   ])('advises on %s', (_, laterMs, host, advice) => {
     const shown = describeAccess({ ...overTls, host }, certificate, DATABASE, NOW_MS + laterMs).certificate;
     expect(shown.advice).toMatch(advice);

@@ -24,7 +24,7 @@ describeDatabases('the way to the first administrator', ({ fresh: database, dial
       expect(log).not.toContain(world.setupToken());
     }));
 
-  test('tells how far the set-up has come, and completes it once', () =>
+  test('reports the state of the set-up, and completes it once', () =>
     withWorld({}, async (world) => {
       const status = async () => (await world.call('GET', '/v1/setup/status')).json();
       expect(await status()).toEqual({ admin_exists: false, setup_completed: false });
@@ -299,7 +299,7 @@ describeDatabases('the way to the first administrator', ({ fresh: database, dial
     ).rejects.toThrow();
   });
 
-  // SQLite has one process.
+  // SQLite allows one control plane only.
   if (dialect === 'postgres') {
     test('mints on one replica only, takes the claim on any, and removes the file within 5 s of it', async () => {
       const target = await database();
@@ -319,7 +319,7 @@ describeDatabases('the way to the first administrator', ({ fresh: database, dial
       }
     });
 
-    test('mints elsewhere when the lease falls free before the claim, and the former token is worth nothing', async () => {
+    test('mints on another replica when the lease ends before the claim, and the former token is invalid', async () => {
       const target = await database();
       const minter = await openAccountsWorld(target, {});
       const other = await openAccountsWorld(target, {});

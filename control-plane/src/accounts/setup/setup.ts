@@ -27,7 +27,7 @@ export interface Setup {
    * @throws ApiError validation_failed, setup_already_complete, rate_limited (hash queue), conflict; in this order
    */
   claim(fields: Body<'setup.claim'>, origin: LoginOrigin): Promise<SignedIn>;
-  /** Stores that the wizard was finished or skipped; the first time counts. */
+  /** Stores that the wizard was finished or skipped; the time of the first call stays. */
   complete(): Promise<SetupStatus>;
   /**
    * Creates or promotes the administrator of the environment, while there is none.

@@ -31,7 +31,7 @@ describe('the client-version gate', () => {
     else expect(() => checkLogin(presented)).toThrow(ApiError);
   });
 
-  test('judges a million digits', () => {
+  test('compares a million digits', () => {
     const digits = '9'.repeat(1_000_000);
     expect(() => gate(FLOOR).checkLogin(`0.${digits}.1`)).toThrow(ApiError);
     expect(() => gate(FLOOR).checkLogin(`${digits}.0.1`)).not.toThrow();
@@ -44,7 +44,7 @@ describe('the client-version gate', () => {
     }
   });
 
-  test('answers 426 with the versions beside the error', () => {
+  test('answers 426 with the versions next to the error', () => {
     try {
       gate(FLOOR).checkHeader('1.0.0');
       expect.unreachable();

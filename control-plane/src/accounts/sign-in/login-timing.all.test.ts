@@ -43,7 +43,7 @@ describeSqlite('the time that a failed login takes', (databases) => {
     const known: number[] = [];
     const unknown: number[] = [];
     for (let pair = 0; pair < pairs; pair += 1) {
-      // In turn and in both orders, so that what else the machine does falls on both.
+      // Alternates both kinds, in both orders, so that other load of the machine affects both equally.
       const turns = [
         async () => known.push(await timeOf(world, 'alice@example.org')),
         async () => unknown.push(await timeOf(world, `nobody-${pair}@example.org`)),
@@ -53,7 +53,7 @@ describeSqlite('the time that a failed login takes', (databases) => {
     return mannWhitney(known, unknown);
   }
 
-  test('tells nothing about whether the account exists', { timeout: 1_200_000 }, () =>
+  test('does not reveal whether the account exists', { timeout: 1_200_000 }, () =>
     withAlice({ hashCost: HASH_COST }, async (world) => {
       const seen: number[] = [];
       while (seen.length < ROUNDS && !seen.some((p) => p > SIGNIFICANT))
@@ -62,8 +62,8 @@ describeSqlite('the time that a failed login takes', (databases) => {
     }),
   );
 
-  test('would tell, if one of the two ways cost less', () =>
-    // The stored hash is cheap here; the one that stands in for an unknown account is not.
+  test('would reveal it, if one of the two paths cost less', () =>
+    // Here the stored hash is cheap, and the dummy hash for unknown accounts is not.
     withAlice({}, async (world) => {
       expect(await likeness(world, 8)).toBeLessThan(SIGNIFICANT);
     }));

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../platform/errors.ts';
 import { createPasswordHasher, type HashRequest } from './password-hasher.ts';
 
-/** What production has, with one core. */
+/** Production parameters, with one core. */
 const ONE_CORE = { parallel: 1, waiting: 64, knownOnly: 16, perAddress: 2 };
 const CHEAP = { memoryCost: 8, timeCost: 1, parallelism: 1 };
 const password = 'a long enough one';

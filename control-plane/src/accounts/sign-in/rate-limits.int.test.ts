@@ -10,7 +10,7 @@ import {
   type TestApp,
 } from '../../testing/index.ts';
 
-/** The test app raises limits; here they are what people meet. */
+/** The test app raises the limits; this suite uses the production limits. */
 const AS_SHIPPED = { overrides: { accountLimits: {} } };
 
 describeSqlite('posting measurements and changing passwords are limited per user', ({ fresh }) => {
@@ -51,7 +51,7 @@ describeSqlite('posting measurements and changing passwords are limited per user
     await app.clock.pass(MINUTE_MS);
   });
 
-  test.each(ROUTES)('POST %s: 401 and 426 come before it and take nothing', async (url) => {
+  test.each(ROUTES)('POST %s: 401 and 426 come first and do not use it up', async (url) => {
     for (let i = 0; i < 10; i += 1) expect((await post(null, url)).status).toBe(401);
     for (let i = 0; i < 5; i += 1) expect(refusal(await post(alice, url))).toEqual(malformed);
   });
@@ -124,10 +124,10 @@ describeSqlite('sign-in is limited per client address', ({ fresh }) => {
     for (const statuses of innocent) expect(statuses).toEqual([PASSES, PASSES, PASSES, 429]);
   });
 
-  test('what a client behind the proxy writes to the left buys nothing', async () => {
+  test('a client behind the proxy gains nothing by hops that it adds on the left', async () => {
     const statuses = await burst(20, (index) => login(`203.0.113.${index}, x, 198.51.100.7, 10.1.2.3`));
     expect(statuses.filter((status) => status === PASSES)).toHaveLength(10);
-    // Nor does it use up the bucket of somebody whom it names.
+    // The bucket of the named address is not used up either.
     expect(await login('203.0.113.3')).toBe(PASSES);
   });
 
@@ -138,7 +138,7 @@ describeSqlite('sign-in is limited per client address', ({ fresh }) => {
     expect(await login(null, '127.0.0.2')).toBe(429);
   });
 
-  test('one household shares a bucket, whichever of its IPv6 addresses it takes', async () => {
+  test('one household shares a bucket, whichever of its IPv6 addresses it uses', async () => {
     const statuses = await burst(15, (index) => login(`2001:db8:1:2::${index.toString(16)}`));
     expect(statuses.filter((status) => status === PASSES)).toHaveLength(10);
     expect(await login('2001:db8:1:3::1')).toBe(PASSES);
@@ -149,7 +149,7 @@ describeSqlite('sign-in is limited per client address', ({ fresh }) => {
     const head = await new Promise<string>((resolve, reject) => {
       const socket = connect({ host: '127.0.0.1', port });
       socket.on('error', reject);
-      // The body that is announced never comes.
+      // The announced body is never sent.
       socket.write(
         'POST /v1/auth/login HTTP/1.1\r\nhost: x\r\nx-forwarded-for: 198.51.100.99\r\ncontent-length: 1000000\r\n\r\n',
       );

@@ -143,7 +143,7 @@ describe('register and login share one bucket per client address', () => {
 });
 
 describe('failed logins are limited per account name', () => {
-  test('passes 20 at once and then one a minute, and counts none that did not fail', () => {
+  test('passes 20 at once and then one a minute, and counts only failed logins', () => {
     const { clock, advance } = handClock();
     const guesses = createLoginAttempts(FAILED_LOGIN_BUCKET, clock);
     for (let i = 0; i < 50; i += 1) guesses.admit('a', false).spare();
@@ -155,7 +155,7 @@ describe('failed logins are limited per account name', () => {
     expect(refusal(() => guesses.admit('a', false))).toBe(60);
   });
 
-  test('passes known devices always, and what they do frees nothing for others', () => {
+  test('always passes known devices, whose logins free no place for others', () => {
     const { clock } = handClock();
     const guesses = createLoginAttempts(FAILED_LOGIN_BUCKET, clock);
     for (let i = 0; i < 20; i += 1) guesses.admit('a', true);

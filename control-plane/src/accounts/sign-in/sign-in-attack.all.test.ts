@@ -41,7 +41,7 @@ describeSqlite('signing in stays possible under attack', ({ fresh }) => {
         expect(theirs.flat().filter((status) => status === 429).length).toBeGreaterThan(20);
       }));
 
-    test('has places for the devices of people that 40 addresses cannot take', () =>
+    test('has places for known devices that 40 addresses cannot fill', () =>
       withWorld({ env: OPEN }, async (world) => {
         await seeAlice(world);
         for (let wave = 0; wave < 2; wave += 1) {
@@ -49,7 +49,7 @@ describeSqlite('signing in stays possible under attack', ({ fresh }) => {
           const attack = storm(world, 40, 4);
           const known = { ...alice, device_key: 'her-laptop' };
           expect(await login(world, '192.0.2.2', known)).toBe(200);
-          // They filled the places that are for everybody.
+          // They filled the places that are not reserved.
           expect((await attack).filter((status) => status === 429).length).toBeGreaterThan(100);
           await world.clock.pass(MINUTE_MS);
         }
@@ -95,7 +95,7 @@ describeSqlite('signing in stays possible under attack', ({ fresh }) => {
         },
       ));
 
-    /** Leaves alice without a guess. */
+    /** Uses up all guesses for the name alice. */
     async function exhaust(world: AccountsWorld): Promise<void> {
       for (let n = 0; n < 20; n += 1) await login(world, addressOf(n), { ...alice, password: WRONG });
     }
@@ -120,7 +120,7 @@ describeSqlite('signing in stays possible under attack', ({ fresh }) => {
         (world: AccountsWorld) => world.db.updateTable('auth_tokens').set({ revoked_at: 1 }),
       ],
       ['was removed', (world: AccountsWorld) => world.db.deleteFrom('devices')],
-    ])('give no way past them to a device that %s', (_, end) =>
+    ])('cannot be bypassed by a device that %s', (_, end) =>
       withWorld({ env: OPEN }, async (world) => {
         await seeAlice(world);
         await end(world).execute();
@@ -129,7 +129,7 @@ describeSqlite('signing in stays possible under attack', ({ fresh }) => {
       }),
     );
 
-    test('give no way past them to a device of another account', () =>
+    test('cannot be bypassed by a device of another account', () =>
       withWorld({ env: OPEN }, async (world) => {
         await seeAlice(world);
         await world.register('mallory');
@@ -138,7 +138,7 @@ describeSqlite('signing in stays possible under attack', ({ fresh }) => {
         expect(await login(world, '192.0.2.9', { ...alice, device_key: 'a-laptop-of-mallory' })).toBe(429);
       }));
 
-    test('are no sign-ins: right passwords take nothing, however many', () =>
+    test('do not include sign-ins: right passwords use up nothing, however many', () =>
       withWorld({ env: OPEN }, async (world) => {
         await world.register('alice');
         for (let n = 0; n < 25; n += 1) expect(await login(world, addressOf(n), alice)).toBe(200);

@@ -254,7 +254,7 @@ describeDatabases('signing in', ({ fresh: database }) => {
       await world.call('POST', '/v1/auth/logout', { bearer: gone.access_token });
       await world.login('alice@example.org');
       const count = async () => (await world.db.selectFrom('auth_tokens').select('id').execute()).length;
-      // The note of the last use follows its request, and a run of the janitor skips the row meanwhile.
+      // last_used_at is written after the request, and the janitor skips the row while it is locked.
       const left = () => world.runJob('auth.token_janitor').then(count);
       await expect.poll(left).toBe(1);
       world.clock.jump(8 * 24 * 3_600_000);
@@ -305,7 +305,7 @@ describeDatabases('signing in', ({ fresh: database }) => {
       });
       const cookie = String(answer.headers['set-cookie']).split(';')[0]!;
       const page = async () => (await world.call('GET', '/admin', { headers: { cookie } })).statusCode;
-      // 503: the gate is open, and there is no built app behind it.
+      // 503: access is granted, but there is no built app.
       expect(await page()).toBe(503);
       expect((await world.call('GET', '/v1/me', { headers: { cookie } })).statusCode).toBe(401);
       const value = cookie.slice('service_page='.length);
@@ -344,7 +344,7 @@ describeDatabases('signing in', ({ fresh: database }) => {
 
   // Secrets.
 
-  test('opens the administrators’ pages beside cookies of the same name that another service of the host has set', () =>
+  test('opens the administrators’ pages also with cookies of the same name that another service of the host has set', () =>
     withWorld({}, async (world) => {
       const answer = await world.call('POST', '/v1/setup/claim', {
         body: ADMIN,

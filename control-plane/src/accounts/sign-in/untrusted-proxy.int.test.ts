@@ -29,7 +29,7 @@ describeSqlite('X-Forwarded-For from a peer that is no trusted proxy', ({ fresh 
       expect(warnings(world)[0]?.hint).toContain('SERVICE_TRUSTED_PROXIES=172.17.0.1');
     }));
 
-  test('is what the access check advises about, and keeps the proxies that are set', () =>
+  test('gets advice in the access check, which keeps the proxies that are set', () =>
     withWorld({ env: { ...OPEN, SERVICE_TRUSTED_PROXIES: '10.0.0.0/8' } }, async (world) => {
       const { access_token: bearer } = await world.claim();
       const { advice } = await check(world, bearer, '172.17.0.1', '192.0.2.1');

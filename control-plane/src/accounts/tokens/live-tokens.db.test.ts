@@ -8,7 +8,7 @@ import { liveTokenFinder } from '../store.ts';
 
 describeDatabases('a token that was accepted before', ({ dialect, fresh }) => {
   let app: TestApp;
-  /** Connections of another process, as it were. */
+  /** Simulates the connections of another process. */
   let elsewhere: Database;
   let alice: Person;
 
@@ -51,7 +51,7 @@ describeDatabases('a token that was accepted before', ({ dialect, fresh }) => {
     expect(await status()).toBe(401);
   });
 
-  test('is worth what its owner is worth now', async () => {
+  test('has the present rights of its owner', async () => {
     const admin = async () => (await app.call(alice, 'GET', '/v1/admin/apps')).status;
     expect(await admin()).toBe(403);
     await elsewhere.db.updateTable('users').set({ role: 'admin' }).where('id', '=', alice.id).execute();
@@ -98,7 +98,7 @@ describeDatabases('a token that was accepted before', ({ dialect, fresh }) => {
     });
   }
 
-  test('is noted as used, like those who come in the same turn', async () => {
+  test('gets its last_used_at, together with other tokens of the same turn', async () => {
     const crowd = await Promise.all(
       Array.from({ length: 5 }, (_, n) => app.addPerson(`${alice.username}-${n}`)),
     );

@@ -38,7 +38,7 @@ describe('the page cookie', () => {
     [`service_page=${value}x`, []],
     [`xservice_page=${value}`, []],
     [`service_page="${value}"`, []],
-    // What another service of the same host has set comes beside it, and may come first.
+    // A cookie that another service of the same host has set is sent too, and may come first.
     [`service_page=planted; service_page=${other}; service_page=${value}`, [other, value]],
     [`service_page=${value}; service_page=${value}`, [value]],
     [many.map((one) => `service_page=${one}`).join('; '), many.slice(0, 32)],

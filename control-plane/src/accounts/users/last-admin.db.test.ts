@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestApp, describeDatabases, type Person, type TestApp } from '../../testing/index.ts';
 
-/** How often each race is run: who comes first differs. */
+/** Runs of each race, because the order of the requests varies. */
 const ROUNDS = 3;
 
 describeDatabases('the last enabled administrator', ({ fresh }) => {
@@ -22,7 +22,7 @@ describeDatabases('the last enabled administrator', ({ fresh }) => {
   const pairs = all.flatMap((first) => all.map((second) => [first, second] as const));
 
   let made = 0;
-  /** Leaves nobody but these as enabled administrators. */
+  /** Makes these accounts the only enabled administrators. */
   async function onlyAdmins(count: number): Promise<Person[]> {
     const { db } = app.plane.platform.database;
     await db.updateTable('users').set({ disabled_at: 1 }).where('role', '=', 'admin').execute();
@@ -64,7 +64,7 @@ describeDatabases('the last enabled administrator', ({ fresh }) => {
     const user = (await app.call(sole, 'GET', `/v1/users?q=${sole.username}`)).body.items[0];
     expect(user).toMatchObject({ role: 'admin', disabled: false, max_concurrent_sessions: 3 });
     expect(await audited()).toBe(before);
-    // What does not touch that standing goes through, and so does saying what is so already.
+    // Changes that do not affect this role pass, and so do changes to the present values.
     expect((await patch(sole, sole.id, { max_concurrent_sessions: 4 })).status).toBe(200);
     expect((await patch(sole, sole.id, { role: 'admin', disabled: false })).status).toBe(200);
   });
@@ -83,7 +83,7 @@ describeDatabases('the last enabled administrator', ({ fresh }) => {
     ['demotion', { role: 'user' }, { role: 'user', disabled: false }],
     ['disabling', { disabled: true }, { role: 'admin', disabled: true }],
   ])(
-    'a %s stands against requests of that person that were let in before it',
+    'a %s is not undone by requests of that person that were authorized before it',
     async (_, change, standing) => {
       for (let round = 0; round < ROUNDS; round += 1) {
         const [first, second] = (await onlyAdmins(2)) as [Person, Person];
@@ -123,7 +123,7 @@ describeDatabases('the last enabled administrator', ({ fresh }) => {
     }
   });
 
-  test('stays when ten of them do everything to everybody at once', async () => {
+  test('stays when ten of them change each other in every way at once', async () => {
     const people = await onlyAdmins(10);
     const answers = await Promise.all(
       people.flatMap((actor, i) =>

@@ -81,7 +81,7 @@ export async function lockUser(
 
 /**
  * Locks the account and those with a link to set a password, in the order of their ids. The lock `last_admin`, which
- * the caller holds, keeps new links away.
+ * the caller holds, prevents new links.
  */
 export async function lockWithResetLinks(tx: Tx, id: string): Promise<void> {
   const query = tx

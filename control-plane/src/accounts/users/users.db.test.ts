@@ -71,7 +71,7 @@ describeDatabases('users', ({ dialect, fresh }) => {
   }
 
   describe('the list', () => {
-    test('shows each account with when its devices were seen and what it has running', async () => {
+    test('shows each account with the last use of its devices and its live sessions', async () => {
       const carol = await app.addPerson('carol');
       expect(await only('carol')).toEqual({
         id: carol.id,
@@ -151,7 +151,7 @@ describeDatabases('users', ({ dialect, fresh }) => {
   });
 
   describe('a change', () => {
-    test('takes role, disabled and quota at once, answers the account and leaves a row for each', async () => {
+    test('takes role, disabled and quota at once, returns the account and adds an activity entry for each', async () => {
       const dora = await app.addPerson('dora');
       const body = { role: 'admin', disabled: true, max_concurrent_sessions: 0 };
       const answer = await patch(dora.id, body);
@@ -270,7 +270,7 @@ describeDatabases('users', ({ dialect, fresh }) => {
       },
     );
 
-    test('takes everything of the account along, marks its homes, and keeps what it gave to others', async () => {
+    test('deletes everything of the account, marks its homes, and keeps what it granted to others', async () => {
       const leaver = await app.addPerson('leaver', 'admin');
       const [mine, given] = [await addApp('Mine'), await addApp('Given')];
       const grant = (as: Person, appId: string, subject: string) =>
@@ -314,7 +314,7 @@ describeDatabases('users', ({ dialect, fresh }) => {
       const left = (await dumpDatabase(app.plane.platform.database))
         .split('\n')
         .filter((line) => line.includes(leaver.id) || line.includes(deviceId));
-      // What the account did and what was done to it stays on record, and nothing else.
+      // The entries of the activity log by and about the account stay, and nothing else.
       expect(left.filter((line) => !line.startsWith('activity '))).toEqual([]);
       expect(left.length).toBeGreaterThan(0);
       expect((await audits(leaver.id)).at(-1)).toEqual(['user.deleted', { username: 'leaver' }]);
@@ -341,7 +341,7 @@ describeDatabases('users', ({ dialect, fresh }) => {
           as('GET', '/v1/users'),
           as('POST', '/v1/auth/logout'),
         ]);
-        // 503 asks for another try, which then hears that the account is gone.
+        // 503 asks for a retry, which then gets the answer that the account is gone.
         for (const { status } of answers) expect(status === 503 || status < 500).toBe(true);
         expect(answers[2]?.status).toBe(204);
         const left = (await dumpDatabase(app.plane.platform.database))

@@ -36,7 +36,7 @@ describe('a fetched picture', () => {
     return fetchPicture(fetcher, address, CAP);
   };
 
-  test('is what its bytes and its server say alike', async () => {
+  test('is accepted if bytes and server declare the same type', async () => {
     expect((await served(png(2, 2), 'image/png')).sniffed.extension).toBe('png');
     expect((await served(JPEG, 'Image/JPEG; q=1')).sniffed.type).toBe('image/jpeg');
   });

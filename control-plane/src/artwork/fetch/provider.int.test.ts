@@ -55,8 +55,8 @@ describeDatabases('artwork of a provider', (databases) => {
     return started;
   }
   /**
-   * Lets time pass until the answer is there, since calls of the provider wait for one another. Server and provider run
-   * in this one process, so a fetch takes few turns of its loop and never as many as a deadline has steps.
+   * Advances time until the answer is there, because calls of the provider wait for one another. Server and provider
+   * run in this process, so a fetch ends in far fewer turns of the event loop than a deadline has steps.
    */
   async function passing<T>(work: Promise<T>, on = app): Promise<T> {
     let done = false;
@@ -104,10 +104,10 @@ describeDatabases('artwork of a provider', (databases) => {
     ],
     ['a failure with status 200', (_request, response) => json(response, 200, { success: false, data: [] })],
     ['a cut line', (request) => void request.socket.destroy()],
-    ['a way to somebody else', (_request, response) => redirectTo('http://127.0.0.1:1/')(_request, response)],
+    ['a redirect elsewhere', (_request, response) => redirectTo('http://127.0.0.1:1/')(_request, response)],
     ['silence', () => undefined],
     [
-      'more than anybody reads',
+      'a body over the limit',
       (_request, response) => {
         response.writeHead(200);
         const pour = (): void => {
@@ -143,7 +143,7 @@ describeDatabases('artwork of a provider', (databases) => {
       expect(await artworkOf(id)).toBeNull();
     });
 
-    test('takes other words, and finding nothing is an answer', async () => {
+    test('accepts other search terms, and an empty result is no error', async () => {
       const id = await addApp('Whatever');
       expect((await search(id, { query: 'Nothing to see' })).body.candidates).toHaveLength(1);
       expect((await search(id, { query: 'unknown/../words' })).body.candidates).toEqual([]);
@@ -153,7 +153,7 @@ describeDatabases('artwork of a provider', (databases) => {
     test('calls at least 500 ms apart, for all callers together', async () => {
       const id = await addApp('Sample Quest');
       fake.calls.length = 0;
-      // One clock for both: two that run it on beside each other would overtake the answers.
+      // One clock for both: two loops that advance it would let time-outs fire before the answers.
       const ask = () => app.call(app.people.admin, 'POST', `/v1/admin/apps/${id}/artwork/search`);
       const answers = await passing(Promise.all([ask(), ask()]));
       expect(answers.map(({ status }) => status)).toEqual([200, 200]);
@@ -269,7 +269,7 @@ describeDatabases('artwork of a provider', (databases) => {
       expect(fake.calls[0]?.path).toContain('Game%20of%20the%20Year');
     });
 
-    test('that finds nothing says so and takes the pictures away', async () => {
+    test('that finds nothing stores that and removes the pictures', async () => {
       const id = await addApp('Sample Quest 3');
       expect((await set(id, { rematch: true })).body.artwork).toMatchObject({
         source: 'none',
@@ -403,7 +403,7 @@ describeDatabases('artwork of a provider', (databases) => {
         { SERVICE_ARTWORK_PROVIDER: 'none', SERVICE_STEAMGRIDDB_API_KEY: KEY },
         { provider_configured: false, provider_name: '', provider_origin: 'none' },
       ],
-    ])('%s: nobody is called, and what needs a provider is 409', async (_, env, facts) => {
+    ])('%s: no provider is called, and operations that need one are 409', async (_, env, facts) => {
       const on = await start({ artwork: { policy: fake.policy } }, env);
       const id = await addApp('Sample Quest', {}, on);
       fake.requests.length = 0;
@@ -420,14 +420,14 @@ describeDatabases('artwork of a provider', (databases) => {
       await on.clock.pass(60 * 60 * 1000);
       await on.plane.jobs.runNow('artwork.sweep');
       expect(fake.requests).toEqual([]);
-      // An app that is not there comes before the provider that is not there.
+      // An unknown app is reported before a missing provider.
       const gone = await admin('POST', `/v1/admin/apps/${UNKNOWN_ID}/artwork/search`, {}, on);
       expect(codeOf(gone)).toEqual([404, 'not_found']);
       fake.files.set('/a.jpg', file(JPEG, 'image/jpeg'));
       expect((await admin('PUT', base, { tile_url: `${fake.origin}/a.jpg` }, on)).status).toBe(200);
     });
 
-    test('a key counts from the moment it is stored until it is cleared, and one that cannot be read says so', async () => {
+    test('a key is used from the moment it is stored until it is cleared, and an unreadable one is reported', async () => {
       const on = await start(
         { artwork: { policy: fake.policy } },
         { SERVICE_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'), SERVICE_STEAMGRIDDB_API_KEY: KEY },
@@ -492,7 +492,8 @@ describeDatabases('artwork of a provider', (databases) => {
       await passing(on.plane.jobs.runNow('artwork.sweep'), on);
     }
     fake.broken = null;
-    // A title that carries it, where all else is right: plain, and between signs that are taken out of names.
+    // A title that contains the key in an otherwise valid answer: plain, and mixed with characters that are removed
+    // from names.
     for (const name of [`Sample ${KEY}`, `Sample ${[...KEY].join('\u0007')}`]) {
       fake.games.push({ id: 15, name, tile: png(60, 90, 15) });
       expect(codeOf(await call('POST', `${base}/search`))).toEqual([502, 'provider_unavailable']);

@@ -24,7 +24,7 @@ const DECENT = 'types=static&nsfw=false&humor=false&mimes=image/png,image/jpeg,i
 export const PROVIDER_NAME = 'steamgriddb';
 export const ATTRIBUTION = 'Artwork via SteamGridDB';
 
-/** Policy of requests for pictures. No variable loosens it; tests pass their own. */
+/** Policy of requests for pictures. No environment variable loosens it; tests pass their own. */
 export interface ArtworkPolicy extends FetchPolicy {
   /** URL of the provider's API, without a trailing slash. */
   providerUrl: string;
@@ -139,7 +139,7 @@ export function createSteamGridDb(deps: {
     return {
       async search(term) {
         const wellFormed = Buffer.from(term.trim()).toString();
-        // A term of dots would be another path.
+        // A search term that consists of dots would change the path of the URL.
         if (/^\.*$/.test(wellFormed)) return [];
         return (await call(`/search/autocomplete/${encodeURIComponent(wellFormed)}`, z.array(title))) ?? [];
       },

@@ -27,7 +27,7 @@ describe('titles are compared', () => {
     expect(normaliseTitle(title)).toBe(expected);
   });
 
-  test('by their words, not by what stands between them', () => {
+  test('by their words, not by what separates them', () => {
     expect(isSameTitle('Sample Quest: Remastered', 'SAMPLE QUEST')).toBe(true);
     expect(isSameTitle('Sample Quest 2', 'Sample Quest')).toBe(false);
     expect(isSameTitle('見本', '手本')).toBe(false);

@@ -172,7 +172,7 @@ describeDatabases('entitlements', (databases) => {
     const items = async (id: string) =>
       (await app.call(admin, 'GET', `/v1/admin/apps/${id}/entitlements`)).body.items;
 
-    test('404 while no app has the provider, after what is wrong with the request', async () => {
+    test('404 while no app has the provider, after faults of the request', async () => {
       refused(await setMode('steam', { mode: 'all' }), 404, 'not_found');
       for (const body of [
         {},

@@ -35,18 +35,18 @@ interface ModelRow {
   grantedByUser: string | null;
 }
 
-/** What the service should hold. The first of the people is an administrator who stays. */
+/** The expected state. The first person is an administrator who is never deleted. */
 interface Model {
   apps: ModelApp[];
   rows: ModelRow[];
   people: Person[];
-  /** Lists of other processes over the same database: one that keeps the catalog, one that finds it too large for that. */
+  /** Lists of other processes on the same database: one caches the catalog, for the other it is too large to cache. */
   elsewhere: readonly AppList[];
 }
 
 type Step = fc.AsyncCommand<Model, TestApp>;
 
-/** A step that needs nothing in particular beforehand; picks turn any number into one of what there is. */
+/** A step without preconditions; picks map any number to one of the existing items. */
 function step(name: string, run: (model: Model, app: TestApp) => Promise<void>): Step {
   return { check: () => true, run, toString: () => name };
 }
@@ -244,7 +244,7 @@ const steps: fc.Arbitrary<Step>[] = [
       expect((await app.call(model.people[0] as Person, 'DELETE', url)).status).toBe(204);
       model.people = model.people.filter((person) => person !== gone);
       model.rows = model.rows.filter((row) => row.subjectId !== gone.id);
-      // What somebody granted outlives that account.
+      // Entitlements outlive the account that granted them.
       for (const row of model.rows) if (row.grantedByUser === gone.id) row.grantedByUser = null;
     }),
   ),
@@ -270,7 +270,7 @@ async function listedBy(list: AppList, person: Person): Promise<string[]> {
   return JSON.parse(plain.toString()).items.map(({ id }: AppListItem) => id);
 }
 
-/** What a launch answers while there is no host: 503 for those who may. */
+/** Answer to a launch while there is no host: 503 for people who may launch. */
 function launchStatus(model: Model, person: Person, target: ModelApp): number {
   if (!target.enabled) return 404;
   if (model.apps.some((parent) => parent.id === target.parentId && !parent.enabled)) return 409;
@@ -346,7 +346,7 @@ describeDatabases('who sees which apps', (databases) => {
   }
 
   test(
-    'whatever is made, granted, revoked, switched and deleted: exactly what some row gives, once, in order',
+    'whatever is made, granted, revoked, switched and deleted: lists have exactly the apps that some row grants, once, in order',
     async () => {
       await fc.assert(
         fc.asyncProperty(

@@ -36,7 +36,7 @@ describeDatabases('favourites', ({ fresh }) => {
   };
   const rows = () => app.plane.platform.database.db.selectFrom('favourites').selectAll().execute();
 
-  test('are what reads of apps show to that person, lists that were read before too', async () => {
+  test('are shown to that person in all reads of apps, also in lists that were read before', async () => {
     expect([await listed(alice, appId), await listed(app.people.bob, appId)]).toEqual([false, false]);
     const answer = await add(alice, appId);
     expect([answer.status, answer.text]).toEqual([204, '']);
@@ -112,7 +112,7 @@ describeDatabases('favourites', ({ fresh }) => {
     expect((await rows()).filter((row) => row.app_id === appId)).toEqual([]);
   });
 
-  test('of marks and removals at the same time none fails', async () => {
+  test('concurrent marks and removals all succeed', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? add(alice, appId) : remove(alice, appId))),
     );

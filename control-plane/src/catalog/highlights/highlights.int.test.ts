@@ -112,7 +112,7 @@ describeDatabases('GET /v1/me/highlights', ({ fresh }) => {
     });
   });
 
-  test('a session counts for 24 h at most, one that goes on until now, and never below nothing', async () => {
+  test('a session counts for 24 h at most, a live one until now, and never for a negative time', async () => {
     await played(b(), 3 * DAY_MS, DAY_MS);
     await played(c(), HOUR_MS, 2 * HOUR_MS);
     await session(d(), { state: 'running', startedAtMs: ago(HOUR_MS), hostId: await addHost(app, 'hosta') });
@@ -149,7 +149,7 @@ describeDatabases('GET /v1/me/highlights', ({ fresh }) => {
     expect((await highlights())[0]).toMatchObject({ app_id: hidden, reason: 'live' });
   });
 
-  test('knows nothing of what others play', async () => {
+  test('ignores what others play', async () => {
     await played(e(), 2 * HOUR_MS, HOUR_MS, { userId: app.people.bob.id });
     expect(await highlights()).toEqual([]);
   });

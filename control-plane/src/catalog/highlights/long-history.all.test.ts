@@ -5,7 +5,7 @@ import { addSession, createTestApp, describeDatabases, type TestApp } from '../.
 const SESSIONS = 2_000;
 const AT_ONCE = 20;
 
-describeDatabases('highlights of somebody who launched thousands of sessions', (databases) => {
+describeDatabases('highlights of a person with thousands of sessions', (databases) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await createTestApp(await databases.fresh());
@@ -43,7 +43,7 @@ describeDatabases('highlights of somebody who launched thousands of sessions', (
     expect(rows).toBeLessThan(20);
   });
 
-  test('leave others their turn between two requests', async () => {
+  test('let other requests run between two of them', async () => {
     let turns = 0;
     let answered = 0;
     const all = Promise.all(

@@ -48,7 +48,7 @@ describe('the highlights', () => {
     expect(reasons(facts)).toBe('g:live f:live d:most_played e:resume a:recently_added');
   });
 
-  test('are none while all would merely be new', () => {
+  test('are empty while all would only be new', () => {
     expect(rank({ apps: apps('abc') })).toEqual([]);
     expect(rank({ apps: [] })).toEqual([]);
   });
@@ -160,7 +160,7 @@ describe('the highlights', () => {
   test('need no more candidates than the apps with sessions and the five newest', () => {
     fc.assert(
       fc.property(facts, (random) => {
-        // As they are stored: who plays leaves a live session, or one to resume.
+        // As in stored data: every played app has a live session or one to resume.
         const touched = new Set([
           ...random.live.map((session) => session.app_id),
           ...random.history.flatMap((entry) => (entry.resumable_at === null ? [] : [entry.app_id])),

@@ -116,7 +116,7 @@ describeDatabases('runtime presets', (databases) => {
     });
 
     test('a name of 128 characters of any script is taken, a longer one is 400 on either database', async () => {
-      // Random, so that no database can make it short enough for its index.
+      // Random, so that no database can compress it enough for its index.
       const random = seededRandom(1);
       const characters = Array.from({ length: 9_000 }, () =>
         String.fromCodePoint(0x20000 + Math.floor(random.number() * 0xa000)),
@@ -191,7 +191,7 @@ describeDatabases('runtime presets', (databases) => {
       expect(await audit(before.id)).toHaveLength(1);
     });
 
-    test('a name that is taken: 409; its own is no hindrance', async () => {
+    test('a name that is taken: 409; its own name is allowed', async () => {
       const [one, other] = [await created({ name: name() }), await created({ name: name() })];
       refused(await patch(one.id, { name: other.name }), 409, 'conflict');
       expect((await patch(one.id, { name: one.name })).status).toBe(200);

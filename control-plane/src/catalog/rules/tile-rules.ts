@@ -29,7 +29,7 @@ export function refuseParent({ appId, parentId, parent, hasTiles }: ParentFacts)
 
 type Tile = { id: string; name: string };
 
-/** A refused deletion, with the tiles that it would take along. */
+/** A refused deletion, with the tiles that it would delete too. */
 export interface RemovalRefusal {
   code: ErrorCode;
   message: string;

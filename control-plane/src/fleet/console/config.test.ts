@@ -27,7 +27,7 @@ function problem(patch: ConsolePatch, has = HAS, stored: Partial<ConsoleConfig> 
 }
 
 describe('a change of the console configuration', () => {
-  test('what is left out stays, null goes back to the default', () => {
+  test('missing fields are kept, null resets to the default', () => {
     const stored = { ...consoleDefaults, enabled: true, grab: false };
     const after = changeConsole(stored, { grab: null, compositor: 'cage' });
     expect(after).toEqual({ ...consoleDefaults, enabled: true, compositor: 'cage' });
@@ -35,7 +35,7 @@ describe('a change of the console configuration', () => {
   });
 });
 
-describe('what a console configuration may say', () => {
+describe('the allowed console configurations', () => {
   test.each<[string, ConsolePatch, boolean]>([
     ['an output with one of its modes', { output_id: 'card1:DP-4', mode: FULL_HD }, true],
     ['an output without a mode', { output_id: 'card1:DP-4' }, false],
@@ -58,8 +58,8 @@ describe('what a console configuration may say', () => {
     ['a reported input device', { input_devices: ['/dev/input/event3'] }, true],
     ['no input device', { input_devices: [] }, true],
     ['another input device', { input_devices: ['/dev/input/event3', '/dev/input/event9'] }, false],
-    ['starting by itself for somebody', { auto_start_on_display: true, default_user: SOMEBODY }, true],
-    ['starting by itself for nobody', { auto_start_on_display: true }, false],
+    ['automatic start with an account', { auto_start_on_display: true, default_user: SOMEBODY }, true],
+    ['automatic start without an account', { auto_start_on_display: true }, false],
   ])('%s: %j allowed %s', (_name, patch, allowed) => {
     expect(problem(patch) === null).toBe(allowed);
   });
@@ -79,12 +79,12 @@ describe('what a console configuration may say', () => {
     expect(problem({ output_id: null, mode: null }, HAS, stored)).toBeNull();
   });
 
-  test('the account may not be taken from what starts by itself', () => {
+  test('the account cannot be cleared while automatic start is on', () => {
     const stored = { auto_start_on_display: true, default_user: SOMEBODY };
     expect(problem({ default_user: null }, HAS, stored)).toContain('default_user');
   });
 
-  test('a display that was unplugged since stands in the way of nothing else', () => {
+  test('a display that was unplugged meanwhile does not block other changes', () => {
     const stored = { output_id: 'card1:DP-4', mode: FULL_HD, connector: 'DVI-1' };
     expect(problem({ enabled: true }, NO_CAPABILITIES, stored)).toBeNull();
   });

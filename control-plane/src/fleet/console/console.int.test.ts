@@ -30,7 +30,7 @@ const HAS: ConsoleCapabilities = {
   input_devices: [],
 };
 
-describeDatabases('the display beside a host', (databases) => {
+describeDatabases('the display attached to a host', (databases) => {
   let app: TestApp;
   let agent: FakeAgent;
   let host: string;
@@ -84,7 +84,7 @@ describeDatabases('the display beside a host', (databases) => {
     });
   });
 
-  test('what the host reports is shown, and what is set is held against it', async () => {
+  test('what the host reports is shown, and settings are checked against it', async () => {
     expect((await set({ output_id: 'card1:DP-4', mode: FULL_HD })).status).toBe(400);
     agent.capacity = softwareCapacity({ console_capabilities: HAS });
     agent.send(agent.capacity);

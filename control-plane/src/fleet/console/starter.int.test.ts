@@ -10,13 +10,13 @@ const APP = '00000000-0000-4000-8000-000000000001';
 const BEAT_MS = 5_000;
 const USER = '00000000-0000-4000-8000-000000000002';
 
-/** Plays the sessions: each launch is noted, and lives until the test ends it. */
+/** Fake of the sessions feature: records each launch, which lives until the test ends it. */
 class PlayedSessions implements ConsoleSessions {
   readonly launches: ConsoleLaunch[] = [];
   readonly stops: string[] = [];
   refusal: ApiError | null = null;
   isBroken = false;
-  /** How often the newest session was asked for. */
+  /** Number of look-ups of the newest session. */
   looks = 0;
   #newest: ConsoleSession | null = null;
   #changed: () => void = () => {};
@@ -55,7 +55,7 @@ class PlayedSessions implements ConsoleSessions {
   }
 }
 
-describeDatabases('what a display beside a host shows', (databases) => {
+describeDatabases('what a display attached to a host shows', (databases) => {
   let world: FleetWorld;
   let clock: ManualClock;
   let sessions: PlayedSessions;
@@ -80,7 +80,7 @@ describeDatabases('what a display beside a host shows', (databases) => {
     host = await world.ready(agent);
   }
 
-  /** Sets it in the record, as the administrator's page does after its checks, and tells of it. */
+  /** Stores the configuration as the administrator's page does after its checks, and announces it. */
   async function setConsole(part: object): Promise<void> {
     const { config } = await world.fleet.console.read(host);
     const console_config = JSON.stringify({ ...config, ...part });
@@ -90,16 +90,16 @@ describeDatabases('what a display beside a host shows', (databases) => {
 
   const start = { enabled: true, auto_start_on_display: true, default_app: APP, default_user: USER };
   const launches = (count: number) => expect.poll(() => sessions.launches.length).toBe(count);
-  /** The next attempt is that far away. */
+  /** Expects the next attempt after this time. */
   const waits = (ms: number) => expect.poll(() => clock.isAwaited(ms)).toBe(true);
-  /** Lets time pass while the agent goes on speaking. */
+  /** Advances time while the agent keeps sending. */
   async function pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= BEAT_MS) {
       await clock.pass(Math.min(left, BEAT_MS));
       await agent.heard();
     }
   }
-  /** Long enough for every look that is under way: the bus, the record and the rule. */
+  /** Long enough for every running decision: bus, record and rule. */
   async function report(connected: boolean): Promise<void> {
     agent.capacity = displayCapacity(connected);
     agent.send(agent.capacity);
@@ -162,7 +162,7 @@ describeDatabases('what a display beside a host shows', (databases) => {
     await launches(1);
   });
 
-  test('a look that fails is taken again', async () => {
+  test('a failed decision is repeated', async () => {
     await connect();
     sessions.isBroken = true;
     await setConsole(start);

@@ -52,7 +52,7 @@ describeDatabases('enrollment', (databases) => {
     await expect.poll(() => world.fleet.links.has(agent.options.nodeName)).toBe(false);
     world.handlers.calls.length = 0;
   };
-  /** The bytes that an upgrade is refused with, without what differs between any two answers. */
+  /** The bytes of a refused upgrade, without the parts that differ between any two answers. */
   const answerTo = async (headers: Record<string, string>): Promise<string> => {
     const { hostname, port } = new URL(world.url);
     const socket = connect(Number(port), hostname);
@@ -71,7 +71,7 @@ describeDatabases('enrollment', (databases) => {
   };
   const enrollId = () => randomBytes(32).toString('hex');
 
-  test('an unknown name becomes a host; the secret travels once', async () => {
+  test('an unknown name becomes a host; the secret is sent once', async () => {
     const agent = agentFor('render-1', { token: FIXED_TOKEN });
     const first = await agent.connect();
     expect(first.node_secret).toMatch(/^[A-Za-z0-9_-]{43}$/);
@@ -152,7 +152,7 @@ describeDatabases('enrollment', (databases) => {
     expect(used).toMatchObject({ host_id: hostId, used_at: expect.any(String) });
   });
 
-  test('without an id to be recognised by, a one-use token is spent at once', async () => {
+  test('without an enroll id a one-use token is spent at once', async () => {
     const { id, token } = await mint();
     const agent = agentFor('render-1', { token }, { silentAfterRegistered: true });
     const { host_id } = await agent.connect();
@@ -164,7 +164,7 @@ describeDatabases('enrollment', (databases) => {
     expect(await refused(agentFor('render-1', { token }))).toBe(401);
   });
 
-  test('a lost answer locks no host out: the same pair gets a fresh secret, and the unused one is dead', async () => {
+  test('a lost answer locks no host out: the same pair gets a fresh secret, and the unused one is invalid', async () => {
     const { token } = await mint();
     const credential = { token, enrollId: enrollId() };
     const lost = agentFor('render-1', credential, { silentAfterRegistered: true });

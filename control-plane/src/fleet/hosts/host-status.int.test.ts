@@ -66,7 +66,7 @@ describeDatabases('the host status machine, row by row', (databases) => {
       expect(world.handlers.reconciled).toHaveLength(1);
     });
 
-    test('an offline host comes back online; what its former connection said is reset and its sessions are reconciled', async () => {
+    test('an offline host comes back online; values of its former connection are reset and its sessions are reconciled', async () => {
       const [agent, id] = await busyHost();
       await agent.drop();
       await becomes(id, 'offline');

@@ -259,8 +259,8 @@ export interface CapacityChange {
 }
 
 /**
- * Stores what reports change. Hosts with the same change share a statement, because those of a fleet that comes back
- * mostly differ in nothing.
+ * Stores what reports change. Hosts with the same change share a statement, because the reports of a reconnecting fleet
+ * mostly change nothing.
  * @param changes of rows that this transaction has read and locked, each host once
  */
 export async function applyCapacities(
@@ -393,7 +393,7 @@ export async function connectionsOf(
   return new Map(rows.map(({ id, connection_id }) => [id, connection_id]));
 }
 
-/** Facts of a host that tell whether it is there. */
+/** Columns that decide whether a host is connected. */
 export type PresenceRow = Pick<HostsTable, 'id' | 'status' | 'connection_id' | 'last_heartbeat_at'>;
 
 export function listPresence(db: Executor): Promise<PresenceRow[]> {

@@ -37,7 +37,7 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
   const now = (laterMs = 0) => new Date(clock.nowMs() + laterMs).toISOString();
   const actions = () => world.audit.filter((entry) => entry.actorUserId !== null);
 
-  test('the load of a host is what its heartbeats told, and nothing while it is away', async () => {
+  test('the load of a host comes from its heartbeats, and is empty while it is disconnected', async () => {
     const [agent, id] = await connect('hosta', { capacity: gpuCapacity(1) });
     const load = async (): Promise<{ host_id: string; samples: object[] }> =>
       (await world.call('GET', `/v1/admin/hosts/${id}/load`)).body;
@@ -97,7 +97,7 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
       expect(gpus).toMatchObject({ items: [{ vram_mb_used: 1_000, vram_mb_free: 23_000 }] });
     });
 
-    test('what sessions hold is counted by host and by GPU', async () => {
+    test('slots of sessions are counted by host and by GPU', async () => {
       const [, id] = await connect('hosta', { capacity: gpuCapacity(2) });
       const { items } = (await world.call('GET', `/v1/hosts/${id}/gpus`)).body as {
         items: { gpu_id: string }[];
@@ -134,7 +134,7 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
       await expect.poll(async () => (await read(id)).capacity?.gpu_count).toBe(1);
     });
 
-    test('a lower slot number keeps what runs', async () => {
+    test('a lower slot number keeps running sessions', async () => {
       const [agent, id] = await connect('hosta', { capacity: gpuCapacity(1) });
       await world.platform.database.db.updateTable('gpus').set({ slots_used: 6 }).execute();
       const fewer = gpuCapacity(1);

@@ -11,7 +11,7 @@ describe('the line', () => {
     );
   });
 
-  test('a node name goes along when the token is for one', () => {
+  test('contains the node name when the token is for one', () => {
     const facts = { address: 'http://play.lan:8080', token: 'Zk3v', nodeName: 'render-1', pin: null };
     expect(installCommand(facts)).toMatch(/SERVICE_ENROLLMENT_TOKEN=Zk3v SERVICE_NODE_NAME=render-1 sh$/);
   });

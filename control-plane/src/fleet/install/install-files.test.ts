@@ -44,7 +44,7 @@ describe('a download', () => {
     expect(clock.monotonicMs() - startedMs).toBeGreaterThan(((ARCHIVE_BYTES - AHEAD_BYTES) / RATE) * 1_000);
   });
 
-  test('that nobody reads keeps little in memory, and is over when the reader goes', async () => {
+  test('that nobody reads keeps little in memory, and ends when the reader disconnects', async () => {
     const clock = new ManualClock();
     const { content } = await openInstallFile(folder, 'agent-linux-x64.tgz', true, clock);
     for (let n = 0; n < 100; n += 1) {

@@ -88,7 +88,7 @@ describe('the line of an enrollment token', () => {
   test.each([
     ['X-Forwarded-Proto', { 'x-forwarded-proto': 'https' }],
     ['Forwarded', { forwarded: 'for=192.0.2.1;proto=https' }],
-  ])('behind a proxy, which %s tells of, it pins nothing', async (_header, headers) => {
+  ])('behind a proxy, announced by %s, it pins nothing', async (_header, headers) => {
     const { command } = await mint(headers);
     expect(command).toMatch(/^curl -fsS https:/);
     expect(command).not.toMatch(/pinned|FINGERPRINT/);
@@ -113,7 +113,7 @@ describe('the line of an enrollment token', () => {
     expect(await minted()).toBe(before);
   });
 
-  test('run by a shell it reaches the script with what it has to know', async () => {
+  test('run by a shell it runs the script with the right variables', async () => {
     const { token, command } = await mint({}, { node_name: 'render-1' });
     const { stdout } = await run('sh', ['-c', withoutSudo(command)]);
     expect(stdout.trim()).toBe(`would enroll ${token} at https://127.0.0.1:${port} as render-1`);
@@ -210,7 +210,7 @@ describe('what the line fetches', () => {
     }
   });
 
-  test('a HEAD tells the same without the bytes', async () => {
+  test('a HEAD gets the same answer without the bytes', async () => {
     const answer = await ask('HEAD', '/install/agent-linux-x64.tgz');
     expect([answer.status, answer.headers['content-length'], answer.text]).toEqual([200, '10', '']);
   });

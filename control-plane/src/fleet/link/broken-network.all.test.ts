@@ -22,19 +22,19 @@ describeDatabases('a network that breaks between agent and control plane', (data
     await world.close();
   });
 
-  /** Speaks every two seconds of the service's time. */
+  /** Sends a message every two seconds of the service's time. */
   const agentFor = (options: Partial<FakeAgentOptions> = {}): FakeAgent =>
     world.agent('hosta', { url: `http://127.0.0.1:${relay.port}`, heartbeatMs: 2_000, ...options });
   const status = async () =>
     (await world.platform.database.db.selectFrom('hosts').select('status').executeTakeFirstOrThrow()).status;
 
-  test('half-open: it is noticed here by the silence, and the one that comes back stays, however late the old one ends', async () => {
+  test('half-open: the silence is detected here, and the new connection stays, however late the old one closes', async () => {
     const agent = agentFor();
     const hostId = await world.ready(agent);
     relay.loseConnections();
     await expect.poll(() => world.handlers.calls).toContain(`linkLost ${hostId}`);
     await expect.poll(status).toBe('offline');
-    // Nobody has told the agent: it is still writing into the dead connection.
+    // The agent has not noticed the failure: it still writes into the dead connection.
     expect(agent.isOpen).toBe(true);
     world.handlers.calls.length = 0;
     const again = agentFor({ credential: { secret: agent.secret! } });

@@ -60,7 +60,7 @@ describeSqlite('deadlines of agent links', (databases) => {
     expect(world.handlers.calls).toContain(`linkLost ${hostId}`);
   });
 
-  test('bytes beyond 16 MiB are read at 4 MiB a second, while other hosts are heard', async () => {
+  test('bytes beyond 16 MiB are read at 4 MiB a second, while other hosts are handled', async () => {
     const [agent, other] = [agentFor('hosta'), agentFor('hostb')];
     await Promise.all([ready(agent), ready(other)]);
     const frame = JSON.stringify({ type: 'from_the_future', more: 'x'.repeat(1024 * 1024 - 64) });
@@ -69,7 +69,7 @@ describeSqlite('deadlines of agent links', (databases) => {
     const read = agent.heard().then(() => {
       isRead = true;
     });
-    // Turns enough of the service to read all of it, were it read.
+    // Enough turns of the event loop to read all of it, if nothing held it back.
     for (let turn = 0; turn < 600; turn += 1) await other.heard();
     expect(isRead).toBe(false);
     await clock.pass(1_000);
@@ -145,7 +145,7 @@ describeSqlite('deadlines of agent links', (databases) => {
     await expect.poll(writtenAt).toBe(beatAt);
   });
 
-  test('the malformed of an hour ago do not count', async () => {
+  test('malformed messages of an hour ago do not count', async () => {
     const agent = agentFor('hosta');
     await ready(agent);
     for (let n = 0; n < 19; n += 1) agent.sendRaw('{}');
@@ -160,7 +160,7 @@ describeSqlite('deadlines of agent links', (databases) => {
     expect((await agent.closed).code).toBe(4400);
   });
 
-  test('credentials are looked at again a minute after the failures', async () => {
+  test('credentials are checked again a minute after the failures', async () => {
     const guess = () =>
       agentFor('hosta', { credential: { secret: 'wrong' } })
         .open()

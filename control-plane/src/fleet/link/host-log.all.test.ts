@@ -27,7 +27,7 @@ afterAll(async () => {
 /** Lines that are written without the level debug. */
 const lines = () => app.log.map((line) => JSON.parse(line)).filter(({ level }) => level !== 'debug');
 
-test('a host that comes, complains and goes as fast as it can fills no disk, and others are heard', async () => {
+test('a host that connects, sends errors and disconnects as fast as it can does not fill the disk, and others are logged', async () => {
   const host = new FakeAgent({ url, nodeName: 'mallory', credential: { token: TOKEN }, heartbeatMs: 0 });
   const registration = JSON.stringify({
     type: 'register',
@@ -57,7 +57,7 @@ test('a host that comes, complains and goes as fast as it can fills no disk, and
     .poll(() => app.log.filter((line) => line.includes('agent.registered')).length)
     .toBe(VISITS + 1);
   const said = lines().slice(before);
-  // By its name and by its id, and a line that says so for each.
+  // Once by its name and once by its id, each with a final line about the suppressed ones.
   expect(said.length).toBeLessThanOrEqual(2 * 121);
   expect(said.filter(({ event }) => event === 'agent.lines_left_out').length).toBeGreaterThan(0);
 

@@ -13,13 +13,13 @@ import type { ReportSequence } from './report-sequence.ts';
  */
 export interface HostMemory {
   link: AgentLink | null;
-  /** What the bus brings for this host while its link is up. */
+  /** Bus subscriptions for this host while its link is up. */
   subscriptions: readonly Subscription[];
   reports: ReportSequence | null;
   /** Arrived events that are not stored yet (count). */
   unstoredEvents: number;
   gpus: readonly SampledGpu[];
-  /** Outlives a link, so that a page shows what was before a short break. */
+  /** Survives a link, so that a page still shows the load before a short disconnect. */
   readonly load: LoadHistory;
   /**
    * Whether a console configuration exists; null: no capacity of this connection is stored, or the configuration

@@ -109,7 +109,7 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
       }),
       { numRuns: 20 },
     );
-    // The service is there for others.
+    // The service still answers others.
     const bystander = fresh();
     await bystander.connect();
     bystander.heartbeat();
@@ -125,7 +125,7 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
     expect(agent.frames.filter((frame) => frame.includes('"echo":1,'))).toEqual([]);
   });
 
-  test('never reach a record with what is out of bounds', async () => {
+  test('never store a value that is out of bounds', async () => {
     const agent = fresh();
     const { host_id } = await agent.connect();
     await expect.poll(() => world.handlers.calls).toContain(`reported ${host_id}`);
@@ -134,7 +134,7 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
       { live_bitrate: true, live_resize: true },
       { total_mb: 1, available_mb: 1 },
     ];
-    // What would be seen of one that was taken although a list in it is too long.
+    // Visible effect of a frame that was accepted although a list in it is too long.
     const other = { gpus: [{ ...softwareCapacity().gpus[0], vram_mb_total: 4_711 }] };
     const flawed = [
       { gpus: Array.from({ length: 1_000 }, (_, index) => ({ ...softwareCapacity().gpus[0], index })) },
@@ -161,7 +161,7 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
     });
   });
 
-  test('a device path with a NUL in it, which no column takes, does not keep a capacity out', async () => {
+  test('a device path with a NUL in it, which no column can store, does not block a capacity report', async () => {
     const agent = fresh();
     agent.capacity = softwareCapacity({}, { render_node: '/dev/dri/\0renderD128' });
     const { host_id } = await agent.connect();
@@ -191,7 +191,7 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
       .then(() => {
         heard = true;
       });
-    // Turns enough of the service to read all of it, were it read; other hosts are heard meanwhile.
+    // Enough turns of the event loop to read all of it, if nothing held it back; other hosts are handled meanwhile.
     for (let ts = 1; ts <= TURNS; ts += 1) {
       other.heartbeat({ ts });
       await other.waitFor('heartbeat_ack', ({ echo }) => echo === ts);

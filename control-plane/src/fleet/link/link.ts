@@ -42,8 +42,9 @@ const INBOX_HIGH_BYTES = 8 * 1024 * 1024;
 const INBOX_LOW_BYTES = 2 * 1024 * 1024;
 /**
  * Received bytes of one agent at which the socket is paused until some are free again: 16 MiB at once, 4 MiB a second.
- * A frame with 14,000 keys (333 kB) takes 15 ms of the only thread, so 68 a second would stop everybody; these are 12.
- * Samples of a thousand sessions take 0.4 MB a second, and the reports that wait for a lost link 8 MiB (BACKLOG_BYTES).
+ * A frame with 14,000 keys (333 kB) takes 15 ms of the only thread, so 68 a second would block it completely; this
+ * limit allows 12. Samples of a thousand sessions take 0.4 MB a second, and the reports that wait for a lost link 8 MiB
+ * (BACKLOG_BYTES).
  */
 const READ_BURST_BYTES = 16 * 1024 * 1024;
 const READ_BYTES_PER_SECOND = 4 * 1024 * 1024;
@@ -440,7 +441,7 @@ export class AgentLink implements QueueOwner {
 
   #readAgain(): void {
     if (this.#isPaused) return;
-    // Frames that waited in the paused socket are no silence.
+    // Time that a frame waited in the paused socket does not count as silence.
     this.#recordActivity();
     this.#socket.resume();
   }

@@ -40,7 +40,7 @@ describe('commands that wait for their ack', () => {
     expect(await result).toEqual({ kind: 'not_connected', sent: true });
   });
 
-  test('that cannot be sent are said so at once', async () => {
+  test('that cannot be sent fail at once', async () => {
     expect(await commands.start('1', 5_000, () => false)).toEqual({ kind: 'not_connected', sent: false });
   });
 

@@ -13,7 +13,7 @@ describe('numbers of reliable reports', () => {
     expect(reports.classify(8)).toBe('new');
   });
 
-  test('a gap stands for what the backlog of the agent dropped', () => {
+  test('a gap means reports that the backlog of the agent dropped', () => {
     const reports = new ReportSequence('boot', null);
     reports.handled(1);
     reports.handled(5);
@@ -30,7 +30,7 @@ describe('numbers of reliable reports', () => {
     expect(reports.last).toBe(2);
   });
 
-  test('what is being stored holds the confirmation back, and what follows it', () => {
+  test('a report that is being stored delays its confirmation and that of later ones', () => {
     const reports = new ReportSequence('boot', 4);
     reports.beginWrite(5);
     reports.beginWrite(7);
@@ -50,7 +50,7 @@ describe('numbers of reliable reports', () => {
     expect(reports.last).toBeNull();
   });
 
-  test('what was not stored is taken again, and given up once the agent sends only later ones', () => {
+  test('a report that was not stored is accepted again, and given up once the agent sends only later ones', () => {
     const reports = new ReportSequence('boot', null);
     reports.beginWrite(1);
     reports.beginWrite(3);
@@ -91,7 +91,7 @@ describe('numbers of reliable reports', () => {
     );
   });
 
-  test('so is each of several that are handled together', () => {
+  test('each of several reports that are handled together is handled exactly once', () => {
     const run = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 20 });
     fc.assert(
       fc.property(fc.array(run, { maxLength: 20 }), (runs) => {
@@ -107,7 +107,7 @@ describe('numbers of reliable reports', () => {
     );
   });
 
-  test('what has no number is no repeat', () => {
+  test('a report without a number is never a repeat', () => {
     const reports = new ReportSequence('boot', null);
     expect(reports.unhandled([{}, { seq: 1 }, {}, { seq: 1 }])).toEqual([{}, { seq: 1 }, {}]);
   });

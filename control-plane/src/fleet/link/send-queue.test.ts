@@ -50,7 +50,7 @@ describe('the send queue of a link', () => {
     expect(fill(queue, 512)).toBe(512);
   });
 
-  test('lets through what is mustSend even when it is full, and counts it', () => {
+  test('sends mustSend messages even when it is full, and counts it', () => {
     const socket = new SlowSocket();
     const queue = new SendQueue(socket, { queueFull() {} });
     fill(queue, 513);

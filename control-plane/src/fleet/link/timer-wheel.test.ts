@@ -49,7 +49,7 @@ describe('the timer wheel', () => {
     expect(rounds).toBe(5);
   });
 
-  test('a process that stood still catches up in order', async () => {
+  test('a suspended process catches up in order', async () => {
     const clock = new ManualClock();
     const order: string[] = [];
     // Time jumps between two ticks, as after a stop signal.
@@ -87,7 +87,7 @@ describe('the timer wheel', () => {
     expect(fired).toEqual(['set before', 'set after']);
   });
 
-  test('a closed wheel takes nothing and keeps no timer', async () => {
+  test('a closed wheel accepts nothing and keeps no timer', async () => {
     const clock = new ManualClock();
     const wheel = new TimerWheel(clock);
     wheel.schedule(1_000, () => expect.unreachable());

@@ -8,8 +8,8 @@ import { countSeenWithin, type FleetSeen, look, NOBODY_SEEN, silentHosts } from 
 const SWEEP_MS = 10 * SECOND_MS;
 
 /**
- * Which hosts are there on all replicas, and the leader task that marks hosts as offline whose replica is gone. A host
- * counts as gone when no heartbeat of it is stored and no replica has its link.
+ * Which hosts are connected, on all replicas, and the leader task that marks hosts as offline when their replica is
+ * gone. A host counts as gone when no heartbeat of it is stored and no replica has its link.
  */
 export class FleetPresence implements HostPresence {
   readonly #platform: Platform;

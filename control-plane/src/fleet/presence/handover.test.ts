@@ -35,7 +35,7 @@ describe('a replica that does not reach the database', () => {
   });
   const checks = (count: number) => clock.pass(count * CHECK_MS);
 
-  test('sends its hosts away once, after three checks, and takes none until it reaches it again', async () => {
+  test('sends its hosts away once, after three checks, and accepts none until it reaches the database again', async () => {
     reaches.one = false;
     await checks(2);
     expect([sentAway, one.isActive]).toEqual([0, false]);
@@ -69,7 +69,7 @@ describe('a replica that does not reach the database', () => {
     expect([sentAway, one.isActive]).toEqual([1, true]);
   });
 
-  test('takes hosts again when the other one loses it too', async () => {
+  test('accepts hosts again when the other replica also loses the database', async () => {
     reaches.one = false;
     await checks(3);
     reaches.other = false;

@@ -5,7 +5,10 @@ import { BUS_LIMIT_MS } from '../agents.ts';
 import { replicaSubjects } from '../subjects.ts';
 
 const CHECK_EVERY_MS = 2 * SECOND_MS;
-/** A busy database may miss one check; three take 7 s at most, and hosts are to be elsewhere within 20 s of a fault. */
+/**
+ * A busy database may miss one check; three take 7 s at most, and hosts must reconnect to another replica within 20 s
+ * of a fault.
+ */
 const FAILED_CHECKS = 3;
 /** Any replica may answer. */
 const ANY = 'any';

@@ -5,7 +5,7 @@ import { countSeenWithin, type FleetSeen, look, NOBODY_SEEN, silentHosts } from 
 const SECOND_MS = 1_000;
 const host = (id: string, heartbeatAt: number | null, isOffline = false) => ({ id, heartbeatAt, isOffline });
 
-test('a host that is there at the first look counts as seen then, and one that is offline does not', () => {
+test('a host that is connected at the first read counts as seen then, and one that is offline does not', () => {
   const seen = look(NOBODY_SEEN, [host('a', 5), host('b', 5, true)], 1_000);
   expect(seen.hosts.get('a')?.seenAtMs).toBe(1_000);
   expect(seen.hosts.get('b')?.seenAtMs).toBeNull();
@@ -44,7 +44,7 @@ test('a deleted host is forgotten', () => {
   expect([seen.hosts.size, countSeenWithin(seen, 60 * SECOND_MS, 2)]).toEqual([0, 0]);
 });
 
-test('no host is silent within 20 s of a heartbeat that a look found, in any history', () => {
+test('no host is silent within 20 s of a heartbeat that a read found, in any history', () => {
   const step = fc.record({
     afterMs: fc.integer({ min: 1, max: 30 * SECOND_MS }),
     beats: fc.uniqueArray(fc.constantFrom('a', 'b', 'c')),

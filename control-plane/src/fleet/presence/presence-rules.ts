@@ -1,8 +1,9 @@
 /**
- * Which hosts of the fleet are there, as one replica learns it from the database: every replica writes the heartbeats of
- * its hosts there. Only whether a value changed between two looks counts, never its distance from this machine's clock.
+ * Which hosts of the fleet are connected, as one replica derives it from the database, where every replica writes the
+ * heartbeats of its hosts. Only whether a value changed between two reads counts, never its distance from this
+ * machine's clock.
  *
- * Pure. Instants are milliseconds on the monotonic clock of the replica that looks.
+ * Pure. Instants are milliseconds on the monotonic clock of the reading replica.
  */
 import { SECOND_MS } from '@footlight/platform';
 
@@ -16,7 +17,7 @@ export interface StoredPresence {
 
 interface Seen {
   readonly heartbeatAt: number | null;
-  /** When a look found a new heartbeat; null: it was offline at every look. */
+  /** When a read found a new heartbeat; null: the host was offline at every read. */
   readonly seenAtMs: number | null;
   readonly isOffline: boolean;
 }
@@ -30,10 +31,13 @@ export interface FleetSeen {
 
 export const NOBODY_SEEN: FleetSeen = { hosts: new Map(), firstConnectedAtMs: null, connected: 0 };
 
-/** Heartbeats come every 5 s and are stored within a second: three are missing. */
+/** Heartbeats come every 5 s and are stored within a second: so three are missing. */
 const SILENT_AFTER_MS = 20 * SECOND_MS;
 
-/** What is known after a look at all hosts. A host that is seen for the first time, and is not offline, counts as seen now. */
+/**
+ * The state after one read of all hosts. A host that is seen for the first time, and is not offline, counts as seen
+ * now.
+ */
 export function look(before: FleetSeen, stored: readonly StoredPresence[], nowMs: number): FleetSeen {
   const hosts = new Map<string, Seen>();
   let connected = 0;
@@ -48,7 +52,7 @@ export function look(before: FleetSeen, stored: readonly StoredPresence[], nowMs
   return { hosts, connected, firstConnectedAtMs: rises ? nowMs : before.firstConnectedAtMs };
 }
 
-/** Hosts that are stored as there, and have sent no heartbeat for a while: their replica may be gone. */
+/** Hosts that are stored as connected but have sent no heartbeat for a while: their replica may be gone. */
 export function silentHosts({ hosts }: FleetSeen, nowMs: number): string[] {
   return [...hosts]
     .filter(

@@ -73,7 +73,7 @@ describe('a capacity report', () => {
     expect(gpus).toMatchObject({ update: [], show: ['gpu-0'] });
   });
 
-  test('that says what is stored changes nothing, and every difference counts', () => {
+  test('that equals the stored values changes nothing, and every difference is stored', () => {
     const readiness = [{ id: 'x', status: 'fail' as const, summary: 'x', remediation: ['x'] }];
     const full = report({ readiness, codecs: ['h264'], effective_settings: { encoder: 'openh264' } });
     const gpus = [stored(0, { reported: 1 })];

@@ -17,7 +17,7 @@ describeDatabases('heartbeats', ({ fresh, dialect }) => {
     const { database } = app.plane.platform;
     const ids: string[] = [];
     for (let n = 0; n < HOSTS; n += 1) ids.push(await addHost(app, `host-${n}`));
-    // What a host says of itself is a good part of a page.
+    // The reported texts of a host fill a good part of a database page.
     await database.db
       .updateTable('hosts')
       .set({ readiness: JSON.stringify(ids.slice(0, 40)) })
@@ -37,8 +37,8 @@ describeDatabases('heartbeats', ({ fresh, dialect }) => {
           [],
         ),
       );
-    // Twice its size, or more while a transaction of others (such as an analyze) needs rows of before. Without the room
-    // each heartbeat takes a place of its own: 61 times.
+    // At most twice the size, or more while another transaction (such as an analyze) needs old row versions. Without
+    // free space in the pages every heartbeat adds a row version: 61 times the size.
     expect((await bytes()) / before).toBeLessThanOrEqual(HEARTBEATS / 2);
   });
 });

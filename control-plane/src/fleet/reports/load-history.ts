@@ -11,8 +11,8 @@ const HOST_FIGURES = 6;
 const GPU_FIGURES = 3;
 
 /**
- * What a host told of its load in the last minutes, oldest first. Each sample is a list of numbers, NaN where nothing was
- * measured, because a fleet has many. Owner: the memory of the host.
+ * The load that a host reported in the last minutes, oldest first. Each sample is a list of numbers, NaN where nothing
+ * was measured, because a fleet has many. Owner: the memory of the host.
  */
 export class LoadHistory {
   readonly #rows: number[][] = [];

@@ -50,7 +50,10 @@ export class OrderedReports {
     this.#storeCapacity = createCapacities(deps.platform, deps.batch);
   }
 
-  /** Stores what a link brought and confirms what is stored. @param run in the order in which it came */
+  /**
+   * Stores the reports of a link and confirms those that are stored.
+   * @param run in the order of their arrival
+   */
   async handle(link: AgentLink, memory: HostMemory, run: readonly OrderedMessage[]): Promise<void> {
     const reports: ReportMessage[] = [];
     const handled: Promise<void>[] = [];

@@ -57,7 +57,7 @@ export type RegistrationOutcome =
   /** The record changed between upgrade and registration. */
   | { kind: 'gone'; why: string };
 
-/** Rows that `registerTogether` changes for one agent; null where only the registration finds out. */
+/** Rows that `registerTogether` changes for one agent; null if only the registration can find them. */
 export function rowsOfRegistration(identity: AgentIdentity, message: Register): RowsToLock | null {
   return identity.kind === 'known' ? rowsOfHost(identity.hostId, message) : null;
 }
@@ -79,7 +79,7 @@ interface Claimed {
 /**
  * Registers agents inside a transaction: creates or takes over each record, resets everything that a former connection
  * reported, and reconciles the sessions. Placements see the hosts after the commit. Hosts share their statements,
- * because a fleet that comes back registers a thousand at once. Of one host each comes after the one before.
+ * because a reconnecting fleet registers a thousand at once. Registrations of one host run one after the other.
  */
 export async function registerTogether(
   tx: Tx,

@@ -16,8 +16,8 @@ const MAX_BATCH = 128;
 const MAX_LISTED = 8_192;
 
 /**
- * Registers agents: those of one turn of the event loop share a transaction and its statements. A registration that
- * fails is repeated alone, so it takes no other along.
+ * Registers agents: those of one turn of the event loop share a transaction and its statements. A failed registration
+ * is repeated alone, so it does not fail the others.
  * @param deps read at each registration
  */
 export function createRegistrations(

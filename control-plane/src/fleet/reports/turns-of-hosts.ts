@@ -1,6 +1,6 @@
 /**
- * Splits a batch into turns in which each host occurs once, so that a turn may share its statements, and what comes
- * later of a host sees what came before. Pure.
+ * Splits a batch into turns in which each host occurs once, so that a turn can share statements, and a later entry of a
+ * host sees the effects of its earlier ones. Pure.
  */
 export function turnsOfHosts<Item>(all: readonly Item[], hostOf: (item: Item) => string): Item[][] {
   const turns: Item[][] = [];

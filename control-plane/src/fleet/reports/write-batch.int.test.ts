@@ -36,7 +36,7 @@ describeDatabases('writes of one turn', (databases) => {
     expect(transactions).toBe(1);
   });
 
-  test('one that fails takes only itself down', async () => {
+  test('a failed write does not affect the others', async () => {
     const outcomes = await Promise.allSettled(['d', 'a', 'e'].map(lease));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(await names()).toEqual(['a', 'b', 'c', 'd', 'e']);

@@ -42,7 +42,7 @@ describeDatabases('settings of a host', (databases) => {
   const lastUpdate = (agent: FakeAgent) => updates(agent).at(-1) as { settings: unknown } | undefined;
 
   describe('reading', () => {
-    test('resolved is the catalog overlaid with the overrides; effective and codecs are what the agent said', async () => {
+    test('resolved is the catalog overlaid with the overrides; effective and codecs are as the agent reported', async () => {
       const [, id] = await connect();
       await set(id, { gop: 120 });
       expect(await read(id)).toEqual({
@@ -95,14 +95,14 @@ describeDatabases('settings of a host', (databases) => {
       expect([answer.status, answer.body]).toMatchObject([400, { error: { code: 'validation_failed' } }]);
     });
 
-    test('a request that is well formed: 404, before its settings are held against one another', async () => {
+    test('a request that is well formed: 404, before its settings are checked against each other', async () => {
       const overrides = { abr_ladder_res_engage_frac: 0.9, abr_ladder_res_recover_frac: 0.9 };
       expect((await set(UNKNOWN_ID, overrides)).status).toBe(404);
     });
   });
 
   describe('what is taken', () => {
-    test('floats take whole numbers, other keys beside overrides are ignored, null takes an override away', async () => {
+    test('floats take whole numbers, other keys next to overrides are ignored, null removes an override', async () => {
       const [, id] = await connect();
       const first = await set(id, { abr_floor_ratio: 1, gop: 30 }, { surprise: true });
       expect(first).toMatchObject({
@@ -130,7 +130,7 @@ describeDatabases('settings of a host', (databases) => {
       expect(updates(agent)).toMatchObject([{ settings: { gop: 30, slices: 4 } }]);
     });
 
-    test('what changes nothing is neither saved, sent nor noted', async () => {
+    test('a request without a change is neither saved, sent nor logged', async () => {
       const [agent, id] = await connect();
       await set(id, { gop: 30 });
       await expect.poll(() => updates(agent)).toHaveLength(2);
@@ -140,7 +140,7 @@ describeDatabases('settings of a host', (databases) => {
       expect(world.audit).toEqual([]);
     });
 
-    test('what the agent then reports is what is in effect', async () => {
+    test('the settings in effect are those that the agent then reports', async () => {
       const [agent, id] = await connect();
       agent.capacity = softwareCapacity({ effective_settings: { gop: '30' } });
       await set(id, { gop: 30 });
@@ -156,7 +156,7 @@ describeDatabases('settings of a host', (databases) => {
       await expect.poll(() => lastUpdate(agent)?.settings).toEqual({ gop: 30 });
     });
 
-    test('saved in the middle of a registration: what is sent last is what was saved last', async () => {
+    test('saved in the middle of a registration: the last settings sent are the last ones saved', async () => {
       const [agent, id] = await connect();
       await away(agent, id);
       let saved: Promise<unknown> | undefined;
@@ -193,7 +193,7 @@ describeDatabases('settings of a host', (databases) => {
   });
 
   describe('settings that do not go together', () => {
-    test('the ladder must recover 0.05 above where it engages, in what results', async () => {
+    test('the ladder must recover 0.05 above where it engages, in the resulting settings', async () => {
       const [, id] = await connect();
       expect((await set(id, { abr_ladder_res_engage_frac: 0.76 })).status).toBe(400);
       expect((await set(id, { abr_ladder_res_engage_frac: 0.75 })).status).toBe(200);

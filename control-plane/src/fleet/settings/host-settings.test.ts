@@ -48,8 +48,8 @@ describe('a change of overrides', () => {
       ['gop'],
       false,
     ],
-    ['one of class restart that goes', { encoder: 'va' }, { encoder: null }, {}, ['encoder'], true],
-    ['one that the catalog does not know any more', { retired: 1 }, {}, {}, [], false],
+    ['a removed one of class restart', { encoder: 'va' }, { encoder: null }, {}, ['encoder'], true],
+    ['one that is no longer in the catalog', { retired: 1 }, {}, {}, [], false],
   ] as const)('%s', (_name, stored, sent, overrides, changed, needsRestart) => {
     expect(changeOverrides(stored, sent)).toEqual({ overrides, changed, needsRestart });
   });
@@ -76,7 +76,7 @@ describe('settings that do not go together', () => {
     expect(settingsProblem(overrides, overrides, null) === null).toBe(allowed);
   });
 
-  test('the gap is judged on what results, defaults among it', () => {
+  test('the gap is checked on the resulting settings, defaults included', () => {
     expect(settingsProblem({ abr_ladder_res_engage_frac: 0.76 }, {}, null)).toContain('0.05');
   });
 });

@@ -77,7 +77,7 @@ export class AgentAuthentication {
       names: OpenNames;
       checkSecret: CheckNodeSecret;
       maxHandshakes?: number | undefined;
-      /** Hosts belong to another replica now. */
+      /** Hosts must connect to another replica now. */
       sendsHostsAway: () => boolean;
     },
   ) {

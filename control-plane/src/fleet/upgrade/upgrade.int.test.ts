@@ -86,7 +86,7 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
     // A token waits too, even the right one. Other names of the address are looked at.
     expect((await refusal({ ...NODE, Authorization: `Enroll ${FIXED_TOKEN}` })).status).toBe(429);
     expect((await refusal({ ...WRONG_SECRET, 'X-Service-Node': 'render-2' })).status).toBe(401);
-    // The checks before it come before it.
+    // Checks that come before the rate limit still answer first.
     expect((await refusal({ ...WRONG_SECRET, Origin: 'https://evil.test' })).status).toBe(403);
     expect((await plainRequest(WRONG_SECRET)).status).toBe(400);
   });

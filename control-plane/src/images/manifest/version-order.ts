@@ -1,6 +1,5 @@
 /**
- * Order of the versions of images. Pure.
- * Source: semver.org, 11; a leading v and any count of numbers are taken too.
+ * Order of the versions of images. Pure. Source: semver.org, 11; a leading v and any count of numbers are accepted too.
  */
 
 interface Version {
@@ -17,7 +16,10 @@ function parseVersion(text: string): Version | null {
   return { numbers: (match[1] ?? '').split('.'), prerelease: match[2]?.split('.') ?? null };
 }
 
-/** Whether a version of the catalog is newer than the installed one. Where one has no known form, any other one is. */
+/**
+ * Whether a version of the catalog is newer than the installed one. If one of them has no known form, any different
+ * version counts as newer.
+ */
 export function isNewer(offered: string, installed: string): boolean {
   const [a, b] = [parseVersion(offered), parseVersion(installed)];
   if (a === null || b === null) return offered !== installed;
@@ -45,7 +47,7 @@ function comparePrereleases(a: Version['prerelease'], b: Version['prerelease']):
   return 0;
 }
 
-/** A number lies below a word. */
+/** A number sorts below a word. */
 function compareIdentifiers(a: string, b: string): number {
   const [isNumberA, isNumberB] = [/^\d+$/.test(a), /^\d+$/.test(b)];
   if (isNumberA && isNumberB) return compareNumbers(a, b);

@@ -4,7 +4,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { InstalledRow } from '../record.ts';
 import { buildOfRow, findInstalled, storeHostImage } from '../store.ts';
 
-/** Questions after the first. Source of this and the next: the contract. */
+/** Retries after the first request. */
 const RETRIES = 3;
 const FIRST_RETRY_MS = 30 * SECOND_MS;
 
@@ -25,7 +25,7 @@ interface Ask {
  * Gets installed images onto hosts: sends `image_ensure` or `image_build`, and repeats it when the host refuses, does
  * not answer or fails.
  *
- * States of an ask: sent → taken → (ready: forgotten) | waiting for a retry → sent. Reports of the host, the ack and
+ * States of a request: sent → taken → (ready: forgotten) | waiting for a retry → sent. Reports of the host, the ack and
  * the timers move it. It is forgotten when the host's link is lost, because the next registration plans again, when the
  * image is removed or another version is asked for, and after the last retry, whose reason is stored.
  *
@@ -161,7 +161,7 @@ export class Ensurer {
   }
 }
 
-/** Of a stored reason, as of a host's own (`image_state.error`). */
+/** Longest stored reason, the same as for a host's own (`image_state.error`). */
 const MAX_ERROR_CHARACTERS = 300;
 
 function reasonOf(result: Exclude<CommandResult, { kind: 'ok' | 'not_connected' }>): string {

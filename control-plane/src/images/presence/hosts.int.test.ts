@@ -168,7 +168,7 @@ describeDatabases('images on hosts', (databases) => {
     expect(await onHost(agent)).toMatchObject({ state: 'absent', version: null, bytes: null });
   });
 
-  describe('a host that does not take it', () => {
+  describe('a host that does not accept it', () => {
     test.each([
       [
         'refuses',

@@ -10,7 +10,7 @@ import { needsEnsure, type Presence, planRegistration, presenceOf } from './pres
 /** Result for a host of a service without images. */
 const NOTHING_STORED = { afterCommit() {} };
 
-/** What agents say about images: stored, and answered by orders for what a host lacks. */
+/** Stores what agents report about images, and orders the images that a host lacks. */
 export function createImageHandlers(
   platform: Pick<Platform, 'clock' | 'jobs'>,
   deps: { ensurer: Ensurer; links: Links },
@@ -45,11 +45,12 @@ export function createImageHandlers(
       (image) => !bool(image.lazy) && needsEnsure(held.get(image.image_id), image.version),
     );
     const isFetching = [...held.values()].some(({ state }) => state === 'pulling' || state === 'building');
-    // A new agent process has no warm worker yet. While an image is fetched, its end warms up.
+    // A new agent process has no warm worker yet. While an image is being fetched, the end of the fetch starts the
+    // warm-up.
     if (!sameBoot && !isFetching) await jobs.event(tx, 'template.warmup', hostId);
     return {
       afterCommit() {
-        // The former link took its commands along, so each lacking image is asked for again.
+        // Commands on the former link are lost, so each lacking image is asked for again.
         ensurer.lost(hostId);
         for (const image of lacking) ensurer.ensure(hostId, image);
       },

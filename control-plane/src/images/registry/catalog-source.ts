@@ -5,7 +5,7 @@ import { type Fetcher, FetchRefused } from '../../platform/outgoing/guarded-fetc
 import { type ManifestImage, readManifest } from '../manifest/manifest.ts';
 import type { BuildSource } from '../record.ts';
 
-/** Source of both: the contract. */
+/** Time limit of a fetch, and the largest manifest (docs/containers.md, "The manifest"). */
 const DEADLINE_MS = 15 * SECOND_MS;
 const MAX_BYTES = 8 * 1024 * 1024;
 

@@ -20,7 +20,7 @@ const MANIFEST = `/v2/${NAME}/manifests/1.4`;
 const BYTES = ociManifest('retro');
 
 let registry: FakeRegistry;
-/** Stands for a server of the inner network that nobody named. */
+/** A server of the inner network that the operator did not name. */
 let inner: Server;
 let innerHits: string[];
 let innerOrigin: string;
@@ -232,13 +232,13 @@ describe('a registry that is broken or hostile gives no digest, and a reason', (
 });
 
 describe('which registries are asked', () => {
-  test('none that the list does not have', async () => {
+  test('none that is not on the list', async () => {
     resolver = resolverOf([{ scheme: 'https', host: 'ghcr.io', isNamed: false }]);
     await expect(resolve()).rejects.toThrow('not one of SERVICE_IMAGE_REGISTRY_HOSTS');
     expect(registry.asked).toEqual([]);
   });
 
-  test('one that nobody named not at an address of the inner network', async () => {
+  test('none at an address of the inner network that the operator did not name', async () => {
     resolver = resolverOf([{ scheme: 'https', host: '127.0.0.2', isNamed: false }]);
     await expect(resolver.resolve('127.0.0.2/retro:1')).rejects.toThrow('public address');
   });

@@ -10,7 +10,7 @@ import { type Fetched, type Fetcher, FetchRefused } from '../../platform/outgoin
 import { byDigest, parseReference, type Reference } from '../manifest/reference.ts';
 import { type Endpoint, endpointOf, endpointOfRealm, parseChallenge } from './registry-hosts.ts';
 
-/** For all requests about one image together. Source: the contract. */
+/** Time limit of all requests about one image together. */
 const DEADLINE_MS = 5 * SECOND_MS;
 /** Largest manifest. Source: the distribution specification lets registries refuse larger ones. */
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
@@ -80,7 +80,7 @@ export function createDigestResolver(deps: {
 
     let answer = await get(endpoint, path, MAX_MANIFEST_BYTES, accept);
     if (answer.status === 401) {
-      // Once: a registry that refuses its own token does not get a second question.
+      // Only once: a registry that refuses its own token is not asked again.
       const authorization = `Bearer ${await token(answer)}`;
       answer = await get(endpoint, path, MAX_MANIFEST_BYTES, { ...accept, authorization });
     }
@@ -91,7 +91,7 @@ export function createDigestResolver(deps: {
     async resolve(registryRef) {
       const reference = parseReference(registryRef);
       if (reference === null) throw new Unresolved('its name is none of a registry');
-      // Hosts pull from there, so a name with a digest is no way past the list either.
+      // Hosts pull from this registry, so a name with a digest must be on the list as well.
       const endpoint = endpointOf(reference.host, hosts);
       if (endpoint === null)
         throw new Unresolved(`${reference.host} is not one of SERVICE_IMAGE_REGISTRY_HOSTS`);

@@ -14,6 +14,6 @@ test.each([
   expect(parseChallenge(header)).toEqual(challenge);
 });
 
-test('a challenge that takes the control plane long is none', () => {
+test('a challenge that would take long to parse is refused', () => {
   expect(parseChallenge(`Bearer ${'a'.repeat(16_000)},${REALM}`)).toBeNull();
 });

@@ -46,14 +46,14 @@ export interface Challenge {
   service: string | null;
 }
 
-/** Those of large registries have some hundred characters. Chosen with room, not measured. */
+/** Challenges of large registries have some hundred characters. Chosen with room, not measured. */
 const MAX_CHALLENGE_CHARACTERS = 4096;
 
 /** @returns null: another scheme, no realm, or too long. Source: RFC 6750, 3. */
 export function parseChallenge(header: string): Challenge | null {
   if (header.length > MAX_CHALLENGE_CHARACTERS || !/^bearer\s/i.test(header)) return null;
   const fields = new Map(
-    // From the beginning of a word only: the search would take the square of its length.
+    // Anchored at the beginning of a word; otherwise the search would take quadratic time.
     [...header.matchAll(/(?<![a-z_])([a-z_]+)="([^"]*)"/gi)].map(([, key = '', value = '']) => [
       key.toLowerCase(),
       value,

@@ -43,7 +43,7 @@ describe('what follows a run', () => {
   });
 
   test.each(['succeeded', 'failed', 'skipped', 'aborted'] as const)(
-    'that is %s and met an event: one more, at once',
+    'that is %s after an event came: one more, at once',
     (outcome) => {
       const met = run({ trigger: 'manual', attempt: 3, actor_user_id: 'ada', rerun: 1 });
       expect(planFollowing(met, outcome, null, NOW)).toEqual({
@@ -70,7 +70,7 @@ describe('what follows a run', () => {
     });
   });
 
-  test('that is deferred and met an event: the retry alone', () => {
+  test('that is deferred after an event came: the retry alone', () => {
     expect(planFollowing(run({ rerun: 1 }), 'deferred', null, NOW)).toMatchObject({ attempt: 2 });
   });
 

@@ -20,7 +20,7 @@ export type Trigger = 'schedule' | 'manual' | 'event';
 /** What an agent's report does to a run of its host. */
 export function decideRunReport(state: JobRunState): 'close' | 'no_op' | 'refuse' {
   if (state === 'running') return 'close';
-  // Nobody claimed it, so nobody can know its end.
+  // No process claimed it, so no process can report its end.
   return state === 'pending' ? 'refuse' : 'no_op';
 }
 
@@ -36,7 +36,7 @@ export interface EndingRun {
   actor_user_id: string | null;
   /** JSON text. */
   params: string;
-  /** 1: an event met it while it was running. */
+  /** 1: another event asked for a run while this one was running. */
   rerun: 0 | 1;
 }
 
@@ -46,8 +46,8 @@ export type FollowingRun = Omit<EndingRun, 'rerun'> & { scheduled_for: number };
 /**
  * What follows the end of a run.
  *
- * A deferred run is tried again, and that try also serves an event that met the run. Another run that an event met is
- * followed by a new one, so that no event is lost.
+ * A deferred run is tried again, and this try also serves an event that came during the run. After any other end a run
+ * with such an event is followed by a new one, so that no event is lost.
  * @param outcome how it ended
  * @param window of its job
  * @returns null: nothing
@@ -86,7 +86,7 @@ export function judgeClaim(
 ): Reaped {
   // One dispatcher works at a time, so a run that it does not know is another's, or its claim was never answered.
   if (run.fence !== null && !isExecuting) return 'dispatcher_gone';
-  // A claim of the future was made by a clock that was ahead.
+  // A claim in the future was stored while the clock was ahead.
   return run.claimed_at !== null && Math.abs(nowMs - run.claimed_at) > timeoutMs ? 'timed_out' : null;
 }
 

@@ -58,7 +58,7 @@ function nextOpening({ startSecs, days }: Window, wallMs: number): number {
     const isDay = days.length === 0 || days.includes(new Date(opening).getUTCDay());
     if (isDay && opening >= wallMs) return opening;
   }
-  // Every list of days has one within a week, so this is today's opening of a window that opens once a week.
+  // Every list of days has a day within a week, so only today's opening of a weekly window remains, a week from now.
   return midnight + 7 * DAY_MS + startSecs * SECOND_MS;
 }
 
@@ -89,8 +89,8 @@ export function moveIntoWindow(window: Window | null, atMs: number): number {
 }
 
 /**
- * When a job with an interval runs next. A last run that ended in the future did so by a clock that was ahead: it counts
- * as one that ended now, because nobody knows when it was.
+ * When a job with an interval runs next. A last run that ended in the future was stored while the clock was ahead; it
+ * counts as ended now, because its real end is unknown.
  * @param intervalMs from the end of the last run; null: never
  * @param lastEndMs end of the target's last run; null: it never ran
  * @returns null: never

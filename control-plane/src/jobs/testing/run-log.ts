@@ -1,6 +1,7 @@
 /**
- * Every change of a run, as a Postgres trigger writes it down: no look at the rows could miss one. Changes of one target
- * are in their order, because its runs wait for each other in the unique index of open runs.
+ * Every change of a run, as a Postgres trigger writes it down: so that no change is missed, as it could be by reading
+ * the rows. Changes of one target are in their order, because its runs wait for each other in the unique index of open
+ * runs.
  */
 
 /** Statements that start the log. Source of `lease`: the transaction that changes a run of the dispatcher holds that row. */

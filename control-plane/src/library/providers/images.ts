@@ -17,6 +17,6 @@ export interface ProviderImages {
    * @throws when it cannot be installed yet, for example without a digest; the caller tries again later
    */
   ensureInstalled(imageId: string): Promise<InstalledProvider>;
-  /** Runs after each synchronisation that took a manifest. */
+  /** Runs after each synchronisation that accepted a manifest. */
   onSynced(listener: () => Promise<void>): void;
 }

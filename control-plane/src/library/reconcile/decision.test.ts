@@ -56,7 +56,7 @@ describe('a report', () => {
     ]);
   });
 
-  test('waits with a title that is still downloading, and keeps what it has', () => {
+  test('adds no tile for a title that is still downloading, and keeps an existing tile', () => {
     const downloading = entry('440', 'Sample Quest', 1026);
     expect(decideReconcile(facts({ entries: [downloading] }))).toMatchObject({ create: [], grant: [] });
     const held = facts({
@@ -82,7 +82,7 @@ describe('a report', () => {
     expect(decideReconcile(facts({ entries: [entry('440')], tiles, grants })).grant).toEqual([]);
   });
 
-  test('disables what is suppressed, except a tile of an administrator', () => {
+  test('disables suppressed tiles, except those of an administrator', () => {
     const rules = new Map([
       ['1', 'ignore'],
       ['2', 'ignore'],
@@ -102,7 +102,7 @@ describe('a report', () => {
     });
   });
 
-  test('revokes only what the provider granted of what is nowhere any more', () => {
+  test('revokes only entitlements of the provider, and only for titles that are in no home any more', () => {
     const ids = ['1', '2', '3', '4'];
     const grants = new Map<string, GrantRecord>([
       ['tile-1', { id: 'gone', grantedBy: 'provider' }],

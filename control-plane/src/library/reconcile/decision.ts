@@ -41,7 +41,7 @@ export interface StoreDetails {
 /** Everything that decides. Maps are by external id unless they say otherwise. */
 export interface ReconcileFacts {
   entries: readonly Pick<ScanEntry, 'external_id' | 'name' | 'state_flags'>[];
-  /** false: what is missing is not taken as gone. */
+  /** false: titles that are missing from the report are kept. */
   complete: boolean;
   rules: ReadonlyMap<string, 'ignore' | 'allow'>;
   tiles: ReadonlyMap<string, TileRecord>;
@@ -101,7 +101,7 @@ export function decideReconcile(facts: ReconcileFacts): ReconcileChanges {
   };
   let kept = facts.observed.size;
   for (const [externalId, title] of titles) {
-    // Incomplete reports take nothing away, so that ever other titles would pile up.
+    // An incomplete report deletes no observation; without this bound ever more titles would pile up.
     if (!facts.complete && !facts.observed.has(externalId)) {
       if (kept >= MAX_SCAN_ENTRIES) continue;
       kept += 1;
@@ -164,7 +164,7 @@ const MAX_NEW_TILES = MAX_SCAN_ENTRIES;
 /**
  * Tiles of one launcher that discovery may make. Each report loads and locks all of them, and a host reports for every
  * home on it: a hostile one with 100 homes would make a million. A report held SQLite's thread for 1.0 to 3.8 s at
- * 80,000 tiles (measured), so that this is a quarter of a second to one.
+ * 80,000 tiles (measured), so this limit means 0.25 to 1 s.
  */
 const MAX_LAUNCHER_TILES = 20_000;
 

@@ -99,7 +99,7 @@ describeDatabases('reports of scans', ({ fresh }) => {
           .executeTakeFirstOrThrow()
       ).id;
 
-    test('takes its titles along, but not those that another home of the person has', async () => {
+    test('deletes its titles, but not those that another home of the person has', async () => {
       await world.addHome(people().alice, world.hostB);
       await world.admin('PATCH', '/v1/admin/settings', { library_discovery_enabled: true });
       await world.force();
@@ -123,7 +123,7 @@ describeDatabases('reports of scans', ({ fresh }) => {
       expect(await world.seenBy(people().alice)).toEqual(['Title 570']);
     });
 
-    test('leaves what an administrator granted, and the tiles', async () => {
+    test('keeps entitlements of an administrator, and the tiles', async () => {
       await world.scan(world.hostA, ['440', '570']);
       const tile = (await world.tiles()).find(({ external_id }) => external_id === '440');
       const [granted] = (await world.admin('GET', `/v1/admin/apps/${tile?.id}/entitlements`)).body.items;
@@ -156,7 +156,7 @@ describeDatabases('reports of scans', ({ fresh }) => {
     expect(await world.seenBy(people().bob)).toEqual(['Title 440']);
   });
 
-  test('what is gone from every home of a person is revoked, the tile stays', async () => {
+  test('a title that is in no home of a person any more is revoked, the tile stays', async () => {
     await world.addHome(people().alice, world.hostB);
     await world.force();
     const [onA] = await world.hostA.poll();
@@ -196,7 +196,7 @@ describeDatabases('reports of scans', ({ fresh }) => {
     expect(await world.seenBy(people().bob)).toEqual(['Title 441', 'Title 443']);
   });
 
-  test('a report that did not see everything takes nothing away, and adds', async () => {
+  test('an incomplete report removes nothing, and adds', async () => {
     await world.scan(world.hostA, ['440']);
     await world.scan(world.hostA, ['441'], { complete: false, error: 'the time limit' });
     expect(await world.seenBy(people().alice)).toEqual(['Title 440', 'Title 441']);
@@ -245,7 +245,7 @@ describeDatabases('reports of scans', ({ fresh }) => {
     expect((await status()).recent_scans[0]).toMatchObject({ rejected: 4, observed: 1, created: 1 });
   });
 
-  test('that nothing could be read fail the scan and change nothing else', async () => {
+  test('of a scan that could read nothing fail the scan and change nothing else', async () => {
     await world.scan(world.hostA, ['440']);
     const error = 'é'.repeat(1000);
     const answer = await world.scan(world.hostA, ['441'], { ok: false, error });
@@ -261,7 +261,7 @@ describeDatabases('reports of scans', ({ fresh }) => {
     expect((await status()).recent_scans[0]).toMatchObject({ observed: 10_000, created: 0 });
   });
 
-  test('of two thousand new titles publish all of them, and of none take all away', async () => {
+  test('of two thousand new titles publish all of them, and an empty report revokes all of them', async () => {
     const titles = Array.from({ length: 2000 }, (_, n) => String(n + 1));
     await world.scan(world.hostA, titles);
     expect((await status()).recent_scans[0]).toMatchObject({ created: 2000, granted: 2000 });
@@ -344,7 +344,7 @@ describeDatabases('reports of scans', ({ fresh }) => {
     expect(await grantsOf('Title 440')).toHaveLength(1);
   });
 
-  test('everything goes with the person, and with the app', async () => {
+  test('everything is deleted with the person, and with the app', async () => {
     await world.scan(world.hostA, ['440']);
     await world.admin('DELETE', `/v1/users/${people().alice.id}`);
     const { db } = world.app.plane.platform.database;

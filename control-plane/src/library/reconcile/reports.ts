@@ -49,8 +49,8 @@ export interface Reports {
    */
   take(hostId: string, report: ScanReport): Promise<void>;
   /**
-   * Takes back what discovery knows of homes that no longer exist: a home that is collected sends no report that says
-   * its titles are gone. Each home is a transaction of its own.
+   * Deletes the observations of homes that no longer exist, with their effects: a deleted home sends no report that its
+   * titles are gone. Each home has its own transaction.
    * @param homes null: all of them
    * @param guard called first in each transaction; throws to give the work up
    */
@@ -139,7 +139,7 @@ export function createReports(
     details: ReadonlyMap<string, StoreDetails> | null,
   ) {
     const nowMs = clock.nowMs();
-    // What the scan refers to is gone, and the scan with it.
+    // The app, the user or the host of the scan was deleted, and the scan with it.
     if (!(await lockUserShared(tx, scan.user_id))) throw badNodeCredential();
     const parent = await lockApp(tx, scan.app_id);
     if (parent === null) throw badNodeCredential();

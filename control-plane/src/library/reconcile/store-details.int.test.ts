@@ -49,7 +49,7 @@ describeSqlite('details of titles from the store', ({ fresh }) => {
     expect(await described()).toEqual([['440', '']]);
   });
 
-  test('keep back what is no game, and describe what is one', async () => {
+  test('suppress titles that are no games, and describe games', async () => {
     await lookup(true);
     answer = (id, response) =>
       say(id, { type: id === '7' ? 'tool' : 'game', short_description: 'Fun &amp; &quot;games&quot;' })(
@@ -105,11 +105,14 @@ describeSqlite('details of titles from the store', ({ fresh }) => {
     ],
     ['ends the connection', (_id, response) => response.destroy()],
     ['answers too much', (_id, response) => response.end('x'.repeat(2 * 1024 * 1024))],
-  ])('count as not asked for when the store %s, and a dead store is given up', async (_what, broken) => {
-    await lookup(true);
-    answer = broken;
-    await world.scan(world.hostA, ['1', '2', '3', '4', '5']);
-    expect(asked).toHaveLength(3);
-    expect(await world.seenBy(world.app.people.alice)).toHaveLength(5);
-  });
+  ])(
+    'count as not asked for when the store %s, and a store that keeps failing is no longer asked',
+    async (_what, broken) => {
+      await lookup(true);
+      answer = broken;
+      await world.scan(world.hostA, ['1', '2', '3', '4', '5']);
+      expect(asked).toHaveLength(3);
+      expect(await world.seenBy(world.app.people.alice)).toHaveLength(5);
+    },
+  );
 });

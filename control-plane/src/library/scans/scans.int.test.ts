@@ -50,7 +50,7 @@ describeDatabases('scans of homes', ({ fresh }) => {
       expect([inert.status, inert.body.inert_reason]).toEqual([200, expect.stringMatching(/./)]);
     });
 
-    test('takes null, "" and left out as no scope, and a stranger as an empty one', async () => {
+    test('takes null, "" and left out as no scope, and an unknown account as an empty one', async () => {
       await world.addHome(alice(), world.hostA);
       expect((await world.force({ app_id: null, user_id: '' })).body).toMatchObject({ eligible: 1 });
       expect((await world.force({ user_id: UNKNOWN_ID })).body).toEqual({
@@ -117,7 +117,7 @@ describeDatabases('scans of homes', ({ fresh }) => {
       expect(await pass()).toMatchObject({ enqueued: 1 });
     });
 
-    test('returns what was claimed for 30 minutes, fails what has no home, deletes what is old', async () => {
+    test('returns scans claimed for 30 minutes, fails scans without a home, deletes old scans', async () => {
       const home = await world.addHome(alice(), world.hostA);
       await pass();
       await world.hostA.poll();
@@ -157,7 +157,7 @@ describeDatabases('scans of homes', ({ fresh }) => {
       expect(await states()).toMatchObject({ pending: 0 });
     });
 
-    test('gives its work up with its guard', async () => {
+    test('stops when its guard throws', async () => {
       await world.addHome(alice(), world.hostA);
       const lost = world.app.plane.library.pass(async () => {
         throw new Error('the lease is lost');
@@ -168,7 +168,7 @@ describeDatabases('scans of homes', ({ fresh }) => {
   });
 
   describe('claimed by a host', () => {
-    test('have what the agent needs, and are of its own homes', async () => {
+    test('have everything that the agent needs, and are about homes of its host', async () => {
       const home = await world.addHome(alice(), world.hostA);
       await world.addHome(alice(), world.hostB);
       await world.force();
@@ -322,7 +322,7 @@ describeDatabases('variables of the environment', ({ fresh }) => {
     await world.close();
   });
 
-  test('SERVICE_LIBRARY_SCAN_INTERVAL stands in place of the setting', async () => {
+  test('SERVICE_LIBRARY_SCAN_INTERVAL overrides the setting', async () => {
     const world = await open({ SERVICE_LIBRARY_SCAN_INTERVAL: '1h30m' });
     await world.admin('PATCH', '/v1/admin/settings', { library_discovery_interval_minutes: 15 });
     expect((await world.admin('GET', '/v1/admin/library/status')).body).toMatchObject({
@@ -336,7 +336,7 @@ describeDatabases('variables of the environment', ({ fresh }) => {
   test.each([
     ['true', true],
     ['0', false],
-  ])('SERVICE_STEAM_APPDETAILS_LOOKUP=%s stands in place of the setting', async (value, isOn) => {
+  ])('SERVICE_STEAM_APPDETAILS_LOOKUP=%s overrides the setting', async (value, isOn) => {
     const world = await open({ SERVICE_STEAM_APPDETAILS_LOOKUP: value });
     await world.admin('PATCH', '/v1/admin/settings', { library_discovery_appdetails_enabled: !isOn });
     expect((await world.admin('GET', '/v1/admin/library/status')).body).toMatchObject({

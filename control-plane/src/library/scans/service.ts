@@ -18,7 +18,7 @@ const KEPT_MS = 30 * DAY_MS;
 const STRANDED = 'the home is not scanned any more';
 const NOTHING_MATCHED = 'No home of the scope is scanned.';
 
-/** Steam's folders of manifests in a home: the present place, and the link that Steam keeps to it. */
+/** Steam's folders of manifests in a home: the current folder, and Steam's own link to it. */
 const RELATIVE_ROOTS = ['.local/share/Steam/steamapps', '.steam/steam/steamapps'];
 /** Longest manifest and list of folders (bytes). */
 const MAX_MANIFEST_BYTES = 1024 * 1024;
@@ -44,7 +44,8 @@ export interface ScanGate {
  */
 export interface Scans {
   /**
-   * Ends what waits in vain and adds what is due; does nothing while discovery does not work.
+   * Ends pending scans of homes that are no longer scanned, and adds due scans; does nothing while discovery does not
+   * work.
    * @param guard called first in the transaction; throws to give the work up
    */
   pass(guard: (tx: Tx) => Promise<void>): Promise<PassResult>;

@@ -21,7 +21,7 @@ const OPEN = ['pending', 'claimed'] as const;
 const ENDED = ['reported', 'failed'] as const;
 const BATCH = 500;
 
-/** A home is scanned that is kept, in a directory, of a known user, host and app with a library. */
+/** A home is scanned if it is kept, is a directory, and has a known user, a known host and an app with a library. */
 const isScanned = (eb: ExpressionBuilder<Schema, 'storage_homes' | 'apps'>) =>
   eb.and([
     eb('storage_homes.gc_after', 'is', null),
@@ -100,8 +100,8 @@ export async function listGoneHomes(
 }
 
 /**
- * Homes without an open scan whose last report belongs to a scan that was made at the time or before. A scan of the
- * future was made by a clock that was ahead, and counts as none.
+ * Homes without an open scan whose last report belongs to a scan that was made at the time or before. A scan dated in
+ * the future was stored while the clock was ahead, and is ignored.
  */
 export function listDueHomes(
   db: Executor,

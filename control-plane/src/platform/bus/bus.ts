@@ -42,7 +42,7 @@ export interface Bus {
     key: string | null,
     deliver: (payload: Payload, key: string) => void,
   ): Subscription;
-  /** Hears what other replicas publish, with any key; with one replica nothing. */
+  /** Receives what other replicas publish, with any key; nothing with a single replica. */
   subscribeOthers<Payload>(
     subject: Subject<Payload>,
     deliver: (payload: Payload, key: string) => void,

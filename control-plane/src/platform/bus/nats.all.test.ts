@@ -99,7 +99,7 @@ describe('the bus of several replicas', () => {
       expect(await near.request(halves, 'far', 8, 1_000)).toEqual({ kind: 'reply', reply: 4 });
     });
 
-    test('what others publish is heard apart from what this one does', async () => {
+    test('messages of others are received separately from those of this replica', async () => {
       const ofAll: number[] = [];
       near.subscribeOthers(numbers, (payload, key) => heard.push([payload, key]));
       const closed = near.subscribeOthers(numbers, () => heard.push('closed'));
@@ -117,7 +117,7 @@ describe('the bus of several replicas', () => {
       ]);
     });
 
-    test('a server that stands still costs a request its time limit and no more', async () => {
+    test('a suspended server delays a request by its time limit and no more', async () => {
       far.respond(halves, 'far', async (payload) => payload / 2);
       await passed(near, far);
       await server.pause();
@@ -151,7 +151,7 @@ describe('the bus of several replicas', () => {
       await bus.close();
     });
 
-    test('drops what is not of the schema, in a bounded number of lines without the message', async () => {
+    test('drops messages that do not match the schema, in a bounded number of lines without the message', async () => {
       const heard: unknown[] = [];
       bus.subscribe(numbers, null, (payload) => heard.push(payload));
       bus.respond(halves, 'a', async (payload) => payload / 2);
@@ -178,7 +178,7 @@ describe('the bus of several replicas', () => {
       expect(log.join()).not.toContain('a secret');
     });
 
-    test('an answer that is not of the schema is none', async () => {
+    test('an answer that does not match the schema counts as none', async () => {
       stranger.subscribe('footlight.test.halves.a', {
         callback: (_error, message) => void message.respond('"half"'),
       });
@@ -186,7 +186,7 @@ describe('the bus of several replicas', () => {
       expect(await bus.request(halves, 'a', 1, 5_000)).toEqual({ kind: 'no_answer' });
     });
 
-    test('a message that the server would not take is not sent, and says so', async () => {
+    test('a message that the server would refuse is not sent, and an error is reported', async () => {
       const texts = { name: 'test.texts', payload: z.string(), reply: z.string() };
       const large = 'x'.repeat(2 * 1024 * 1024);
       bus.publish(texts, 'a', large);

@@ -24,12 +24,15 @@ export interface NatsOptions {
 /** First token of all subjects. Give the user of Footlight rights for `footlight.>` and `_INBOX.>`. */
 const PREFIX = 'footlight';
 const CONNECT_LIMIT_MS = 5 * SECOND_MS;
-/** Between two attempts to connect, with as much jitter: replicas of a restarted server come back spread. */
+/**
+ * Wait between two attempts to connect, plus up to the same jitter, so that not all replicas reconnect to a restarted
+ * server at once.
+ */
 const RECONNECT_MS = 250;
 /** A server that answers no ping for two intervals is given up: a cut connection is noticed within 15 s. */
 const PING_EVERY_MS = 5 * SECOND_MS;
 const MAX_PINGS_OUT = 2;
-/** Lines about bad messages. Whoever may publish on the bus could fill the disk otherwise. */
+/** Lines about bad messages. Otherwise a client that may publish on the bus could fill the disk. */
 const MAX_LINES_PER_MINUTE = 10;
 
 /**
@@ -88,7 +91,7 @@ export async function createNatsBus(
     }
   }
 
-  /** Hears the other replicas. @param inProcess closed with it; null: none */
+  /** Receives the messages of other replicas. @param inProcess closed with it; null: none */
   function listen(
     inProcess: Subscription | null,
     subject: Subject<unknown>,
@@ -169,7 +172,7 @@ export async function createNatsBus(
           message.respond(payload === undefined ? '' : encode(await answer(payload, key)));
         } catch (error) {
           failed(subject, error);
-          // The one who asks need not wait for its time limit.
+          // The requester need not wait for its time limit.
           message.respond('');
         }
       });
@@ -181,7 +184,7 @@ export async function createNatsBus(
     async close() {
       closed = true;
       await own.close();
-      // What was published just now still goes out.
+      // Messages that were published just now are still sent.
       if (isConnected) await connection.drain().catch(() => undefined);
       else await connection.close();
     },

@@ -19,7 +19,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
   }
 }
 
-/** The variables of the control plane, as the tables of the contract list them. */
+/** The documented variables of the control plane (docs/configuration.md). */
 const CONTRACT_VARIABLES = `
   DATABASE_URL SERVICE_DATA_DIR SERVICE_BUS_URL SERVICE_LOG_LEVEL SERVICE_METRICS_ADDR SERVICE_METRICS_TOKEN SERVICE_ENV
   LISTEN_ADDR CONTROL_PORT SERVICE_TLS SERVICE_TLS_PORT SERVICE_TLS_ADDR SERVICE_TLS_DIR SERVICE_TLS_CERT SERVICE_TLS_KEY
@@ -73,14 +73,14 @@ describe('configuration from the environment', () => {
     });
   });
 
-  test('what lives below the data folder moves with it unless it has a place of its own', () => {
+  test('folders below the data folder move with it unless they are set themselves', () => {
     const moved = loadConfig({ SERVICE_DATA_DIR: '/srv/footlight' });
     expect(moved.database).toEqual({ dialect: 'sqlite', file: '/srv/footlight/control.db' });
     expect(moved.tls?.dir).toBe('/srv/footlight/tls');
     expect(loadConfig({ SERVICE_DATA_DIR: '/srv', SERVICE_TLS_DIR: '/etc/pair' }).tls?.dir).toBe('/etc/pair');
   });
 
-  test('what hosts observe is kept as long as is said, and a sweep that cannot be read runs as it does unset', () => {
+  test('telemetry has the configured retention, and an unreadable sweep interval counts as unset', () => {
     expect(loadConfig({}).telemetry).toEqual({
       rollingMs: 3_600_000,
       postmortemMs: 86_400_000,
@@ -267,7 +267,7 @@ describe('configuration from the environment', () => {
     expect(loadConfig({ ...all }).tls?.listen.port).toBe(3);
   });
 
-  test('a master key of secrets has a version, and former ones stand beside it', () => {
+  test('a master key of secrets has a version, and former ones can be added', () => {
     const key = (byte: number) => Buffer.alloc(32, byte).toString('base64');
     expect(loadConfig({}).secrets).toEqual({
       keys: null,
@@ -292,7 +292,7 @@ describe('configuration from the environment', () => {
     });
   });
 
-  test('a master key that cannot be meant refuses the boot and is not quoted', () => {
+  test('an invalid master key refuses the boot and is not quoted', () => {
     const one = Buffer.alloc(32, 1).toString('base64');
     const short = Buffer.alloc(31, 7).toString('base64');
     for (const [name, environment] of [
@@ -498,13 +498,13 @@ describe('configuration from the environment', () => {
     });
   });
 
-  test('every variable of the contract is either read or named as one without effect', () => {
+  test('every documented variable is read, and no name is declared twice', () => {
     const known = Object.keys(VARIABLES);
     expect(CONTRACT_VARIABLES.filter((name) => !known.includes(name))).toEqual([]);
     expect(new Set(known).size).toBe(known.length);
   });
 
-  test('what is printed says where each value came from and never a secret', () => {
+  test('the printed configuration shows the origin of each value and never a secret', () => {
     const { lines } = readConfig({
       CONTROL_PORT: '81',
       DATABASE_URL: 'postgres://user:hunter2@db.example/footlight?password=hunter2',

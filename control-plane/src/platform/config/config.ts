@@ -241,8 +241,8 @@ function shown(name: VariableName, text: string | null): string | null {
 }
 
 /**
- * Without what an address has before its `@`. Of a list everything up to the last one goes: a password may contain any
- * character, also `@`, `,` and `/`.
+ * Removes the credentials of an address: everything before its `@`. In a list everything before the last `@` is
+ * removed, because a password may contain any character, also `@`, `,` and `/`.
  */
 const withoutCredentials = (text: string): string =>
   text.includes('//') ? text.replace(/\/\/.*@/s, '//***@') : text.replace(/^.*:.*@/s, '***@');

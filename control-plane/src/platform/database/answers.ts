@@ -4,7 +4,10 @@ import type { Database } from './database.ts';
 /** Longest wait for the database. */
 const PING_LIMIT_MS = SECOND_MS;
 
-/** Tells whether the database answers a one-row read within a second. Concurrent callers share one read and one connection. */
+/**
+ * Checks whether the database answers a one-row read within a second. Concurrent callers share one read and one
+ * connection.
+ */
 export function databaseAnswers(database: Pick<Database, 'ping'>, clock: Clock): () => Promise<boolean> {
   let inFlight: Promise<boolean> | null = null;
   return () => {

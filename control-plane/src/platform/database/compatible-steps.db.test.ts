@@ -13,8 +13,8 @@ const OPTIONAL: Column = { dataType: 'integer', isNullable: true, hasDefaultValu
 const REQUIRED: Column = { ...OPTIONAL, isNullable: false };
 
 /**
- * What a release that knows only the schema before could not do with the schema after: its replicas go on while others
- * are upgraded (docs/backup.md). A step that takes something away comes one release after the last use of it.
+ * Changes of a schema that break the release before it, whose replicas go on while others are upgraded
+ * (docs/backup.md). A step that takes something away comes one release after the last use of it.
  */
 function breaks(before: Shape, after: Shape): string[] {
   const found: string[] = [];

@@ -41,7 +41,7 @@ export async function migrateUpTo(db: Kysely<Schema>, dialect: Dialect, lastStep
 }
 
 async function stepsOf(db: Kysely<Schema>, dialect: Dialect): Promise<Migrator> {
-  // Without it the library takes a table of another schema for its own, such as that of a second instance.
+  // Otherwise the library mistakes a table of another schema for its own, such as that of a second instance.
   const schema = dialect === 'postgres' ? await currentSchema(db) : null;
   const migrations: Record<string, Migration> = {};
   for (const step of STEPS) {
@@ -56,7 +56,7 @@ async function stepsOf(db: Kysely<Schema>, dialect: Dialect): Promise<Migrator> 
   });
 }
 
-/** null: search_path names no schema that is there; the first statement that makes a table says so. */
+/** null: search_path names no schema that is there; the first statement that makes a table then fails. */
 async function currentSchema(db: Kysely<Schema>): Promise<string | null> {
   const { rows } = await sql<{ schema: string | null }>`select current_schema() as schema`.execute(db);
   return rows[0]?.schema ?? null;

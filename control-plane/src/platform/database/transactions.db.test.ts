@@ -95,7 +95,7 @@ describeDatabases('the database', (databases) => {
       expect(await database.transaction(async () => 1)).toBe(1);
     });
 
-    test('leave what started inside them free to query once they are over', async () => {
+    test('allow queries of work that they started, once they are over', async () => {
       let later: Promise<unknown> | null = null;
       let goOn = () => {};
       await database.transaction(async () => {
@@ -118,13 +118,13 @@ describeDatabases('the database', (databases) => {
     /** As many at once as the pool has connections, twice. */
     const manyTimes = (work: () => Promise<unknown>) => Promise.all(Array.from({ length: 20 }, work));
 
-    test('costs no statement that reads every column', async () => {
+    test('breaks no statement that reads every column', async () => {
       await manyTimes(() => leases(database.db));
       await addColumn('later');
       await manyTimes(() => leases(database.db));
     });
 
-    test('costs no transaction with two of them', async () => {
+    test('breaks no transaction with two of them', async () => {
       const both = () => database.transaction(async (tx) => Promise.all([leases(tx), settings(tx)]));
       await manyTimes(both);
       await addColumn('still_later');
@@ -132,7 +132,7 @@ describeDatabases('the database', (databases) => {
     });
   });
 
-  test('a conditional update says by its count who won', async () => {
+  test('the count of a conditional update shows who won', async () => {
     await counters().insertInto('counters').values({ name: 'state', value: 1 }).execute();
     const move = () =>
       counters()
@@ -145,7 +145,7 @@ describeDatabases('the database', (databases) => {
     expect(results.map((result) => result.numUpdatedRows).sort()).toEqual([0n, 0n, 1n]);
   });
 
-  test('a duplicate key is told apart from every other failure', async () => {
+  test('a duplicate key is distinguished from every other failure', async () => {
     await counters().insertInto('counters').values({ name: 'once', value: 1 }).execute();
     const again = counters().insertInto('counters').values({ name: 'once', value: 1 }).execute();
     await expect(again).rejects.toSatisfy(isUniqueViolation);

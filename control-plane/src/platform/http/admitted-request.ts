@@ -11,7 +11,7 @@ const NOTHING = {};
 export class AdmittedRequest {
   readonly raw: FastifyRequest;
   readonly reply: FastifyReply;
-  /** As it was read last: a request whose body took its time has it read again. */
+  /** The caller as last read: after a slow body it is read again. */
   caller: Caller | null;
   readonly node: NodeCaller | null;
   readonly headers: IncomingHttpHeaders;

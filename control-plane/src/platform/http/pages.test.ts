@@ -205,7 +205,7 @@ describe('the administrators’ pages', () => {
 });
 
 describe('without a built web app', () => {
-  test('says so, and the gates still stand', async () => {
+  test('answers with that fact, and the gates still work', async () => {
     await start('/nonexistent');
     expect((await get('/app')).statusCode).toBe(503);
     expect((await get('/admin')).statusCode).toBe(302);

@@ -19,7 +19,10 @@ interface PageGate {
   registrationMode(): Promise<string | null>;
 }
 
-/** Where the document of the pages before the library is told who may register, as no operation tells it to anybody. */
+/**
+ * Placeholder in the document of the pages before the library. The server fills in who may register, because no public
+ * operation returns it.
+ */
 const REGISTRATION_UNKNOWN = '<meta name="registration" content="" />';
 
 export interface PagesOptions {
@@ -41,7 +44,7 @@ interface Documents {
  * Serves the web app: three documents and their files. Documents and files of the administrators' area need the page
  * cookie; their data still needs the API's bearer header.
  *
- * Answers GET and HEAD. An unknown page gets 404 with the app's page, which says so.
+ * Answers GET and HEAD. An unknown page is answered with 404 and the document of the app, which shows an error page.
  */
 export async function registerPages(server: Server, options: PagesOptions): Promise<void> {
   const { gate, logger, webDir } = options;

@@ -160,7 +160,7 @@ describeDatabases('requests', (databases) => {
       expectRefusal(await app.call(admin, verb, url), status, code);
     });
 
-    test('an old client is told so before its role', async () => {
+    test('an old client gets 426 before its role is checked', async () => {
       const headers = { 'x-service-client-version': '1.0.0' };
       expectRefusal(await app.call(alice, 'GET', '/v1/admin/nothing', { headers }), 426, 'client_too_old');
     });
@@ -226,7 +226,7 @@ describeDatabases('requests', (databases) => {
   });
 
   describe('answers', () => {
-    test('JSON over a kilobyte is compressed for who asks for it', async () => {
+    test('JSON over a kilobyte is compressed for clients that accept it', async () => {
       for (let index = 0; index < 5; index += 1) {
         await app.call(admin, 'POST', '/v1/apps', {
           body: { name: `Compressed ${index}`, description: 'd'.repeat(400) },
@@ -282,7 +282,7 @@ describeDatabases('requests', (databases) => {
     expect(lines).not.toContain(alice.token);
   });
 
-  test('every operation that asks for a role refuses nobody and, for administrators, everybody else', async () => {
+  test('every operation with a role refuses callers without a sign-in, and those for administrators all other people', async () => {
     for (const operation of Object.values(operations)) {
       const url = operation.path.replace(/\{[^}]+\}/g, UNKNOWN_ID);
       if (operation.auth !== 'user' && operation.auth !== 'admin') continue;

@@ -38,7 +38,7 @@ import { BARE_SECURITY_HEADERS, registerSecurityHeaders } from './message/securi
 import { type ClientAddresses, createClientAddresses, trustLine } from './origin/client-address.ts';
 import { decidePlainRequest } from './origin/redirect.ts';
 
-/** The plugin's type of the option, which stands for the class. */
+/** The plugin's type of the option, which is the class itself. */
 type SocketClass = NonNullable<NonNullable<WebsocketPluginOptions['options']>['WebSocket']>;
 
 const SWITCHING_PROTOCOLS = 101;
@@ -50,7 +50,7 @@ const MAX_URL_LENGTH = 16 * 1024;
 const MAX_SOCKET_PAYLOAD_BYTES = 1024 * 1024;
 /** Requests without an account share the memory of their bodies. */
 const ANONYMOUS = '';
-/** Part of each answer that does not count as unread: 16 answers on each of a thousand connections take 64 MiB. */
+/** Part of each answer that is not counted as unread: 16 answers on each of a thousand connections take 64 MiB. */
 const FREE_ANSWER_BYTES = 4 * 1024;
 /** Marks the routes that a WebSocket may be opened on. */
 const UPGRADES = Symbol('upgrades');
@@ -128,7 +128,7 @@ const ESSENTIAL = new Set<OperationId>([
   'auth.login',
   'auth.logout',
   'hosts.drain',
-  // Homes and images may lie on the same disk. A host keeps the results of jobs and scans until they are taken; scans
+  // Homes and images may be on the same disk. A host keeps the results of jobs and scans until they are accepted; scans
   // only add rows.
   'admin.storage.homes.delete',
   'agent.storage.gcConfirm',
@@ -398,7 +398,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           if (operation.body || operation.upload) {
             const isSlow = !request.raw.complete;
             admitted.body = await bodyOf(operation, admitted, handleOptions.maxUploadBytes);
-            // A client may keep the end of a body back for 30 s. What it may do is judged after that, not before.
+            // A client may delay the end of a body by 30 s, so its rights are checked after the body.
             if (isSlow && admitted.caller !== null) admitted.caller = await callerOf(operation, request);
           }
           const answer = await handler(admitted.as<typeof id>());
@@ -430,8 +430,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           logAnswer(request, admitted.reply, SWITCHING_PROTOCOLS);
           const seconds = admitted.reply.elapsedTime / 1_000;
           options.meters?.answered(request.method, routeUrl(operation.path), SWITCHING_PROTOCOLS, seconds);
-          // The connection may live for days and would keep its request and answer, which are larger than everything
-          // that the socket needs.
+          // The connection may live for days. Otherwise it would keep its request and answer in memory, which are
+          // larger than everything that the socket needs.
           admitted.reply.raw.detachSocket(request.raw.socket);
           socket.removeAllListeners('error');
           socket.on('error', cut);

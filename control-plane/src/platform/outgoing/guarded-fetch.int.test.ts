@@ -7,7 +7,7 @@ import { createFetcher, type FetchPolicy, FetchRefused, PUBLIC_INTERNET } from '
 const CAP = 256 * 1024;
 /** What every server here answers. */
 const CONTENT = Buffer.from('some bytes');
-/** Stands for a public server in these tests; every other address of loopback is what must not be reached. */
+/** Stands for a public server in these tests; every other loopback address must not be reached. */
 const PUBLIC = '127.0.0.1';
 const INNER = '127.0.0.2';
 

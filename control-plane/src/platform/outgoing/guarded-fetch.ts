@@ -6,8 +6,8 @@ import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { isPublicAddress } from './public-address.ts';
 
 /**
- * Policy for outgoing requests to given addresses. No variable loosens it; tests pass their own policy, because their
- * servers are on loopback.
+ * Policy for outgoing requests to given addresses. No environment variable loosens it; tests pass their own policy,
+ * because their servers are on loopback.
  */
 export interface FetchPolicy {
   /** Checks each address before it is dialled. */
@@ -69,7 +69,7 @@ export interface Fetcher {
 export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stopping: AbortSignal }): Fetcher {
   const { clock, policy, stopping } = deps;
 
-  /** What may be dialled, and the words for what may not. */
+  /** Which addresses may be dialled, and the refusal for the others. */
   const REACHES: Record<NonNullable<FetchOptions['reach']>, Judgement> = {
     public: { isAllowed: policy.isAllowed, refusal: 'it does not lead to a public address' },
     loopback: { isAllowed: isLoopback, refusal: 'it does not lead to this machine' },

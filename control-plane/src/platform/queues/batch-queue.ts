@@ -13,7 +13,7 @@ interface Options {
 
 /**
  * Batches the jobs of one iteration of the event loop, because one transaction or query for each of many concurrent
- * callers would cost more than the rest of their work. Jobs keep their order; those that come during a batch form the
+ * callers would cost more than the rest of their work. Jobs keep their order; jobs that arrive during a batch form the
  * next one.
  */
 export class BatchQueue<Job> {

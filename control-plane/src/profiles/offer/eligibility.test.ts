@@ -118,7 +118,7 @@ describe('the verdict on a rung', () => {
       ['risky', 'bandwidth_too_low', 'browser_playout_unsupported', 'display_refresh_unknown'],
     ],
     [
-      'every hard reason at once, and no soft one beside them',
+      'every hard reason at once, and no soft one with them',
       { ...fast, codec: 'av1', browser_client: 'risky', max_startup_rtt_ms: 40 },
       probe({ bandwidth_kbps: 100, rtt_ms: 90, max_decode_height: 480 }),
       ['ineligible', 'bandwidth_too_low', 'rtt_too_high', 'decode_height_too_low', 'codec_not_supported'],

@@ -217,7 +217,7 @@ describeDatabases('what a person is offered', (databases) => {
   });
 
   describe('within what the hosts encode for one session', () => {
-    /** Puts one host there that encodes so with two slots, for the time of `work`. */
+    /** Adds a host with this encoder rate and two slots while `work` runs. */
     async function withHost(
       fields: { codec_throughput: string | null; encoder: string },
       work: () => Promise<void>,
@@ -315,7 +315,7 @@ describeDatabases('what a person is offered', (databases) => {
       expect((await limited(fields)).ids).toEqual(expected === 'all' ? everything : expected);
     });
 
-    test('recommends out of what is left', async () => {
+    test('recommends one of the remaining profiles', async () => {
       const { all } = await limited({ launchable_profile_ids: ['4k60', '720p60'] });
       expect([all.recommended_id, all.confidence]).toEqual(['720p60', 'low']);
       await device(GOOD);

@@ -79,7 +79,7 @@ describe('the recommendation', () => {
     ['the fewest pixels where nothing is within it', ALL, true, encoder(30), '720p60', [HOST]],
     ['1080p60 without a probe within the budget', ALL, false, encoder(125), '1080p60', []],
     [
-      'without a probe rather a sure one than a risky one',
+      'without a probe an eligible one rather than a risky one',
       [profile('1080p60'), profile('720p120', 'risky'), profile('720p60')],
       false,
       encoder(120),
@@ -161,7 +161,7 @@ describe('the recommendation', () => {
     );
   });
 
-  test('is under limits never larger, never ineligible instead of playable, and as sure as without', () => {
+  test('with limits is never larger, never ineligible instead of playable, and has the same confidence', () => {
     fc.assert(
       fc.property(shown, fc.boolean(), limitsOf, (profiles, measured, limits) => {
         const free = recommend(profiles, measured, UNLIMITED);

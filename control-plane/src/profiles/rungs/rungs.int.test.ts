@@ -262,7 +262,7 @@ describeDatabases('rungs', (databases) => {
     });
   });
 
-  test('every write makes the lists of apps new', async () => {
+  test('every write invalidates the lists of apps', async () => {
     const writes = [
       () => world.rung('bump'),
       () => world.ask('PATCH', `${PATH}/bump`, { fps: 30 }),

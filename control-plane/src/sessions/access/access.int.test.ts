@@ -18,7 +18,7 @@ describeDatabases('access to a session', (databases) => {
   ] as const;
 
   test.each(operations)(
-    '%s …%s: a stranger cannot tell a foreign session from none',
+    '%s …%s: a stranger cannot distinguish a foreign session from an unknown one',
     async (method, tail) => {
       await world.host('hosta');
       const session = await world.running(world.people.alice, await world.app());
@@ -30,7 +30,7 @@ describeDatabases('access to a session', (databases) => {
     },
   );
 
-  test.each(operations)('%s …%s: an administrator gets 404 for none', async (method, tail) => {
+  test.each(operations)('%s …%s: an administrator gets 404 for an unknown one', async (method, tail) => {
     const answer = await world.call(world.people.admin, method, `/v1/sessions/${randomUUID()}${tail}`);
     expect([answer.status, answer.body.error.code]).toEqual([404, 'not_found']);
   });

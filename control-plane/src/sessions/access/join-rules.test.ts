@@ -28,7 +28,7 @@ describe('a session is watched', () => {
     ['unknown to a person', alice, undefined, 'forbidden'],
     ['unknown to an administrator', admin, undefined, 'not_found'],
     [
-      'never on a display beside its host alone',
+      'never when only a display attached to its host shows it',
       alice,
       { ...session, video_topology: 'local_only' },
       'conflict',
@@ -43,7 +43,7 @@ describe('a session is watched', () => {
     expect(judgeJoin(alice, { ...session, state })?.code ?? null).toBe(joinable ? null : 'conflict');
   });
 
-  test('a person who does not own it learns nothing of its state', () => {
+  test('a person who does not own it does not learn its state', () => {
     expect(judgeJoin(bob, { ...session, state: 'stopped' })).toEqual(judgeJoin(bob, undefined));
   });
 });

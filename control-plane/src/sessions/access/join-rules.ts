@@ -32,7 +32,7 @@ export function judgeJoin(
   if (session.video_topology === 'local_only')
     return {
       code: 'conflict',
-      message: 'This session is shown on the display beside its host alone, and not streamed.',
+      message: 'This session is shown only on the display attached to its host, and not streamed.',
     };
   if (!JOINABLE.includes(session.state))
     return { code: 'conflict', message: 'This session cannot be joined any more.' };

@@ -14,7 +14,7 @@ export type SessionGate = (caller: Caller, id: string) => Promise<SessionRow>;
 
 /**
  * The gate of one endpoint about a session, for its owner and administrators. It checks the rights before the rate, so
- * that strangers use up nobody's.
+ * that strangers cannot use up the owner's rate.
  */
 export function createSessionGate(sessions: Pick<Sessions, 'read'>, clock: Clock): SessionGate {
   const requests = createTokenBuckets(REQUESTS, clock);

@@ -223,7 +223,7 @@ describeDatabases('captures of a running session', (databases) => {
     });
   });
 
-  test('a result that unpacks to much more is passed on as it is', async () => {
+  test('a result that decompresses to much more is passed on unchanged', async () => {
     agent.behaviour.capture = null;
     const { body } = await post({ kind: 'log_tail' });
     // Claims to be small; a mebibyte of zeros takes about a kilobyte.

@@ -33,7 +33,7 @@ describeDatabases('PATCH /v1/sessions/{id}/display', (databases) => {
     agent.commands.filter(
       (command) => command.type === 'session_display_update' && command.session_id === id,
     );
-  /** The host says what it can, as it does with its figures. */
+  /** The host reports its abilities together with its metrics. */
   async function reports(id: string, metrics: Record<string, string | number | boolean>) {
     agent.send({ type: 'session_metrics', session_id: id, ts: Date.now(), window_ms: 5_000, metrics });
     await eventually(async () => {
@@ -106,7 +106,7 @@ describeDatabases('PATCH /v1/sessions/{id}/display', (databases) => {
     ['half a pair', { render_width: 1280 }],
     ['no rung', { stream_width: 1366, stream_height: 768 }],
     ['a scale out of bounds', { ui_scale: 4 }],
-  ])('%s: 400, and the host hears nothing', async (_what, body) => {
+  ])('%s: 400, and the host gets no command', async (_what, body) => {
     const session = await world.running(alice, await world.app());
     expect(refusal(await display(alice, session.id, body))).toEqual([400, 'validation_failed']);
     expect(updates(session.id)).toEqual([]);

@@ -10,7 +10,7 @@ import { describeDatabases } from '../../testing/index.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
 const EVERY_MS = 5 * SECOND_MS;
-/** What the host of these tests lets no session go below. */
+/** Floor of the host in these tests. */
 const FLOOR = 2_000;
 const AT_FLOOR: AgentMetrics = { abr_setpoint_kbps: FLOOR };
 const ABOVE: AgentMetrics = { abr_setpoint_kbps: FLOOR + 1 };
@@ -59,7 +59,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     await agent.heard();
   }
 
-  /** The host says what became of a viewer's peer connection. */
+  /** The host reports the state of a viewer's peer connection. */
   async function viewer(to: string, pc = 'pc-1', from = agent): Promise<void> {
     from.report({
       type: 'session_trace_event',
@@ -78,7 +78,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
   const stops = () =>
     agent.commands.flatMap((command) => (command.type === 'session_stop' ? [command.reason] : []));
 
-  test('nothing is known before the first sample, nor of a stream whose rate nobody controls', async () => {
+  test('nothing is known before the first sample, nor of a stream without rate control', async () => {
     expect(await world.session(session.id)).not.toHaveProperty('health_state');
     await begins({ fps: 60, abr_mode: 'off' });
     expect(await world.session(session.id)).not.toHaveProperty('health_state');
@@ -149,7 +149,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
           },
         },
       ]);
-    // Samples that were under way, and what the host reports of the stop: its log alone is taken.
+    // Late samples, and the host's report of the stop: only its log is stored.
     await measured(10);
     agent.reportState(session.id, 'failed', {
       error: 'the app was killed',
@@ -163,7 +163,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     expect(stops().filter((reason) => reason === 'unsustainable')).toHaveLength(1);
   });
 
-  test('its slots are given back once: what others hold stays held', async () => {
+  test('its slots are freed once: those of others stay booked', async () => {
     const other = await world.running(world.people.bob, await world.app());
     expect(await world.slotsUsed(agent)).toBe(2);
     await viewer('connected');
@@ -204,7 +204,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     expect(seen.at(-1)).toEqual(['unsustainable', 'failed']);
   });
 
-  test('without a viewer no time leads to the end', async () => {
+  test('without a viewer the session never ends', async () => {
     await begins();
     await measured(300);
     expect(await shown()).toMatchObject({ state: 'running', health_state: 'abr_at_floor' });
@@ -215,7 +215,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     await world.until(session.id, 'failed');
   });
 
-  test('what counts stands still while the viewer is away, and goes on with the next one', async () => {
+  test('the count pauses while no viewer is connected, and goes on with the next one', async () => {
     await viewer('connected');
     await begins();
     await measured(100);
@@ -229,7 +229,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     await world.until(session.id, 'failed');
   });
 
-  test('the connection that a takeover left behind takes no viewer away', async () => {
+  test('the late close of a replaced connection removes no viewer', async () => {
     await viewer('connected', 'pc-1');
     await begins();
     await viewer('connected', 'pc-2');
@@ -260,7 +260,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     });
   });
 
-  test('the settings of the host at the launch say where its floor is, not those of today', async () => {
+  test('the floor comes from the settings of the host at the launch, not from the present ones', async () => {
     agent.capacity = withSettings({ abr_floor_kbps: String(2 * FLOOR) });
     agent.send(agent.capacity);
     const stored = () =>
@@ -291,7 +291,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     expect(await world.session(session.id)).not.toHaveProperty('health_state');
     await measured(175);
     expect(await shown()).toMatchObject({ state: 'running', health_state: 'abr_at_floor' });
-    // Somebody still watches, as the registration said.
+    // A viewer is still connected, as the registration reported.
     await measured(5);
     await world.until(session.id, 'failed');
   });
@@ -345,7 +345,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
       agent.send(sample(AT_FLOOR));
       await agent.heard();
     }
-    // 200 s at the floor, which no sample of the liar interrupted, and which no viewer of the liar watched.
+    // 200 s at the floor: samples of the other host did not interrupt it, and its viewers did not count.
     expect(await shown()).toMatchObject({ state: 'running', health_state: 'abr_at_floor' });
   });
 

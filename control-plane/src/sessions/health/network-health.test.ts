@@ -76,11 +76,11 @@ describe('a setpoint that stays at the floor', () => {
 });
 
 describe('the floor in force', () => {
-  test('below it is at it: the setpoint follows a path that carries less', () => {
+  test('below it counts as at it: the setpoint follows a slower path', () => {
     expect(after(over(30, sampled({ setpointKbps: 100 }))).state).toBe('network_degrading');
   });
 
-  test('a stream that was launched at its floor is at its best there, and at the floor below', () => {
+  test('a stream that was launched at its floor is healthy there, and at the floor only below it', () => {
     const atBest = { setpointKbps: 700, floorKbps: 700, launchKbps: 700 };
     expect(after(over(600, sampled(atBest))).state).toBe('healthy');
     expect(after(over(180, sampled({ ...atBest, setpointKbps: 699 }))).state).toBe('unsustainable');
@@ -89,7 +89,7 @@ describe('the floor in force', () => {
   test.each([
     ['no setpoint, as without rate control', { setpointKbps: null }],
     ['no floor', { floorKbps: null }],
-  ] as const)('%s: nothing is known, and what was counted is forgotten', (_what, hole) => {
+  ] as const)('%s: nothing is known, and the count is reset', (_what, hole) => {
     const hidden = sampled(hole);
     expect(after(over(600, hidden))).toEqual(NOTHING_KNOWN);
     expect(after([...over(175), hidden, ...over(25)]).state).toBeNull();
@@ -101,7 +101,7 @@ describe('a gap between two samples', () => {
     const before = after(over(175));
     return judgeSample(before, sampled(), 175 * S + ms);
   };
-  test('of three windows is time like any other', () => {
+  test('of three windows counts like any other time', () => {
     expect(gapped(MAX_SAMPLE_GAP_MS).state).toBe('unsustainable');
   });
   test('that is longer restarts the count, because its samples are unknown', () => {
@@ -126,14 +126,14 @@ describe('any samples at any times', () => {
     watchedForMs: fc.constantFrom(null, 0, 1 * S, 4 * S, 1_000 * S, 1_000 * S),
   });
 
-  /** The reference: what was proved, second by second, by a list of everything that was ever said. */
+  /** Reference for the state, computed from the full list of samples. */
   interface Told {
     at: number;
     isAtFloor: boolean;
     isMeasured: boolean;
     watchedSinceMs: number | null;
   }
-  /** Milliseconds up to the last of these that lie between samples at the floor, without a break; and watched ones. */
+  /** Time at the floor without a break up to the last sample, and the watched part of it, in milliseconds. */
   function proved(told: readonly Told[]): { forMs: number; watchedMs: number } {
     let forMs = 0;
     let watchedMs = 0;
@@ -146,7 +146,7 @@ describe('any samples at any times', () => {
     return { forMs, watchedMs };
   }
 
-  test('the state is what was proved, it rises while the floor holds, and one sample above it ends all', () => {
+  test('the state equals the reference, rises at the floor, and ends with one sample above it', () => {
     const seen = new Set<string | null>();
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120, size: 'max' }), (steps) => {

@@ -5,7 +5,7 @@ import type { Telemetry } from '../../telemetry/index.ts';
 import { createSessionGate } from '../access/session-gate.ts';
 import type { Sessions } from '../service.ts';
 
-/** A host holds no more of a session; a verdict about an earlier time has nothing to keep. */
+/** The ring of a host holds no more of a session, so nothing is kept for a verdict about an earlier time. */
 const RING_MS = MINUTE_MS;
 
 /** Registers the routes that say what limited a session. */
@@ -23,7 +23,8 @@ export function registerVerdictRoutes(
 
   server.handle('admin.sessions.verdict', async ({ caller, params, query }) => {
     const body = await telemetry.verdict(await sessions.read(caller, params.id), query);
-    // What an administrator looks into because something is wrong now is kept before the minute is over.
+    // An administrator who asks for a verdict looks into a present fault, so the last minute is kept before it is
+    // overwritten.
     const isBad = body.verdict !== 'nominal' && body.verdict !== 'unknown';
     if (isBad && clock.nowMs() - body.window.to_ms < RING_MS)
       void recordings.freezeOnce(params.id, 'verdict', caller.userId);

@@ -142,7 +142,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
       expect(await shown(session)).toMatchObject(['client_presentation_degrading', 'why']);
     });
 
-    test('hidden and unknown values count neither way', async () => {
+    test('hidden seconds and unknown values do not count', async () => {
       const session = await launched();
       await watched(session, 40, 'backgrounded_or_hidden');
       await watched(session, 40, 'made_up');
@@ -200,7 +200,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
       codec: 'av1',
     };
 
-    test('60 s of a decoder that is too slow: the next launch of that device passes over the rung', async () => {
+    test('60 s of a decoder that is too slow: the next launch of that device skips the rung', async () => {
       const first = await launched();
       expect(first).toMatchObject({ stream_profile_id: BEST, stream: { codec: 'av1' } });
       await watched(first, 79, 'decode_degrading');
@@ -256,7 +256,7 @@ describeDatabases('health that follows from what viewers report', (databases) =>
       await watched(first, 301, 'smooth');
       expect(await failures()).toHaveLength(1);
       await stopped(first);
-      // Who names a codec gets it.
+      // A launch that names a codec gets it.
       const second = await launched(alice, { stream: { codec: 'av1' } });
       expect(second.stream_profile_id).toBe(BEST);
       await watched(second, 299, 'smooth');

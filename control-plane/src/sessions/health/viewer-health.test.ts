@@ -118,7 +118,7 @@ describe('seconds of one kind without a break', () => {
       DECODE,
     ],
     [
-      'hidden time does not help to a verdict',
+      'hidden time does not lead to a verdict',
       [
         ['decode_degrading', 19],
         [HIDDEN, 60],
@@ -171,7 +171,7 @@ describe('seconds of one kind without a break', () => {
 describe('times of seconds', () => {
   const almost = after([['decode_degrading', 19]]);
 
-  test('a second proves at most itself, and no more than what passed', () => {
+  test('a second counts for at most one second, and for no more than the time that passed', () => {
     expect(next(almost, 5 * S).provedMs).toBe(S);
     expect(next(almost, 400)).toMatchObject({ provedMs: 400, health: { state: null } });
     expect(next(UNWATCHED, S).provedMs).toBe(S);
@@ -233,7 +233,7 @@ describe('any seconds at any times', () => {
     { maxLength: 8, size: 'max' },
   );
 
-  /** The reference: everything that was ever taken, judged from its end. */
+  /** Reference for the verdict: judges all accepted seconds, from the newest one backwards. */
   interface Taken {
     tsMs: number;
     health: ClientHealth;

@@ -86,7 +86,10 @@ export function judgeSecond(known: ViewerHealth, second: Omit<ViewerSecond, 'dev
   };
 }
 
-/** What is left when the viewer has gone, or is silent for longer than a gap: only the time that tells repeats. */
+/**
+ * The state after the viewer has gone, or was silent for longer than a gap: only the time that identifies repeated
+ * seconds.
+ */
 export const withoutViewer = ({ newestMs }: ViewerHealth): ViewerHealth => ({ ...UNWATCHED, newestMs });
 
 /** Whether a second follows the known ones without a gap. A hidden page may be silent: browsers slow its timers down. */

@@ -1,5 +1,6 @@
 /**
- * Takes what viewers report of their devices: the verdict that a session shows, and what its own device proved.
+ * Processes the samples that viewers report about their devices: the verdict that a session shows, and what its own
+ * device proved.
  *
  * Kept in memory until the session ends, so a restart of the control plane begins the counts again. Owner: the sessions
  * service.
@@ -76,7 +77,7 @@ export function createViewerWatch(platform: Platform, live: LiveSessions): Viewe
     const before = decode.stored;
     const outcome = decideOutcome(decode.count, before);
     if (outcome === null) return;
-    // Before the write, so that a second report does not write the same.
+    // Set before the write, so that a second report does not write the same.
     decode.stored = outcome;
     try {
       if (outcome === 'fail') await storeClientFailure(database.db, key, clock.nowMs());

@@ -23,7 +23,7 @@ describe('the steps of a launch', () => {
     ]);
   });
 
-  test('end with the app where nobody came to see it', () => {
+  test('end with the first window of the app where no viewer came', () => {
     expect(isPresented(launch)).toBe(true);
     expect(endUnseenLaunch(launch).at(-1)).toEqual({
       name: 'starting display',

@@ -7,14 +7,14 @@ const MAX_STEPS = 32;
 
 /** From the request until the session is booked: reads, checks, placement and the transaction. */
 const ADMISSION = 'admission';
-/** From the booking until the host took the session: bus, link and agent. */
+/** From the booking until the host accepted the session: bus, link and agent. */
 const ASSIGN = 'session_assign';
 /** From there until the host reports its first step: bus, link and agent. */
 const START = 'session_start';
 /** From the app's first window until a viewer saw a picture that is not empty. */
 const PICTURE = 'picture at the viewer';
 
-/** A launch that nobody has seen yet: each step began when the one before it ended. Times in epoch ms. */
+/** A launch whose picture nobody has seen yet: each step began when the one before it ended. Times in epoch ms. */
 export interface OpenLaunch {
   readonly steps: readonly Pick<LaunchStep, 'name' | 'startMs'>[];
 }
@@ -23,7 +23,7 @@ export function beginLaunch(requestedMs: number, bookedMs: number): OpenLaunch {
   return addStep(addStep({ steps: [] }, ADMISSION, requestedMs), ASSIGN, bookedMs);
 }
 
-/** The host took the session. Its first report may have come before its ack. */
+/** The host accepted the session. Its first report may have come before its ack. */
 export const assigned = (launch: OpenLaunch, atMs: number): OpenLaunch =>
   launch.steps.at(-1)?.name === ASSIGN ? addStep(launch, START, atMs) : launch;
 
@@ -45,7 +45,7 @@ export function endLaunch({ steps }: OpenLaunch, atMs: number): LaunchStep[] {
   });
 }
 
-/** The same for a session that nobody came to see: its last step had no end. */
+/** Like `endLaunch`, for a session whose picture nobody saw: the last step is dropped, because it has no end. */
 export const endUnseenLaunch = ({ steps }: OpenLaunch): LaunchStep[] =>
   endLaunch({ steps: steps.slice(0, -1) }, steps.at(-1)?.startMs ?? 0);
 

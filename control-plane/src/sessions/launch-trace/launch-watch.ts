@@ -10,7 +10,7 @@ import {
   reported,
 } from './launch-steps.ts';
 
-/** Launches that nobody has seen yet. The oldest goes for a newer one, and has no trace then. */
+/** Launches whose picture nobody has seen yet. A newer one evicts the oldest, which then gets no trace. */
 const MAX_OPEN = 10_000;
 
 interface Watched {
@@ -33,10 +33,10 @@ interface LaunchChange {
 export interface LaunchWatch {
   /** @param requestedAtMs epoch ms */
   booked(row: Watched['row'], requestedAtMs: number): void;
-  /** The host took the session. */
+  /** The host accepted the session. */
   assigned(sessionId: string): void;
   changed(change: LaunchChange): void;
-  /** A viewer saw a picture. @param sinceLaunchMs as the viewer tells, since the booking; null: it did not say */
+  /** A viewer saw a picture. @param sinceLaunchMs since the booking, as the viewer reports it; null: it did not say */
   seen(sessionId: string, sinceLaunchMs: number | null): void;
 }
 
@@ -90,7 +90,7 @@ export function createLaunchWatch({ clock, traces }: Pick<Platform, 'clock' | 't
       const watched = open.get(sessionId);
       if (watched === undefined) return;
       const nowMs = clock.nowMs();
-      // A viewer may tell any number; nobody saw a picture later than it was told.
+      // A viewer may report any number; the picture was not seen later than the report arrived.
       const seenMs = sinceLaunchMs === null ? nowMs : watched.row.created_at + sinceLaunchMs;
       send(watched, { outcome: 'shown', endMs: Math.min(seenMs, nowMs) });
     },

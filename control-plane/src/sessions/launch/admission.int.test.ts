@@ -8,7 +8,7 @@ describeDatabases('the checks of a launch', (databases) => {
   const { db, as, policy, launch, refused } = given;
 
   let tiles = 0;
-  /** A host that no agent stands behind, until the end of the test. */
+  /** A host without an agent, until the end of the test. */
   let away: string;
   beforeEach(async () => {
     away = await addHost(given.world, 'away');

@@ -30,7 +30,7 @@ export interface LaunchFacts {
   homeHostId: string | null;
   /** Whether that host comes first among suitable ones. */
   prefersHomeHost: boolean;
-  /** Hosts that no command reached a moment ago. */
+  /** Hosts to which no command could be delivered a moment ago. */
   unreachable: ReadonlySet<string>;
 }
 

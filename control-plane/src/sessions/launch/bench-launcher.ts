@@ -17,7 +17,9 @@ export interface BenchLaunch {
   terms: BenchTerms;
 }
 
-/** Refusals of a launch that say the same to the caller of a measurement: not now, or not here. */
+/**
+ * Refusals of a launch that all mean the same to the caller of a measurement: not possible now, or not on this host.
+ */
 const CONFLICTS: ReadonlySet<string> = new Set([
   'no_host_available',
   'capacity_exhausted',

@@ -7,7 +7,7 @@ import { dropNewHome } from '../../storage/index.ts';
 import { releaseSlots } from '../placement/slots-store.ts';
 
 /**
- * Takes back a booking that nobody was told of.
+ * Undoes a booking that was not announced to anybody.
  * @throws ApiError 503 when the session was stopped meanwhile, for example with its account; nothing is taken back then
  */
 export async function withdrawSession(tx: Tx, row: SessionsTable): Promise<void> {

@@ -31,7 +31,7 @@ describeDatabases('50 launchers on 200 hosts with 4,000 slots', (databases) => {
     await platform.database.db.updateTable('users').set({ max_concurrent_sessions: 10_000 }).execute();
     const body = { name: 'Drill', runtime_spec: { args: ['x'] }, default_encode_slots: DEMAND };
     appId = (await app.call(app.people.admin, 'POST', '/v1/apps', { body })).body.app.id;
-    // Without a driver: nobody stands behind these hosts, so a session that is told to start would fail.
+    // Without a driver: these hosts have no agents, so a start would fail.
     const launcher = createLauncher(platform, {
       presence: { isReachable: async () => true },
       settings: createSettings(platform),
@@ -49,7 +49,7 @@ describeDatabases('50 launchers on 200 hosts with 4,000 slots', (databases) => {
   });
   afterAll(() => app.close());
 
-  /** All of them at once, each one launch after the other, until so many were tried. */
+  /** All people launch concurrently, each one launch after the other, up to this number of launches. */
   async function launchAll(count: number): Promise<{ ids: string[]; codes: string[] }> {
     let left = count;
     const ids: string[] = [];

@@ -71,7 +71,7 @@ describeDatabases('launches that race', (databases) => {
     expect(await world.slotsUsed(agent)).toBe(1);
   });
 
-  test('a launch that is refused on its GPU leaves the slot to those that came with it', async () => {
+  test('a launch that is refused on its GPU leaves the slot to others of its batch', async () => {
     const agent = await world.host('hosta', slots(1));
     const app = await world.app();
     const player = await world.addPerson('player');
@@ -83,11 +83,11 @@ describeDatabases('launches that race', (databases) => {
     expect(await world.slotsUsed(agent)).toBe(1);
   });
 
-  test('a launch that fails takes down none of those that came with it', async () => {
+  test('a launch that fails does not fail others of its batch', async () => {
     const agent = await world.host('hosta', slots(4));
     const [app, broken] = [await world.app(), await world.app({ name: 'Broken' })];
     const { db } = world.plane.platform.database;
-    // What no release writes: reading it throws.
+    // A value that no release writes; reading it throws.
     await db.updateTable('apps').set({ runtime_spec: '{' }).where('id', '=', broken).execute();
     const player = await world.addPerson('player');
     const answers = await Promise.all([world.launch(world.people.alice, broken), world.launch(player, app)]);

@@ -71,7 +71,7 @@ describeDatabases('launch', (databases) => {
     ]);
   });
 
-  test('a host setting that was saved a moment ago counts, though the agent has not reported it yet', async () => {
+  test('a host setting that was saved a moment ago applies, though the agent has not reported it yet', async () => {
     const storage = { label: 'root', path: '/', total_mb: 100_000, available_mb: 60_000 };
     const agent = await world.host('hosta', {
       capacity: softwareCapacity({

@@ -53,7 +53,7 @@ type Admission = ReturnType<typeof admit>;
  * one by one (`skip locked`) 6,910; measured when admission was designed.
  */
 const MAX_TOGETHER = 64;
-/** Each host of a replica that stands still costs two seconds; a person who waits longer tries again. */
+/** Each attempt at a host of a hanging replica costs two seconds; a person who would wait longer can try again. */
 const MAX_SEARCH_MS = 6 * SECOND_MS;
 /** A transaction that takes longer probably waits for a lock, so the next batch does not wait behind it. */
 const MAX_WAIT_MS = 250;
@@ -188,7 +188,7 @@ export function createLauncher(
       queue.add({ request, resolve, reject });
     });
 
-  /** Books on a host that commands reach. Those of a replica that was killed are stored as online for a while. */
+  /** Books on a host that accepts commands. Hosts of a killed replica are stored as online for a while. */
   async function bookWithinReach(request: LaunchRequest): Promise<BookedLaunch> {
     const untilMs = clock.monotonicMs() + MAX_SEARCH_MS;
     for (;;) {

@@ -3,15 +3,15 @@ import { describeDatabases } from '../../testing/index.ts';
 import { beforeTransactionOf } from '../testing/before-transaction.ts';
 import { useLaunchWorld } from '../testing/launch-world.ts';
 
-describeDatabases('a rung that changes between the look of a launch and its commit', (databases) => {
+describeDatabases('a rung that changes between the first read of a launch and its commit', (databases) => {
   const given = useLaunchWorld(databases);
   const { as, launch } = given;
 
-  /** Lets something happen once the launch has looked, right before its transaction. */
+  /** Runs an effect after the reads of the launch, right before its transaction. */
   const justBefore = (happening: () => Promise<unknown>, request: Record<string, unknown>) =>
     beforeTransactionOf(given.world.plane.platform.database, () => launch(request), happening);
 
-  test('a launch whose rung is gone looks again and takes what is there now', async () => {
+  test('a launch whose rung is gone reads again and takes a rung that exists', async () => {
     await given.catalog.rung('passing');
     await given.catalog.profile('passes', ['passing', 'alpha-h264']);
     const answer = await justBefore(

@@ -9,7 +9,7 @@ const LONG = process.env.FOOTLIGHT_LONG === '1';
 const ROUNDS = LONG ? 20 : 2;
 /** Until all of them are answered: 0.60 and 0.63 s on two cores that ran seven other jobs. */
 const MAX_MS = 1_000;
-/** Sessions that their hosts go on talking about meanwhile, without a slot: two of each person. */
+/** Sessions without a slot that their hosts keep reporting meanwhile: two of each person. */
 const TALKED_ABOUT = 6;
 
 describeDatabases('60 launches at once by three people on 40 slots', (databases) => {

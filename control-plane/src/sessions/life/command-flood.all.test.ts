@@ -4,7 +4,7 @@ import { LOG_LINES_PER_MINUTE } from '../../platform/limits.ts';
 import { describeSqlite } from '../../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld, slots } from '../testing/world.ts';
 
-/** More than one link lets wait for its answers. */
+/** More commands than one link lets wait for their acks. */
 const FLOOD = 2_100;
 
 describeSqlite('one person cannot use up the commands that may wait for a host', (databases) => {

@@ -5,13 +5,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { describeDatabases } from '../../testing/index.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
-/** A step that the host is told to take. report: it acknowledges the start and says nothing more. */
+/** A command that the host receives. report: it acknowledges the start and reports nothing more. */
 type StepName = 'assign' | 'start' | 'report' | 'swap' | 'stop';
 
 /**
- * What the host does about it.
- * disconnects: the link breaks before the answer, and the same process comes back. dies: another one does.
- * stays away: nobody does.
+ * The reaction of the host. disconnects: the link breaks before the answer, and the same process comes back. dies:
+ * another one does. stays away: nobody does.
  */
 type Fault = 'refuses' | 'stays silent' | 'disconnects' | 'dies' | 'stays away';
 
@@ -49,7 +48,7 @@ const MATRIX: [StepName, Fault, number, Partial<Session>][] = [
   ['assign', 'stays away', 750, LOST],
   ['start', 'refuses', 0, { state: 'failed', end_reason: 'start_refused', failure_code: 'internal' }],
   ['start', 'stays silent', 10, { state: 'failed', state_detail: 'start timed out' }],
-  // What was prepared is started once the host is back.
+  // A prepared session is started once the host is back.
   ['start', 'disconnects', 0, { state: 'running', error_message: null }],
   ['start', 'dies', 0, RESTARTED],
   ['start', 'stays away', 750, LOST],
@@ -69,17 +68,17 @@ const MATRIX: [StepName, Fault, number, Partial<Session>][] = [
   ['stop', 'stays away', 750, { state: 'stopped', state_detail: 'host_lost', ...NO_ERROR }],
 ];
 
-/** Hosts that stay away keep everybody else speaking for 750 s of the test's clock, beat by beat. */
+/** Hosts that stay away take 750 s of the test's clock, in which all other agents send each heartbeat. */
 const rows =
   process.env.FOOTLIGHT_LONG === '1' ? MATRIX : MATRIX.filter(([, fault]) => fault !== 'stays away');
 
-/** Slots of the GPU that others hold: a release too many would show. */
+/** Slots of the GPU that other sessions hold: a slot that is freed twice would show. */
 const OTHERS = 2;
 
 describeDatabases('a host that fails at a step', (databases) => {
   let world: SessionsWorld;
   let agent: FakeAgent;
-  /** Somebody is connected all the time, so that the sweep of lost hosts does not rest. */
+  /** One host is connected all the time, so that the sweep of lost hosts is not paused. */
   let bystander: FakeAgent;
   const others: string[] = [];
   let hosts = 0;
@@ -118,13 +117,15 @@ describeDatabases('a host that fails at a step', (databases) => {
     await db.updateTable('gpus').set({ slots_used: OTHERS }).where('host_id', '=', hostId).execute();
   }
 
-  /** Sets the trap; the promise settles when the host has run into it, and has left where it leaves. */
+  /**
+   * Arms the fault. The promise settles when the fault has happened, and when the host has left if the fault says so.
+   */
   function arm(step: StepName, fault: Fault): Promise<void> {
     return new Promise((resolve) => {
       agent.behaviour.answer = (command) => {
         if (command.type !== COMMAND[step]) return 'ok';
         if (step === 'report') agent.behaviour.launch = [];
-        // What it answers is sent before it leaves.
+        // Its answer is sent before it disconnects.
         setImmediate(() => resolve(leave(fault)));
         if (step === 'report') return 'ok';
         return fault === 'refuses' ? { code: 'internal' } : 'silence';
@@ -168,7 +169,7 @@ describeDatabases('a host that fails at a step', (databases) => {
       const { id, old } = await runInto(step, fault);
       const speaking = fault === 'stays silent' || fault === 'refuses' ? [agent, bystander] : [bystander];
       if (fault === 'disconnects' || fault === 'dies') await comeBack();
-      // What it has answered is handled before time passes.
+      // Its answers are handled before time advances.
       if (agent.isOpen) await agent.heard();
       await world.pass(withinSecs * 1_000, ...speaking);
       const wanted = { ...expected, ...(expected.app_id === 'old' && { app_id: old }) };
@@ -184,7 +185,7 @@ describeDatabases('a host that fails at a step', (databases) => {
 
       expect(await world.slotsUsed(agent)).toBe(OTHERS + (reservesSlots(session.state) ? 1 : 0));
       if (fault === 'stays away') return;
-      // Whatever is said about it afterwards gives nothing back a second time.
+      // Later reports about the session do not free its slots a second time.
       agent.reportState(id, 'stopped', { reason: 'orphaned' });
       agent.reportState(id, 'failed', { error: 'late' });
       await eventually(() => (agent.unseen === 0 ? true : undefined), 'the late reports were handled');

@@ -18,14 +18,14 @@ describe.runIf(canMountDisks)('the disk of the control plane is full', () => {
     disk.unmount();
   });
 
-  test('new writes are refused; reads, heartbeats and what ends a session go on', async () => {
+  test('new writes are refused; reads, heartbeats and ends of sessions go on', async () => {
     const { admin, alice, bob } = world.people;
     const app = await world.app();
     const session = await world.running(alice, app);
     disk.fill();
     const create = () =>
       world.call(admin, 'POST', '/v1/apps', { body: { name: 'Full', description: 'x'.repeat(4_000) } });
-    // What is left of the file itself may take a few.
+    // A few writes may still fit into free pages of the file.
     let refused = await create();
     for (let n = 0; n < 500 && refused.status === 201; n += 1) refused = await create();
     expect([refused.status, refused.body.error.code, refused.headers['retry-after']]).toEqual([
@@ -34,7 +34,7 @@ describe.runIf(canMountDisks)('the disk of the control plane is full', () => {
       '30',
     ]);
     expect((await world.launch(bob, app)).status).toBe(503);
-    // Events are not confirmed, and hold up nothing.
+    // Events are not confirmed, and block nothing.
     agent.report({
       type: 'session_trace_event',
       session_id: session.id,

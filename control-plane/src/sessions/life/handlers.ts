@@ -54,7 +54,7 @@ export function createHandlers(
   const { agents, links, live, recordings, telemetry, transitions, driver, bootAtMs } = deps;
   const hostReports = createHostReports(platform, live, { transitions, together: links.write.bind(links) });
   const stopsSent = new Map<string, number>();
-  /** A host holds no more sessions; one that names more invents them. */
+  /** A host holds no more sessions; a longer list is forged. */
   const stopsOfHost = new LimiterKeys<WindowCounter>((stops, nowMs) => stops.isFull(nowMs));
   /** Hosts with a pending look-up of unknown sessions: one per host, at any heartbeat rate. */
   const lookingUp = new Set<string>();
@@ -134,7 +134,7 @@ export function createHandlers(
           bus.publish(sessionSubjects.changed, session.id, { observed: observedRecord(session.observed) });
         }
       }
-      // Those of the reliable lane are stored before they are confirmed.
+      // Events of the reliable lane are stored before they are confirmed.
       if (event.seq === undefined)
         telemetry.ingest.hostEvent(hostId, event, live.get(event.session_id)?.hostId === hostId);
       const codec = event.event === 'sdp.answer_applied' ? answeredCodec(event.payload) : null;

@@ -50,7 +50,7 @@ describeDatabases('what a host reports of a state', (databases) => {
     });
   });
 
-  test('a crash is audited once, as told by the agent', async () => {
+  test('a crash is audited once, as reported by the agent', async () => {
     const agent = await world.host('hosta', { behaviour: { duplicate: true } });
     const session = await world.running(world.people.alice, await world.app());
     agent.reportState(session.id, 'failed', {
@@ -102,7 +102,7 @@ describeDatabases('what a host reports of a running session', (databases) => {
     expect(item.app_launch_state).toBe('game_running');
   });
 
-  test('idle_ends_at follows what the host says, and is not served before it says anything', async () => {
+  test('idle_ends_at follows the reports of the host, and is absent before the first one', async () => {
     const agent = await world.host('hosta');
     const { id } = await world.running(world.people.alice, await world.app());
     expect(await world.session(id)).not.toHaveProperty('idle_ends_at');
@@ -160,7 +160,7 @@ describeDatabases('what a host reports of a running session', (databases) => {
     await expect.poll(codec).toBe('h265');
     agent.report(answered('AV1'));
     await expect.poll(codec).toBe('av1');
-    // Another host has no say; what it tells of its own comes after what it told of this one.
+    // Reports of another host have no effect. Its report about its own session comes last, so both were handled.
     const stranger = await world.host('hostb');
     const theirs = await world.running(world.people.bob, app);
     expect(theirs.host_id).toBe(stranger.hostId);

@@ -10,8 +10,8 @@ import { decideReport, opensRelay, type SessionReport } from './state.ts';
 import { type Change, MAX_DECISIONS, type Transitions } from './transitions.ts';
 
 /**
- * Hosts whose reports share their statements. Of at most 64 reports each (lengthOfRun), so the ids of a batch stay far
- * below the 32,766 placeholders of SQLite.
+ * Hosts whose reports share statements. Each has at most 64 reports (lengthOfRun), so the ids of a batch stay far below
+ * the 32,766 placeholders of SQLite.
  */
 const MAX_BATCH = 128;
 
@@ -37,8 +37,8 @@ export function createHostReports(
 ): HostReports {
   const { clock, database, logger } = platform;
 
-  // A fleet that comes back reports thousands of sessions at once; a read and a write for each host take longer than
-  // all else that a report needs.
+  // A reconnecting fleet reports thousands of sessions at once; a read and a write for each host take longer than all
+  // else that a report needs.
   const applyTogether = batchWrites<OfHost, readonly Change[]>(
     (batch) =>
       runWithIndividualRetry(batch, (some) =>

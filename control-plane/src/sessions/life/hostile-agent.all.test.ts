@@ -52,12 +52,12 @@ describeDatabases('an agent that lies', (databases) => {
     await expect.poll(() => liar.unseen).toBe(0);
     expect(await sessionRows()).toBe(before);
     expect(JSON.stringify(await world.session(session.id))).toBe(observed);
-    // What it hears about a foreign session and about one that does not exist is the same.
+    // The answers about a foreign session and about an unknown one are the same.
     liar.reportState(randomUUID(), 'failed');
     await expect.poll(() => liar.unseen).toBe(0);
   });
 
-  test('is not given a look-up of strangers for each of its heartbeats', async () => {
+  test('does not cause a look-up of unknown sessions with each heartbeat', async () => {
     const liar = await world.host('hosta');
     const { db } = world.plane.platform.database;
     const reads = vi.spyOn(db, 'selectFrom');
@@ -104,7 +104,7 @@ describeDatabases('an agent that lies', (databases) => {
     expect(liar.commands.length).toBeLessThanOrEqual(MAX_HOST_SESSIONS);
   });
 
-  test('names an encoder that is none, and its host is used as one that names none', async () => {
+  test('names an invalid encoder, and its host is used like one that names none', async () => {
     await world.host('hosta', {
       capacity: { ...softwareCapacity(), effective_settings: { encoder: 'x\0y', home_root: '/srv' } },
     });

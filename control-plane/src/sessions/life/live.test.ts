@@ -2,7 +2,7 @@ import type { SessionStateName } from '@footlight/protocol';
 import { describe, expect, test } from 'vitest';
 import { LiveSessions } from './live.ts';
 
-describe('the look at whether a session runs by its deadline', () => {
+describe('the check of the start deadline', () => {
   const watched = () => {
     const live = new LiveSessions();
     const to = (state: SessionStateName) => live.track({ id: 'a', host_id: 'h', state }, 0);

@@ -41,7 +41,7 @@ export interface LiveSession extends SessionTimes {
 /** What the session's own device proved, since this process started. */
 interface DecodeRecord {
   count: DecodeCount;
-  /** What was stored of it; null: nothing. */
+  /** The outcome that was stored; null: nothing. */
   stored: DecodeOutcome | null;
   /** Last report of a viewer's second, monotonic ms; null: none. */
   heardAtMs: number | null;
@@ -133,12 +133,12 @@ export class LiveSessions {
     return session;
   }
 
-  /** Another replica, or a look at the database, found that the session is gone. */
+  /** Another replica, or a read of the database, found that the session has ended. */
   forget(id: string): void {
     this.#remove(id);
   }
 
-  /** Takes over what another replica observed. What this process counts on begins again. */
+  /** Takes over what another replica observed. Counters of this process start again. */
   observedElsewhere(session: LiveSession, { network, viewing, ...plain }: ObservedElsewhere): void {
     session.observed = {
       ...session.observed,

@@ -9,9 +9,9 @@ const S = 1_000;
 
 type Reported = 'starting' | 'running' | 'stopping' | 'stopped' | 'failed';
 
-/** For each state, the one that each report of the session's own host leads to. */
+/** For each state: the state after each report of the session's own host. */
 const REPORTS: Record<SessionStateName, Record<Reported, SessionStateName>> = {
-  // No host may speak of a session that has none.
+  // No report applies to a session without a host.
   pending: {
     starting: 'pending',
     running: 'pending',
@@ -150,7 +150,7 @@ describeDatabases('the session machine, row by row', (databases) => {
       expect(await row(id)).toMatchObject({ started_at, state_detail: 'app presented' });
     });
 
-    test('of an end that was decided here: what is missing is taken, once, and only from its own host', async () => {
+    test('about an end that was decided here fills missing fields, once, and only from its own host', async () => {
       const stranger = await world.host('hostb');
       const id = await inState('failed');
       const late = {
@@ -215,7 +215,7 @@ describeDatabases('the session machine, row by row', (databases) => {
       const now = await world.until(id, to);
       expect(now.state_detail).toBe(state_detail);
       expect(now.error_message === null).toBe(to === 'stopped');
-      // The host that goes on listing it is told for another reason.
+      // A host that goes on listing the session gets a stop for another reason.
       const told = () => stops(id).flatMap(({ reason }) => (reason === 'unknown_session' ? [] : [reason]));
       await expect.poll(told).toEqual(reasons);
       expect(await world.slotsUsed(agent)).toBe(0);

@@ -39,7 +39,7 @@ const REPORTED = ['starting', 'running', 'stopping', 'stopped', 'failed'] as con
 
 describe('agent reports move a session', () => {
   const rows: [SessionStateName, (typeof REPORTED)[number], SessionStateName, string][] = [
-    ['pending', 'starting', 'pending', 'no host may speak of a session without one'],
+    ['pending', 'starting', 'pending', 'no report applies to a session without a host'],
     ['pending', 'running', 'pending', 'no host'],
     ['pending', 'stopping', 'pending', 'no host'],
     ['pending', 'stopped', 'pending', 'no host'],
@@ -154,7 +154,7 @@ describe('what an end stores', () => {
     expect(exited).toMatchObject({ end_reason: 'app_exited', app_log_tail: 'bye', failure_code: null });
   });
 
-  test('the reason of the stop stands where the agent gives none', () => {
+  test('the reason of the stop is kept where the agent gives none', () => {
     expect(end(facts('stopping'), { state: 'stopped' }).end_reason).toBe('user_requested');
     expect(end(facts('running'), { state: 'stopped' }).end_reason).toBe('stopped');
   });
@@ -174,7 +174,7 @@ describe('what an end stores', () => {
     });
   });
 
-  test('a text about a broken link explains nothing to who stopped it', () => {
+  test('a text about a broken link is not shown to the person who stopped the session', () => {
     expect(end(facts('stopping'), { state: 'failed', error: 'websocket closed' }).state_detail).toBeNull();
   });
 });
@@ -182,14 +182,14 @@ describe('what an end stores', () => {
 describe('late fields', () => {
   const late = { state: 'failed', failure_code: 'app_crashed', app_log_tail: 'tail', home_bytes: 7 } as const;
 
-  test('a failed row takes what it misses', () => {
+  test('a failed row accepts its missing fields', () => {
     expect(decideReport(facts('failed'), late)).toEqual({
       kind: 'late',
       fields: { failure_code: 'app_crashed', app_log_tail: 'tail', home_bytes: 7 },
     });
   });
 
-  test('and only that, once', () => {
+  test('and only those, once', () => {
     const row = facts('failed', { failure_code: 'agent_restarted', app_log_tail: 'first', home_bytes: 1 });
     expect(decideReport(row, late)).toEqual({ kind: 'ignore', why: 'terminal' });
   });
@@ -335,7 +335,7 @@ describe('invariants', () => {
     { cause: 'unsustainable', why: 'z' },
   );
 
-  /** What one input makes of a row, and who gave it. */
+  /** The effect of one input on a row, and the actor of the input. */
   function next(row: SessionFacts, input: SessionReport | ControlEnd | 'stop'): [Actor, SessionStateName] {
     if (input === 'stop') {
       const step = decideStop(row, 'user_requested');

@@ -10,7 +10,7 @@ describeDatabases('a stop of sessions', (databases) => {
   afterEach(() => world.close());
 
   describe('by a person', () => {
-    test('is answered 202, the host is told, and in the end everything is given back', async () => {
+    test('is answered 202, the host is told, and in the end everything is freed', async () => {
       const agent = await world.host('hosta');
       const session = await world.running(world.people.alice, await world.app());
       const answer = await world.call(world.people.alice, 'DELETE', `/v1/sessions/${session.id}`);

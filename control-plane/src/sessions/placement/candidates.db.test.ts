@@ -54,12 +54,12 @@ describeDatabases('which GPU a launch may take', (databases) => {
     const answer = await world.call(world.people.admin, 'POST', '/v1/admin/placement/preview', { body });
     return answer.body;
   }
-  /** A launch is placed, and its dry run says so. */
+  /** A launch is placed, and its preview agrees. */
   async function takes(request: { app_id?: string } = {}): Promise<void> {
     expect(await preview(request)).toMatchObject({ outcome: 'placed', status: 201, refusals: [] });
     expect((await world.launch(player, request.app_id ?? app)).status).toBe(201);
   }
-  /** A launch is refused, and its dry run says why. */
+  /** A launch is refused, and its preview shows why. */
   async function refuses(
     code: 'no_host_available' | 'capacity_exhausted',
     why: { rule: string; have?: unknown; need?: unknown },
@@ -216,7 +216,7 @@ describeDatabases('which GPU a launch may take', (databases) => {
       await takes();
     });
 
-    test('a console passes it by', async () => {
+    test('a console is exempt from it', async () => {
       await sample(0);
       const launched = world.plane.sessions.consoles.launch({
         hostId: host.hostId as string,

@@ -109,7 +109,7 @@ describeDatabases('the certification cap', (databases) => {
     expect(await served([{}], { profile_id })).toBe(profile_id);
   });
 
-  test('an override does not pass it by, and is cut again to the new rung', async () => {
+  test('an override does not bypass it, and is cut again to the new rung', async () => {
     const person = await somebody(null);
     await db().insertInto('encoder_certifications').values(certified()).execute();
     const session = await launched(person, {

@@ -12,7 +12,7 @@ const row = (more: Partial<Certification> = {}): Certification => ({
   ...more,
 });
 
-describe('a measurement speaks against a rung', () => {
+describe('a measurement refuses a rung', () => {
   test.each([
     ['unsafe', [row()], true],
     [

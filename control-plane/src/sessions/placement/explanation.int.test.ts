@@ -42,7 +42,7 @@ describeDatabases('placement, explained', (databases) => {
     return [await count('sessions'), await count('storage_homes'), await count('signaling_tokens')];
   };
 
-  test('a preview says what a launch would come to, and writes nothing', async () => {
+  test('a preview shows the result of a launch, and writes nothing', async () => {
     const bare = await addHost(world, 'bare');
     const before = [await rows(), await world.slotsUsed(hostA)];
     const homed = await world.app({ managed_home: true });

@@ -1,9 +1,12 @@
 import { type Clock, SECOND_MS } from '@footlight/platform';
 
-/** By then a host whose replica ended has usually registered at another one. */
+/** After this time a host whose replica ended has usually registered at another one. */
 const FORGOTTEN_AFTER_MS = 5 * SECOND_MS;
 
-/** Hosts that no command reached a moment ago, though they are stored as online. Bounded by the hosts of the fleet. */
+/**
+ * Hosts that are stored as online, but to which no command could be delivered a moment ago. Bounded by the hosts of the
+ * fleet.
+ */
 export class OutOfReach {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   /** Host → when a launch may try it again. */

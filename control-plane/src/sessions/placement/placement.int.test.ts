@@ -34,7 +34,7 @@ describeDatabases('placement', (databases) => {
     const answer = await world.call(world.people.admin, 'POST', '/v1/admin/placement/preview', {
       body: { app_id: app, user_id: world.people.alice.id },
     });
-    // A sample that is too old says nothing, so 1, 4 and 5 differ by their ids alone.
+    // A sample that is too old is ignored, so the GPUs 1, 4 and 5 differ only by their ids.
     const alike = gpus.filter(({ gpu_index }) => [1, 4, 5].includes(gpu_index));
     const byId = alike.sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ gpu_index }) => gpu_index);
     expect(answer.body.candidates.map(({ gpu_index }: { gpu_index: number }) => gpu_index)).toEqual([
@@ -53,7 +53,7 @@ describeDatabases('placement', (databases) => {
     expect(placed).toEqual({ gpu_index: 6, host_id: agent.hostId });
   });
 
-  test('locality: the host of the newest home goes first, and a full one gives way', async () => {
+  test('locality: the host of the newest home comes first, unless it is full', async () => {
     const local = await openSessionsWorld(await databases.fresh(), undefined, {
       SERVICE_PLACEMENT_POLICY: 'locality',
     });

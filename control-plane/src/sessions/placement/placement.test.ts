@@ -144,7 +144,7 @@ describe('rules for a candidate', () => {
       {},
     ],
     [
-      'a console past the veto',
+      'a console, exempt from the veto',
       { vram_mb_free: 0, vram_sampled_at: NOW },
       { skip_vram_veto: true, encode_slots: 0 },
     ],

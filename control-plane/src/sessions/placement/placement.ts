@@ -63,7 +63,7 @@ export interface Demand {
   skip_vram_veto: boolean;
   /** Encoder family of a measurement; null = the one in effect on the host. */
   encoder: EncoderFamily | null;
-  /** Hosts that are stored as online, and that no command reaches. */
+  /** Hosts that are stored as online, but to which no command can be delivered. */
   unreachable: ReadonlySet<string>;
 }
 

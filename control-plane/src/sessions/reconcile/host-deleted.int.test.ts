@@ -34,7 +34,7 @@ describeDatabases('DELETE of a host', (databases) => {
     }
   });
 
-  test('takes GPUs, ended sessions and certifications along; homes stay, without a host and given up from now on', async () => {
+  test('deletes GPUs, ended sessions and certifications; homes stay, without a host and marked for deletion', async () => {
     await world.reconnect(agent);
     const session = await world.running(world.people.alice, app);
     await world.call(world.people.alice, 'DELETE', `/v1/sessions/${session.id}`);

@@ -11,7 +11,7 @@ import { beforeTransactionOf } from '../testing/before-transaction.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
 const S = 1_000;
-/** As Postgres hears it, whichever of its messages carries it. */
+/** COMMIT as Postgres receives it, in any of its message types. */
 const COMMIT = 'commit\0';
 
 interface Break {
@@ -56,7 +56,7 @@ describe('a database that breaks off over the COMMIT', () => {
     }).finally(() => {
       answered = true;
     });
-    // Nobody else has a word until then.
+    // No other connection may send until then.
     await eventually(() => broken || undefined, 'the COMMIT');
     while (!answered) await world.pass(250, agent);
     return answer;
@@ -81,7 +81,7 @@ describe('a database that breaks off over the COMMIT', () => {
     const agent = await world.host('hosta');
     const other = new pg.Client({ connectionString: database.url });
     await other.connect();
-    // The COMMIT of a session waits until somebody gives a lock back.
+    // The COMMIT of a session waits until a lock is released.
     await other.query(`
       create function wait_for_lock() returns trigger language plpgsql as
         $$ begin perform pg_advisory_xact_lock_shared(1); return null; end $$;
@@ -93,7 +93,7 @@ describe('a database that breaks off over the COMMIT', () => {
       const waiting = `select 1 from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`;
       return (await other.query(waiting)).rowCount === 2 || undefined;
-    }, 'the COMMIT waits, and so does the look-up of what became of it');
+    }, 'the COMMIT waits, and so does the look-up of its result');
     await other.query('select pg_advisory_unlock(1)');
     const { status, body } = await launched;
     await other.end();
@@ -116,7 +116,7 @@ describe('a database that breaks off over the COMMIT', () => {
     expect(agent.commands.filter(({ type }) => type === 'session_swap_app')).toHaveLength(1);
   });
 
-  test('of a launch, before it was heard: 503, and nothing is taken', async () => {
+  test('of a launch, before it was received: 503, and nothing is booked', async () => {
     const agent = await world.host('hosta');
     const { status, headers } = await launch(agent, { when: 'unheard' });
     expect([status, headers['retry-after']]).toEqual([503, '1']);

@@ -81,12 +81,12 @@ describe('stored and listed', () => {
     expect(plan(stored('stopping'), held('failed'))).toMatchObject([{ step: { ending: { to: 'stopped' } } }]);
   });
 
-  test.each(['stopped', 'failed'] as const)('%s here, live there: it is to stop', (row) => {
+  test.each(['stopped', 'failed'] as const)('%s here, live there: it must stop', (row) => {
     for (const there of LIVE_THERE)
       expect(plan(stored(row), held(there))).toEqual([{ kind: 'stop_unknown', session_id: 's1' }]);
   });
 
-  test.each(['stopped', 'failed'] as const)('%s here, ended there: the state stands', (row) => {
+  test.each(['stopped', 'failed'] as const)('%s here, ended there: the state stays', (row) => {
     expect(plan(stored(row), held('failed'))).toEqual([{ kind: 'nothing', session_id: 's1' }]);
   });
 });
@@ -118,7 +118,7 @@ describe('stored and not listed', () => {
 });
 
 describe('listed and not ours', () => {
-  test.each(LIVE_THERE)('unknown and %s: it is to stop', (there) => {
+  test.each(LIVE_THERE)('unknown and %s: it must stop', (there) => {
     expect(plan(null, held(there))).toEqual([{ kind: 'stop_unknown', session_id: 's1' }]);
   });
 

@@ -1,6 +1,6 @@
 /**
- * Keeps the live sessions of this process up to date with what other replicas do: their rows, what is observed of them,
- * and what viewers report here about sessions whose host is connected elsewhere. With one replica it does nothing.
+ * Keeps the live sessions of this process up to date with the other replicas: changed rows, observations, and reports
+ * of viewers here about sessions whose host is connected to another replica. With one replica it does nothing.
  */
 import { errorText, SECOND_MS, type Timer } from '@footlight/platform';
 import { isTerminal } from '@footlight/protocol';
@@ -39,7 +39,9 @@ export function followReplicas(
   let retry: Timer | null = null;
   let closed = false;
 
-  /** A message may be late, and a row may have been read before a message that came first: no session moves back. */
+  /**
+   * A message may be late, or a row may be older than a message that was already applied: a session never moves back.
+   */
   function move(row: Pick<FollowedRow, 'id' | 'host_id' | 'state'>): void {
     const known = live.get(row.id);
     if (known !== undefined && stateRank(row.state) < stateRank(known.state)) return;
@@ -85,14 +87,14 @@ export function followReplicas(
     void readDue();
   }
 
-  /** Messages may have been lost: everything that lives is read again. */
+  /** Messages may have been lost: every live session is read again. */
   async function readAll(): Promise<void> {
     const rows = await loadLiveSessions(database.db);
     const alive = new Set(rows.map(({ id }) => id));
     for (const { id } of [...live.values()]) if (!alive.has(id)) follow(id);
     for (const row of rows) {
       adopt(row);
-      // Its stop may not have left this process, or not reached its host; a host takes it twice.
+      // The stop command may be lost before or on its way to the host; a host accepts it a second time.
       if (row.state === 'stopping' && row.host_id !== null)
         void driver.stopOnce(row.host_id, row.id, row.stop_reason ?? 'user_requested');
     }
@@ -111,7 +113,7 @@ export function followReplicas(
     const known = live.get(id);
     const endsHere = state !== undefined && isTerminal(state);
     const isRecord = state !== undefined || state_detail !== undefined || app_id !== undefined;
-    // Why it ended is in the row; an observation has a message of its own.
+    // The reason of an end is in the row only; an observation has its own message.
     if (known === undefined || endsHere || (!isRecord && observed === undefined)) follow(id);
     else if (isRecord) move({ id, host_id: known.hostId, state: state ?? known.state });
     if (state_detail !== undefined && !endsHere)

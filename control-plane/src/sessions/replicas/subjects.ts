@@ -7,7 +7,10 @@ import type { Observed } from '../record.ts';
 
 const figures = z.record(z.string(), z.union([z.number(), z.boolean()]));
 
-/** Members that were observed; a missing member is unchanged. Verdicts without what only their replica counts on. */
+/**
+ * Members that were observed; a missing member is unchanged. Verdicts come without the counters of the replica that
+ * makes them.
+ */
 const observedElsewhere = z.object({
   app_launch_state: appLaunchState.exactOptional(),
   display: z
@@ -59,7 +62,7 @@ export const replicaSubjects = {
   seen: { name: 'session.seen', payload: z.object({ sinceLaunchMs: z.number().nullable() }) },
 } as const;
 
-/** What other replicas are told of an observation. */
+/** The part of an observation that other replicas receive. */
 export function observedFor({ network, viewing, ...plain }: Observed): ObservedElsewhere {
   return {
     ...plain,

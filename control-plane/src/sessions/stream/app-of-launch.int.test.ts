@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld, slots } from '../testing/world.ts';
 
-describeDatabases('what an app brings along to its launch', (databases) => {
+describeDatabases('what a launch takes from its app', (databases) => {
   let world: SessionsWorld;
   beforeEach(async () => {
     world = await openSessionsWorld(await databases.fresh());
@@ -63,7 +63,7 @@ describeDatabases('what an app brings along to its launch', (databases) => {
       network: 'none',
     };
 
-    test('lie under what the app says, again at each launch, and the app stays as it is', async () => {
+    test('are overridden by the app, again at each launch, and the stored app does not change', async () => {
       const agent = await world.host('hosta', slots(8));
       const { admin, alice } = world.people;
       const presetId = await preset(BASE);
@@ -128,7 +128,7 @@ describeDatabases('what an app brings along to its launch', (databases) => {
         runtime_spec: { args: ['launcher'] },
       });
       const child = await world.tile(parent);
-      // 10: nothing of the parent is there yet.
+      // The home of the parent does not exist yet.
       const early = await world.launch(world.people.alice, child);
       expect([early.status, early.body.error?.code]).toEqual([409, 'home_not_provisioned']);
 
@@ -159,7 +159,7 @@ describeDatabases('what an app brings along to its launch', (databases) => {
           label: 'Tile',
         },
       });
-      // 13: the home family is one.
+      // The parent and its tiles share one home.
       const second = await world.launch(world.people.alice, parent);
       expect(second.body.error).toMatchObject({ code: 'home_in_use', session_id: body.session.id });
     });

@@ -95,7 +95,7 @@ describeDatabases('eligibility of a launch profile, by the newest measurement', 
     expect(await answered(await somebody({ max_decode_height: 1_080 }), { profile_id })).toEqual(answer);
   });
 
-  test('an override does not pass it by, and an administrator is not asked', async () => {
+  test('an override does not bypass it, and administrators are exempt', async () => {
     const profile_id = await oneRung({ min_offer_bandwidth_kbps: 10_000 });
     const person = await somebody({ bandwidth_kbps: 5_000 });
     expect(await answered(person, { profile_id, stream: { bitrate_kbps: 500 } })).toEqual(REFUSED);

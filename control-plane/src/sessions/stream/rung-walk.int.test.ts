@@ -115,7 +115,7 @@ describeDatabases(
       const profile_id = await oneProfile(
         rungs.map((fields) => ({ ...fields, hardware_encoder_required: true })),
       );
-      // A chain without an H.264 rung is none that can be made, only one that an older release left.
+      // A chain without an H.264 rung can no longer be made; an older release may have left one.
       await db()
         .deleteFrom('launch_profile_rungs')
         .where('launch_profile_id', '=', profile_id)

@@ -119,7 +119,7 @@ describe('the rung of a launch', () => {
     expect(walkRungs([rung, aRung('floor')], facts, viewer)?.decision.result_rung).toBe(rung.id);
   });
 
-  test('none passes: the last H.264 rung with every clamp passed over', () => {
+  test('none passes: the last H.264 rung with every clamp bypassed', () => {
     const chain = [
       aRung('a', { min_decode_height: 2160 }),
       aRung('b', { min_decode_height: 1080 }),

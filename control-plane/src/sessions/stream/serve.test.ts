@@ -77,7 +77,7 @@ describe('what the placed host serves', () => {
         bitrate_kbps: 4_500,
       });
     });
-    test('only one: what lies below is not held against its own', () => {
+    test('only one: the lower profile is not checked against its own measurement', () => {
       const below = { ...unsafe, stream_profile_id: '720-h264', bitrate_kbps: 4_500 };
       expect(served(launch(), gpu({ certifications: [unsafe, below] }), NOW).profileId).toBe('720p60');
     });

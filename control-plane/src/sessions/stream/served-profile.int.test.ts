@@ -8,7 +8,7 @@ describeDatabases('what a launch serves, stores and shows', (databases) => {
   const given = useLaunchWorld(databases);
   const { db, probe, launch, refused } = given;
 
-  test('the first rung that host and device do, within what the line carries', async () => {
+  test('the first rung that host and device support, within the bandwidth of the line', async () => {
     await probe({ bandwidth_kbps: 5_000, rtt_ms: 20, codecs: { av1: true } });
     const { body } = await launch({ profile_id: 'alpha' });
     expect(body.session).toMatchObject({
@@ -27,7 +27,7 @@ describeDatabases('what a launch serves, stores and shows', (databases) => {
     expect((await given.world.session(body.session.id)).codec_decision).toEqual(body.session.codec_decision);
   });
 
-  test('what the device failed with is passed over, for 30 days', async () => {
+  test('a rung that the device failed with is skipped, for 30 days', async () => {
     await probe({ codecs: { av1: true } });
     const { id } = await db()
       .selectFrom('devices')

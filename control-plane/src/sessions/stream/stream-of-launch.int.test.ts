@@ -5,7 +5,7 @@ import { useStreamWorld } from '../testing/stream-world.ts';
 describeDatabases('the stream of a launch', (databases) => {
   const { db, somebody, oneRung, launched, withHost } = useStreamWorld(databases);
 
-  describe('within what the measured line carries', () => {
+  describe('within the measured bandwidth of the line', () => {
     test.each([
       ['70 % of 5,000 kbit/s', { bandwidth_kbps: 5_000 }, 3_500, 50],
       ['99 kbit/s is no measurement', { bandwidth_kbps: 99 }, 8_000, 50],

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
 import { useStreamWorld } from '../testing/stream-world.ts';
 
-/** Shapes nothing, yet is an override: no launch profile is chosen then. */
+/** Changes no value, but counts as an override, so no launch profile is chosen. */
 const WITHOUT_PROFILE = { stream: { h264_profile: 'constrained-baseline' } };
 
 describeDatabases('the tiers, where no launch profile is in force: the first that passes', (databases) => {
@@ -10,7 +10,7 @@ describeDatabases('the tiers, where no launch profile is in force: the first tha
 
   test.each([
     ['nothing was measured', null, '1080p60'],
-    ['nothing of it counts', {}, '1080p60'],
+    ['an empty measurement', {}, '1080p60'],
     ['25,000 kbit/s and 10 ms', { bandwidth_kbps: 25_000, rtt_ms: 10 }, '1080p60-lan'],
     ['24,999 kbit/s and 10 ms', { bandwidth_kbps: 24_999, rtt_ms: 10 }, '1080p60'],
     ['25,000 kbit/s and 11 ms', { bandwidth_kbps: 25_000, rtt_ms: 11 }, '1080p60'],

@@ -3,7 +3,7 @@ import type { SessionState } from '@footlight/protocol/agent';
 import { describe, expect, test } from 'vitest';
 import { decideHeldSwap, decideSwap, type SwapFacts } from './swap-rules.ts';
 
-describe('a report tells how a change of app came out', () => {
+describe('the result of a swap in a report', () => {
   const facts = (state: SessionStateName, swap_app_id: string | null = 'new'): SwapFacts => ({
     state,
     swap_app_id,
@@ -39,7 +39,7 @@ describe('a report tells how a change of app came out', () => {
   });
 });
 
-describe('a registration tells how a change of app came out', () => {
+describe('the result of a swap in a registration', () => {
   const row = (swap_state: 'asked' | 'taken' | null, state: SessionStateName = 'running') => ({
     state,
     swap_app_id: 'new',
@@ -50,7 +50,7 @@ describe('a registration tells how a change of app came out', () => {
     ['the new app runs', row('asked'), 'new', 'swap complete'],
     ['the new app runs though it counts as rejected', row(null), 'new', 'swap complete'],
     ['the old app runs, and the host never answered', row('asked'), 'old', 'swap rejected'],
-    ['the old app runs, and the host is at it', row('taken'), 'old', null],
+    ['the old app runs, and the host is still changing it', row('taken'), 'old', null],
     ['the old app runs, and it was rejected', row(null), 'old', null],
     ['the session is stopping', row('asked', 'stopping'), 'new', null],
   ] as const)('%s', (_what, facts_, heldApp, detail) => {

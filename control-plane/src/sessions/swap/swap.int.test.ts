@@ -66,7 +66,7 @@ describeDatabases('changing the app of a running session', (databases) => {
       expect(await shows(session.id, 'swap rejected')).toMatchObject({ state: 'running', app_id: before });
     });
 
-    test('no ack within 10 s: "swap rejected"; what the host did all the same is taken', async () => {
+    test('no ack within 10 s: "swap rejected"; a later completion by the host is accepted', async () => {
       const [before, after] = [await world.app(), await world.app()];
       const session = await world.running(alice, before);
       agent.behaviour.answer = ({ type }) => (type === 'session_swap_app' ? 'silence' : 'ok');
@@ -81,7 +81,7 @@ describeDatabases('changing the app of a running session', (databases) => {
     test('a host without the feature is not asked: "swap rejected" at once', async () => {
       const plain = await world.host('hostb', { features: ['process_runtime'] });
       await agent.drop();
-      // Or the launch may still be placed there.
+      // Otherwise the launch may still be placed there.
       await world.offline(agent);
       const [before, after] = [await world.app(), await world.app()];
       const session = await world.running(alice, before);
@@ -117,7 +117,7 @@ describeDatabases('changing the app of a running session', (databases) => {
       expect(await world.slotsUsed(agent)).toBe(0);
     });
 
-    test('a stop cuts it short; what is said of it afterwards changes nothing', async () => {
+    test('a stop ends it; later reports about it change nothing', async () => {
       agent.behaviour.swap = null;
       const [before, after] = [await world.app(), await world.app()];
       const session = await world.running(alice, before);
@@ -179,7 +179,7 @@ describeDatabases('changing the app of a running session', (databases) => {
       await world.reconnect(agent);
       await shows(session.id, 'host_reconnected');
       expect(await world.session(session.id)).toMatchObject({ app_id: apps[expected], state: 'running' });
-      // Whichever it was, it is over: another one may be asked for.
+      // In either case the swap is over, and another one may be requested.
       Object.assign(agent.behaviour, honest);
       expect((await swap(alice, session.id, apps.after)).status).toBe(200);
       await shows(session.id, 'swap complete');
@@ -276,7 +276,7 @@ describeDatabases('changing the app of a running session', (databases) => {
       expect(refusal(await swap(alice, session.id, app))).toEqual([409, 'swap_exceeds_reservation']);
     });
 
-    test('a home that another session of the owner holds is 409 with its id; its own is no hindrance', async () => {
+    test('a home that another session of the owner holds is 409 with its id; its own home is allowed', async () => {
       const app = await world.app({ managed_home: true });
       const session = await world.running(alice, await world.app());
       const holder = await world.running(alice, app);

@@ -7,8 +7,8 @@ import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/wo
 
 const WAITING = 'waiting for the previous session to release its home';
 
-/** The agent watches these limits: they are handed out here, and what came of them is kept. */
-describeDatabases('time-outs that the agent watches', (databases) => {
+/** The agent enforces these limits: this side sends them and stores the outcome. */
+describeDatabases('time-outs that the agent enforces', (databases) => {
   let world: SessionsWorld;
   let agent: FakeAgent;
   beforeAll(async () => {
@@ -78,7 +78,7 @@ describeDatabases('time-outs that the agent watches', (databases) => {
     const swap = await world.call(world.people.alice, 'POST', url, { body: { app_id: homed } });
     expect(swap.body.session).toMatchObject({ state_detail: 'swapping', app_id: old });
     await world.pass(10 * SECOND_MS, agent);
-    // The agent took it on, so its own limit counts and not that of the ack.
+    // The agent acknowledged it, so the agent's limit applies and not that of the ack.
     expect(await world.session(session.id)).toMatchObject({ state: 'running', state_detail: 'swapping' });
     agent.endSwap(session.id, homed, { rolled_back: 'the home is still in use' });
     expect(await shows(session.id, 'swap rolled back: the home is still in use')).toMatchObject({

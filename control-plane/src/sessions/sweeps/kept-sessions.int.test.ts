@@ -4,7 +4,7 @@ import { addHost, addSession, createTestApp, describeDatabases, type TestApp } f
 import { KEPT_SESSIONS_SWEEP } from './kept-sessions.ts';
 
 const LOG = 'x'.repeat(64 * 1024);
-/** More than one transaction of the sweep drops. */
+/** More than one transaction of the sweep deletes. */
 const WITH_LOG = 620;
 const LAUNCHED = 10_620;
 const ROWS_AT_ONCE = 400;
@@ -27,7 +27,7 @@ describeDatabases('ended sessions of a person', (databases) => {
       .where('user_id', '=', userId)
       .execute();
 
-  test('keep the logs of the newest hundred, whatever she launches', async () => {
+  test('keep the logs of the newest hundred, whatever that person launches', async () => {
     const { database } = app.plane.platform;
     await database.transaction(async (tx) => {
       const add = (userId: string, ageDays: number) => {
@@ -46,7 +46,7 @@ describeDatabases('ended sessions of a person', (databases) => {
     expect(bobs.filter(({ app_log_tail }) => app_log_tail !== null)).toHaveLength(3);
   });
 
-  test('are ten thousand at most; those that live stay', async () => {
+  test('are ten thousand at most; live ones stay', async () => {
     const { database, random } = app.plane.platform;
     const userId = app.people.bob.id;
     const nowMs = app.clock.nowMs();

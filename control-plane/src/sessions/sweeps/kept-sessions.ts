@@ -19,8 +19,8 @@ const EVERY_MS = 10 * MINUTE_MS;
 const BATCH = 500;
 
 /**
- * Registers the task that bounds the ended sessions of each person and their logs: somebody who launches an app that
- * prints 64 KiB and exits, again and again, could otherwise fill the database with 5.5 GB a day.
+ * Registers the task that bounds the ended sessions of each person and their logs: otherwise a person who keeps
+ * launching an app that prints 64 KiB and exits could fill the database with 5.5 GB a day.
  */
 export function registerKeptSessions({
   clock,
@@ -43,7 +43,7 @@ export function registerKeptSessions({
     everyMs: EVERY_MS,
     async run(fence) {
       await inBatches(fence, (tx) => dropOldLogs(tx));
-      // Only who launched since the last passes has more than before.
+      // Only a person who launched since the last passes can have more sessions than before.
       for (const userId of await listLaunching(database.db, clock.nowMs() - 3 * EVERY_MS)) {
         const oldest = await oldestKept(database.db, userId);
         if (oldest !== undefined) await inBatches(fence, (tx) => deleteBefore(tx, userId, oldest));

@@ -48,7 +48,7 @@ describeDatabases('a host that does not come back', (databases) => {
     await world.until(two.id, 'stopped');
     expect((await world.session(one.id)).state).toBe('running');
 
-    // Another one back is no reason to condemn the rest at once.
+    // One host that returns must not end the sessions of the others at once.
     const lost = agents.find((agent) => agent.hostId === one.host_id)!;
     const back = agents.find((agent) => agent !== lost)!;
     await world.reconnect(back);
@@ -64,7 +64,7 @@ describeDatabases('a host that does not come back', (databases) => {
     const session = await world.running(world.people.alice, await world.app());
     await agent.drop();
     await world.offline(agent);
-    // The sweep that comes due at the end of the grace is over before time goes on, and ends nothing yet.
+    // The sweep that is due at the end of the grace finishes before time advances, and ends nothing yet.
     await world.pass(600 * S);
     await runTask('sessions.grace');
     await world.pass(145 * S);
@@ -72,7 +72,7 @@ describeDatabases('a host that does not come back', (databases) => {
     const { links: fleet } = world.plane.fleet;
     const presence = fleet.presence.bind(fleet);
     const transaction = platform.database.transaction.bind(platform.database);
-    // It looks at who is there before it ends anything.
+    // The sweep reads which hosts are connected before it ends anything.
     let looked = false;
     const looking = vi.spyOn(fleet, 'presence').mockImplementation(() => {
       looked = true;
@@ -99,7 +99,7 @@ describeDatabases('a host that does not come back', (databases) => {
     ['two hours', 2 * 3_600 * S, 200],
     ['a year', 366 * 86_400 * S, 401],
   ])(
-    'a jump of the wall clock by %s, forth and back, reaps nothing; who is signed in follows it',
+    'a jump of the wall clock by %s, forth and back, ends no session; only sign-ins expire by it',
     async (_what, byMs, ahead) => {
       const away = await world.host('hosta');
       await world.running(world.people.alice, await world.app());
@@ -108,7 +108,7 @@ describeDatabases('a host that does not come back', (databases) => {
       await world.offline(away);
       const { body } = await world.launch(world.people.bob, await world.app());
       await world.until(body.session.id, 'starting');
-      // Beyond the rest that follows the first connection, and short of what the start may take.
+      // Longer than the pause after the first connection, and shorter than the limit of a start.
       await world.pass(65 * S, there);
       const { db } = world.plane.platform.database;
       const states = () => db.selectFrom('sessions').select(['id', 'state']).orderBy('state').execute();

@@ -52,8 +52,8 @@ export function registerReapers(
   const held = (fence: Fence) => (tx: Tx) => fence.check(tx);
 
   /**
-   * How many hosts were connected together the last time any was. Unseen hosts with sessions count from the start of
-   * this process, because this process may be the one that was down.
+   * How many hosts were connected at the last time that any host was. Unseen hosts with sessions count from the start
+   * of this process, because this process may be the one that was down.
    */
   function lastConnected(rows: readonly SessionRow[], now: number): number {
     const seen = new Map<string, number>();

@@ -114,7 +114,7 @@ describe('the grace of a lost host', () => {
     expect(decideGrace('running', unseen, 400 * S, GRACE, false, 1_000 * S + 1)).not.toBeNull();
   });
 
-  test('while the sweep rests, only what a person stopped is ended', () => {
+  test('while the sweep is paused, only what a person stopped is ended', () => {
     expect(decideGrace('running', away, BOOT, GRACE, true, 9_999 * S)).toBeNull();
     expect(decideGrace('stopping', away, BOOT, GRACE, true, 9_999 * S)).not.toBeNull();
   });

@@ -4,7 +4,7 @@ import type { Behaviour, FakeAgent } from '@footlight/test-harness';
 import { expect } from 'vitest';
 import { eventually, type SessionsWorld } from './world.ts';
 
-/** Alice's session of a new app, as the launch answers it: nothing is waited for. */
+/** Alice's session of a new app, as the launch answers it, without waiting for anything. */
 export async function acceptedLaunch(world: SessionsWorld): Promise<Session> {
   const answer = await world.launch(world.people.alice, await world.app());
   expect(answer.status).toBe(201);
@@ -21,7 +21,7 @@ export const sent = (agent: FakeAgent, type: string, sessionId: string) =>
 export const waitSent = (agent: FakeAgent, type: string, sessionId: string, count = 1): Promise<true> =>
   eventually(() => (sent(agent, type, sessionId).length >= count ? true : undefined), `${type} was sent`);
 
-/** An agent that answers all commands but those. */
+/** An agent that answers all commands but the given types. */
 export const silentTo =
   (...types: string[]): Behaviour['answer'] =>
   (command) =>

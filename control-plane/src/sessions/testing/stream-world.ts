@@ -39,7 +39,7 @@ export function useStreamWorld(databases: TestDatabases) {
   let made = 0;
   const named = (what: string): string => `${what}-${++made}`;
 
-  /** Somebody with a device that measured this; null: nothing. */
+  /** A person whose device measured this; null: nothing was measured. */
   async function somebody(capabilities: object | null): Promise<Person> {
     const person = await world.addPerson(named('person'));
     if (capabilities !== null)

@@ -73,7 +73,7 @@ describeDatabases('the diagnostic bundle of a session', (databases) => {
     ]);
   });
 
-  test('says nothing of a session of which nothing is known', async () => {
+  test('is empty for a session without data', async () => {
     expect(await bundle()).toEqual({
       format: 1,
       generated_at: new Date(world.clock.nowMs()).toISOString(),
@@ -100,7 +100,7 @@ describeDatabases('the diagnostic bundle of a session', (databases) => {
     });
   });
 
-  test('has what the trace, the derived windows and the verdict of the same window have', async () => {
+  test('equals the trace, the derived windows and the verdict of the same window', async () => {
     const at = (seconds: number) => startMs + seconds * SECOND_MS;
     for (const [n, abr_setpoint_kbps] of [8_000, 6_000, 6_500].entries())
       agent.send({
@@ -138,7 +138,7 @@ describeDatabases('the diagnostic bundle of a session', (databases) => {
     expect(made.events).toHaveLength(1);
   });
 
-  test('tells the first picture, the clock, and times that were dropped', async () => {
+  test('has the first picture, the clock, and the dropped times', async () => {
     await post('trace/clock', { client_offset_ms: 10.5, uncertainty_ms: 2 });
     const pictured = (ts_unix_ms: number, since_launch_ms: number) => ({
       ts_unix_ms,

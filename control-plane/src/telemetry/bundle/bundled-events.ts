@@ -18,7 +18,7 @@ const plain = <Name extends string>(...names: Name[]) =>
 
 const MEDIA = plain('codec', 'profile', 'encoder', 'width', 'height', 'fps', 'bitrate_kbps', 'channels');
 
-/** Fields by type. Results of captures stand in the list of captures. */
+/** Fields by type. Results of captures are in the list of captures. */
 const FIELDS: { readonly [Type in AgentEventType | BrowserEventType]: Fields } = {
   'session.effective_media': {
     configured: MEDIA,

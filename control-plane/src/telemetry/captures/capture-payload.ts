@@ -18,8 +18,8 @@ export function storedCapture(event: string, payload: JsonObject): string | null
 export const beginOfCapture = (captureId: string): string => `{"capture_id":"${captureId}"`;
 
 /**
- * A stored capture as administrators read it. An agent masks its texts; those of a broken one are masked again where
- * they can be read, which the compressed ones cannot.
+ * A stored capture as administrators read it. An agent masks its texts; in case of a broken agent they are masked
+ * again, unless they are compressed.
  * @returns null: not a capture
  */
 export function captureRecord({
@@ -42,7 +42,7 @@ export function captureRecord({
   };
 }
 
-/** A capture of a bundle that would be too long with it. */
+/** A capture without its result, for a bundle that would be too long with it. */
 export function withoutResult({
   data: _data,
   json: _json,

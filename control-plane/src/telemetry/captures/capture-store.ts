@@ -32,7 +32,7 @@ export function findCapture(
   );
 }
 
-/** Key of a stored capture with the bytes of its payload, which the databases know without reading it. */
+/** Key of a stored capture with the bytes of its payload, which the databases determine without reading it. */
 export interface CaptureKey {
   host_id: string;
   boot_id: string;

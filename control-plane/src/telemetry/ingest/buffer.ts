@@ -13,8 +13,8 @@ import { addRejectedTimes, hostsOfSessions, insertEvents, insertSamples, putCloc
 const MAX_WAITING = 16_384;
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /**
- * Part of these that the viewers of one person may fill, who may post for all her ended sessions at once: an eighth is
- * the reports of a thousand viewers.
+ * Share of this room for the viewers of one person, who may post for all their ended sessions at once: an eighth has
+ * room for the reports of a thousand viewers.
  */
 const PERSON_PARTS = 8;
 
@@ -25,7 +25,7 @@ interface Waiting {
   clocks: Map<string, SessionClocksTable>;
   /** By session and cause. */
   rejected: Map<string, SessionRejectedTimesTable>;
-  /** Of viewers, by the person whose sessions they are. */
+  /** Waiting bytes of viewers, by the person whose sessions they watch. */
   people: Map<string, { count: number; bytes: number }>;
   count: number;
   bytes: number;
@@ -46,7 +46,7 @@ export interface BufferDeps {
   logger: Logger;
   database: { readonly full: boolean };
   retention: Retained;
-  /** Writes together with what hosts report. */
+  /** The transaction that is shared with the reports of hosts. */
   write(rows: RowsToLock, work: (tx: Tx) => Promise<void>): Promise<void>;
 }
 

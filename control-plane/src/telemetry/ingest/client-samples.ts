@@ -1,4 +1,4 @@
-/** What of a viewer's post is stored. Pure. Source: docs/sessions.md, "Telemetry". */
+/** Which parts of a viewer's post are stored. Pure. Source: docs/sessions.md, "Telemetry". */
 import { cutUtf8, type JsonObject, stripControls } from '@footlight/protocol';
 import type { ClientSample } from '@footlight/protocol/rest';
 import {
@@ -15,7 +15,7 @@ const MAX_FIGURE = Number.MAX_SAFE_INTEGER;
 /** Longest reason that is shown, bytes; players say it in a few words. */
 const MAX_REASON_BYTES = 120;
 
-/** How a viewer says that it coped in one second, which ends at its time. */
+/** A viewer's report on its playback in one second, which ends at `tsMs`. */
 export interface ViewerSecond {
   /** Milliseconds of the viewer's clock. */
   tsMs: number;

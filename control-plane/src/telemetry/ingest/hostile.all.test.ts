@@ -4,7 +4,7 @@ import { openSessionsWorld, type SessionsWorld, slots } from '../../sessions/tes
 import { dumpDatabase } from '../../testing/database-dump.ts';
 import { describeDatabases } from '../../testing/index.ts';
 
-/** The one table that may change; that of the host, which says when it was last heard; and that of jobs, which go on. */
+/** Tables that may change: the counter itself, the hosts (last heartbeat), and the runs of jobs. */
 const COUNTER = /^(session_rejected_times|hosts|job_runs) /;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -19,7 +19,7 @@ describeDatabases('hostile telemetry changes nothing but a counter', (databases)
   });
   afterAll(() => world.close());
 
-  /** Rows without those of the counter, and what was counted. */
+  /** All rows except the counter, and the counter. */
   const state = async () => {
     await world.plane.telemetry.flush();
     const lines = (await dumpDatabase(world.plane.platform.database)).split('\n');
@@ -43,7 +43,7 @@ describeDatabases('hostile telemetry changes nothing but a counter', (databases)
     ['figures that nest 70 deep', () => id, `{"fps":${deep(70)}}`],
     ['no object', () => id, '[1]'],
     ['NaN', () => id, '{"fps":NaN}'],
-    ['a session of nobody', () => '00000000-0000-4000-8000-000000000000', '{"fps":60}'],
+    ['an unknown session', () => '00000000-0000-4000-8000-000000000000', '{"fps":60}'],
   ])('a host that sends %s', async (_what, session, metrics) => {
     const before = await state();
     agent.sendRaw(

@@ -18,7 +18,7 @@ describeDatabases('reports of viewers and hosts', (databases) => {
   afterAll(() => world.close());
 
   const runs = (as: Person = world.people.alice) => world.runsOn(agent, as, appId);
-  /** A launched session, of a person of its own. */
+  /** A launched session of a new person. */
   const running = async () => {
     people += 1;
     return (await world.running(await world.addPerson(`person-${people}`), appId)).id;
@@ -321,7 +321,7 @@ describeDatabases('reports of viewers and hosts', (databases) => {
       await send(UNKNOWN_ID);
       await world.call(world.people.admin, 'DELETE', `/v1/sessions/${id}`);
       await world.until(id, 'stopped');
-      // The end is stored a moment before the process knows it, and confirmed after that.
+      // The end is stored a moment before the process handles it, and confirmed after that.
       await eventually(() => (agent.unseen === 0 ? true : undefined), 'the end is confirmed');
       await send(id);
       expect(await samplesOf(id)).toEqual([]);

@@ -35,22 +35,22 @@ export interface ReportedSession {
   readonly host_id: string | null;
 }
 
-/** What a post tells about its session now. */
+/** The part of a post that is about its session now. */
 export interface ViewerReport {
   /** The newest stored sample; null: none. */
   sample: { source: 'browser' | 'native'; ts_unix_ms: number; metrics: ClientMetrics } | null;
   /** MIME types of the codecs that it decodes, the newest first. */
   codecs: readonly string[];
-  /** How it coped, the oldest second first. */
+  /** Its playback health, the oldest second first. */
   seconds: readonly ViewerSecond[];
 }
 
-/** A picture that a viewer saw. sinceLaunchMs: since the booking, as the viewer tells; null: it did not say. */
+/** A picture that a viewer saw. sinceLaunchMs: since the booking, as the viewer reports it; null: not reported. */
 export interface FirstPicture {
   sinceLaunchMs: number | null;
 }
 
-/** Takes reports into the buffer. */
+/** Puts reports into the buffer. */
 export interface Ingest {
   stats(session: ReportedSession, body: Body<'sessions.stats'>): ViewerReport;
   /** @returns the first picture that is not empty, if the viewer saw it now */

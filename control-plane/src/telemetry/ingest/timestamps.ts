@@ -1,6 +1,6 @@
 /**
- * Which times of a viewer are taken, and what a refused one probably is. Pure.
- * Source: docs/sessions.md, "Telemetry".
+ * Which times of a viewer are accepted, and the probable unit or cause of a refused one. Pure. Source:
+ * docs/sessions.md, "Telemetry".
  */
 import { DAY_MS } from '@footlight/platform';
 

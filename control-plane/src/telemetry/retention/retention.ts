@@ -25,7 +25,7 @@ import {
 /** Kept events of a session and source: the length of a trace; and the captures of a bundle. */
 const KEPT_EVENTS = 1_000;
 const KEPT_CAPTURES = 200;
-/** Kept samples of a session and source for each hour of the rolling window: one each second, and then some. */
+/** Kept samples of a session and source for each hour of the rolling window: one each second, with some room. */
 const KEPT_SAMPLES = 4_096;
 /** Kept events of all sessions: about 60 MB at the usual 300 bytes. */
 const KEPT_EVENTS_IN_ALL = 200_000;
@@ -53,7 +53,7 @@ const DELETED_AT_ONCE = 5_000;
 const COUNTED_SESSIONS = 8_192;
 const COUNTED_HOSTS = 8_192;
 
-/** Bounds what is stored of sessions: by count and bytes as it comes, by age with a job. */
+/** Bounds what is stored of sessions: by count and bytes on arrival, by age in a job. */
 export interface Retained {
   /** Trims the sessions and hosts of these new reports where it is due. Call in their transaction. */
   trim(tx: Tx, stored: StoredReports): Promise<void>;

@@ -174,7 +174,7 @@ describeDatabases('what administrators read of a session', (databases) => {
       },
     );
 
-    test('of a session that has ended goes to its end; both spellings of a time are read', async () => {
+    test('of a session that has ended reaches to its end; both spellings of a time are read', async () => {
       const id = await session({ endedAtMs: at(3_600) });
       const windowOf = async (query: string) => (await read(id, `trace?${query}`)).body.window;
       expect(await windowOf('')).toEqual({ from_ms: at(3_900), to_ms: at(3_600) });
@@ -185,7 +185,7 @@ describeDatabases('what administrators read of a session', (databases) => {
       expect(await windowOf('from=yesterday&to=soon')).toEqual({ from_ms: at(3_900), to_ms: at(3_600) });
     });
 
-    test('has what came in this second', async () => {
+    test('has the data of the present second', async () => {
       const id = await session();
       await post(id, 'stats', { samples: [{ ts_unix_ms: now(), metrics: { fps: 60 } }] });
       await post(id, 'trace/events', {

@@ -118,7 +118,7 @@ export function falsifierOf(condition: Condition, evidence: Evidence, limits: Th
   };
 }
 
-/** A page that says that it was hidden counts as one more sample of it. */
+/** Each event of a page that became hidden counts as one more hidden sample. */
 function valuesOf(name: SeriesName, evidence: Evidence): number[] {
   const values = evidence.points(name).map(({ v }) => v);
   if (name === HIDDEN.name) for (const _ of hidingEvents(evidence)) values.push(1);

@@ -18,7 +18,7 @@ const ESTIMATORS: Record<Estimator, (values: readonly number[], atLeast: number)
     values.length === 0 ? null : values.filter((value) => value >= atLeast).length,
 };
 
-/** A counter that begins again at 0, as after a reconnect, adds nothing by its fall. */
+/** When a counter restarts at 0, as after a reconnect, its decrease adds nothing. */
 function sumOfRises(values: readonly number[]): number | null {
   if (values.length < 2) return null;
   return values.reduce((sum, value, n) => sum + Math.max(0, value - (values[n - 1] ?? value)), 0);

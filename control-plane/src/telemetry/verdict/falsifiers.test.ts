@@ -29,7 +29,7 @@ import {
 } from './testing/window-facts.ts';
 import { decideVerdict } from './verdict.ts';
 
-/** The conditions of each verdict as the contract lists them, with its numbers for 60 fps. */
+/** The conditions of each verdict (docs/troubleshooting.md, "Verdicts"), with the numbers for 60 fps. */
 type Row = readonly [
   name: SeriesName,
   estimator: Estimator,
@@ -117,14 +117,14 @@ describe('the conditions of a verdict', () => {
     nominal: {},
   });
 
-  test.each(rows)('%s: exactly those of the contract', (verdict, values) => {
+  test.each(rows)('%s: exactly these conditions', (verdict, values) => {
     const { falsifiers } = decideVerdict(factsWith(values));
     expect(falsifiers.map((f) => [f.name, f.estimator, f.op, f.threshold, f.unit])).toEqual(
       LISTED[verdict]?.map((row) => [row[0], row[1], row[2], boundAt(row, 60), row[4]]),
     );
   });
 
-  test.each(rows)('%s: all of them hold in the plain case, but what no hidden page tells', (_, values) => {
+  test.each(rows)('%s: all hold in the plain case, except what a hidden page cannot show', (_, values) => {
     const failing = decideVerdict(factsWith(values)).falsifiers.filter(({ holds }) => !holds);
     expect(failing.map(({ note }) => note)).toEqual(values === hidden ? [NOT_ASSESSABLE] : []);
   });

@@ -29,7 +29,7 @@ interface Remark {
   clause: string;
 }
 
-/** The faults among the events of a window. They decide nothing: a fault may explain a verdict, or stand beside it. */
+/** The faults among the events of a window. They do not decide the verdict: a fault may explain it or be unrelated. */
 export function remarksOn(events: readonly TraceEventFacts[]): Remark[] {
   return FAULTS.flatMap(({ type, counts, says }) => {
     const times = events.filter(

@@ -112,7 +112,7 @@ describe('smooth seconds', () => {
     ['too few frames for a deviation', { [SIGMA]: constant(2, 19) }, 20, 0.95],
     ['a hidden second does not count', { [IS_HIDDEN]: [1, ...constant(0, 19)] }, 19, 1],
     ['a page that does not say whether it is hidden', { [IS_HIDDEN]: [] }, 20, 1],
-    ['a browser that does not tell of shown frames', { [SHOWN]: [], [SIGMA]: [] }, 0, null],
+    ['a browser that does not report shown frames', { [SHOWN]: [], [SIGMA]: [] }, 0, null],
   ])('%s', (_what, values, seconds, share) => {
     expect(reportOf(values)).toMatchObject({ seconds, smooth_fraction: share });
   });
@@ -129,7 +129,7 @@ describe('click to photon', () => {
     ['one', { [CLICK_MS]: [48], [CLICKS]: [1] }, 1, 48],
     ['the median over clicks, not over seconds', { [CLICK_MS]: [90, 40, 80], [CLICKS]: [1, 5, 1] }, 7, 40],
     ['the lower one of two', { [CLICK_MS]: [90, 40], [CLICKS]: [1, 1] }, 2, 40],
-    ['a count of a liar', { [CLICK_MS]: [90, 40], [CLICKS]: [1e308, 1.5] }, 101, 90],
+    ['an impossible count', { [CLICK_MS]: [90, 40], [CLICKS]: [1e308, 1.5] }, 101, 90],
     ['without counts each second is one', { [CLICK_MS]: [90, 40, 80], [CLICKS]: [] }, 3, 80],
   ])('%s', (_what, values, clicks, median) => {
     expect(reportOf(values)).toMatchObject({ clicks, click_to_photon_ms: median });

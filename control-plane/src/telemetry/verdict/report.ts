@@ -9,7 +9,9 @@ import type { Thresholds } from './thresholds.ts';
 
 /** Below this share of smooth seconds a person has seen it, also where no rule matched. Chosen, not measured. */
 const MOSTLY_SMOOTH = 0.9;
-/** A session that ran shorter is told that it was too short; a longer one, that too little is known. Chosen, not measured. */
+/**
+ * A shorter session gets the text "too short", a longer one the text "too little was measured". Chosen, not measured.
+ */
 const SHORT_MS = 30 * SECOND_MS;
 
 /** A viewer may say any number; nobody clicks more often in a second. Chosen, not measured. */

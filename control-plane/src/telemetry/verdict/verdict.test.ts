@@ -149,7 +149,7 @@ describe('a hitch at the time of a slow sample of the host is not the fault of t
     expect(decideVerdict({ ...facts, series: { ...facts.series, [SIGMA]: samples } }).verdict).toBe(CLIENT);
   });
 
-  test('clocks that were never compared cannot tell', () => {
+  test('clocks that were never compared cannot decide', () => {
     expect(hitchesAt(0, { clock: null })).toBe(CLIENT);
   });
 });

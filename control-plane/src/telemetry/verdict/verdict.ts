@@ -70,8 +70,8 @@ function firstMatch(
 }
 
 /**
- * Whether a hitch of the viewer comes with a slow sample of the host: then the host is the cause. Only clocks that
- * were compared can tell.
+ * Whether a hitch of the viewer comes with a slow sample of the host: then the host is the cause. Only compared clocks
+ * allow this decision.
  */
 function hitchesWithHost(evidence: Evidence, limits: Thresholds): boolean {
   const { toleranceMs } = evidence;
@@ -101,7 +101,7 @@ function decidingSeries(
   const names = read.flatMap((each) =>
     conditions[each].filter(({ decides }) => decides).map(({ name }) => name),
   );
-  // A page that was hidden may have said so by an event alone.
+  // A page may have reported that it was hidden by an event alone.
   const speaks = (v: number) => verdict !== 'indeterminate_client_hidden' || v !== 0;
   return names.filter((name) => evidence.points(name).some(({ v }) => speaks(v)));
 }

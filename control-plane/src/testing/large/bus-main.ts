@@ -1,9 +1,9 @@
 /**
- * What the bus between replicas costs, for scripts/bench bus. Words: `far` or `near`, the address of a NATS server, and a
- * list of signaling messages as JSON.
+ * What the bus between replicas costs, for scripts/bench bus. Arguments: `far` or `near`, the address of a NATS server,
+ * and a list of signaling messages as JSON.
  *
- * far holds the link of a host: it takes each command, and sends each signaling message back. Beside it on the same
- * server, and without Footlight's bus, it answers and forwards the same bytes.
+ * far holds the link of a host: it acknowledges each command, and sends each signaling message back. As the reference
+ * it also answers and forwards the same bytes over the same server without Footlight's bus.
  *
  * near reads one job a line from standard input and prints its figure: the median of a command in milliseconds, or
  * messages a second there and back.
@@ -81,7 +81,7 @@ const bareSignals: Conversation = {
   },
 };
 
-/** Messages a second there and back. @throws when another comes back than was sent; waits for ever for one that is lost */
+/** Messages a second there and back. @throws when a message returns changed; waits for ever for a lost message */
 async function rateOf({ send, listen }: Conversation): Promise<number> {
   let sent = 0;
   let back = 0;

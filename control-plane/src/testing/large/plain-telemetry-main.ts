@@ -1,7 +1,7 @@
 /**
  * The reference of the benches `telemetry` and `trace`: the rows of samples by plain SQL, one insert for each as they
  * come, and a bare route that answers the rows of a window. Prints its address, then reads jobs from standard input,
- * one a line, and answers each with one line. Word: a file with samples, { viewer: object[], host: object[] }.
+ * one a line, and answers each with one line. Argument: a file with samples, { viewer: object[], host: object[] }.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

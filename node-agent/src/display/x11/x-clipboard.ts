@@ -6,8 +6,8 @@ import type { XConnection } from './x-connection.ts';
 export const MAX_CLIPBOARD_BYTES = 65_536;
 
 /**
- * Answers to pasting apps per second. An app could make answers pile up here, each 2,700 times as large as its
- * request.
+ * Answers to pasting apps per second. Without a limit, an app could fill our send queue: an answer is 2,700 times as
+ * large as its request.
  */
 const ANSWERS_PER_SECOND = 50;
 
@@ -68,7 +68,7 @@ export class XClipboard {
     return new XClipboard(x, fixes, { clipboard, utf8, targets, text, transfer }, onText);
   }
 
-  /** Offers a text to the display's apps; a too long one is ignored. */
+  /** Offers a text to the display's apps; a text over the limit is ignored. */
   set(text: string): void {
     const bytes = Buffer.from(text, 'utf8');
     if (bytes.length > MAX_CLIPBOARD_BYTES || this.#x.closed) return;
@@ -119,12 +119,12 @@ export class XClipboard {
     const property = await this.#x.request<XProperty>((callback) =>
       this.#x.client.GetProperty(1, this.#window, transfer, 0, 0, MAX_CLIPBOARD_BYTES / 4, callback),
     );
-    // Another type is an incremental transfer, which only longer texts need.
+    // Another type announces an incremental transfer, which only texts over the limit need.
     if (property.type !== utf8 || property.bytesAfter > 0) {
       this.#x.client.DeleteProperty(this.#window, transfer);
       return;
     }
-    // Throws for a text with a wrong encoding, which is ignored.
+    // Throws for invalid UTF-8; such a text is ignored.
     this.#onText(utf8Decoder.decode(property.data));
   }
 

@@ -5,11 +5,9 @@ import x11, { type Reply, type XClient, type XDisplay, type XScreen } from 'x11'
 import { withPatience } from '../../patience.ts';
 
 const SOCKET_DIRECTORY = '/tmp/.X11-unix';
-/**
- * Far above the answer of a display that works, so only a hanging server reaches it. Chosen, not measured.
- */
+/** Far above the answer time of a working display, so only a hanging server reaches it. Chosen, not measured. */
 const CONNECT_MS = withPatience(5_000);
-/** As DISPLAY_SILENCE_MS: a server that is silent for so long has failed. */
+/** The same as DISPLAY_SILENCE_MS: a server without an answer for this long has failed. */
 const ANSWER_MS = withPatience(5_000);
 
 /**
@@ -24,7 +22,7 @@ export class XConnection {
   readonly display: XDisplay;
   readonly client: XClient;
   readonly screen: XScreen;
-  /** Time of everything on this connection. */
+  /** Clock for all time limits of this connection. */
   readonly clock: Clock;
   #closed = false;
   #failedRequests = 0;

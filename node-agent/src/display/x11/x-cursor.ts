@@ -12,7 +12,7 @@ const CURSOR_NOTIFY = 1;
  * Follows the pointer's shape. Calls onShape with each change; null = hidden.
  *
  * resting → (a change) → waiting for READ_INTERVAL_MS → reading → resting. Owner: the desktop of the session. close()
- * frees timer and listener, and no shape follows.
+ * frees timer and listener; onShape is not called afterwards.
  */
 export class XCursor {
   readonly #x: XConnection;

@@ -7,11 +7,11 @@ import { XDrawing } from './x-drawing.ts';
 const DAMAGE_EVENT = 91;
 const DAMAGE = 7;
 
-/** A server that sends a damage event for each write of an app, and answers after the writes that came before. */
+/** A fake server that sends a damage event for each write of an app, and answers requests after the earlier writes. */
 class Server {
   readonly client = Object.assign(new EventEmitter(), { AllocID: () => DAMAGE });
   answers = 0;
-  /** Writes of the app that come before the next answers. */
+  /** Whether the app writes again before each of the next answers. */
   readonly #late: number[] = [];
 
   async open(): Promise<XDrawing> {
@@ -35,7 +35,7 @@ class Server {
     } as unknown as XConnection);
   }
 
-  /** One picture. @param more for each following answer, whether a write comes before it */
+  /** Draws one picture. @param more for each following answer, whether another write precedes it */
   draws(...more: number[]): void {
     this.#late.push(...more);
     this.#write();
@@ -61,20 +61,20 @@ async function shows(
   return server.answers - before;
 }
 
-test('a picture in several writes is told once, after the last of them', async () => {
+test('a picture in several writes is reported once, after the last write', async () => {
   const server = new Server();
   const drawing = await server.open();
   expect(await shows(server, drawing, 1, 1, 1, 0)).toBe(3);
 });
 
-test('an app that always sends whole pictures is asked about one in eight', async () => {
+test('for an app that always sends whole pictures, only one in eight is checked', async () => {
   const server = new Server();
   const drawing = await server.open();
   expect(await shows(server, drawing, 32, 0)).toBe(32);
   expect(await shows(server, drawing, 80)).toBe(10);
 });
 
-test('an app that no longer sends whole pictures is asked about each again', async () => {
+test('when an app no longer sends whole pictures, each one is checked again', async () => {
   const server = new Server();
   const drawing = await server.open();
   await shows(server, drawing, 39);

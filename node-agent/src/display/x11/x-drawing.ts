@@ -1,28 +1,32 @@
 import type { XDamage, XEvent } from 'x11';
 import type { XConnection } from './x-connection.ts';
 
-/** An app that is not done with a picture after this long is not waited for, milliseconds. Chosen. */
+/** Longest wait for the remaining writes of a picture, milliseconds. Chosen. */
 const SETTLE_MS = 4;
-/** Pictures in a row, each whole after the first look, after which the app is taken to send whole ones (count). Chosen. */
+/**
+ * Consecutive pictures that arrived in one write, after which the app is assumed to send only whole pictures (count).
+ * Chosen.
+ */
 const WHOLE_PICTURES = 32;
-/** One in this many of such an app is looked at all the same. Chosen. */
+/** For an app that sends whole pictures, only one in this many is checked for further writes. Chosen. */
 const CHECKED_EVERY = 8;
 
 /**
- * Tells when an app has drawn a picture.
+ * Detects when an app has drawn a picture.
  *
- * idle → (next) → waiting, with a damage object at the server → idle again with rest(). Owner: the session's screen;
- * the connection is the screen's, and the server frees the object with it. Source: the DAMAGE extension, level
- * NonEmpty: one event, and no further one before it is answered, however much is drawn.
+ * idle → (next) → waiting, with a damage object at the server → idle again with rest(). Owner: the session's screen,
+ * which also owns the connection; the server frees the damage object with the connection. Source: the DAMAGE extension,
+ * level NonEmpty: after one event the server sends no further event until the client answers (Subtract), however much
+ * is drawn.
  */
 export class XDrawing {
   readonly #x: XConnection;
   readonly #extension: XDamage;
   /** null: idle. */
   #damage: number | null = null;
-  /** Whether there is an event without an answer. */
+  /** Whether an event was received and not answered yet. */
   #isDrawn = false;
-  /** Pictures since the last that came in several writes (count). */
+  /** Pictures since the last one that came in several writes (count). */
   #whole = 0;
   #onDrawn: () => void = () => undefined;
 
@@ -43,9 +47,9 @@ export class XDrawing {
   }
 
   /**
-   * Waits until something is drawn that was not told before. A picture that the app sends in several writes is told
-   * once when they follow closely: the server's answer shows whether more has come. An app that always sends whole
-   * pictures is asked for rarely, because the answer wakes this process once more for each picture (docs/development.md,
+   * Waits until something is drawn that was not reported before. A picture that the app sends in several close writes
+   * is reported once: a round trip to the server shows whether more has arrived. If an app always sends whole pictures,
+   * the round trip is made rarely, because it costs one more wake-up of this process per picture (docs/development.md,
    * "Benches").
    * @returns false: the display is closed. Never throws
    */
@@ -68,7 +72,8 @@ export class XDrawing {
       this.#extension.Subtract(this.#damage, 0, 0);
       this.#whole += 1;
       if (this.#whole > WHOLE_PICTURES && this.#whole % CHECKED_EVERY !== 0) return true;
-      // The server takes what one client has sent before it turns to the next, so its answer follows the app's batch.
+      // The server processes all pending requests of one client before the next client's, so its answer follows the
+      // app's batch.
       try {
         await this.#x.settle();
       } catch {
@@ -79,7 +84,10 @@ export class XDrawing {
     return true;
   }
 
-  /** Draws wake this process no more until the next call of next(). Do not call it while one waits. */
+  /**
+   * From now until the next call of next(), drawing does not wake this process. Do not call it while a next() is
+   * pending.
+   */
   rest(): void {
     if (this.#damage !== null && !this.#x.closed) this.#extension.Destroy(this.#damage);
     this.#damage = null;

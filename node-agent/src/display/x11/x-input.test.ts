@@ -9,22 +9,22 @@ const XKB_EVENT = 85;
 const CAPS_LOCK = 58;
 const APPS_READ_MAP_MS = 30;
 const SPARE_KEYS = Array.from({ length: 8 }, () => [0, 0]);
-/** The first key of the map types an a, the others nothing. */
+/** The first key of the map types "a", the others have no character. */
 const MAP = [[0x61, 0x41], ...SPARE_KEYS];
 
-/** What was injected: kind, detail, x, y. */
+/** Injected events: kind, detail, x, y. */
 let injected: number[][];
 let tell: (event: Partial<XEvent>) => void;
-/** Lets the display answer what it was asked. */
+/** Lets the display answer the pending requests. */
 let answer: () => void;
 let input: XInput;
 let clock: ManualClock;
 /** Answers until nothing is left to type. */
 let finishTyping: () => Promise<void>;
-/** What the display says of its keyboard, and how often it was asked. */
+/** The display's answers about its keyboard, and the number of requests. */
 let map: readonly (readonly number[])[];
 let mapReads: number;
-/** Keys that were given another meaning. */
+/** Keys that were remapped. */
 let remapped: [keycode: number, keysym: number][];
 
 beforeEach(async () => {
@@ -103,10 +103,10 @@ test.each(['key', 'button'] as const)('a %s counts as taken once the display has
   expect(told).toEqual(['injected', 'taken']);
 });
 
-describe('behind a text that the display takes its time with', () => {
+describe('input behind a text that the display processes slowly', () => {
   beforeEach(() => input.text('漢'));
 
-  test('everything waits, and the moves of the pointer are one', () => {
+  test('everything waits, and pointer moves are merged', () => {
     input.key(30, true);
     for (let step = 0; step < 5_000; step++) input.moveTo(step, step);
     input.moveBy(3, -4);
@@ -120,7 +120,7 @@ describe('behind a text that the display takes its time with', () => {
     ]);
   });
 
-  test('a press counts as injected only when the display gets it', () => {
+  test('a press counts as injected only when it is sent to the display', () => {
     const told: string[] = [];
     input.key(30, true, () => told.push('key'));
     input.button(0, true, () => told.push('button'));
@@ -129,13 +129,13 @@ describe('behind a text that the display takes its time with', () => {
     expect(told).toEqual(['key', 'button']);
   });
 
-  test('moves that became one are no longer than the display takes', () => {
+  test('merged moves are limited to the range of a request', () => {
     for (let count = 0; count < 10; count++) input.moveBy(8_000, -8_000);
     input.dropText();
     expect(injected).toEqual([[MOTION, 1, 32_767, -32_768]]);
   });
 
-  test('what is let go takes effect at once when the text is given up, and nothing of it is typed later', async () => {
+  test('when the text is dropped, releases take effect at once, and the rest of the text is never typed', async () => {
     input.text('字');
     input.key(30, false);
     input.dropText();
@@ -144,7 +144,7 @@ describe('behind a text that the display takes its time with', () => {
     expect(injected).toHaveLength(1);
   });
 
-  test('no more than a thousand wait: then the text is given up, and no release is lost', () => {
+  test('at most a thousand inputs wait: then the text is dropped, and no release is lost', () => {
     for (let count = 0; count < 600; count++) {
       input.text('字');
       input.key(30, count % 2 === 0);
@@ -162,7 +162,7 @@ describe('behind a text that the display takes its time with', () => {
     expect(injected).toEqual([[KEY_PRESS, 38, 0, 0]]);
   });
 
-  test('a text that comes after one that was given up is typed', async () => {
+  test('a text after a dropped one is typed', async () => {
     input.dropText();
     input.text('a');
     await finishTyping();
@@ -180,7 +180,7 @@ describe('an app that changes the keyboard map', () => {
     expect(injected.filter(([kind]) => kind === KEY_PRESS)).toHaveLength(count);
   };
 
-  test('text is typed by the keys of the new one, which is read once however often it changed', async () => {
+  test('text is typed with the new map, which is read only once however often it changed', async () => {
     map = [[0x62, 0x42], [0x61, 0x41], ...SPARE_KEYS.slice(1)];
     for (let change = 0; change < 100; change++) tell(NEW_MAP);
     expect(mapReads).toBe(1);
@@ -190,7 +190,7 @@ describe('an app that changes the keyboard map', () => {
     expect(mapReads).toBe(2);
   });
 
-  test('a key that was lent is still spare after our own change, and not after that of the app', async () => {
+  test('a key that we remapped is still spare after our own change, but not after a change by the app', async () => {
     input.text('漢');
     await typed(1);
     expect(remapped).toHaveLength(1);
@@ -200,7 +200,7 @@ describe('an app that changes the keyboard map', () => {
     input.text('漢');
     await typed(2);
     expect(remapped).toHaveLength(1);
-    // Every spare key is used once more, this one as well.
+    // Every spare key is used again, including this one.
     input.text('一二三四五六七八');
     await typed(10);
     expect(new Set(remapped.slice(1).map(([code]) => code)).size).toBe(8);
@@ -212,7 +212,7 @@ describe('an app that changes the keyboard map', () => {
   });
 });
 
-test('locks that an app sets are known, and those of keys as well', () => {
+test('locks set by an app are detected, and locks set by keys too', () => {
   expect(input.locks).toBe(0);
   input.key(CAPS_LOCK, true);
   expect(input.locks).toBe(1);

@@ -30,26 +30,26 @@ const REMAP_SETTLE_MS = 30;
 const MAX_CLICKS = 64;
 
 /**
- * Characters that may wait. Characters that the keyboard lacks need a new map for every few dozen, so a viewer could
- * request more than the display can type.
+ * Most characters that may wait. A keyboard map has room for a few dozen characters without a key, so such a text needs
+ * many maps, and a viewer could request characters faster than the display can type.
  */
 const MAX_WAITING_TEXT = 65_536;
 /**
- * Other input that may wait for a text (count), and for how long. Then the text is dropped, and the input is
- * delivered.
+ * Most other inputs that may wait behind a text (count), and their longest wait. Over either limit the text is dropped
+ * and the inputs are delivered.
  */
 const MAX_WAITING = 1_000;
 const MAX_WAITING_MS = 3_000;
 
-/** Input behind a text. Consecutive pointer moves are merged. */
+/** Input that waits behind a text. Consecutive pointer moves are merged. */
 type Waiting =
   | { kind: 'move'; atMs: number; x: number; y: number; relative: boolean }
   | { kind: 'text'; text: string }
   | { kind: 'other'; atMs: number; act(): void };
 
 /**
- * Injects input into an X display by XTEST, in order. While a text is typed, which may wait for apps to read a new
- * keyboard map, later calls wait up to a bound; then the text is dropped. Keys and buttons are never lost, because a
+ * Injects input into an X display by XTEST, in order. Typing a text may wait for apps to read a new keyboard map. Later
+ * calls wait behind the text up to a limit; then the text is dropped. Keys and buttons are never lost, because a
  * released key must not stay down.
  *
  * idle ⇄ typing. Owner: the session's screen. Nothing to free: timers and listeners end with the connection, and
@@ -62,7 +62,7 @@ export class XInput {
   #keymap: KeyboardMap;
   /** The display's keyboard map differs from `#keymap` and is read before the next text. */
   #keymapIsStale = false;
-  /** The running text; replaced when it was dropped. */
+  /** Identifies the text being typed; replaced when that text is dropped. */
   #typing: { text: string } | null = null;
   #waiting: Waiting[] = [];
   #waitingText = 0;
@@ -124,8 +124,8 @@ export class XInput {
 
   /**
    * @param code evdev code
-   * @param onInjected called once the display was sent the press, which waits for a text that is typed
-   * @param onTaken called later, once the display has taken it
+   * @param onInjected called when the press was sent to the display; a text being typed delays it
+   * @param onTaken called later, when the display has processed the press
    */
   key(
     code: number,
@@ -197,7 +197,7 @@ export class XInput {
     if (this.#x.closed) return Promise.resolve(false);
     return new Promise((resolve) => {
       this.#act(() => {
-        // The display's notice of the new map comes later than a text that follows.
+        // The display's notice of the new map may arrive after a following text.
         this.#keymapIsStale = true;
         loadLayout(this.#x, this.#xkb, layout).then(resolve, () => resolve(false));
       });
@@ -311,7 +311,7 @@ export class XInput {
   #typeOne(keysym: number): void {
     const key = this.#keymap.find(keysym);
     if (!key) return;
-    // Caps lock swaps the case of letters; typed text must not depend on it.
+    // Caps lock swaps the case of letters. It is switched off so that typed text does not depend on it.
     const isLetter = isCased(keysym);
     const shift = isLetter && this.#locks & 1 ? !key.shift : key.shift;
     if (shift) this.#fakeKey(SHIFT_LEFT, true);

@@ -5,16 +5,16 @@ import type { XConnection } from './x-connection.ts';
 /** XkbGetKbdByName. Source: XKBproto, appendix D; XKBproto.h, xkbGetKbdByNameReq. */
 const GET_KBD_BY_NAME = 23;
 const REQUEST_HEADER_BYTES = 12;
-/** Offset of `loaded` in the reply, behind its first 8 bytes. */
+/** Offset of `loaded` in the reply, counted after the first 8 bytes. */
 const LOADED = 2;
 
 /**
- * Names as in the folder `symbols` of xkeyboard-config. The server puts them into a description that it compiles, so
- * nothing else may be in them.
+ * Names as in the folder `symbols` of xkeyboard-config. The server inserts them into source text that it compiles, so
+ * other characters must be refused.
  */
 const LAYOUT_NAME = /^[a-z][a-z0-9_]{0,31}$/;
 const VARIANT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
-/** Files of `symbols` beside the layouts: parts of a map, such as the media keys. */
+/** Files in `symbols` that are not layouts but parts of a map, such as the media keys. */
 const NO_LAYOUTS: ReadonlySet<string> = new Set([
   ...['altwin', 'capslock', 'compose', 'ctrl', 'empty', 'eurosign', 'group', 'inet', 'keypad', 'kpdl'],
   ...['latin', 'level3', 'level5', 'nbsp', 'olpc', 'pc', 'rupeesign', 'shift', 'srvr_ctrl', 'terminate'],

@@ -51,7 +51,7 @@ async function watched(open: Opener): Promise<{ presented: XPresented; drawn: Pr
   return { presented: await open(x, tell), drawn };
 }
 
-test('a window that was there before does not count, one that comes later does', async () => {
+test('an existing window does not count, a later one does', async () => {
   const before = await openApp();
   const { drawn } = await watched(XPresented.openForNew);
   let isSeen = false;
@@ -69,9 +69,9 @@ test('a window that was there before does not count, one that comes later does',
 });
 
 test.each<[string, Opener]>([
-  ['that was there before', XPresented.openForNew],
-  ['that was looked at in vain', XPresented.open],
-])('a window with the id of one %s, whose app has ended meanwhile, counts', async (_name, open) => {
+  ['that existed before', XPresented.openForNew],
+  ['that was checked without result', XPresented.open],
+])('a window counts even if its id belonged to one %s, whose app has ended', async (_name, open) => {
   const before = await openApp();
   const { drawn } = await watched(open);
   await before.end();

@@ -6,11 +6,11 @@ const DESTROY_NOTIFY = 17;
 const MAP_NOTIFY = 19;
 const VIEWABLE = 2;
 const INPUT_OUTPUT = 1;
-/** A damage this soon after mapping is the server's painting of the background. */
+/** Damage reported within this time after mapping is the server painting the window's background. */
 const BACKGROUND_MS = 50;
 /**
- * Interval of the reads of windows that reported no damage; the person sees the picture, so a tenth of a second
- * is enough.
+ * Interval of the reads of windows that reported no damage. The person already sees the picture, so the report may be
+ * 0.1 s late.
  */
 const POLL_MS = 100;
 /** Rows read at a time in the search for a second colour. */
@@ -19,7 +19,7 @@ const BAND_ROWS = 64;
 const MAX_READS = 4;
 /** Windows observed (count). */
 const MAX_CANDIDATES = 32;
-/** Pixels. Smaller windows are helpers of toolkits, which are mapped and never seen. */
+/** Pixels. Smaller windows are helpers of toolkits, which are mapped but never visible. */
 const MIN_SIDE = 16;
 const ZPIXMAP = 2;
 const ALL_PLANES = 0xffffffff;
@@ -49,7 +49,7 @@ export class XPresented {
   readonly #onPresented: () => void;
   readonly #candidates = new Map<number, Candidate>();
   readonly #seen = new Set<number>();
-  /** Existing windows, which do not count. */
+  /** Windows of another app that already existed; ignored. */
   readonly #others: Set<number>;
   readonly #timer: Timer;
   readonly #onEvent = (event: XEvent) => this.#handle(event);
@@ -74,7 +74,7 @@ export class XPresented {
     return new XPresented(x, damage, onPresented, new Set());
   }
 
-  /** The same for new windows only; existing ones belong to another app. */
+  /** Like open(), but only for new windows; existing ones belong to another app. */
   static async openForNew(x: XConnection, onPresented: () => void): Promise<XPresented> {
     const damage = await x.request<XDamage>((callback) => x.client.require('damage', callback));
     const standing = new Set<number>();

@@ -22,7 +22,7 @@ const size = async () => {
   return [width, height];
 };
 
-test('a virtual screen takes any size up to the one that it was started with, and back', async () => {
+test('a virtual screen accepts any size up to its initial one, and returns to it', async () => {
   const screen = await XScreenSize.open(x);
   for (const [width, height] of [
     [640, 480],
@@ -37,14 +37,14 @@ test('a virtual screen takes any size up to the one that it was started with, an
   }
 });
 
-test('a larger one is an error, and the next one that fits works', async () => {
+test('a larger size is an error, and the next size that fits works', async () => {
   const screen = await XScreenSize.open(x);
   await expect(screen.resize({ width: 1282, height: 720 })).rejects.toThrow();
   await screen.resize({ width: 800, height: 600 });
   expect(await size()).toEqual([800, 600]);
 });
 
-test('the scale stands where toolkits look for it', async () => {
+test('the scale is stored where toolkits read it', async () => {
   const screen = await XScreenSize.open(x);
   await screen.setScale(1.5);
   const property = await x.atom('RESOURCE_MANAGER');

@@ -8,7 +8,7 @@ export class FakeDeviceFile implements DeviceFile {
   readonly reports: InputEvent[][] = [];
   /** Results of read(), oldest first. */
   readonly toRead: Buffer[] = [];
-  /** Fills the buffer of a reading call. */
+  /** Fills the buffer of an ioctl that reads. */
   answers = new Map<number, (argument: Buffer) => void>();
   /** Requests that the kernel refuses. */
   refused = new Set<number>();

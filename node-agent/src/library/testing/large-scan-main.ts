@@ -1,6 +1,6 @@
 /**
  * Scans a home of 2,000 manifests in three folders, for the bench of the library. For each line of standard input it
- * prints {"ms"}: `scan` as an agent does, `plain` with plain reads and the parser alone.
+ * prints {"ms"}: `scan` scans like an agent, `plain` uses only plain reads and the parser.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -35,7 +35,7 @@ describe('a temporal unit becomes packets', () => {
     expect([...payloadOf(packet)]).toEqual([0x28, 4, 0x08, 1, 2, 3, 0x30, KEY, 7, 7, 7]);
   });
 
-  test('a large frame is cut: Z says that it goes on from before, Y that it goes on, the marker that it ends', () => {
+  test('a large frame is split: Z marks a continued element, Y one that continues, the marker the end', () => {
     const packets = new Av1Packetizer(MTU, 96).packets(unit(frame(DELTA, 400)), 1000);
     expect(packets.map((packet) => payloadOf(packet)[0])).toEqual([0x50, 0xd0, 0x90]);
     expect(packets.map((packet) => readRtpHeader(packet)?.marker)).toEqual([false, false, true]);
@@ -63,7 +63,7 @@ describe('a temporal unit becomes packets', () => {
     ]);
   });
 
-  test('sequence numbers go on over frames and wrap', () => {
+  test('sequence numbers continue over frames and wrap', () => {
     const packetizer = new Av1Packetizer(MTU, 96);
     const numbers = Array.from({ length: 65_537 }, () =>
       packetizer.packets(unit(frame(DELTA, 2)), 0).map((packet) => readRtpHeader(packet)?.sequence),
@@ -78,7 +78,7 @@ describe('a temporal unit becomes packets', () => {
   });
 });
 
-describe('a keyframe is known by its packets', () => {
+describe('a keyframe is recognized by its packets', () => {
   const starts = (packetizer: Av1Packetizer, ...obus: Buffer[]) =>
     isKeyframe('av1', packetizer.packets(unit(...obus), 0));
 
@@ -90,13 +90,13 @@ describe('a keyframe is known by its packets', () => {
       obu(PADDING, [0]),
       frame(KEY, 300),
       false,
-      'a keyframe without any sequence header: nobody can decode it',
+      'a keyframe without any sequence header, which no decoder can decode',
     ],
   ])('%#', (first, second, expected, what) => {
     expect(starts(new Av1Packetizer(MTU, 96), first, second), what).toBe(expected);
   });
 
-  test('of an encoder that sends its sequence header once, keyframes get it again', () => {
+  test('if an encoder sends its sequence header only once, it is repeated before keyframes', () => {
     const packetizer = new Av1Packetizer(MTU, 96);
     packetizer.packets(unit(sequence, frame(KEY, 4)), 0);
     const packets = packetizer.packets(unit(frame(KEY, 4)), 20);
@@ -105,7 +105,7 @@ describe('a keyframe is known by its packets', () => {
   });
 });
 
-test('what was cut comes together again, and no packet is larger than allowed', () => {
+test('split units can be reassembled, and no packet exceeds the limit', () => {
   const anyObu = fc
     .tuple(fc.constantFrom(SEQUENCE, FRAME, 4, 5), fc.integer({ min: 1, max: 900 }))
     .map(([type, bytes]) => obu(type, Buffer.alloc(bytes, DELTA)));

@@ -49,7 +49,7 @@ export class Av1Packetizer {
   readonly #lengthBytes: number;
   readonly #payloadType: number;
   #sequence = 0;
-  /** Newest sequence header, repeated before keyframes of encoders that send it once. */
+  /** Newest sequence header, repeated before keyframes, because some encoders send it only once. */
   #sequenceHeader: Buffer | null = null;
 
   /** @param mtu largest packet with its RTP header, bytes */

@@ -7,11 +7,11 @@ const FRAME_MS = 1000 / FPS;
 
 interface Capture {
   atMs: number;
-  /** Time since the draw that it shows; null: nothing was drawn since the capture before. */
+  /** Time since the draw that this capture shows; null: nothing was drawn since the previous capture. */
   waitedMs: number | null;
 }
 
-/** Captures of a display on which is drawn at these times, until a while after the last one. */
+/** Captures of a display on which an app draws at these times, until some time after the last draw. */
 function captures(drawnAtMs: readonly number[], untilMs: number): Capture[] {
   const schedule = new CaptureSchedule(FPS, 0);
   const made: Capture[] = [];
@@ -20,7 +20,7 @@ function captures(drawnAtMs: readonly number[], untilMs: number): Capture[] {
   for (;;) {
     const withoutMs = schedule.nextMs(false);
     const drawnMs = drawnAtMs[draw];
-    // A draw before the capture that is due anyway.
+    // A draw before the next regular capture.
     const isDrawn = drawnMs !== undefined && drawnMs <= withoutMs;
     const atMs = isDrawn ? Math.max(drawnMs, Math.min(schedule.nextMs(true), withoutMs)) : withoutMs;
     if (atMs > untilMs) return made;
@@ -76,13 +76,13 @@ describe('captures of a display', () => {
     expect(waited.filter((ms) => ms > 2)).toEqual([]);
   });
 
-  test('an app that draws twice as often gets the frame rate', () => {
+  test('an app that draws at twice the frame rate is captured at the frame rate', () => {
     const made = captures(every(FRAME_MS / 2, 1_200), 10_000);
     expect(made.length).toBeLessThanOrEqual(FPS * 10 * 1.05 + 2);
     expect(made.length).toBeGreaterThanOrEqual(FPS * 10);
   });
 
-  test('whatever is drawn: the rate holds, no two captures are close, and no picture waits longer than a frame', () => {
+  test('for any draws: the rate is kept, no two captures are too close, and no picture waits longer than a frame', () => {
     const drawing = fc.array(fc.double({ min: 0.05, max: 60, noNaN: true }), {
       minLength: 1,
       maxLength: 300,
@@ -130,7 +130,7 @@ describe('captures of a display', () => {
     expect(schedule.nextMs(false)).toBeCloseTo(500 + FRAME_MS, 6);
   });
 
-  test('a new rate holds from the next capture', () => {
+  test('a new rate applies from the next capture', () => {
     const schedule = new CaptureSchedule(60, 0);
     schedule.captured(FRAME_MS, null);
     schedule.setRate(30);

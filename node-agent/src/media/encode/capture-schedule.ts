@@ -3,28 +3,34 @@
  * times a second. At exactly 60, each picture would wait longer than the one before, until one is left out.
  */
 const SPARE_RATE = 1.05;
-/** Captures that may be saved up for drawn pictures (frames): one follows another at once. */
+/** Unused captures that drawn pictures may use later (frames), so that one can follow another at once. */
 const MAX_SPARE = 2;
-/** Least time between two captures, in frames: an encoder gets no more at once. */
+/** Least time between two captures, in frames, which limits the load of the encoder. */
 const LEAST_GAP = 0.5;
 /**
- * Time without a picture after which the display of a drawing app is captured all the same, in frames. One frame would
- * be just before the picture of an app at the stream's own pace; pictures at a half, a third, two thirds or 24 and 25
- * of 60 a second come 0.1 frames after such a capture or later, so they wait for it at most 2 ms.
+ * While an app draws, the display is also captured after this time without a new picture, in frames. With 1.0 the
+ * capture would come just before the next picture of an app that draws at the stream's rate. Apps that draw at a half,
+ * a third or two thirds of the rate, or at 24 or 25 of 60 pictures a second, draw at least 0.1 frames after such a
+ * capture, so their pictures wait for at most 2 ms.
  */
 const DRAWING_GAP = 1.6;
-/** An app draws that has drawn within this time, milliseconds: 10 pictures a second. Chosen. */
+/**
+ * An app counts as drawing for this time after its last picture, milliseconds: at least 10 pictures a second. Chosen.
+ */
 const DRAWING_MS = 100;
 
 /**
- * When to capture the display: a drawn picture at once as long as the frame rate holds on average, and a display at
- * rest at the frame rate. A capture at fixed times shows a key press half a frame later on average. Pure: times in,
- * times out; milliseconds of any monotonic clock.
+ * Decides when to capture the display: a drawn picture at once, as long as the average stays within the frame rate, and
+ * an unchanged display at the frame rate. Captures at fixed times would show a key press half a frame later on average.
+ * Pure: times in, times out; milliseconds of any monotonic clock.
  */
 export class CaptureSchedule {
   #frameMs: number;
   #lastMs: number;
-  /** When the last one should have been: neither late timers nor pictures that had to wait move those after them. */
+  /**
+   * Due time of the last capture. Later captures are counted from it, so a late timer or a delayed picture does not
+   * shift them.
+   */
   #countedMs: number;
   #lastDrawnMs = Number.NEGATIVE_INFINITY;
   #spare = 1;
@@ -41,7 +47,7 @@ export class CaptureSchedule {
     this.#frameMs = 1000 / fps;
   }
 
-  /** The display was captured. @param drawnMs because something had been drawn then; null: nothing had */
+  /** The display was captured. @param drawnMs when the captured picture was drawn; null: nothing was drawn */
   captured(nowMs: number, drawnMs: number | null): void {
     const elapsed = (nowMs - this.#lastMs) / this.#frameMs;
     this.#spare = Math.max(0, Math.min(MAX_SPARE, this.#spare + elapsed * SPARE_RATE) - 1);

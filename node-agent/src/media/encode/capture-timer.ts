@@ -5,16 +5,21 @@ import { CaptureSchedule } from './capture-schedule.ts';
 
 const NS_PER_S = 1_000_000_000n;
 const NS_PER_MS = 1e6;
-/** Captures whose times are kept (count): more than the encoder's queue and the encoder hold. Chosen. */
+/** Number of captures whose times are kept: more than the encoder and its queue hold. Chosen. */
 const MAX_KEPT = 64;
-/** The source rounds the time of a frame down; frames are a thousand times further apart. */
+/**
+ * Tolerance, because the source rounds the time of a frame down. Frames are more than a thousand times further apart.
+ */
 const ROUNDED_MS = 0.001;
-/** A source between reading the clock and waiting for it misses its time; it is let go once more after this. Chosen. */
+/**
+ * If the clock is set between the source's read of it and its wait, the source misses that time. The source is released
+ * once more after this delay. Chosen.
+ */
 const AGAIN_MS = 1;
 
 /**
- * Makes the captures of one pipeline: its source waits for the next frame time of a clock, which goes on by one frame
- * for each capture. So the encoder sees frames of equal length, whenever they were captured.
+ * Triggers the captures of one pipeline. Its source waits for the next frame time of a manual clock, which is advanced
+ * by one frame for each capture. So the encoder sees frames of equal length, whenever they were captured.
  *
  * new → (start) → running → (stop) → stopped. Owner: the pipeline, which owns the clock too.
  */
@@ -27,7 +32,9 @@ export class CaptureTimer {
   #timer: Timer | null = null;
   #again: Timer | null = null;
   #running = false;
-  /** When something was drawn after the last capture, and whom to tell of the next; null: nothing was. */
+  /**
+   * When something was drawn after the last capture, and the callback for the next capture; null: nothing was drawn.
+   */
   #drawn: { atMs: number; onCaptured: () => void } | null = null;
   /** The clock's times and when they were set (monotonic), milliseconds, oldest first. */
   readonly #captures: { clockMs: number; atMs: number }[] = [];
@@ -40,7 +47,7 @@ export class CaptureTimer {
     this.#schedule = new CaptureSchedule(fps, mediaClock.monotonicMs());
   }
 
-  /** The source has captured its first frame at the clock's time 0, and from there counts its frames. */
+  /** Starts when the source has captured its first frame, at the clock's time 0. */
   start(): void {
     this.#running = true;
     this.#captured(this.#mediaClock.monotonicMs());

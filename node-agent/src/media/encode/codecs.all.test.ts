@@ -9,7 +9,7 @@ import { TestHost, type TestSession } from '../testing/test-host.ts';
 import { probeEncoders } from './encoder-probe.ts';
 import '../testing/codec-encoders.ts';
 
-/** Encoders of these codecs in software, which only tests have; everything around them is the product's. */
+/** Software encoders of these codecs, which only tests have; everything else is product code. */
 const SIZE = { width: 320, height: 240 };
 const BLUE = [0x20, 0x40, 0x90] as const;
 
@@ -33,7 +33,7 @@ afterAll(() => host?.close());
 
 async function watch(codec: 'h265' | 'av1'): Promise<NativeViewer> {
   session = await host.session();
-  // No keyframe comes by itself from an encoder that can be asked for one.
+  // An encoder that can be requested for keyframes makes none by itself.
   session.prepare({ fps: 15, bitrate_kbps: 800, codec, playout0_ms: 50 });
   session.worker.send({ type: 'start' });
   const viewer = session.viewer();
@@ -49,7 +49,7 @@ describe.each([
   ['h265', 'H265', 'profile-id=1;tier-flag=0;tx-mode=SRST;level-id=93'],
   ['av1', 'AV1', 'profile=0;tier=0;level-idx=5'],
 ] as const)('a session in %s', (codec, name, fmtp) => {
-  test('is offered as such, keyframe first, and is decoded as the display shows it', async () => {
+  test('is offered, starts with a keyframe, and decodes to the picture on the display', async () => {
     const viewer = await watch(codec);
     await viewer.until('fifteen frames', () => framesOf(packets(viewer)).length >= 15, 20_000);
     const offer = viewer.signals.find(({ type }) => type === 'offer');
@@ -75,7 +75,7 @@ describe.each([
   });
 });
 
-test('PLI brings a keyframe of H.265 from which a decoder can start', async () => {
+test('PLI causes a keyframe of H.265 from which a decoder can start', async () => {
   const viewer = await watch('h265');
   await viewer.until('ten frames', () => framesOf(packets(viewer)).length >= 10, 20_000);
   const before = keyframes(viewer);
@@ -88,7 +88,7 @@ test('PLI brings a keyframe of H.265 from which a decoder can start', async () =
   expect((await decodeMiddles('h265', from, SIZE, host.scratch)).length).toBeGreaterThanOrEqual(4);
 });
 
-test('an encoder that takes no request for a keyframe makes one a second', async () => {
+test('an encoder without keyframe requests makes one a second', async () => {
   const viewer = await watch('av1');
   await viewer.until('two seconds', () => framesOf(packets(viewer)).length >= 31, 20_000);
   const keys = framesOf(packets(viewer)).map((frame) => isKeyframe('av1', frame));
@@ -101,7 +101,7 @@ test('the probe proves and measures every codec of the table that the host can e
 }, async () => {
   const { encoders, throughput } = await probeEncoders(
     [{ index: 0, vendor: 'software', render_node: null }],
-    // AV1 in software takes most of a host's own limit on a quiet machine.
+    // Software AV1 needs most of the product's time limit, even on an idle machine.
     { clock: systemClock, env: codecPreload(), limitMs: 40_000 },
   );
   expect(encoders.map(({ codec, available, live_bitrate }) => [codec, available, live_bitrate])).toEqual([

@@ -37,7 +37,7 @@ function nodeName(renderNode: string): string {
   try {
     path = realpathSync(renderNode);
   } catch {
-    // A missing node keeps its name; its element is missing too.
+    // A missing render node keeps its name; its element does not exist either.
   }
   return path.split('/').at(-1) ?? path;
 }

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterEach(() => host.clear());
 afterAll(() => host?.close());
 
-test('an encoder that hangs is encoder_failed after 5 s, and a stop ends its worker all the same', async () => {
+test('a hanging encoder fails with encoder_failed after 5 s, and a stop still ends its worker', async () => {
   const session = await host.session();
   session.prepare({ codec: 'h265' }, { settings: {} });
   session.worker.send({ type: 'start' });

@@ -2,7 +2,7 @@ import { systemClock } from '@footlight/platform';
 import { describe, expect, test } from 'vitest';
 import { probeEncoders } from './encoder-probe.ts';
 
-describe('encoders are proved by encoding', () => {
+describe('encoders are tested by encoding', () => {
   test('a host without a GPU has openh264, with a measured rate', async () => {
     const { encoders, throughput } = await probeEncoders(
       [{ index: 0, vendor: 'software', render_node: null }],
@@ -14,7 +14,7 @@ describe('encoders are proved by encoding', () => {
     expect(throughput.openh264?.h264?.max_pixel_rate_mpix_s).toBeGreaterThan(5);
   });
 
-  test('what does not work is listed with its reason', async () => {
+  test('encoders that do not work are listed with the reason', async () => {
     const { encoders } = await probeEncoders(
       [{ index: 1, vendor: 'nvidia', render_node: '/dev/dri/renderD128' }],
       { clock: systemClock },

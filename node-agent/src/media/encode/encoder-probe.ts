@@ -12,7 +12,8 @@ import {
 } from './probe-messages.ts';
 
 /**
- * 90 frames at 9 frames a second; a slower encoder cannot stream. A driver that hangs holds up the start by this.
+ * The time of 90 frames at 9 frames a second; a slower encoder cannot stream. A hanging driver delays the agent's start
+ * by this time.
  */
 const PROBE_LIMIT_MS = withPatience(10_000);
 

@@ -12,10 +12,10 @@ export type WatchFinding =
   | { kind: 'recovered'; reason: StallReason; stalledMs: number }
   | { kind: 'dead'; reason: StallReason };
 
-/** From this silence on the event `encoder.stall` is reported. */
+/** Time without an encoded frame after which the event `encoder.stall` is reported. */
 const STALL_MS = 1_000;
 /**
- * A driver may reset its GPU and go on; a longer frozen picture is worse than an end with a reason. Chosen, not
+ * A driver may reset its GPU and continue. After a longer freeze, the session had better end with a reason. Chosen, not
  * measured.
  */
 export const ENCODER_DEAD_MS = 5_000;

@@ -39,7 +39,7 @@ describe('the table of encoders', () => {
   );
 
   test.each(elements.map(({ element }) => [element.name, element] as const))(
-    '%s: each property is documented, and takes the values that are asked for',
+    '%s: each property is documented, and accepts the values of the table',
     (name, element) => {
       const documented = GSTREAMER_DOCUMENTATION[name] ?? {};
       for (const { name: property, values } of propertyValues(element, target)) {
@@ -56,7 +56,7 @@ describe('the table of encoders', () => {
   );
 
   test.each(elements.map(({ element }) => [element.name, element] as const))(
-    '%s: the bitrate is written in the documented unit, and live where that is documented',
+    '%s: the bitrate has the documented unit, and is live if documented so',
     (name, { rate }) => {
       const documented = GSTREAMER_DOCUMENTATION[name] ?? {};
       expect(documented[rate.property]?.unit).toBe(rate.unit);
@@ -75,7 +75,7 @@ describe('the table of encoders', () => {
     expect(element && rateProperties(element, 4000, 60)).toEqual(properties);
   });
 
-  test('no B-frames and one reference wherever the element can be told', () => {
+  test('no B-frames and one reference frame if the element has a property for it', () => {
     for (const { element } of elements) {
       for (const property of ['b-frames', 'bframes']) expect(element.properties[property] ?? 0).toBe(0);
       for (const property of ['ref-frames', 'num-ref-frames'])
@@ -98,7 +98,7 @@ describe('the table of encoders', () => {
     expect(of('nvenc')).toMatchObject({ 'gop-size': [30], preset: ['p7', 'low-latency-hq'] });
   });
 
-  test('an encoder that takes no requests for keyframes makes one a second', () => {
+  test('an encoder without keyframe requests makes one a second', () => {
     const [element] = encoderRow('va', 'av1')?.elements ?? [];
     const gopOf = (keyframesOnRequest: boolean) =>
       element &&
@@ -111,7 +111,7 @@ describe('the table of encoders', () => {
     expect([gopOf(true), gopOf(false)]).toEqual([[300], [60]]);
   });
 
-  test('only H.264 rows name profiles, and only there the caps ask for one', () => {
+  test('only H.264 rows have profiles, and only their caps request one', () => {
     for (const row of ENCODERS) {
       expect(row.h264Profiles.length > 0).toBe(row.codec === 'h264');
       expect(encodedCaps(row, 'main')).toBe(
@@ -132,7 +132,7 @@ describe('one GPU’s element', () => {
     [nvenc, gpu('/dev/dri/renderD128'), ['nvh264enc']],
     [nvenc, gpu('/dev/dri/renderD128', { cuda_device: 1 }), ['nvh264device1enc']],
     [openh264, gpu('/dev/dri/renderD129'), ['openh264enc']],
-  ])('%#: the name that names the GPU goes first', (element, on, names) => {
+  ])('%#: the GPU-specific name comes first', (element, on, names) => {
     expect(element && elementNames(element, on)).toEqual(names);
   });
 });

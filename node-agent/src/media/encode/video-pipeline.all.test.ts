@@ -17,9 +17,9 @@ import {
 const SIZE = { width: 320, height: 240 };
 const FPS = 30;
 const FRAMES = 20;
-/** Pictures drawn at as many moments between two captures. */
+/** Number of drawn pictures, each at another moment between two captures. */
 const DRAWS = 15;
-/** Time for a picture with which an encoder keeps up, and falls behind. */
+/** Encode times of a picture with which an encoder keeps up, and with which it falls behind. */
 const QUICK_MS = 20;
 const SLOW_MS = 100;
 
@@ -39,7 +39,7 @@ afterAll(() => display?.close());
 
 const ascending = (a: number, b: number) => a - b;
 
-/** A picture of the test's display. @param events those not given do nothing */
+/** A pipeline for the test's display. @param events missing ones do nothing */
 function options(row: EncoderRow, fps: number, events: Partial<VideoPipelineEvents>): VideoPipelineOptions {
   return {
     display: display.name,
@@ -57,7 +57,7 @@ function options(row: EncoderRow, fps: number, events: Partial<VideoPipelineEven
   };
 }
 
-/** Runs until `FRAMES` have come out. @returns what was told by then, in the order in which it was told */
+/** Runs until `FRAMES` frames were encoded. @returns the reported events, in order */
 async function run(row: EncoderRow): Promise<({ in: CapturedFrame } | { out: EncodedFrame })[]> {
   const told: ({ in: CapturedFrame } | { out: EncodedFrame })[] = [];
   await new Promise<void>((resolve, reject) => {
@@ -77,15 +77,15 @@ async function run(row: EncoderRow): Promise<({ in: CapturedFrame } | { out: Enc
   return told;
 }
 
-/** H.264 in software that takes at least so long for a picture. */
+/** Software H.264 with this minimum time per picture. */
 function slowed(byMs: number): EncoderRow {
   const row = encoderRow('openh264', 'h264');
   if (!row) throw new Error('the table has no H.264 in software');
   return { ...row, upload: `identity sleep-time=${byMs * 1000}` };
 }
 
-describe('frames are told of', () => {
-  test('before their packets, each once, with the instant at which they reached the encoder', async () => {
+describe('captured frames are reported', () => {
+  test('before their packets, each once, with the time at which they reached the encoder', async () => {
     const told = await run(slowed(QUICK_MS));
     const known = new Map<number | null, CapturedFrame>();
     const encodeMs: number[] = [];
@@ -99,7 +99,7 @@ describe('frames are told of', () => {
       untilEncoderMs.push((known.get(one.out.ptsMs)?.arrivedAtMs ?? Number.NaN) - one.out.capturedAtMs);
       encodeMs.push(one.out.encodeMs ?? 0);
     }
-    // A frame that is read between the tap and the queue has no arrival yet, and gets the instant of its capture.
+    // A frame that is read between the tap and the queue has no arrival time yet, and gets the time of its capture.
     for (const ms of untilEncoderMs) expect(ms).toBeGreaterThanOrEqual(0);
     expect(percentile(untilEncoderMs.sort(ascending), 0.5)).toBeGreaterThan(0);
     expect(percentile(encodeMs.sort(ascending), 0.5)).toBeGreaterThan(QUICK_MS);
@@ -107,10 +107,10 @@ describe('frames are told of', () => {
     expect(ptsMs).toEqual([...ptsMs].sort(ascending));
   });
 
-  test('while the encoder is behind as well, those that its queue gives up among them', async () => {
+  test('even while the encoder is behind, including frames that its queue drops', async () => {
     const told = await run(slowed(SLOW_MS));
     const arrivals = told.flatMap((one) => ('in' in one ? [one.in.arrivedAtMs] : []));
-    // The display gives three in the time of one.
+    // The display is captured three times in the encode time of one frame.
     expect(arrivals.length).toBeGreaterThan(FRAMES * 1.5);
     expect(arrivals).toEqual([...new Set(arrivals)].sort(ascending));
     const encodeMs = told.flatMap((one) => ('out' in one ? [one.out.encodeMs ?? 0] : []));
@@ -141,7 +141,7 @@ test('a drawn picture is captured at once, and a display at rest at the frame ra
   })();
   const waitsMs: number[] = [];
   for (let i = 0; i < DRAWS; i++) {
-    // At another moment between two captures each time, with the display at rest before.
+    // Each draw is at another moment between two captures, after a pause.
     const seen = frames.length;
     await expect.poll(() => frames.length, { interval: 5 }).toBeGreaterThan(seen + 4);
     await delay(systemMediaClock, (i * frameMs) / DRAWS);
@@ -154,13 +154,14 @@ test('a drawn picture is captured at once, and a display at rest at the frame ra
   x.close();
   await followed;
   expect(failures).toEqual([]);
-  // By a clock alone it is half a frame time. No picture waits for longer than half a frame after a capture.
+  // With captures at fixed times the mean would be half a frame time. No picture waits longer than half a frame after a
+  // capture.
   expect(percentile([...waitsMs].sort(ascending), 0.5)).toBeLessThan(frameMs / 4);
   const stepsOf = (times: readonly number[]) =>
     times.slice(1).map((time, i) => time - (times[i] ?? Number.NaN));
   const stepsMs = stepsOf(frames.map(({ capturedAtMs }) => capturedAtMs));
   expect(percentile([...stepsMs].sort(ascending), 0.5)).toBeCloseTo(frameMs, -1);
-  // The encoder sees frames of equal length, a viewer the times of capture.
+  // The encoder gets frames of equal length, a viewer gets the times of capture.
   for (const ms of stepsOf(frames.map(({ ptsMs }) => ptsMs ?? Number.NaN))) {
     expect(ms / frameMs).toBeCloseTo(Math.round(ms / frameMs), 3);
   }

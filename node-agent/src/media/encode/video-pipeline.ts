@@ -68,7 +68,9 @@ export interface VideoPipelineOptions {
   events: VideoPipelineEvents;
 }
 
-/** Frames that an encoder may hold in addition to its queue (count); beyond, the oldest are not reported. */
+/**
+ * Most frames that an encoder may hold in addition to its queue (count). If it holds more, the oldest are not reported.
+ */
 const MAX_INSIDE = 4;
 /** Time limit of the wait for a restarted capture; without a frame the change continues. */
 const CAPTURE_AGAIN_LIMIT_MS = 500;
@@ -90,19 +92,19 @@ const MAX_PENDING = 240;
  * AV1 has no payloader: the pipeline gives temporal units, which are packed here.
  *
  * The queue lets capture and encoder run on different cores, and drops the oldest frame when the encoder is too slow.
- * The source waits for each capture until a clock of this process is set, see CaptureTimer.
+ * The source waits for each capture until this process sets a manual clock, see CaptureTimer.
  *
- * Packets wake the event loop, captured frames do not: they are read together with the packets, or when the queue is
- * full because no packets come. Owner: the media session; start() once, dispose() once.
+ * Packets wake the event loop, captured frames do not: they are read together with the packets, or, if no packets
+ * arrive, when the queue is full. Owner: the media session; start() once, dispose() once.
  */
 export class VideoPipeline {
   readonly #pipeline: Pipeline;
-  /** The source waits by it for its next capture. */
+  /** Manual clock on which the source waits for its next capture. */
   readonly #clock = new ManualClock();
   readonly #capture: CaptureTimer;
   /** RTP timestamps count from the first frame. */
   #firstFrame: { timestamp: number; capturedAtMs: number } | null = null;
-  /** Those of the newest frame, after the first. */
+  /** RTP ticks of the newest frame, counted from the first frame. */
   #lastTicks = -1;
   readonly #encoder: ChosenElement;
   readonly #toPackets: (buffer: MediaBuffer) => Buffer[];
@@ -118,7 +120,7 @@ export class VideoPipeline {
   #sourceChange: Promise<void> = Promise.resolve();
   /** Running and waiting changes (count). */
   #sourceChanges = 0;
-  /** The picture after them; null: unchanged. */
+  /** The picture to set after the changes; null: unchanged. */
   #nextPicture: EncodedPicture | null = null;
   #stopping = false;
 
@@ -204,7 +206,7 @@ export class VideoPipeline {
 
   /**
    * Changes the display while its capture is stopped, because a capture larger than the screen ends the process.
-   * Encoder and timestamps go on, and the next frames may have another size.
+   * Encoder and timestamps continue, and the next frames may have another size.
    * @throws what `work` throws, with the capture running again
    */
   async withoutCapture(work: () => Promise<void>): Promise<void> {
@@ -217,7 +219,7 @@ export class VideoPipeline {
         try {
           await work();
         } finally {
-          // A source that starts again captures at once; without a new time its frame would have that of the last one.
+          // A restarted source captures at once; without a new clock time its frame would get the time of the last one.
           this.#capture.now();
           await source.setState('playing');
           await this.#captureAgain();
@@ -248,7 +250,10 @@ export class VideoPipeline {
     }
   }
 
-  /** Captures what was drawn, as soon as the frame rate allows. @returns once that was done, or the capture has ended */
+  /**
+   * Captures the newly drawn picture as soon as the frame rate allows.
+   * @returns when it was captured, or the captures have ended
+   */
   captureDrawn(): Promise<void> {
     return this.#capture.drawn();
   }
@@ -322,7 +327,7 @@ export class VideoPipeline {
     while (!this.#stopping && !sink.ended) {
       let sample = await sink.pull();
       this.#takeCaptured();
-      // One wake-up reads all samples, because a frame comes as several.
+      // One wake-up reads all samples, because a frame consists of several.
       while (sample) {
         const arrivedAtMs = this.#options.clock.monotonicMs();
         const buffers = sample.read();
@@ -393,8 +398,8 @@ export class VideoPipeline {
   }
 
   /**
-   * A browser learns from timestamps and arrival how evenly the path delivers, so they tell the time of capture; the
-   * payloader's tell frames of equal length.
+   * RTP timestamps contain the time of capture, because a browser computes the path's jitter from timestamps and
+   * arrival times. The payloader's timestamps assume frames of equal length.
    */
   #timestampOf(capturedAtMs: number, payloaderTimestamp: number): number {
     this.#firstFrame ??= { timestamp: payloaderTimestamp, capturedAtMs };
@@ -413,7 +418,7 @@ export class VideoPipeline {
   }
 }
 
-/** A property's text as the value that it stands for. */
+/** Parses a property's text into a boolean, a number or a text. */
 function typed(text: string): number | boolean | string {
   if (text === 'true' || text === 'false') return text === 'true';
   return /^-?\d{1,15}(\.\d+)?$/.test(text) ? Number(text) : text.slice(0, MAX_PROPERTY);

@@ -1,21 +1,21 @@
 import type { Duplex } from 'node:stream';
 
 /**
- * Messages of the channel `files` on a pipe between media worker and file process, as they are on the channel.
- * u8 kind, u32 length, then the message. reset: another viewer has the channel, so that everything is cancelled; the
- * file process confirms it by the same.
+ * Carries the messages of the data channel `files`, unchanged, on a pipe between media worker and file process. Format:
+ * u8 kind, u32 length, then the message. reset: another viewer has the channel now, so all transfers are cancelled; the
+ * file process answers with a reset too.
  */
 const KINDS = ['text', 'binary', 'reset'] as const;
 type Kind = (typeof KINDS)[number];
 const HEADER_BYTES = 5;
-/** As the longest message of a data channel in Chromium. */
+/** The longest message of a data channel in Chromium. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
 
 export interface FilePipeEvents {
   onText(text: string): void;
   onBinary(data: Buffer): void;
   onReset(): void;
-  /** The other end is gone, or sent what is no message. */
+  /** The other end is gone, or sent a malformed message. */
   onClosed(): void;
 }
 
@@ -54,12 +54,12 @@ export class FilePipe {
     this.#write('reset', new Uint8Array());
   }
 
-  /** Calls back once the other end has taken what waits. */
+  /** Calls back once, when the stream's buffer is empty again. */
   onDrain(drained: () => void): void {
     this.#stream.once('drain', drained);
   }
 
-  /** Takes no further message until resume(), also of those that were read with the last one. */
+  /** Delivers no further message until resume(), not even messages that were already read. */
   pause(): void {
     this.#isPaused = true;
     this.#stream.pause();
@@ -110,7 +110,7 @@ export class FilePipe {
     }
   }
 
-  /** What was read, as one buffer. */
+  /** Joins the chunks that were read into one buffer. */
   #whole(): Buffer {
     const [first] = this.#parts;
     const whole = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts);

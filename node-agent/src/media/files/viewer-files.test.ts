@@ -7,7 +7,7 @@ import { FilePipe } from './file-pipe.ts';
 import { ViewerFiles } from './viewer-files.ts';
 
 let files: ViewerFiles;
-/** The end of the file process, and what came there. */
+/** The file process's end of the pipe, and the messages received there. */
 let home: FilePipe;
 let asked: string[];
 
@@ -42,7 +42,7 @@ function viewer() {
   return { got, say: (data: string) => say(data) };
 }
 
-test('what was meant for a former viewer reaches no other, though their numbers are the same', async () => {
+test('answers for a former viewer reach no other one, although both use the same numbers', async () => {
   const former = viewer();
   former.say('get 1');
   await expect.poll(() => asked).toEqual(['get 1']);

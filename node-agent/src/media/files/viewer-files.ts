@@ -7,22 +7,25 @@ import type { MediaClock } from '../session/media-clock.ts';
 import type { OwnChannel } from '../webrtc/peer.ts';
 import { FilePipe } from './file-pipe.ts';
 
-/** What the file process has not taken; a disk takes a gigabit a second, so only one that hangs reaches this. */
+/**
+ * Most bytes that the file process has not read yet. A disk writes a gigabit per second, so only a hanging one reaches
+ * this.
+ */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** A person who drops a folder of small files sends a few dozen. Chosen, not measured. */
+/** A viewer that uploads a folder of small files sends a few dozen. Chosen, not measured. */
 const TEXTS_PER_SECOND = 200;
-/** A path of 1024 bytes, each escaped, and the rest of its message. */
+/** Enough for a path of 1024 bytes, all escaped, and the rest of the message. */
 const MAX_TEXT_CHARACTERS = 8_192;
 const MAX_BINARY_BYTES = FILE_CHUNK_BYTES + 4;
-/** The channel asks for more when so much is left in it. */
+/** Buffered bytes of the channel at which it requests more. */
 const LOW_BYTES = FILES_BUFFER_BYTES / 4;
 
 /**
- * The channel `files` of a session's newest viewer: passes its messages between viewer and file process, and reads none
- * of them. No disk is touched here, because this process sends the picture.
+ * The channel `files` of a session's newest viewer: passes its messages between viewer and file process without parsing
+ * them. Nothing here accesses a disk, because this process sends the picture.
  *
- * idle ⇄ one viewer's channel; another viewer's, or its end, cancels what runs. Owner: the media session. close() frees
- * channel and pipe.
+ * idle ⇄ one viewer's channel; a newer channel, or the end of this one, cancels its transfers. Owner: the media
+ * session. close() frees channel and pipe.
  */
 export class ViewerFiles {
   readonly #pipe: FilePipe;
@@ -30,11 +33,11 @@ export class ViewerFiles {
   #channel: OwnChannel | null = null;
   #texts = new RateWindow(TEXTS_PER_SECOND);
   readonly #pace = new FilesPace();
-  /** What the viewer gets next; while there is something, no more is taken from the file process. */
+  /** Messages for the viewer; while it is not empty, nothing further is read from the file process. */
   #outbox: (Uint8Array | string)[] = [];
-  /** Armed while the next one has to wait. */
+  /** Armed while the next message waits for the pace. */
   #timer: Timer | null = null;
-  /** Resets that the file process has not confirmed; what it says until then is for a former viewer (count). */
+  /** Resets that the file process has not confirmed (count); until then its messages are for a former viewer. */
   #resets = 0;
   #closed = false;
 
@@ -51,7 +54,7 @@ export class ViewerFiles {
     });
   }
 
-  /** A viewer that knows the feature is there: its channel replaces the former one. */
+  /** A viewer that supports file transfers is connected: its channel replaces the former one. */
   use(channel: OwnChannel): void {
     if (this.#closed) {
       channel.close();
@@ -75,7 +78,10 @@ export class ViewerFiles {
     });
   }
 
-  /** A report of the picture's path: files give way to the picture. @param queueMs its queueing delay */
+  /**
+   * Reports the queueing delay of the picture's path, because files must not delay the picture.
+   * @param queueMs its queueing delay
+   */
   heard(queueMs: number): void {
     this.#pace.heard(queueMs, this.#clock.monotonicMs());
   }
@@ -116,7 +122,7 @@ export class ViewerFiles {
     this.#sendMore();
   }
 
-  /** Sends what waits, as far as pace and channel take it. */
+  /** Sends waiting messages, as far as pace and channel allow. */
   #sendMore(): void {
     const channel = this.#channel;
     if (channel === null || this.#timer !== null) return;
@@ -138,7 +144,7 @@ export class ViewerFiles {
     this.#pipe.resume();
   }
 
-  /** The next frame of a message; what is longer than the pace allows stays for later. */
+  /** The next part of a message that the pace allows; the rest stays in the outbox. */
   #take(message: Uint8Array | string): Uint8Array | string {
     const chunk = typeof message === 'string' ? null : decodeChunk(message);
     if (chunk === null) return message;

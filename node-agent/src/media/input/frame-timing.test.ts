@@ -13,8 +13,8 @@ const frame = (timing: FrameTiming, capturedAtMs: number) =>
     encodeMs: 4.2,
   });
 
-describe('which frame contained an input', () => {
-  test('the first one captured after it was applied, whichever came later', () => {
+describe('the first frame that contains an input', () => {
+  test('is the first one captured after the input was applied, whichever was handled first', () => {
     const timing = new FrameTiming();
     frame(timing, 0);
     timing.applied('input', 9, 20);
@@ -30,7 +30,7 @@ describe('which frame contained an input', () => {
     expect(frame(timing, 300)).toMatchObject({ input_seq: 9, input_rtp_timestamp: 33 * 90, motion_seq: 41 });
   });
 
-  test('four a second without input, every frame when asked for', () => {
+  test('four reports a second without input, every frame on request', () => {
     const timing = new FrameTiming();
     const told = () =>
       Array.from({ length: 61 }, (_, index) => frame(timing, index * 16.667 + 1000)).filter(Boolean);
@@ -49,7 +49,7 @@ describe('which frame contained an input', () => {
     expect(told).toBeLessThanOrEqual(61);
   });
 
-  test('at 120 frames a second, the next frame that may be told names an input of the one before', () => {
+  test('at 120 frames a second, the next reported frame also names an input of the skipped frame', () => {
     const timing = new FrameTiming();
     frame(timing, 0);
     timing.applied('input', 1, 1);
@@ -109,7 +109,7 @@ describe('an input counts as applied when it was injected', () => {
 
   const press = ({ channels }: ConnectedChannels, seq: number, down: boolean) =>
     channels.onMessage('input', Buffer.from(encodeButton({ seq, t: 0, button: 0, down, position: null })));
-  /** The timing message of a frame that was captured now; null: none was sent. */
+  /** The timing message of a frame captured now; null: none was sent. */
   const shown = ({ channels, sent }: ConnectedChannels): Frame | null => {
     sent.length = 0;
     const capturedAtMs = world.clock.monotonicMs();
@@ -118,7 +118,7 @@ describe('an input counts as applied when it was injected', () => {
     return decoded?.kind === 'message' && decoded.message.kind === 'frame' ? decoded.message : null;
   };
 
-  test('so a click whose press and release come at once is named by its press', () => {
+  test('so a click whose press and release arrive together is reported for its press', () => {
     const viewer = world.connect();
     press(viewer, 1, true);
     press(viewer, 2, false);
@@ -129,7 +129,7 @@ describe('an input counts as applied when it was injected', () => {
     expect(shown(viewer)).toMatchObject({ input_seq: 2 });
   });
 
-  test('so a second click that waits for the first one is named by the frame after its own press', () => {
+  test('so a second click that waits for the first is reported by the frame after its own press', () => {
     const viewer = world.connect();
     for (const [seq, down] of [
       [1, true],
@@ -149,7 +149,7 @@ describe('an input counts as applied when it was injected', () => {
     ]);
   });
 
-  test('and one that its display drops does not count', () => {
+  test('and an input that the display drops is not reported', () => {
     world.input = new SessionInput(world.clock, world.size, null, 34);
     const viewer = world.connect();
     press(viewer, 1, true);

@@ -1,7 +1,7 @@
 import { FRAME_IDLE_PER_SECOND, FRAME_INPUT_PER_SECOND, type Frame } from '@footlight/protocol/input';
 
 export interface FrameFacts {
-  /** As the viewer sees it. */
+  /** The timestamp in the packets that the viewer receives. */
   rtpTimestamp: number;
   capturedAtMs: number;
   captureWallMs: number;
@@ -13,11 +13,11 @@ const MAX_WAITING = 256;
 
 /**
  * Finds the first frame that contains an input: captured after the input was injected. Pure. With frame timing on,
- * every frame is reported; otherwise the first one after an applied input (at most 60 a second: at higher frame rates
- * the next one that may be reported names it) and four a second besides.
+ * every frame is reported. Otherwise the first frame after an applied input is reported, at most 60 a second (at higher
+ * frame rates a later frame may report the input), and four further frames a second.
  *
- * The capture time is the start of the frame's slot, shortly before its pixels are read, so that no frame is named
- * that was read before the input.
+ * The capture time is the start of the frame's slot, shortly before its pixels are read, so no reported frame was read
+ * before the input.
  */
 export class FrameTiming {
   /** Whether the viewer requested every frame. */

@@ -28,7 +28,7 @@ export class RateWindow {
     this.#limit = limit;
   }
 
-  /** @param amount what the event counts for @returns false when over the limit */
+  /** @param amount weight of the event @returns false when over the limit */
   take(nowMs: number, amount = 1): boolean {
     if (nowMs - this.#startedAtMs >= 1000) {
       this.#startedAtMs = nowMs;
@@ -76,7 +76,7 @@ export class InputGuard {
   input(nowMs: number): boolean {
     if (nowMs - this.#second >= 1000) {
       const wasOver = this.#secondCount > INPUT_RATE_PER_SECOND;
-      // A pause of a whole second ends the run.
+      // A full second without messages resets the time over the rate.
       if (!wasOver || nowMs - this.#second >= 2000) this.#floodSinceMs = null;
       this.#second = nowMs;
       this.#secondCount = 0;

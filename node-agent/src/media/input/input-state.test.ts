@@ -64,7 +64,7 @@ describe('keys and buttons', () => {
     expect(make().apply(key(58, true, 1), 0)).toEqual([{ do: 'key', code: 58, down: true }]);
   });
 
-  test('a click carries its own place', () => {
+  test('a click is applied at its own position', () => {
     expect(make().apply(button(0, true, 5, { x: 65_535, y: 0 }), 0)).toEqual([
       { do: 'move_to', x: 1280, y: 0 },
       { do: 'button', button: 0, down: true },
@@ -73,7 +73,7 @@ describe('keys and buttons', () => {
 });
 
 describe('motion', () => {
-  test('older and repeated messages are dropped, over the wrap as well', () => {
+  test('older and repeated messages are dropped, also over the wrap of the numbers', () => {
     const state = make();
     expect(state.apply(moveTo(0xffff_ffff, 0, 0), 0)).not.toBeNull();
     expect(state.apply(moveTo(0, 0, 0), 0)).not.toBeNull();
@@ -81,14 +81,14 @@ describe('motion', () => {
     expect(state.apply(moveBy(0, 1, 1), 0)).toBeNull();
   });
 
-  test('a move that is older than the last click never comes after it', () => {
+  test('a move that is older than the last click is dropped', () => {
     const state = make();
     state.apply(button(0, true, 1000), 0);
     expect(state.apply(moveTo(1, 5, 5, 999), 0)).toBeNull();
     expect(state.apply(moveTo(2, 5, 5, 1000), 0)).not.toBeNull();
   });
 
-  test('totals: the first sets the base, a lost message costs nothing, parts of pixels add up', () => {
+  test('totals: the first sets the base, a lost message has no effect, fractions of pixels add up', () => {
     const state = make();
     expect(state.apply(moveBy(1, 1000, 0), 0)).toEqual([]);
     expect(state.apply(moveBy(2, 1008, 0), 0)).toEqual([]);
@@ -143,7 +143,7 @@ describe('with a touch screen', () => {
   });
   const AT = { x: 1280, y: 0 };
 
-  test('every contact is one of its own, and none moves the pointer', () => {
+  test('every contact is separate, and none moves the pointer', () => {
     const state = make(true);
     expect(state.apply(touch('down', 0), 0)).toEqual([{ do: 'contact', contact: 0, at: AT }]);
     expect(state.apply(touch('down', 7), 0)).toEqual([{ do: 'contact', contact: 7, at: AT }]);
@@ -153,7 +153,7 @@ describe('with a touch screen', () => {
     expect(state.holdsAnything).toBe(false);
   });
 
-  test('a contact that is not down does not move and is not lifted; one that is, does not come down again', () => {
+  test('a contact that is not down is neither moved nor lifted; a contact that is down cannot go down again', () => {
     const state = make(true);
     expect(state.apply(touch('move', 3), 0)).toBeNull();
     expect(state.apply(touch('up', 3), 0)).toBeNull();
@@ -161,7 +161,7 @@ describe('with a touch screen', () => {
     expect(state.apply(touch('down', 3), 0)).toBeNull();
   });
 
-  test('a move that an earlier one has overtaken is dropped, for each contact', () => {
+  test('a late move is dropped, separately for each contact', () => {
     const state = make(true);
     for (const contact of [0, 1]) state.apply(touch('down', contact), 0);
     expect(state.apply(touch('move', 0, 9), 0)).not.toBeNull();
@@ -180,7 +180,7 @@ describe('with a touch screen', () => {
   });
 });
 
-test('a button that was let go by the mouse is not let go again by the finger', () => {
+test('a button that the mouse released is not released again by the finger', () => {
   const state = make();
   const touch = { kind: 'touch', seq: 1, t: 0, contact: 1, x: 0, y: 0, pressure: 0 } as const;
   state.apply({ ...touch, action: 'down' }, 0);
@@ -207,7 +207,7 @@ describe('gamepads', () => {
     ...over,
   });
 
-  test('a state counts only while its index is on', () => {
+  test('a pad state is applied only while its index is on', () => {
     const state = make();
     expect(state.apply(pad(0, 1, { buttons: 1 }), 0)).toBeNull();
     expect(state.apply(on(0), 0)).toEqual([{ do: 'pad_on', index: 0 }]);
@@ -234,7 +234,7 @@ describe('gamepads', () => {
     expect(state.apply(pad(1, 8), 0)).not.toBeNull();
   });
 
-  test('letting go makes a held pad neutral, once, and keeps it connected', () => {
+  test('releasing makes a held pad neutral once, and keeps it connected', () => {
     const state = make();
     state.apply(on(0), 0);
     state.apply(pad(0, 1, { axes: [0, -1, 0, 0] }), 0);
@@ -253,8 +253,8 @@ describe('gamepads', () => {
   });
 });
 
-describe('letting go', () => {
-  test('after three silent seconds, and only with something held', () => {
+describe('release', () => {
+  test('after three seconds of silence, and only if something is held', () => {
     const state = make();
     state.heard(1000);
     expect(state.isSilent(99_000)).toBe(false);
@@ -286,7 +286,7 @@ describe('letting go', () => {
           for (const action of actions ?? []) {
             if (action.do !== 'key' && action.do !== 'button') continue;
             const name = action.do === 'key' ? `k${action.code}` : `b${action.button}`;
-            // Never down twice, never up twice.
+            // No key goes down twice or up twice in a row.
             expect(down.has(name)).toBe(!action.down);
             if (action.down) down.add(name);
             else down.delete(name);
@@ -313,8 +313,8 @@ describe('letting go', () => {
   });
 });
 
-describe('how much a viewer may send', () => {
-  test('input over 500 a second for five seconds is a flood; a burst is not', () => {
+describe('rate limits of a viewer’s messages', () => {
+  test('more than 500 inputs a second for five seconds are a flood; a burst is not', () => {
     const guard = new InputGuard();
     let cut: number | null = null;
     for (let ms = 0; ms < 8000 && cut === null; ms++) if (guard.input(ms)) cut = ms;

@@ -17,7 +17,7 @@ export type InputAction =
   | { do: 'move_by'; dx: number; dy: number }
   | { do: 'wheel'; clicksX: number; clicksY: number }
   | { do: 'text'; text: string }
-  /** at null: lifted. Only with a touch screen. */
+  /** at null: the contact was lifted. Used only with a touch screen. */
   | { do: 'contact'; contact: number; at: { x: number; y: number } | null }
   | { do: 'pad_on'; index: number }
   | { do: 'pad_off'; index: number }

@@ -13,7 +13,10 @@ import type { NativeViewer } from '../testing/native-viewer.ts';
 import { PRINTED, type PrintedKey, printedKeys } from '../testing/printed-keys.ts';
 import { TestHost } from '../testing/test-host.ts';
 
-/** Long: every key of every layout, in a terminal and in a text field. Short: two layouts in a terminal. */
+/**
+ * The long run tests every key of every layout, in a terminal and in a text field; the short run tests two layouts in a
+ * terminal.
+ */
 const long = process.env.FOOTLIGHT_LONG === '1';
 const LAYOUTS = long ? Object.keys(PRINTED) : ['de', 'us intl'];
 const SIZE = { width: 640, height: 480 };
@@ -43,9 +46,9 @@ afterEach(async () => {
   if (app?.pid !== undefined) process.kill(-app.pid, 'SIGKILL');
   await gone;
   app = null;
-  // The display is kept, and a killed worker releases nothing.
+  // The display is reused by the next test, and a killed worker releases no keys.
   alice.send('input', encodeReleaseAll({ seq: ++seq, t: seq }));
-  // So does its keyboard map, which a session takes for that of a new display.
+  // The display's keyboard map also remains, and a session assumes the map of a new display.
   execFileSync('setxkbmap', ['-display', host.display.name, 'us']);
   const { desktop } = host;
   const held = () => desktop.request<Buffer>((callback) => desktop.client.QueryKeymap(callback));
@@ -62,7 +65,7 @@ function run(program: string, ...args: string[]): void {
   app = spawn(program, args, { env, stdio: 'ignore', detached: true });
 }
 
-/** A terminal whose program writes what it reads. @returns what it has read */
+/** A terminal whose program prints its input. @returns the input so far */
 async function openTerminal(): Promise<() => string> {
   const file = join(host.scratch, `typed-${files++}`);
   const script = `stty raw -echo; echo ready >${file}.ready; exec cat >${file}`;
@@ -119,7 +122,7 @@ const named = (name: string): KeyboardLayout => {
   return { layout, variant };
 };
 
-/** Chooses a layout. @returns the one in force then */
+/** Chooses a layout. @returns the layout in force afterwards */
 async function choose(layout: KeyboardLayout): Promise<KeyboardLayout | undefined> {
   const told = () => alice.control.filter((message) => message.type === 'keyboard_layout');
   const before = told().length;
@@ -131,7 +134,7 @@ async function choose(layout: KeyboardLayout): Promise<KeyboardLayout | undefine
 
 describe('a chosen keyboard layout', () => {
   test.each(LAYOUTS)(
-    '%s: a terminal gets what is printed on the keys',
+    '%s: a terminal gets the characters printed on the keys',
     async (name) => {
       const typed = await openTerminal();
       expect(await choose(named(name))).toEqual(named(name));
@@ -151,7 +154,7 @@ describe('a chosen keyboard layout', () => {
   );
 
   test.runIf(long).each(LAYOUTS)(
-    '%s: so does a text field of a browser',
+    '%s: a text field of a browser gets them too',
     async (name) => {
       const typed = await openField();
       expect(await choose(named(name))).toEqual(named(name));
@@ -170,7 +173,7 @@ describe('a chosen keyboard layout', () => {
     120_000,
   );
 
-  test('counts for the next key, and text has its own characters in every layout', async () => {
+  test('applies to the next key, and typed text is right in every layout', async () => {
     const typed = await openTerminal();
     expect(await choose({ layout: 'de', variant: null })).toEqual({ layout: 'de', variant: null });
     press([KEY_Y]);
@@ -187,7 +190,7 @@ describe('a chosen keyboard layout', () => {
     ['an unknown one', { layout: 'xx', variant: null }],
     ['an unknown variant', { layout: 'de', variant: 'none_of_them' }],
     ['a part of a map that is no layout', { layout: 'inet', variant: null }],
-    ['one that would leave its place in the description', { layout: 'us)+inet(evdev', variant: null }],
+    ['one that would break out of the description', { layout: 'us)+inet(evdev', variant: null }],
     ['one that names another file', { layout: '../../../etc/passwd', variant: null }],
     ['a variant with a quote', { layout: 'us', variant: 'intl"};' }],
     ['an empty name', { layout: '', variant: '' }],
@@ -207,7 +210,7 @@ describe('a chosen keyboard layout', () => {
     30_000,
   );
 
-  test('leaves a held key and the locks of the display as they are', async () => {
+  test('does not change a held key and the locks of the display', async () => {
     const window = await host.openWindow();
     press([CAPS]);
     key(KEY_TAB, true);

@@ -95,17 +95,17 @@ describe('malformed frames', () => {
     ['a power key', 'input', spoil(named('key'), 12, 116, 0)],
     ['key 0', 'input', spoil(named('key'), 12, 0, 0)],
     ['key 248', 'input', spoil(named('key'), 12, 248, 0)],
-    ['a key that does more than up and down', 'input', spoil(named('key'), 14, 2)],
+    ['a key with an unknown action', 'input', spoil(named('key'), 14, 2)],
     ['an unknown lock', 'input', spoil(named('key'), 15, 8)],
-    ['text longer than it is', 'input', spoil(named('text'), 12, 4, 0)],
+    ['text with a wrong length', 'input', spoil(named('text'), 12, 4, 0)],
     ['text that is not UTF-8', 'input', spoil(named('text'), 14, 0xff)],
     ['a sixth button', 'input', spoil(named('button'), 12, 5)],
     ['an eleventh finger', 'input', spoil(named('touch'), 13, 10)],
     ['a finger that floats', 'input', spoil(named('touch'), 12, 4)],
     ['a fifth gamepad', 'input', spoil(named('pad_on'), 12, 4)],
     ['a stick beyond its end', 'motion', spoil(named('pad_state'), 20, 0, 0x80)],
-    ['a ping at no time', 'motion', spoil(named('ping'), 12, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f)],
-    ['what only hosts send', 'motion', spoil(named('pad_state'), 0, KIND.pong)],
+    ['a ping without a valid time', 'motion', spoil(named('ping'), 12, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f)],
+    ['a message of hosts', 'motion', spoil(named('pad_state'), 0, KIND.pong)],
     ['a key on motion', 'motion', keyFrame(30, true)],
     ['a move on input', 'input', Buffer.from(encodePointerAbs({ ...stamp(1), x: 0, y: 0 }))],
     [
@@ -113,7 +113,7 @@ describe('malformed frames', () => {
       'motion',
       Buffer.from(encodeTouch({ ...stamp(1), action: 'down', contact: 0, x: 0, y: 0, pressure: 0 })),
     ],
-    ['a kind kept for later', 'input', spoil(named('key'), 0, 0x80)],
+    ['a reserved kind', 'input', spoil(named('key'), 0, 0x80)],
   ])('%s changes nothing', (_name, lane, bytes) => {
     const { channels, sent } = world.connect();
     const before = sent.length;
@@ -136,7 +136,7 @@ describe('malformed frames', () => {
     },
   );
 
-  test(`${MUTATIONS} mutated sequences: what cannot be read changes nothing, and nothing stays pressed`, () => {
+  test(`${MUTATIONS} mutated sequences: unreadable frames have no effect, and no key stays pressed`, () => {
     const frame = fc.tuple(layout, fc.array(mutation, { maxLength: 3 }), fc.boolean());
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 30 }), (frames) => {
@@ -164,9 +164,9 @@ describe('malformed frames', () => {
     );
   }, 600_000);
 
-  test(`${DECODES} mutated frames are decoded without a throw, and what is read is in range`, () => {
+  test(`${DECODES} mutated frames are decoded without an exception, and decoded values are in range`, () => {
     const seeds = LAYOUTS.map(([, message]) => Buffer.from(encodeInput(message)));
-    // A generator of its own: a hundred million numbers must not cost more than what they test.
+    // A fast random generator, because a hundred million numbers must not cost more than the tested code.
     let state = 0x9e37_79b9;
     const next = () => {
       state ^= state << 13;
@@ -197,7 +197,7 @@ describe('malformed frames', () => {
     ['input', Buffer.alloc(1_101, 0x80)],
     ['motion', Buffer.alloc(65, 0x80)],
     ['control', JSON.stringify({ type: 'clipboard', text: '', more: 'x'.repeat(128 * 1024) })],
-  ])('a message too long for %s counts as malformed, whatever it says', (channel, data) => {
+  ])('a message too long for %s counts as malformed, whatever its content', (channel, data) => {
     const { channels } = world.connect();
     for (let count = 0; count < 200; count++) channels.onMessage(channel, data);
     expect(world.offences).toEqual(['input_malformed']);
@@ -236,7 +236,7 @@ describe('malformed frames', () => {
     expect(world.clipboards).toHaveLength(100);
   });
 
-  test('a click after a storm of malformed frames still lands', () => {
+  test('a click after a storm of malformed frames is still applied', () => {
     const { channels } = world.connect();
     for (let count = 0; count < 100; count++) channels.onMessage('motion', Buffer.from([count % 0x80, 1]));
     const click = encodeButton({ ...stamp(1), button: 0, down: true, position: { x: 65_535, y: 65_535 } });

@@ -11,7 +11,9 @@ interface Done {
   action: DisplayAction;
 }
 
-/** Runs actions that arrive at given times to the end, with a clock of its own and a display that takes all at once. */
+/**
+ * Runs actions that arrive at given times to the end, in simulated time, with a display that processes them at once.
+ */
 function run(arrivals: readonly { atMs: number; action: DisplayAction }[], holdMs: number): Done[] {
   const hold = new PressHold(holdMs);
   const done: Done[] = [];
@@ -33,7 +35,7 @@ function run(arrivals: readonly { atMs: number; action: DisplayAction }[], holdM
   return done;
 }
 
-/** How often a program that looks every periodMs, first at phaseMs, sees the key go down. */
+/** How often a program that reads the keyboard every periodMs, first at phaseMs, sees the key go down. */
 function pressesSeen(done: readonly Done[], code: number, periodMs: number, phaseMs: number): number {
   const changes = done.filter(({ action }) => action.do === 'key' && action.code === code);
   const endMs = (done.at(-1)?.atMs ?? 0) + 2 * periodMs;
@@ -58,7 +60,7 @@ test.each([
 });
 
 describe('a press that is shorter than the hold', () => {
-  test('goes down at once and up after it, and what follows waits behind', () => {
+  test('goes down at once and up after the hold, and later input waits behind it', () => {
     const arrivals = [key(1, true), key(1, false), key(2, true), key(2, false)];
     expect(
       run(
@@ -73,7 +75,7 @@ describe('a press that is shorter than the hold', () => {
     ]);
   });
 
-  test('leaves longer ones as they are', () => {
+  test('does not change longer presses', () => {
     const arrivals = [
       { atMs: 0, action: key(1, true) },
       { atMs: 20, action: key(2, true) },
@@ -83,7 +85,7 @@ describe('a press that is shorter than the hold', () => {
     expect(run(arrivals, 34)).toEqual(arrivals);
   });
 
-  test('is not overtaken by a text, and moves of the pointer overtake it', () => {
+  test('is not overtaken by text, but by pointer moves', () => {
     const text: DisplayAction = { do: 'text', text: 'a' };
     const done = run(
       [key(1, true), key(1, false), text, moveTo(5)].map((action) => ({ atMs: 0, action })),
@@ -92,7 +94,7 @@ describe('a press that is shorter than the hold', () => {
     expect(done.map(({ action }) => action.do)).toEqual(['key', 'move_to', 'key', 'text']);
   });
 
-  test('of a button holds moves up, which become one: a click is no drag', () => {
+  test('of a button delays moves, which are merged, so that a click is not a drag', () => {
     const arrivals = [moveTo(1), button(true), button(false), moveTo(2), moveTo(3)];
     expect(
       run(
@@ -107,7 +109,7 @@ describe('a press that is shorter than the hold', () => {
     ]);
   });
 
-  test('lasts from when the display took it, however late that was', () => {
+  test('lasts from the time at which the display processed the press, however late', () => {
     const hold = new PressHold(34);
     const names = (due: DueAction[]) => due.map(({ action }) => action);
     expect(names(hold.add(key(1, true), 0))).toEqual([key(1, true)]);
@@ -118,7 +120,7 @@ describe('a press that is shorter than the hold', () => {
     expect(names(hold.due(534))).toEqual([key(1, false)]);
   });
 
-  test('of a display that says nothing waits no longer than anything else', () => {
+  test('on a display that does not confirm, ends at the longest wait', () => {
     const hold = new PressHold(34);
     hold.add(key(1, true), 0);
     hold.add(key(1, false), 1);
@@ -126,7 +128,7 @@ describe('a press that is shorter than the hold', () => {
     expect(hold.due(1 + MAX_WAIT_MS).map(({ action }) => action)).toEqual([key(1, false)]);
   });
 
-  test('of a lock key is known before it is made', () => {
+  test('of a lock key is known before it is applied', () => {
     const hold = new PressHold(34);
     const CAPS_LOCK = 58;
     for (const action of [key(1, true), key(1, false), key(CAPS_LOCK, true)]) hold.add(action, 0);
@@ -136,7 +138,7 @@ describe('a press that is shorter than the hold', () => {
     expect(hold.waitingLocks).toBe(0);
   });
 
-  test('gives up text that waits', () => {
+  test('drops waiting text', () => {
     const hold = new PressHold(34);
     for (const action of [key(1, true), key(1, false), { do: 'text', text: 'a' } as const])
       hold.add(action, 0);
@@ -149,7 +151,7 @@ describe('a press that is shorter than the hold', () => {
 
 const tap = fc.record({ gapMs: fc.nat(80), downMs: fc.nat(80), code: fc.integer({ min: 1, max: 3 }) });
 
-test('a program that looks once a frame sees each of a few presses once', () => {
+test('a program that reads the keyboard once a frame sees each of a few presses once', () => {
   fc.assert(
     fc.property(
       fc.array(tap, { minLength: 1, maxLength: 8 }),

@@ -8,9 +8,9 @@ export type DisplayAction = Exclude<InputAction, { do: 'pad_on' | 'pad_off' | 'p
 const HELD_FRAMES = 2;
 /** Longest hold at low frame rates; people hold a key for about as long. */
 const MAX_HOLD_MS = 100;
-/** Longest wait: input in time is worth more than presses that an app might miss. */
+/** Longest wait. Beyond it, timely input is more important than short presses that an app might miss. */
 export const MAX_WAIT_MS = 1_000;
-/** Two seconds of the highest allowed input (500 a second); MAX_WAIT_MS empties it before. */
+/** Two seconds of the highest allowed input rate (500 a second); MAX_WAIT_MS limits the queue earlier. */
 const MAX_WAITING = 1_000;
 
 /** @param fps frame rate of the stream */
@@ -18,10 +18,10 @@ export function holdMsFor(fps: number): number {
   return Math.min(Math.ceil((HELD_FRAMES * 1_000) / fps), MAX_HOLD_MS);
 }
 
-/** An action whose time has come. */
+/** An action that is due. */
 export interface DueAction {
   action: DisplayAction;
-  /** Call once it has reached the display. A later move of the pointer that merges with this one replaces it. */
+  /** Call it when the action has reached the display. Of merged pointer moves only the last callback is kept. */
   onApplied: (() => void) | null;
 }
 
@@ -30,16 +30,16 @@ interface Waiting extends DueAction {
 }
 
 /**
- * Extends short presses: a program that reads the keyboard once a frame misses a key that went down and up between
- * two reads, and merges two quick presses. A key or button stays down, and up, for at least the hold, which counts from
- * when the display has taken the change: one that stands still for a moment would take both changes at once.
+ * Extends short presses: a program that reads the keyboard once a frame misses a key that went down and up between two
+ * reads, and merges two quick presses. A key or button stays down, and up, for at least the hold, counted from when the
+ * display has processed the change: a display that hangs for a moment would otherwise process both changes at once.
  *
  * Later actions wait behind a held press in order; only pointer moves pass keys. Nothing waits longer than
  * MAX_WAIT_MS. Pure: the time is passed in.
  */
 export class PressHold {
   readonly #holdMs: number;
-  /** When the display took the last change of a key or button; infinite: it has not yet. */
+  /** When the display processed the last change of each key or button; infinite: not yet. */
   readonly #changedAtMs = new Map<string, number>();
   #waiting: Waiting[] = [];
 
@@ -87,7 +87,7 @@ export class PressHold {
     return done;
   }
 
-  /** The display has taken a key or button that was due. */
+  /** The display has processed a due key or button. */
   taken(action: DisplayAction, nowMs: number): void {
     const name = pressName(action);
     if (name !== null && this.#changedAtMs.has(name)) this.#changedAtMs.set(name, nowMs);

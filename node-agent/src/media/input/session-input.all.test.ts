@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterEach(() => host.clear());
 afterAll(() => host?.close());
 
-/** As games do: the pointer is a picture of nothing while it is over the window. */
+/** As games do: the pointer has an empty picture over the window. */
 function hidePointer(window: number): void {
   const { client } = host.desktop;
   const [pixmap, cursor] = [client.AllocID(), client.AllocID()];
@@ -47,7 +47,7 @@ async function grabPointer(window: number): Promise<void> {
   if (status !== 0) throw new Error(`the pointer was not granted: ${status}`);
 }
 
-/** What keys mean now, as an app that follows the keyboard map sees them. */
+/** The current keyboard map, as an app that follows it sees it. */
 async function charactersOf(keycodes: readonly { keycode: number; shift: boolean }[]): Promise<string> {
   const { desktop } = host;
   const first = desktop.display.min_keycode;
@@ -65,7 +65,7 @@ describe('input reaches the display', () => {
     await session.start({ fps: hz });
     const alice = await session.watch();
     const app = await host.openWindow();
-    // By the display's own clock: this process may itself look too seldom on a busy machine.
+    // Measured by the display's clock, because this process may poll too rarely on a busy machine.
     const times = () =>
       app.events.filter(({ keycode }) => keycode === KEY_SPACE + 8).map(({ time = Number.NaN }) => time);
     for (let tap = 1; tap <= 10; tap++) {
@@ -100,7 +100,7 @@ describe('input reaches the display', () => {
     }
   });
 
-  test('keys, clicks at their place, text beyond the keyboard', async () => {
+  test('keys, clicks at their position, text without keys', async () => {
     const session = await host.startSession();
     const alice = await session.watch();
     const app = await host.openWindow();
@@ -126,7 +126,7 @@ describe('input reaches the display', () => {
     );
   });
 
-  test('what is held is let go when the viewer goes', async () => {
+  test('held keys are released when the viewer leaves', async () => {
     const session = await host.startSession();
     const alice = await session.watch();
     const app = await host.openWindow();
@@ -150,7 +150,7 @@ describe('input reaches the display', () => {
     ['blurs', (viewer: NativeViewer) => viewer.send('input', encodeReleaseAll({ seq: 9, t: 9 }))],
     ['vanishes without closing', (viewer: NativeViewer) => viewer.close()],
     ['falls silent for three seconds', () => undefined],
-  ])('keys, buttons and fingers of a viewer who %s come up', async (_name, leave) => {
+  ])('keys, buttons and fingers of a viewer who %s are released', async (_name, leave) => {
     const session = await host.startSession();
     const alice = await session.watch();
     const app = await host.openWindow();
@@ -165,7 +165,7 @@ describe('input reaches the display', () => {
     await alice.until('let go', () => pressed(KEY_RELEASE) === 1 && pressed(BUTTON_RELEASE) === 2, 20_000);
   });
 
-  test('a takeover lets go of what the first viewer held, and of nothing of the second', async () => {
+  test('a takeover releases keys of the first viewer and none of the second', async () => {
     const session = await host.startSession();
     const alice = await session.watch();
     const app = await host.openWindow();
@@ -176,7 +176,7 @@ describe('input reaches the display', () => {
     bob.send('input', encodeKey({ seq: 1, t: 1, code: 42, down: true, locks: 0 }));
     await bob.until('a press of the second', () => app.events.at(-1)?.type === KEY_PRESS);
     alice.send('input', encodeKey({ seq: 2, t: 2, code: 30, down: true, locks: 0 }));
-    // Pings, as a page sends them: after three seconds of silence his key would come up as well.
+    // Sends pings like a page, because after three seconds of silence the second viewer's key would be released too.
     let pings = 1;
     await alice.until('the first is closed', () => {
       bob.send('motion', encodePing({ seq: ++pings, t: 0, client_ms: 0 }));
@@ -189,7 +189,7 @@ describe('input reaches the display', () => {
     ]);
   });
 
-  test('relative motion moves the pointer by its totals, and an app that takes the pointer is told', async () => {
+  test('relative motion moves the pointer by its totals, and a grab by an app is reported', async () => {
     const session = await host.startSession();
     const alice = await session.watch();
     const app = await host.openWindow();
@@ -209,7 +209,7 @@ describe('input reaches the display', () => {
     alice.send('motion', encodePointerAbs({ seq: 1, t: 0, x: 32_768, y: 32_768 }));
     await reaches(320, 240);
     alice.send('motion', encodePointerRel({ seq: 2, t: 0, sum_x: 0, sum_y: 0 }));
-    // What was lost between is in the next total.
+    // A lost message is included in the next total.
     alice.send('motion', encodePointerRel({ seq: 9, t: 0, sum_x: 16 * 30, sum_y: -16 * 20 }));
     await reaches(350, 220);
 
@@ -257,7 +257,7 @@ describe('input reaches the display', () => {
       'closed',
       () => alice.state === 'closed' || alice.state === 'disconnected' || alice.state === 'failed',
     );
-    // The worker's message and the page's state come by different ways.
+    // The worker's message and the viewer's state arrive on different channels.
     await expect.poll(() => session.heard('viewer').at(-1)).toMatchObject({ connected: false });
   });
 });

@@ -24,7 +24,7 @@ export class SessionInput {
   #layout = FIRST_LAYOUT;
   /** Layouts that the display is setting (count). */
   #setting = 0;
-  /** The newest choice of a layout before the display was open. */
+  /** The newest layout that was chosen before the display was open. */
   #chosen: { layout: KeyboardLayout; onSet: LayoutListener } | null = null;
   #timer: Timer | null = null;
   #closed = false;
@@ -155,7 +155,8 @@ export class SessionInput {
         device.text(action.text);
         break;
     }
-    // Moves, wheel and text wait for a text that is typed; no latency is measured from them.
+    // Called at once although moves, wheel and text may still wait behind a typed text: no latency is measured from
+    // them.
     onApplied?.();
   }
 }

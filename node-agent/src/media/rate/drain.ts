@@ -5,14 +5,14 @@
  * what was sent, no feedback ever reports it, so silence ends the wait too.
  */
 
-/** Bytes of a packet in flight, which is no queue. */
+/** Backlog of one packet, which is in flight and not queued. */
 const EMPTY_BYTES = 1_500;
 /**
  * Feedback comes 16 times a second while packets arrive; a longer silence means that none arrive. A busy receiver may
  * only be late: an early keyframe then waits behind the rest of the queue and arrives no later.
  */
 const SILENCE_MS = 100;
-/** A longer still picture is worse than what is left of the queue. Chosen, not measured. */
+/** After this, a frozen picture is worse than the rest of the queue. Chosen, not measured. */
 const MAX_DRAIN_MS = 2_000;
 
 export class Drain {

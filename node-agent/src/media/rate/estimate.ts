@@ -4,14 +4,16 @@ import type { PacketFlight } from './transport-feedback.ts';
 /** Share of a link's measured rate: the rest empties the queue that showed the rate. Chosen, not measured. */
 const USABLE = 0.95;
 /**
- * The estimate doubles in 1.8 s. draft-ietf-rmcat-gcc-02, 5.5, has the same factor for a whole second, which doubles
- * in 9 s: too long for a person whose picture is small. What arrived bounds the growth.
+ * The estimate doubles in 1.8 s. draft-ietf-rmcat-gcc-02, 5.5, has the same factor for a whole second, which doubles in
+ * 9 s: too long for a person with a reduced picture. The arrived rate limits the growth (MAX_BEYOND_ARRIVED).
  */
 const GROW_PER_STEP = 1.08;
 const GROW_STEP_MS = 200;
 /** Largest estimate over the arrived rate. Source: draft-ietf-rmcat-gcc-02 section 5.5. */
 const MAX_BEYOND_ARRIVED = 1.5;
-/** Estimate over the launch bitrate at the start, so that the first report decides, not this guess. */
+/**
+ * Initial estimate, as a factor of the launch bitrate. Above 1, so that the first report decides and not this guess.
+ */
 const START_FACTOR = 1.1;
 /**
  * The bitrate never exceeds the launch's, so a higher estimate changes nothing; half more leaves room for
@@ -32,9 +34,12 @@ const FELL_FAR = 0.5;
 const CAP_FORGOTTEN_MS = 10_000;
 /** Share of lost packets above which losses lower the estimate. Source: draft-ietf-rmcat-gcc-02 section 6. */
 const LOSS_LIMIT = 0.1;
-/** Losses before a cliff are reported only when packets arrive again: a window of LossShare, and a slow round trip. */
+/**
+ * Losses before a cliff are reported late, when packets arrive again. They are ignored for this time: a window of
+ * LossShare and a slow round trip.
+ */
 const LOSS_DEAF_MS = 1_500;
-/** Six frames at 60 fps; people notice the delay of a click from there on. Chosen, not measured. */
+/** Six frames at 60 fps; people notice a longer delay of a click. Chosen, not measured. */
 const LONG_QUEUE_MS = 100;
 
 export interface PathView {
@@ -126,7 +131,7 @@ export class BandwidthEstimate {
     this.#kbps = Math.min(this.#topKbps, Math.max(this.#kbps, receivedKbps * USABLE));
   }
 
-  /** Sending stopped until the queue is empty; losses of the full queue are answered by that. */
+  /** Sending stops until the queue is empty, which is the response to the losses of the full queue. */
   held(): void {
     this.#lossDeafUntilMs = Number.POSITIVE_INFINITY;
   }
@@ -147,8 +152,8 @@ export class BandwidthEstimate {
   #lower(nowMs: number): void {
     const seenKbps = this.#delay.linkKbps;
     if (seenKbps === null) return;
-    // A few packets of a slow link may be slow by chance; a rate held for half a second is proven. After a large fall
-    // that would count packets from before.
+    // A few packets may be slow by chance, so the rate of half a second counts. After a large fall that window would
+    // include packets from before the fall.
     const isChance = this.#cap !== null && seenKbps > this.#cap.kbps * FELL_FAR;
     const linkKbps = isChance ? Math.max(seenKbps, this.#arrivedKbps) : seenKbps;
     if (linkKbps * USABLE >= this.#kbps) return;

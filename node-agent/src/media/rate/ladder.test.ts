@@ -21,7 +21,7 @@ function ladder(settings: Record<string, unknown>, facts: Partial<LadderFacts> =
 
 const quiet: LadderWindow = { encodeP95Ms: 5, setpointKbps: 8000, pinned: false };
 
-/** Seconds of the same, and what the ladder stood at after each. */
+/** Feeds equal seconds, and returns the ladder's rungs after each. */
 function seconds(subject: Ladder, count: number, facts: Partial<LadderWindow>, fromS = 0): string[] {
   return Array.from({ length: count }, (_, i) => {
     subject.window({ ...quiet, ...facts }, (fromS + i + 1) * 1000);
@@ -42,7 +42,7 @@ describe('effort', () => {
     expect([5, 5, 5, 5].map(bias)).toEqual([2, 1, 1, 0]);
   });
 
-  test('an encoder that cannot be made faster is left alone, and no window without frames counts', () => {
+  test('an encoder without steps is not changed, and windows without frames are ignored', () => {
     const subject = ladder({});
     for (let i = 0; i < 9; i++) subject.window({ ...quiet, encodeP95Ms: 30 }, i * 1000);
     expect(subject.level.speedBias).toBe(0);
@@ -55,7 +55,7 @@ describe('size', () => {
     expect(new Set(seconds(ladder({}), 30, { setpointKbps: 500 }))).toEqual(new Set(['1080@60']));
   });
 
-  test('two low windows take the next smaller size, one change per 10 s, not below 720 lines', () => {
+  test('two low windows select the next smaller size, one change per 10 s, not below 720 lines', () => {
     const subject = ladder({ abr_ladder_resolution: true });
     const stands = seconds(subject, 30, { setpointKbps: 1000 });
     expect(stands[0]).toBe('1080@60');
@@ -65,26 +65,26 @@ describe('size', () => {
     expect(stands.at(-1)).toBe('720@60');
   });
 
-  test('need falls with the pixels: at 900 lines 3300 of 8000 kbit/s are no longer too little', () => {
+  test('the needed rate falls with the pixels: at 900 lines, 3300 of 8000 kbit/s are enough', () => {
     const subject = ladder({ abr_ladder_resolution: true });
     // 0.6 × 8000 = 4800; at 900 lines 0.6 × 8000 × (0.694 ^ 0.75) = 3651.
     expect(seconds(subject, 30, { setpointKbps: 3700 }).at(-1)).toBe('900@60');
   });
 
-  test('back up when there is room for the larger size', () => {
+  test('back up when the rate is enough for the larger size', () => {
     const subject = ladder({ abr_ladder_resolution: true });
     seconds(subject, 2, { setpointKbps: 3700 });
     expect(seconds(subject, 20, { setpointKbps: 6300 }, 20).at(-1)).toBe('900@60');
     expect(seconds(subject, 3, { setpointKbps: 6500 }, 60)).toEqual(['900@60', '1080@60', '1080@60']);
   });
 
-  test('a pinned size is left alone', () => {
+  test('a pinned size is not changed', () => {
     const subject = ladder({ abr_ladder_resolution: true });
     expect(seconds(subject, 30, { setpointKbps: 500, pinned: true }).at(-1)).toBe('1080@60');
     expect(subject.cliff(500, true, 99_000)).toBe(false);
   });
 
-  test('the floor follows the size in use, unless told otherwise', () => {
+  test('the floor follows the current size, unless it is fixed', () => {
     const subject = ladder({ abr_ladder_resolution: true });
     subject.cliff(500, false, 0);
     expect(subject.floorShare).toBeCloseTo((1280 * 720) / (1920 * 1080));
@@ -138,19 +138,19 @@ describe('order of size and rate', () => {
 });
 
 describe('cliff', () => {
-  test('takes the steps it needs at once, past dwell and pause', () => {
+  test('takes all needed steps at once, ignoring dwell and pause', () => {
     const subject = ladder({ abr_ladder_resolution: true, abr_ladder_fps: true });
     expect(subject.cliff(400, false, 0)).toBe(true);
     expect(subject.level).toMatchObject({ height: 720, fps: 30 });
   });
 
-  test('no more than it needs', () => {
+  test('takes no further steps', () => {
     const subject = ladder({ abr_ladder_resolution: true });
     subject.cliff(3700, false, 0);
     expect(subject.level.height).toBe(900);
   });
 
-  test('nothing where nothing is enabled', () => {
+  test('does nothing if no reduction is enabled', () => {
     expect(ladder({}).cliff(400, false, 0)).toBe(false);
     expect(ladder({ abr_ladder: false, abr_ladder_resolution: true }).cliff(400, false, 0)).toBe(false);
   });

@@ -1,8 +1,8 @@
 import type { LadderSettings } from './rate-settings.ts';
 
 /**
- * Encode time (95th percentile) as a share of the frame time. At 0.9 the next slow frame is late; the
- * distance of the two keeps a step from being taken back at once. Chosen, not measured.
+ * Encode time (95th percentile) as a share of the frame time. At 0.9 the next slow frame is late. The gap between the
+ * two shares prevents that a step is reversed at once. Chosen, not measured.
  */
 const EFFORT_ENGAGE = 0.9;
 const EFFORT_RECOVER = 0.7;
@@ -24,7 +24,7 @@ export interface LadderLevel {
   width: number;
   height: number;
   fps: number;
-  /** Steps by which the encoder is faster. */
+  /** Steps of encoder effort given up for speed. */
   speedBias: number;
   /** Index of the size, 0 = launch size. */
   sizeRung: number;

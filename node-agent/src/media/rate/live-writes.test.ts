@@ -26,8 +26,8 @@ function encoder(fillsItsBitrate = true) {
   };
 }
 
-describe('whether an encoder takes new bitrates', () => {
-  test('nothing is said before the first write', () => {
+describe('whether an encoder can change its bitrate', () => {
+  test('there is no verdict before the first write', () => {
     const { frames, said } = encoder();
     frames(10_000, LAUNCH);
     expect(said()).toBeUndefined();
@@ -61,7 +61,7 @@ describe('whether an encoder takes new bitrates', () => {
     expect(said()).toBe(isStable);
   });
 
-  test('a silence counts only as far as it is within 2 s of the write', () => {
+  test('only silence within 2 s of the write is judged', () => {
     const { write, frames, silence, said } = encoder();
     write(LAUNCH, EIGHTY);
     frames(1_500, EIGHTY);
@@ -82,7 +82,7 @@ describe('whether an encoder takes new bitrates', () => {
     (share, isStable, fills) => {
       const { write, frames, said } = encoder(fills);
       write(LAUNCH, EIGHTY);
-      // The first two seconds may still have the old bitrate.
+      // The first two seconds may still contain the old bitrate.
       frames(1_980, LAUNCH * 3);
       frames(4_100, EIGHTY * share);
       expect(said()).toBe(isStable);
@@ -105,7 +105,7 @@ describe('whether an encoder takes new bitrates', () => {
     expect(said()).toBe(true);
   });
 
-  test('what was unstable once stays so', () => {
+  test('unstable is final', () => {
     const { write, frames, said } = encoder();
     write(LAUNCH, EIGHTY, false);
     write(EIGHTY, LAUNCH);

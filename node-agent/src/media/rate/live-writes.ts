@@ -1,11 +1,11 @@
 import type { AgentMetrics } from '@footlight/protocol/telemetry';
 
-/** A change of the bitrate from which on it is judged, as a share. */
+/** Smallest relative change of the bitrate that is judged. */
 const JUDGED_CHANGE = 0.1;
-/** No frame may be missing for this long within this time after a write. */
+/** Longest allowed gap between two frames, and the time after a write in which gaps are checked. */
 const SILENCE_MS = 500;
 const WATCHED_MS = 2_000;
-/** The mean bitrate of this time after a write may miss the target by this share. */
+/** Window after a write in which the mean bitrate is measured, and the share by which it may miss the target. */
 const MEAN_FROM_MS = 2_000;
 const MEAN_TO_MS = 6_000;
 const MEAN_MISS = 0.4;
@@ -14,12 +14,13 @@ interface Write {
   atMs: number;
   targetKbps: number;
   lastFrameAtMs: number;
-  /** Of the frames that count for the mean. */
+  /** Bytes of the frames in the window of the mean. */
   bytes: number;
 }
 
 /**
- * Whether an encoder takes new bitrates while it runs: it accepts them, frames go on, and the bitrate follows. Pure.
+ * Judges whether an encoder can change its bitrate while it runs: it accepts the write, keeps encoding frames, and
+ * follows the new bitrate. Pure.
  * Source: docs/quality.md, "Verdicts".
  */
 export class LiveWrites {
@@ -29,7 +30,7 @@ export class LiveWrites {
   #isStable: boolean | null = null;
 
   /**
-   * @param fillsItsBitrate whether the picture moves all over; otherwise a bitrate below the target says nothing,
+   * @param fillsItsBitrate whether the whole picture moves; otherwise a bitrate below the target proves nothing,
    *   because a still picture needs hardly any
    */
   constructor({ fillsItsBitrate }: { fillsItsBitrate: boolean }) {
@@ -39,7 +40,7 @@ export class LiveWrites {
   /** The encoder got a new target, kbit/s. A small change is not judged. @param isTaken false: refused */
   written(fromKbps: number, toKbps: number, isTaken: boolean, nowMs: number): void {
     this.tick(nowMs);
-    // The mean of the write before would contain both bitrates.
+    // The window of the previous write would now contain both bitrates.
     this.#write = null;
     if (Math.abs(toKbps - fromKbps) < JUDGED_CHANGE * fromKbps) return;
     this.#isStable ??= true;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { LossShare } from './loss.ts';
 
 describe('share of packets that got lost', () => {
-  test('is told once a second, from the totals', () => {
+  test('is computed once a second, from the totals', () => {
     const loss = new LossShare();
     expect(loss.report({ packetsLost: 0, highestSequence: 1_000 }, 0)).toBeNull();
     expect(loss.report({ packetsLost: 10, highestSequence: 1_100 }, 400)).toBeNull();
@@ -11,7 +11,7 @@ describe('share of packets that got lost', () => {
     expect(loss.report({ packetsLost: 40, highestSequence: 1_800 }, 2_000)).toBe(0);
   });
 
-  test('a burst that a receiver reports again and again counts once', () => {
+  test('a burst that a receiver reports repeatedly counts once', () => {
     const loss = new LossShare();
     const shares: number[] = [];
     for (let nowMs = 0; nowMs <= 3_000; nowMs += 20) {

@@ -21,7 +21,7 @@ const JUMP_MS = 20_000;
 const SHORT_WINDOW_MS = 60;
 /** Four feedbacks of a browser (16 a second). */
 const BUSY_WINDOW_MS = 250;
-/** A rate over less time, or of fewer packets, is that of one burst. */
+/** Over less time or fewer packets, the rate would be the rate of one burst. */
 const MIN_BUSY_MS = 20;
 const MIN_BUSY_PACKETS = 4;
 /** Bounds memory for a receiver whose clock stands still. */

@@ -28,7 +28,7 @@ class Line {
 
 const FRAME_MS = 1000 / 60;
 
-/** Frames of a rate for a time, reported every fourth frame. */
+/** Sends frames at a rate for some time, with feedback after every fourth frame. */
 function stream(
   line: Line,
   kbps: number,
@@ -56,7 +56,7 @@ describe('queue on the path', () => {
     expect(delay.queueingDelayMs).toBeLessThan(20);
   });
 
-  test('a link that became slow tells with the first report after it, and how fast it is', () => {
+  test('a link that became slow is detected with the first report, and its rate is measured', () => {
     const line = new Line(5000);
     const delay = new PathDelay();
     for (const { flights } of stream(line, 4000, 0, 2_000)) delay.add(flights, 4400);
@@ -67,7 +67,7 @@ describe('queue on the path', () => {
     expect(delay.linkKbps).toBeLessThan(560);
   });
 
-  test('that became slow behind a burst of our own is as slow as it is now, not as fast as it was', () => {
+  test('that became slow behind a burst of the host is measured at its new rate, not the old one', () => {
     const line = new Line(5000);
     const delay = new PathDelay();
     for (const { flights } of stream(line, 4000, 0, 2_000)) delay.add(flights, 4400);
@@ -78,11 +78,11 @@ describe('queue on the path', () => {
     expect(delay.linkKbps).toBeLessThan(560);
   });
 
-  test('a receiver that was busy for a moment makes no slow link', () => {
+  test('a receiver that was busy for a moment is not taken for a slow link', () => {
     const line = new Line(5000);
     const delay = new PathDelay();
     for (const { flights } of stream(line, 4000, 0, 2_000)) delay.add(flights, 4400);
-    // Its clock reads late for four packets, and the rest comes in one go behind them.
+    // The receiver stamps four packets late, and reads the rest at once behind them.
     const flights = stream(line, 4000, 2_000, 100)[0]?.flights ?? [];
     const lateAtMs = (flights[4]?.receivedAtMs ?? 0) + 180;
     const late = flights.map((flight, i) =>
@@ -92,14 +92,14 @@ describe('queue on the path', () => {
     expect(delay.linkKbps ?? 5000).toBeGreaterThan(4000);
   });
 
-  test('a keyframe of our own is no proof', () => {
+  test('a queue from an ordinary keyframe is no proof of a slow link', () => {
     const line = new Line(5000);
     const delay = new PathDelay();
     for (const { flights } of stream(line, 3000, 0, 2_000)) delay.add(flights, 4500);
     expect(delay.add(line.frame(2_100, 40_000), 4500)).not.toBe('slower');
   });
 
-  test('one late packet is chance', () => {
+  test('one late packet is ignored', () => {
     const line = new Line(5000);
     const delay = new PathDelay();
     for (const { flights } of stream(line, 3000, 0, 2_000)) delay.add(flights, 4500);
@@ -112,11 +112,11 @@ describe('queue on the path', () => {
 });
 
 describe('estimate', () => {
-  test('is unknown before the receiver said anything', () => {
+  test('is unknown before the first report', () => {
     expect(new BandwidthEstimate(4000).view.kbps).toBeNull();
   });
 
-  test('falls below a link that became slow, and stays there while nothing disproves it', () => {
+  test('falls below the rate of a link that became slow, and stays there until disproved', () => {
     const line = new Line(5000);
     const estimate = new BandwidthEstimate(4000);
     for (const { flights, nowMs } of stream(line, 4000, 0, 2_000)) estimate.onFeedback(flights, nowMs);
@@ -129,7 +129,7 @@ describe('estimate', () => {
     expect(estimate.view.kbps).toBeLessThan(1100);
   });
 
-  test('falls as fast when the link has given way before', () => {
+  test('falls as fast when the link has become slow before', () => {
     const line = new Line(5000);
     const estimate = new BandwidthEstimate(4000);
     line.kbps = 3500;
@@ -141,7 +141,7 @@ describe('estimate', () => {
     expect(estimate.view.kbps).toBeLessThan(560);
   });
 
-  test('a clean probe lifts it, another one does not', () => {
+  test('a clean probe raises it, an unclean one does not', () => {
     const line = new Line(1000);
     const estimate = new BandwidthEstimate(4000);
     for (const { flights, nowMs } of stream(line, 4000, 0, 300)) estimate.onFeedback(flights, nowMs);
@@ -152,7 +152,7 @@ describe('estimate', () => {
     expect(estimate.view.kbps).toBe(2850);
   });
 
-  test('a still picture proves nothing against the path', () => {
+  test('a still picture does not lower it', () => {
     const estimate = new BandwidthEstimate(4000);
     for (const { flights, nowMs } of stream(new Line(5000), 100, 0, 20_000))
       estimate.onFeedback(flights, nowMs);
@@ -160,10 +160,10 @@ describe('estimate', () => {
   });
 
   test.each([
-    [0.02, 1, 'little loss costs nothing'],
-    [0.1, 1, 'nor does a tenth'],
-    [0.2, 0.9, 'above it half of the loss'],
-    [0.5, 0.75, 'however much it is'],
+    [0.02, 1, 'low loss has no effect'],
+    [0.1, 1, 'a tenth has no effect either'],
+    [0.2, 0.9, 'above it, half of the loss'],
+    [0.5, 0.75, 'even with a total loss'],
   ])('a loss of %d leaves %d of it: %s', (loss, share) => {
     const estimate = new BandwidthEstimate(4000);
     estimate.onRemb(4000);
@@ -171,7 +171,7 @@ describe('estimate', () => {
     expect(estimate.view.kbps).toBeCloseTo(4000 * share);
   });
 
-  test('losses that go on take it down further, and it comes back when they end', () => {
+  test('continued losses lower it further, and it recovers when they end', () => {
     const estimate = new BandwidthEstimate(4000);
     estimate.onRemb(4000);
     for (let i = 0; i < 5; i++) estimate.onLoss(0.4, i * 1000);
@@ -181,7 +181,7 @@ describe('estimate', () => {
     expect(estimate.view.kbps).toBe(4000);
   });
 
-  test('REMB counts where transport feedback is absent, and only there', () => {
+  test('REMB is used only without transport feedback', () => {
     const estimate = new BandwidthEstimate(4000);
     estimate.onRemb(1234);
     expect(estimate.view.kbps).toBe(1234);
@@ -192,7 +192,7 @@ describe('estimate', () => {
     expect(estimate.view.kbps).toBe(before);
   });
 
-  test('no feedback makes it negative, endless or no number', () => {
+  test('no feedback makes it negative, infinite or NaN', () => {
     const flight = fc.record({
       sequence: fc.integer({ min: 0, max: 65_535 }),
       sentAtMs: fc.double({ min: 0, max: 1e9, noNaN: true }),
@@ -212,21 +212,21 @@ describe('estimate', () => {
 });
 
 describe('drain', () => {
-  test('takes the backlog over the speed of the link', () => {
+  test('takes the backlog divided by the link’s rate', () => {
     const drain = new Drain(50_000, 500, 10, 0);
     for (let nowMs = 60; nowMs < 800; nowMs += 60) drain.heard(50_000 - (nowMs * 500) / 8, 500, nowMs);
     expect(drain.isOver(770)).toBe(false);
     expect(drain.isOver(805)).toBe(true);
   });
 
-  test('ends with silence: what was lost at the end of the queue is never reported', () => {
+  test('ends with silence: losses at the end of the queue are never reported', () => {
     const drain = new Drain(50_000, 500, 10, 0);
     drain.heard(20_000, 500, 300);
     expect(drain.isOver(399)).toBe(false);
     expect(drain.isOver(400)).toBe(true);
   });
 
-  test('is over at once when nothing waits, and after two seconds with any reports', () => {
+  test('ends at once without a queue, and after two seconds with any reports', () => {
     expect(new Drain(1_000, 500, 0, 0).isOver(0)).toBe(true);
     const drain = new Drain(1e9, 100, 0, 0);
     for (let nowMs = 50; nowMs < 2_000; nowMs += 50) drain.heard(1e9, 100, nowMs);
@@ -247,19 +247,19 @@ describe('probe', () => {
     return run.heard({ flights: flights.filter(({ sequence }) => sequence !== lose), lost });
   }
 
-  test('that the link carries is clean, and tells what was received', () => {
+  test('that the link carries is clean, and gives the received rate', () => {
     const result = probe(new Line(5000), 2000);
     expect(result?.clean).toBe(true);
     expect(result?.receivedKbps).toBeGreaterThan(1900);
     expect(result?.receivedKbps).toBeLessThan(2100);
   });
 
-  test('that lengthens the queue, or loses a packet, is not', () => {
+  test('that lengthens the queue, or loses a packet, is not clean', () => {
     expect(probe(new Line(1000), 2000)).toMatchObject({ clean: false });
     expect(probe(new Line(5000), 2000, 3)).toMatchObject({ clean: false });
   });
 
-  test('of which nothing is heard proves nothing', () => {
+  test('without feedback proves nothing', () => {
     const run = new ProbeRun(0, 0);
     run.sent(1, 250);
     run.end(100);

@@ -1,12 +1,13 @@
 import type { FeedbackReport } from './transport-feedback.ts';
 
-/** Added delay above which a probe made a queue, as EMPTY_MS of PathDelay. */
+/** Added delay above which the probe caused a queue; the same as EMPTY_MS of PathDelay. */
 const ADDED_QUEUE_MS = 10;
 /**
- * The last packets, whose least delay shows whether a queue stood at the end; one alone may be late by chance.
+ * Number of last packets, whose least delay shows whether a queue existed at the end; a single packet may be late by
+ * chance.
  */
 const TAIL_PACKETS = 4;
-/** Twice the tail: fewer packets tell no rate. */
+/** Twice the tail; fewer packets are not enough to measure a rate. */
 const MIN_PACKETS = 8;
 /** Wait for its last feedback, in addition to the round trip: four feedbacks of a browser (16 a second). */
 const PATIENCE_MS = 250;

@@ -16,7 +16,7 @@ const path = (kbps: number | null, over: Partial<PathView> = {}): PathView => {
 
 const kinds = (actions: readonly RateAction[]) => actions.map(({ kind }) => kind);
 
-/** A control that fell to a link of 1000 kbit/s and whose queue is empty at instant 1000. */
+/** A rate control after a cliff to a link of 1000 kbit/s, with an empty queue at time 1000. */
 function fallen(): RateControl {
   const rate = control();
   rate.step(path(1000), 0);
@@ -49,7 +49,7 @@ describe('cliff', () => {
     expect(kinds(rate.step(path(4000, queue), 1_300))).toEqual(['retarget', 'hold']);
   });
 
-  test('a long queue alone is none', () => {
+  test('a long queue alone is no cliff', () => {
     expect(control().step(path(6000, { queueingDelayMs: 300, longQueueSinceMs: 0 }), 1_000)).toEqual([]);
   });
 
@@ -73,7 +73,7 @@ describe('after a cliff', () => {
     expect(steps).toEqual([900, 972, 972, 1000, 1000, 1000, 1000, 1000]);
   });
 
-  test('an estimate of broken kilobits is reached and kept, and what it carries is calm', () => {
+  test('a fractional estimate is reached and kept, and the path then counts as calm', () => {
     const rate = fallen();
     const actions: RateAction[] = [];
     for (let nowMs = 1_100; nowMs <= 2_500; nowMs += 60) actions.push(...rate.step(path(933.6), nowMs));
@@ -84,7 +84,7 @@ describe('after a cliff', () => {
     expect(kinds(actions)).toContain('probe');
   });
 
-  test('after a second of calm it probes at twice the rate, once at a time', () => {
+  test('after a calm second it probes at twice the rate, once at a time', () => {
     const rate = fallen();
     let probes: RateAction[] = [];
     for (let nowMs = 1_100; nowMs <= 4_000; nowMs += 100) {
@@ -93,7 +93,7 @@ describe('after a cliff', () => {
     expect(probes).toEqual([{ kind: 'probe', kbps: 1800 }]);
   });
 
-  test('a clean probe sets the rate at once to 0.85 of what was received, a bad one leaves it', () => {
+  test('a clean probe sets the rate at once to 0.85 of the received rate, an unclean one does not change it', () => {
     const rate = fallen();
     rate.step(path(900), 2_000);
     expect(rate.probed(null, 2_200)).toEqual([]);
@@ -101,7 +101,7 @@ describe('after a cliff', () => {
     expect(rate.probed(2000, 3_500)).toMatchObject([{ toKbps: 1700, reason: 'network_up' }]);
   });
 
-  test('no probe asks for more than leads back to the setpoint from before', () => {
+  test('no probe sends more than is needed to return to the earlier setpoint', () => {
     const rate = fallen();
     rate.step(path(900), 2_000);
     rate.probed(4_000, 2_200);
@@ -113,7 +113,7 @@ describe('after a cliff', () => {
     expect(probes).toEqual([{ kind: 'probe', kbps: LAUNCH / 0.85 }]);
   });
 
-  test('a queue is no calm', () => {
+  test('a path with a queue is not calm', () => {
     const rate = fallen();
     for (let nowMs = 1_100; nowMs <= 6_000; nowMs += 100) {
       expect(kinds(rate.step(path(900, { queueingDelayMs: 60 }), nowMs))).toEqual([]);
@@ -133,7 +133,7 @@ describe('after a cliff', () => {
     expect(pauses.at(-1)).toBeGreaterThan(5_000);
   });
 
-  test('it is over at the setpoint from before, from where the mode rules', () => {
+  test('it ends at the earlier setpoint, and the mode’s rules apply again', () => {
     const rate = fallen();
     rate.step(path(900), 2_000);
     rate.probed(9_000, 2_200);
@@ -141,7 +141,7 @@ describe('after a cliff', () => {
     expect(rate.isCongested).toBe(false);
   });
 
-  test('an estimate below the rate pulls it down without another keyframe, far below it is a cliff again', () => {
+  test('an estimate below the rate lowers it without another keyframe; far below, it is a new cliff', () => {
     const rate = fallen();
     expect(kinds(rate.step(path(800), 1_200))).toEqual(['retarget']);
     expect(kinds(rate.step(path(300), 1_300))).toEqual(['retarget', 'hold']);
@@ -151,7 +151,7 @@ describe('after a cliff', () => {
     expect(rate.setpointKbps).toBe(LAUNCH);
   });
 
-  test('the floor does not lift the rate while it climbs', () => {
+  test('the floor does not raise the rate during the climb', () => {
     const rate = fallen();
     rate.step(path(1600), 1_200);
     expect(rate.setpointKbps).toBeLessThan(1500);
@@ -165,7 +165,7 @@ describe('operator', () => {
     expect(rate.tune(9_999_999, 1500, 0)).toMatchObject([{ toKbps: LAUNCH }]);
   });
 
-  test('with a mode on it is a starting point and no pin', () => {
+  test('with a mode on it is a starting point and not fixed', () => {
     const rate = control();
     rate.tune(2000, 1500, 0);
     for (let nowMs = 0; nowMs < 10_000; nowMs += 100) rate.step(path(7000), nowMs);
@@ -173,7 +173,7 @@ describe('operator', () => {
   });
 });
 
-test('for any reports the rate stays between 100 kbit/s and the launch bitrate, and every hold is told once', () => {
+test('for any reports the rate stays between 100 kbit/s and the launch bitrate, and every hold is ordered once', () => {
   const event = fc.oneof(
     fc.record({
       do: fc.constant('step' as const),

@@ -2,14 +2,17 @@ import type { PathView } from './estimate.ts';
 import type { RateSettings } from './rate-settings.ts';
 import { BELOW_ESTIMATE, isNoise, MIN_SETPOINT_KBPS, SetpointFollower } from './setpoint.ts';
 
-/** Time with a long queue that makes a cliff; a lower estimate empties a brief one. Chosen, not measured. */
+/** A long queue for this time is a cliff; a lower estimate empties a shorter one. Chosen, not measured. */
 const LONG_QUEUE_FOR_MS = 300;
-/** As the growth of the estimate: the rate doubles in 1.8 s. */
+/** The same as the growth of the estimate: the rate doubles in 1.8 s. */
 const CLIMB_FACTOR = 1.08;
 const CLIMB_STEP_MS = 200;
-/** Time without a queue before a probe: the first keyframe at the new rate has then arrived. Chosen, not measured. */
+/**
+ * Time without a queue before a probe, long enough for the first keyframe at the new rate to arrive. Chosen, not
+ * measured.
+ */
 const CALM_MS = 1_000;
-/** A shorter queue is calm: above EXCESS_MS of the delay, which lowers the estimate by itself. */
+/** A path with a shorter queue counts as calm. Above EXCESS_MS of PathDelay, which lowers the estimate by itself. */
 const CALM_QUEUE_MS = 30;
 /** Most that a probe sends, as a factor of the setpoint; as further_exponential_probe_scale of libwebrtc. */
 const PROBE_FACTOR = 2;
@@ -23,7 +26,7 @@ const PROBE_PATIENCE = 0.1;
  * The path may become fast again at any time; ten seconds of a low rate are bearable. Chosen, not measured.
  */
 const MAX_PROBE_INTERVAL_MS = 10_000;
-/** Share of the earlier setpoint that ends the climb, because rounding down may miss the rest. */
+/** Share of the earlier setpoint at which the climb ends; less than 1, because rounding down may never reach it. */
 const BACK_SHARE = 0.99;
 
 export type RetargetReason = 'network_down' | 'network_up' | 'ladder' | 'operator' | 'floor';
@@ -106,7 +109,7 @@ export class RateControl {
     this.#floorShare = share;
   }
 
-  /** Sets the target by hand: a starting point where a mode is on, a pin where it is off. */
+  /** Sets the target by hand: with a mode on it is a starting point, with mode off it is fixed. */
   tune(wantedKbps: number, lowestKbps: number, nowMs: number): RateAction[] {
     this.#phase = { kind: 'following' };
     const kbps = Math.min(this.#facts.launchKbps, Math.max(lowestKbps, wantedKbps));
@@ -152,7 +155,7 @@ export class RateControl {
     return kbps > this.#setpointKbps ? this.#climbTo(kbps, this.#phase, nowMs) : [];
   }
 
-  /** The path is gone with its facts. */
+  /** The path is gone, and its measurements with it. */
   reset(): void {
     this.#probing = false;
     if (this.#phase.kind === 'draining') this.#phase = { kind: 'following' };

@@ -1,7 +1,7 @@
 import type { FloorSettings } from '@footlight/protocol/agent';
 import type { AbrMode } from '@footlight/protocol/telemetry';
 
-/** The abr_* host settings, as docs/configuration.md lists them. docs/media.md, "Rate control", says what they do. */
+/** The abr_* host settings, as docs/configuration.md lists them. docs/media.md, "Rate control", describes them. */
 export interface RateSettings extends FloorSettings {
   /** The mode in force, with abr_enabled applied. */
   abr_mode: AbrMode;

@@ -6,7 +6,7 @@ import { SetpointFollower } from './setpoint.ts';
 const LAUNCH = 5000;
 const FLOOR = 1500;
 
-/** Follows a constant or changing estimate, ten looks a second; gives the changes with their times. */
+/** Follows a constant or changing estimate, ten updates a second; returns the changes with their times. */
 function follow(
   settings: Record<string, unknown>,
   setpointKbps: number,
@@ -30,7 +30,7 @@ function follow(
 }
 
 describe('smooth', () => {
-  test('a change smaller than the dead band is left out', () => {
+  test('a change smaller than the dead band is skipped', () => {
     expect(follow({}, 4000, () => 4500, 20_000).changes).toEqual([]);
     expect(follow({}, 4000, () => 3500, 20_000).changes).toEqual([]);
   });
@@ -92,8 +92,8 @@ describe('floor', () => {
   });
 });
 
-describe('an estimate that a viewer makes up', () => {
-  /** Hundred looks a second, as many as there may be reports; gives the changes of ten seconds. */
+describe('an estimate that a viewer fakes', () => {
+  /** A hundred updates a second, the most reports that may arrive; returns the changes of ten seconds. */
   function changesOf(abr_mode: string, estimateAt: (look: number) => number): number {
     const follower = new SetpointFollower(readMediaSettings({ abr_mode }));
     let setpointKbps = LAUNCH;
@@ -110,13 +110,13 @@ describe('an estimate that a viewer makes up', () => {
   }
 
   test.each(['smooth', 'protective'])(
-    '%s: alternating below the floor it moves the encoder twice a second, not with every report',
+    '%s: alternating below the floor, it changes the encoder twice a second, not with every report',
     (mode) => {
       expect(changesOf(mode, (look) => (look % 2 ? 1500 : 2300))).toBeLessThanOrEqual(22);
     },
   );
 
-  test.each(['smooth', 'protective'])('%s: sinking slowly it moves it a few times a second', (mode) => {
+  test.each(['smooth', 'protective'])('%s: a slow fall changes it a few times a second', (mode) => {
     expect(changesOf(mode, (look) => 2900 * 0.975 ** (look % 100))).toBeLessThanOrEqual(70);
   });
 });

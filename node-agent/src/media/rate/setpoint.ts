@@ -2,7 +2,10 @@ import type { RateSettings } from './rate-settings.ts';
 
 /** Share of the estimate for the cliff path and below the floor; the rest is retransmissions and the queue. */
 export const BELOW_ESTIMATE = 0.9;
-/** Below it the smallest picture is a smear, and sound takes more than the picture. Chosen, not measured. */
+/**
+ * Least setpoint, kbit/s. Below it even the smallest picture is unusable, and sound needs more than the picture.
+ * Chosen, not measured.
+ */
 export const MIN_SETPOINT_KBPS = 100;
 /** Time after which the floor applies again: the interval of the changes (`abr_min_interval_ms`). */
 const FLOOR_HOLD_MS = 1_000;

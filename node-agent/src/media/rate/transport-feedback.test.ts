@@ -7,7 +7,7 @@ function sent(count: number): TransportFeedback {
   return feedback;
 }
 
-test('joins what left with what arrived, over the wrap of the numbers', () => {
+test('joins sent packets with arrivals, over the wrap of the numbers', () => {
   const { flights, lost } = sent(10).received([
     { sequence: 65_535, receivedAtMs: 500 },
     { sequence: 0, receivedAtMs: null },
@@ -20,7 +20,7 @@ test('joins what left with what arrived, over the wrap of the numbers', () => {
   expect(lost).toEqual([{ sequence: 0, sentAtMs: 60, bytes: 1000 }]);
 });
 
-test('a packet arrives once, however often a receiver says so, and one that never left does not', () => {
+test('a packet arrives once, however often it is reported, and a packet that was never sent does not arrive', () => {
   const feedback = sent(2);
   const arrivals = [
     { sequence: 65_530, receivedAtMs: 1 },
@@ -31,7 +31,7 @@ test('a packet arrives once, however often a receiver says so, and one that neve
   expect(feedback.received(arrivals).flights).toEqual([]);
 });
 
-test('the backlog is what was sent after the newest packet that was spoken of', () => {
+test('the backlog is the bytes sent after the newest reported packet', () => {
   const feedback = sent(10);
   expect(feedback.backlogBytes).toBe(10_000);
   feedback.received([{ sequence: 65_533, receivedAtMs: 1 }]);

@@ -40,11 +40,11 @@ test('every header gets the duration in its own units', () => {
   ]);
 });
 
-test('headers of another version stay as they are', () => {
+test('headers of another version are not changed', () => {
   expect(durationPatches(file(1), 2_500)).toEqual([]);
 });
 
-test('any bytes give places within them', () => {
+test('for any bytes, offsets are within them', () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 400 }).map((some) => Buffer.from(some)),
     fc.tuple(fc.nat(300), fc.nat(255)).map(([at, value]) => {

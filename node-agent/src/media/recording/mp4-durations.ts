@@ -1,7 +1,8 @@
 /**
- * Durations in the header of a fragmented MP4 file. mp4mux leaves them 0 where it cannot seek, and a player then learns
- * the length of the file only at its end. Where it can seek, it writes its whole header again, and overwrites the first
- * pictures when a change of the picture's size has made the header longer (GStreamer 1.22), so it must not.
+ * Durations in the header of a fragmented MP4 file. mp4mux leaves them 0 where it cannot seek, and a player then finds
+ * the length only when it has read the whole file. It is not given a seekable file: it would rewrite its whole header
+ * at the end, and if a change of the picture's size has made the header longer, it would overwrite the first pictures
+ * (GStreamer 1.22).
  */
 
 /** Bytes at the begin of a file that contain its header: with two tracks it takes 1.4 KiB. */
@@ -19,7 +20,7 @@ export interface Patch {
   value: number;
 }
 
-/** @param head begin of the file @returns what gives every track the duration; empty for a header of another form */
+/** @param head begin of the file @returns patches that set the duration of every track; empty for an unknown header */
 export function durationPatches(head: Buffer, durationMs: number): Patch[] {
   const patches: Patch[] = [];
   let movieTimescale = 0;

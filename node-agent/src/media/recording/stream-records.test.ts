@@ -9,7 +9,7 @@ const unit: fc.Arbitrary<CodedUnit> = fc.record({
 });
 const record = fc.record({ units: fc.array(unit, { maxLength: 8 }), isKeyframe: fc.boolean() });
 
-test('what was written comes back, however the stream is cut', () => {
+test('written records are read back, however the stream is split', () => {
   fc.assert(
     fc.property(fc.array(record, { maxLength: 6 }), fc.array(fc.nat(400)), (records, cuts) => {
       const stream = Buffer.concat(records.map((one) => encodeRecord(one.units, one.isKeyframe)));
@@ -25,7 +25,7 @@ test('what was written comes back, however the stream is cut', () => {
   );
 });
 
-test('any bytes are records, or end the stream, and never take more memory than a record may', () => {
+test('any bytes are records, or end the stream, and never need more memory than the largest record', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 4_000 }), (bytes) => {
       const reader = new RecordReader();

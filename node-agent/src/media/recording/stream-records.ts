@@ -4,15 +4,15 @@
  *   record = length of the units (u32) · flags (u8, 1: the picture is a keyframe) · 3 bytes 0 · units
  *   unit   = length of the data (u32) · kind (u8, 0 video, 1 sound) · capture time (f64, monotonic ms) · data
  *
- * Numbers are little-endian. The data is what viewers are sent: one RTP packet, or of AV1 one temporal unit, because
+ * Numbers are little-endian. The data is the same as for viewers: one RTP packet, or for AV1 one temporal unit, because
  * GStreamer 1.22 has no depayloader for AV1. The agent reads only the header of a record: the worker talks to the
- * network, so what it says is taken apart in the process that writes the file, which has no rights.
+ * network, so its records are parsed only in the process that writes the file, which has no rights.
  */
 
 export const RECORD_HEADER_BYTES = 8;
 const UNIT_HEADER_BYTES = 13;
 const FLAG_KEYFRAME = 1;
-/** A keyframe at 500 Mbit/s and 60 frames a second has a few times its share of 1 MiB. */
+/** A frame at 500 Mbit/s and 60 frames a second has 1 MiB on average, and a keyframe a few times as much. */
 export const MAX_RECORD_BYTES = 8 * 1024 * 1024;
 
 export interface CodedUnit {
@@ -51,7 +51,7 @@ export class RecordReader {
   readonly #header = Buffer.alloc(RECORD_HEADER_BYTES);
   /** The record that is being read; null: its header is incomplete. */
   #record: Buffer | null = null;
-  /** Bytes of it, or of the header, that have arrived. */
+  /** Bytes of the record, or of the header, that have arrived. */
   #filled = 0;
 
   /**

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { readReferenceTime, writeDelaySinceReference } from './extended-report.ts';
 import { readRtcp } from './rtcp.ts';
 
-/** What Chromium 140 says: a report of its time, NTP seconds 0xeeab4c5b and their fraction 0xdb71fbc5. */
+/** Packet of Chromium 140 with its time, NTP seconds 0xeeab4c5b and their fraction 0xdb71fbc5. */
 const FROM_CHROMIUM = Buffer.from('80cf00040000000104000002eeab4c5bdb71fbc5', 'hex');
 
 test("a receiver's time is read from among the other blocks", () => {
@@ -15,7 +15,7 @@ test("a receiver's time is read from among the other blocks", () => {
   expect(readReferenceTime(both)).toEqual(time);
 });
 
-test('a report without a time says nothing, nor does one that is cut off', () => {
+test('a report without a time, or a truncated one, gives null', () => {
   expect(readReferenceTime(FROM_CHROMIUM.subarray(0, 8))).toBeNull();
   expect(readReferenceTime(FROM_CHROMIUM.subarray(0, 19))).toBeNull();
   expect(readReferenceTime(writeDelaySinceReference(7, { ssrc: 1, middle: 2 }, 3))).toBeNull();
@@ -29,7 +29,7 @@ test('survives random bytes', () => {
   );
 });
 
-test('the receiver is told its own time and how long ago it was heard', () => {
+test('the answer contains the receiver’s time and the delay since its arrival', () => {
   const told = writeDelaySinceReference(0x11223344, { ssrc: 1, middle: 0x4c5bdb71 }, 250);
   expect(told.toString('hex')).toBe('80cf000511223344' + '05000003' + '00000001' + '4c5bdb71' + '00004000');
 });

@@ -1,7 +1,7 @@
 /**
- * RTCP extended reports that tell a receiver its round trip: the receiver sends its time, and the host answers how
- * long ago it got that time. Without them a browser that sends no media repeats a request for a lost packet only
- * after 100 ms, when the packet is too old to be sent again.
+ * RTCP extended reports with which a receiver measures its round trip: it sends its time, and the host answers how long
+ * ago it received that time. Without them a browser that sends no media repeats a request for a lost packet only after
+ * 100 ms, when the packet is too old to be sent again.
  * Source: RFC 3611, 2, 4.4 and 4.5.
  */
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { KeyframeLimit } from './keyframe-limit.ts';
 
-test('two at once, then as soon as the second is over', () => {
+test('two at once, then the next as soon as the second has passed', () => {
   const limit = new KeyframeLimit();
   const ask = (nowMs: number) => {
     const waitMs = limit.request(nowMs);
@@ -16,7 +16,7 @@ test('two at once, then as soon as the second is over', () => {
   expect(ask(1_050)).toBe(50);
 });
 
-test('one that is being made serves everybody who asks meanwhile', () => {
+test('a keyframe in the encoder also answers later requests', () => {
   const limit = new KeyframeLimit();
   expect(limit.request(0)).toBe(0);
   expect(limit.request(10)).toBeNull();
@@ -24,7 +24,7 @@ test('one that is being made serves everybody who asks meanwhile', () => {
   expect(limit.request(40)).toBe(0);
 });
 
-test('an order that the encoder lost is given again', () => {
+test('an order that the encoder lost is repeated', () => {
   const limit = new KeyframeLimit();
   expect(limit.request(0)).toBe(0);
   expect(limit.request(249)).toBeNull();

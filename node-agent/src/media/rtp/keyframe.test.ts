@@ -6,7 +6,7 @@ const h265 = (type: number) => [type << 1, 1];
 const aggregate = (header: number[], ...units: number[][]) =>
   packet(...header, ...units.flatMap((unit) => [0, unit.length, ...unit]));
 
-describe('a keyframe is known by its packets', () => {
+describe('a keyframe is recognized by its packets', () => {
   test.each([
     ['h264', packet(0x67), true, 'SPS'],
     ['h264', packet(0x65), true, 'IDR'],

@@ -22,7 +22,7 @@ describe('memory of its own', () => {
   const wholeOf = (ring: RetransmitRing, sequence: number) =>
     ring.answer([sequence], 10, 5).packets.map(({ data }) => [data.length, new Set(data)]);
 
-  test('keeps a packet whole while a ring full of others is written, larger ones among them', () => {
+  test('keeps a packet unchanged while the rest of the ring is written, also with larger packets', () => {
     const ring = new RetransmitRing(8000);
     const largest = 2000;
     for (let sequence = 7; sequence < 7 + 1024; sequence++)
@@ -31,7 +31,7 @@ describe('memory of its own', () => {
     expect(wholeOf(ring, 1030)).toEqual([[1 + ((1030 * 37) % largest), new Set([1030 & 0xff])]]);
   });
 
-  test('gives up the packet whose place is written again, before the new one is whole', () => {
+  test('drops the packet whose slot is overwritten, before the new one is complete', () => {
     const ring = new RetransmitRing(8000);
     fill(ring, 7, 100);
     ring.room(7 + 1024, 100);
@@ -40,19 +40,19 @@ describe('memory of its own', () => {
 });
 
 describe('retransmission within a budget', () => {
-  test('answers what it still holds and nothing else', () => {
+  test('answers only with packets that it still holds', () => {
     const ring = ringWith([1, 2, 3]);
     expect(sequencesOf(ring.answer([2, 9, 1027], 10, 5))).toEqual([2]);
     expect(ring.counts).toEqual({ resent: 1, refused: 2 });
   });
 
-  test('a slot that was overwritten is not mistaken for the packet asked for', () => {
+  test('an overwritten slot is not mistaken for the requested packet', () => {
     const ring = ringWith([1, 1025]);
     expect(sequencesOf(ring.answer([1], 10, 5))).toEqual([]);
     expect(sequencesOf(ring.answer([1025], 10, 5))).toEqual([1025]);
   });
 
-  test('not again while the last copy may still be on its way', () => {
+  test('not again while the last copy may still be in flight', () => {
     const ring = ringWith([1]);
     expect(sequencesOf(ring.answer([1], 10, 40))).toHaveLength(1);
     expect(sequencesOf(ring.answer([1], 49, 40))).toHaveLength(0);
@@ -64,10 +64,10 @@ describe('retransmission within a budget', () => {
     expect(sequencesOf(ringWith([1]).answer([1], 91, 40))).toHaveLength(0);
   });
 
-  test('what is too old or not kept is gone, and what only has to wait is not', () => {
+  test('a packet that is too old or not kept is gone; one that only has to wait is not', () => {
     const ring = ringWith([1, 2], 40);
     expect(ring.answer([1, 2, 9], 91, 40).gone).toEqual([1, 2, 9]);
-    // The budget of so slow a path is one packet.
+    // The budget of such a slow path is one packet.
     expect(ring.answer([1, 2], 90, 40).gone).toEqual([]);
     expect(ring.answer([1], 91, 40, 101).gone).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe('retransmission within a budget', () => {
           const asked = Array.from({ length: 10 }, (_, index) => (ms + index) % 65_536);
           bytes += ring.answer(asked, ms, 1).packets.length * PACKET;
         }
-        // Ten seconds of refilling and the two of the full bucket.
+        // The refill of ten seconds, and the full bucket's two.
         expect(bytes).toBeLessThanOrEqual((rateKbps / 8) * 0.1 * 12_000);
       }),
       { numRuns: 20 },

@@ -2,8 +2,8 @@
  * Ring of sent packets for retransmission, with a budget.
  *
  * A responder without a budget answers every NACK and makes congestion worse. Here an answer costs tokens that refill
- * with a share of the path's rate. A packet is not sent again while its last copy may be in flight, when it is too
- * old, or while a queue stands on the path.
+ * with a share of the path's rate. A packet is not sent again while its last copy may be in flight, when it is too old,
+ * or while the path has a long queue.
  */
 
 export interface KeptPacket {

@@ -42,7 +42,7 @@ describe('pacing', () => {
     expect(spread).toBeLessThan(230);
   });
 
-  test('a process that runs only every 100 ms sends at the rate all the same, and its pictures do not wait', () => {
+  test('a process that runs only every 100 ms still sends at the full rate, and its pictures do not wait', () => {
     const starved: Clock = {
       nowMs: () => clock.nowMs(),
       monotonicMs: () => clock.monotonicMs(),
@@ -74,7 +74,7 @@ describe('pacing', () => {
     expect(Math.max(...newest.map(({ item, atMs }) => atMs - item))).toBeLessThanOrEqual(100);
   });
 
-  test('what cannot be sent in two seconds is given up', () => {
+  test('packets that cannot be sent within two seconds are dropped', () => {
     const pacer = make(500);
     for (let index = 0; index < 200; index++) pacer.push(index, 1200);
     expect(overflows).toBe(1);

@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '@footlight/platform';
 
 /**
- * A keyframe leaves faster than the rate, and does not fill the queue of the path at once. The pacer of Chromium
- * takes 2.5, for paths whose rate is only estimated; a smaller one makes shorter queues. Chosen, not measured.
+ * A keyframe leaves faster than the stream's rate, but does not fill the path's queue at once. Chromium's pacer uses
+ * 2.5, for paths whose rate is only estimated; a smaller factor makes shorter queues. Chosen, not measured.
  */
 const PACE_FACTOR = 1.5;
 /** Bucket depth as refill time: slightly above two frames at 60 fps, so that a late frame and its successor pass. */
@@ -15,8 +15,9 @@ const MIN_DEPTH_BYTES = 6_000;
  */
 const TICK_MS = 5;
 /**
- * Longest time between two ticks that counts whole. A process that gets a twentieth of a processor runs every 100 ms;
- * with the bucket's depth alone it would send 60 ms of each, and pictures would wait ever longer. Chosen, not measured.
+ * Longest time between two ticks for which the bucket is refilled in full. A process with a twentieth of a processor
+ * runs every 100 ms. Refilled only to the bucket's depth, it would send 60 ms worth of packets each time, and the queue
+ * would keep growing. Chosen, not measured.
  */
 const MAX_LATE_MS = 500;
 /** Longest queue, as MAX_DRAIN_MS of the rate control: later packets are useless for a live viewer. */
@@ -117,7 +118,8 @@ export class Pacer<T> {
   #refill(): void {
     const nowMs = this.#options.clock.monotonicMs();
     const elapsedMs = nowMs - this.#refilledAtMs;
-    // The depth bounds what a calm stream saves up. While packets wait nothing is saved up, however late the tick is.
+    // The depth limits the tokens that an idle stream saves up. While packets wait, tokens are used and not saved,
+    // however late the tick is.
     const lateMs = this.#timer === null ? 0 : Math.min(elapsedMs, MAX_LATE_MS);
     const most = Math.max(this.#depthBytes, lateMs * this.#bytesPerMs);
     this.#tokens = Math.min(most, this.#tokens + elapsedMs * this.#bytesPerMs);

@@ -24,14 +24,14 @@ describe('playout delay', () => {
     expect(changes.filter(Boolean)).toEqual([{ fromMs: 0, toMs: 100, reason: 'path' }]);
   });
 
-  test('one freeze takes 0/0 away for 30 s', () => {
+  test('one freeze disables 0/0 for 30 s', () => {
     const delay = new PlayoutDelay(50);
     expect(delay.onFreeze(0)).toMatchObject({ toMs: 50, reason: 'freeze' });
     expect(delay.onTick(29_999)).toBeNull();
     expect(delay.onTick(30_000)).toMatchObject({ fromMs: 50, toMs: 0, reason: 'calm' });
   });
 
-  test('two freezes within 10 s put it up a step, at most three; 30 s of calm take one back', () => {
+  test('two freezes within 10 s add a step, at most three; 30 s without a freeze remove one', () => {
     const delay = new PlayoutDelay(10);
     for (let freeze = 0; freeze < 6; freeze++) delay.onFreeze(freeze * 1000);
     expect(delay.maxMs).toBe(10 + 3 * 25);
@@ -41,7 +41,7 @@ describe('playout delay', () => {
     expect(delay.onTick(95_000)).toMatchObject({ toMs: 0 });
   });
 
-  test('freezes further apart are no step', () => {
+  test('freezes further apart add no step', () => {
     const delay = new PlayoutDelay(40);
     delay.onFreeze(0);
     delay.onFreeze(10_001);

@@ -9,7 +9,7 @@
 
 /**
  * One frame at 60 fps as round trip (a retransmission is back for the next frame), and a third of one as jitter.
- * Chosen, not measured; docs/media.md, "Delay", says what they do.
+ * Chosen, not measured; docs/media.md, "Delay", describes them.
  */
 const GOOD_RTT_MS = 15;
 const GOOD_JITTER_MS = 5;

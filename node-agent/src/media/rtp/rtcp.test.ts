@@ -19,8 +19,8 @@ const words = (...values: number[]) => {
   return body;
 };
 
-describe('what a receiver says', () => {
-  test('PLI and FIR ask for a keyframe', () => {
+describe('feedback of a receiver', () => {
+  test('PLI and FIR request a keyframe', () => {
     expect(readRtcp(packet(206, 1, words(1, 2))).feedback).toEqual([{ kind: 'pli' }]);
     expect(readRtcp(packet(206, 4, words(1, 0, 2, 0x01000000))).feedback).toContainEqual({ kind: 'fir' });
   });
@@ -30,7 +30,7 @@ describe('what a receiver says', () => {
     expect(readRtcp(nack).feedback).toEqual([{ kind: 'nack', ssrc: 77, lost: [500, 501, 503] }]);
   });
 
-  test('a compound is read packet by packet, and one bad packet spoils only itself', () => {
+  test('a compound is read packet by packet, and a bad packet affects only itself', () => {
     const bad = packet(205, 15, words(1, 2));
     const result = readRtcp(Buffer.concat([bad, packet(206, 1, words(1, 2))]));
     expect(result).toEqual({ feedback: [{ kind: 'pli' }], malformed: 1 });
@@ -86,7 +86,7 @@ describe('sender reports', () => {
     expect(readRtcp(report).malformed).toBe(0);
   });
 
-  test('the round trip comes back out of the receiver report', () => {
+  test('the round trip is computed from the receiver report', () => {
     const sent = Buffer.alloc(8);
     writeNtp(sent, 0, facts.nowMs);
     const report = {

@@ -60,7 +60,7 @@ describe('packets are rewritten for one peer connection', () => {
         (firstSequence, timestampOffset, frames) => {
           const rewriting = sender(firstSequence, timestampOffset);
           frames.forEach(([payload, marker], index) => {
-            // The payloader's own numbers have gaps; what leaves has none.
+            // The payloader's sequence numbers have gaps; sent packets have none.
             const from = payloaderPacket(index * 7, index * 3000, marker, Buffer.from(payload));
             const before = Buffer.from(from);
             const out = rewriting.wrap(
@@ -142,7 +142,7 @@ describe('packets are rewritten for one peer connection', () => {
     );
   });
 
-  test('a packet that is sent again is the same but for its transport-wide number', () => {
+  test('a retransmitted packet differs only in its transport-wide number', () => {
     const rewriting = sender(5, 0, new RetransmitRing(8000));
     const out = rewriting.wrap(payloaderPacket(1, 2, true, Buffer.from('abc')), {}, 1000);
     const first = Buffer.from(out?.data ?? Buffer.alloc(0));
@@ -153,7 +153,7 @@ describe('packets are rewritten for one peer connection', () => {
         ?.readUInt16BE(0);
     expect(number(first)).toBe(65_535);
     expect(number(again?.data)).toBe(0);
-    // Under this number its arrival is reported, so the history of what was sent has to know it.
+    // The receiver reports its arrival under this number, so the history of sent packets must contain it.
     expect(again?.transportSequence).toBe(0);
     expect(again?.data.length).toBe(first.length);
     expect(again?.data.readUInt16BE(2)).toBe(5);

@@ -132,7 +132,7 @@ export class RtpSender {
   /**
    * A padding packet after the last packet of a frame; it has a sequence number, so it can be requested again.
    * @param bytes of padding, 1–255
-   * @returns null inside a frame, where a receiver would take it for a part of the picture
+   * @returns null inside a frame, where a receiver would treat it as a part of the picture
    * Source: RFC 3550, 5.1.
    */
   pad(nowMs: number, bytes = PADDING_BYTES): Pick<OutgoingPacket, 'data' | 'transportSequence'> | null {

@@ -69,7 +69,7 @@ describe('transport-wide feedback', () => {
 
   test.each([
     ['no packets', feedback(0, 0, 0, [], [])],
-    ['more packets than a second holds', feedback(0, 5000, 0, [(0 << 13) | 5000], [])],
+    ['more packets than in a second', feedback(0, 5000, 0, [(0 << 13) | 5000], [])],
     ['fewer chunks than packets', feedback(0, 100, 0, [(0 << 13) | 2], [])],
     ['fewer deltas than arrivals', feedback(0, 40, 0, [(1 << 13) | 40], [1, 1])],
     ['a packet cut short', feedback(0, 1, 0, [(1 << 13) | 1], [1]).subarray(0, 18)],
@@ -77,7 +77,7 @@ describe('transport-wide feedback', () => {
     expect(readTransportCc(packet)).toBeNull();
   });
 
-  test('no bytes make it throw or give more packets than it was told of', () => {
+  test('for any bytes it does not throw, and returns no more packets than the status count', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
         const packet = Buffer.from(bytes);

@@ -12,14 +12,14 @@ beforeAll(async () => {
 afterEach(() => host.clear());
 afterAll(() => host?.close());
 
-test('an app’s first drawing is told, and its clipboard goes both ways', async () => {
+test('an app’s first drawing is reported, and the clipboard works in both directions', async () => {
   const session = await host.startSession();
   const alice = await session.watch();
   expect(session.heard('app_presented')).toEqual([]);
   const copied: string[] = [];
   const other = await XClipboard.open(host.desktop, (text) => copied.push(text));
   const app = await host.openWindow();
-  // The worker has seen the window when it tells of what happened after it.
+  // When the worker reports a later event, it has already seen the window.
   other.set('before the first drawing');
   await alice.until('the text after the window', () =>
     alice.control.some((m) => m.type === 'clipboard' && m.text === 'before the first drawing'),
@@ -35,7 +35,7 @@ test('an app’s first drawing is told, and its clipboard goes both ways', async
   );
   alice.send('control', JSON.stringify({ type: 'clipboard', text: 'from the viewer é' }));
   await alice.until('the viewer’s text', () => copied.includes('from the viewer é'));
-  // The largest text passes, a larger one does not, and one that is no text does not either.
+  // The largest text passes; a larger one and invalid text do not.
   other.set('é'.repeat(32_768));
   await alice.until('the largest text', () =>
     alice.control.some((m) => m.type === 'clipboard' && m.text.length === 32_768),
@@ -49,7 +49,7 @@ test('an app’s first drawing is told, and its clipboard goes both ways', async
   other.close();
 });
 
-test('an app that pastes without end does not have the worker keep the answers', async () => {
+test('an app that pastes endlessly does not fill the worker’s memory with answers', async () => {
   const session = await host.startSession();
   const alice = await session.watch();
   const copied: string[] = [];
@@ -63,13 +63,13 @@ test('an app that pastes without end does not have the worker keep the answers',
   const [clipboard = 0, utf8 = 0, property = 0] = await Promise.all(
     ['CLIPBOARD', 'UTF8_STRING', 'PASTED'].map((name) => host.desktop.atom(name)),
   );
-  // While one client has the server for itself, nothing that others send is read.
+  // While one client grabs the server, requests of other clients are not read.
   client.GrabServer();
   for (let count = 0; count < 10_000; count++) client.ConvertSelection(window, clipboard, utf8, property, 0);
   await host.desktop.settle();
   client.UngrabServer();
   await host.desktop.settle();
-  // The worker has taken all questions when it says something that came after them.
+  // When the worker reports a later event, it has handled all requests.
   own.set('after it');
   await alice.until('the next text', () =>
     alice.control.some((message) => message.type === 'clipboard' && message.text === 'after it'),
@@ -79,7 +79,7 @@ test('an app that pastes without end does not have the worker keep the answers',
   client.DestroyWindow(window);
 });
 
-/** Most memory that a process has had. */
+/** Peak memory of a process. */
 function peakMib(pid: number): number {
   return Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }

@@ -24,12 +24,12 @@ describe('another size of the display', () => {
   };
   type Size = { width: number; height: number };
   let request = 0;
-  /** What the viewer was told last, which may come later than the worker's answer. */
+  /** The last sizes sent to the viewer, which may arrive later than the worker's answer. */
   const shown = ({ control }: NativeViewer) =>
     control.findLast(
       (message): message is Extract<AgentControl, { type: 'display' }> => message.type === 'display',
     );
-  /** @returns why it was refused, or null */
+  /** @returns the reason of a refusal, or null */
   const ask = ({ worker }: TestSession, sizes: { render?: Size; stream?: Size }) =>
     new Promise<string | null>((resolve) => {
       const asked = ++request;
@@ -37,7 +37,7 @@ describe('another size of the display', () => {
       worker.send({ type: 'display', request: asked, ...sizes });
     });
 
-  test('the picture goes on, the viewer is told, and its pointer lands where it points', async () => {
+  test('the picture continues, the viewer gets the sizes, and its pointer lands at the right place', async () => {
     const session = await host.startSession();
     const alice = await session.watch();
     const half = { width: WIDTH / 2, height: HEIGHT / 2 };
@@ -63,7 +63,7 @@ describe('another size of the display', () => {
     expect(session.heard('failure')).toEqual([]);
   });
 
-  test('another stream size begins with a keyframe, and the viewer is told who chose it', async () => {
+  test('another stream size begins with a keyframe, and the viewer gets the reason of the change', async () => {
     const session = await host.startSession();
     const alice = await session.watch();
     const half = { width: WIDTH / 2, height: HEIGHT / 2 };
@@ -84,7 +84,7 @@ describe('another size of the display', () => {
     expect(session.heard('failure')).toEqual([]);
   });
 
-  test('one that is withdrawn when it was just made is undone, and the viewer is told', async () => {
+  test('a change that is withdrawn just after it was made is undone, and the viewer is informed', async () => {
     const session = await host.startSession();
     const alice = await session.watch();
     const half = { width: WIDTH / 2, height: HEIGHT / 2 };
@@ -99,7 +99,7 @@ describe('another size of the display', () => {
     expect(session.heard('failure')).toEqual([]);
   });
 
-  test('one that the screen does not take is refused, and everything is as it was', async () => {
+  test('a change that the screen refuses is undone completely', async () => {
     const session = await host.startSession();
     expect(await ask(session, { render: { width: WIDTH * 2, height: HEIGHT } })).not.toBeNull();
     expect(await screen()).toEqual([WIDTH, HEIGHT]);

@@ -6,7 +6,7 @@ const LAUNCH = { width: 1280, height: 720 };
 function world(fails: { screen?: boolean; scale?: boolean } = {}, canResize = true) {
   const done: string[] = [];
   let screen = LAUNCH;
-  /** Something that happens while a step is being done, such as "scale 2". */
+  /** Called while a step, such as "scale 2", is being executed. */
   const during: Record<string, () => void> = {};
   const does = (step: string) => {
     done.push(step);
@@ -33,7 +33,7 @@ function world(fails: { screen?: boolean; scale?: boolean } = {}, canResize = tr
 const HALF = { width: 640, height: 360 };
 
 describe('a change of sizes', () => {
-  test('does what is asked for, and viewers and metrics say so', async () => {
+  test('is applied, and viewers and metrics get the new sizes', async () => {
     const { display, done, change } = world();
     await change({ render: HALF, ui_scale: 2, stream: HALF });
     expect(done).toEqual(['screen 640×360', 'scale 2', 'picture 640']);
@@ -75,14 +75,14 @@ describe('a change of sizes', () => {
   test.each([
     ['the screen', { screen: true }],
     ['the scale', { scale: true }],
-  ])('where %s fails everything is as it was', async (_what, fails) => {
+  ])('if %s fails, everything is restored', async (_what, fails) => {
     const { display, done, change } = world(fails);
     await expect(change({ render: HALF, ui_scale: 2, stream: HALF })).rejects.toThrow('no');
     expect(done.slice(-2)).toEqual(['screen 1280×720', 'scale 1']);
     expect(display.metrics()).toEqual({ external_owner: 'auto', external_resize_supported: true });
   });
 
-  test('an encoder that cannot: refused before anything is touched', async () => {
+  test('is refused before any effect if the encoder cannot resize', async () => {
     const { display, done, change } = world({}, false);
     await expect(change({ render: HALF, stream: HALF })).rejects.toThrow('encoder');
     expect(done).toEqual([]);
@@ -93,7 +93,7 @@ describe('a change of sizes', () => {
 describe('the display takes the size of a window', () => {
   const WINDOW = { width: 800, height: 600 };
 
-  test('and so does the picture; viewers and metrics say so, and nobody chose it', async () => {
+  test('and so does the picture; viewers and metrics get the sizes, marked as not requested', async () => {
     const { display, done } = world();
     await display.fitTo(WINDOW);
     expect(done).toEqual(['screen 800×600', 'picture 800']);
@@ -126,7 +126,7 @@ describe('the display takes the size of a window', () => {
     },
   );
 
-  test('a picture that somebody asked for keeps its size, with bars', async () => {
+  test('a requested picture size is kept, with bars', async () => {
     const { display, change } = world();
     await change({ stream: HALF });
     await display.fitTo(WINDOW);
@@ -144,7 +144,7 @@ describe('the display takes the size of a window', () => {
     expect(display.toDisplay(160, 0)).toEqual({ x: 0, y: 0 });
   });
 
-  test('meanwhile another display size is refused, and the one before comes back', async () => {
+  test('meanwhile another display size is refused; afterwards the earlier size is restored', async () => {
     const { display, done, change } = world();
     await change({ render: HALF });
     await display.fitTo({ width: 320, height: 240 });
@@ -154,7 +154,7 @@ describe('the display takes the size of a window', () => {
     expect(done.filter((step) => step.startsWith('screen')).at(-1)).toBe('screen 640×360');
   });
 
-  test('a change before it that is undone meanwhile waits for its end', async () => {
+  test('undoing an earlier change waits for its end', async () => {
     const { display, done, change } = world();
     await change({ render: HALF });
     await display.fitTo({ width: 320, height: 240 });
@@ -164,7 +164,7 @@ describe('the display takes the size of a window', () => {
     expect(done.filter((step) => step.startsWith('screen')).at(-1)).toBe('screen 1280×720');
   });
 
-  test('where the screen does not take it, it has its own size', async () => {
+  test('if the screen refuses it, the display gets its own size', async () => {
     const { display } = world({ screen: true });
     await expect(display.fitTo(WINDOW)).rejects.toThrow('no');
     expect(display.metrics()).toEqual({ external_owner: 'auto', external_resize_supported: true });
@@ -175,7 +175,7 @@ describe('a change that is withdrawn', () => {
   const ALL = { render: HALF, ui_scale: 2, stream: HALF };
   const AS_LAUNCHED = { external_owner: 'auto', external_resize_supported: true };
 
-  test('before it begins is not begun, and the next one is made', async () => {
+  test('before its start is not started, and the next change is made', async () => {
     const { display, done, change } = world();
     display.withdraw(1);
     await expect(change(ALL)).rejects.toThrow('withdrawn');
@@ -187,7 +187,7 @@ describe('a change that is withdrawn', () => {
   test.each([
     ['the screen changes', 'screen 640×360', []],
     ['the scale changes', 'scale 2', ['scale 2']],
-  ])('while %s goes back, and no picture of it is made', async (_what, step, further) => {
+  ])('while %s is undone, and the picture is not changed', async (_what, step, further) => {
     const { display, done, during, change } = world();
     during[step] = () => display.withdraw(1);
     await expect(change(ALL)).rejects.toThrow('withdrawn');
@@ -196,7 +196,7 @@ describe('a change that is withdrawn', () => {
     expect(await display.undo(1)).toBe(false);
   });
 
-  test('after it was made is undone, to what was there before it', async () => {
+  test('after it was made is undone, and the earlier sizes return', async () => {
     const { display, done, change } = world();
     const former = { render: { width: 960, height: 540 }, ui_scale: 1.5, stream: HALF };
     await change(former);
@@ -208,7 +208,7 @@ describe('a change that is withdrawn', () => {
     expect(await display.undo(2)).toBe(false);
   });
 
-  test('leaves alone what it did not ask for, and what was made before it', async () => {
+  test('does not affect other sizes and earlier changes', async () => {
     const { display, done, change } = world();
     await change({ ui_scale: 2 });
     await change({ stream: HALF });
@@ -219,7 +219,7 @@ describe('a change that is withdrawn', () => {
     expect(display.metrics()).toEqual({ ...AS_LAUNCHED, ui_scale: 2 });
   });
 
-  test('and cannot go back is told of as it is', async () => {
+  test('and cannot be undone is reported with the actual sizes', async () => {
     const { display, during, change } = world();
     during['screen 1280×720'] = () => {
       throw new Error('no');
@@ -230,7 +230,7 @@ describe('a change that is withdrawn', () => {
   });
 });
 
-describe('where a point of the picture lies on the display', () => {
+describe('mapping a point of the picture to the display', () => {
   test.each([
     ['the launch size', LAUNCH, [0, 0], [0, 0]],
     ['the launch size', LAUNCH, [1279, 719], [1279, 719]],
@@ -251,7 +251,7 @@ describe('where a point of the picture lies on the display', () => {
   });
 });
 
-test('a display that has a size of its own is pointed at in its own pixels', () => {
+test('on a display with a different size, the pointer is mapped to the display’s pixels', () => {
   const { display } = world();
   display.found({ width: 2560, height: 1440 });
   expect(display.message(LAUNCH)).toMatchObject({ render_width: 2560, stream_width: 1280 });

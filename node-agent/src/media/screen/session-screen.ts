@@ -160,7 +160,7 @@ export class SessionScreen {
     });
   }
 
-  /** From now on the display takes the size of an app's only window. */
+  /** From now on, the display adopts the size of an app's only window. */
   followWindows(): void {
     const { prepare, clock, send, forEachViewer } = this.#options;
     this.#windows = new SessionWindows({

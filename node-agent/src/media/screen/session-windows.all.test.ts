@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterEach(async () => {
   for (const id of opened.splice(0)) host.desktop.client.DestroyWindow(id);
   await host.clear();
-  // A session that was killed leaves its display as it was.
+  // A killed session does not restore its display.
   await (await XScreenSize.open(host.desktop)).resize(SIZE);
 });
 
@@ -30,7 +30,7 @@ afterAll(async () => {
   await host?.close();
 });
 
-/** Hints of a window that can have one size only. Source: ICCCM, 4.1.2.3. */
+/** Hints of a window that can have only one size. Source: ICCCM, 4.1.2.3. */
 function fixedSizeHints({ width, height }: { width: number; height: number }): Buffer {
   const hints = Buffer.alloc(18 * 4);
   [(1 << 4) | (1 << 5), 0, 0, 0, 0, width, height, width, height].forEach((value, index) => {
@@ -45,7 +45,7 @@ async function setHints(id: number, size: { width: number; height: number }): Pr
   client.ChangeProperty(0, id, name, type, 32, fixedSizeHints(size));
 }
 
-/** @param fixed null: it takes any size */
+/** @param fixed null: any size is allowed */
 async function open(fixed: { width: number; height: number } | null): Promise<number> {
   const { client, root } = host.desktop;
   const id = client.AllocID();
@@ -100,7 +100,7 @@ describe('an app whose only window has a fixed size', () => {
   });
 
   test.each([
-    ['the window goes', async (id: number) => void host.desktop.client.DestroyWindow(id)],
+    ['the window closes', async (id: number) => void host.desktop.client.DestroyWindow(id)],
     ['another window appears', async () => void (await open(null))],
     ['the window wants to be larger', (id: number) => setHints(id, SIZE)],
   ])('the display has its own size again when %s', async (_what, change) => {
@@ -154,9 +154,9 @@ describe('the windows of an app', () => {
 
   test.each([
     ['control characters', 'a\u0007b\nc\td\u001b[31m', 'ab c d[31m'],
-    ['letters that turn the direction', 'safe\u202eexe.txt', 'safeexe.txt'],
+    ['characters that change the text direction', 'safe\u202eexe.txt', 'safeexe.txt'],
     ['200 letters of two bytes', 'ü'.repeat(200), 'ü'.repeat(64)],
-    ['bytes that are no text', Buffer.from([0x61, 0xff, 0x62]), 'a\ufffdb'],
+    ['invalid UTF-8', Buffer.from([0x61, 0xff, 0x62]), 'a\ufffdb'],
     ['nothing', '', ''],
   ])('a title of %s', async (_what, title, shown) => {
     const session = await host.startSession();
@@ -165,7 +165,7 @@ describe('the windows of an app', () => {
     await expect.poll(() => listed(alice)).toEqual([`${shown} *`]);
   });
 
-  test('of more than sixteen sixteen are listed, and changes are told twice a second at most', async () => {
+  test('are limited to sixteen, and changes are sent at most twice a second', async () => {
     const session = await host.startSession();
     const alice = await session.watch();
     const ids: number[] = [];

@@ -15,7 +15,7 @@ describe('a window that does not fill the display', () => {
     ['alone, of a fixed size', [FIXED], { width: 800, height: 600 }],
     ['alone, and it does not follow the window manager', [shown()], { width: 800, height: 600 }],
     [
-      'of a fixed size, and made as large as the display all the same',
+      'of a fixed size, but as large as the display anyway',
       [shown({ ...BASE, fixed: { width: 640, height: 480 } })],
       { width: 640, height: 480 },
     ],
@@ -48,15 +48,15 @@ describe('a display that has the size of a window', () => {
   test.each([
     ['keeps it while the window does', [FIXED], { width: 800, height: 600 }],
     ['keeps it for one that fills it without hints', [shown()], { width: 800, height: 600 }],
-    ['gives it up when the window is gone', [], null],
-    ['gives it up for a second window', [FIXED, shown({ id: 2, isMain: false })], null],
-    ['gives it up when the window wants to grow', [shown({ fixed: { width: 1024, height: 700 } })], null],
-    ['gives it up when the window wants to be as large as the display', [shown({ fixed: BASE })], null],
+    ['drops it when the window is gone', [], null],
+    ['drops it for a second window', [FIXED, shown({ id: 2, isMain: false })], null],
+    ['drops it when the window wants to grow', [shown({ fixed: { width: 1024, height: 700 } })], null],
+    ['drops it when the window wants to be as large as the display', [shown({ fixed: BASE })], null],
   ] as const)('%s', (_name, windows, fit) => {
     expect(fitted().decide(windows, BASE, FIT_AFTER_MS + 1).fit).toEqual(fit);
   });
 
-  test('takes another size of the window after that has rested', () => {
+  test('adopts another size of the window when that size is stable', () => {
     const rule = fitted();
     const other = shown({ fixed: { width: 1024, height: 700 } });
     expect(rule.decide([other], BASE, 5_000)).toEqual({ fit: null, againAtMs: 5_000 + FIT_AFTER_MS });
@@ -64,7 +64,7 @@ describe('a display that has the size of a window', () => {
   });
 });
 
-test('an app that changes its window all the time changes nothing', () => {
+test('an app that changes its window all the time does not change the display', () => {
   const rule = new WindowFit();
   for (let nowMs = 0; nowMs < 60_000; nowMs += 500) {
     const side = 300 + (nowMs % 1_000);
@@ -72,7 +72,7 @@ test('an app that changes its window all the time changes nothing', () => {
   }
 });
 
-test('for any app the display takes few sizes in any minute', () => {
+test('for any app, the display changes only a few times per minute', () => {
   const step = fc.record({
     waitMs: fc.nat(3_000),
     side: fc.integer({ min: 160, max: 800 }),

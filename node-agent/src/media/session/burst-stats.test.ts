@@ -36,16 +36,16 @@ describe('a burst', () => {
     ]);
   });
 
-  test('a frame that came before its predecessor left has waited until then', () => {
+  test('a frame that arrived before its predecessor left has waited until then', () => {
     const burst = new BurstStats(0);
     burst.encoded(30, 1, 20);
-    // Came at 15, and the encoder was free at 30.
+    // It arrived at 15, and the encoder was free at 30.
     burst.encoded(50, 1, 35);
     burst.endWindow(100, {});
     expect(burst.windows[0]?.dwell_ms).toEqual({ n: 1, p50: 15, p95: 15, max: 15 });
   });
 
-  test('lists 200 frames of a window and counts all', () => {
+  test('lists at most 200 frames of a window but counts all', () => {
     const burst = new BurstStats(0);
     for (let n = 0; n < 240; n += 1) burst.encoded(n, 1, 1);
     burst.endWindow(1_000, {});

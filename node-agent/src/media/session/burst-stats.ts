@@ -9,7 +9,7 @@ export class BurstStats {
   readonly #startedAtMs: number;
   readonly #windows: BurstWindow[] = [];
   #windowAtMs: number;
-  /** The frame before left the encoder; null: none did since the start. */
+  /** When the previous frame left the encoder; null: no frame did since the start. */
   #lastOutMs: number | null = null;
   #frames = 0;
   #bytes = 0;
@@ -29,7 +29,7 @@ export class BurstStats {
   }
 
   /**
-   * A frame left the encoder. It had waited in the queue while the encoder had the frame before.
+   * A frame left the encoder. Its dwell time in the queue ended when the previous frame left the encoder.
    * @param encodeMs since its arrival at the queue; null when that was not seen
    */
   encoded(nowMs: number, bytes: number, encodeMs: number | null): void {

@@ -44,7 +44,7 @@ export class MediaReports {
     this.#send({ type: 'failure', failure_code: code, error: message });
   }
 
-  /** The session stops: what fails from now on is no failure. */
+  /** The session stops: errors from now on are not reported as failures. */
   close(): void {
     this.#closed = true;
   }

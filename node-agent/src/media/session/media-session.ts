@@ -41,22 +41,22 @@ export interface MediaSessionOptions {
   padFiles: readonly DeviceFile[];
   /** File of the session's touch screen; null: the first contact of a viewer drives the pointer. Closed by stop(). */
   touchFile: DeviceFile | null;
-  /** To the agent's ring; null: the session is not recorded. */
+  /** Pipe to the agent's ring; null: the session is not recorded. */
   recording: Writable | null;
-  /** Towards the process that serves the files of the home; null: viewers get none. */
+  /** Pipe to the process that serves the files of the home; null: viewers get no files. */
   files: Duplex | null;
   uuid(): string;
   random32(): number;
   send(message: WorkerMessage): void;
 }
 
-/** As the heartbeat of the agent: a page of the control plane shows nothing newer. */
+/** The interval of the agent's heartbeat: pages of the control plane show nothing newer. */
 const METRICS_MS = 5_000;
 /** Interval of a measurement. Source: docs/quality.md, "Verdicts". */
 const BENCH_METRICS_MS = 1_000;
 /**
- * Interval of the one timer for all polling: with a busy encoder the wake-up is the cost (50 to 100 µs,
- * docs/development.md, "Benches").
+ * Interval of the one timer for all polling. There is only one, because with a busy encoder each wake-up is expensive
+ * (50 to 100 µs, docs/development.md, "Benches").
  */
 const POLL_MS = 250;
 /** Time limit for disposing the pipelines; a hanging encoder never ends, so the process exits without it. */
@@ -68,7 +68,7 @@ const DISPOSE_LIMIT_MS = withPatience(1_500);
  *
  * States: new → prepared → started → stopped; viewers are handled in all except the last. prepare() opens the display
  * and builds the pipelines, start() runs them, stop() tears down viewers, input devices, pipelines, display, in this
- * order. A failure is reported once; the remaining parts go on until stop().
+ * order. A failure is reported once; the remaining parts continue until stop().
  */
 export class MediaSession {
   readonly #options: MediaSessionOptions;
@@ -380,7 +380,7 @@ export class MediaSession {
     if (this.#recorder?.wantsKeyframe(this.#options.clock.monotonicMs())) this.#video.forceKeyframe();
   }
 
-  /** Captures each picture when it is drawn, while somebody watches. Never throws. */
+  /** Captures each picture when it is drawn, while a viewer is connected. Never throws. */
   async #followDrawing(): Promise<void> {
     if (this.#following) return;
     this.#following = true;

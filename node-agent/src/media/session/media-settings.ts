@@ -24,11 +24,11 @@ export function readMediaSettings(settings: Record<string, unknown>): MediaSetti
   return Object.fromEntries(values) as unknown as MediaSettings;
 }
 
-/** The settings of a measurement: neither bitrate, size, frame rate nor effort change by themselves. */
+/** The settings of a measurement: rate control changes neither bitrate, size, frame rate nor effort. */
 export const heldMediaSettings = (settings: MediaSettings): MediaSettings => ({
   ...settings,
   abr_mode: 'off',
-  // session_tune may go as low as it likes.
+  // session_tune may set any low bitrate.
   abr_floor_kbps: 1,
   abr_ladder: false,
   abr_ladder_resolution: false,

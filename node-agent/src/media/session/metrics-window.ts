@@ -32,7 +32,7 @@ export class MetricsCollector {
     this.#startedAtMs = nowMs;
   }
 
-  /** A frame was captured. @param atMs when: the time that viewers see */
+  /** A frame was captured. @param atMs capture time, as reported to viewers */
   captured(atMs: number, queueLevel: number): void {
     this.#captured++;
     if (this.#lastCaptureMs !== null) keep(this.#ptsDeltasMs, atMs - this.#lastCaptureMs);

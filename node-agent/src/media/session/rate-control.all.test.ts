@@ -6,8 +6,8 @@ import { TestHost, type TestSession } from '../testing/test-host.ts';
 import { UdpRelay } from '../testing/udp-relay.ts';
 
 /**
- * Rate control with everything real but the network, which is a relay in this process, and the viewer's feedback,
- * which its WebRTC library does not send by itself.
+ * Rate control with real components, except the network, which is a relay in this process, and the viewer's feedback,
+ * which the test writes because its WebRTC library sends none.
  */
 
 const WIDTH = 640;
@@ -94,7 +94,7 @@ const pictures = () => viewer.markers;
 const setpoints = () =>
   session.told('abr.retarget') as { from_kbps: number; to_kbps: number; reason: string }[];
 
-test('a link that becomes slow: the rate falls below it, and pictures go on', async () => {
+test('a link that becomes slow: the rate falls below the link’s, and pictures continue', async () => {
   await connect({});
   expect(setpoints()).toEqual([]);
   relay.limit(SLOW_KBPS, 60_000);

@@ -36,7 +36,7 @@ test('a session without a pipeline has neither', async () => {
   await expect.poll(() => answers.map(([, made]) => made.kind)).toEqual(['failed', 'failed']);
 });
 
-test('a burst hears frames for so many windows', async () => {
+test('a burst measures frames for the requested number of windows', async () => {
   const { it, clock, answers } = captures();
   expect(it.burst).toBeNull();
   it.take(1, { kind: 'burst_stats', windows: 2, window_ms: 100 });

@@ -19,8 +19,8 @@ export interface SessionCapturesOptions {
 }
 
 /**
- * Captures of one session in its media worker. They read what the session measures anyway, and insert nothing into the
- * pipeline.
+ * Captures of one session in its media worker. They use measurements that the session makes anyway, and insert nothing
+ * into the pipeline.
  *
  * idle → bursting → idle; the other kinds are answered at once. A newer burst replaces a running one, which then gets no
  * answer. Owner: the media session; close() at its end.
@@ -34,7 +34,7 @@ export class SessionCaptures {
     this.#options = options;
   }
 
-  /** What frames are told to; null: no burst runs. */
+  /** The running burst, which must be called for each frame; null: none runs. */
   get burst(): BurstStats | null {
     return this.#burst;
   }

@@ -20,13 +20,13 @@ interface Bench {
   path: SimulatedPath;
   rate: SessionRate;
   nowMs(): number;
-  /** Setpoints in order: from when, kbit/s. */
+  /** Setpoints in order: start time, kbit/s. */
   setpoints: { atMs: number; kbps: number }[];
   keyframesAtMs: number[];
   events: { name: string; payload: Record<string, unknown> }[];
   pictures: { width: number; height: number; fps: number }[];
   run(ms: number): void;
-  /** When whole frames arrived since an instant. */
+  /** Arrival times of complete frames since a given time. */
   framesSince(ms: number): number[];
 }
 
@@ -132,7 +132,7 @@ function modelFrame(bytes: number, isKey: boolean, nowMs: number): EncodedFrame 
   return { packets, coded: packets, ...times, bytes };
 }
 
-/** Frames of which everything arrived, with nothing missing before it since the last keyframe-sized hole. */
+/** Arrival times of frames of which no packet is missing. */
 function wholeFrames(path: SimulatedPath, sinceMs: number): number[] {
   const times: number[] = [];
   let expected: number | null = null;
@@ -161,7 +161,7 @@ function seeded(seed: number): () => number {
 }
 
 describe('a link that falls from 5 to 0.5 Mbit/s and comes back', () => {
-  test('the rate goes below the link at once, pictures go on, and the rate returns', () => {
+  test('the rate falls below the link’s at once, pictures continue, and the rate returns', () => {
     const bench = build();
     bench.run(4_000);
     expect(bench.rate.setpointKbps).toBe(LAUNCH_KBPS);
@@ -181,7 +181,7 @@ describe('a link that falls from 5 to 0.5 Mbit/s and comes back', () => {
     expect(back?.atMs).toBeLessThan(upAtMs + 4_000);
   });
 
-  test('the keyframe after it is one, and what follows is numbered without a gap', () => {
+  test('there is one keyframe after the pause, and later packets have no gap in their numbers', () => {
     const bench = build();
     bench.run(4_000);
     const downAtMs = bench.nowMs();
@@ -193,7 +193,7 @@ describe('a link that falls from 5 to 0.5 Mbit/s and comes back', () => {
     expect(jumps).toEqual([]);
   });
 
-  test('where its end was lost in the queue, the pictures go on all the same', () => {
+  test('pictures continue even if the end of the queue was lost', () => {
     const bench = build({}, 20_000);
     bench.run(4_000);
     const downAtMs = bench.nowMs();
@@ -203,7 +203,7 @@ describe('a link that falls from 5 to 0.5 Mbit/s and comes back', () => {
     expect(longestGap(bench.framesSince(downAtMs), downAtMs, bench.nowMs())).toBeLessThan(1_000);
   });
 
-  test('what the full queue lost is not counted against the link as well, however often it is reported', () => {
+  test('losses of the full queue do not lower the estimate again, however often they are reported', () => {
     const bench = build({}, 20_000);
     bench.run(4_000);
     bench.path.kbps = 500;
@@ -212,7 +212,7 @@ describe('a link that falls from 5 to 0.5 Mbit/s and comes back', () => {
     expect(Math.min(...bench.setpoints.map(({ kbps }) => kbps))).toBeGreaterThan(350);
   });
 
-  test('a receiver that is busy, and so reads late and in batches, is understood all the same', () => {
+  test('it also works with a busy receiver that reads late and in batches', () => {
     const bench = build();
     bench.path.busyMs = 30;
     bench.run(10_000);
@@ -226,7 +226,7 @@ describe('a link that falls from 5 to 0.5 Mbit/s and comes back', () => {
     expect(longestGap(bench.framesSince(downAtMs), downAtMs, bench.nowMs())).toBeLessThan(600);
   });
 
-  test('with the ladder on, size and rate give way with the same keyframe', () => {
+  test('with the ladder on, size and frame rate are reduced with the same keyframe', () => {
     const bench = build({
       abr_ladder_resolution: true,
       abr_ladder_fps: true,
@@ -248,7 +248,7 @@ describe('a link that falls from 5 to 0.5 Mbit/s and comes back', () => {
     });
   });
 
-  test('with the mode off nothing is touched', () => {
+  test('with the mode off nothing changes', () => {
     const bench = build({ abr_mode: 'off', abr_ladder_resolution: true });
     bench.run(4_000);
     bench.path.kbps = 500;
@@ -260,7 +260,7 @@ describe('a link that falls from 5 to 0.5 Mbit/s and comes back', () => {
 });
 
 describe('a link that is good', () => {
-  test('is left alone', () => {
+  test('changes nothing', () => {
     const bench = build();
     bench.run(20_000);
     expect(bench.events).toEqual([]);
@@ -278,7 +278,7 @@ describe('a link that is good', () => {
   });
 });
 
-test('before a viewer is there nothing is known, and the setpoint is the launch bitrate', () => {
+test('before the first viewer the path is unknown, and the setpoint is the launch bitrate', () => {
   const bench = build();
   expect(bench.rate.metrics()).toEqual({
     abr_mode: 'smooth',

@@ -5,16 +5,20 @@ import type { EncodedFrame } from '../encode/video-pipeline.ts';
 import { type CodedUnit, encodeRecord } from '../recording/stream-records.ts';
 import { isKeyframe } from '../rtp/keyframe.ts';
 
-/** Unsent bytes towards the agent. When it stands still, pictures are left out up to the next keyframe. */
+/** Most unsent bytes to the agent. If the agent stops reading, pictures are skipped until the next keyframe. */
 const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
-/** A minute of the ring then loses a sixth at most. Encoders give one every one to two seconds by default. */
+/**
+ * Longest time between two keyframes. The ring starts at a keyframe, so it loses at most a sixth of its minute.
+ * Encoders make one every one to two seconds by default.
+ */
 const KEYFRAME_EVERY_MS = 10_000;
-/** Sound that waits for a picture; 2 s of it, because nothing of a session without pictures is worth keeping. */
+/** Most sound packets that wait for a picture (2 s). A session without pictures needs no recording. */
 const MAX_SOUND = 200;
 
 /**
- * Copies one session's encoded stream to the agent's ring, one write for each picture. Nothing is encoded for it, and
- * it never waits: what the agent does not take is left out. Owner: the media session, which owns the pipe as well.
+ * Copies one session's encoded stream to the agent's ring, one write for each picture. It encodes nothing and never
+ * waits: pictures that the agent does not read in time are skipped. Owner: the media session, which owns the pipe as
+ * well.
  */
 export class SessionRecorder {
   readonly #pipe: Writable;
@@ -28,7 +32,7 @@ export class SessionRecorder {
   constructor(pipe: Writable, codec: Codec) {
     this.#pipe = pipe;
     this.#codec = codec;
-    // The agent went away: this process ends with it.
+    // The pipe fails when the agent is gone, and this process then ends too.
     pipe.on('error', () => undefined);
   }
 

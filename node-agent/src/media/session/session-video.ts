@@ -13,7 +13,7 @@ import { MediaFailure, type MediaReports } from './media-reports.ts';
 import type { MediaSettings } from './media-settings.ts';
 import type { MetricsCollector } from './metrics-window.ts';
 
-/** Frames lost between two looks that a viewer notices. */
+/** Frames lost between two polls that a viewer notices (count). */
 const DROPS_WORTH_TELLING = 3;
 
 export interface SessionVideoOptions {
@@ -23,12 +23,12 @@ export interface SessionVideoOptions {
   clock: MediaClock;
   metrics: MetricsCollector;
   reports: MediaReports;
-  /** The picture that is wanted now. */
+  /** The currently wanted picture: size, frame rate and effort. */
   picture(): EncodedPicture;
   onFrame(frame: EncodedFrame): void;
   /** The first frame left the encoder. */
   onEncoding(): void;
-  /** A capture that hears of each frame; null: none runs. */
+  /** The running burst capture, which is called for each frame; null: none runs. */
   burst(): BurstStats | null;
 }
 
@@ -152,7 +152,7 @@ export class SessionVideo {
     return this.#pipeline?.dot() ?? null;
   }
 
-  /** What the encoder is set to; null: there is none. */
+  /** Current settings of the encoder; null: there is none. */
   encoderProps(): EncoderProps | null {
     return this.#pipeline?.encoderProps() ?? null;
   }

@@ -49,7 +49,7 @@ export const CODEC_ENCODERS: readonly EncoderRow[] = [
           'usage-profile': 'realtime',
           'cpu-used': 10,
           'end-usage': 'cbr',
-          // The default 0 leaves rate control no choice.
+          // With the default 0, rate control cannot change the quantizer.
           'max-quantizer': 63,
           'lag-in-frames': 0,
           'keyframe-max-dist': { of: 'gop' },

@@ -108,7 +108,7 @@ export class NativeViewer {
     else open?.sendMessageBinary(Buffer.from(data));
   }
 
-  /** Opens a channel that nobody agreed on. @returns whether the other side has closed it */
+  /** Opens a channel that was not negotiated. @returns whether the other side has closed it */
   openChannel(label: string): { readonly isClosed: boolean } {
     let isClosed = false;
     const channel = this.#connection?.createDataChannel(label);
@@ -117,7 +117,7 @@ export class NativeViewer {
     });
     return {
       get isClosed() {
-        // Kept, since what nobody refers to is closed.
+        // Kept, because an unreferenced channel is closed.
         return channel !== undefined && isClosed;
       },
     };
@@ -189,7 +189,7 @@ export class NativeViewer {
 
   #answer(pcId: string, sdp: string): void {
     this.#pcId = pcId;
-    // A replaced connection plays on until the agent closes it.
+    // A replaced connection keeps playing until the agent closes it.
     const connection = new datachannel.PeerConnection(`viewer ${pcId}`, {
       iceServers: [],
       disableAutoNegotiation: true,

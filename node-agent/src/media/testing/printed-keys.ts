@@ -17,21 +17,21 @@ const AFTER_DEAD: Readonly<Record<string, readonly [letter: string, both: string
   '~': ['n', 'ñ'],
 };
 
-/** A key, what is held with it, and the character that is printed on it. */
+/** A key, its modifiers, and the character that is printed on it. */
 export interface PrintedKey {
   /** evdev codes, in the order in which they go down. */
   codes: readonly number[];
   /** KeyboardEvent.code, for the table. */
   name: string;
-  /** What a dead key makes with the letter that is typed after it. */
+  /** The character that a dead key gives with the following letter. */
   character: string;
   /** Key of the letter after a dead key; null: an ordinary key. */
   letter: number | null;
 }
 
 /**
- * What is printed on the keys of a layout: alone, with Shift and with AltGr. Four rows each; ∅ = nothing, or a dead key
- * that few people know. Source: xkeyboard-config 2.35.
+ * Characters printed on the keys of a layout: alone, with Shift and with AltGr. Four rows each; ∅ = nothing, or a dead
+ * key that few people know. Source: xkeyboard-config 2.35.
  */
 export const PRINTED: Readonly<Record<string, readonly string[]>> = {
   us: [

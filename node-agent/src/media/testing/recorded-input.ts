@@ -10,7 +10,7 @@ import { testStream } from './stream.ts';
 
 const SIZE = { width: 640, height: 480 };
 
-/** One viewer's channels, and what went out on them. */
+/** One viewer's channels, and the messages sent on them. */
 export interface ConnectedChannels {
   channels: ViewerChannels;
   sent: { channel: string; data: Buffer | string }[];
@@ -21,16 +21,16 @@ export class RecordedInput {
   readonly size = SIZE;
   readonly clock = new ManualClock();
   readonly file = new FakeDeviceFile();
-  /** What reached the display. */
+  /** Input that reached the display. */
   performed: unknown[][] = [];
   readonly offences: string[] = [];
   readonly clipboards: string[] = [];
   readonly windowUses: number[] = [];
-  /** Layouts that the display has besides its first one. */
+  /** Layouts that the display supports in addition to its first one. */
   readonly layouts = new Set(['de', 'fr']);
-  /** Times that waiting text was given up (count). */
+  /** How often waiting text was dropped (count). */
   dropped = 0;
-  /** What becomes of messages to viewers. */
+  /** Result of sending a message to a viewer. */
   outcome: SendResult = 'sent';
   readonly display: XInput;
   input: SessionInput;
@@ -75,7 +75,7 @@ export class RecordedInput {
     this.input.connect(this.display, null);
   }
 
-  /** A viewer whose input counts. */
+  /** A viewer whose input is active. */
   connect(): ConnectedChannels {
     const sent: ConnectedChannels['sent'] = [];
     const channels = new ViewerChannels({

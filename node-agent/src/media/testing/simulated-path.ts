@@ -29,7 +29,7 @@ export class SimulatedPath {
   dropped = 0;
   /** Random loss after the queue, 0–1. */
   loss = 0;
-  /** Longest delay of a busy receiver that reads seldom, milliseconds. */
+  /** Longest delay of a busy receiver that reads rarely, milliseconds. */
   busyMs = 0;
   #unread: Buffer[] = [];
   #readsAtMs = 0;

@@ -1,6 +1,6 @@
 import type { StreamSpec } from '@footlight/protocol/agent';
 
-/** What a test streams: H.264 in 1280×720 at 60 fps and 8 Mbit/s, without sound, microphone and smaller sizes. */
+/** The stream of tests: H.264 in 1280×720 at 60 fps and 8 Mbit/s, without sound, microphone and smaller sizes. */
 export function testStream(over: Partial<StreamSpec> = {}): StreamSpec {
   return {
     width: 1280,

@@ -118,7 +118,7 @@ export class UdpRelay {
     const nowMs = performance.now();
     const earned = ((nowMs - this.#drainedAtMs) * (this.#limit?.kbps ?? 0)) / 8;
     this.#drainedAtMs = nowMs;
-    // An idle line saves up credit for one packet at most.
+    // An idle link saves up credit for at most one packet.
     this.#creditBytes = Math.min(this.#creditBytes + earned, Math.max(earned, 1500));
     for (let next = this.#queue[0]; next && next.length <= this.#creditBytes; next = this.#queue[0]) {
       this.#queue.shift();

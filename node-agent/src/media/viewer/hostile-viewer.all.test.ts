@@ -8,7 +8,7 @@ import { hostCandidate, lanAddress, listenUdp, UdpRelay } from '../testing/udp-r
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const GARBAGE = LONG ? 200_000 : 3_000;
-/** Twice what made the agent end a worker for its log. */
+/** Twice the number that once made the agent kill a worker because of its log. */
 const BROKEN_CHECKS = 20_000;
 const DAMAGED_ANSWERS = LONG ? 500 : 15;
 
@@ -27,10 +27,10 @@ afterEach(async () => {
 afterAll(() => host?.close());
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-/** Lets this process read what has arrived. */
+/** Lets this process read all data that has arrived. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Numbers that look random and are the same in each run. Source: xorshift, Marsaglia 2003. */
+/** Pseudo-random numbers that are the same in each run. Source: xorshift, Marsaglia 2003. */
 function noise(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -51,7 +51,7 @@ function sendUntilClosed(viewer: NativeViewer, channel: ChannelName, message: st
 }
 
 describe('a hostile viewer', () => {
-  test(`sends ${GARBAGE} messages of garbage on each channel: it goes, its keys are let go, the neighbour keeps every frame`, {
+  test(`sends ${GARBAGE} messages of garbage on each channel: it is disconnected, its keys are released, the neighbour loses no frame`, {
     timeout: 120_000,
   }, async () => {
     const [session, neighbour] = [await host.startSession(), await host.startSession()];
@@ -74,21 +74,21 @@ describe('a hostile viewer', () => {
       }
       if (count % 200 === 0) await turn();
     }
-    await mallory.until('it was thrown out', () => mallory.state !== 'connected');
+    await mallory.until('it was disconnected', () => mallory.state !== 'connected');
     await mallory.until('the release', () => keys.at(-1)?.type === KEY_RELEASE);
     const tookMs = performance.now() - began;
     await alice.until('frames', () => alice.markers - before > (tookMs / 1000) * 30 * 0.8);
     expect(alice.gaps).toBe(0);
-    // A key that is still held would repeat itself after 660 ms of real time (Xvfb): release and press, over and over.
+    // A key that is still held would repeat after 660 ms of real time (Xvfb), as release and press.
     const heard = keys.length;
     await pause(1_000);
     expect(keys.slice(heard)).toEqual([]);
     expect([...session.heard('failure'), ...neighbour.heard('failure')]).toEqual([]);
-    // The next one finds the session as if nothing had been.
+    // The next viewer finds the session unchanged.
     await session.watch(ALICE, 2);
   });
 
-  test('floods the clipboard: it goes, and the next viewer of the session gets its picture', async () => {
+  test('floods the clipboard: it is disconnected, and the next viewer of the session gets its picture', async () => {
     const session = await host.startSession();
     const mallory = await session.watch(MALLORY);
     const text = JSON.stringify({ type: 'clipboard', text: 'é'.repeat(30_000) });
@@ -145,7 +145,7 @@ describe('a hostile viewer', () => {
       if (address.startsWith('127.')) inside.push(data);
     });
     const mallory = session.viewer(MALLORY);
-    // It checks nothing itself: whatever arrives was sent because of what it named.
+    // This viewer sends no checks itself, so every received packet was caused by its candidates.
     mallory.editCandidate = () => null;
     mallory.editAnswer = (sdp) => `${sdp}${within.map((candidate) => `a=${candidate}\r\n`).join('')}`;
     mallory.attach();
@@ -194,7 +194,7 @@ describe('a hostile viewer', () => {
     expect(inside).toHaveLength(0);
   });
 
-  test('a good address counts as the 64th it names, and as the 65th is never checked', async () => {
+  test('a valid address is used as the 64th candidate, and never checked as the 65th', async () => {
     const lan = lanAddress();
     const checks = await Promise.all(
       [63, 64].map(async (refusedFirst, at) => {
@@ -206,7 +206,7 @@ describe('a hostile viewer', () => {
         const mallory = session.viewer(MALLORY, at + 1);
         mallory.editCandidate = () => null;
         const refused = hostCandidate('127.0.0.1', target.address().port);
-        // Those within the answer count as those that come alone.
+        // Candidates within the answer count like separate ones.
         mallory.editAnswer = (sdp) => `${sdp}${`a=${refused}\r\n`.repeat(32)}`;
         mallory.attach();
         await mallory.until('its answer counts', () => session.told('sdp.answer_applied').length > 0);
@@ -222,11 +222,11 @@ describe('a hostile viewer', () => {
     expect(checks).toEqual([true, false]);
   });
 
-  test('sends answers and candidates in pieces, which end their own connection and nothing else', async () => {
+  test('sends damaged answers and candidates, which end only their own connection', async () => {
     const session = await host.startSession();
     const mallory = session.viewer(MALLORY);
     for (let run = 0; run < DAMAGED_ANSWERS; run++) {
-      // Deterministic damage: a cut, a doubled stretch, a foreign character.
+      // Deterministic damage: a truncation, a duplicated part, a foreign character.
       mallory.editAnswer = (sdp) => {
         const at = (run * 7919) % sdp.length;
         const damage = [
@@ -253,21 +253,21 @@ describe('a hostile viewer', () => {
     expect(session.heard('failure')).toEqual([]);
   }, 60_000);
 
-  test('sends answers that the library throws out: answer_rejected, as it hears', async () => {
+  test('sends answers that the library refuses: it gets answer_rejected', async () => {
     const session = await host.startSession();
     const mallory = session.viewer(MALLORY);
     const refusals = () =>
       mallory.signals.filter((m) => m.type === 'error' && m.code === 'answer_rejected').length;
     const after = (line: string, more: string) => (sdp: string) => sdp.replace(line, `${line}\r\n${more}`);
-    // All of them pass what is read here before the library gets them.
+    // All of them pass our own checks before the library gets them.
     const thrownOut: [string, (sdp: string) => string][] = [
       ['no fingerprint', (sdp) => sdp.replace(/a=fingerprint.*\r\n/g, '')],
       ['a fingerprint of another length', (sdp) => sdp.replace(/(a=fingerprint:sha-256 ).*/g, '$1AA:BB')],
       ['no password', (sdp) => sdp.replace(/a=ice-pwd.*\r\n/g, '')],
       ['both roles', (sdp) => sdp.replace(/a=setup:.*/g, 'a=setup:actpass')],
-      ['a number that is none', after('a=mid:video', 'a=rtpmap:zz H264/90000')],
-      ['a port that is none', (sdp) => sdp.replace(/m=application \d+/, 'm=application 99999')],
-      ['an id of an extension that is none', after('a=mid:video', 'a=extmap:x y')],
+      ['an invalid number', after('a=mid:video', 'a=rtpmap:zz H264/90000')],
+      ['an invalid port', (sdp) => sdp.replace(/m=application \d+/, 'm=application 99999')],
+      ['an invalid extension id', after('a=mid:video', 'a=extmap:x y')],
     ];
     for (const [at, [what, edit]] of thrownOut.entries()) {
       mallory.editAnswer = edit;
@@ -283,8 +283,8 @@ describe('a hostile viewer', () => {
     const mallory = await session.watch(MALLORY);
     for (let index = 0; index < 10; index++) {
       const more = mallory.openChannel(`more ${index}`);
-      // One at a time: the library (SctpTransport::sendReset) gives up a stream's reset that fails while another one is
-      // under way. Its own side is closed then as well, only the viewer does not hear of it.
+      // One at a time: the library (SctpTransport::sendReset) drops a stream's reset that fails while another reset is
+      // running. Its own side is then closed too, but the viewer is not notified.
       await mallory.until('it is closed', () => more.isClosed);
     }
     const shown = mallory.markers;
@@ -292,13 +292,13 @@ describe('a hostile viewer', () => {
     expect(session.heard('failure')).toEqual([]);
   });
 
-  test('sends a candidate that the library throws out, which takes none of those after it along', async () => {
+  test('sends a candidate that the library refuses, which does not affect the later ones', async () => {
     const session = await host.startSession();
     const alice = session.viewer();
     const hostile = 'candidate:1 1 udp 9999999999 192.0.2.1 9 typ host';
     const say = (pc_id: string) =>
       alice.signal({ type: 'candidate', pc_id, candidate: hostile, mid: 'video' });
-    // One that waits for the answer, in front of those without which it cannot connect, and one after it.
+    // One candidate arrives before the answer, in front of those that are needed to connect, and one after it.
     alice.editAnswer = (sdp) => {
       say(alice.pcId);
       return sdp;
@@ -312,7 +312,7 @@ describe('a hostile viewer', () => {
   });
 });
 
-test('a stranger who sends broken STUN without end, without a ticket: the picture goes on', async () => {
+test('a stranger who endlessly sends malformed STUN: the picture continues', async () => {
   const session = await host.startSession();
   let port = 0;
   const alice = session.viewer(ALICE);
@@ -328,7 +328,7 @@ test('a stranger who sends broken STUN without end, without a ticket: the pictur
   });
   const stranger = await listenUdp(lanAddress());
   closers.push(() => stranger.close());
-  // A binding request (RFC 8489) with one attribute that says it is longer than the datagram.
+  // A binding request (RFC 8489) with an attribute whose length exceeds the datagram.
   const broken = Buffer.alloc(28);
   broken.writeUInt16BE(1, 0);
   broken.writeUInt16BE(8, 2);
@@ -347,7 +347,7 @@ test('a stranger who sends broken STUN without end, without a ticket: the pictur
 });
 
 describe('an attacker on the path', () => {
-  test('says again what a viewer said, and junk: no key twice, no keyframe, no frame lost', async () => {
+  test('replays a viewer’s packets and sends junk: no key twice, no keyframe, no frame lost', async () => {
     const session = await host.startSession();
     const relay = await UdpRelay.open();
     closers.push(() => relay.close());
@@ -363,7 +363,7 @@ describe('an attacker on the path', () => {
     const before = alice.keyframes;
     alice.sendRtcp(writePictureLoss(alice.videoSsrc));
     await alice.until('a keyframe', () => alice.keyframes > before);
-    // The start of a stream asks again by itself, and at two keyframes a second a third one waits up to a second.
+    // The start of a stream itself requests keyframes, and with two a second a third one waits up to a second.
     const playing = alice.markers;
     await alice.until('more than a second of frames after it', () => alice.markers > playing + 45);
     const [asked, shown] = [alice.keyframes, alice.markers];
@@ -390,7 +390,8 @@ describe('an attacker on the path', () => {
     expect(alice.state).toBe('connected');
     expect(session.heard('failure')).toEqual([]);
 
-    // A stranger speaks DTLS before and after a check has shown who the viewer is: no answer, and the viewer gets in.
+    // A stranger sends DTLS before and after a connectivity check has identified the viewer: it gets no answer, and the
+    // viewer connects.
     const hello = captured.find((datagram) => datagram[0] === 22);
     if (!hello) throw new Error('no DTLS handshake was captured');
     const stranger = await listenUdp(lanAddress());
@@ -412,7 +413,7 @@ describe('an attacker on the path', () => {
     await next.untilPlaying();
     const keyframes = next.keyframes;
     stranger.send(hello, port, lanAddress());
-    // Both come to one socket of the agent: it has read the stranger's when it answers the viewer's.
+    // Both arrive at the same socket of the agent: when it answers the viewer, it has read the stranger's packet.
     next.sendRtcp(writePictureLoss(next.videoSsrc));
     await next.until('the answer to the viewer', () => next.keyframes > keyframes);
     await turn();

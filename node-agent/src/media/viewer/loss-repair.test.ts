@@ -38,7 +38,7 @@ afterEach(() => {
   repair.close();
 });
 
-/** A frame of two packets leaves. @returns the sequence number of its first */
+/** Sends a frame of two packets. @returns the sequence number of the first */
 function frame({ isKeyframe = false } = {}): number {
   const [first] = [false, true].map((marker, index) => {
     const data = Buffer.alloc(500);
@@ -55,7 +55,7 @@ const sequences = () => again.map((data) => data.readUInt16BE(2));
 const isPadding = (data: Buffer) => ((data[0] ?? 0) & 0x20) !== 0;
 
 describe('a packet that is too old to be sent again', () => {
-  test('gives the viewer a keyframe, since it stands still without one', () => {
+  test('causes a keyframe, because the viewer’s picture would freeze', () => {
     frame({ isKeyframe: true });
     const lost = frame();
     clock.advance(TOO_LATE_MS);
@@ -63,7 +63,7 @@ describe('a packet that is too old to be sent again', () => {
     expect(wanted).toBe(1);
   });
 
-  test('no keyframe where the packet is sent again, and where one came after it', () => {
+  test('no keyframe if the packet is sent again, or if a keyframe followed it', () => {
     frame({ isKeyframe: true });
     const lost = frame();
     expect(repair.onNack([lost])).toBe(1);
@@ -74,14 +74,14 @@ describe('a packet that is too old to be sent again', () => {
     expect(wanted).toBe(0);
   });
 
-  test('a packet of the newest keyframe itself is needed', () => {
+  test('a lost packet of the newest keyframe causes a keyframe', () => {
     const lost = frame({ isKeyframe: true });
     clock.advance(TOO_LATE_MS);
     repair.onNack([lost]);
     expect(wanted).toBe(1);
   });
 
-  test('a full queue gets no keyframe on top, and a short one does: a busy receiver looks like it', () => {
+  test('no keyframe with a full queue, but one with a short queue, which may only be a busy receiver', () => {
     frame({ isKeyframe: true });
     const lost = frame();
     clock.advance(TOO_LATE_MS);
@@ -94,7 +94,7 @@ describe('a packet that is too old to be sent again', () => {
   });
 });
 
-describe('a small packet behind each frame shows the loss of its last one', () => {
+describe('a small packet after each frame reveals the loss of the frame’s last packet', () => {
   test('while packets get lost, and for two seconds more', () => {
     frame();
     clock.advance(10);
@@ -112,7 +112,7 @@ describe('a small packet behind each frame shows the loss of its last one', () =
     expect(again).toHaveLength(1);
   });
 
-  test('not inside the next frame, not where something waits, and not into a queue', () => {
+  test('not inside the next frame, not while packets wait, and not into a queue', () => {
     repair.onNack([frame()]);
     again = [];
     frame();

@@ -4,7 +4,7 @@ import type { OutgoingPacket, RtpSender } from '../rtp/rtp-sender.ts';
 
 /** A NACK within this time means that the path loses packets. */
 const LOSSY_MS = 2_000;
-/** Delay of that packet, so that one burst of losses does not take both. */
+/** Delay of that packet, so that one burst of losses does not hit both. */
 const TAIL_AFTER_MS = 3;
 /** The smallest padding that keeps the packet's length a multiple of 32 bits; its content does not matter. */
 const TAIL_PADDING_BYTES = 4;
@@ -30,10 +30,10 @@ export interface LossRepairOptions {
 /**
  * Repairs losses of the picture for one viewer.
  *
- * Requested packets are sent again within the ring's budget. A packet that is too old for that gets a keyframe at
- * once, because the viewer's picture stands still and the viewer may request a keyframe only seconds later. While
- * packets are lost, a small packet follows each frame, because the loss of a frame's last packet is otherwise visible
- * only with the next frame. Owner: the peer's media; close() once.
+ * Requested packets are sent again within the ring's budget. A packet that is too old for that gets a keyframe at once,
+ * because the viewer's picture is frozen and the viewer may request a keyframe only seconds later. While packets are
+ * lost, a small packet follows each frame, because the loss of a frame's last packet is otherwise visible only with the
+ * next frame. Owner: the peer's media; close() once.
  */
 export class LossRepair {
   readonly #options: LossRepairOptions;

@@ -5,7 +5,7 @@ import { MetricsCollector } from '../session/metrics-window.ts';
 import { nativeIceServers } from '../webrtc/ice-servers.ts';
 
 describe('watching the encoder', () => {
-  test('stalls after a second, recovers, dies after five', () => {
+  test('an encoder stalls after a second, recovers, and is dead after five', () => {
     const watch = new EncoderWatch(0);
     watch.input(900);
     expect(watch.tick(999)).toBeNull();
@@ -18,13 +18,13 @@ describe('watching the encoder', () => {
     expect(watch.tick(9000)).toBeNull();
   });
 
-  test('silence without input is the display’s', () => {
+  test('silence without input is blamed on the display', () => {
     const watch = new EncoderWatch(0);
     watch.output(10);
     expect(watch.tick(5010)).toEqual({ kind: 'dead', reason: 'input_starved' });
   });
 
-  test('frames that come out of order or late are lost', () => {
+  test('frames that leave out of order or late are counted as lost', () => {
     const drops = new DropWatch();
     for (const pts of [0, 16, 33]) drops.input(pts, pts);
     expect(drops.output(16)).toBe(1);
@@ -33,7 +33,7 @@ describe('watching the encoder', () => {
   });
 });
 
-test('a window holds what was measured and leaves out what was not', () => {
+test('a window contains only measured values', () => {
   const metrics = new MetricsCollector(0);
   for (let index = 0; index < 300; index++) {
     metrics.captured(index * 16.667, 1);
@@ -53,7 +53,7 @@ test('a window holds what was measured and leaves out what was not', () => {
   expect(metrics.takeWindow(10_000).metrics).toMatchObject({ fps: 0, frames_encoded: 0 });
 });
 
-test('settings take their defaults where they are missing or bad', () => {
+test('missing or invalid settings get their defaults', () => {
   expect(readMediaSettings({})).toMatchObject({ gop: 60, slices: 8, target_usage: 6, queue_buffers: 3 });
   expect(readMediaSettings({ gop: 30, slices: '4', target_usage: 99, abr_floor_kbps: null })).toMatchObject({
     gop: 30,

@@ -10,7 +10,7 @@ import { BOB, TestHost, type TestSession } from '../testing/test-host.ts';
 import { MIC_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
 
 const SESSION = '11111111-1111-4111-8111-111111111111';
-/** Loudest sample of silence, and of what counts as a voice, of 32767. */
+/** Highest level of silence, and lowest level of a voice, of 32767. */
 const SILENCE = 50;
 const VOICE = 3_000;
 
@@ -63,7 +63,7 @@ const offerOf = (viewer: NativeViewer) => {
   return offer?.type === 'offer' ? offer.sdp : '';
 };
 
-/** Somebody who says "aaah" until told to be quiet. */
+/** A voice: a steady tone until it is stopped. */
 async function speak(viewer: NativeViewer): Promise<{ sent(): number; stop(): Promise<void> }> {
   const pipeline = Pipeline.launch(
     `audiotestsrc is-live=true freq=440 volume=0.5 samplesperbuffer=480 ! audio/x-raw,rate=48000,channels=1 ! opusenc frame-size=10 ! rtpopuspay pt=${MIC_PAYLOAD_TYPE} ssrc=${MIC_SSRC} ! appsink name=packets sync=false max-buffers=20 drop=true`,
@@ -88,7 +88,7 @@ async function speak(viewer: NativeViewer): Promise<{ sent(): number; stop(): Pr
   };
 }
 
-/** What an app records: the loudest sample of each tenth of a second. */
+/** Recording of an app: the loudest sample of each tenth of a second. */
 function record(from: AudioServer): { peaks: number[]; errors(): string; stop(): void } {
   const parec = spawn(
     'parec',
@@ -127,7 +127,7 @@ const problems = () => [
 ];
 
 describe('a session that was granted the microphone', () => {
-  test('its app records what the viewer says, while the viewer says it, and a second viewer after a takeover', async () => {
+  test('its app records the viewer’s voice live, and a second viewer’s after a takeover', async () => {
     const sound = await startSession(true);
     const alice = await session.watch();
     expect(offerOf(alice)).toMatch(/a=mid:mic\r\n(?:a=.*\r\n)*?a=recvonly/);
@@ -152,7 +152,7 @@ describe('a session that was granted the microphone', () => {
     }
   });
 
-  test('packets that are no voice end nothing, and the next viewer is heard', async () => {
+  test('invalid packets end nothing, and the next viewer is heard', async () => {
     const sound = await startSession(true);
     const alice = await session.watch();
     const app = record(sound);
@@ -166,7 +166,7 @@ describe('a session that was granted the microphone', () => {
       }
       await alice.until('two tenths of a second', () => app.peaks.length > 2);
       expect(alice.state).toBe('connected');
-      // The next viewer is heard through a pipeline of their own.
+      // The next viewer is heard through a new pipeline.
       const bob = await session.watch(BOB, 2);
       const voice = await speak(bob);
       await bob.until('a voice', () => (app.peaks.at(-1) ?? 0) > VOICE, 15_000);
@@ -179,7 +179,7 @@ describe('a session that was granted the microphone', () => {
 });
 
 describe('a session that was not granted it', () => {
-  test('is offered no line for it, has no source, and hears nobody', async () => {
+  test('gets no microphone line in the offer, has no source, and no viewer is heard', async () => {
     const sound = await startSession(false);
     const alice = await session.watch();
     expect(offerOf(alice)).not.toContain('mic');

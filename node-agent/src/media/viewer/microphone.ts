@@ -62,7 +62,7 @@ export class Microphone {
         await former?.dispose();
         if (pcId === null || pcId !== this.#from) return;
         const pipeline = await openPipeline(this.#options.server);
-        // Another connection may be active by now.
+        // Another connection may be active now.
         if (pcId === this.#from) this.#pipeline = pipeline;
         else await pipeline.dispose();
       })

@@ -3,7 +3,7 @@ import { writePictureLoss } from '../testing/feedback.ts';
 import { ALICE, TestHost, type TestSession } from '../testing/test-host.ts';
 import { UdpRelay } from '../testing/udp-relay.ts';
 
-/** Real time, as all in this file: the library notices a dead path by its own clock. */
+/** All tests of this file use real time, because the library detects a dead path by its own clock. */
 const CUT_MS = 5_000;
 /** How long a viewer whose laptop is closed stays away. */
 const AWAY_MS = process.env.FOOTLIGHT_LONG === '1' ? 60_000 : 500;
@@ -28,7 +28,7 @@ afterEach(async () => {
 
 afterAll(() => host?.close());
 
-/** Somebody who watches through a path of their own. */
+/** A viewer with its own network path. */
 async function watchThrough(conn: number) {
   const relay = await UdpRelay.open();
   relays.push(relay);
@@ -41,14 +41,14 @@ async function watchThrough(conn: number) {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test(`the path is cut for ${CUT_MS} ms: the picture is whole again, on the same connection`, async () => {
+test(`the path is cut for ${CUT_MS} ms: the picture recovers on the same connection`, async () => {
   const { relay, viewer } = await watchThrough(1);
   const connection = viewer.pcId;
   relay.cut = true;
   await pause(CUT_MS);
   const before = viewer.keyframes;
   relay.cut = false;
-  // As a browser does that lacks what it needs to decode.
+  // Requests a keyframe, like a browser that cannot decode.
   const asking = setInterval(() => viewer.sendRtcp(writePictureLoss(viewer.videoSsrc)), 100);
   try {
     await viewer.until('a whole picture', () => viewer.keyframes > before);
@@ -63,7 +63,7 @@ test(`a laptop is closed for ${AWAY_MS} ms and opened with another address: the 
   timeout: AWAY_MS + 30_000,
 }, async () => {
   const first = await watchThrough(1);
-  // It says no goodbye.
+  // The viewer does not close its connection.
   first.relay.cut = true;
   await pause(AWAY_MS);
   const second = await watchThrough(2);

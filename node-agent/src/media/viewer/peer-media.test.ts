@@ -70,7 +70,7 @@ const timestamps = () =>
     return header && header.payloadType === 96 ? [header.timestamp - 7] : [];
   });
 
-test('before keys are there a keyframe is asked for and kept with what follows, and leaves with start()', () => {
+test('before keys exist a keyframe is requested and kept with its followers, and start() sends them', () => {
   media.ready();
   expect(wanted).toBe(1);
   media.sendFrame(frame(DELTA, 1));
@@ -84,7 +84,7 @@ test('before keys are there a keyframe is asked for and kept with what follows, 
   expect(timestamps()).toEqual([2, 3, 4]);
 });
 
-test('without a kept keyframe start() asks for one, and nothing goes before it', () => {
+test('without a kept keyframe start() requests one, and nothing is sent before it', () => {
   media.start();
   expect(wanted).toBe(1);
   media.sendFrame(frame(DELTA, 1));
@@ -93,7 +93,7 @@ test('without a kept keyframe start() asks for one, and nothing goes before it',
   expect(timestamps()).toEqual([2]);
 });
 
-test('a handshake that takes long keeps no more than twelve frames, and then asks again', () => {
+test('a long handshake keeps at most twelve frames, and then requests another keyframe', () => {
   media.ready();
   media.sendFrame(frame(IDR, 1));
   for (let number = 2; number <= 40; number++) media.sendFrame(frame(DELTA, number));
@@ -102,7 +102,7 @@ test('a handshake that takes long keeps no more than twelve frames, and then ask
   expect(wanted).toBe(2);
 });
 
-test('a viewer that says its time is told once a second how long ago that was, and so learns its round trip', () => {
+test('a viewer that sends its time gets the delay since then once a second, and can compute its round trip', () => {
   media.start();
   media.sendFrame(frame(IDR, 1));
   const told = () => sent.findLast((data) => data[1] === 200)?.toString('hex') ?? '';
@@ -113,7 +113,7 @@ test('a viewer that says its time is told once a second how long ago that was, a
   expect(told().endsWith('80cf000500000001' + '0500000300000001' + '4c5bdb7100004000')).toBe(true);
 });
 
-test('a packet that is asked for when it is too old brings a keyframe', () => {
+test('a NACK for a packet that is too old causes a keyframe', () => {
   media.start();
   media.sendFrame(frame(IDR, 1));
   const sequence = sent.at(-1)?.readUInt16BE(2) ?? 0;
@@ -128,7 +128,7 @@ test('a packet that is asked for when it is too old brings a keyframe', () => {
   expect(wanted).toBe(1);
 });
 
-test('of more than 500 reports in a second the rest is not looked at', () => {
+test('reports above 500 a second are not read', () => {
   media.start();
   const changes: unknown[] = [];
   media.path.listener = {
@@ -143,7 +143,7 @@ test('of more than 500 reports in a second the rest is not looked at', () => {
   expect(changes).toHaveLength(501);
 });
 
-test('a path is told of with a picture and after a silence of 100 ms at the next look, and wakes nobody', () => {
+test('a path event comes with a picture, or at the next poll after 100 ms of silence, without a timer', () => {
   media.start();
   let told = 0;
   media.path.listener = { onPath: () => told++, onDrained: () => undefined, onProbed: () => undefined };

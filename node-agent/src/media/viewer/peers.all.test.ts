@@ -14,7 +14,7 @@ let signals: { conn: number; msg: AgentSignal }[];
 /** Called after each signal. */
 const listeners = new Set<() => void>();
 let events: string[];
-/** Of the peer connections themselves. */
+/** Clock of the peer connections. */
 let states: { from: unknown; to: unknown; pc: unknown }[];
 let nextId: number;
 let viewers: (() => void)[];
@@ -37,7 +37,7 @@ const attach = (conn: number, clientId = ALICE, resume?: string) =>
   });
 const offers = () => signals.flatMap(({ msg }) => (msg.type === 'offer' ? [msg] : []));
 const errors = () => signals.flatMap(({ msg }) => (msg.type === 'error' ? [msg.code] : []));
-/** Offers come out of the native library's own thread. */
+/** Offers are created on a thread of the native library. */
 const untilOffers = async (count: number) => {
   while (offers().length < count) await new Promise((resolve) => setImmediate(resolve));
 };
@@ -75,7 +75,7 @@ function answer(conn: number, { reachable = true, edit = (sdp: string) => sdp } 
     connection.close();
   });
 }
-/** Lets the session's and real time pass together until something holds. */
+/** Lets simulated and real time pass together until a condition holds. */
 const until = async (holds: () => boolean) => {
   const look = () => {
     if (holds()) return true;
@@ -159,7 +159,7 @@ describe('one negotiation per peer connection', () => {
     expect(events).toContain('first offer');
   });
 
-  test('no answer for 20 s drops it with ice_timeout', async () => {
+  test('without an answer for 20 s it is dropped with ice_timeout', async () => {
     attach(1);
     await untilOffers(1);
     clock.advance(19_999);
@@ -171,7 +171,7 @@ describe('one negotiation per peer connection', () => {
     });
   });
 
-  test('reasons: first, renegotiate, takeover; an older socket counts for nothing', async () => {
+  test('reasons: first, renegotiate, takeover; messages of an older socket are ignored', async () => {
     attach(5);
     await untilOffers(1);
     attach(6);
@@ -183,7 +183,7 @@ describe('one negotiation per peer connection', () => {
     expect(signals.every(({ conn }) => conn !== 4)).toBe(true);
   });
 
-  test('after a detach a lower number counts: the clock of the control plane may have been set back', async () => {
+  test('after a detach a lower socket number is accepted: the control plane’s clock may have been set back', async () => {
     attach(1_000);
     await untilOffers(1);
     peers.detach(1_000);
@@ -192,7 +192,7 @@ describe('one negotiation per peer connection', () => {
     expect(signals.at(-1)?.conn).toBe(7);
   });
 
-  test('what is not connected is not resumed', async () => {
+  test('a connection that is not connected is not resumed', async () => {
     attach(1);
     await untilOffers(1);
     attach(2, ALICE, offers()[0]?.pc_id);
@@ -210,7 +210,7 @@ describe('one negotiation per peer connection', () => {
     expect(offers()).toHaveLength(2);
   });
 
-  test('of a hundred more answers to one offer the first is told of', async () => {
+  test('of a hundred further answers to one offer, only the first is reported', async () => {
     attach(1);
     await untilOffers(1);
     const pc_id = offers()[0]?.pc_id ?? '';
@@ -221,7 +221,7 @@ describe('one negotiation per peer connection', () => {
     expect(events.filter((event) => event === 'webrtc.remote_description_failed')).toHaveLength(1);
   });
 
-  test('a viewer who leaves: its connection was connected and is closed, as the events tell', async () => {
+  test('when a viewer leaves, events report its connection as connected and then closed', async () => {
     attach(1);
     await untilOffers(1);
     const pc = offers()[0]?.pc_id ?? '';
@@ -233,7 +233,7 @@ describe('one negotiation per peer connection', () => {
     expect(states.at(-1)).toEqual({ from: 'connected', to: 'closed', pc });
   });
 
-  test('after detach nothing is said any more, and nothing is heard', async () => {
+  test('after detach nothing is sent, and messages are ignored', async () => {
     attach(1);
     await untilOffers(1);
     peers.detach(1);
@@ -245,10 +245,10 @@ describe('one negotiation per peer connection', () => {
   });
 });
 
-describe('candidates of ours', () => {
+describe('candidates of the host', () => {
   const candidatesOf = (pcId?: string) =>
     signals.filter(({ msg }) => msg.type === 'candidate' && msg.pc_id === pcId).length;
-  /** The library finds the addresses of this machine on threads of its own. One that begins later is done later. */
+  /** The library finds the addresses of this machine on its own threads. A search that begins later ends later. */
   const untilGathered = async () => {
     const later = new datachannel.PeerConnection('gathers', { iceServers: [] });
     const found: string[] = [];
@@ -281,7 +281,7 @@ describe('candidates of ours', () => {
     expect(candidatesOf(offers()[0]?.pc_id)).toBeGreaterThan(0);
   });
 
-  test('wait for the answer to a later offer however long it takes', async () => {
+  test('wait for the answer to a later offer without a time limit', async () => {
     attach(1);
     await untilOffers(1);
     peers.onSignal(1, { type: 'renegotiate', pc_id: offers()[0]?.pc_id ?? '', reason: 'ice_failed' });
@@ -307,7 +307,7 @@ describe('time limits of a negotiation', () => {
     expect(errors()).toEqual(['ice_timeout']);
   });
 
-  test('a new connection that is not up after 10 s goes, and the one that plays stays', async () => {
+  test('a new connection that is not connected after 10 s is closed, and the playing one stays', async () => {
     attach(1);
     await untilOffers(1);
     answer(1);
@@ -323,7 +323,7 @@ describe('time limits of a negotiation', () => {
     expect(playing?.state).toBe('connected');
   });
 
-  test('a new connection whose answer was refused is told once, and the one that plays stays', async () => {
+  test('a new connection whose answer was refused is reported once, and the playing one stays', async () => {
     attach(1);
     await untilOffers(1);
     answer(1);
@@ -338,21 +338,21 @@ describe('time limits of a negotiation', () => {
     expect(playing?.state).toBe('connected');
   });
 
-  test('a renegotiation of a connection that was replaced already makes no third offer', async () => {
+  test('a renegotiation of an already replaced connection causes no third offer', async () => {
     attach(1);
     await untilOffers(1);
     const first = offers()[0]?.pc_id ?? '';
     attach(2);
     await untilOffers(2);
     peers.onSignal(2, { type: 'renegotiate', pc_id: first, reason: 'ice_failed' });
-    // One more offer comes out of the library after all that it has to say.
+    // Another offer is created only after all earlier events of the library.
     attach(3);
     await untilOffers(3);
     expect(signals.flatMap(({ conn, msg }) => (msg.type === 'offer' ? [conn] : []))).toEqual([1, 2, 3]);
   });
 });
 
-/** The former connection of a viewer that has a newer one; it says goodbye and is still connected. */
+/** The former connection of a viewer that has a newer one; it is leaving and still connected. */
 async function replacedConnection() {
   attach(1);
   await untilOffers(1);
@@ -367,21 +367,21 @@ async function replacedConnection() {
   return former;
 }
 
-test('a connection that says goodbye is not resumed', async () => {
+test('a leaving connection is not resumed', async () => {
   const former = await replacedConnection();
   attach(3, ALICE, former?.pcId);
   expect(signals.some(({ msg }) => msg.type === 'resumed')).toBe(false);
   await untilOffers(3);
 });
 
-test('a viewer who leaves while the former connection says goodbye leaves no timer', async () => {
+test('a viewer who leaves while the former connection is leaving leaves no timer', async () => {
   const former = await replacedConnection();
   peers.onSignal(2, { type: 'bye', reason: 'left' });
   expect(former?.state).toBe('closed');
   expect(clock.pendingTimers).toBe(0);
 });
 
-describe('the answer decides whether there is a picture, not which codec it has', () => {
+describe('the answer decides whether there is a picture, but not its codec', () => {
   test('another codec than the offered one is answer_rejected', async () => {
     attach(1);
     await untilOffers(1);
@@ -400,8 +400,8 @@ describe('the answer decides whether there is a picture, not which codec it has'
   });
 });
 
-describe('a viewer that takes messages of one byte', () => {
-  test('gets none, and its session goes on', async () => {
+describe('a viewer that accepts only messages of one byte', () => {
+  test('gets none, and its session continues', async () => {
     let sent = 0;
     attach(1);
     await untilOffers(1);
@@ -421,7 +421,7 @@ describe('a viewer that takes messages of one byte', () => {
 });
 
 describe('a viewer whose certificate is not the one of its answer', () => {
-  test('gets a second offer, since the library can be too early with its verdict, and no third', async () => {
+  test('gets a second offer, because the library may judge too early, but no third', async () => {
     const forged = (sdp: string) =>
       sdp.replace(/^a=fingerprint:sha-256 (..)/m, (_line, first) => {
         return `a=fingerprint:sha-256 ${first === '00' ? 'FF' : '00'}`;

@@ -35,7 +35,7 @@ export interface PeersEvents {
   onKeyframeWanted(): void;
   onClipboard(text: string): void;
   onWindowUse(id: number): void;
-  /** A viewer that knows of files has its channel for them. */
+  /** A viewer that supports file transfers has opened its channel for them. */
   onFilesChannel(channel: OwnChannel): void;
   /** A viewer is ready for cursor, app state and other messages. */
   onViewerReady(channels: ViewerChannels): void;
@@ -59,7 +59,7 @@ export interface PeersOptions {
   random32(): number;
   resolver: LocalNameResolver;
   input: SessionInput;
-  /** Largest file of viewers, MiB; null: they get none. */
+  /** Largest file that viewers may transfer, MiB; null: no file transfers. */
   maxFileMb: number | null;
   events: PeersEvents;
 }
@@ -67,7 +67,7 @@ export interface PeersOptions {
 interface Viewer {
   peer: Peer;
   channels: ViewerChannels;
-  /** Runs while its last control message leaves; then the connection is closed. */
+  /** Runs while the last control message is being sent; then the connection is closed. */
   goodbye: Timer | null;
 }
 
@@ -80,9 +80,9 @@ const GOODBYE_MS = 150;
 
 /**
  * The peer connections of one session: one attached socket, one newest negotiation, and at most one older connection
- * that plays on until the newer one is connected or 10 s have passed. negotiation.ts decides, this class applies.
+ * that keeps playing until the newer one is connected or 10 s have passed. negotiation.ts decides, this class applies.
  *
- * detach closes nothing. Teardown: close() says goodbye and closes all connections.
+ * detach closes nothing. Teardown: close() sends a last control message and closes all connections.
  */
 export class Peers {
   readonly #options: PeersOptions;

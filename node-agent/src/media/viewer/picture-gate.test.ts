@@ -21,7 +21,7 @@ describe('frames before the keys exist', () => {
     expect(kept(frames)).toBe(result);
   });
 
-  test('none is kept before a path exists, or after the keys exist', () => {
+  test('no frame is kept before a path exists, or after the keys exist', () => {
     const gate = new PictureGate<string>();
     gate.keep('K', true);
     expect(gate.isKeeping).toBe(false);
@@ -33,7 +33,7 @@ describe('frames before the keys exist', () => {
 });
 
 describe('frames of a running viewer', () => {
-  test('none passes before a keyframe, all pass from it on', () => {
+  test('no frame passes before a keyframe, all pass from it on', () => {
     const gate = new PictureGate<string>();
     expect([false, true, false, false].map((isStart) => gate.passes(isStart))).toEqual([
       false,
@@ -43,7 +43,7 @@ describe('frames of a running viewer', () => {
     ]);
   });
 
-  test('after a loss on purpose the next keyframe is waited for', () => {
+  test('after an intentional loss no frame passes before the next keyframe', () => {
     const gate = new PictureGate<string>();
     gate.passes(true);
     gate.needKeyframe();

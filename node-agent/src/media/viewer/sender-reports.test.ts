@@ -14,7 +14,7 @@ test('the RTP timestamp is that of the report, not of the newest frame, and wrap
   expect(report.readUInt32BE(16)).toBe((0xffff_ff00 + 45_000) % 2 ** 32);
 });
 
-test('the time since the viewer told its own grows until it tells it again', () => {
+test('the delay since the viewer’s reference time grows until the next one', () => {
   const reports = new SenderReports('viewer');
   const length = reports.write(stream, { monotonicMs: 1_000, wallMs: 0 }).length;
   const delay = (monotonicMs: number) => {

@@ -12,19 +12,19 @@ export interface SentStream {
 }
 
 /**
- * The host's RTCP reports to one viewer: how RTP timestamps and clock belong together, and how long ago the viewer
- * told its time. Facts and times in, packets out. Source: RFC 3550, 6.4.1; RFC 3611, 4.5.
+ * The host's RTCP reports to one viewer: they map RTP timestamps to the wall clock, and contain the delay since the
+ * viewer's last reference time. Pure: facts and times in, packets out. Source: RFC 3550, 6.4.1; RFC 3611, 4.5.
  */
 export class SenderReports {
   readonly #cname: string;
-  /** Newest time of the viewer, with its arrival. */
+  /** Newest reference time of the viewer, and when it arrived. */
   #viewerTime: { time: ReferenceTime; heardAtMs: number } | null = null;
 
   constructor(cname: string) {
     this.#cname = cname;
   }
 
-  /** The viewer told its time. */
+  /** The viewer sent its reference time. */
   heard(time: ReferenceTime, heardAtMs: number): void {
     this.#viewerTime = { time, heardAtMs };
   }

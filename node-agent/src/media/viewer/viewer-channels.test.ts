@@ -53,7 +53,7 @@ const padState = (buttons: number, seq = 1) =>
   );
 
 describe('gamepads of a viewer', () => {
-  test('the greeting says how many gamepads a viewer can have', () => {
+  test('the greeting contains the number of gamepads for the viewer', () => {
     const { sent } = world.connect();
     const greeting = parseAgentControl(String(sent[0]?.data));
     expect(greeting).toMatchObject({
@@ -68,7 +68,7 @@ describe('gamepads of a viewer', () => {
     });
   });
 
-  test('a host without gamepads greets with none', () => {
+  test('the greeting of a host without gamepads contains 0', () => {
     world.input = new SessionInput(world.clock, world.size, null);
     expect(parseAgentControl(String(world.connect().sent[0]?.data))).toMatchObject({
       message: {
@@ -91,7 +91,7 @@ describe('gamepads of a viewer', () => {
     ]);
   });
 
-  test('rumble goes out on input, numbered by itself, to the viewer whose pad can', () => {
+  test('rumble is sent on the input channel with its own numbers, only to a viewer whose pad supports it', () => {
     const { channels, sent } = world.connect();
     const order = { strong: 65_535, weak: 0, durationMs: 200 };
     channels.onMessage('input', padOn(false));
@@ -117,7 +117,7 @@ describe('fingers of a viewer', () => {
     channels.onMessage('motion', finger('move', 1, 0));
   };
 
-  test('on a display that reads no devices the first finger is the pointer', () => {
+  test('on a display that reads no devices the first finger drives the pointer', () => {
     two(world.connect());
     expect(world.performed).toEqual([
       ['moveTo', 0, 0],
@@ -144,7 +144,7 @@ describe('fingers of a viewer', () => {
 });
 
 describe('a second viewer', () => {
-  test('keys of the first viewer are released before the second viewer counts', () => {
+  test('keys of the first viewer are released before the second viewer’s input is active', () => {
     const first = world.connect().channels;
     first.onMessage('input', keyFrame(30, true));
     first.onMessage('input', padOn(false, 2));
@@ -163,7 +163,7 @@ describe('a second viewer', () => {
     expect(world.performed).toHaveLength(3);
   });
 
-  test('a clipboard counts from the newest viewer only, and at most five times a second', () => {
+  test('a clipboard is accepted only from the newest viewer, at most five times a second', () => {
     const first = world.connect().channels;
     first.setActive(false);
     const second = world.connect().channels;
@@ -174,7 +174,7 @@ describe('a second viewer', () => {
     expect(world.clipboards).toEqual(['0', '1', '2', '3', '4']);
   });
 
-  test('copied text goes out five times a second, and the newest of the rest follows', () => {
+  test('copied text is sent five times a second, and the newest of the rest follows', () => {
     const { channels, sent } = world.connect();
     const texts = () => toldOf(sent, 'clipboard').map(({ text }) => text);
     for (let count = 0; count < 9; count++) channels.clipboard(`${count}`);
@@ -192,7 +192,7 @@ describe('a second viewer', () => {
     ['65,536 new lines', '\n'.repeat(65_536)],
     ['64 KiB of control characters', '\u0001'.repeat(65_536)],
     ['more than 64 KiB', 'é'.repeat(32_769)],
-  ])('%s make a message that no viewer takes, and are not sent', (_name, text) => {
+  ])('%s make a message that viewers refuse, and are not sent', (_name, text) => {
     const { channels, sent } = world.connect();
     channels.clipboard(text);
     expect(toldOf(sent, 'clipboard')).toEqual([]);
@@ -249,7 +249,7 @@ describe('pointer shapes', () => {
   });
 });
 
-test('moves beyond 2,000 a second are dropped, and the next second counts again', () => {
+test('moves above 2,000 a second are dropped, and the next second starts a new count', () => {
   const { channels } = world.connect();
   let seq = 0;
   const move = () => {
@@ -264,7 +264,7 @@ test('moves beyond 2,000 a second are dropped, and the next second counts again'
   expect(world.performed).toHaveLength(MOTION_RATE_PER_SECOND + 1);
 });
 
-test('a viewer whose input counts drops waiting text with its keys, and another viewer drops nothing', () => {
+test('the end of the active viewer drops waiting text and releases keys; the end of another viewer does not', () => {
   const { channels } = world.connect();
   channels.onMessage('input', Buffer.from(encodeInput({ kind: 'release_all', ...stamp(1) })));
   expect(world.dropped).toBe(1);
@@ -290,7 +290,7 @@ describe('keyboard layouts of a viewer', () => {
   const choice = (layout: string) => encodeControl({ type: 'keyboard_layout', layout, variant: null });
   const layouts = () => world.performed.filter(([name]) => name === 'layout').map(([, layout]) => layout);
 
-  test('the chosen one is set, and the one in force is told', async () => {
+  test('the chosen layout is set, and the layout in force is reported', async () => {
     const { channels, sent } = world.connect();
     channels.onMessage('control', choice('de'));
     await world.clock.pass(0);
@@ -298,14 +298,14 @@ describe('keyboard layouts of a viewer', () => {
     expect(toldOf(sent, 'keyboard_layout')).toMatchObject([{ layout: 'de', variant: null }]);
   });
 
-  test('the layout of a new display needs no work', () => {
+  test('the initial layout of a display is not set again', () => {
     const { channels, sent } = world.connect();
     channels.onMessage('control', choice('us'));
     expect(layouts()).toEqual([]);
     expect(toldOf(sent, 'keyboard_layout')).toMatchObject([{ layout: 'us' }]);
   });
 
-  test('an unknown one leaves the former in force, and says so', async () => {
+  test('an unknown layout keeps the former one in force, and this is reported', async () => {
     const { channels, sent } = world.connect();
     channels.onMessage('control', choice('fr'));
     channels.onMessage('control', choice('xx'));
@@ -314,7 +314,7 @@ describe('keyboard layouts of a viewer', () => {
     expect(toldOf(sent, 'error')).toMatchObject([{ code: 'keyboard_layout_unknown' }]);
   });
 
-  test('a change back while the first one is made is made as well', async () => {
+  test('a change back during the first change is made too', async () => {
     const { channels, sent } = world.connect();
     channels.onMessage('control', choice('de'));
     world.layouts.add('us');
@@ -324,19 +324,19 @@ describe('keyboard layouts of a viewer', () => {
     expect(toldOf(sent, 'keyboard_layout').at(-1)).toMatchObject({ layout: 'us' });
   });
 
-  test('of many the display gets two a second, and the newest at last', async () => {
+  test('of many layouts the display gets two a second, and finally the newest', async () => {
     const { channels } = world.connect();
     for (let count = 0; count < 20; count++) channels.onMessage('control', choice(count % 2 ? 'de' : 'fr'));
     expect(layouts()).toEqual(['fr', 'de']);
     await world.clock.pass(1_000);
     channels.tick();
-    // The newest is in force already.
+    // The newest layout is already in force.
     expect(layouts()).toEqual(['fr', 'de']);
     channels.onMessage('control', choice('fr'));
     expect(layouts()).toEqual(['fr', 'de', 'fr']);
   });
 
-  test('one before the display is open is set when it opens; a later viewer replaces it', async () => {
+  test('a layout chosen before the display is open is set when it opens; a later viewer replaces it', async () => {
     world.input = new SessionInput(world.clock, world.size, null);
     const first = world.connect();
     first.channels.onMessage('control', choice('de'));
@@ -358,7 +358,7 @@ describe('keyboard layouts of a viewer', () => {
     expect(layouts()).toEqual(['de']);
   });
 
-  test('windows are switched by the viewer whose input counts, ten times a second at most', () => {
+  test('only the viewer with the active input switches windows, at most ten times a second', () => {
     const { channels } = world.connect();
     const use = encodeControl({ type: 'window_use', id: 7 });
     for (let count = 0; count < 20; count++) channels.onMessage('control', use);

@@ -56,7 +56,7 @@ type Replaceable = 'cursor' | 'cursor_use' | 'clipboard' | 'windows';
 
 /** Time for a full channel (1 MiB) to drain at 80 Mbit/s; a waiting cursor is not noticed. */
 const FLUSH_MS = 100;
-/** 16 shapes of at most 64 KiB are as much as may wait in the channel itself (1 MiB). */
+/** 16 shapes of at most 64 KiB equal the limit of the channel's own buffer (1 MiB). */
 const MAX_PENDING_CURSORS = 16;
 
 /**
@@ -73,13 +73,13 @@ export class ViewerChannels {
   readonly #freezes = new RateWindow(FREEZE_PER_SECOND);
   readonly #layouts = new RateWindow(LAYOUTS_PER_SECOND);
   readonly #windowUses = new RateWindow(WINDOW_USES_PER_SECOND);
-  /** The newest chosen layout, while its turn has not come: this viewer's input is not active, or it is over the rate. */
+  /** The newest chosen layout, if it is not applied yet because this viewer's input is not active or over the rate. */
   #layout: KeyboardLayout | null = null;
   #pending: AgentControl[] = [];
   #flushTimer: Timer | null = null;
   /** Last sequence numbers by channel. */
   readonly #sequences = { input: 0, motion: 0 };
-  /** A copied text that waits for its turn. */
+  /** A copied text that waits because of the rate limit. */
   #copied: string | null = null;
   #active = false;
   #greeted = false;
@@ -300,7 +300,8 @@ export class ViewerChannels {
   }
 
   #hold(message: AgentControl): void {
-    // Keep waiting shapes, which a later use may need; other messages are replaced by newer ones.
+    // Waiting shapes are kept, because a later `cursor_use` may refer to them; other messages are replaced by newer
+    // ones.
     if (message.type !== 'cursor') this.#pending = this.#pending.filter(({ type }) => type !== message.type);
     this.#pending.push(message);
     const shapes = this.#pending.filter(({ type }) => type === 'cursor');

@@ -9,7 +9,7 @@ let clock: ManualClock;
 let path: ViewerPath;
 let events: string[];
 let sequence: number;
-/** false: a picture waits. */
+/** Whether padding may be sent; false: a picture waits. */
 let canPad: boolean;
 
 /** Sends a packet of the picture. */
@@ -59,7 +59,7 @@ describe('a hold', () => {
     expect(events).toEqual(['needs a keyframe', 'drained']);
   });
 
-  test('ends by itself when nothing is heard any more', () => {
+  test('ends by itself without further feedback', () => {
     for (let count = 0; count < 4_000; count++) send();
     path.hold();
     clock.advance(90);
@@ -92,7 +92,7 @@ describe('a probe', () => {
     expect(sequence).toBe(0);
   });
 
-  test('without feedback it is not clean', () => {
+  test('is not clean without feedback', () => {
     path.probe(8_000);
     clock.advance(2_000);
     expect(events).toEqual(['probed false 0']);
@@ -100,7 +100,7 @@ describe('a probe', () => {
 });
 
 describe('facts of the path', () => {
-  test('are unknown before the first feedback, and then without the rate of sound', () => {
+  test('are unknown before the first feedback, and then exclude the rate of sound', () => {
     expect(path.view.kbps).toBeNull();
     path.onRemb(2_000, 0);
     expect(path.view.kbps).toBe(2_000);

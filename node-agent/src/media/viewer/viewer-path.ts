@@ -22,7 +22,7 @@ export interface ViewerPathOptions {
   /** Whether sound is offered. */
   audio: boolean;
   clock: Clock;
-  /** Sends one packet of padding and reports it by sent(). @returns false: none may leave now */
+  /** Sends one packet of padding and reports it by sent(). @returns false: none can be sent now */
   sendPadding(nowMs: number): boolean;
   /** The queue on the path is empty; called before the listener. */
   onDrained(): void;
@@ -30,9 +30,9 @@ export interface ViewerPathOptions {
 
 /** Interval of the checks during a drain or probe; pictures come every 17 ms at 60 fps. */
 const PATH_TICK_MS = 10;
-/** Time without a path event after which poll() makes one. */
+/** Time without a path event after which poll() triggers one. */
 const SILENT_PATH_MS = 100;
-/** Time since the last path event after which a sent picture makes one, which saves a wake-up. */
+/** Time since the last path event after which sending a picture triggers one, which saves a wake-up. */
 const PATH_WITH_PICTURE_MS = 60;
 /** Padding packets per tick: enough for 8 Mbit/s without a burst (255 bytes each, RFC 3550, 5.1). */
 const MAX_PADDING_PER_TICK = 40;
@@ -40,7 +40,7 @@ const MAX_PADDING_PER_TICK = 40;
 const SOUND_KBPS = 160;
 
 /**
- * The path to one viewer: what feedback tells of it, a pause until its queue is empty (hold) and padding that tests a
+ * The path to one viewer: its estimate from feedback, a pause until its queue is empty (hold), and padding that tests a
  * higher rate (probe). Owner: the peer's media, which reports each packet and each feedback; close() once.
  *
  * States: calm → holding → calm, calm → probing → calm. A hold ends a probe.
@@ -97,7 +97,7 @@ export class ViewerPath {
     return { kbps: kbps ?? this.#options.launchKbps, rttMs: this.#rttMs, queueingDelayMs };
   }
 
-  /** Whether the viewer takes sound. */
+  /** Sets whether the viewer accepts sound. */
   acceptSound(accepted: boolean): void {
     this.#hasSound = accepted;
   }
@@ -129,7 +129,7 @@ export class ViewerPath {
     this.#watch();
   }
 
-  /** A packet was sent. @param transportSequence null: the viewer did not take the extension */
+  /** A packet was sent. @param transportSequence null: the viewer did not accept the extension */
   sent(transportSequence: number | null, bytes: number): void {
     if (transportSequence === null) return;
     this.#transport.sent(transportSequence, this.#options.clock.monotonicMs(), bytes);
@@ -155,7 +155,7 @@ export class ViewerPath {
     this.#report(nowMs);
   }
 
-  /** A report about the picture. @returns the round trip, milliseconds; null: the report does not tell */
+  /** A receiver report about the picture. @returns the round trip, milliseconds; null: not in the report */
   onReport(report: ReceptionReport, nowMs: number): number | null {
     const rttMs = roundTripMs(report, this.#options.clock.nowMs());
     if (rttMs !== null) this.#rttMs = rttMs;
@@ -167,7 +167,7 @@ export class ViewerPath {
     return rttMs;
   }
 
-  /** Call a few times a second: makes a path event when neither pictures nor reports do. */
+  /** Call a few times a second: triggers a path event if neither pictures nor reports did. */
   poll(): void {
     if (this.#open) this.#reportSilence(this.#options.clock.monotonicMs());
   }

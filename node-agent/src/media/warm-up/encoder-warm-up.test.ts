@@ -12,7 +12,7 @@ const HOST: WarmUpHost = {
   renderNode: (gpuIndex) => `/dev/dri/renderD${128 + gpuIndex}`,
 };
 
-/** Workers that answer with these errors in turn; 'silent' answers nothing, 'dies' ends. */
+/** Workers that answer with these errors in order; 'silent' does not answer, 'dies' exits. */
 class FakeWorkers {
   readonly asked: ParentMessage[] = [];
   running = 0;
@@ -75,7 +75,7 @@ describe('the warm-up of encoders', () => {
     expect([workers.running, workers.most]).toEqual([0, 1]);
   });
 
-  test('is deferred while sessions live, also by one that begins in between', async () => {
+  test('is deferred while sessions live, even if one begins in between', async () => {
     const before = open([], { sessions: 1 });
     expect(await before.run()).toMatchObject({ state: 'deferred', summary: { reason: 'live sessions' } });
     expect(before.workers.asked).toEqual([]);
@@ -95,7 +95,7 @@ describe('the warm-up of encoders', () => {
     });
   });
 
-  test('counts what failed, and fails when nothing worked', async () => {
+  test('counts failures, and fails if no encoder worked', async () => {
     expect(await open(['no such device']).run()).toEqual({
       state: 'succeeded',
       summary: { images: 2, workers: 1, failed: 1 },
@@ -104,7 +104,7 @@ describe('the warm-up of encoders', () => {
     await expect(open([], { encoders: [] }).run()).rejects.toThrow('no encoder of va works');
   });
 
-  test('gives up a worker that does not answer', async () => {
+  test('ends a worker that does not answer', async () => {
     const { clock, run, workers } = open(['silent'], { images: 1 });
     const ended = run().catch((error: Error) => error.message);
     await expect.poll(() => workers.asked.length).toBe(1);
@@ -113,7 +113,7 @@ describe('the warm-up of encoders', () => {
     expect(workers.running).toBe(0);
   });
 
-  test('ends its worker when it is told to end', async () => {
+  test('ends its worker when it is aborted', async () => {
     const { abort, run, workers } = open(['silent']);
     const ended = run().catch((error: Error) => error.message);
     await expect.poll(() => workers.asked.length).toBe(1);

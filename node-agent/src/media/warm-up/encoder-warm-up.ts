@@ -5,14 +5,14 @@ import type { AgentJob } from '../../jobs/agent-jobs.ts';
 import type { MediaWorker, MediaWorkerPool } from '../worker/worker-pool.ts';
 import { planWarmUp, type WarmUpTarget } from './warm-up-plan.ts';
 
-/** Time for the frames of one worker, of a driver that nothing used before as well. Chosen, not measured. */
+/** Time limit for the frames of one worker, enough even for a driver's first use. Chosen, not measured. */
 const ENCODE_MS = 10_000;
-/** Time for the exit of a worker whose channel is closed; it takes two seconds at most. */
+/** Time limit for a worker's exit after its channel was closed; it takes at most two seconds. */
 const EXIT_MS = 2_500;
 
-/** What the warm-up needs to know of the host at the moment. */
+/** Current facts about the host that the warm-up needs. */
 export interface WarmUpHost {
-  /** Images of the catalog that are there (count). */
+  /** Installed images of the catalog (count). */
   images: number;
   /** Live sessions (count). */
   sessions: number;
@@ -26,8 +26,8 @@ export interface WarmUpHost {
  * The job template.warmup: starts and stops a media worker for each installed image, one after the other, and has each
  * encode a few frames with the encoder of the host's sessions. Does not touch the worker that is kept ready for a session.
  *
- * A live session comes first: the run is deferred. Owner of its workers: each is gone before the next one starts, and
- * before the run ends.
+ * While a session is live, the run is deferred. Owner of its workers: each one has ended before the next one starts,
+ * and before the run ends.
  * @param deps workers: a pool that keeps none ready
  */
 export function createEncoderWarmUp(deps: {
@@ -38,7 +38,7 @@ export function createEncoderWarmUp(deps: {
 }): AgentJob {
   const { workers, clock, logger, host } = deps;
 
-  /** @throws when the worker does not come up, or does not encode */
+  /** @throws when the worker does not start, or does not encode */
   async function warm(target: WarmUpTarget, signal: AbortSignal): Promise<void> {
     const worker = await workers.acquire();
     const kill = () => worker.kill();

@@ -9,7 +9,7 @@ describe('the warm-up of images', () => {
   test.each<[string, number, EncoderInfo[], [number, string][]]>([
     ['nothing without images', 0, [encoder(0, 'h264')], []],
     ['nothing without encoders', 2, [], []],
-    ['nothing where none works', 2, [encoder(0, 'h264', { available: false })], []],
+    ['nothing if none works', 2, [encoder(0, 'h264', { available: false })], []],
     ['nothing of another family', 2, [encoder(0, 'h264', { family: 'openh264' })], []],
     ['H.264 before others', 1, [encoder(0, 'av1'), encoder(0, 'h264')], [[0, 'h264']]],
     [

@@ -9,8 +9,8 @@ export interface WarmUpTarget {
 }
 
 /**
- * One target for each image. A session may be placed on any GPU whose encoder works, so the images take turns on them; on
- * each the codec is H.264, which every viewer can play, or else the first that works.
+ * One target for each image. A session may be placed on any GPU whose encoder works, so the images are distributed over
+ * them in turn. The codec is H.264, which every viewer can play, or else the first that works.
  * @param images count
  * @param family of the host's sessions
  * @returns empty when no encoder of the family works

@@ -3,7 +3,7 @@ import { initialise } from '@footlight/gst';
 import { expect, test } from 'vitest';
 import { warmUp } from './warm-up.ts';
 
-test('what a session needs is in memory afterwards, and no display or sound server was asked for', async () => {
+test('the libraries of a session are in memory afterwards, and no display or sound server was used', async () => {
   initialise();
   const { DISPLAY, PULSE_SERVER } = process.env;
   process.env.DISPLAY = ':54321';

@@ -11,13 +11,13 @@ import { packetMaker } from '../encode/payloading.ts';
 import { readMediaSettings } from '../session/media-settings.ts';
 import type { WarmEncoderMessage } from '../worker/worker-messages.ts';
 
-/** The first frame loads the encoder, the next ones its handling of references. More were not measured. */
+/** The first frame loads the encoder, the next ones its code for reference frames. More frames were not measured. */
 const FRAMES = 4;
 /** Per frame. The session itself reports an encoder that does not work. */
 const PULL_MS = 500;
-/** Per frame of a driver that nothing used since the start of the host. Below the limit of the whole warm-up (10 s). */
+/** Per frame, if the driver was not used since the host's start. Below the limit of the whole warm-up (10 s). */
 const COLD_PULL_MS = 8_000;
-/** Elements of a session's pipelines that the warm-up frames do not pass. */
+/** Elements of a session's pipelines that the warm-up pipeline does not contain. */
 const OTHERS = ['ximagesrc', 'pulsesrc', 'audioconvert', 'audioresample', 'opusenc', 'rtpopuspay'];
 const TARGET: EncodeTarget = {
   width: 640,
@@ -45,8 +45,8 @@ export async function warmUp(): Promise<void> {
 }
 
 /**
- * Loads the driver of an encoder, and what it keeps in memory and on disk for the next process that uses it. Uses no
- * display, sound server or network.
+ * Loads the driver of an encoder, and fills its caches in memory and on disk for the next process. Uses no display,
+ * sound server or network.
  * @throws when the encoder is missing, or does not encode
  */
 export async function warmEncoder({
@@ -65,7 +65,7 @@ export async function warmEncoder({
 /**
  * Encodes FRAMES frames of a test picture.
  * @param pullMs limit for each frame
- * @returns false: they did not come in time
+ * @returns false: they were not encoded in time
  */
 async function encodeFrames(
   row: EncoderRow,

@@ -11,7 +11,7 @@ import {
 const line = (address: string, transport = 'udp') =>
   `candidate:842163049 1 ${transport} 1677729535 ${address} 46154 typ host generation 0`;
 
-describe('whom a viewer may have this host send to', () => {
+describe('addresses to which a viewer may make this host send', () => {
   test.each(['192.0.2.7', '10.1.2.3', '172.16.0.9', '192.168.1.20', '8.8.8.8', 'fd00::2', '2001:db8::1'])(
     '%s is used',
     (address) => {
@@ -42,7 +42,7 @@ describe('whom a viewer may have this host send to', () => {
     expect(judgeCandidate(line(address)).kind).toBe('refuse');
   });
 
-  test('a local name is to be resolved first, and the found address judged', () => {
+  test('a local name must be resolved first, then its address is judged', () => {
     const name = '1f4712db-ea17-4bcf-a596-105139dfd8bf.local';
     const verdict = judgeCandidate(line(name));
     expect(verdict).toMatchObject({ kind: 'resolve', name });
@@ -59,7 +59,7 @@ describe('whom a viewer may have this host send to', () => {
     expect(judgeCandidate('')).toEqual({ kind: 'end' });
   });
 
-  test('any text gives a verdict, and none that is used leads back into the host', () => {
+  test('any text gets a verdict, and no accepted one leads to the host itself', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -92,7 +92,7 @@ describe('candidates of the host that are offered', () => {
   test.each([
     ['an address of the machine', line('10.0.0.1'), null, true],
     ['a configured one', line('10.0.0.1'), ['10.0.0.1'], true],
-    ['one beside the configured ones', line('10.0.0.2'), ['10.0.0.1'], false],
+    ['one that is not configured', line('10.0.0.2'), ['10.0.0.1'], false],
     ['loopback', line('127.0.0.1'), null, false],
     ['link-local', line('fe80::1'), null, false],
     ['TCP', line('10.0.0.1', 'tcp'), null, false],

@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 describe('names that browsers give instead of addresses', () => {
-  test('are found, unless they lead into the host; unknown ones take 2 s', async () => {
+  test('are resolved, unless they lead to the host itself; unknown ones take 2 s', async () => {
     responder = multicastDns({ reuseAddr: true });
     const addresses: Record<string, string> = { 'page.local': '192.0.2.77', 'evil.local': '127.0.0.1' };
     responder.on('query', ({ questions }) => {

@@ -85,7 +85,7 @@ class MulticastResolver implements LocalNameResolver {
         if (waiting && isAllowedAddress(answer.data)) waiting(answer.data);
       }
     });
-    // Without a multicast route or a shared port, the look-up runs into its time limit.
+    // Ignored: without a multicast route or a shared port, the look-up ends at its time limit.
     socket.on('error', () => undefined);
     socket.on('warning', () => undefined);
     this.#socket = socket;

@@ -55,14 +55,14 @@ describe('a socket that attaches', () => {
   });
 
   test.each([
-    ['an older number is late', 1, 'ignore'],
+    ['an older number is ignored', 1, 'ignore'],
     ['the same number is a repeat', 2, 'ignore'],
     ['a higher number is a newer socket', 3, 'offer'],
   ])('%s', (_what, conn, kind) => {
     expect(attach(between([], { attached: socket(2) }), conn).kind).toBe(kind);
   });
 
-  test('without an attached socket any number counts, because the clock of the control plane may be set back', () => {
+  test('without an attached socket any number is accepted, because the control plane’s clock may be set back', () => {
     expect(attach(between([], { attached: null }), 1).kind).toBe('offer');
   });
 
@@ -78,7 +78,7 @@ describe('a socket that attaches', () => {
     expect(attach(between([own]), 2, 'a').kind).toBe(kind);
   });
 
-  test('the first offer of a socket is not careful, whatever the former socket got', () => {
+  test('the first offer of a socket is not careful, even after a careful one on the former socket', () => {
     expect(attach(between([connection('a', 'offered')]))).toMatchObject({ offer: { isCareful: false } });
   });
 });
@@ -136,7 +136,7 @@ test('a page that leaves closes its own connections only', () => {
 });
 
 describe('a connection that is up (make before break)', () => {
-  test('replaces all older ones and tells only another page that it was taken over', () => {
+  test('replaces all older ones, and only another page is told about the takeover', () => {
     const list = between([
       bobs('b', 'connected'),
       connection('a', 'connected'),
@@ -171,7 +171,7 @@ describe('ten seconds after an offer', () => {
     expect(decideReplacement(negotiation)).toEqual(result);
   });
 
-  test('a new connection that has ended is no reason to close the former one, or to tell of it again', () => {
+  test('when a new connection has ended, the former one is not closed, and the end is not reported again', () => {
     const negotiation = between([connection('old', 'interrupted')], { newestPcId: 'new' });
     expect(decideReplacement(negotiation)).toEqual({ closes: [], failed: false });
   });
@@ -181,7 +181,7 @@ describe('the end of a connection', () => {
   const after = (over: Partial<Negotiation> = {}) => between([], { newestPcId: 'a', ...over });
 
   test.each(['ice_timeout', 'video_rejected', 'answer_rejected'] as const)(
-    '%s is told, without an offer',
+    '%s is reported, without an offer',
     (why) => {
       expect(decideEnd(after(), 'a', why)).toEqual({ error: why, offer: null });
     },
@@ -208,7 +208,7 @@ describe('the end of a connection', () => {
 });
 
 describe('the connection with picture and input', () => {
-  test('is the newest connected one that is not about to be closed', () => {
+  test('is the newest connected one that is not leaving', () => {
     expect(electActive([connection('old', 'connected'), connection('new', 'connected')])).toBe('new');
     expect(electActive([connection('old', 'connected'), connection('new', 'interrupted')])).toBe('old');
     expect(electActive([connection('old', 'connected', { leaving: true })])).toBeNull();

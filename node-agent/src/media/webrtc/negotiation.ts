@@ -13,7 +13,7 @@ import type { PeerEnd, PeerFailure, PeerState } from './peer-state.ts';
 
 /** The socket whose messages count. */
 export interface AttachedSocket {
-  /** Grows from socket to socket. */
+  /** Increases with each socket. */
   readonly conn: number;
   readonly clientId: string;
   /** Whether it got an offer. */
@@ -44,14 +44,20 @@ export interface Offer {
   reason: 'first' | 'renegotiate' | 'takeover';
   /** Connections to close before the offer: two negotiations at once would compete for the viewer. */
   closes: string[];
-  /** The host's candidates wait for the answer without a time limit: an earlier answer of this socket was too late. */
+  /**
+   * Whether the host's candidates wait for the answer without a time limit, because an earlier answer on this socket
+   * was too late.
+   */
   isCareful: boolean;
 }
 
 type Decision = { kind: 'ignore' } | { kind: 'offer'; offer: Offer };
 const IGNORE = { kind: 'ignore' } as const;
 
-/** What a socket that says hello gets. @param resumePcId connection that the page still has; null = none */
+/**
+ * Decides the offer or resumption for a socket's hello.
+ * @param resumePcId connection that the page still has; null = none
+ */
 export function decideAttach(
   { attached, connections }: Negotiation,
   { conn, clientId, resumePcId }: { conn: number; clientId: string; resumePcId: string | null },
@@ -118,7 +124,7 @@ export function decideReplacement({ connections, newestPcId }: Negotiation): {
   failed: boolean;
 } {
   const newest = connections.find(({ pcId }) => pcId === newestPcId);
-  // The new connection ended before, and its end was told.
+  // The new connection has already ended, and the viewer was informed.
   if (newest === undefined || newest.leaving) return { closes: [], failed: false };
   const older = connections.filter((own) => own !== newest);
   const stillPlays = electActive(older) !== null;

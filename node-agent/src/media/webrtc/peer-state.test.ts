@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideMove, type PeerState } from './peer-state.ts';
 
-/** What each state of the library's connection does in each state of ours; "-" = nothing. */
+/** The transition that each state of the library's connection causes in each of our states; "-" = none. */
 const TABLE: Record<PeerState, Record<string, string>> = {
   offered: {
     connected: 'connected',

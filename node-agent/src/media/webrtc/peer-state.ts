@@ -1,5 +1,5 @@
 /**
- * States of one peer connection, and what moves it. Pure.
+ * States of one peer connection and their transitions. Pure.
  *
  *   offered ──answer──► answered ──ICE and DTLS──► connected ⇄ interrupted
  *      └───────────────────┴──── refusal, time-out, failure, close() ────┴──► closed
@@ -16,7 +16,7 @@ export type PeerEnd = 'handshake_failed' | 'connection_failed';
 export type PeerMove = { to: 'connected' } | { to: 'interrupted' } | { to: 'closed'; end: PeerEnd };
 
 /**
- * What a state of the library's connection does.
+ * The transition that a state of the library's connection causes.
  * @param reported state of RTCPeerConnection; "new" and "connecting" do nothing
  * @returns null: nothing
  */

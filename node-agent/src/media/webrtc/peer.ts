@@ -35,14 +35,14 @@ export type SendResult = 'sent' | 'full' | 'refused';
 
 /** A channel that only this side opens. */
 export interface OwnChannel {
-  /** Call once. lowBytes: onLow comes when so little waits in the channel. */
+  /** Call once. lowBytes: onLow is called when the buffered bytes fall to this. */
   listen(events: {
     lowBytes: number;
     onLow(): void;
     onMessage(data: Buffer | string): void;
     onClosed(): void;
   }): void;
-  /** Bytes that wait in the channel. */
+  /** Buffered bytes of the channel. */
   readonly bufferedAmount: number;
   /** Dropped when the channel is closed. */
   send(data: Buffer | string): void;
@@ -55,7 +55,7 @@ export interface PeerEvents {
   onConnected(): void;
   /** ICE lost contact; it may recover. */
   onInterrupted(): void;
-  /** Ended finally, not by our close(). */
+  /** The connection ended, and not by our close(). */
   onFailed(reason: PeerFailure | PeerEnd, message: string): void;
   onAnswerApplied(lines: readonly AnsweredLine[]): void;
   /** The answer was refused or a duplicate; for telemetry only. */
@@ -202,7 +202,7 @@ export class Peer {
       else open.sendMessageBinary(data);
       return 'sent';
     } catch {
-      // Longer than the viewer's answer allows, or the channel closed in between.
+      // The message is longer than the viewer's answer allows, or the channel closed in between.
       return 'refused';
     }
   }
@@ -244,7 +244,7 @@ export class Peer {
     this.#disarm();
     this.#candidatesTimer?.cancel();
     this.media.close();
-    // Not inside a callback of the connection.
+    // Deferred, because this may run inside a callback of the connection.
     setImmediate(() => {
       for (const channel of [...this.#channels.values(), ...this.#own]) channel.close();
       this.#channels.clear();
@@ -253,7 +253,7 @@ export class Peer {
       this.#mic = null;
       this.#connection.close();
     });
-    // The library reports this too late for the watched time of the viewer.
+    // Reported here, because the library reports it too late for the viewer's watch time.
     this.#reportState('closed');
   }
 
@@ -271,7 +271,7 @@ export class Peer {
       this.#dataMid = renamed.dataMid;
       this.#options.events.onOffer(renamed.sdp);
       if (this.#options.isCareful) return;
-      // Read a pending answer first.
+      // Deferred, so that a pending answer is read first.
       const send = () => setImmediate(() => this.#sendCandidates());
       this.#candidatesTimer = this.#options.clock.setTimeout(send, CANDIDATES_WAIT_MS);
     });
@@ -281,7 +281,7 @@ export class Peer {
       if (this.#unsent) this.#unsent.push({ candidate, mid });
       else this.#sendCandidate(candidate, mid);
     });
-    // The channels are agreed on beforehand. The library would keep all that comes over another one until it is read.
+    // All channels are negotiated in advance. The library would buffer all data of another one without limit.
     connection.onDataChannel((channel) => channel.close());
     connection.onStateChange((state) => this.#onConnectionState(state));
     connection.onIceStateChange((state) => {

@@ -33,22 +33,22 @@ export type AnswerVerdict =
       sdp: string;
       /** Candidates of the answer, for the filter of candidates. */
       candidates: string[];
-      /** Header extensions that the viewer takes. */
+      /** Header extensions that the viewer accepts. */
       video: ReadonlySet<ExtensionName>;
-      /** null: it takes no sound. */
+      /** null: the viewer refuses sound. */
       audio: ReadonlySet<ExtensionName> | null;
     }
-  /** The viewer takes no picture. */
+  /** The viewer refuses the picture. */
   | { kind: 'no_video'; lines: AnsweredLine[] }
   | { kind: 'refuse'; cause: 'parse' | 'rejected'; why: string };
 
 const MEDIA_LINE = /^m=([a-z]+) (\d{1,5})(?:\/\d+)? \S+ ?(.*)$/;
 const DIRECTIONS = new Set(['sendrecv', 'sendonly', 'recvonly', 'inactive']);
-/** Of an answer: an offer has about 100 lines, and the longest answer of 64 KiB about 20,000 short ones. */
+/** Most lines of an answer. An offer has about 100 lines; an answer of 64 KiB could have about 20,000 short ones. */
 const MAX_LINES = 2000;
 
 /**
- * Decides what becomes of an answer. Sound and microphone may be refused; the picture may not.
+ * Decides whether to accept an answer. Sound and microphone may be refused; the picture may not.
  * @param codec name in the offer, in capitals; only this codec is offered and sent
  */
 export function judgeAnswer(sdp: string, codec: string): AnswerVerdict {

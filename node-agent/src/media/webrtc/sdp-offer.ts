@@ -7,7 +7,7 @@ import { EXTENSION_ID, EXTENSION_URI, type ExtensionName } from './rtp-extension
 /** Dynamic payload types (RFC 3551, 6: 96 to 127); 111 is Chromium's for Opus. */
 export const VIDEO_PAYLOAD_TYPE = 96;
 export const AUDIO_PAYLOAD_TYPE = 111;
-/** Differs from the sound's number: within one bundle a number has one set of parameters. */
+/** Differs from the payload type of sound: within a bundle, a payload type has only one set of parameters. */
 export const MIC_PAYLOAD_TYPE = 112;
 /** RFC 6184, 8.2.1 (H.264); RFC 7587, 4.1 and 7 (Opus, with its parameters). */
 export const VIDEO_CLOCK_HZ = 90_000;

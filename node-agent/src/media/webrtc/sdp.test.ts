@@ -90,7 +90,7 @@ const answer = [
 ].join('\r\n');
 
 describe('reading an answer', () => {
-  test('lines, codecs and extensions under the ids they were offered with', () => {
+  test('lines, codecs and extensions with their offered ids', () => {
     const reading = readAnswer(answer);
     if (reading.kind !== 'answer') throw new Error(reading.why);
     const [video, audio] = reading.lines;
@@ -99,14 +99,14 @@ describe('reading an answer', () => {
     expect(audio).toMatchObject({ mid: 'audio', rejected: true });
   });
 
-  test('candidates are cut out, to go through the one filter', () => {
+  test('candidates are removed, so that they pass the same filter as separate ones', () => {
     const reading = readAnswer(answer);
     if (reading.kind !== 'answer') throw new Error(reading.why);
     expect(reading.candidates).toEqual(['candidate:1 1 udp 2113937151 10.0.0.9 50000 typ host']);
     expect(reading.sdp).not.toContain('candidate');
   });
 
-  test('inactive is rejected with a port as well', () => {
+  test('an inactive picture is rejected even with a port', () => {
     const reading = readAnswer(answer.replace('a=recvonly', 'a=inactive'));
     expect(reading).toMatchObject({ lines: [{ rejected: true }, { rejected: true }] });
   });
@@ -123,7 +123,7 @@ describe('reading an answer', () => {
     });
   });
 
-  test('any text is read or refused, and no candidate line passes', () => {
+  test('any text is parsed or refused, and no candidate line remains', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...answer.split('\r\n'), 'a=candidate:x', 'm=', '')), (lines) => {
         const reading = readAnswer(lines.join('\n'));
@@ -138,7 +138,7 @@ describe('judging an answer', () => {
   const judge = (edit: (sdp: string) => string = (sdp) => sdp, codec = 'H264') =>
     judgeAnswer(edit(answer), codec);
 
-  test('the offered codec is applied, with the extensions of each line; refused sound is no reason', () => {
+  test('the offered codec is applied, with the extensions of each line, even if sound is refused', () => {
     const verdict = judge();
     if (verdict.kind !== 'apply') throw new Error(verdict.kind);
     expect([...verdict.video]).toEqual(['transportSequence']);

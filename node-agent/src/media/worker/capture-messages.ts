@@ -1,7 +1,7 @@
 /** Captures between the agent and a media worker, as parts of their messages. */
 import { z } from 'zod';
 
-/** Characters of a graph: one with 15 elements has 30 thousand. */
+/** Most characters of a graph; a pipeline of 15 elements has 30 thousand. */
 const MAX_GRAPH = 256 * 1024;
 /** Bounds of captures: windows, and their length in ms. */
 const MAX_WINDOWS = 40;
@@ -38,7 +38,7 @@ export type EncoderProps = z.infer<typeof encoderProps>;
 
 const milliseconds = z.number().min(0);
 const count = z.int().min(0);
-/** Null without frames. */
+/** The values are null if there were no frames. */
 const spread = {
   n: count,
   p50: milliseconds.nullable(),
@@ -47,13 +47,13 @@ const spread = {
 };
 
 const burstWindow = z.object({
-  /** From the start of the capture to that of the window. */
+  /** Start of the window, counted from the start of the capture. */
   t_ms: milliseconds,
   encode_ms: z.object({ ...spread, samples: z.array(milliseconds).max(MAX_FRAMES) }),
   dwell_ms: z.object(spread),
   fps: z.number().min(0),
   bitrate_kbps: z.number().min(0),
-  /** By the queue or the encoder. */
+  /** Frames dropped by the queue or the encoder. */
   frames_dropped: count,
   queue_level_max: count,
   abr_setpoint_kbps: z.number().optional(),
@@ -61,7 +61,7 @@ const burstWindow = z.object({
 });
 export type BurstWindow = z.infer<typeof burstWindow>;
 
-/** What became of it. */
+/** Result of a capture. */
 export const captureMade = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('pipeline_dot'), graph: z.string().max(MAX_GRAPH) }),
   z.object({ kind: z.literal('encoder_props'), props: encoderProps }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { passedOn } from './child-entry.ts';
 
-test('a media worker gets what its libraries need, and nothing of the agent’s own settings and credentials', () => {
+test('a media worker gets the variables of its libraries, and none of the agent’s settings and credentials', () => {
   const needed = {
     ...{ PATH: '/usr/bin', HOME: '/root', LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8', TZ: 'UTC' },
     ...{ GST_REGISTRY: '/registry', LIBVA_DRIVER_NAME: 'iHD', LD_LIBRARY_PATH: '/opt/lib' },

@@ -17,25 +17,28 @@ export const PARENT_PID_VARIABLE = 'FOOTLIGHT_PARENT_PID';
  */
 export const BUILT_ENTRIES_VARIABLE = 'FOOTLIGHT_BUILT_ENTRIES';
 
-/** Descriptor of a media worker towards the agent's ring of the encoded stream. */
+/** Descriptor of a media worker for records of the encoded stream, which the agent keeps in a ring. */
 export const RECORDING_FD = 4;
-/** Descriptor of a media worker towards the process that serves the files of a home. */
+/** Descriptor of a media worker for messages to the process that serves the files of a home. */
 export const WORKER_FILES_FD = 5;
 
-/** Characters of a line of output. */
+/** Most characters of a line of output. */
 const MAX_LINE = 16 * 1024;
 /**
- * Lines of one chunk, which has 64 KiB at most. A flood of lines of one character kept this process from everything else
- * for more than two seconds; further lines of a chunk are left out.
+ * Most lines of one chunk, which has at most 64 KiB; further ones are dropped. A flood of one-character lines blocked
+ * this process for more than two seconds.
  */
 const MAX_LINES = 64;
 /**
- * Data of a media worker, KiB. One had 217 MiB at 320×240 (VmData, Debian 12). What viewers and apps can have it keep is bounded
- * one by one; this bounds what was overlooked, before it takes the memory of the host.
+ * Memory limit of a media worker, KiB. A worker used 217 MiB at 320×240 (VmData, Debian 12). All data that viewers and
+ * apps can make it store is limited separately; this protects the host's memory if one of these limits is missing.
  */
 const WORKER_KIB = 3 * 1024 * 1024;
 
-/** Programs of the agent that run in a process of their own, and their sources from here; built, each is beside the agent. */
+/**
+ * Programs of the agent that run in separate processes, with the folder of their source, relative to this one. In a
+ * release, they are next to the agent.
+ */
 const SOURCES = {
   'worker-main': '.',
   'probe-main': '.',
@@ -49,13 +52,16 @@ export interface ChildEntryOptions {
   /** Limits the rate at which output is read. */
   clock: Clock;
   args?: string[];
-  /** Added to the inherited part of the agent's environment. */
+  /** Variables added to the inherited part of the agent's environment. */
   env?: Record<string, string>;
-  /** Gives it an IPC namespace of its own and a limit on its memory, and it writes an empty line when it has it; this process must be root. */
+  /**
+   * Gives the child its own IPC namespace and a memory limit; the child then writes an empty line. This process must be
+   * root.
+   */
   ownIpc?: boolean;
-  /** Words in front of its command line, for a program that sets limits and executes the rest. */
+  /** Prefix of the child's command line: a program that sets limits and executes the rest. */
   within?: readonly string[];
-  /** Further descriptors of it, from 4 on: a pipe, or an open file of this process. */
+  /** Further descriptors of the child, from 4 on: a pipe, or an open file of this process. */
   descriptors?: readonly ('pipe' | number)[];
   /** Called with each output line of the child. */
   onOutput?: (line: string) => void;
@@ -71,9 +77,9 @@ export interface EntryProcess {
 /**
  * Starts one of the agent's programs with a message channel.
  *
- * From source, the child gets the TypeScript loader, or is one of BUILT_ENTRIES_VARIABLE; a release has the entry as
- * `<entry>.js` next to the bundle. stdin is closed; output is read line by line even without a listener, because a
- * full pipe would block the child.
+ * When the agent runs from source, the child gets the TypeScript loader, or runs from the folder in
+ * BUILT_ENTRIES_VARIABLE; a release has the entry as `<entry>.js` next to the bundle. stdin is closed; output is read
+ * line by line even without a listener, because a full pipe would block the child.
  */
 export function forkEntry(
   entry: ChildEntry,
@@ -113,7 +119,7 @@ export function forkEntry(
     // A worker becomes a session's user, so it must not share the agent's terminal.
     detached: true,
   });
-  // Node leaves them out where no descriptor is free; the error of the child follows.
+  // Node omits the pipes if no descriptor is free; the child's error event follows.
   if (child.stdio === undefined) Object.assign(child, { stdio: [], stdout: null, stderr: null });
   for (const stream of [child.stdout, child.stderr]) {
     if (stream)
@@ -132,7 +138,9 @@ export function openParentChannel(events: MessageChannelEvents): MessageChannel 
   return new MessageChannel(new Socket({ fd: CHANNEL_FD, readable: true, writable: true }), events);
 }
 
-/** Cuts output into lines. A child may be in the hands of a viewer: a line without end comes in pieces, and none is kept. */
+/**
+ * Splits output into lines. A viewer may control the child, so an endless line is delivered in pieces and not stored.
+ */
 function linesOf(onLine: (line: string) => void): (chunk: Buffer) => void {
   const decoder = new StringDecoder('utf8');
   let rest = '';

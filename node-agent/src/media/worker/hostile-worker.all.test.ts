@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BUILT_ENTRIES_VARIABLE } from './child-entry.ts';
 import { createMediaWorkerPool, type MediaWorkerPool, type WorkerExit } from './worker-pool.ts';
 
-/** Of the agent's own health answer. */
+/** Longest time without an answer of the agent's health page. */
 const SILENCE_MS = 1_000;
 const MIB = 1024 ** 2;
 
@@ -23,7 +23,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** `say` writes to the channel as it is; `tell` sends a message. */
+/** `say` writes raw text to the channel; `tell` sends a message. */
 const CHANNEL = `
   const { writeSync } = require('node:fs');
   setTimeout(() => process.exit(), 60_000);
@@ -31,7 +31,7 @@ const CHANNEL = `
   const tell = (message) => say(JSON.stringify(message) + '\\n');
 `;
 
-/** A pool whose worker is that program: what a viewer who took the real one over could run there. */
+/** A pool whose worker is this program, which a viewer who exploited a real worker could run. */
 function poolOf(program: string, onOutput: (line: string) => void): void {
   writeFileSync(join(directory, 'worker-main.js'), CHANNEL + program);
   pool = createMediaWorkerPool({
@@ -41,7 +41,7 @@ function poolOf(program: string, onOutput: (line: string) => void): void {
   });
 }
 
-/** How the worker of that program ends, and for how long this process stood still meanwhile. */
+/** How the worker ends, and for how long this process was blocked meanwhile. */
 async function endOf(program: string): Promise<{ exit: WorkerExit; silenceMs: number }> {
   poolOf(program, () => undefined);
   const worker = await pool.acquire();
@@ -49,7 +49,7 @@ async function endOf(program: string): Promise<{ exit: WorkerExit; silenceMs: nu
   return { exit: result, silenceMs: longestStallMs };
 }
 
-describe('a worker is killed, and this process goes on, when it sends', () => {
+describe('a worker is killed, and this process is not blocked, when it sends', () => {
   test.each([
     [
       'messages without end',
@@ -63,13 +63,13 @@ describe('a worker is killed, and this process goes on, when it sends', () => {
       'one message without end',
       `const flood = () => { say('x'.repeat(1024 * 1024)); setImmediate(flood); }; say('"'); flood();`,
     ],
-    ['what is no JSON', `say('no message\\n');`],
+    ['a line that is not JSON', `say('no message\\n');`],
     [
-      'messages that no worker of ours sends',
+      'malformed messages',
       `for (let n = 0; n < 500; n++) tell({ type: 'metrics', metrics: { long: 'x'.repeat(1000) } });`,
     ],
     [
-      'messages that mean something to Node alone',
+      'internal messages of Node',
       `for (const cmd of ['NODE_HANDLE_ACK', 'NODE_HANDLE', 'NODE_SOCKET_NOTIFY_CLOSE']) tell({ cmd, type: 'net.Socket' }); for (let n = 0; n < 100; n++) tell({ cmd: 'NODE_' });`,
     ],
   ])('%s', async (_what, program) => {
@@ -90,7 +90,7 @@ test('a worker that does not read its messages is killed before they fill the me
   expect(await worker.exited).toEqual({ code: null, signal: 'SIGKILL' });
 });
 
-test('a worker that writes a line without end: none of it is kept', async () => {
+test('a worker that writes an endless line: nothing of it is stored', async () => {
   const megabytes = 40;
   let [most, heard] = [0, 0];
   poolOf(
@@ -108,7 +108,7 @@ test('a worker that writes a line without end: none of it is kept', async () => 
   expect(most).toBeLessThan(MIB);
 });
 
-test('a worker that writes nothing but short lines: most of them are left out', async () => {
+test('a worker that floods short lines: most of them are dropped', async () => {
   const megabytes = 4;
   let heard = 0;
   poolOf(
@@ -123,6 +123,6 @@ test('a worker that writes nothing but short lines: most of them are left out', 
   const worker = await pool.acquire();
   await worker.exited;
   expect(heard).toBeGreaterThan(0);
-  // Of two million.
+  // At most these of two million lines.
   expect(heard).toBeLessThan(200_000);
 });

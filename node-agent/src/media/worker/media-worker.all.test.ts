@@ -11,7 +11,7 @@ import { BOB, TestHost } from '../testing/test-host.ts';
 import { VIDEO_CLOCK_HZ } from '../webrtc/sdp-offer.ts';
 
 const SOUND_SERVER = 'pulseaudio';
-/** Numbers above all that display servers take. */
+/** Display numbers above those that display servers use. */
 const SILENT_DISPLAYS = 50_000;
 
 let host: TestHost;
@@ -33,7 +33,7 @@ function oddNack(ssrc: number): Buffer {
   return packet;
 }
 
-test('a viewer is given an offer while the display has not answered yet', async () => {
+test('a viewer gets an offer before the display has answered', async () => {
   const number = SILENT_DISPLAYS + (process.pid % 10_000);
   const silent = createServer((client) => client.resume());
   await new Promise<void>((resolve) => silent.listen(displaySocket(number), resolve));
@@ -52,7 +52,7 @@ test('a viewer is given an offer while the display has not answered yet', async 
 });
 
 describe('a picture reaches a viewer', () => {
-  test('keyframe first, contiguous packets at the session’s rate, and events say what was agreed', async () => {
+  test('keyframe first, contiguous packets at the session’s rate, and events report the negotiated media', async () => {
     const session = await host.startSession();
     const alice = await session.watch();
     expect(isKeyframe('h264', [alice.video[0]?.data ?? Buffer.alloc(0)])).toBe(true);
@@ -61,7 +61,7 @@ describe('a picture reaches a viewer', () => {
     expect(alice.gaps).toBe(0);
     const instants = [...new Set(alice.video.map(({ timestamp }) => timestamp))];
     const distances = instants.slice(1).map((at, n) => (at - (instants[n] ?? 0)) >>> 0);
-    // They tell the times of capture, which timers of a busy process make: to 5 ms.
+    // Timestamps contain times of capture, which depend on timers of a busy process: exact to 5 ms.
     const typical = distances.sort((a, b) => a - b)[15] ?? Number.NaN;
     expect(Math.abs(typical - VIDEO_CLOCK_HZ / 30)).toBeLessThan(VIDEO_CLOCK_HZ / 200);
     expect(session.heard('viewer').at(-1)).toMatchObject({ connected: true });
@@ -79,7 +79,7 @@ describe('a picture reaches a viewer', () => {
     );
   });
 
-  test('PLI brings a keyframe, and an odd NACK does no harm', async () => {
+  test('PLI causes a keyframe, and a NACK of unknown packets has no effect', async () => {
     const session = await host.startSession();
     const alice = await session.watch();
     await alice.until('some frames', () => alice.markers > 20);
@@ -96,7 +96,7 @@ describe('a picture reaches a viewer', () => {
     const session = await host.session();
     await session.start({ bitrate_kbps: 2000 });
     session.worker.send({ type: 'tune', bitrate_kbps: 700, keyframe: true });
-    // Below the floor of 0.3 × launch bitrate it is held there.
+    // A lower value is raised to the floor of 0.3 × launch bitrate.
     session.worker.send({ type: 'tune', bitrate_kbps: 100 });
     await expect.poll(() => session.told('abr.retarget').map(({ to_kbps }) => to_kbps)).toEqual([700, 600]);
     expect(session.heard('failure')).toEqual([]);
@@ -121,7 +121,7 @@ describe('sound reaches a viewer', () => {
       await alice.until('a second of sound', () => alice.audio.length >= 100);
       const stamps = alice.audio.map(({ timestamp }) => timestamp);
       const steps = stamps.slice(1).map((stamp, index) => (stamp - (stamps[index] ?? 0)) >>> 0);
-      // 480 samples of 48 kHz. A busy machine leaves packets out, and the capture's clock settles in its first second.
+      // 480 samples of 48 kHz. A busy machine skips packets, and the capture's clock settles in its first second.
       expect(steps.filter((step) => step === 480).length).toBeGreaterThan(steps.length * 0.8);
       expect(session.told('audio.degraded')).toEqual([]);
     } finally {
@@ -129,7 +129,7 @@ describe('sound reaches a viewer', () => {
     }
   });
 
-  test('a session goes on without a sound server, and says so once', async () => {
+  test('a session continues without a sound server, and reports it once', async () => {
     const session = await host.session();
     await session.start({ audio: true }, { pulse_server: `unix:${host.scratch}/nobody` });
     const alice = await session.watch();
@@ -140,7 +140,7 @@ describe('sound reaches a viewer', () => {
 });
 
 describe('viewers come and go', () => {
-  test('a lost socket resumes, another client takes over, the older one is told', async () => {
+  test('a lost socket resumes, another client takes over, and the older one is informed', async () => {
     const session = await host.startSession();
     const alice = await session.watch();
     session.worker.send({ type: 'detach', conn: 1, reason: 'closed' });
@@ -152,20 +152,20 @@ describe('viewers come and go', () => {
     await alice.until('told', () => alice.control.some((m) => m.type === 'bye' && m.reason === 'taken_over'));
     await alice.until('closed', () => alice.state !== 'connected');
     expect(bob.state).toBe('connected');
-    // Of a socket that was replaced nothing counts any more.
+    // Messages of a replaced socket are ignored.
     session.worker.send({ type: 'signal', conn: 2, msg: { type: 'bye' } });
     const before = bob.markers;
     await bob.until('the picture goes on', () => bob.markers > before + 5);
   });
 
-  test('a renegotiation makes before it breaks', async () => {
+  test('a renegotiation connects the new connection before it closes the old one', async () => {
     const session = await host.startSession();
     const alice = await session.watch();
     const first = alice.pcId;
     alice.signal({ type: 'renegotiate', pc_id: first, reason: 'user' });
     alice.signal({ type: 'renegotiate', pc_id: first, reason: 'user' });
     await alice.until('a second connection', () => alice.pcId !== first && alice.state === 'connected');
-    // A handshake that fails is offered again by itself, which is no third renegotiation.
+    // A failed handshake is offered again automatically, which does not count as a third renegotiation.
     const failed = session.told('transport.peer_disconnected').map(({ pc }) => pc);
     const offered = alice.signals.flatMap((msg) => (msg.type === 'offer' ? [msg.pc_id] : []));
     expect(offered.filter((pcId) => !failed.includes(pcId))).toEqual([first, alice.pcId]);
@@ -196,7 +196,7 @@ describe('the end', () => {
     expect(status).toMatch(/^Gid:\s+71613\s+71613\s+71613\s+71613$/m);
     expect(status).toMatch(/^Groups:\s+71613\s*$/m);
     expect(status).toMatch(/^CapEff:\s+0+$/m);
-    // Each thread has rights and filters of its own.
+    // Capabilities and filters are per thread.
     const threads = readdirSync(`/proc/${session.worker.pid}/task`).map((thread) =>
       readFileSync(`/proc/${session.worker.pid}/task/${thread}/status`, 'utf8'),
     );
@@ -212,7 +212,7 @@ describe('the end', () => {
     await session.worker.exited;
   });
 
-  test('stop says goodbye, answers and exits 0', async () => {
+  test('stop informs the viewer, answers and exits 0', async () => {
     const session = await host.startSession();
     const alice = await session.watch();
     session.worker.send({ type: 'stop', reason: 'idle_timeout', grace_ms: 0 });
@@ -222,7 +222,7 @@ describe('the end', () => {
     expect(alice.signals.at(-1)).toEqual({ type: 'bye', reason: 'session_ended' });
   });
 
-  test('a display that is not there is a typed failure', async () => {
+  test('a missing display gives a typed failure', async () => {
     const session = await host.session();
     session.prepare({}, { display: ':65000' });
     expect(await session.first('failure')).toMatchObject({

@@ -3,14 +3,16 @@ import { StringDecoder } from 'node:string_decoder';
 
 /** Longest message in characters: the longest SDP (64 KiB), each of them escaped. */
 const MAX_CHARACTERS = 512 * 1024;
-/** Longest queue of unsent messages in bytes: those of a viewer that waited for the worker, twice. */
+/**
+ * Longest queue of unsent messages in bytes: twice the messages that a viewer can send while it waits for the worker.
+ */
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 
 /** Descriptor of the channel in a program that forkEntry starts. */
 export const CHANNEL_FD = 3;
 
 export interface MessageChannelEvents {
-  /** A message that nothing has checked yet, and its length. */
+  /** An unvalidated message, and its length in characters. */
   onMessage(raw: unknown, characters: number): void;
   /** The other side broke the format or does not read; the channel is closed, and onClosed follows. */
   onBroken(why: string): void;
@@ -18,10 +20,10 @@ export interface MessageChannelEvents {
 }
 
 /**
- * JSON messages between the agent and one of its own programs, one a line.
+ * JSON messages between the agent and one of its own programs, one per line.
  *
- * Node's own channel (`ipc`) is not used: it has no bound, and a line that is no JSON, or one of Node's internal
- * messages, ends the process that reads it. A media worker may be in the hands of a viewer.
+ * Node's own channel (`ipc`) is not used, because a viewer may control a media worker: that channel has no size limit,
+ * and a line that is not JSON, or that imitates one of Node's internal messages, ends the reading process.
  *
  * open → closed, by close(), the other side, or a broken format; onClosed comes exactly once. Owner: the worker pool,
  * and the worker itself.
@@ -30,7 +32,7 @@ export class MessageChannel {
   readonly #socket: Socket;
   readonly #events: MessageChannelEvents;
   readonly #decoder = new StringDecoder('utf8');
-  /** Parts of a line without its end. */
+  /** Parts of an incomplete line. */
   #parts: string[] = [];
   #characters = 0;
   #open = true;

@@ -25,14 +25,14 @@ import { readMediaSettings } from '../session/media-settings.ts';
 import { openParentChannel } from './child-entry.ts';
 
 /**
- * An encoder is offered after 30 frames, and its throughput is measured on 90 of 1280×720 (docs/media.md,
+ * An encoder works if it encodes 30 frames; its throughput is measured on 90 frames of 1280×720 (docs/media.md,
  * "Codecs").
  */
 const PROVE_FRAMES = 30;
 const MEASURE_FRAMES = 90;
 const WIDTH = 1280;
 const HEIGHT = 720;
-/** Below the limit of the whole probe (10 s), so that the child itself can say what was slow. */
+/** Below the limit of the whole probe (10 s), so that the child itself can report what was slow. */
 const PULL_MS = withPatience(9_000);
 
 async function probe(request: ProbeRequest): Promise<ProbeAnswer> {
@@ -79,7 +79,7 @@ async function inspect(row: EncoderRow, target: EncodeTarget): Promise<EncoderIn
     problem: null,
   };
   if (!chosen) return seen;
-  // Next to another element, because a description of one element makes no pipeline.
+  // Placed next to a second element, because a description of one element does not create a pipeline.
   const pipeline = Pipeline.launch(`identity ${chosen.name} name=encoder`);
   try {
     return { ...seen, ...configureEncoder(pipeline, chosen, target) };
@@ -143,7 +143,7 @@ interface LargestPicture {
   max_height?: number;
 }
 
-/** Larger than every stream; an encoder that accepts more has no relevant limit. */
+/** Larger than any stream; an encoder that accepts more has no relevant limit. */
 const LARGEST_SIDE = 7680;
 
 /** Reads the maxima of the size ranges from caps; missing ones, and those beyond every stream, are omitted. */
@@ -179,6 +179,6 @@ const channel = openParentChannel({
       .then((answer) => channel.send(answer, () => process.exit(0)));
   },
   onBroken: () => undefined,
-  // Without a parent the answer has no reader.
+  // The parent is gone, so nothing reads the answer.
   onClosed: () => process.exit(1),
 });

@@ -1,7 +1,7 @@
 /**
- * Writes one recording: reads the records of a ring, puts them into fragmented MP4 as they are, answers once and exits.
- * The records come from a media worker that talks to the network, so this process gives up its rights before it reads
- * them, and its parent limits time, memory and the length of the file.
+ * Writes one recording: reads the records of a ring, writes them as fragmented MP4 without encoding again, answers once
+ * and exits. The records come from a media worker that talks to the network, so this process gives up its rights before
+ * it reads them, and its parent limits time, memory and the length of the file.
  */
 
 import { readSync, writeSync } from 'node:fs';
@@ -17,17 +17,17 @@ import { FILE_FD, RECORDS_FD, type WriteAnswer, writeRequest } from '../recordin
 import { AUDIO_PAYLOAD_TYPE, VIDEO_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
 import { openParentChannel } from './child-entry.ts';
 
-/** Length of a fragment. A player can show a file that ends early up to its last whole one. Chosen, not measured. */
+/** Length of a fragment. A player can show a truncated file up to its last complete fragment. Chosen, not measured. */
 const FRAGMENT_MS = 2_000;
-/** After an error nothing more comes out of a pipeline, not even its end. */
+/** The bus is polled because after an error a pipeline delivers nothing more, not even end-of-stream. */
 const BUS_POLL_MS = 200;
-/** Times beyond are nonsense: a ring has a minute, and pictures may pause while the worker starts. */
+/** Later times are invalid: a ring has one minute, and pictures may pause while the worker starts. */
 const MAX_TIME_MS = 600_000;
 
 const RTP = 'application/x-rtp,media=video,clock-rate=90000';
 /**
- * From what a record holds to what mp4mux takes. Parameter sets stay where the encoder wrote them (avc3, hev1), because
- * the picture may change its size in the middle.
+ * Elements that convert the data of a record into the input of mp4mux. Parameter sets stay in the stream (avc3, hev1),
+ * because the picture's size may change during the recording.
  */
 const VIDEO: Readonly<Record<Codec, string>> = {
   h264: `caps=${RTP},encoding-name=H264,payload=${VIDEO_PAYLOAD_TYPE} ! rtph264depay ! video/x-h264,stream-format=byte-stream,alignment=au ! h264parse ! video/x-h264,stream-format=avc3,alignment=au`,
@@ -50,7 +50,7 @@ dieWithParent();
 
 async function write(raw: unknown): Promise<WriteAnswer> {
   const { codec, uid } = writeRequest.parse(raw);
-  // Reads the registry of plugins below the agent's home.
+  // Must run before the user changes, because the plugin registry is below the agent's home.
   initialise();
   if (uid !== null) {
     process.setgroups?.([]);
@@ -65,7 +65,7 @@ async function write(raw: unknown): Promise<WriteAnswer> {
   const endMs = video.at(-1)?.capturedAtMs;
   if (beginMs === undefined || endMs === undefined) return { ok: false, why: 'no picture was recorded' };
   const timeOf = ({ capturedAtMs }: CodedUnit) => Math.min(MAX_TIME_MS, capturedAtMs - beginMs);
-  // Sound from before the first picture has no place.
+  // Sound before the first picture is dropped.
   const placed = units.filter((unit) => timeOf(unit) >= 0);
   const durationMs = Math.max(0, Math.min(MAX_TIME_MS, endMs - beginMs));
   await mux(
@@ -89,10 +89,10 @@ async function mux(codec: Codec, units: readonly (CodedUnit & { ptsMs: number })
   const hasSound = units.some(({ kind }) => kind === 'sound');
   const pipeline = Pipeline.launch(
     [
-      // Not into the file: see mp4-durations.ts.
+      // An appsink instead of a filesink, which is seekable: see mp4-durations.ts.
       `mp4mux name=mux fragment-duration=${FRAGMENT_MS} ! appsink name=out sync=false`,
       `appsrc name=video ${SOURCE} ${VIDEO[codec]} ! mux.`,
-      // A muxer with a source that says nothing would wait for it.
+      // Without sound there is no source for it: the muxer would wait for a source without data.
       ...(hasSound ? [`appsrc name=sound ${SOURCE} ${SOUND} ! mux.`] : []),
     ].join(' '),
   );

@@ -30,17 +30,17 @@ import {
   type WorkerMessage,
 } from './worker-messages.ts';
 
-/** Time for the report of an exception to leave. Chosen, not measured. */
+/** Time limit for sending the report of an exception. Chosen, not measured. */
 const LAST_WORDS_MS = 100;
-/** As for a stop (STOP_MS of the agent). */
+/** The same as for a stop (STOP_MS of the agent). */
 const LEAVE_MS = withPatience(1_500);
 /**
- * The library writes a line for each datagram that it cannot read, and any stranger can send those. The agent ends a
- * worker that says too much (MESSAGES_PER_SECOND). Chosen, not measured.
+ * The library logs a line for each unreadable datagram, and anyone can send such datagrams. The agent kills a worker
+ * that sends too many messages (MESSAGES_PER_SECOND). Chosen, not measured.
  */
 const WEBRTC_LINES_PER_SECOND = 1;
 const WEBRTC_LINES_AT_ONCE = 20;
-/** About 50 packets an allocation instead of six (Node's default is 8 KiB). */
+/** Size of Node's buffer pool: about 50 packets per allocation instead of six (the default is 8 KiB). */
 const POOL_BYTES = 64 * 1024;
 const ENGINE_FLAGS = ['--max-inlined-bytecode-size=80', '--max-inlined-bytecode-size-cumulative=150'];
 const parentPid = Number(process.env[PARENT_PID_VARIABLE]);
@@ -122,7 +122,7 @@ async function onMessage(message: ParentMessage): Promise<void> {
   }
 }
 
-/** Changes to the session's user permanently, and points libraries at the session's directories. */
+/** Changes to the session's user permanently, and sets the directories of libraries to those of the session. */
 function takeIdentity(
   { uid, gid, xauthority, scratch_dir, encoder }: PrepareMessage,
   hasTouchScreen: boolean,
@@ -138,7 +138,7 @@ function takeIdentity(
   process.setgroups?.(groups);
   process.setgid?.(gid);
   process.setuid?.(uid);
-  // Viewers and apps may take this process over; it has no more use for the parts of the kernel than they have.
+  // Viewers or apps may exploit this process. It needs no more system calls than an app.
   confineProcess(appFilter(false));
   confineProcess(deviceFilter([describePad(''), ...(hasTouchScreen ? [describeTouchScreen('', 1, 1)] : [])]));
   followParent();
@@ -193,9 +193,9 @@ process.on('uncaughtException', (error) => {
   systemMediaClock.setTimeout(() => process.exit(1), LAST_WORDS_MS);
 });
 
-// Inlining everything that hot code calls costs a new session more than the code then saves within minutes.
+// Less inlining: optimizing with the default limits costs a new session more time than it saves within minutes.
 for (const flag of ENGINE_FLAGS) setFlagsFromString(flag);
-// A packet takes a sixth of the default pool, and each pool costs an allocation and its collection.
+// A packet uses a sixth of the default pool, and each pool costs an allocation and its garbage collection.
 Buffer.poolSize = POOL_BYTES;
 followParent();
 initialise();
@@ -210,6 +210,6 @@ datachannel.initLogger('Error', (_level, message) => {
 });
 datachannel.preload();
 work = warmUp()
-  // The session itself fails with a better reason.
+  // Ignored here: the session itself will fail with a better reason.
   .catch(() => undefined)
   .then(() => send({ type: 'warm' }));

@@ -191,7 +191,7 @@ export const parentMessage = z.discriminatedUnion('type', [
 ]);
 
 const warm = z.object({ type: z.literal('warm') });
-/** error null: it encodes. */
+/** error null: the encoder works. */
 const encoderWarm = z.object({ type: z.literal('encoder_warm'), error: z.string().max(512).nullable() });
 const prepared = z.object({ type: z.literal('prepared') });
 /** The first encoded frame left the encoder. */

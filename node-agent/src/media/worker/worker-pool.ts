@@ -7,16 +7,19 @@ import { forkEntry, RECORDING_FD, WORKER_FILES_FD } from './child-entry.ts';
 import type { MessageChannel } from './message-channel.ts';
 import { type ParentMessage, type WorkerMessage, workerMessage } from './worker-messages.ts';
 
-/** A worker is warm after 1 s, from source after 4 s (two busy cores). */
+/** Time limit until a worker is warm. It takes 1 s, or 4 s when running from source (two busy cores). */
 const WARM_LIMIT_MS = withPatience(10_000);
 /** A running worker sends a message every PULSE_MS; a silent one is killed after five of them. Chosen, not measured. */
 const SILENCE_LIMIT_MS = withPatience(2_500);
-/** A worker says a few dozen things a second, and what it said while this process stood still comes at once. */
+/**
+ * Limits of messages from a worker. It sends a few dozen a second; messages sent while this process was paused arrive
+ * at once.
+ */
 const MESSAGES_PER_SECOND = 1_000;
 const MESSAGES_AT_ONCE = 5_000;
 /** A longer message counts as several. */
 const CHARACTERS_PER_TOKEN = 4_096;
-/** Each is logged. A worker of this version sends none, so few prove a broken one. */
+/** Malformed messages after which a worker is killed. Each is logged. A worker of this version sends none. */
 const MALFORMED_LIMIT = 16;
 /** Delay of the next fork after a worker was taken; the picture usually exists by then. */
 const REFILL_AFTER_MS = 1_000;
@@ -32,7 +35,9 @@ export interface MediaWorker {
   readonly pid: number;
   /** Settles when usable. Rejects when the worker dies, or is not warm within 10 s, after which it is killed. */
   readonly warm: Promise<void>;
-  /** Records of the encoded stream (recording/stream-records.ts), for a session that is recorded; nobody has to read them. */
+  /**
+   * Records of the encoded stream (recording/stream-records.ts), if the session is recorded; they may be left unread.
+   */
   readonly recording: Readable | null;
   /** Messages of viewers about files (media/files/file-pipe.ts); the holder passes them on or destroys it. */
   readonly files: Duplex | null;
@@ -185,7 +190,7 @@ class ForkedWorker implements MediaWorker {
     const recording = child.stdio[RECORDING_FD];
     this.recording = recording instanceof Readable ? recording : null;
     this.recording?.on('error', () => undefined);
-    // The type knows five of the descriptors.
+    // The type covers only five of the descriptors.
     const files: unknown = [...child.stdio][WORKER_FILES_FD];
     this.files = files instanceof Duplex ? files : null;
     this.files?.on('error', () => undefined);
@@ -269,7 +274,7 @@ class ForkedWorker implements MediaWorker {
     for (const listener of [...(this.#listeners.get(parsed.data.type) ?? [])]) listener(parsed.data);
   }
 
-  /** Kills a worker that does what none of ours does. */
+  /** Kills a worker that misbehaves. */
   #end(why: string): void {
     this.#onMalformed(`killed: ${why}`);
     this.#channel?.close();

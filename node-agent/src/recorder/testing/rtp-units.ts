@@ -1,12 +1,12 @@
 import { readRtpHeader } from '../../media/rtp/rtp-packet.ts';
 
-/** NAL unit types of H.264 and H.265 that carry others. Source: RFC 6184, 5.2; RFC 7798, 4.4. */
+/** NAL unit types of H.264 and H.265 that contain other units. Source: RFC 6184, 5.2; RFC 7798, 4.4. */
 const FORMS = {
   h264: { headerBytes: 1, aggregate: 24, fragment: 28, typeOf: (first: number) => first & 0x1f },
   h265: { headerBytes: 2, aggregate: 48, fragment: 49, typeOf: (first: number) => (first >> 1) & 0x3f },
 } as const;
 
-/** NAL units of one picture's RTP packets, as a viewer puts them together. */
+/** NAL units of one picture's RTP packets, reassembled as in a viewer. */
 export function nalUnitsOfPackets(codec: 'h264' | 'h265', packets: readonly Buffer[]): Buffer[] {
   const { headerBytes, aggregate, fragment, typeOf } = FORMS[codec];
   const units: Buffer[] = [];

@@ -27,8 +27,8 @@ export function withMemoryLimit(bytes: number, argv: readonly string[]): string[
 export function userOptions(user: SessionUser | null): string[] {
   if (user === null) return [];
   const groups = user.groups.length > 0 ? ['--groups', user.groups.join(',')] : ['--clear-groups'];
-  // Setuid programs get no rights: prctl(2), PR_SET_NO_NEW_PRIVS. No program of the session can regain a capability
-  // either, if the agent has SETPCAP to drop them.
+  // Setuid programs gain no rights: prctl(2), PR_SET_NO_NEW_PRIVS. If the agent has SETPCAP, it also drops the bounding
+  // set, so that no program of the session can regain a capability.
   const noCapabilities = mayDropBounds() ? ['--bounding-set=-all'] : [];
   return [
     ...['--reuid', String(user.uid), '--regid', String(user.gid), ...groups],
@@ -90,8 +90,8 @@ export function hostProgram(name: string): string {
 }
 
 /**
- * Environment of the programs between agent and app: the marks for cleanup, without the app's variables, because some
- * of these programs run as root.
+ * Environment of the programs between agent and app: only the variables that cleanup searches for. It excludes the
+ * app's variables, because some of these programs run as root.
  */
 export function launchEnvironment({
   sessionId,

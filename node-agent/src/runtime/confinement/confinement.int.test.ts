@@ -7,7 +7,7 @@ import { makeStateDir } from '../../testing/runtime-app.ts';
 
 const UID = 71_100;
 
-/** Tries each way to a user namespace, and to a capability, and prints what came of it. */
+/** Tries each way to create a user namespace and to get a capability, and prints the results. */
 const PROBE = `
 import ctypes, json, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -41,7 +41,10 @@ for line in open("/proc/self/status"):
 print(json.dumps(found))
 `;
 
-/** Keeps a key in the kernel, or looks for it: in the keyring of its user, and in the one that came from the agent. */
+/**
+ * Stores a key in the kernel, or searches for it: in its user's keyring, and in the session keyring inherited from the
+ * agent.
+ */
 const KEYS = `
 import ctypes, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -54,10 +57,10 @@ print("ready", flush=True)
 if sys.argv[1] == "keep": time.sleep(60)
 `;
 
-/** ENOSYS, as the C library words it: the filter answers a blocked system call like a kernel that does not have it. */
+/** The C library's text for ENOSYS: the filter answers a blocked system call like a kernel without it. */
 const BLOCKED = 'Function not implemented';
 
-/** Each of these is a large part of the kernel that apps of a session have no use for. */
+/** Each is an entry to a large part of the kernel that apps do not need. */
 const SURFACE = `
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -69,7 +72,7 @@ for name, numbers in calls.items():
     print(name, os.strerror(ctypes.get_errno()))
 `;
 
-/** Each way to a setuid file, and what an honest app does with the same calls. */
+/** Each way to create a setuid file, and ordinary uses of the same calls. */
 const SETUID = `
 import ctypes, os, struct
 libc = ctypes.CDLL(None, use_errno=True)
@@ -119,7 +122,7 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
     });
     afterAll(() => rmSync(stateDir, { recursive: true, force: true }));
 
-    test('the kernel ends it before the agent when memory runs out', async () => {
+    test('the kernel kills it before the agent when memory runs out', async () => {
       const args = ['cat', '/proc/self/oom_score_adj'];
       const own = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'));
       expect(Number(await run([{ args, uid: UID, spec: { network: 'none' } }]))).toBeGreaterThan(own);
@@ -129,10 +132,10 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
       ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((name) => [name, '0'.repeat(16)]),
     );
 
-    test('it makes no user namespace, in no way, and gets no capability; threads and children work', async () => {
+    test('it cannot create a user namespace or get a capability; threads and children work', async () => {
       expect(await probe({})).toEqual({
         ...{ unshare: 'Operation not permitted', 'unshare with mounts': 'Operation not permitted' },
-        // The C library takes this for a kernel that does not have clone3, and uses clone.
+        // The C library then assumes a kernel without clone3, and uses clone.
         ...{ clone: 'Operation not permitted', clone3: BLOCKED },
         ...{ setns: 'Operation not permitted', 'unshare(1)': 1 },
         ...{ thread: 'runs', child: String(UID) },
@@ -141,7 +144,7 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
       });
     });
 
-    test('one with a sandbox of its own makes user namespaces, and gets no capability outside them', async () => {
+    test('one with its own sandbox can create user namespaces, but gets no capability outside them', async () => {
       expect(await probe({ systempaths_unconfined: true })).toMatchObject({
         ...{ unshare: 'Success', clone: 'Success', clone3: 'Success', 'unshare(1)': 0 },
         ...noCapability,
@@ -159,7 +162,7 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
       },
     );
 
-    // Whoever runs such a file on the host, or keeps it open, is the user of all later sessions with this uid.
+    // Another user who runs such a file, or keeps it open, could act as the user of all later sessions with this uid.
     test.each([{}, { systempaths_unconfined: true }])('it makes no setuid file: %j', async (extra) => {
       const spec = { network: 'none' as const, ...extra };
       const lines = (await run([{ args: ['python3', '-c', SETUID], uid: UID, spec }])).split('\n');
@@ -177,8 +180,8 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
       expect(lines.at(-1)).toBe('[]');
     });
 
-    // Journals and cores have access lists for the uid of who wrote them, and reports of crashes belong to it.
-    test('it sees nothing of what the host stores by uid: a former session had the same', async ({
+    // Journals and core files have access lists for their writer's uid, and crash reports belong to that uid.
+    test('it sees no data that the host stores per uid, because an earlier session had the same uid', async ({
       onTestFinished,
     }) => {
       const places = ['/var/log/journal', '/run/log/journal', '/var/lib/systemd/coredump', '/var/crash'];
@@ -201,7 +204,7 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
       );
     });
 
-    test('what a session keeps in the kernel does not pass to the next holder of its uid, nor to others', async () => {
+    test('keys that a session stores in the kernel are not visible to the next holder of its uid, nor to others', async () => {
       const app = (what: string, uid: number) => ({
         ...{ args: ['python3', '-c', KEYS, what], uid, spec: { network: 'none' as const } },
       });

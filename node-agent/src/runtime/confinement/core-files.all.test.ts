@@ -14,7 +14,7 @@ function coreLimit(pid: number): string {
   return /^Max core file size\s+(\S+\s+\S+)/m.exec(limits)?.[1] ?? '';
 }
 
-// 1, because Linux starts a handler of cores where the limit is 0 (fs/coredump.c).
+// 1, because with a limit of 0 Linux still starts a core handler (fs/coredump.c).
 test('agent, app, helpers and media workers leave no core, not even to a handler', {
   timeout: 60_000,
 }, async () => {

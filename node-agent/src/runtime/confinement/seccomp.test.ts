@@ -35,14 +35,14 @@ function verdict(program: Buffer, arch: number, nr: number, args: number[]): str
 test.each([
   [X64, [206, 248, 249, 250, 298, 321, 323, 425, 426, 427, 0x4000_0000 + 250]],
   [I386, [245, 286, 287, 288, 336, 357, 374, 425, 426, 427]],
-])('keyrings and large parts of the kernel are not there, by call %#', (arch, numbers) => {
+])('keyrings and large parts of the kernel look missing, by call %#', (arch, numbers) => {
   const verdicts = [true, false].flatMap((userNamespaces) =>
     numbers.map((nr) => verdict(appFilter(userNamespaces), arch, nr, [])),
   );
   expect(new Set(verdicts)).toEqual(new Set(['errno 38']));
 });
 
-test('an app with a sandbox of its own makes user namespaces', () => {
+test('an app with its own sandbox can create user namespaces', () => {
   const calls = [
     [272, NEWUSER],
     [56, NEWUSER | SIGCHLD],
@@ -58,14 +58,14 @@ describe('the filter against user namespaces', () => {
   test.each([
     [X64, 272, [NEWUSER], 'EPERM', 'unshare -U'],
     [X64, 272, [NEWUSER | 0x0002_0000], 'EPERM', 'unshare -U -m'],
-    [X64, 272, [0x0002_0000], 'allow', 'unshare -m, which wants a capability'],
+    [X64, 272, [0x0002_0000], 'allow', 'unshare -m, which needs a capability'],
     [X64, 56, [NEWUSER | SIGCHLD], 'EPERM', 'clone with a user namespace'],
     [X64, 56, [SIGCHLD], 'allow', 'fork'],
     [X64, 57, [], 'allow', 'the old fork'],
-    [X64, 435, [], 'errno 38', 'clone3, whose flags lie in memory'],
+    [X64, 435, [], 'errno 38', 'clone3, whose flags are in memory'],
     [X64, 308, [3, 0], 'EPERM', 'setns to any kind'],
     [X64, 308, [3, NEWUSER], 'EPERM', 'setns to a user namespace'],
-    [X64, 308, [3, 0x4000_0000], 'allow', 'setns to a network, which wants a capability'],
+    [X64, 308, [3, 0x4000_0000], 'allow', 'setns to a network, which needs a capability'],
     [X64, 0x4000_0000 + 272, [NEWUSER], 'EPERM', 'unshare of the x32 ABI'],
     [X64, 0x4000_0000 + 56, [NEWUSER], 'EPERM', 'clone of the x32 ABI'],
     [X64, 0x4000_0000 + 435, [], 'errno 38', 'clone3 of the x32 ABI'],
@@ -75,7 +75,7 @@ describe('the filter against user namespaces', () => {
     [I386, 435, [], 'errno 38', 'clone3 of a 32-bit program'],
     [I386, 346, [3, 0], 'EPERM', 'setns of a 32-bit program'],
     [I386, 4, [NEWUSER], 'allow', 'any other call'],
-    [ARM64, 97, [NEWUSER], 'EPERM', 'a call of another machine'],
+    [ARM64, 97, [NEWUSER], 'EPERM', 'a call of another architecture'],
   ] as const)('call %#: %s', (arch, nr, args, expected, words) => {
     expect({ words, verdict: verdict(appFilter(false), arch, nr, [...args]) }).toEqual({
       words,
@@ -91,9 +91,9 @@ describe('the filter against setuid files', () => {
     [X64, 90, [0, 0o2755], 'allow', 'chmod with setgid, as of a shared directory'],
     [X64, 0x4000_0000 + 268, [0, 0, 0o4755], 'EPERM', 'fchmodat of the x32 ABI'],
     [X64, 2, [0, CREATE, 0o4755], 'EPERM', 'open'],
-    [X64, 2, [0, 0, 0o4755], 'allow', 'open of a file that is there'],
+    [X64, 2, [0, 0, 0o4755], 'allow', 'open of an existing file'],
     [X64, 257, [0, 0, 0o20_200_000, 0o4755], 'EPERM', 'openat without a name'],
-    [X64, 437, [], 'errno 38', 'openat2, whose mode lies in memory'],
+    [X64, 437, [], 'errno 38', 'openat2, whose mode is in memory'],
     [I386, 15, [0, 0o4755], 'EPERM', 'chmod of a 32-bit program'],
     [I386, 94, [0, 0o4755], 'EPERM', 'fchmod of a 32-bit program'],
     [I386, 306, [0, 0, 0o4755], 'EPERM', 'fchmodat of a 32-bit program'],
@@ -118,16 +118,16 @@ describe('a filter of the values of ioctls', () => {
     ]),
   );
   test.each([
-    [X64, 16, [5, 100, 3], 'allow', 'a value that is named'],
+    [X64, 16, [5, 100, 3], 'allow', 'an allowed value'],
     [X64, 16, [5, 100, 2], 'EPERM', 'another value'],
     [X64, 16, [5, 101, 1], 'EPERM', 'a request without any value'],
     [X64, 16, [5, 102, 2], 'allow', 'another request'],
     [X64, 1, [5, 100, 2], 'allow', 'another call'],
     [X64, 0x4000_0000 + 514, [5, 100, 2], 'EPERM', 'the call of the x32 ABI'],
     [I386, 54, [5, 100, 2], 'EPERM', 'the call of a 32-bit program'],
-    [I386, 54, [5, 100, 1], 'allow', 'a named value of a 32-bit program'],
+    [I386, 54, [5, 100, 1], 'allow', 'an allowed value of a 32-bit program'],
     [I386, 16, [5, 100, 2], 'allow', 'another call of a 32-bit program'],
-    [ARM64, 29, [5, 100, 1], 'EPERM', 'a call of another machine'],
+    [ARM64, 29, [5, 100, 1], 'EPERM', 'a call of another architecture'],
   ] as const)('call %#: %s', (arch, nr, args, expected, words) => {
     expect({ words, verdict: verdict(filter, arch, nr, [...args]) }).toEqual({ words, verdict: expected });
   });
@@ -140,7 +140,7 @@ test.each([
   [X64, 54, [5, 1, 7], 'allow', 'another option of sockets'],
   [X64, 54, [5, 6, 2], 'allow', 'an option of TCP'],
   [X64, 49, [5, 1, 2], 'allow', 'another call'],
-  [I386, 366, [5, 1, 7], 'EPERM', 'a call of another machine'],
+  [I386, 366, [5, 1, 7], 'EPERM', 'a call of another architecture'],
 ] as const)('the filter against shared ports, call %#', (arch, nr, args, expected, words) => {
   expect({ words, verdict: verdict(sharedPortsFilter(), arch, nr, [...args]) }).toEqual({
     words,

@@ -6,7 +6,7 @@ const ALWAYS = 0x05;
 const AND = 0x54;
 const RETURN = 0x06;
 
-/** Offsets in struct seccomp_data; of each 64-bit argument the low half on a little-endian machine. */
+/** Offsets in struct seccomp_data. ARGUMENT is the low half of a 64-bit argument on a little-endian machine. */
 const NUMBER = 0;
 const ARCHITECTURE = 4;
 const ARGUMENT = (index: number) => 16 + 8 * index;
@@ -17,7 +17,7 @@ const EPERM = 1;
 const ENOSYS = 38;
 const CLONE_NEWUSER = 0x1000_0000;
 const S_ISUID = 0o4000;
-/** O_CREAT and the own bit of O_TMPFILE: only then does open(2) read its mode. */
+/** O_CREAT, and the bit that only O_TMPFILE has: open(2) uses its mode only with one of them. */
 const MAKES_FILE = 0o20_000_100;
 /** Marks a call of the x32 ABI, which has the numbers of x86-64 for these calls. */
 const X32_BIT = 0x4000_0000;
@@ -25,7 +25,7 @@ const X32_BIT = 0x4000_0000;
 /** A call that gives a file its mode. */
 interface ModeCall {
   number: number;
-  /** Indexes of arguments. flags: of a call that reads its mode only where it makes a file. */
+  /** Indexes of arguments. flags: only for a call that uses its mode only when it creates a file. */
   mode: number;
   flags?: number;
 }
@@ -77,18 +77,18 @@ const UNNEEDED = [425, 426, 427, 438, 437];
 /**
  * A seccomp filter for apps on x86-64.
  *
- * ENOSYS, as on a kernel without them, for calls that apps do not need: keyrings, whose keys would pass to the next
- * session with the uid and to those with the agent's session keyring; old asynchronous I/O, because one program can
- * use up the host's contexts (fs.aio-max-nr); the descriptors of other processes, because a socket names the helper at
- * its other end (SO_PEERPIDFD), whose pipes to the agent an app could then take; openat2, whose mode a filter cannot
- * read (the C library does not use it); and the kernel parts where attacks most often start.
+ * Calls that apps do not need fail with ENOSYS, as on a kernel without them: keyrings, whose keys the next session with
+ * the uid and sessions with the agent's session keyring would see; old asynchronous I/O, because one program can use up
+ * the host's contexts (fs.aio-max-nr); pidfd_getfd, because a socket names the helper at its other end (SO_PEERPIDFD),
+ * and an app could take over that helper's pipes to the agent; openat2, whose mode a filter cannot read (the C library
+ * does not use it); and the kernel parts that are attacked most often.
  *
- * EPERM for setuid files: another user of the host who runs one, or keeps a descriptor of it, would be the user of all
- * later sessions with this uid. As RestrictSUIDSGID= of systemd, but for setgid, which directories use as well.
+ * Creating setuid files fails with EPERM: another user of the host could run one later and act as the user of later
+ * sessions with this uid. It is like RestrictSUIDSGID= of systemd, but allows setgid, which directories use.
  *
- * @param userNamespaces false: refuses user namespaces, which would give a process every capability: unshare and
- *   clone with CLONE_NEWUSER (EPERM), setns that may enter one (EPERM), and clone3, whose flags a filter cannot read
- *   (ENOSYS: the C library then uses clone)
+ * @param userNamespaces false: refuses user namespaces, which would give a process every capability: unshare and clone
+ *   with CLONE_NEWUSER (EPERM), setns that may enter one (EPERM), and clone3, whose flags a filter cannot read (ENOSYS:
+ *   the C library then uses clone)
  */
 export function appFilter(userNamespaces: boolean): Buffer {
   const sections = [X86_64, I386].flatMap((abi) => abiSection(abi, userNamespaces));
@@ -132,8 +132,8 @@ const SOL_SOCKET = 1;
 const SHARE_PORT = [2, 15] as const;
 
 /**
- * A seccomp filter against sharing ports on x86-64: EPERM for the socket options that let a socket be bound where
- * another one is. The newest such socket gets the datagrams of all.
+ * A seccomp filter against sharing ports on x86-64: EPERM for the socket options that let several sockets bind the same
+ * port. The newest of them would receive all datagrams.
  */
 export function sharedPortsFilter(): Buffer {
   const body = [
@@ -176,7 +176,7 @@ function abiSection(abi: Abi, userNamespaces: boolean): Buffer[] {
   return forAbi(audit, body);
 }
 
-/** The call's number is loaded, and still is behind this for any other call. */
+/** Expects the call's number in the accumulator, and keeps it there for all other calls. */
 function refuseSetuid({ number, mode, flags }: ModeCall): Buffer[] {
   const check = [
     ...(flags === undefined
@@ -194,7 +194,7 @@ function refuseSetuid({ number, mode, flags }: ModeCall): Buffer[] {
   return [jump(JUMP_IF_EQUAL, number, 0, check.length), ...check];
 }
 
-/** The call's number is loaded. */
+/** Expects the call's number in the accumulator. */
 function namespaceSection({ unshare, clone, setns }: Abi): Buffer[] {
   const refuse = statement(RETURN, REFUSE | EPERM);
   const allow = statement(RETURN, ALLOW);

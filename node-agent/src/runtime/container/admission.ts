@@ -7,7 +7,7 @@ import { isPinned } from './image-pulls.ts';
 import { MountRefused, type MountRules } from './mount-policy.ts';
 import { resolveMounts } from './mounts.ts';
 
-/** What only a look at this host tells about an app with an image: its mounts, and whether the engine holds the image. */
+/** Checks of an app with an image that need this host: its mounts, and whether the engine holds the image. */
 export class ContainerAdmission {
   readonly #host: EngineHost;
   readonly #rules: () => MountRules;
@@ -17,7 +17,7 @@ export class ContainerAdmission {
     this.#rules = rules;
   }
 
-  /** Looks for an engine if there was none. @returns null: nothing speaks against it, or the app is a process */
+  /** Looks for an engine if there was none. @returns null: accepted, or the app is a process */
   async refusal(app: AppSpec): Promise<{ code: RefusalCode; error: string } | null> {
     if (app.image === '') return null;
     try {

@@ -16,7 +16,7 @@ export interface AgentContainers {
   close(): void;
 }
 
-/** What is known only after the hardware was probed. */
+/** Facts that are known only after the hardware probe. */
 export interface ProbedHost {
   homeRoot: string;
   hasNvidia: boolean;

@@ -2,7 +2,7 @@ import type { AppSpec } from '@footlight/protocol/agent';
 import type { AppNetwork } from '../network/app-network.ts';
 import type { AppContext, FetchOptions, RunningApp, Runtime } from '../runtime.ts';
 
-/** Runs an app with an image in a container, and every other as a process of this host. */
+/** Runs an app with an image in a container, and any other app as a process of this host. */
 export class AppRuntimes implements Runtime {
   readonly #process: Runtime;
   readonly #container: Runtime;

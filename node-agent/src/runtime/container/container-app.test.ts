@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { type AppEngine, ContainerApp } from './container-app.ts';
 import { EngineError } from './engine/engine.ts';
 
-/** An engine with one running container, in which nothing reacts to SIGTERM. */
+/** An engine with one running container whose app ignores SIGTERM. */
 function playEngine(overrides: Partial<AppEngine>): { engine: AppEngine; calls: string[] } {
   const calls: string[] = [];
   const engine: AppEngine = {
@@ -24,7 +24,7 @@ function playEngine(overrides: Partial<AppEngine>): { engine: AppEngine; calls: 
   return { engine, calls };
 }
 
-/** Ends the grace and the wait for SIGKILL, whenever they begin. */
+/** Advances time past the grace and the wait after SIGKILL. */
 async function passWaits(clock: ManualClock, stopped: Promise<void>): Promise<void> {
   let isOver = false;
   const over = stopped.finally(() => {
@@ -37,7 +37,7 @@ async function passWaits(clock: ManualClock, stopped: Promise<void>): Promise<vo
   }
 }
 
-test('a stop asks the app, then kills it, then removes the container', async () => {
+test('a stop sends SIGTERM, then SIGKILL, then removes the container', async () => {
   const clock = new ManualClock();
   const { engine, calls } = playEngine({});
   const app = await ContainerApp.open(engine, 'app', clock, null);
@@ -47,7 +47,7 @@ test('a stop asks the app, then kills it, then removes the container', async () 
   expect(calls).toEqual(['SIGTERM', 'SIGKILL', 'remove']);
 });
 
-test('an app that ends just before its signal is stopped, whatever the engine answers to the signal', async () => {
+test('an app that ends just before its signal counts as stopped, even if the engine refuses the signal', async () => {
   const clock = new ManualClock();
   const { engine, calls } = playEngine({
     async signal(_, signal) {
@@ -63,7 +63,7 @@ test('an app that ends just before its signal is stopped, whatever the engine an
   expect(calls).toEqual(['SIGTERM', 'SIGKILL', 'remove']);
 });
 
-test('an app whose container stays is not stopped', async () => {
+test('a stop fails if the container cannot be removed', async () => {
   const clock = new ManualClock();
   const { engine } = playEngine({
     async remove() {

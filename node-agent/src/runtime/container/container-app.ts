@@ -10,20 +10,21 @@ import type { ContainerLimits } from './container-options.ts';
 import type { ContainerEngine, ContainerState } from './engine/engine.ts';
 import { OutputFrames } from './engine/output-frames.ts';
 
-/** After SIGKILL; a process that needs longer is blocked in the kernel. */
+/** Longest wait after SIGKILL; a process that needs longer is blocked in the kernel. */
 const KILL_MS = withPatience(3_000);
-/** Between two looks at a container whose wait broke off: the engine was restarted, or is hung. */
+/** Interval of checks of a container whose wait call was interrupted because the engine was restarted or hangs. */
 const LOOK_AGAIN_MS = 1_000;
-/** Wait for the last output of an ended app, as for processes: what it wrote is on its way already. */
+/** Wait for the last output of an ended app, as for processes: the output was already sent. */
 const DRAIN_MS = 500;
 
-/** What an app asks of the engine. */
+/** Calls of the engine that an app needs. */
 export type AppEngine = Pick<ContainerEngine, 'output' | 'start' | 'signal' | 'wait' | 'state' | 'remove'>;
 
 /**
  * An app in a container, from its creation on. `open` starts it; `stop` ends it and removes the container.
  *
- * The engine may be restarted meanwhile: the container goes on, and its end is looked for until the engine says so.
+ * The engine may be restarted meanwhile: the container keeps running, and its state is polled until the engine reports
+ * its end.
  */
 export class ContainerApp implements RunningApp {
   readonly exited: Promise<AppExit>;
@@ -91,16 +92,17 @@ export class ContainerApp implements RunningApp {
 
   /** @throws EngineError when the container could not be removed; the runtime's list of removals tries again */
   async stop(graceMs: number): Promise<void> {
-    // Removing kills what is left, so a signal may fail: podman 4.3 answers one that comes after the end with 500.
+    // Signals may fail, because remove() kills the rest: podman 4.3 answers a signal after the container's end with
+    // 500.
     if (!this.#hasExited) await this.#end(graceMs).catch(() => undefined);
     this.#over.abort();
     await this.#engine.remove(this.#name);
   }
 
-  /** What waits in sockets counts in no control group, or apart from other memory (cgroups v1). */
+  /** Control groups do not limit all socket buffers, and v1 counts TCP and UDP buffers apart from other memory. */
   async #watchSockets(memoryBytes: number): Promise<void> {
     const state = await this.#engine.state(this.#name);
-    // The engine may count processes of another machine.
+    // The engine may run on another machine, whose process ids mean nothing here.
     if (state === null || this.#hasExited || !isProcessOf(state)) return;
     const endFor = (why: string) => {
       this.#log.add(Buffer.from(`\nFootlight ended this app: ${why}\n`));
@@ -124,9 +126,9 @@ export class ContainerApp implements RunningApp {
   }
 
   /**
-   * The wait of an engine that dies never ends: its answer has begun, and the library does not notice that the rest
-   * stays away. The output ends then, and from there on the container is looked at.
-   * @returns its exit status; null: it was removed by another, or this app was stopped first
+   * If the engine dies, its wait call never ends: the answer has begun, and the library does not detect that the rest
+   * is missing. But the output stream ends then, and from there on the container's state is polled.
+   * @returns its exit status; null: something else removed it, or this app was stopped first
    */
   async #wait(): Promise<number | null> {
     const { signal } = this.#over;

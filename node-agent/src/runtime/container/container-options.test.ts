@@ -87,7 +87,7 @@ describe('the container of an app', () => {
     expect(HostConfig).not.toHaveProperty('PidMode');
   });
 
-  test('keeps no-new-privileges when the app says that it needs it not', () => {
+  test('keeps no-new-privileges even if the app disables it', () => {
     expect(made({ spec: { no_new_privileges: false } }).HostConfig?.SecurityOpt).toContain(
       'no-new-privileges',
     );
@@ -110,7 +110,7 @@ describe('the container of an app', () => {
     });
   });
 
-  test('a variable of the app replaces none of the session', () => {
+  test('a variable of the app does not replace a variable of the session', () => {
     const hostile = { HOME: '/etc', DISPLAY: ':0', XAUTHORITY: '/x', FOOTLIGHT_SESSION: 'another' };
     expect(env(made({ spec: { env: hostile } }))).toMatchObject(
       Object.fromEntries(Object.keys(hostile).map((name) => [name, env(made())[name] ?? SESSION])),
@@ -136,7 +136,7 @@ describe('the container of an app', () => {
     );
   });
 
-  test('memory, processes and processors are limited as the host says; 0 = no limit', () => {
+  test('memory, processes and processors have the limits of the host; 0 = no limit', () => {
     expect(made({}, { limits: { memoryMb: 512, pids: 100, cpus: 1.5 } }).HostConfig).toMatchObject({
       Memory: 512 * 1024 * 1024,
       MemorySwap: 512 * 1024 * 1024,
@@ -148,13 +148,13 @@ describe('the container of an app', () => {
       expect(none).not.toHaveProperty(name);
   });
 
-  test('/tmp is 2 GiB of memory, and volumes of the image take no disk', () => {
+  test('/tmp is 2 GiB in memory, and volumes of the image use no disk', () => {
     const { HostConfig } = made({ image: { volumes: ['/cache', '/home/service'], workingDir: '/' } });
     expect(Object.keys(HostConfig?.Tmpfs ?? {})).toEqual(['/tmp', '/var/tmp', '/cache']);
     expect(HostConfig?.Tmpfs?.['/tmp']).toContain('size=2147483648');
   });
 
-  test('programs that the image asks for are not run', () => {
+  test('programs configured in the image are not run', () => {
     expect(made()).toMatchObject({ Healthcheck: { Test: ['NONE'] }, StopSignal: 'SIGTERM' });
   });
 
@@ -177,19 +177,19 @@ describe('the container of an app', () => {
     expect(made().HostConfig).not.toHaveProperty('Devices');
   });
 
-  test('input devices are the host’s, of which a session may open its own', () => {
+  test('the host’s input devices are mounted, and a session may open only its own', () => {
     const options = made({}, { inputDevices: '/dev/input' });
     expect(targets(options)).toContain('/dev/input');
     expect(options.HostConfig?.DeviceCgroupRules).toEqual(['c 13:* rw']);
   });
 
-  test('an OCI runtime only where the engine obeys it', () => {
+  test('an OCI runtime only if the engine honors it', () => {
     expect(made({}, { ociRuntime: 'kata' }).HostConfig).not.toHaveProperty('Runtime');
     const facts = { kind: 'docker', obeysRequests: true, rootless: false } as const;
     expect(made({}, { ociRuntime: 'kata', facts }).HostConfig?.Runtime).toBe('kata');
   });
 
-  test('unmasked system paths in the words of each engine', () => {
+  test('unmasked system paths in the syntax of each engine', () => {
     const spec = { systempaths_unconfined: true };
     expect(made({ spec }).HostConfig?.SecurityOpt).toContain('unmask=ALL');
     const facts = { kind: 'docker', obeysRequests: true, rootless: false } as const;

@@ -11,39 +11,39 @@ import { AGENT_LABEL, CONTAINER_PREFIX } from './engine/engine-names.ts';
 import type { Mount } from './mount-policy.ts';
 
 const SESSION_LABEL = 'footlight.session';
-/** The display's cookie inside; in no directory that the app can write to. */
+/** Path of the display's cookie in the container, in a directory that the app cannot write. */
 const COOKIE_PATH = '/run/footlight-xauthority';
 /** Character devices of the kernel's input layer. Source: Linux, Documentation/admin-guide/devices.txt. */
 const INPUT_MAJOR = 13;
 
 /**
- * No core files: they would hold what people typed, and lie on the host. With 1 byte instead of 0 the kernel starts no
- * handler of cores either (fs/coredump.c).
+ * No core files: they would contain typed text and be stored on the host. With 1 byte instead of 0, the kernel does not
+ * start a core handler either (fs/coredump.c).
  */
 const NO_CORE = { Name: 'core', Soft: 1, Hard: 1 };
 
 export interface ContainerLimits {
-  /** 0 = no limit; also for the next two. */
+  /** 0 = no limit; also in the next two fields. */
   memoryMb: number;
   pids: number;
   cpus: number;
 }
 
-/** What of this host goes into a container. */
+/** Facts and settings of this host that containers depend on. */
 export interface ContainerHost {
   agentId: string;
   facts: Pick<EngineFacts, 'kind' | 'obeysRequests' | 'rootless'>;
   limits: ContainerLimits;
-  /** Network of apps that name none. */
+  /** Network of apps without a network setting. */
   network: 'none' | 'bridge' | 'host';
   ociRuntime: string | null;
   /** Limits of the host that containers get instead of the engine's; null: the engine's. */
   ulimits: readonly { Name: string; Soft: number; Hard: number }[] | null;
-  /** An init process is there that passes on signals and reaps orphans. */
+  /** Whether an init program exists, which forwards signals and reaps orphans. */
   hasInit: boolean;
   /** null: the engine's own filter of system calls. */
   filters: AppFilters | null;
-  /** The agent's own user, for a session that shares it. */
+  /** The agent's own user and group, for sessions that share them. */
   ownIds: { uid: number; gid: number };
   /** Directory of input devices; null: the host has none. */
   inputDevices: string | null;
@@ -73,9 +73,10 @@ export function containerName(instance: string): string {
 /**
  * The container of an app, from facts about the host alone.
  *
- * An app has no capability and can gain none, runs as the session's user, and sees of the host the socket of its own
- * display, its sound and its home. Its root is read-only, because an app could fill the engine's disk there; /tmp,
- * /var/tmp and volumes of the image are memory. Health checks of the image would be programs that nobody asked for.
+ * An app has no capability and can gain none, runs as the session's user, and can access only its own display socket,
+ * its sound and its home of the host. Its root is read-only, because an app could fill the engine's disk there; /tmp,
+ * /var/tmp and volumes of the image are in memory. Health checks of the image are disabled, because they would run
+ * further programs.
  * Source: Docker API 1.41, "Create a container".
  */
 export function containerOptions(plan: ContainerPlan, host: ContainerHost): ContainerOptions {
@@ -136,7 +137,7 @@ export function containerOptions(plan: ContainerPlan, host: ContainerHost): Cont
       Tmpfs: Object.fromEntries(
         memory.map((path) => [path, `rw,exec,nosuid,nodev,mode=1777,size=${APP_TMP_BYTES}`]),
       ),
-      // No log of the engine on disk; the output is read as it comes.
+      // The engine keeps no log on disk; the output is read as a stream.
       LogConfig: { Type: 'none', Config: {} },
       RestartPolicy: { Name: 'no' },
       Mounts: [
@@ -153,8 +154,8 @@ export function containerOptions(plan: ContainerPlan, host: ContainerHost): Cont
 }
 
 /**
- * Groups of an app beside its user's own: that of its render node. Those that lead to its home are for apps outside of
- * containers; this one sees its home itself.
+ * Additional groups of an app: only the group of its render node. Groups that open the path to its home are needed only
+ * without a container; in a container the home is mounted directly.
  */
 export function groupsOf(gpu: ContainerGpu | null): number[] {
   const gid = gpu?.renderNode?.gid ?? 0;
@@ -171,7 +172,7 @@ function containerEnvironment(
   context: AppContext,
   { home, runtimeDir }: { home: string; runtimeDir: string },
 ): Record<string, string> {
-  // A name with `=` in it would set another variable a second time.
+  // A name with `=` in it would override another variable.
   const own = Object.entries(env).filter(([name]) => name !== '' && !name.includes('='));
   return {
     ...Object.fromEntries(own),

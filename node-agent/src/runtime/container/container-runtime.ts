@@ -29,14 +29,14 @@ export interface ContainerRuntimeOptions {
   limits: ContainerLimits;
   network: 'none' | 'bridge' | 'host';
   ociRuntime: string | null;
-  /** Containers get the limits of the host. */
+  /** Whether containers get the limits of the host. */
   hostLimits: boolean;
   rules: () => MountRules;
 }
 
 /**
- * Runs an app in a container of podman or docker. The container is created under the app's own name, so that one whose
- * creation was not answered is found again, and is removed with the app.
+ * Runs an app in a container of podman or docker. The container is created under the app's own name, so that it is
+ * found and removed with the app even if its creation was not answered.
  */
 export class ContainerRuntime implements Runtime {
   readonly #options: ContainerRuntimeOptions;
@@ -73,7 +73,7 @@ export class ContainerRuntime implements Runtime {
     }
   }
 
-  /** The engine makes the network. */
+  /** Nothing to do: the engine creates the network. */
   async openNetwork(): Promise<AppNetwork | null> {
     return null;
   }
@@ -86,7 +86,7 @@ export class ContainerRuntime implements Runtime {
       const image = await engine.image(app.image);
       if (image === null) throw new LaunchError('image_missing', `the engine no longer holds ${app.image}`);
       const { limits, network, ociRuntime, hostLimits, rules } = this.#options;
-      // Again, as late as possible: a link may have been changed since the assignment.
+      // Checked again, as late as possible: a link may have been changed since the assignment.
       const mounts = await resolveMounts(app.mounts, rules());
       const options = containerOptions(
         { app, context, image, mounts, gpu: app.gpu ? gpuOf(context.gpu) : null },
@@ -117,7 +117,7 @@ export class ContainerRuntime implements Runtime {
     }
   }
 
-  /** Stops the removal of what the engine did not remove. */
+  /** Stops the repeated removal of containers. */
   close(): void {
     this.#removals.close();
   }
@@ -143,12 +143,12 @@ export function notPinned(image: string): string {
   return `${image}: pin it by digest or install it as a catalog image`;
 }
 
-/** Honest ones have some kilobytes. Chosen, not measured. */
+/** Longest /etc/group of an image; usual ones have a few kilobytes. Chosen, not measured. */
 const MAX_GROUP_FILE_BYTES = 1024 * 1024;
 
 /**
  * The engine looks up each additional group in the image, first by its name: an image with a group that is *named* like
- * the number would choose another group of the host for its app, such as that of the input devices.
+ * the number could give its app another group of the host, such as the group of the input devices.
  * @throws LaunchError
  */
 export async function refuseNumberedGroups(

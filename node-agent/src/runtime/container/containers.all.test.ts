@@ -25,7 +25,7 @@ import { HomeVolumes } from './home-volumes.ts';
 
 const why = noRealPodman();
 
-/** Starts an agent whose engine takes connections and never answers, until it has said so. */
+/** Starts an agent whose engine accepts connections but never answers, and waits until it has reported this. */
 async function agentWithHungEngine() {
   const folder = await mkdtemp(join(tmpdir(), 'footlight-hung-'));
   await chmod(folder, 0o711);
@@ -60,7 +60,7 @@ describe.skipIf(why !== null)(
     let hung: ReturnType<typeof agentWithHungEngine>;
 
     beforeAll(async () => {
-      // It waits for most of its time, so it does that beside the others.
+      // Runs concurrently with the other tests, because it mostly waits.
       hung = agentWithHungEngine();
       hung.catch(() => undefined);
       shared = await mkdtemp('/srv/footlight-shared-');
@@ -117,11 +117,11 @@ describe.skipIf(why !== null)(
       await sessions.stop(body);
     });
 
-    test('what the engine holds is not pulled again, and the output of the app is kept', async () => {
+    test('a held image is not pulled again, and the output of the app is kept', async () => {
       expect(await said('echo one; echo two >&2')).toBe('one\ntwo');
     });
 
-    test('an app that ends well after its picture stops the session', async () => {
+    test('an app that ends with status 0 after its first picture stops the session', async () => {
       const body = host.contained(['xterm', '-e', '/bin/sh', '-c', 'sleep 1']);
       await sessions.launch(body);
       expect(await sessions.ended(body)).toMatchObject({ state: 'stopped', reason: 'app_exited' });
@@ -134,7 +134,7 @@ describe.skipIf(why !== null)(
       expect(await sessions.ended(body)).toMatchObject({ failure_code: 'app_crashed' });
     });
 
-    test('a program that the image lacks is named', async () => {
+    test('a program that the image lacks is named in the error', async () => {
       const body = host.contained(['/usr/bin/no-such-game']);
       await sessions.launch(body);
       const end = await sessions.ended(body);
@@ -142,7 +142,7 @@ describe.skipIf(why !== null)(
       expect(end.app_log_tail).toContain('No such file or directory');
     });
 
-    test('an app is changed for another in the same session', async () => {
+    test('an app is swapped for another in the same session', async () => {
       const body = host.contained(['xterm', '-T', 'first']);
       await sessions.launch(body);
       await sessions.reached(body, 'app presented');
@@ -179,7 +179,7 @@ describe.skipIf(why !== null)(
       await podman.podman('volume', 'rm', volume);
     });
 
-    test('a home that is a volume is collected: not while a container has it, nor what was kept or is no home', async () => {
+    test('a volume home is collected, unless a container uses it, it was kept, or it is no home', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'footlight-volumes-'));
       const engine = new EngineHost(
         { url: podman.url, ociRuntime: null, required: true, stateDir: folder, nvidia: () => false },
@@ -228,14 +228,14 @@ describe.skipIf(why !== null)(
       await collection.run();
       expect([await listed(), collection.problems]).toEqual([['of-a-person', kept.ref].sort(), []]);
       expect(await said('cat "$HOME/game"', at(kept))).toBe('saved');
-      // A volume that is gone already counts as removed.
+      // A missing volume counts as removed.
       expect(await volumes.remove(used.ref)).toBe('absent');
       await podman.podman('volume', 'rm', kept.ref, 'of-a-person');
       collection.close();
       await rm(folder, { recursive: true });
     });
 
-    test('directories of the host are mounted as its list allows', async () => {
+    test('directories of the host are mounted as its configuration allows', async () => {
       const mounts = [`${join(shared, 'games')}:/games:rw`, `${join(shared, 'saves')}:/saves`];
       const script = 'cat /games/level; echo; touch /games/x 2>&1; touch /saves/x && echo saved';
       expect(await said(script, { mounts })).toMatch(/^level one\ntouch: .*Read-only file system\nsaved$/);
@@ -245,7 +245,7 @@ describe.skipIf(why !== null)(
     test.each([
       ['outside the list', ['/usr/share:/data'], '/usr/share'],
       ['a link that leads out', ['SHARED/games/link:/data'], '/etc'],
-      ['an option behind a comma', ['SHARED/games:/data,source=/etc'], '/data,source=/etc'],
+      ['an option after a comma', ['SHARED/games:/data,source=/etc'], '/data,source=/etc'],
     ])('a mount is refused: %s', async (_name, mounts, path) => {
       const body = host.contained(['xterm'], {
         mounts: mounts.map((each) => each.replace('SHARED', shared)),
@@ -255,7 +255,7 @@ describe.skipIf(why !== null)(
       expect(ack.error).toContain(path);
     });
 
-    test('only what is pinned is pulled; another name runs where the engine holds it', async () => {
+    test('only pinned images are pulled; other names run only if the engine holds them', async () => {
       const name = `${host.registry.name}/apps/terminal:1`;
       const unheld = await host.control.command(host.contained(['xterm'], { image: `${name}0` }));
       expect(unheld).toMatchObject({
@@ -268,7 +268,7 @@ describe.skipIf(why !== null)(
       await podman.podman('untag', host.image, name);
     });
 
-    test('an image that the registry does not have fails, and says so', async () => {
+    test('an image that the registry does not have fails with this reason', async () => {
       const image = `${host.registry.name}/apps/terminal@sha256:${'0'.repeat(64)}`;
       const body = host.contained(['xterm'], { image });
       await sessions.launch(body);
@@ -277,7 +277,7 @@ describe.skipIf(why !== null)(
       expect(end.error).toContain('manifest unknown');
     });
 
-    test('a slow registry: the launch says how far it is, a stop ends the wait, and the pull goes on', async () => {
+    test('a slow registry: the launch reports progress, a stop ends the wait, and the pull continues', async () => {
       await podman.podman('rmi', '--all', '--force');
       const slow = await startSlowRegistry(host.registry.name);
       try {
@@ -305,7 +305,7 @@ describe.skipIf(why !== null)(
       }
     });
 
-    test('an agent whose engine hangs connects all the same, and says so', async () => {
+    test('an agent whose engine hangs still connects, and reports it', async () => {
       const { features, check, heartbeat } = await hung;
       expect(features).not.toContain('images');
       expect(check).toMatchObject({ status: 'fail' });
@@ -313,7 +313,7 @@ describe.skipIf(why !== null)(
       expect(heartbeat).toBe(true);
     });
 
-    test('the engine is restarted: the app goes on, and its end is seen', async () => {
+    test('the engine is restarted: the app continues, and its end is detected', async () => {
       const script = 'xterm & until [ -e /saves/end ]; do sleep 0.1; done; exit 0';
       const body = host.contained(['/bin/sh', '-c', script], { mounts: [`${join(shared, 'saves')}:/saves`] });
       await sessions.launch(body);
@@ -324,7 +324,7 @@ describe.skipIf(why !== null)(
       expect(await sessions.ended(body)).toMatchObject({ state: 'stopped', reason: 'app_exited' });
     });
 
-    test('a session ends while the engine is down, and its container goes when it is back', async () => {
+    test('a session ends while the engine is down, and its container is removed when the engine is back', async () => {
       const body = host.contained(['xterm']);
       await sessions.launch(body);
       await sessions.reached(body, 'app presented');
@@ -334,11 +334,11 @@ describe.skipIf(why !== null)(
       await vi.waitFor(async () => expect(await podman.containers()).toEqual([]), 20_000);
     });
 
-    test('an engine that hangs fails a launch in time, and leaves nothing', async () => {
+    test('a hanging engine fails a launch within its time limit, and leaves nothing', async () => {
       const body = host.contained(['xterm']);
       podman.signalService('SIGSTOP');
       const from = host.control.messages.length;
-      // Without an answer of the engine the pinned image counts as not there.
+      // Without an answer of the engine the pinned image counts as missing.
       expect(await host.control.command(body)).toMatchObject({ ok: true });
       await host.control.command({ type: 'session_start', session_id: body.session_id });
       expect(await sessions.ended(body)).toMatchObject({ state: 'failed', failure_code: 'container_failed' });
@@ -347,7 +347,7 @@ describe.skipIf(why !== null)(
       await vi.waitFor(async () => expect(await podman.containers()).toEqual([]), 20_000);
     });
 
-    test('containers of a killed agent are removed at its next start, and no other', async () => {
+    test('containers of a killed agent are removed at its next start, but no others', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'footlight-contained-'));
       await chmod(folder, 0o711);
       const stateDir = join(folder, 'state');
@@ -367,7 +367,7 @@ describe.skipIf(why !== null)(
       await control.command({ type: 'session_start', session_id: body.session_id });
       await control.wait('session_state', ({ detail }) => detail === 'app presented');
       const left = `footlight-${body.session_id}`;
-      // An image may carry the label of an agent; a container of a person is not the agent's.
+      // An image may contain an agent's label; a container that a person started is not the agent's.
       const label = await podman.podman(
         'inspect',
         '--format',

@@ -12,7 +12,11 @@ export class HomeVolumes {
     this.#host = host;
   }
 
-  /** Makes the volume, or finds it. @returns its directory on this host. @throws for another name, or without an engine */
+  /**
+   * Creates the volume, or finds the existing one.
+   * @returns its directory on this host.
+   * @throws for another name, or without an engine
+   */
   async make(ref: string): Promise<string> {
     const engine = await this.#engineFor(ref);
     return engine.volume(ref, { [HOME_LABEL]: this.#host.agentId });

@@ -19,7 +19,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
   let server: Server;
   let victim: Assignment;
   let display: number;
-  /** A directory that apps may write to. */
+  /** A directory of the host that apps may write to. */
   let shared: string;
 
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
     ({ number: display } = await sessions.displayOf(victim));
   }, 120_000);
 
-  // The victim goes on through every attack.
+  // The victim session must survive every attack.
   afterEach(async () => {
     expect(processesOf(victim.session_id).length).toBeGreaterThan(0);
     await vi.waitFor(async () => expect(await host.podman.containers()).toHaveLength(1), 20_000);
@@ -65,7 +65,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
     const targets = ['127.0.0.1', '10.55.0.2', '169.254.169.254', '1.1.1.1'];
     /** Output of each script. */
     const said: Record<string, string> = {};
-    /** Abstract and other sockets of the victim. */
+    /** Abstract and file sockets of the victim. */
     let sockets: string[];
 
     beforeAll(async () => {
@@ -75,7 +75,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
       });
       sockets = [`/tmp/.X11-unix/X${display}`, `\\0/tmp/.X11-unix/X${display}`, `${run.trim()}/pulse.sock`];
       const scripts: Record<string, string> = {
-        // The log tail of a session has few lines.
+        // Filtered, because the log tail of a session has only few lines.
         status: `perl -ne 'print if /^(Cap|NoNewPrivs|Seccomp:|Uid|Max core)/' /proc/self/status /proc/self/limits`,
         host: `cat ${join(host.stateDir, 'secret')}; ls ${host.stateDir}; ls /srv /home; cat /proc/1/cmdline; ls /proc | perl -ne 'print "pid $_" if /^\\d+$/'; ls /dev; cat /run/podman/podman.sock ${host.podman.folder}/podman.sock`,
         own: `${NEIGHBOUR.replace('PATH', '/tmp/.X11-unix/X@{[substr($ENV{DISPLAY},1)]}')}; ls /tmp/.X11-unix`,
@@ -86,7 +86,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
               `perl -MSocket -e 'socket(S, AF_INET, SOCK_STREAM, 0); alarm 2; print connect(S, pack_sockaddr_in(${port}, inet_aton(q(${to})))) ? qq(${to} connected\\n) : qq(${to} no\\n)'`,
           )
           .join('\n'),
-        // Last: it kills whatever it may.
+        // Last, because it kills all processes that it can.
         root: 'mount -t tmpfs x /tmp; touch /etc/x /usr/x /new; perl -e \'$| = 1; unlink(q(/etc/passwd)) or print "passwd stays\\n"; chroot(q(/tmp)) or print "no chroot\\n"; setpgrp; kill(9, -1); print "alive\\n"\'',
       };
       const names = Object.keys(scripts);
@@ -115,7 +115,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
       expect(said.status).toMatch(/^Max core file size +1 +1 /m);
     });
 
-    test('does nothing that root could', () => {
+    test('cannot do anything that needs root', () => {
       expect(said.root).toMatch(/mount: .*(permission denied|must be superuser|failed)/i);
       for (const path of ['/etc/x', '/usr/x', '/new'])
         expect(said.root).toMatch(new RegExp(`touch: cannot touch '${path}': Read-only file system`));
@@ -135,12 +135,12 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
       expect(said.others).toBe(sockets.map(() => 'no').join('\n'));
     });
 
-    test('reaches no address without a network, not even the host', () => {
+    test('without a network it reaches no address, not even the host', () => {
       expect(said.network).toBe(targets.map((to) => `${to} no`).join('\n'));
     });
   });
 
-  test('forks until its limit, and no further', async () => {
+  test('can fork only up to its limit', async () => {
     const { said } = await attack(
       `perl -e 'for (1..500) { my $p = fork; if (!defined $p) { print qq(stopped at $_\\n); exit } if ($p == 0) { sleep 30; exit } } print qq(all\\n)'`,
     );
@@ -149,7 +149,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
     expect(count).toBeLessThan(60);
   });
 
-  test('takes memory until its limit, and ends alone', async () => {
+  test('can use memory only up to its limit, and only it is killed', async () => {
     const { said, error } = await attack(
       `exec perl -e 'push @a, q(x) x 1048576 for 1..1024; print qq(all\\n)'`,
     );
@@ -157,7 +157,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
     expect(error).toMatch(/^the app exited with status 137 before it drew anything/);
   });
 
-  test('fills its own /tmp and no disk', async () => {
+  test('can fill its own /tmp but no disk', async () => {
     const { said, error } = await attack(
       `for d in /var /opt /usr/local /etc /home /var/lib; do touch $d/x 2>/dev/null && echo "wrote $d"; done; exec perl -e 'open F, q(>), q(/tmp/x); print F q(x) x 1048576 for 1..1024; print qq(all\\n)'`,
     );
@@ -165,7 +165,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
     expect(error).toContain('status 137');
   });
 
-  test('floods its output, of which the newest lines are kept', async () => {
+  test('floods its output, and only the newest lines are kept', async () => {
     const { said } = await attack(
       `perl -e 'print qq(line $_ ), q(x) x 900, qq(\\n) for 1..20000'; echo last`,
     );
@@ -173,7 +173,7 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
     expect(said.endsWith('\nlast')).toBe(true);
   });
 
-  test('floods its output, of which the engine keeps no file', async () => {
+  test('floods its output, and the engine stores no file of it', async () => {
     const script = `xterm & perl -e 'print q(x) x 1048576 for 1..4'; exec sleep 600`;
     const body = host.contained(['/bin/sh', '-c', script]);
     await sessions.launch(body);
@@ -198,13 +198,13 @@ describe.skipIf(why !== null)(`a hostile app in a container${why === null ? '' :
       const body = host.contained(['/bin/sh', '-c', 'ls /data; exit 7'], {
         mounts: [`${join(shared, 'game')}:/data`],
       });
-      // Whatever stands there at this moment: its name can be changed by an app.
+      // Refused whatever is there at this moment, because an app can replace the name.
       expect(await host.control.command(body)).toMatchObject({ ok: false, code: 'policy' });
     }
     await sessions.stop(attacker);
   });
 
-  test('is named and labelled as the agent says, whatever its variables say', async () => {
+  test('has the agent’s name and labels, whatever its variables contain', async () => {
     const body = host.contained(['xterm'], {
       env: {
         FOOTLIGHT_SESSION: victim.session_id,

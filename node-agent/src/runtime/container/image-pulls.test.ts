@@ -8,7 +8,7 @@ import { ImagePulls, isPinned, PULL_FREE_BYTES, PullProgress } from './image-pul
 const IMAGE = `registry.test/doom@sha256:${'0'.repeat(64)}`;
 const GIB = 1024 ** 3;
 
-/** An engine whose pull does what the test says. */
+/** An engine whose pull the test controls. */
 function pulls(freeBytes: () => number | null = () => 100 * GIB) {
   const clock = new ManualClock();
   const begun: { line: (line: ProgressLine) => void; end: (error?: Error) => void }[] = [];
@@ -37,7 +37,7 @@ const never = new AbortController().signal;
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('a pull', () => {
-  test('is one for all who wait, and outlives them', async () => {
+  test('is shared by all waiting sessions, and continues without them', async () => {
     const { pulls: all, begun } = pulls();
     const seen: number[] = [];
     const leaving = new AbortController();
@@ -61,7 +61,7 @@ describe('a pull', () => {
     const outcome = expect(done).rejects.toThrow(why);
     await turn();
     if (afterMs > 300_000) {
-      // A registry that drips.
+      // A registry that sends slowly.
       for (let atMs = 0, bytes = 1; atMs < afterMs; atMs += 100_000, bytes++) {
         clock.advance(100_000);
         begun[0]?.line(layer('a', bytes, 10_000));
@@ -70,7 +70,7 @@ describe('a pull', () => {
     await outcome;
   });
 
-  test('does not begin on a full disk, and ends when the disk fills', async () => {
+  test('does not start on a full disk, and fails when the disk fills', async () => {
     let free = PULL_FREE_BYTES - 1;
     const { pulls: all, begun, clock } = pulls(() => free);
     await expect(all.wait(IMAGE, () => undefined, never)).rejects.toThrow('/store has 10.0 GiB free');
@@ -83,7 +83,7 @@ describe('a pull', () => {
     await done;
   });
 
-  test('tells why it failed, and can be tried again', async () => {
+  test('reports the reason of a failure, and can be repeated', async () => {
     const { pulls: all, begun } = pulls();
     const failed = expect(all.wait(IMAGE, () => undefined, never)).rejects.toThrow('manifest unknown');
     await turn();
@@ -120,7 +120,7 @@ test('progress never falls, and is below 100 until the end', () => {
     ),
     {
       examples: [
-        // Their sum is no number.
+        // Their sum is not a safe number.
         [
           [
             { id: 'a', status: 'Downloading', progressDetail: { total: Number.MAX_VALUE } },

@@ -9,18 +9,18 @@ const SILENCE_MS = 5 * MINUTE_MS;
 /** Free disk that a pull needs at its start. */
 export const PULL_FREE_BYTES = 10 * 1024 ** 3;
 /**
- * Kept free while a pull runs, because a registry can send without end: half of what a pull needs at its start, and
- * enough for every other program of the host. Chosen, not measured.
+ * Free space below which a running pull is stopped, because a registry can send data endlessly: half of the space
+ * needed at its start, and enough for the host's other programs. Chosen, not measured.
  */
 const FLOOR_BYTES = 5 * 1024 ** 3;
 const FLOOR_CHECK_MS = 5_000;
 
-/** Only these are ever pulled. */
+/** Whether an image is pinned by digest; others are never pulled. */
 export function isPinned(image: string): boolean {
   return /^[a-z0-9][\w./:-]{0,400}@sha256:[0-9a-f]{64}$/.test(image);
 }
 
-/** A pull gave up; the message says why. */
+/** A pull failed; the message says why. */
 export class PullError extends Error {}
 
 /** Free bytes at a path; null: unknown. */
@@ -42,8 +42,8 @@ interface Pull {
 }
 
 /**
- * Pulls by digest, at most one of an image at a time. A session that gives up waiting does not end its pull: the next
- * launch finds the image.
+ * Pulls images by digest, each at most once at a time. A pull continues when a session stops waiting for it, so the
+ * next launch finds the image.
  */
 export class ImagePulls {
   readonly #open: () => Promise<OpenEngine>;
@@ -59,7 +59,7 @@ export class ImagePulls {
   }
 
   /**
-   * Pulls an image, or joins the pull of it.
+   * Pulls an image, or joins a running pull of it.
    * @param onPercent called at once and at every change
    * @throws when the pull fails, or `givenUp` aborts
    */
@@ -95,7 +95,7 @@ export class ImagePulls {
         for (const listener of pull.listeners) listener(percent);
       }).finally(() => this.#pulls.delete(image)),
     };
-    // A pull that nobody waits for any more may fail.
+    // A pull without waiting sessions may fail unnoticed.
     pull.over.catch(() => undefined);
     this.#pulls.set(image, pull);
     return pull;
@@ -168,7 +168,7 @@ async function pullWith(
   });
 }
 
-/** Bound of layers that are followed; an image has 127 at most. */
+/** Most layers whose progress is tracked; an image has at most 127. */
 const MAX_LAYERS = 512;
 
 /** Progress of a pull over all layers that are known so far. Never falls, and is below 100 until the end. */
@@ -176,7 +176,7 @@ export class PullProgress {
   readonly #layers = new Map<string, { current: number; total: number }>();
   #percent = 0;
 
-  /** @returns the new percentage, null: unchanged; moved: bytes came */
+  /** @returns the new percentage, null: unchanged; moved: bytes arrived */
   take({ id, status, progressDetail }: ProgressLine): { percent: number | null; moved: boolean } {
     const key = typeof id === 'string' ? id : '';
     const known = this.#layers.get(key);
@@ -200,7 +200,7 @@ export class PullProgress {
   }
 }
 
-/** A size that no layer has is none: the sum of all layers stays a number. */
+/** Implausible sizes are ignored, so that the sum of all layers stays a safe number. */
 function bytesOf(value: unknown): number | null {
   return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : null;
 }

@@ -12,7 +12,7 @@ import { refuseNumberedGroups } from './container-runtime.ts';
 import { ContainerEngine } from './engine/engine.ts';
 
 const why = noRealPodman();
-/** ENOSYS, as the C library words it: the filter answers a blocked system call like a kernel that does not have it. */
+/** The C library's text for ENOSYS: the filter answers a blocked system call like a kernel without it. */
 const BLOCKED = 'Function not implemented';
 const SOCKETS = 'use Socket; socket(S, AF_UNIX, SOCK_STREAM, 0)';
 /** Takes a descriptor of the process at the other end of a socket: SO_PEERPIDFD, then pidfd_getfd(2). */
@@ -20,7 +20,7 @@ const TAKE = (path: string) =>
   `${SOCKETS}; connect(S, pack_sockaddr_un(${path})) or print qq(no socket $!\\n); my $peer = unpack(q(i), getsockopt(S, 1, 77)); print syscall(438, $peer, 1, 0) < 0 ? qq(refused: $!\\n) : qq(taken\\n);`;
 const CALL = (name: string, call: string) =>
   `print syscall(${call}) < 0 ? qq(${name}: $!\\n) : qq(${name} works\\n);`;
-/** Fills netlink sockets with the kernel's answers to messages that it refuses; each answer holds the message. */
+/** Fills netlink sockets with the kernel's error answers, each of which contains the refused message. */
 const FILL_NETLINK = `
 my $message = pack(q(LSSLL), 100016, 0x7ff0, 1, 1, 0) . q(x) x 100000;
 my $kernel = pack(q(SSLL), 16, 0, 0, 0);
@@ -53,7 +53,7 @@ describe.skipIf(why !== null)(
       return (await sessions.ended(body)).app_log_tail ?? '';
     }
 
-    test('no descriptor of its display and sound servers, which run outside of it', async () => {
+    test('no descriptor of its display and sound servers, which run outside of the container', async () => {
       const output = await said(
         TAKE('q(/tmp/.X11-unix/X) . substr($ENV{DISPLAY}, 1)') + TAKE('q() . substr($ENV{PULSE_SERVER}, 5)'),
       );
@@ -80,7 +80,7 @@ describe.skipIf(why !== null)(
       ]);
     });
 
-    test('a user namespace where its app brings a sandbox', async () => {
+    test('a user namespace if its app has its own sandbox', async () => {
       const output = await said(CALL('user namespace', '272, 0x10000000') + CALL('keyctl', '250, 1, 0'), {
         systempaths_unconfined: true,
       });
@@ -93,22 +93,19 @@ describe.skipIf(why !== null)(
       expect(output).not.toContain('it went on');
     });
 
-    test.skipIf(!existsSync('/sys/fs/cgroup/memory'))(
-      'a limit for what waits in TCP and UDP sockets',
-      async () => {
-        const body = host.contained(['xterm']);
-        await sessions.launch(body);
-        await sessions.reached(body, 'app presented');
-        const name = `footlight-${body.session_id}`;
-        const pid = await host.podman.podman('inspect', '--format', '{{.State.Pid}}', name);
-        const group = /:memory:(.*)/.exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8'))?.[1];
-        const limit = readFileSync(`/sys/fs/cgroup/memory${group}/memory.kmem.tcp.limit_in_bytes`, 'utf8');
-        expect(limit.trim()).toBe(String(128 * 1024 * 1024));
-        await sessions.stop(body);
-      },
-    );
+    test.skipIf(!existsSync('/sys/fs/cgroup/memory'))('a limit for TCP and UDP socket buffers', async () => {
+      const body = host.contained(['xterm']);
+      await sessions.launch(body);
+      await sessions.reached(body, 'app presented');
+      const name = `footlight-${body.session_id}`;
+      const pid = await host.podman.podman('inspect', '--format', '{{.State.Pid}}', name);
+      const group = /:memory:(.*)/.exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8'))?.[1];
+      const limit = readFileSync(`/sys/fs/cgroup/memory${group}/memory.kmem.tcp.limit_in_bytes`, 'utf8');
+      expect(limit.trim()).toBe(String(128 * 1024 * 1024));
+      await sessions.stop(body);
+    });
 
-    test('no group of the host that its image names like a number', async () => {
+    test('no group of the host if its image has a group named like a number', async () => {
       const folder = join(host.podman.folder, 'numbered');
       await mkdir(folder);
       const name = `${host.registry.name}/apps/numbered:1`;
@@ -136,7 +133,7 @@ describe.skipIf(why !== null)(
       await expect(made('COPY group /etc/other', 'ADD link.tar /')).rejects.toThrow('104');
     });
 
-    test('no group that leads to its home, which it sees anyway', async () => {
+    test('no group for the path to its home, which is mounted directly', async () => {
       const ref = join(host.stateDir, 'homes/alice-1/doom');
       const output = await said(
         'print $) . qq(\\n); open F, q(>), qq($ENV{HOME}/saved) and print qq(home works\\n);',

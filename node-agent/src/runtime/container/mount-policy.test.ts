@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MountRefused, type MountRules, parseMount, type WayPart, whyChangeable } from './mount-policy.ts';
 import { resolveMounts } from './mounts.ts';
 
-describe('which directories of the host an app gets', () => {
+describe('the host directories that an app may mount', () => {
   let top: string;
   let rules: MountRules;
 
@@ -41,7 +41,7 @@ describe('which directories of the host an app gets', () => {
     ['the root itself', 'TOP/saves:/saves', 'saves', true],
     ['below a root with :rw', 'TOP/saves/doom:/saves', 'saves/doom', true],
     ['the nearest root decides', 'TOP/games/state:/state', 'games/state', true],
-    ['a link that stays below a root, as what it leads to', 'TOP/games/link:/data', 'games/doom', false],
+    ['a link that stays below a root, as its target', 'TOP/games/link:/data', 'games/doom', false],
     ['a root that is a link', 'TOP/root-link/doom:/data', 'games/doom', false],
   ])('%s', async (_name, entry, source, writable) => {
     expect(await resolve(entry)).toEqual([
@@ -56,12 +56,12 @@ describe('which directories of the host an app gets', () => {
     ['a link to the agent’s state', 'TOP/games/agent:/data'],
     ['the agent’s state', 'TOP/agent:/data'],
     ['a home', 'TOP/agent/homes:/data'],
-    ['what lies above the agent’s state', 'TOP:/data'],
-    ['it is not there', 'TOP/games/none:/data'],
+    ['a parent of the agent’s state', 'TOP:/data'],
+    ['it does not exist', 'TOP/games/none:/data'],
     ['dot-dot in the source', 'TOP/games/../agent:/data'],
     ['dot-dot in the target', 'TOP/games/doom:/data/../etc'],
     ['over everything', 'TOP/games/doom:/'],
-    ['over everything, in other words', 'TOP/games/doom://.'],
+    ['over everything, spelled differently', 'TOP/games/doom://.'],
     ['an option of podman’s mounts', 'TOP/games/doom:/data,source=/etc'],
     ['a link to a name with a comma', 'TOP/games/comma:/data'],
     ['a relative source', 'games/doom:/data'],
@@ -73,7 +73,7 @@ describe('which directories of the host an app gets', () => {
     await expect(resolve(entry)).rejects.toThrow(MountRefused);
   });
 
-  test('a root that holds the state directory opens neither it nor what is above it', async () => {
+  test('a root that contains the state directory allows neither it nor its parents', async () => {
     const wide = { ...rules, roots: [{ path: top, writable: true }] };
     await expect(resolveMounts([`${top}/agent/homes:/x`], wide)).rejects.toThrow(MountRefused);
     await expect(resolveMounts([`${top}:/x`], wide)).rejects.toThrow(MountRefused);
@@ -118,7 +118,7 @@ describe('which directories of the host an app gets', () => {
 
     test.each<[string, Partial<WayPart>, MountRules['users'], boolean]>([
       ['root alone', {}, root, false],
-      ['another user of the machine, whom it would gain nothing', { uid: 1000 }, root, false],
+      ['another user of the machine, who would gain nothing', { uid: 1000 }, root, false],
       ['the first user of a session', { uid: 70_000 }, root, true],
       ['the last user of a session', { uid: 70_255 }, root, true],
       ['a group, or one user by an access list', { mode: 0o775 }, root, true],

@@ -2,7 +2,7 @@ import { isAbsolute, resolve } from 'node:path';
 import type { MountRoot } from '../../config/environment.ts';
 import { isMountable } from './engine/engine-names.ts';
 
-/** What of this host decides about mounts. */
+/** Facts of this host that decide about mounts. */
 export interface MountRules {
   roots: readonly MountRoot[];
   stateDir: string;
@@ -18,13 +18,13 @@ export interface AppUsers {
   own: number;
 }
 
-/** A directory above the source of a mount, without links. */
+/** A directory on the path to a mount's source; not a link. */
 export interface WayPart {
   path: string;
   uid: number;
-  /** Permissions and the sticky bit. */
+  /** Permission bits and the sticky bit. */
   mode: number;
-  /** Owner of the next name on the way. */
+  /** Owner of the next entry on the path. */
   nextUid: number;
 }
 
@@ -37,7 +37,7 @@ export interface Mount {
 /** A mount that this host refuses; the message names the path. */
 export class MountRefused extends Error {}
 
-/** `src:dst` or `src:dst:opts` in its parts. Pure. @throws MountRefused */
+/** Parses `src:dst` or `src:dst:opts`. Pure. @throws MountRefused */
 export function parseMount(entry: string): { source: string; target: string } {
   const [source = '', target = '', ...options] = entry.split(':');
   const parts = [...source.split('/'), ...target.split('/')];
@@ -58,7 +58,7 @@ export function decideMount(real: string, { roots, stateDir, homeRoot }: MountRu
     if (isAtOrBelow(real, own) || isAtOrBelow(own, real))
       throw new MountRefused(`${real} holds files of the agent or of people (${own})`);
   }
-  // The longest root that holds it decides about writing.
+  // The longest root that contains it decides about writing.
   const root = roots
     .filter(({ path }) => isAtOrBelow(real, path))
     .sort((a, b) => b.path.length - a.path.length)[0];
@@ -71,11 +71,12 @@ const STICKY = 0o1000;
 const WRITE = { group: 0o020, others: 0o002 };
 
 /**
- * Whether apps could put something else in place of a name in this directory. The engine opens the source by its name,
- * some time after it was judged; a link there by then would give the app any directory of the host. Pure.
+ * Whether apps could replace an entry of this directory. The engine opens the source by its path some time after this
+ * check, and a link placed there meanwhile could give the app any directory of the host. Pure.
  *
- * An access list may give a single user the right to write; its mask is shown as the group's permissions (acl(5)), so
- * those count too. Other users of the machine who own a directory gain nothing: an app sees what its own user may.
+ * An access list may give a single user the right to write; its mask appears as the group's permissions (acl(5)), so
+ * these are checked too. Other users of the machine who own a directory gain nothing: an app can access only what its
+ * own user may.
  * @param part with `rules.roots` and the part itself resolved
  * @returns why for administrators; null: they cannot
  */
@@ -85,11 +86,11 @@ export function whyChangeable(
 ): string | null {
   const isOfApps = (owner: number) => range !== null && owner >= range[0] && owner <= range[1];
   if (isOfApps(uid)) return 'belongs to the user of a session';
-  // Who shares the agent's user reaches from a container only what is mounted for writing.
+  // An app with the agent's user can write from its container only in directories that are mounted writable.
   const isMountedForWriting = roots.some((root) => root.writable && isAtOrBelow(path, root.path));
   if (range === null && uid === own && isMountedForWriting) return 'can be written to by apps';
   const isShared = (mode & (WRITE.group | WRITE.others)) !== 0;
-  // Nobody else may rename or remove what root or the agent put into a sticky directory.
+  // In a sticky directory, other users cannot rename or remove entries of root or the agent.
   const isKept = (mode & STICKY) !== 0 && (nextUid === 0 || (range !== null && nextUid === own));
   return isShared && !isKept ? 'can be written to by its group or by everybody' : null;
 }

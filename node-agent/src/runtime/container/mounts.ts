@@ -11,9 +11,8 @@ import {
 } from './mount-policy.ts';
 
 /**
- * The mounts of an app, with their sources as they are now. No app can change what stands at such a source before the
- * engine opens it.
- * @throws MountRefused for one that this host does not allow, or whose source is missing
+ * Resolves the mounts of an app. No app can replace the source of an accepted mount before the engine opens it.
+ * @throws MountRefused if this host does not allow a mount, or its source is missing
  */
 export async function resolveMounts(entries: readonly string[], rules: MountRules): Promise<Mount[]> {
   if (entries.length === 0) return [];
@@ -31,7 +30,7 @@ export async function resolveMounts(entries: readonly string[], rules: MountRule
       const path = await realpath(source).catch(() => null);
       if (path === null) throw new MountRefused(`${source} does not exist`);
       const writable = decideMount(path, real);
-      // The name that a link leads to may be one that no mount can have.
+      // A link's target may have a name that a mount cannot contain.
       if (!isMountable(path)) throw new MountRefused(`${path} cannot be named in a mount`);
       await refuseChangeable(path, real);
       return { source: path, target, writable };
@@ -40,9 +39,8 @@ export async function resolveMounts(entries: readonly string[], rules: MountRule
 }
 
 /**
- * Walks from the root to the source: a name that only the host can change leads, for each of them, to a directory that
- * only the host can change.
- * @throws MountRefused when an app could put something else at the source, or did so since its links were resolved
+ * Walks from the root to the source and checks that only the host can change each name on the path.
+ * @throws MountRefused when an app could replace the source, or did so since its links were resolved
  */
 async function refuseChangeable(source: string, rules: MountRules): Promise<void> {
   const names = [source];

@@ -4,9 +4,9 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { EngineError } from './engine/engine.ts';
 import { Removals } from './removals.ts';
 
-describe('containers that were not removed', () => {
+describe('containers that could not be removed', () => {
   const clock = new ManualClock();
-  /** Containers of the engine; those of `held` it cannot remove. */
+  /** A fake engine with these containers; it cannot remove those in `held`. */
   let there: Set<string>;
   let held: Set<string>;
   let isUp: boolean;
@@ -30,11 +30,11 @@ describe('containers that were not removed', () => {
 
   async function pass(ms: number): Promise<void> {
     await clock.advance(ms);
-    // The loop behind the timer awaits several answers.
+    // The loop that the timer runs awaits several answers.
     await new Promise(setImmediate);
   }
 
-  test('one that the engine cannot remove holds up no others', async () => {
+  test('one that the engine cannot remove does not block the others', async () => {
     there = new Set(['held', 'other']);
     held = new Set(['held']);
     for (const name of there) removals.add(name);
@@ -46,7 +46,7 @@ describe('containers that were not removed', () => {
     expect([...there]).toEqual([]);
   });
 
-  test('an engine that does not answer is asked about one at a time', async () => {
+  test('an engine that does not answer gets one request at a time', async () => {
     isUp = false;
     for (const name of ['a', 'b', 'c']) removals.add(name);
     await pass(0);
@@ -56,7 +56,7 @@ describe('containers that were not removed', () => {
     expect(asked).toEqual(['a', 'a', 'b', 'c']);
   });
 
-  test('one whose creation was not answered is removed also when it comes later', async () => {
+  test('one whose creation was not answered is removed even if it is created later', async () => {
     removals.add('late', true);
     await pass(0);
     await pass(SECOND_MS);

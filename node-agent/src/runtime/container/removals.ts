@@ -1,21 +1,22 @@
 import { type Clock, delay, errorText, type Logger } from '@footlight/platform';
 import { type ContainerEngine, EngineError } from './engine/engine.ts';
 
-/** Between two tries. */
+/** Interval between two attempts. */
 const AGAIN_MS = 1_000;
 /**
- * An engine that hung may make a container after it was asked to remove it: both waited. A creation without an answer is
- * removed again after this time, as long as the longest hang that tests cause. Chosen, not measured.
+ * A hanging engine may run a delayed creation after the removal of the same container. A container whose creation was
+ * not answered is therefore removed again until this time has passed, which is the longest hang that tests cause.
+ * Chosen, not measured.
  */
 const LATE_CREATION_MS = 120_000;
 
 interface LeftContainer {
-  /** Monotonic time from which on a removal is final; null: each is. */
+  /** Monotonic time from which a successful removal is final; null: any time. */
   finalFromMs: number | null;
   wasReported: boolean;
 }
 
-/** Containers that could not be removed, because the engine did not answer. Tries again until they are gone. */
+/** Containers that could not be removed because the engine did not answer. Repeats the removal until they are gone. */
 export class Removals {
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -34,7 +35,7 @@ export class Removals {
     this.#engine = deps.engine;
   }
 
-  /** @param isUnanswered its creation was not answered, so it may come to be later */
+  /** @param isUnanswered its creation was not answered, so the engine may still create it later */
   add(name: string, isUnanswered = false): void {
     const finalFromMs = isUnanswered ? this.#clock.monotonicMs() + LATE_CREATION_MS : null;
     this.#left.set(name, { finalFromMs, wasReported: false });
@@ -43,7 +44,7 @@ export class Removals {
     });
   }
 
-  /** The next agent finds the rest by their labels. */
+  /** Stops the removals; the next agent finds the rest by their labels. */
   close(): void {
     this.#closed = true;
   }
@@ -55,7 +56,7 @@ export class Removals {
     }
   }
 
-  /** @returns false: the engine did not answer, and would not about another one either */
+  /** @returns false: the engine did not answer, so the other containers are not tried now */
   async #tryOne(name: string, left: LeftContainer): Promise<boolean> {
     try {
       await (await this.#engine()).remove(name);
@@ -64,7 +65,7 @@ export class Removals {
       this.#logger.info({ container: name }, 'container.removed_late');
       return true;
     } catch (error) {
-      // Once: it is tried every second.
+      // Logged once, because the removal is tried every second.
       if (!left.wasReported)
         this.#logger.warn({ container: name, error: errorText(error) }, 'container.not_removed');
       left.wasReported = true;

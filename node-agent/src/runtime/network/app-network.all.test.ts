@@ -8,18 +8,20 @@ import { RUN_APPS } from '../../testing/apps-process.ts';
 import type { AppRun } from '../../testing/run-apps.ts';
 import { makeStateDir } from '../../testing/runtime-app.ts';
 
-/** 203.0.113.0/24, 198.51.100.0/24 and 2001:db8::/32 are for examples, so no machine of anybody has one of them. */
+/**
+ * 203.0.113.0/24, 198.51.100.0/24 and 2001:db8::/32 are reserved for examples, so no real machine has such an address.
+ */
 const HOST = { eth: '203.0.113.2', eth6: '2001:db8:1::2', second: '198.51.100.1', second6: '2001:db8:2::1' };
 const OUTSIDE = { eth: '203.0.113.1', eth6: '2001:db8:1::1' };
 const METADATA = ['169.254.169.254', '169.254.1.2', '100.100.100.200', 'fd00:ec2::254', 'fd20:ce::254'];
 const MULTICAST = ['224.0.0.251', '239.255.255.250', 'ff02::fb', 'ff05::2'];
 const PORT = 4_711;
 const NEIGHBOUR_PORT = 4_712;
-/** Of the service outside that answers datagrams. */
+/** Port of the outside service that answers datagrams. */
 const ECHO_PORT = 4_713;
 const UID = 71_090;
 
-/** Listens on every address of its network and at an abstract name, and answers; resolves names on 127.0.0.53. */
+/** A server on every address of its network and on an abstract name; it also resolves names on 127.0.0.53. */
 const HOST_SERVICES = `
 import json, socket, sys, threading
 def serve(sock):
@@ -54,7 +56,7 @@ print("ready", flush=True)
 threading.Event().wait()
 `;
 
-/** Answers each datagram from its port, and once more from another. */
+/** Answers each datagram from its port, and a second time from another port. */
 const ECHO = `
 import socket
 def bound(port):
@@ -70,7 +72,7 @@ while True:
     echo.sendto(data, sender)
 `;
 
-/** Sends words from one port and waits for their answers, that many times. Prints the different words that came. */
+/** Repeatedly sends words from one port and waits for the answers. Prints the different words that arrived. */
 const TALK = `
 import json, socket, sys, time
 words, address, port, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -89,7 +91,7 @@ for number in range(rounds):
 print(json.dumps(sorted(heard)), flush=True)
 `;
 
-/** Tries what it is given and prints what came of each, a line each; an address that answers is "here". */
+/** Runs the given attempts and prints one line with the result of each; "here" means that the address answered. */
 const PROBE = `
 import json, os, socket, sys
 def attempt(kind, target):
@@ -119,9 +121,9 @@ for kind, target in json.loads(sys.argv[1]):
     print(json.dumps([kind, target, result]), flush=True)
 `;
 
-/** Of one app to one address. */
+/** Limit of connections of one app to one address. */
 const MAX_CONNECTIONS = 64;
-/** Opens connections to each address, keeps them, and prints how many were answered. */
+/** Opens connections to each address, keeps them, and prints how many were accepted. */
 const HOLD_MANY = `
 import json, socket, sys
 held, counts = [], []
@@ -140,14 +142,14 @@ print(json.dumps(counts), flush=True)
 
 type Attempt = readonly [kind: string, target: string | readonly [string, number]];
 const tcp = (address: string, port: number): Attempt => ['tcp', [address, port]];
-/** Without a word to the routing table, by the interface of a socket, of its multicast, and of one message. */
+/** Bypasses the routing table by choosing the interface: of a socket, of its multicast, and of one message. */
 const UDP_WAYS = ['udp', 'udp-device', 'udp-group', 'udp-message'];
 
 const children: ChildProcess[] = [];
 let stateDir: string;
 let host: number;
 
-/** A program that is up when it has written a line. */
+/** Starts a program and waits for its first line. */
 async function up(argv: readonly string[]): Promise<number> {
   const child = spawn(argv[0] ?? '', argv.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
@@ -162,7 +164,7 @@ function ip(pid: number, lines: string): void {
   execFileSync(program, words, { input: lines });
 }
 
-/** Runs apps on the host of the test; what the last one wrote. Fails when anything of their networks is left. */
+/** Runs apps on the test's host. @returns the output of the last one. Fails if anything of their networks is left. */
 async function runApps(run: AppRun, env: Record<string, string> = {}): Promise<string> {
   const resolvConf = join(stateDir, 'resolv.conf');
   writeFileSync(resolvConf, 'nameserver 127.0.0.53\nsearch example\n', { mode: 0o644 });
@@ -175,7 +177,7 @@ async function runApps(run: AppRun, env: Record<string, string> = {}): Promise<s
   return stdout;
 }
 
-/** What an app on the host of the test finds. */
+/** Output of an app on the test's host. */
 async function found(
   attempts: readonly Attempt[],
   options: Partial<AppRun> & { network?: 'none' | 'bridge'; env?: Record<string, string> } = {},
@@ -245,7 +247,7 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
           ['name', 'anything.example'],
           ...closed.map((address) => tcp(address, PORT)),
           ['abstract', 'host-service'],
-          // The name is free: what binds it there is heard by nobody outside.
+          // The abstract name is free inside: a program that binds it there is not reachable from outside.
           ['abstract-bind', 'host-service'],
           ...MULTICAST.map((address): Attempt => ['udp', [address, 5_353]]),
         ],
@@ -265,7 +267,7 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
     },
   );
 
-  test('an app that chooses the interface itself gets no further', { timeout: 120_000 }, async () => {
+  test('an app that chooses the interface itself reaches nothing more', { timeout: 120_000 }, async () => {
     const closed = ['127.0.0.1', '127.1.2.3', '::1', HOST.second, HOST.second6, ...METADATA, ...MULTICAST];
     const results = await found([
       ['tcp-device', [OUTSIDE.eth, PORT]],
@@ -275,7 +277,7 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
       ...closed.flatMap((address) => UDP_WAYS.map((way): Attempt => [way, [address, PORT]])),
     ]);
     const through = [...results].filter(([, result]) => result === 'here' || result === 'sent');
-    // Its own loopback is open to it.
+    // Its own loopback works.
     const own = [
       'udp 127.0.0.1',
       'udp 127.1.2.3',
@@ -296,7 +298,7 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
 
   test.each([
     ['made for it', false],
-    ['beside one that is kept for others', true],
+    ['next to a prefetched one', true],
   ])('none, %s: its own loopback and nothing else', { timeout: 60_000 }, async (_, keep) => {
     const results = await found(
       [tcp(OUTSIDE.eth, PORT), tcp('127.0.0.1', PORT), ['abstract', 'host-service'], ['interfaces', '']],
@@ -306,7 +308,7 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
     expect(results.get('interfaces ')).toBe('lo');
   });
 
-  test('an app reaches no other app, by no address and no abstract name', { timeout: 60_000 }, async () => {
+  test('an app reaches no other app, by address or by abstract name', { timeout: 60_000 }, async () => {
     const listener = HOST_SERVICES.replaceAll(String(PORT), String(NEIGHBOUR_PORT)).replace('host-', 'app-');
     const addresses = ['127.0.0.1', '::1', ...Object.values(HOST), OUTSIDE.eth];
     const results = await found(
@@ -327,7 +329,7 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
     });
     const heardBy = async (run: AppRun) => JSON.parse((await runApps(run)).trim().split('\n').at(-1) ?? '');
 
-    test('an app gets the answers to its own, and none of an app that uses the same port', {
+    test('an app gets the answers to its own datagrams, and none of another app with the same port', {
       timeout: 60_000,
     }, async () => {
       const neighbour = talk('to the neighbour', UID + 1, 1_000_000);
@@ -335,7 +337,7 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
     });
   });
 
-  test('an app holds at most 64 connections to one address', {
+  test('an app can have at most 64 connections to one address', {
     timeout: 120_000,
   }, async () => {
     const args = ['python3', '-c', HOLD_MANY, JSON.stringify([OUTSIDE.eth, OUTSIDE.eth6]), '100'];
@@ -343,7 +345,7 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
     expect(JSON.parse(text.trim().split('\n').at(-1) ?? '')).toEqual([MAX_CONNECTIONS, MAX_CONNECTIONS]);
   });
 
-  test('one that was made ahead closes the address that the host has got since', {
+  test('a prefetched network also blocks an address that the host has got since', {
     timeout: 60_000,
   }, async () => {
     const late = '198.51.100.9';

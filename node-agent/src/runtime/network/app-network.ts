@@ -29,7 +29,7 @@ export interface AppNetwork {
   readonly enter: readonly string[];
   /** Content of its /etc/resolv.conf; null: the host's. */
   readonly resolvConf: string | null;
-  /** Why it has no connection although the app may use the network; null: no problem. */
+  /** The reason why it has no connection although the app may use the network; null: no problem. */
   readonly problem: string | null;
   /** Whether it still exists, and the host still has the same addresses and resolvers. */
   readonly isCurrent: boolean;
@@ -37,28 +37,34 @@ export interface AppNetwork {
   readonly exited: Promise<ChildExit>;
   /** Moves the process that carries its traffic into these control groups (paths of cgroup.procs); best effort. */
   countIn(procsFiles: readonly string[]): void;
-  /** What the sockets in it hold; null: it is gone. */
+  /** Memory use of its sockets; null: the network is gone. */
   socketUse(): Promise<SocketUse | null>;
-  /** Ends what holds and serves it; comes back when that is gone. An app in there keeps the bare namespace. Repeatable. */
+  /**
+   * Ends the processes that hold and serve the network, and returns when they are gone. An app inside keeps the
+   * namespace, without a connection. Repeatable.
+   */
   close(): Promise<void>;
 }
 
-/** Whether pasta is installed, without which apps that may use the network keep the host's. */
+/** Whether pasta is installed. Without it, apps that may use the network use the host's. */
 export function isPastaInstalled(): boolean {
   return existsSync(hostProgram('pasta'));
 }
 
-/** Makes the network of an app that may use none: its own loopback. @throws when no namespace can be made */
+/**
+ * Creates the network of an app that may not use the network: only its own loopback.
+ * @throws when no namespace can be made
+ */
 export function openClosedNetwork(clock: Clock): Promise<AppNetwork> {
   return holdNetwork(clock, null, null);
 }
 
 /**
- * Makes the network of an app that may use the network: its own loopback and the networks of the host, without the
- * host itself. Where it cannot be made the app gets a closed network rather than the host's.
+ * Creates the network of an app that may use the network: its own loopback and the networks of the host, without the
+ * host itself. If this fails, the app gets a closed network instead of the host's.
  * @param udpPorts of all networks of this process
- * @returns null where the app keeps the host's network: pasta is not installed
- * @throws when not even a namespace can be made
+ * @returns null if pasta is not installed: the app then uses the host's network
+ * @throws when not even a namespace can be created
  */
 export async function openOutwardNetwork(clock: Clock, udpPorts: UdpPorts): Promise<AppNetwork | null> {
   if (!isPastaInstalled()) return null;
@@ -73,14 +79,14 @@ export async function openOutwardNetwork(clock: Clock, udpPorts: UdpPorts): Prom
   }
 }
 
-/** Why apps cannot have a network namespace on this host; null: they can. Leaves nothing behind. */
+/** Tests whether apps can have a network namespace on this host. @returns the problem; null: none */
 export function networkNamespaceProblem(clock: Clock): Promise<string | null> {
   return problemOf(() => openClosedNetwork(clock));
 }
 
-/** Why pasta cannot serve an app on this host; null: it can. Leaves nothing behind. */
+/** Tests whether pasta can serve an app on this host. @returns the problem; null: none */
 export function pastaProblem(clock: Clock): Promise<string | null> {
-  // The ports of an app may be the same: nothing is sent.
+  // These may be ports of an app too, because this test sends nothing.
   return problemOf(() => openOutwardNetwork(clock, new UdpPorts(null)));
 }
 
@@ -100,17 +106,17 @@ function pastaLine(): string[] {
     ...[hostProgram('pasta'), '--quiet', '--foreground', '--netns-only', '--config-net'],
     // The gateway's address would lead to the host's loopback.
     '--no-map-gw',
-    // No port is forwarded, neither to the app nor, which is the default, from its loopback to the host's.
+    // No port is forwarded to the app. By default pasta would also forward ports from its loopback to the host's.
     ...['-t', 'none', '-u', 'none', '-T', 'none', '-U', 'none'],
     ...['--dns-forward', RESOLVER4, '--dns-forward', RESOLVER6],
-    // Its default is the user nobody, who may not enter the namespace. It keeps SYS_ADMIN and NET_BIND_SERVICE alone
-    // and confines itself: no files, few system calls.
+    // By default pasta becomes the user nobody, who may not enter the namespace. As root it keeps only SYS_ADMIN and
+    // NET_BIND_SERVICE and confines itself: no files, few system calls.
     ...['--runas', '0'],
   ];
 }
 
 /**
- * @param udpPorts from which its datagrams leave; null: it leads nowhere
+ * @param udpPorts source ports of its datagrams; null: a closed network
  * @param onClosed called when it is closed
  */
 async function holdNetwork(
@@ -119,7 +125,7 @@ async function holdNetwork(
   problem: string | null,
   onClosed: () => void = () => undefined,
 ): Promise<AppNetwork> {
-  // Before pasta starts, which reads both as well: what changes meanwhile counts as changed.
+  // Read before pasta starts, which reads both too, so that a change in between is detected.
   const host = readHost();
   const { setup4, setup6 } = networkSetup(host.addresses);
   const outward = udpPorts === null ? [] : [udpTranslation(udpPorts), connectionLimits(), ...pastaLine()];
@@ -136,7 +142,7 @@ async function holdNetwork(
       ...[`/proc/${process.pid}/ns/net`, setup4, setup6, ...outward],
     ],
     {
-      // It may be made before there is a session; the mark alone tells what is left of it.
+      // No session id, because it may be created before the session; cleanup finds leftovers by this value.
       env: { PATH, [SESSION_VARIABLE]: 'network' },
       cwd: '/',
       clock,
@@ -190,7 +196,7 @@ async function holdNetwork(
 export async function endNamespace(child: Child, clock: Clock): Promise<void> {
   const kill = () => {
     if (!child.alive) return true;
-    // Process 1 alone: it is reaped only when its whole namespace is empty, and unshare waits for it.
+    // Only process 1 is waited for: it is reaped only when its whole namespace is empty, and unshare waits for it.
     const first = listProcesses().filter((row) => row.ppid === child.pid);
     for (const row of first) sendSignal(row.pid, 'SIGKILL');
     if (first.length === 0) child.signal('SIGKILL');
@@ -199,7 +205,7 @@ export async function endNamespace(child: Child, clock: Clock): Promise<void> {
   if (!(await killUntilGone(clock, kill, child.exited))) throw new Error('the app does not end');
 }
 
-/** A process that has ended has no namespace, also before its parent has read its exit status. */
+/** A zombie has no namespace. */
 function isRunning(pid: number): boolean {
   try {
     readlinkSync(`/proc/${pid}/ns/net`);

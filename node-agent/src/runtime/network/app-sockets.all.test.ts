@@ -7,7 +7,7 @@ import { MAX_SOCKETS, netlinkBytes, socketExcess } from './app-sockets.ts';
 
 const UID = 71_095;
 
-/** Fills netlink sockets with the kernel's answers to messages that it refuses; each answer holds the message. */
+/** Fills netlink sockets with the kernel's error answers, each of which contains the refused message. */
 const FILL = `
 import os, resource, socket, struct, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
@@ -23,7 +23,7 @@ for number in range(600):
 time.sleep(10)
 print("it went on")
 `;
-/** More sockets than an app may have, in several processes. */
+/** Opens more sockets than an app may have, in several processes. */
 const OPEN = `
 import os, resource, socket, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
@@ -35,7 +35,7 @@ for process in range(10):
 time.sleep(10)
 print("it went on")
 `;
-/** What honest programs do: many sockets, and the addresses of the host left unread. */
+/** An ordinary program's use: many sockets, and the host's addresses left unread. */
 const HONEST = `
 import resource, socket, struct, time
 kept = [socket.socket(socket.AF_UNIX) for number in range(700)]
@@ -48,7 +48,7 @@ time.sleep(1.5)
 print("it went on")
 `;
 
-/** Not a value of the namespace before Linux 6.7. */
+/** Before Linux 6.7 this value is not per namespace. */
 const OPTIONS = 'print(open("/proc/sys/net/core/optmem_max").read().strip())';
 
 test.each([
@@ -59,7 +59,7 @@ test.each([
   expect(socketExcess(use)).toEqual(why);
 });
 
-test('what waits in netlink sockets is the sum of a column', () => {
+test('unread netlink data is the sum of a column', () => {
   const head = 'sk               Eth Pid        Groups   Rmem     Wmem     Dump  Locks    Drops    Inode';
   const row = (rmem: number) =>
     `00000000cee73af1 0   2811       00000000 ${String(rmem).padEnd(8)} 0        0     2        0        7838011`;
@@ -92,11 +92,11 @@ describe.runIf(process.getuid?.() === 0)('an app of a root agent', () => {
     expect(output).not.toContain('it went on');
   });
 
-  test('with as many as a browser goes on', async () => {
+  test('with as many as a browser is not ended', async () => {
     expect(await run(HONEST)).toBe('it went on');
   });
 
-  test('has small options of sockets, which count nowhere', async () => {
+  test('has only small socket options, which no control group counts', async () => {
     const [major = 0, minor = 0] = release().split('.').map(Number);
     if (major * 100 + minor >= 607) expect(await run(OPTIONS)).toBe('20480');
   });

@@ -5,26 +5,29 @@ import type { Clock, Timer } from '@footlight/platform';
 export interface SocketUse {
   /** Open sockets of every kind in the app's network (count). */
   sockets: number;
-  /** What waits to be read in netlink sockets (bytes). */
+  /** Unread data in netlink sockets (bytes). */
   netlinkBytes: number;
 }
 
 /**
- * Of one app, with all its processes (count). Options of these (optmem_max, which hold-network.sh sets) take 80 MiB at
- * most. Chosen with room for a browser of some hundred tabs, not measured.
+ * Most sockets of one app with all its processes (count). Their options take at most 80 MiB (optmem_max, which
+ * hold-network.sh sets). Enough for a browser with some hundred tabs. Chosen, not measured.
  */
 export const MAX_SOCKETS = 4_096;
-/** Of one app. A library that reads the host's addresses leaves a few kilobytes unread. Chosen, not measured. */
+/**
+ * Most unread netlink data of one app. A library that reads the host's addresses leaves a few kilobytes unread. Chosen,
+ * not measured.
+ */
 export const MAX_NETLINK_BYTES = 64 * 1024 * 1024;
 /**
  * Fewer sockets than this cannot hold much more than MAX_NETLINK_BYTES: a netlink socket takes 416 KiB (twice
- * net.core.rmem_max). Their list is not read then.
+ * net.core.rmem_max). With fewer sockets, their list is not read.
  */
 const FEW_SOCKETS = 160;
-/** What a program may fill before it is seen; a processor writes a gibibyte in this time. Chosen, not measured. */
+/** Interval of the checks. A processor can fill a gibibyte in this time. Chosen, not measured. */
 const LOOK_EVERY_MS = 250;
 
-/** Why an app must end for what its sockets hold; null: it need not. */
+/** The reason to end an app because of its sockets; null: none. */
 export function socketExcess({ sockets, netlinkBytes }: SocketUse): string | null {
   if (sockets > MAX_SOCKETS) return `the app has ${sockets} open sockets, more than ${MAX_SOCKETS}`;
   if (netlinkBytes > MAX_NETLINK_BYTES)
@@ -33,7 +36,7 @@ export function socketExcess({ sockets, netlinkBytes }: SocketUse): string | nul
 }
 
 /**
- * What the sockets in the network of a process hold.
+ * Reads the socket use in the network of a process.
  * @returns null: the process is gone
  * Source: proc_pid_net(5); "used" counts all sockets of the namespace (Linux 4.20 and newer).
  */
@@ -57,9 +60,8 @@ export function netlinkBytes(table: string): number {
 }
 
 /**
- * Looks at an app's sockets four times a second: the kernel counts what waits in netlink sockets, and the options of
- * all sockets, in no control group, so an app could take all memory of the host with them. Owner: the app; ends with
- * close() or after the first excess.
+ * Checks an app's sockets four times a second. No control group limits data in netlink sockets or options of sockets,
+ * so an app could exhaust the host's memory with them. Owner: the app; ends with close() or after the first excess.
  */
 export class SocketWatch {
   readonly #read: () => Promise<SocketUse | null>;

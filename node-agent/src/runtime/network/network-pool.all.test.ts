@@ -5,11 +5,11 @@ import { networkHolders, networkOf } from '../../testing/traces.ts';
 import { type AppNetwork, openOutwardNetwork, pastaProblem } from './app-network.ts';
 import { NetworkPool } from './network-pool.ts';
 
-/** pasta takes addresses and routes from the host, so this needs one with a network. */
+/** pasta copies addresses and routes of the host, so this needs a host with a network. */
 const works = process.getuid?.() === 0 && (await pastaProblem(systemClock)) === null;
 
 let pool: NetworkPool;
-/** How many the pool has made (count). */
+/** Networks that the pool has created (count). */
 let made = 0;
 const taken: AppNetwork[] = [];
 
@@ -40,7 +40,7 @@ async function take(): Promise<AppNetwork> {
   return network;
 }
 
-/** The holder of the first that is kept, once it carries traffic. */
+/** Process id of the holder of the first prefetched network, once it carries traffic. */
 async function keptHolder(): Promise<number> {
   await expect.poll(() => made).toBe(1);
   return networkHolders(process.pid)[0] ?? 0;
@@ -52,14 +52,14 @@ async function inside({ enter }: AppNetwork, ...command: string[]): Promise<stri
 }
 
 describe.runIf(works)('a network that is kept ready', { timeout: 60_000 }, () => {
-  test('is the one that the next app gets, and leads out', async () => {
+  test('is given to the next app, and reaches the outside', async () => {
     const holder = await keptHolder();
     const network = await take();
     expect(await inside(network, 'readlink', '/proc/self/ns/net')).toBe(networkOf(holder));
     expect(await inside(network, 'ip', 'route')).toContain('default');
   });
 
-  test('two apps get two', async () => {
+  test('two apps get different networks', async () => {
     const networks = await Promise.all([take(), take()]);
     const names = networks.map((network) => inside(network, 'readlink', '/proc/self/ns/net'));
     expect(new Set(await Promise.all(names)).size).toBe(2);
@@ -73,13 +73,13 @@ describe.runIf(works)('a network that is kept ready', { timeout: 60_000 }, () =>
     expect(await inside(network, 'ip', 'route')).toContain('default');
   });
 
-  test('does not become the network of another process when its holder is gone', async () => {
+  test('is not confused with the network of another process when its holder is gone', async () => {
     const holder = await keptHolder();
     const network = await take();
     process.kill(holder, 'SIGKILL');
     await network.exited;
     expect(await inside(network, 'readlink', '/proc/self/ns/net')).not.toBe(networkOf(process.pid));
-    // pasta ends with its holder, and takes its link along.
+    // pasta ends with its holder, and its link disappears.
     await expect.poll(() => inside(network, 'ip', 'route')).toBe('');
   });
 });

@@ -4,7 +4,7 @@ import type { ChildExit } from '../programs/child.ts';
 import type { AppNetwork } from './app-network.ts';
 import { NetworkPool, REFILL_AFTER_MS } from './network-pool.ts';
 
-/** A network that is nowhere. */
+/** A fake network. */
 class FakeNetwork implements AppNetwork {
   readonly enter = [];
   readonly resolvConf = null;
@@ -34,7 +34,7 @@ class FakeNetwork implements AppNetwork {
 function pool({ keep = true, slow = false } = {}) {
   const clock = new ManualClock();
   const made: FakeNetwork[] = [];
-  /** What ends the making of each network, where that is slow. */
+  /** Callbacks that finish the creation of each network, if creation is slow. */
   const finish: (() => void)[] = [];
   const networks = new NetworkPool({
     clock,
@@ -55,8 +55,8 @@ function pool({ keep = true, slow = false } = {}) {
   return { networks, clock, made, finish, settled, refilled };
 }
 
-describe('a network is kept ready', () => {
-  test('for the next app, and one more is made a second after it was taken', async () => {
+describe('a network is prefetched', () => {
+  test('for the next app, and another is created a second after it was taken', async () => {
     const { networks, made, refilled } = pool();
     expect(made).toHaveLength(1);
     expect(await networks.take()).toBe(made[0]);
@@ -73,7 +73,7 @@ describe('a network is kept ready', () => {
     expect(made).toHaveLength(3);
   });
 
-  test('one that is still being made is waited for', async () => {
+  test('an app waits for a network that is still being created', async () => {
     const { networks, made, finish } = pool({ slow: true });
     const taken = networks.take();
     finish[0]?.();
@@ -81,7 +81,7 @@ describe('a network is kept ready', () => {
     expect(made).toHaveLength(1);
   });
 
-  test('however many were taken, one is kept', async () => {
+  test('one is prefetched, however many were taken', async () => {
     const { networks, made, refilled } = pool();
     await Promise.all([networks.take(), networks.take(), networks.take()]);
     await refilled();
@@ -89,7 +89,7 @@ describe('a network is kept ready', () => {
     expect(made).toHaveLength(4);
   });
 
-  test('not where no app runs', async () => {
+  test('not if prefetching is disabled', async () => {
     const { networks, made, refilled } = pool({ keep: false });
     expect(made).toHaveLength(0);
     expect(await networks.take()).toBe(made[0]);
@@ -98,8 +98,8 @@ describe('a network is kept ready', () => {
   });
 });
 
-describe('an app never gets a kept network', () => {
-  test('that carries nothing any more', async () => {
+describe('an app never gets a prefetched network', () => {
+  test('whose process has ended', async () => {
     const { networks, made, settled } = pool();
     await settled();
     made[0]?.end();
@@ -108,7 +108,7 @@ describe('an app never gets a kept network', () => {
     expect(made[0]?.closes).toBe(1);
   });
 
-  test('that was made when the host had other addresses or resolvers', async () => {
+  test('that was created when the host had other addresses or resolvers', async () => {
     const { networks, made, settled } = pool();
     await settled();
     if (made[0]) made[0].isCurrent = false;
@@ -116,7 +116,7 @@ describe('an app never gets a kept network', () => {
     expect(made[0]?.closes).toBe(1);
   });
 
-  test('that leads nowhere; a new attempt says why', async () => {
+  test('without a connection; a new attempt reports why', async () => {
     const { networks, made, finish, settled } = pool({ slow: true });
     if (made[0]) made[0].problem = 'no route';
     finish[0]?.();
@@ -132,7 +132,7 @@ describe('an app never gets a kept network', () => {
 });
 
 describe('when the pool closes', () => {
-  test('the kept one ends, and no other is made', async () => {
+  test('the prefetched one ends, and no other is created', async () => {
     const { networks, made, clock, settled } = pool();
     await settled();
     await networks.close();
@@ -141,7 +141,7 @@ describe('when the pool closes', () => {
     expect(made).toHaveLength(1);
   });
 
-  test('one that is being made ends as well', async () => {
+  test('one that is being created ends too', async () => {
     const { networks, made, finish } = pool({ slow: true });
     const closed = networks.close();
     finish[0]?.();
@@ -149,7 +149,7 @@ describe('when the pool closes', () => {
     expect(made[0]?.closes).toBe(1);
   });
 
-  test('one that was taken stays with its app, and is not replaced', async () => {
+  test('a taken one is not affected, and is not replaced', async () => {
     const { networks, made, refilled } = pool();
     await networks.take();
     await networks.close();

@@ -19,7 +19,7 @@ export interface NetworkPoolOptions {
  * Networks for apps that may use the network. One is prefetched, because making one takes as long as the start of a
  * display (`scripts/bench launch`).
  *
- * Each network serves one app and is never reused. The pool owns it until take() returns it; then the caller does. A
+ * Each network serves one app and is never reused. The pool owns it until take() returns it; then the caller owns it. A
  * network that ended, has no connection, or was made with other host addresses or resolvers is discarded. The kernel
  * ends the prefetched one when this process is killed.
  */
@@ -27,7 +27,7 @@ export class NetworkPool {
   readonly #clock: Clock;
   readonly #keep: boolean;
   readonly #open: () => Promise<AppNetwork | null>;
-  /** Settles with null where none can be prefetched. */
+  /** Settles with null if none can be prefetched. */
   #kept: Promise<KeptNetwork | null> | null = null;
   #refillTimer: Timer | null = null;
   #closed = false;
@@ -55,7 +55,7 @@ export class NetworkPool {
     return this.#open();
   }
 
-  /** Ends the prefetched network. Taken ones stay. */
+  /** Ends the prefetched network; networks in use are not affected. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#refillTimer?.cancel();
@@ -73,7 +73,7 @@ export class NetworkPool {
     if (this.#keep && !this.#closed) this.#kept ??= this.#make();
   }
 
-  /** Never throws: the next caller makes one and gets the error. */
+  /** Never throws: the next take() then creates a network itself and gets the error. */
   async #make(): Promise<KeptNetwork | null> {
     const network = await this.#open().catch(() => null);
     if (network === null) return null;

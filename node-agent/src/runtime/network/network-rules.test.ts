@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { appResolvConf, networkSetup } from './network-rules.ts';
 
-test('the addresses of the host are closed, each once', () => {
+test('the addresses of the host are blocked, each once', () => {
   const { setup4, setup6 } = networkSetup(['192.0.2.1', '192.0.2.1', '2001:db8::1', '100.100.100.200']);
   const lines = setup4.split('\n');
   expect(lines[0]).toBe('link set lo up');
@@ -19,7 +19,7 @@ test('the addresses of the host are closed, each once', () => {
   );
 });
 
-test('a host with more addresses than anybody counts makes no endless command line', () => {
+test('the number of a host’s own addresses in the command line is limited', () => {
   const many = Array.from({ length: 5_000 }, (_, index) => `10.1.${index >> 8}.${index & 255}`);
   expect(networkSetup(many).setup4.length).toBeLessThan(24_000);
 });
@@ -34,7 +34,7 @@ test.each([
   ['resolvers of both families', 'nameserver 9.9.9.9\nnameserver 2620:fe::fe', ['192.0.0.8', '100::8'], []],
   ['IPv6 alone', '# none\nnameserver fd00::1', ['100::8'], []],
   ['no resolver', '', ['192.0.0.8'], []],
-])('%s: pasta stands for it, and how names are searched stays', (_words, host, servers, kept) => {
+])('%s: replaced by pasta, and search options are kept', (_words, host, servers, kept) => {
   const expected = [...servers.map((server) => `nameserver ${server}`), ...kept, ''];
   expect(appResolvConf(host).split('\n')).toEqual(expected);
 });

@@ -1,21 +1,24 @@
 import type { PortRange } from './udp-ports.ts';
 
-/** Bound of the host's own addresses. */
+/** Most own addresses of the host. */
 const MAX_OWN_ADDRESSES = 256;
-/** Browsers open six to a server. Fifteen apps with so many leave a control plane's thousand to their agent. */
+/**
+ * Most connections of an app to one address; browsers open six per server. Even fifteen apps at this limit leave
+ * connections for their agent, because a control plane accepts a thousand from one address.
+ */
 const MAX_CONNECTIONS_TO_ONE = 64;
 
 /**
  * Address of the resolver in an app's resolv.conf: pasta forwards its port 53 to the host's resolver, which may be on
  * the host's loopback. Source: RFC 7600 (192.0.0.8, the IPv4 dummy address), RFC 6666 (100::/64, discard only): no
- * machine has one of them.
+ * machine uses one of these addresses.
  */
 export const RESOLVER4 = '192.0.0.8';
 export const RESOLVER6 = '100::8';
 
 /**
- * Destinations that an app's packets must not reach. An app may choose the interface of a socket or packet without
- * any right (SO_BINDTODEVICE, IP_PKTINFO, IP_UNICAST_IF), and pasta opens the same destination on the host.
+ * Destinations that an app's packets must not reach. An app may choose the interface of a socket or packet without any
+ * privilege (SO_BINDTODEVICE, IP_PKTINFO, IP_UNICAST_IF), and pasta opens the same destination on the host.
  */
 const CLOSED4 = [
   // The host's loopback, and "this host".
@@ -37,16 +40,19 @@ const CLOSED6 = [
 /**
  * `ip -batch` commands that open an app's loopback, and close what it must not reach through its network. Pure.
  *
- * IPv4 takes policies of XFRM: where a rule or route of the routing table refuses, a socket that has chosen its
- * interface is sent on the link all the same (ip_route_output_key_hash_rcu). XFRM leaves the loopback interface out.
- * For IPv6 it does not, and rules hold whatever the socket chose; but multicast has a route before every rule. Neighbour
- * discovery needs multicast by ICMP; UDP is all that pasta would pass on.
+ * IPv4 uses XFRM policies, which do not apply to the loopback interface. Rules and routes of the routing table are not
+ * enough: packets of a socket with a chosen interface are sent on that link even if the table refuses their destination
+ * (ip_route_output_key_hash_rcu).
+ *
+ * IPv6 uses rules of the routing table, which apply even if a socket has chosen its interface; XFRM would also block
+ * the loopback. Only multicast has a route before every rule and needs an XFRM policy. It blocks only UDP: pasta
+ * forwards nothing else, and neighbour discovery needs multicast of ICMP.
  */
 export function networkSetup(ownAddresses: readonly string[]): { setup4: string; setup6: string } {
   const own = ownAddresses.slice(0, MAX_OWN_ADDRESSES);
   const own4 = own.filter((address) => !address.includes(':')).map((address) => `${address}/32`);
   const own6 = own.filter((address) => address.includes(':')).map((address) => `${address}/128`);
-  // A second rule or policy of the same words is refused.
+  // The kernel refuses an identical second rule or policy.
   const closed4 = [...new Set([...CLOSED4, ...own4])];
   const closed6 = [...new Set([...CLOSED6, ...own6])];
   const block4 = closed4.map((address) => `xfrm policy add dst ${address} dir out action block`);
@@ -61,8 +67,8 @@ export function networkSetup(ownAddresses: readonly string[]): { setup4: string;
 /**
  * nft(8) rules for datagrams of an app: they leave from ports of this block, and only answers come in. Pure.
  *
- * pasta binds the port of the host that has the number of the app's port, on every address. From there it would pass
- * on what anyone sends, broadcasts and multicast of the LAN included.
+ * pasta binds the port of the host that has the number of the app's port, on every address. Without these rules it
+ * would forward datagrams from anyone to the app, including broadcasts and multicast of the LAN.
  */
 export function udpTranslation([low, high]: PortRange): string {
   return `table inet footlight {
@@ -78,10 +84,10 @@ export function udpTranslation([low, high]: PortRange): string {
 }
 
 /**
- * nft(8) rules for the connections of an app: so many to one address at a time. Pure.
+ * nft(8) rules that limit an app's simultaneous connections to one address. Pure.
  *
- * Outside, apps have the address of their host. A control plane takes a thousand connections of one address; an app
- * that had them all would keep the agent of its host from coming back.
+ * Other machines see apps under the address of their host. A control plane accepts a thousand connections from one
+ * address; an app that used them all would prevent its host's agent from reconnecting.
  */
 export function connectionLimits(): string {
   const limit = (family: 'ipv4' | 'ipv6', key: 'ip' | 'ip6') =>
@@ -97,7 +103,7 @@ export function connectionLimits(): string {
   }`;
 }
 
-/** The host's resolv.conf with pasta in the place of its resolvers. Pure. */
+/** The host's resolv.conf with pasta's address instead of its resolvers. Pure. */
 export function appResolvConf(host: string): string {
   const lines = host.split('\n').map((line) => line.trim());
   const kept = lines.filter((line) => /^(search|domain|options|sortlist)\s/.test(line));

@@ -6,7 +6,7 @@ const ports = (avoided: readonly [number, number] | null, host = quiet) =>
   new UdpPorts(avoided, () => Promise.resolve(host));
 
 describe('blocks of UDP ports for apps', () => {
-  test('apps that run at once share no port, and a released block is used again', async () => {
+  test('simultaneous apps share no port, and a released block is used again', async () => {
     const pool = ports(null);
     const first = await pool.take();
     const second = await pool.take();
@@ -24,11 +24,11 @@ describe('blocks of UDP ports for apps', () => {
     expect((await ports(avoided, host).take()).range).toEqual([low, low + BLOCK_PORTS - 1]);
   });
 
-  test('where all others are taken, a block of ephemeral ports', () => {
+  test('a block of ephemeral ports, if all others are taken', () => {
     expect(freeBlock({ ephemeral: [1_024, 65_535], bound: new Set() }, [])).toBe(65_024);
   });
 
-  test('where a user of the machine has a socket in every block, the one with the fewest', () => {
+  test('the block with the fewest sockets, if every block contains one', () => {
     const bound = new Set(Array.from({ length: 256 }, (_, index) => (index * BLOCK_PORTS) / 2));
     bound.delete(20_480 + BLOCK_PORTS / 2);
     expect(freeBlock({ ...quiet, bound }, [])).toBe(20_480);

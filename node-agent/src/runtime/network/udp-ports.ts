@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 
-/** Ports of the host for one app (count). A browser that loads two pages asks for some 400 names in half a minute. */
+/** Ports of the host for one app (count). A browser that loads two pages looks up about 400 names in half a minute. */
 export const BLOCK_PORTS = 512;
-/** Below lie ports of well-known services. */
+/** Lower ports belong to well-known services. */
 const FIRST_PORT = 10_240;
 const LAST_PORT = 65_535;
 /** Default of Linux, also used where the host's range cannot be read. */
@@ -11,9 +11,9 @@ const EPHEMERAL_PORTS: PortRange = [32_768, 60_999];
 /** First and last port. */
 export type PortRange = readonly [low: number, high: number];
 
-/** Use of UDP ports on the host. */
+/** Current use of UDP ports on the host. */
 export interface HostUdpPorts {
-  /** Ports that the kernel gives to sockets that ask for none. */
+  /** The kernel's range of ephemeral ports. */
   ephemeral: PortRange;
   /** Ports with a socket. */
   bound: ReadonlySet<number>;
@@ -55,8 +55,8 @@ function blockAt(low: number): PortRange {
  * First port of the block with the fewest sockets, outside the avoided ranges; null = all their ports are taken. The
  * highest is preferred, and of blocks with as many sockets one outside the ephemeral range.
  *
- * A block with sockets still serves: pasta gets no port that another socket has, and its datagrams are lost. Any user of
- * the machine can put a socket into every block.
+ * A block with some occupied ports is still usable: only datagrams from these ports are lost, because pasta cannot bind
+ * them. Otherwise any user of the machine could block all blocks with one socket each.
  */
 export function freeBlock({ ephemeral, bound }: HostUdpPorts, avoided: readonly PortRange[]): number | null {
   const sockets = new Map<number, number>();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startChild } from './child.ts';
 
 const FLOOD_BYTES = 4 * 1024 * 1024;
-/** The child says something on its output when all its reports have been taken. */
+/** The child writes to its output when all its reports have been read. */
 const FLOOD = `head -c ${FLOOD_BYTES} /dev/zero >&3; echo taken`;
 
 test('a child that floods its reports is read at a limited rate, and waits', async () => {
@@ -13,7 +13,7 @@ test('a child that floods its reports is read at a limited rate, and waits', asy
   });
   const child = await startChild(['/bin/sh', '-c', FLOOD], {
     env: { PATH: '/usr/bin:/bin' },
-    // A clock on which no time passes.
+    // A clock that does not advance.
     clock: {
       setTimeout: () => {
         settle('paused');

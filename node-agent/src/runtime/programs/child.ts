@@ -4,10 +4,15 @@ import { execa } from 'execa';
 import { withPatience } from '../../patience.ts';
 import './failed-spawns.ts';
 
-/** 10 MB/s are read: more than honest programs write, and a bound for the work that a flood causes. */
+/**
+ * At most 10 MB/s of output are read: more than ordinary programs write, and a limit for the work that a flood causes.
+ */
 const OUTPUT_TICK_MS = 50;
 const OUTPUT_BYTES_PER_TICK = 512 * 1024;
-/** A second of SIGKILL: a process that survives it is blocked in the kernel. Most are gone after the first round. */
+/**
+ * SIGKILL is repeated for one second. A process that survives it is blocked in the kernel; most are gone after the
+ * first round.
+ */
 const KILL_ROUNDS = withPatience(100);
 const KILL_PERIOD_MS = 10;
 
@@ -80,7 +85,7 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
   try {
     subprocess = begin();
   } catch {
-    // All that the library throws for; what else fails comes as an event.
+    // The library throws only for these two reasons; other failures arrive as an event.
     throw new Error(`${file} could not be started: too many open files, or a NUL in its arguments`);
   }
   let alive = true;
@@ -95,7 +100,7 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
       resolve({ code: 127, signal: null });
     });
   });
-  // Its promise also waits for grandchildren's output, but `exited` must not.
+  // The library's promise also waits for the output of grandchildren, but `exited` must not.
   subprocess.catch(() => undefined);
   const drained: Promise<void>[] = [];
   if (options.onOutput) {
@@ -108,7 +113,7 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
   // A program that ends early resets its pipes.
   for (const stream of streams) stream?.on('error', () => undefined);
   if (options.onReport && report) {
-    // A program with output may be in the hands of an app.
+    // An app may control a program whose output is read.
     if (options.clock) void readPaced(report, options.clock, options.onReport);
     else report.on('data', options.onReport);
   }
@@ -163,10 +168,10 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
 }
 
 /**
- * Sends SIGKILL in rounds until nothing is left, for a second at most.
- * @param kill sends it to what is left now. @returns whether nothing was left
+ * Sends SIGKILL in rounds until no process is left, for at most a second.
+ * @param kill sends SIGKILL to the remaining processes; its result: whether none was left
  * @param ended ends the wait for the next round early
- * @returns whether nothing is left
+ * @returns whether no process is left
  */
 export async function killUntilGone(
   clock: Clock,

@@ -2,9 +2,9 @@ import type { ChildProcess } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
 
 /**
- * Hears the errors of all children of this process. Where no descriptor is free, Node returns a child without streams
- * (child_process.js, EMFILE), the starter throws because of these before it listens, and an error that nobody hears would
- * end the agent with all its sessions. Starters report the failure themselves.
+ * Adds an error listener to every child of this process. If no descriptor is free, Node returns a child without streams
+ * (child_process.js, EMFILE). The missing streams make the caller throw before it listens for the child's error, and an
+ * unhandled error event would end the agent with all its sessions. Callers report the failure themselves.
  */
 subscribe('child_process', (message) => {
   (message as { process: ChildProcess }).process.on('error', () => undefined);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 
 const address = (file: string) => JSON.stringify(new URL(file, import.meta.url).href);
 
-/** Starts programs in each way of the agent while no descriptor is free, and once more after that. */
+/** Starts programs with each function of the agent while no descriptor is free, and again afterwards. */
 const SCRIPT = `
   import { closeSync, openSync } from 'node:fs';
   import { systemClock } from '@footlight/platform';
@@ -21,14 +21,14 @@ const SCRIPT = `
   said.push((await runProgram('true', [])).kind);
   const { child, channel } = forkEntry('scan-main', events, { clock: systemClock, descriptors: ['pipe'] });
   said.push([child.pid, channel, child.stdio[4]].map(String).join());
-  // The errors of the children come in the next tick.
+  // The children's error events come in the next tick.
   await new Promise(setImmediate);
   for (const descriptor of held) closeSync(descriptor);
   said.push((await runProgram('true', [])).kind);
   console.log(said.join(' '));
 `;
 
-test('a program that cannot be started for want of descriptors ends nobody else', async () => {
+test('a program that cannot be started without free descriptors does not end this process', async () => {
   const words = [
     '--nofile=200:200',
     process.execPath,

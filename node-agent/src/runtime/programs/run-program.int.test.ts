@@ -2,7 +2,7 @@ import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { runProgram } from './run-program.ts';
 
-test('what a program says and how it ends', async () => {
+test('output of a program, and how it ended', async () => {
   expect(await runProgram('sh', ['-c', 'echo said; echo beside >&2'])).toEqual({
     kind: 'ok',
     stdout: 'said',
@@ -22,8 +22,9 @@ test('what a program says and how it ends', async () => {
   expect(await runProgram('/etc/passwd', [])).toMatchObject({ kind: 'not_started', code: 'EACCES' });
 });
 
-test('nothing is signalled for a program that is not there, when this process exits in that moment', async () => {
-  // It reports the signal instead of sending it: a process that was never started has any number, 0 and 1 among them.
+test('a missing program causes no signal, even if this process exits at that moment', async () => {
+  // Signals are reported instead of sent, because the pid of a process that was never started may be any number, even 0
+  // or 1.
   const script = `
     import { ChildProcess } from 'node:child_process';
     import { writeSync } from 'node:fs';

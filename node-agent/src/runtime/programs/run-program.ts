@@ -2,7 +2,10 @@ import { errorText } from '@footlight/platform';
 import { execa } from 'execa';
 import './failed-spawns.ts';
 
-/** Of a program's error output, quoted in one sentence of a check (512 characters at most in `readiness`). */
+/**
+ * Quoted part of a program's error output; it must fit into the sentence of a check (at most 512 characters in
+ * `readiness`).
+ */
 const WHY_BYTES = 400;
 
 export interface RunOptions {
@@ -17,7 +20,7 @@ export interface RunOptions {
 /** Output of a system program, and how it ended. */
 export type ProgramResult =
   | { kind: 'ok'; stdout: string; stderr: string }
-  /** why: for people. stdout: output so far. */
+  /** why: text for administrators. stdout: output until then. */
   | { kind: 'failed'; why: string; stdout: string }
   /** It could not be started. code: ENOENT when not installed. */
   | { kind: 'not_started'; code: string; why: string };
@@ -46,7 +49,7 @@ export async function runProgram(
   try {
     result = await begin();
   } catch {
-    // The library throws for nothing else here.
+    // The library throws here only for this reason.
     return { kind: 'not_started', code: 'EMFILE', why: 'too many open files' };
   }
   const { stdout, stderr, code } = result;

@@ -16,7 +16,7 @@ test.each([
   ['its first process lives', { handedOver: false, drawn: true, windows: 0 }, 0],
   ['it has drawn nothing yet', { handedOver: true, drawn: false, windows: 0 }, 0],
   ['a window of it is shown', { handedOver: true, drawn: true, windows: 1 }, 0],
-  ['nothing is known of its windows', { handedOver: true, drawn: true, windows: null }, 0],
+  ['its windows are unknown', { handedOver: true, drawn: true, windows: null }, 0],
 ])('an app is over after a while without a window: %s', (_what, { windows, ...facts }, times) => {
   const { clock, rule, over } = world();
   rule.note(facts);
@@ -27,7 +27,7 @@ test.each([
   expect(over()).toBe(times);
 });
 
-test('a window that comes in between begins the time again', () => {
+test('a window in between restarts the time', () => {
   const { clock, rule, over } = world();
   rule.note({ handedOver: true, drawn: true });
   rule.windows = 0;
@@ -40,7 +40,7 @@ test('a window that comes in between begins the time again', () => {
   expect(over()).toBe(1);
 });
 
-test('another app begins again, and an ended session hears nothing', () => {
+test('another app restarts the time, and an ended session gets no report', () => {
   const { clock, rule, over } = world();
   rule.note({ handedOver: true, drawn: true });
   rule.windows = 0;

@@ -39,14 +39,14 @@ function waiting(assignedAgoMs = 0) {
 }
 
 describe('a launch that waits for its image', () => {
-  test('without a pull says nothing', async () => {
+  test('without a pull reports nothing', async () => {
     const { clock, reports, outcome, settle } = waiting();
     clock.advance(60_000);
     settle();
     expect([await outcome, reports]).toEqual([null, []]);
   });
 
-  test('says how far the pull is: at once, at most every second, at least every ten', async () => {
+  test('reports the progress of the pull: at once, at most every second, at least every ten seconds', async () => {
     const { clock, reports, outcome, pulled, settle } = waiting();
     pulled(0);
     pulled(1);
@@ -65,7 +65,7 @@ describe('a launch that waits for its image', () => {
   test.each([
     ['after 840 s', 0],
     ['a wait for a home included', 500_000],
-  ])('gives up %s, and the pull goes on without it', async (_name, agoMs) => {
+  ])('ends %s, and the pull continues without it', async (_name, agoMs) => {
     const { clock, outcome, pulled, left } = waiting(agoMs);
     pulled(50);
     clock.advance(IMAGE_WAIT_MS - agoMs - 1);
@@ -81,7 +81,7 @@ describe('a launch that waits for its image', () => {
     expect(await outcome).toEqual({ code: 'container_failed', error: 'no engine' });
   });
 
-  test('that is ended fails nothing', async () => {
+  test('whose session is ended does not fail', async () => {
     const { outcome, settle, ended, left } = waiting();
     ended.abort();
     expect(left()).toBe(true);

@@ -4,11 +4,11 @@ import type { AppSpec } from '@footlight/protocol/agent';
 import { LaunchError, type Runtime } from '../../runtime/runtime.ts';
 
 /**
- * From the assignment to the end of a wait for an image; below the 900 s of the control plane, so that this reason
- * comes first.
+ * Longest wait for an image, counted from the assignment. Below the control plane's 900 s, so that this reason is
+ * reported first.
  */
 export const IMAGE_WAIT_MS = 840_000;
-/** A report at least every 10 s keeps the control plane waiting; at most one a second. */
+/** The control plane keeps waiting as long as a report arrives every 10 s. At most one a second is sent. */
 const REPEAT_MS = 5_000;
 const MIN_REPORT_MS = 1_000;
 
@@ -17,15 +17,15 @@ export interface ImageWait {
   runtime: Pick<Runtime, 'fetch'>;
   /** Aborts when the session ends. */
   ended: AbortSignal;
-  /** Of the assignment, on the monotonic clock. */
+  /** Time of the assignment, on the monotonic clock. */
   assignedAtMs: number;
-  /** Percentage of the pull. */
+  /** Reports the percentage of the pull. */
   report(percent: number): void;
 }
 
 /**
- * Waits until the engine holds an app's image. The pull goes on after the limit, for the next launch.
- * @returns null: it is there, or the session ends
+ * Waits until the engine holds an app's image. The pull continues after the limit, for the next launch.
+ * @returns null: the image is there, or the session ends
  */
 export async function waitForImage(
   app: AppSpec,

@@ -11,9 +11,9 @@ export interface LaunchProgressDeps {
   events: TraceEvents;
   /** The session's user; null: it shares the agent's. */
   uid(): number | null;
-  /** The running app has drawn its first window. */
+  /** Whether the running app has drawn its first window. */
   isPresented(): boolean;
-  /** Tells the viewers. */
+  /** Sends the state to the viewers. */
   notifyViewers(state: AppLaunchState): void;
 }
 
@@ -44,12 +44,12 @@ export class LaunchProgress {
   report(state: AppLaunchState): void {
     const { tile } = this.#deps.app;
     this.#deps.events.send('app.launch_state', { state, ...(tile && { appid: tile.external_id }) });
-    // Viewers are told that an app has drawn, unless it is a tile.
+    // For an app that is not a tile, viewers are already informed when it has drawn.
     if (tile !== undefined || state === 'game_exited') this.#deps.notifyViewers(state);
   }
 }
 
-/** Processes whose environment is read in one search (count); an app may start thousands with large ones. */
+/** Most processes whose environment is read in one search; an app may start thousands with large environments. */
 const MAX_PROCESSES = 512;
 
 /**

@@ -5,7 +5,7 @@ import { SESSION_VARIABLE, startVariable } from '../../runtime/proc-table.ts';
 import { runsTitle } from './launch-progress.ts';
 import { nextLaunchState } from './launch-state.ts';
 
-describe('how far an app is', () => {
+describe('the state of an app’s start', () => {
   test.each([
     ['starting', { presented: false, titleRuns: null }, 'starting'],
     ['starting', { presented: false, titleRuns: true }, 'starting'],
@@ -21,7 +21,7 @@ describe('how far an app is', () => {
   });
 });
 
-/** Its environment is then 300 MB long, with the session at the beginning and the title at the end. */
+/** Then its environment has 300 MB, with the session at the beginning and the title at the end. */
 const MOVES_ITS_ENVIRONMENT = `
 import ctypes, os, struct, time
 SIZE = 300 << 20
@@ -59,7 +59,7 @@ describe('the title of a tile runs', () => {
   const runs = (source: string) =>
     runsTitle({ sessionId: SESSION, uid: null }, { source, external_id: '440' });
 
-  test('where a process of the session has it as SteamAppId', async () => {
+  test('if a process of the session has it as SteamAppId', async () => {
     await run({ [SESSION_VARIABLE]: SESSION, SteamAppId: '441' });
     await run({ [SESSION_VARIABLE]: 'another', SteamAppId: '440' });
     expect(runs('steam')).toBe(false);
@@ -68,7 +68,7 @@ describe('the title of a tile runs', () => {
     expect(runs('elsewhere')).toBe(false);
   });
 
-  test('a process that moves its environment to a mapping of 300 MB: the mapping is not read', async () => {
+  test('a process that moves its environment to a mapping of 300 MB: the mapping is not read completely', async () => {
     const child = spawn('/usr/bin/python3', ['-c', MOVES_ITS_ENVIRONMENT], {
       env: { [SESSION_VARIABLE]: SESSION },
       stdio: ['ignore', 'pipe', 'inherit'],

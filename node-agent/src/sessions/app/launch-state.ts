@@ -1,13 +1,13 @@
 import type { AppLaunchState } from '@footlight/protocol';
 
 export interface LaunchFacts {
-  /** The app has drawn its first window. */
+  /** Whether the app has drawn its first window. */
   presented: boolean;
   /** Whether the title of a tile runs; null for an app that is no tile. */
   titleRuns: boolean | null;
 }
 
-/** The next state of an app's start. Pure. client_only: the client of a tile runs, its title does not. */
+/** The next state of an app's start. Pure. client_only: the client of a tile runs, but not its title. */
 export function nextLaunchState(
   before: AppLaunchState,
   { presented, titleRuns }: LaunchFacts,

@@ -4,7 +4,9 @@ import type { AppSpec } from '@footlight/protocol/agent';
 const NO_USER_NAMESPACES =
   /No usable sandbox!|bwrap: (No permissions to create new namespace|Creating new namespace failed)/;
 
-/** A hint for an app that ended because its sandbox could not start; undefined: no such sign. Pure. */
+/**
+ * A hint for an app that ended because its sandbox could not start; undefined: the output shows no such failure. Pure.
+ */
 export function sandboxHint(
   { systempaths_unconfined }: Pick<AppSpec, 'systempaths_unconfined'>,
   log: string,

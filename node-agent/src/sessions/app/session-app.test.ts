@@ -15,7 +15,7 @@ const spec = (label: string): AppSpec => ({
   home: HOME,
 });
 
-/** An app that ends when it is told to. */
+/** An app that ends on the test's command. */
 class FakeApp implements RunningApp {
   readonly exited: Promise<AppExit>;
   readonly handedOver: Promise<void>;
@@ -98,7 +98,7 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
     const index = asked.findIndex((start) => start.label === label);
     const running = new FakeApp();
     asked.splice(index, 1)[0]?.answer(running);
-    // Until the session has taken it.
+    // Waits until the session has handled the event.
     await new Promise(setImmediate);
     return running;
   };
@@ -116,7 +116,7 @@ const screenAndSoundOf = (answers: Promise<void>) =>
   ({ display: { name: ':1', socket: '/x', answers }, audio: null }) as unknown as ScreenAndSound;
 const SCREEN = screenAndSoundOf(Promise.resolve());
 
-test('a session that ends while its old app comes back ends that one too', async () => {
+test('a session that ends while its old app is restarted also ends that app', async () => {
   const { app, started, waitsFor, end } = session();
   app.launch(SCREEN);
   const old = await started('old');
@@ -132,7 +132,7 @@ test('a session that ends while its old app comes back ends that one too', async
   expect(again.stops).toBe(1);
 });
 
-test('an app that does not end fails the session and nothing else', async () => {
+test('an app that does not end fails only its session', async () => {
   const { app, applied, started, end } = session();
   app.launch(SCREEN);
   const old = await started('old');
@@ -145,7 +145,7 @@ test('an app that does not end fails the session and nothing else', async () => 
   expect(applied).toEqual([]);
 });
 
-test('an app that came back after a change that failed is not over before it drew again', async () => {
+test('an app restarted after a failed swap does not end the session before it has drawn again', async () => {
   const { app, applied, clock, started, waitsFor, end } = session();
   app.launch(SCREEN);
   await started('old');
@@ -173,7 +173,7 @@ test.each([
   [NO_NAMESPACE, {}, /systempaths_unconfined/],
   [NO_SANDBOX, { systempaths_unconfined: true }, undefined],
   ['no such file', {}, undefined],
-])('an app that ends and wrote %j tells what its spec lacks', async (log, more, hint) => {
+])('the output %j of an ended app gives a hint about its spec', async (log, more, hint) => {
   const { app, hints, started, end } = session({ ...spec('old'), ...more });
   app.launch(SCREEN);
   const running = await started('old');
@@ -185,7 +185,7 @@ test.each([
   await app.end(0);
 });
 
-describe('an app that starts while its display server comes up', () => {
+describe('an app that starts while its display server starts', () => {
   const comingUp = () => {
     let answer: () => void = () => undefined;
     let fail: () => void = () => undefined;
@@ -197,7 +197,7 @@ describe('an app that starts while its display server comes up', () => {
   };
   const settle = () => new Promise(setImmediate);
 
-  test('its end counts once the server answers', async () => {
+  test('its end is handled when the server answers', async () => {
     const { app, applied, started } = session();
     const { screenAndSound, answer } = comingUp();
     app.launch(screenAndSound);
@@ -210,7 +210,7 @@ describe('an app that starts while its display server comes up', () => {
   });
 
   test.each(['ends', 'cannot be started'] as const)(
-    'one that %s says nothing where the server fails: that is the reason',
+    'one that %s is not the reason if the server fails',
     async (what) => {
       const { app, applied, started, refused } = session();
       const { screenAndSound, fail } = comingUp();
@@ -223,7 +223,7 @@ describe('an app that starts while its display server comes up', () => {
     },
   );
 
-  test('its time to draw begins when the server answers', async () => {
+  test('its time limit to draw begins when the server answers', async () => {
     const { app, applied, clock, started, end } = session(spec('old'), 2);
     const { screenAndSound, answer } = comingUp();
     app.launch(screenAndSound);
@@ -238,7 +238,7 @@ describe('an app that starts while its display server comes up', () => {
     await app.end(0);
   });
 
-  test('a session that ended meanwhile waits for no window', async () => {
+  test('a session that has ended meanwhile does not wait for a window', async () => {
     const { app, clock, started, end } = session(spec('old'), 2);
     const { screenAndSound, answer } = comingUp();
     app.launch(screenAndSound);

@@ -31,15 +31,15 @@ export interface SessionAppDeps {
   bootTimeoutSecs: number;
   worker: Pick<SessionWorker, 'process' | 'enter' | 'closeFiles'>;
   apply(input: Extract<Input, { kind: 'presented' | 'app_exited' | 'boot_timeout' | 'failure' }>): void;
-  /** @param error null: the session has that app now */
+  /** @param error null: the swap succeeded */
   reportSwap(appId: string, error: string | null): void;
 }
 
 /**
  * The app of one session: that of the launch, or a later one.
  *
- * The session ends with its running app. During a swap no app's exit ends the session; `swapApps` decides the result,
- * and the app that it leaves running is adopted here.
+ * The session ends with its running app. During a swap no app's exit ends the session: `swapApps` decides the result,
+ * and its remaining app becomes the session's app.
  */
 export class SessionApp {
   readonly #deps: SessionAppDeps;
@@ -94,7 +94,7 @@ export class SessionApp {
   /** Prepares the first app while screen and sound start; returns at once. */
   prepare(): void {
     this.#network = this.#openNetwork(this.#spec);
-    // The launch, or the end, handles the rejection.
+    // The rejection is handled at the launch or at the session's end.
     this.#network.catch(() => undefined);
   }
 
@@ -139,7 +139,7 @@ export class SessionApp {
     await unused?.close();
   }
 
-  /** Last lines of the app's output, as of a running app; "" for none. */
+  /** Last lines of the app's output, see RunningApp; "" for none. */
   logTail(lines?: number, maxBytes?: number): string {
     return this.#running?.logTail(lines, maxBytes) ?? '';
   }
@@ -149,7 +149,7 @@ export class SessionApp {
     return [...this.#environmentValues];
   }
 
-  /** The session's cleanup finds a process that does not end. */
+  /** Never throws: the session's cleanup finds a process that does not end. */
   async #stopRunning(graceMs: number): Promise<void> {
     try {
       await this.#running?.stop(graceMs);
@@ -171,8 +171,8 @@ export class SessionApp {
   }
 
   /**
-   * The first app starts while its display server starts. A server that fails also ends the app; the session then
-   * fails for the server's reason even if the app's end was seen first, and `run` is not called.
+   * The first app starts while its display server starts. If the server fails, the app ends too. The session then
+   * reports the server's failure even if the app's end was seen first, and `run` is not called.
    */
   #onceDisplayAnswers(run: () => void): void {
     const runUnlessEnded = () => {
@@ -223,7 +223,7 @@ export class SessionApp {
     return app;
   }
 
-  /** A network that ends before its app leaves the app without one. */
+  /** If the network ends before its app, the app continues without a network. */
   #reportLostNetwork(network: AppNetwork, app: RunningApp): void {
     let isOver = false;
     void app.exited.then(() => {
@@ -236,7 +236,7 @@ export class SessionApp {
 
   /**
    * From now on the session ends with this app. During a swap the exit of the old app ends nothing.
-   * @param drawn it has shown a window
+   * @param drawn whether it has shown a window
    */
   #adopt(app: RunningApp, drawn: boolean): void {
     this.#running = app;
@@ -299,7 +299,7 @@ export class SessionApp {
         return this.#start(screenAndSound, from.spec, from.home);
       },
     });
-    // The session's teardown gives both homes back.
+    // The session's teardown releases both homes.
     if (outcome.kind === 'ended') return;
     if (outcome.kind === 'lost') {
       this.#swap = null;

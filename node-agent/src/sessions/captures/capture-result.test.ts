@@ -13,7 +13,7 @@ describe('a text', () => {
   const text = (lines: readonly string[], keeps: 'first' | 'newest' = 'first') =>
     ({ text: lines.join(''), contentType: 'text/plain', keeps }) as const;
 
-  test('is compressed whole within the budget', async () => {
+  test('is compressed completely within the budget', async () => {
     const result = await packCapture(text(['one\n', 'two\n']), 262_144);
     expect(unpack(result)).toBe('one\ntwo\n');
     expect(result).toMatchObject({ encoding: 'gzip+base64', bytes: 8, truncated: false });
@@ -33,7 +33,7 @@ describe('a text', () => {
     expect(result.compressed_bytes).toBeGreaterThan(19_000);
   });
 
-  test('of which nothing fits is an error', async () => {
+  test('is an error if not even a part fits', async () => {
     expect(await packCapture(text(['one\n']), 5)).toMatchObject({ error: 'nothing of it fits 5 bytes' });
   });
 
@@ -46,7 +46,7 @@ describe('a JSON object', () => {
   const windows = (count: number, width: number) =>
     Array.from({ length: count }, () => ({ a: randomBytes(width).toString('hex') }));
 
-  test('is carried as it is up to 64 KiB', async () => {
+  test('is sent uncompressed up to 64 KiB', async () => {
     const json = { window_ms: 250, windows: windows(10, 100) };
     expect(await packCapture({ json, trailing: 'windows' }, 262_144)).toEqual({
       encoding: 'json',

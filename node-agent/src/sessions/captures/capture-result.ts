@@ -11,21 +11,21 @@ const PLAIN_JSON_BYTES = 64 * 1024;
 /** Bound of the error in the event's schema. */
 const MAX_ERROR_BYTES = 512;
 
-/** A result without the facts of its capture. */
+/** A result without the fields that describe its capture. */
 export type PackedResult = Omit<CaptureResult, 'capture_id' | 'kind' | 'duration_ms'>;
 
-/** What was captured. */
+/** Captured data. */
 export type Captured =
-  /** Lines; over the budget it loses its last ones, or its oldest where the newest count. */
+  /** Lines. Over the budget the last lines are dropped, or with keeps = newest the oldest. */
   | { text: string; contentType: 'text/vnd.graphviz' | 'text/plain'; keeps: 'first' | 'newest' }
-  /** Over the budget it loses the last items of this list; null: it has none. */
+  /** trailing: name of a list whose last items are dropped over the budget; null: no such list. */
   | { json: JsonObject; trailing: string | null };
 
 const JSON_TYPE = 'application/json';
 
 /**
  * @param maxBytes of the compressed text, or of the JSON text
- * @returns the result, or one with an error when nothing of it fits
+ * @returns the result, or one with an error if not even a part fits
  */
 export function packCapture(captured: Captured, maxBytes: number): Promise<PackedResult> {
   return 'text' in captured ? packText(captured, maxBytes) : packJson(captured, maxBytes);
@@ -79,7 +79,7 @@ async function packJson(
   };
 }
 
-/** @param original_bytes before a part was cut off */
+/** @param original_bytes size before a part was cut off */
 function compressed(
   { text, packed, isCut }: { text: string; packed: Buffer; isCut: boolean },
   content_type: string,

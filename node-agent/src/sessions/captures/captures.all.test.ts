@@ -9,7 +9,7 @@ import { NO_TRACES } from '../../testing/traces.ts';
 
 const SECRET = `hunter2-${randomBytes(8).toString('hex')}`;
 const TOKEN = `Ab9${randomBytes(32).toString('base64url')}`;
-/** Says its environment and a token, then draws without end. */
+/** Prints its environment and a token, then draws endlessly. */
 const TALKATIVE = [
   '/bin/sh',
   '-c',
@@ -62,7 +62,7 @@ async function captured(body: Assignment, kind: string, params = {}): Promise<Ca
 const textOf = ({ data = '' }: CaptureResult) => gunzipSync(Buffer.from(data, 'base64')).toString();
 
 describe('captures of a running session', () => {
-  test('show its pipeline, its encoder, its frames and its log', async () => {
+  test('contain its pipeline, its encoder, its frames and its log', async () => {
     const body = assignment(TALKATIVE);
     body.app.env = { PASSPHRASE: SECRET, SHORT: 'de' };
     await sessions.launch(body);
@@ -74,7 +74,7 @@ describe('captures of a running session', () => {
     expect(dot).toMatch(/^digraph/);
     for (const element of ['GstXImageSrc', 'GstOpenh264Enc', 'GstRtpH264Pay', 'GstAppSink', 'video/x-h264'])
       expect(dot).toContain(element);
-    // A running element is marked by its state; properties are name=value.
+    // The graph shows the state of a running element; properties would be shown as name=value.
     expect(dot).toContain('[>]');
     expect(dot).not.toMatch(/display-name|bitrate=|\/home|\/tmp/);
 
@@ -127,7 +127,7 @@ describe('captures of a running session', () => {
     await sessions.stop(body);
   });
 
-  test('one at a time, also when another kind is asked for', async () => {
+  test('one at a time, even for another kind', async () => {
     const body = assignment(['xterm']);
     await sessions.launch(body);
     await sessions.reached(body, 'app presented');
@@ -143,7 +143,7 @@ describe('captures of a running session', () => {
     expect(resultsOf(first)).toHaveLength(1);
   });
 
-  test('one under way ends with the session', async () => {
+  test('a running one ends with the session', async () => {
     const body = assignment(['xterm']);
     await sessions.launch(body);
     await sessions.reached(body, 'app presented');
@@ -155,7 +155,7 @@ describe('captures of a running session', () => {
 });
 
 describe('the agent refuses', () => {
-  test('what it does not know or hold, and what a session does not have yet', async () => {
+  test('of unknown kinds or sessions, or of something that the session does not have yet', async () => {
     expect(await order({ session_id: randomUUID() }, 'log_tail')).toMatchObject({
       ok: false,
       code: 'no_such_session',

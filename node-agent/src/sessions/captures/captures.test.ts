@@ -93,7 +93,7 @@ describe('a capture', () => {
     expect(events).toHaveLength(1);
   });
 
-  test('of a session that ends is over with it', async () => {
+  test('ends with its session', async () => {
     const { begin, end, events } = session(never);
     begin();
     end.abort();
@@ -102,13 +102,13 @@ describe('a capture', () => {
 });
 
 describe('refusals', () => {
-  test('a kind of a newer version, also while another capture runs', () => {
+  test('a kind of a newer version, even while another capture runs', () => {
     const { begin } = session(never);
     begin();
     expect(begin('screenshot')).toMatchObject({ ok: false, code: 'unknown_kind' });
   });
 
-  test('a second one before the first is over', async () => {
+  test('a second one before the end of the first', async () => {
     const { begin, clock, events } = session(never);
     begin();
     expect(begin()).toMatchObject({ ok: false, code: 'busy' });
@@ -117,13 +117,13 @@ describe('refusals', () => {
     expect(begin()).toEqual({ ok: true });
   });
 
-  test('a kind that the session cannot give now', () => {
+  test('a kind that is not available now', () => {
     const { begin } = session({ has: (kind) => kind === 'log_tail' });
     expect(begin('pipeline_dot')).toMatchObject({ ok: false, code: 'unsupported' });
     expect(begin('log_tail')).toEqual({ ok: true });
   });
 
-  test('none for a repeat, which has no second effect', async () => {
+  test('not for a repeat, which has no second effect', async () => {
     const { begin, events } = session();
     const capture_id = randomUUID();
     begin('log_tail', { capture_id });

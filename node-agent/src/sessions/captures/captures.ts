@@ -14,9 +14,15 @@ import { aborted } from '../life/aborted.ts';
 import type { TraceEvents } from '../reports/trace-events.ts';
 import { type Captured, failedResult, type PackedResult, packCapture } from './capture-result.ts';
 
-/** Time beyond the budget for packing, and for the end of a burst that uses all of it. Chosen, not measured. */
+/**
+ * Time in addition to the budget, for packing, and for the end of a burst that uses the whole budget. Chosen, not
+ * measured.
+ */
 const SLACK_MS = 1_000;
-/** Captures whose repeats have no second effect (count): as many as a session makes in the life of a stored ack. */
+/**
+ * Stored ids, so that a repeated capture has no second effect (count): as many as a session makes while an ack is
+ * stored.
+ */
 const REMEMBERED = 64;
 
 const EVENTS: Readonly<Record<CaptureKind, AgentEventType>> = {

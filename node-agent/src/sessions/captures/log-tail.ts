@@ -1,11 +1,11 @@
 /** The text of a captured log. Pure. Source: docs/recordings.md, "What leaves the host, and the service". */
 import { maskSecrets } from '@footlight/platform';
 
-/** What a text of a session must not show. */
+/** Data that a session's log text must not contain. */
 export interface Hidden {
   /** Values of the environment of the session's apps. */
   values: readonly string[];
-  /** Paths below it stay. */
+  /** Paths below this directory are kept. */
   scratchDir: string;
 }
 
@@ -14,7 +14,7 @@ const PATH = /(?<![\w:/.~-])\/(?:[\w.+@%~-]+\/)+[\w.+@%~-]*/g;
 
 /**
  * @param ofAgent, ofApp lines, oldest first
- * @param lines of the result (count). The agent gets half of them, or more where the app has fewer.
+ * @param lines of the result (count). Half of them are for the agent, or more if the app has fewer.
  * @returns lines of the agent, then of the app, each with its source; "" for none
  */
 export function logText(
@@ -32,12 +32,12 @@ export function logText(
     .join('');
 }
 
-/** Takes credentials, environment values and folders outside the session's scratch directory out of a text. */
+/** Masks credentials and environment values, and removes folders outside the session's scratch directory. */
 export function withoutSecrets(text: string, { values, scratchDir }: Hidden): string {
   return withoutFolders(maskSecrets(text, values), scratchDir);
 }
 
-/** Takes the folders of paths outside the session's scratch directory out of a text. */
+/** Shortens paths outside the session's scratch directory to their last name. */
 export function withoutFolders(text: string, scratchDir: string): string {
   return text.replace(PATH, (path) =>
     path.startsWith(`${scratchDir}/`) ? path : `…/${path.split('/').at(-1)}`,

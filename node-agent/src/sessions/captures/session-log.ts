@@ -1,7 +1,7 @@
 import { type Clock, errorText, type Logger, type LogLevel } from '@footlight/platform';
 import { cutUtf8 } from '@footlight/protocol';
 
-/** As many as a capture can ask for, and what a line of a session usually has, four times. Chosen, not measured. */
+/** Kept lines: as many as a capture can request. Longest line: four times the usual length. Chosen, not measured. */
 const MAX_LINES = 1_000;
 const MAX_LINE_BYTES = 1_024;
 

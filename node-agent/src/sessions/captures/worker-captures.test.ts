@@ -40,7 +40,7 @@ describe('a capture of the worker', () => {
     expect(listeners.size).toBe(0);
   });
 
-  test('fails with what the worker says, with another kind, late, and with the worker', async () => {
+  test('fails on the worker’s error, on another kind, after the time limit, and when the worker ends', async () => {
     const { captures, clock, says, exit } = worker();
     const failed = captures.make({ kind: 'pipeline_dot' }, 1_000);
     says(1, { kind: 'failed', error: 'the session has no pipeline' });

@@ -43,7 +43,10 @@ export class WorkerCaptures {
   }
 }
 
-/** What a worker captured, as it leaves the host. Texts of a worker in the hands of a viewer could be anything. */
+/**
+ * Sanitizes a worker's capture before it leaves the host. A viewer may control the worker, so texts may contain
+ * anything.
+ */
 export function capturedByWorker(
   made: Exclude<CaptureMade, { kind: 'failed' }>,
   scratchDir: string,

@@ -8,7 +8,7 @@ const FULL = { width: 640, height: 480 };
 const HALF = { width: 320, height: 240 };
 
 let host: TestHost;
-/** How often the screen took another size. */
+/** How often the screen changed its size. */
 let resized = 0;
 
 beforeAll(async () => {
@@ -29,7 +29,7 @@ const screen = async () => {
   return { width, height };
 };
 
-/** A change of size whose limit passes while a process stands still, which then goes on. */
+/** A change of size whose limit passes while a process is stopped; the process then continues. */
 async function tooLate(session: TestSession, pid: number): Promise<void> {
   const clock = new ManualClock();
   const changes = new DisplayChanges(session.worker, clock, session.worker.exited);
@@ -41,11 +41,11 @@ async function tooLate(session: TestSession, pid: number): Promise<void> {
   process.kill(pid, 'SIGCONT');
   expect(refusal).toBe('the display did not change in time');
   expect((await session.first('display_done')).error).toBe('the change was withdrawn');
-  // One after the other: this one is done when whatever was to be undone is.
+  // Changes are serialized: when this one is done, any undo has been done too.
   expect(await changes.make({ ui_scale: 1 })).toBeNull();
 }
 
-test('a worker that stood still past the limit does not even begin what was refused', async () => {
+test('a worker that was stopped past the limit does not start the refused change', async () => {
   const session = await host.startSession();
   resized = 0;
   await tooLate(session, session.worker.pid);
@@ -53,7 +53,7 @@ test('a worker that stood still past the limit does not even begin what was refu
   expect(resized).toBe(0);
 });
 
-test('where the display server stood still, what was begun goes back, and the picture goes on', async () => {
+test('if the display server was stopped, the started change is undone, and the picture continues', async () => {
   const session = await host.startSession();
   const alice = await session.watch();
   await tooLate(session, host.display.pid);

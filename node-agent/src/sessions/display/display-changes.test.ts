@@ -7,7 +7,7 @@ import { DisplayChanges } from './display-changes.ts';
 const LATE = 'the display did not change in time';
 const HALF = { render: { width: 640, height: 360 } };
 
-/** A worker that answers when the test lets it. */
+/** A worker whose answers the test controls. */
 function changes() {
   const clock = new ManualClock();
   const sent: ParentMessage[] = [];
@@ -34,7 +34,7 @@ function changes() {
     },
   };
 }
-/** Everything that can go on now has gone on. */
+/** Runs all promises that are ready. */
 const turn = () => new Promise(setImmediate);
 
 test.each([
@@ -52,7 +52,7 @@ test.each([
   expect([clock.pendingTimers, listeners.size]).toEqual([0, 0]);
 });
 
-test('a change that is not done after 4.5 s is refused and withdrawn; an answer that comes then changes nothing', async () => {
+test('a change that is not done after 4.5 s is refused and withdrawn; a later answer has no effect', async () => {
   const { clock, sent, listeners, changes: made, answer } = changes();
   const outcome = made.make(HALF);
   await turn();
@@ -63,7 +63,7 @@ test('a change that is not done after 4.5 s is refused and withdrawn; an answer 
   expect(listeners.size).toBe(0);
 });
 
-test('the next change is asked for once the one before is over, within its own 4.5 s', async () => {
+test('the next change is sent when the previous one is over, within its own 4.5 s', async () => {
   const { clock, sent, changes: made, answer } = changes();
   const first = made.make(HALF);
   clock.advance(1_000);
@@ -79,7 +79,7 @@ test('the next change is asked for once the one before is over, within its own 4
     { type: 'display', request: 2, ui_scale: 2 },
   ]);
   clock.advance(1_000);
-  // What could not be asked for in time is not asked for at all.
+  // A change that cannot be sent in time is not sent at all.
   expect([await second, await third]).toEqual([LATE, LATE]);
   expect(sent.slice(3)).toEqual([{ type: 'withdraw_display', request: 2 }]);
   const fourth = made.make({ ui_scale: 1 });
@@ -88,7 +88,7 @@ test('the next change is asked for once the one before is over, within its own 4
   expect(await fourth).toBeNull();
 });
 
-test('where the session ends meanwhile nobody is left to withdraw it from', async () => {
+test('if the session ends meanwhile, nothing is withdrawn', async () => {
   const { sent, changes: made, gone } = changes();
   const outcome = made.make(HALF);
   await turn();

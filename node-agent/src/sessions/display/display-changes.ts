@@ -8,8 +8,8 @@ const LIMIT_MS = DISPLAY_ACK_LIMIT_MS - 500;
 const LATE = 'the display did not change in time';
 
 /**
- * Size changes on their way to a session's worker, one at a time. A late one is withdrawn, so that the worker does
- * not make it after it was refused here.
+ * Sends size changes to a session's worker, one at a time. A late change is withdrawn, so that the worker does not make
+ * it after it was refused here.
  */
 export class DisplayChanges {
   readonly #worker: Pick<MediaWorker, 'on' | 'send'>;

@@ -36,8 +36,8 @@ test.each([
   ['a session of a virtual display', 'stream_only', { ...RENDER, ...PICTURE }, true],
   ['the picture of a display beside the host', 'dual_output', PICTURE, true],
   ['the size of a display beside the host', 'dual_output', RENDER, false],
-  ['a picture where nothing is streamed', 'local_only', PICTURE, false],
-  ['a scale where nothing is streamed', 'local_only', {}, true],
+  ['a picture without a stream', 'local_only', PICTURE, false],
+  ['a scale without a stream', 'local_only', {}, true],
 ] as const)('%s: %s', (_what, topology, change, passes) => {
   expect(besideHostProblem(change, topology) === null).toBe(passes);
 });

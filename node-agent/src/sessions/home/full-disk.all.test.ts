@@ -12,7 +12,7 @@ const UIDS: [number, number] = [71_070, 71_079];
 
 type Body = ReturnType<typeof assignment>;
 
-/** Disks of their own, which only root can mount. */
+/** The tests mount their own disks, which needs root. */
 describe.runIf(process.getuid?.() === 0)('a disk of a host', () => {
   let directory: string;
   let state: string;
@@ -73,7 +73,7 @@ describe.runIf(process.getuid?.() === 0)('a disk of a host', () => {
     expect(processesOf(body.session_id)).toEqual([]);
   }
 
-  /** What the host says of its disks at its next registration, and which sessions it still has. */
+  /** The host's storage checks and sessions at its next registration. */
   async function afterReconnect() {
     const from = control.messages.length;
     control.cut();
@@ -110,7 +110,7 @@ describe.runIf(process.getuid?.() === 0)('a disk of a host', () => {
       'remount,rw',
     ],
   ])(
-    '%s: readiness says so with the remedy, who plays plays on, a launch fails for it, and space ends it',
+    '%s: readiness reports it with a remedy, running sessions continue, a launch fails with this reason, and free space ends it',
     async (_what, hurt, mend, summary, remedy) => {
       const body = await running();
       hurt();

@@ -22,7 +22,7 @@ describe('one holder per home', () => {
     expect(order).toEqual(['second', 'third']);
   });
 
-  test('a home inside one that is held, or around it, is found', () => {
+  test('a home inside or around a held one is found', () => {
     const locks = new HomeLocks(new ManualClock());
     const release = locks.tryTake('/homes/alice/games');
     for (const nested of ['/homes/alice', '/homes/alice/games/one'])

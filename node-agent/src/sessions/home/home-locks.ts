@@ -20,7 +20,7 @@ export class HomeLocks {
     return this.#waiting.has(ref);
   }
 
-  /** Homes held now. */
+  /** Currently held homes. */
   get taken(): string[] {
     return [...this.#waiting.keys()];
   }

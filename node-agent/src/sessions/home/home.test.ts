@@ -20,7 +20,7 @@ import type { SessionUser } from '../../runtime/runtime.ts';
 import { closeHome, HomeError, lastOwner, openHome } from './home.ts';
 import { isBelow } from './home-path.ts';
 
-/** Puts a link to argv[1] in the place of a directory, and takes it away, without end. */
+/** Endlessly replaces a directory by a link to argv[1] and back. */
 const SWAP_FOR_LINK = `
 import os, sys
 print("ready", flush=True)
@@ -41,7 +41,7 @@ describe('homes', () => {
 
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-  test('the way is made and closed to others', async () => {
+  test('parent directories are created and closed to others', async () => {
     const ref = join(root, 'homes/alice-1/game-2');
     await openHome(join(root, 'homes'), ref, null);
     expect(lstatSync(ref).mode & 0o777).toBe(0o700);
@@ -50,16 +50,16 @@ describe('homes', () => {
   });
 
   test.runIf(process.getuid?.() === 0)(
-    'one that its app opens to everybody can be reached by that app alone',
+    'one that its app opens to everybody can be reached only by that app',
     async () => {
       const ref = join(root, 'homes/alice-1/game-2');
       const user = { uid: 71_320, gid: 71_320, groups: [] };
       chmodSync(root, 0o711);
-      // Also where an earlier version has made the way.
+      // Also if an earlier version has created the parent directories.
       mkdirSync(join(root, 'homes/alice-1'), { recursive: true });
       for (const way of ['homes', 'homes/alice-1']) chmodSync(join(root, way), 0o711);
       const groups = await openHome(join(root, 'homes'), ref, user);
-      // As an agent leaves it that ends in between.
+      // The state after an agent that ended in between.
       chmodSync(join(root, 'homes/alice-1'), 0o711);
       expect(await openHome(join(root, 'homes'), ref, user)).toEqual(groups);
       chmodSync(ref, 0o777);
@@ -73,14 +73,14 @@ describe('homes', () => {
     },
   );
 
-  test('a way that somebody else made stays as it is', async () => {
+  test('a parent directory that the agent did not create is not changed', async () => {
     mkdirSync(join(root, 'homes/people'), { recursive: true });
     chmodSync(join(root, 'homes/people'), 0o755);
     await openHome(join(root, 'homes'), join(root, 'homes/people/game'), null);
     expect(lstatSync(join(root, 'homes/people')).mode & 0o777).toBe(0o755);
   });
 
-  test.each(['link to a directory elsewhere', 'link as the home itself', 'file on the way'])(
+  test.each(['link to a directory elsewhere', 'link as the home itself', 'file in the path'])(
     '%s',
     async (trick) => {
       mkdirSync(join(root, 'elsewhere'));
@@ -91,14 +91,14 @@ describe('homes', () => {
         mkdirSync(join(root, 'homes/alice'));
         symlinkSync(join(root, 'elsewhere'), join(root, 'homes/alice/game'));
       }
-      if (trick === 'file on the way') symlinkSync('/etc/passwd', join(root, 'homes/alice'));
+      if (trick === 'file in the path') symlinkSync('/etc/passwd', join(root, 'homes/alice'));
       await expect(openHome(join(root, 'homes'), join(root, 'homes/alice/game'), null)).rejects.toThrow(
         HomeError,
       );
     },
   );
 
-  // Who owns the outer one could put a link in the place of the inner one while the agent changes its owner.
+  // The owner of the outer directory could replace the inner one by a link while the agent changes its owner.
   test.runIf(process.getuid?.() === 0)('one inside the home of a session is refused', async () => {
     const [homes, user] = [join(root, 'homes'), { uid: 71_320, gid: 71_320, groups: [] }];
     await openHome(homes, join(homes, 'alice'), user);
@@ -111,7 +111,7 @@ describe('homes', () => {
     const stateDir = () => join(root, 'state');
     const open = (homes: string, ref: string) =>
       openHome(homes, ref, user, { isSessionsGroup: (gid) => gid === 71_319, stateDir: stateDir() });
-    // Not below /tmp, which is no place for them either.
+    // Not below /tmp, where homes are refused too.
     beforeEach(() => {
       rmSync(root, { recursive: true });
       root = mkdtempSync('/srv/footlight-homes-');
@@ -127,7 +127,7 @@ describe('homes', () => {
       },
     );
 
-    test('what is there already is given to a session only where it is one of their homes', async () => {
+    test('an existing directory is given to a session only if it is a home of sessions', async () => {
       const [program, home] = [join(root, 'program'), join(root, 'home')];
       for (const path of [program, home]) {
         mkdirSync(path);
@@ -145,7 +145,7 @@ describe('homes', () => {
   });
 
   test.runIf(process.getuid?.() === 0)(
-    'the next user gets its files, and no file of others that it names',
+    'the next user gets its files, but no files of others that are linked in it',
     async () => {
       const home = join(root, 'homes/alice');
       const user = (uid: number): SessionUser => ({ uid, gid: uid, groups: [] });
@@ -155,7 +155,7 @@ describe('homes', () => {
       for (const path of [own, twice]) writeFileSync(path, '');
       for (const path of [own, twice]) chownSync(path, former.uid, former.gid);
       linkSync(twice, join(home, 'again'));
-      // Where fs.protected_hardlinks is 0, an app can make this one.
+      // If fs.protected_hardlinks is 0, an app can create this link.
       writeFileSync(join(root, 'shadow'), '');
       linkSync(join(root, 'shadow'), theirs);
       await closeHome(home, former);
@@ -165,7 +165,7 @@ describe('homes', () => {
   );
 
   test.runIf(process.getuid?.() === 0)(
-    'a session inside an open home of another cannot lead the change of its owner out of it',
+    'a session inside an open home of another cannot redirect the change of its owner out of the home',
     { timeout: 180_000 },
     async () => {
       const home = join(root, 'homes/alice');
@@ -195,7 +195,7 @@ describe('homes', () => {
       for (let round = 0; round < 20; round++) {
         await closeHome(home, at);
         at = user(71_440 + round);
-        // It may find a link where a directory was, and then refuses the home.
+        // It may find a link instead of a directory, and then refuses the home.
         await openHome(join(root, 'homes'), home, at).catch((error) =>
           expect(error).toBeInstanceOf(HomeError),
         );
@@ -208,7 +208,7 @@ describe('homes', () => {
   );
 
   test.each(['elsewhere/game', 'homes/../elsewhere/game', 'homes', 'homes2/game'])(
-    '%s is not below the root: refused, and nothing is made',
+    '%s is not below the root: refused, and nothing is created',
     async (path) => {
       mkdirSync(join(root, 'homes'));
       await expect(openHome(join(root, 'homes'), `${root}/${path}`, null)).rejects.toThrow(HomeError);
@@ -217,7 +217,7 @@ describe('homes', () => {
     },
   );
 
-  test('a home root that is itself reached through a link is fine', async () => {
+  test('a home root that is reached through a link is accepted', async () => {
     mkdirSync(join(root, 'disk'));
     symlinkSync(join(root, 'disk'), join(root, 'homes'));
     await openHome(join(root, 'homes'), join(root, 'homes/alice/game'), null);
@@ -229,7 +229,7 @@ describe('homes', () => {
     chmodSync(root, 0o700);
   });
 
-  test('no text leads out of the root', () => {
+  test('no path text leads out of the root', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('..', '.', 'a', '/', 'homes', ''), { maxLength: 8 }), (parts) => {
         const path = `/srv/homes/${parts.join('/')}`;

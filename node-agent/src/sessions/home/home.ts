@@ -11,8 +11,8 @@ import { isBelow } from './home-path.ts';
 export class HomeError extends Error {}
 
 /**
- * The host's system, state and users. Paths of the control plane in these are refused as homes, otherwise it could
- * have root's files given to an app.
+ * Directories of the host's system, state and users. Home paths from the control plane must not be in these, because
+ * the control plane could otherwise give root's files to an app.
  */
 const OF_THE_HOST = [
   ...['/proc', '/sys', '/dev', '/boot', '/etc', '/root', '/run', '/tmp', '/home', '/usr', '/bin', '/sbin'],
@@ -30,11 +30,11 @@ const OF_THE_HOST = [
   ],
 ];
 
-/** Of a new directory on the way to a home, before it has its group. */
+/** Mode of a new directory on the path to a home, before it has its group. */
 export const WAY_MODE = 0o711;
 /**
- * Groups of these directories: one for each inode number, so that none has to be remembered. Two that share a group
- * lose nothing but this protection from one another. No system uses these ids.
+ * Groups of these directories, computed from the inode number so that nothing must be stored. Two directories with the
+ * same group only lose this protection from each other. No system uses these ids.
  * Source: systemd, "Users, Groups, UIDs and GIDs on systemd Systems", 1879048192 to 2147483646.
  */
 const FIRST_WAY_GROUP = 1_879_048_192;
@@ -52,7 +52,7 @@ export function refuseHostFolder(path: string, stateDir: string): void {
 
 /** Checks for homes below a root that the control plane chose. */
 export interface ForeignHomes {
-  /** Tells homes from other directories. */
+  /** Whether a group belongs to sessions, which distinguishes homes from other directories. */
   isSessionsGroup(gid: number): boolean;
   /** The agent's own directory. */
   stateDir: string;
@@ -61,12 +61,13 @@ export interface ForeignHomes {
 /**
  * Opens a home: creates missing directories below the root and gives the home to the session's user, mode 0700.
  *
- * Every directory on the path must be real. Only the agent can write above the home, so a link there is an attack or
- * a mistake and is refused. Parents that the agent made have mode 0710 and a group of their own: a session with that
- * group can pass but not list them, and a home that its app opens to everybody stays closed to other people's sessions.
- * @param foreign set if the control plane chose the root: directories of the host and directories that are no homes
- *   are then not given away; null: this host chose it
- * @returns groups that the home's processes need to pass the parents
+ * Every directory on the path must be real. Only the agent can write above the home, so a link there is an attack or a
+ * mistake and is refused. Parents that the agent made have mode 0710 and a group of their own: a session with that
+ * group can traverse but not list them, and a home that its app opens to everybody stays closed to other people's
+ * sessions.
+ * @param foreign set if the control plane chose the root: directories of the host and directories that are no homes are
+ *   then not given away; null: this host chose it
+ * @returns groups that the home's processes need to traverse the parents
  * @throws HomeError for a path outside the root, or no directory
  */
 export async function openHome(
@@ -76,7 +77,7 @@ export async function openHome(
   foreign: ForeignHomes | null = null,
 ): Promise<number[]> {
   if (!isBelow(root, ref)) throw new HomeError(`${ref} is not below the home root ${root}`);
-  // An agent without root gives nothing away.
+  // An agent without root cannot change owners, so there is nothing to check.
   const limits = user === null ? null : foreign;
   if (limits) refuseHostFolder(ref, limits.stateDir);
   await mkdir(root, { recursive: true, mode: 0o711 });
@@ -100,8 +101,8 @@ export async function openHome(
 }
 
 /**
- * Gives the directory of a volume to the session's user, mode 0700. The engine made it, below its own directory, which
- * is root's.
+ * Gives the directory of a volume to the session's user, mode 0700. The engine created it below its own directory,
+ * which belongs to root.
  * @throws HomeError when it is not on this host
  */
 export async function openVolumeHome(path: string, user: SessionUser | null): Promise<void> {
@@ -111,8 +112,8 @@ export async function openVolumeHome(path: string, user: SessionUser | null): Pr
 }
 
 /**
- * Closes a directory on the way to a home to all but the holders of its group. A directory that the agent did not make
- * is not changed.
+ * Closes a directory on the path to a home for everyone except its group. A directory that the agent did not create is
+ * not changed.
  * @returns its group; empty when it stays open
  * @throws HomeError when another user owns it
  */
@@ -121,12 +122,12 @@ async function closeWay(path: string): Promise<number[]> {
   if (uid !== process.getuid?.()) throw new HomeError(`${path} on the way to a home belongs to another user`);
   const group = FIRST_WAY_GROUP + (ino % WAY_GROUPS);
   if ((mode & 0o7777) === CLOSED_WAY_MODE && gid === group) return [group];
-  // With its group but open: an agent ended between the two calls below.
+  // It has its group but is still open: an earlier agent ended between the two calls below.
   if ((mode & 0o7777) !== WAY_MODE || (gid !== group && gid !== process.getgid?.())) return [];
   try {
     await chown(path, uid, group);
   } catch {
-    // In a user namespace without this id. It stays as it is.
+    // In a user namespace without this id; the directory stays open.
     return [];
   }
   await chmod(path, CLOSED_WAY_MODE);
@@ -140,7 +141,7 @@ async function closeWay(path: string): Promise<number[]> {
 export async function closeHome(ref: string, user: SessionUser | null): Promise<void> {
   if (!user) return;
   const info = await lstat(ref);
-  // What an earlier agent left may be closed by now, or be another user's.
+  // A home left by an earlier agent may already be closed, or belong to another user.
   if (!info.isDirectory() || info.uid !== user.uid) return;
   await chown(ref, 0, user.gid);
   await chmod(ref, 0o700);
@@ -173,10 +174,11 @@ async function makeDirectory(path: string, mode: number): Promise<void> {
 async function giveHome(path: string, user: SessionUser): Promise<void> {
   const { gid } = await lstat(path);
   if (gid !== user.gid) {
-    // Files of a former user, or of an administrator; not those of others that an app linked here.
+    // Changes files of the former user or of an administrator, but not hard links to files of others that an app made
+    // here.
     //
-    // chown(1) walks by descriptors. A program with paths would follow a link that another session puts in the place
-    // of a directory: a process that entered the home while it was open to others may still be inside.
+    // chown(1) works with descriptors. A program that uses paths would follow a link with which another session
+    // replaces a directory: a process that entered the home while it was open to others may still be inside.
     const child = await startChild(
       ['chown', '-R', '-P', '-h', `--from=:${gid}`, '--', `${user.uid}:${user.gid}`, path],
       { env: baseEnvironment(process.env), cwd: '/' },
@@ -188,7 +190,7 @@ async function giveHome(path: string, user: SessionUser): Promise<void> {
   await chmod(path, 0o700);
 }
 
-/** Size of a home in bytes; null when not known within limitMs. */
+/** Size of a home in bytes; null when not determined within limitMs. */
 export async function homeBytes(path: string, clock: Clock, limitMs: number): Promise<number | null> {
   let output = '';
   const child = await startChild(['nice', '-n', '19', 'du', '-sxB1', '--', path], {

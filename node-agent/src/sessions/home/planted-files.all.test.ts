@@ -27,10 +27,10 @@ const NUMBERS = Array.from({ length: 1_000 }, (_, number) => number);
 const HEALTH_LIMIT_MS = 10_000;
 const GIB = 1024 ** 3;
 
-/** What may lie where a server would put its lock or socket. */
+/** Entries that a user may plant at the path of a server's lock or socket. */
 const THINGS: Record<string, (paths: readonly string[]) => void> = {
   pipe: (paths) => makeNodes('os.mkfifo(path)', paths),
-  // Reading the console's log waits for its next line.
+  // A read of the kernel log device waits for its next line.
   'link to a device': (paths) => {
     for (const path of paths) symlinkSync('/proc/kmsg', path);
   },
@@ -48,18 +48,21 @@ const THINGS: Record<string, (paths: readonly string[]) => void> = {
     for (const path of paths) writeFileSync(path, '         1\n', { flag: 'wx' });
   },
 };
-/** The device that takes everything and gives nothing: only root can make one. */
+/** The null device, which only root can create. */
 const DEVICE = {
   device: (paths: readonly string[]) => makeNodes('os.mknod(path, stat.S_IFCHR, os.makedev(1, 3))', paths),
 };
 
-/** In one process: a thousand calls of mknod(1) take 2 s. @param make Python that makes a node at `path` */
+/**
+ * Runs in one process, because a thousand calls of mknod(1) take 2 s.
+ * @param make Python that makes a node at `path`
+ */
 function makeNodes(make: string, paths: readonly string[]): void {
   const script = `import os, stat, sys\nfor path in sys.stdin.read().split():\n  ${make}\n  os.chmod(path, 0o666)`;
   execFileSync('python3', ['-c', script], { input: paths.join('\n') });
 }
 
-/** Puts it where nothing lies yet, as another user. @returns what removes those that are still there */
+/** Plants the entry at all free paths, as another user. @returns a function that removes the remaining ones */
 function plant(paths: readonly string[], make: (paths: readonly string[]) => void): () => void {
   const free = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) === undefined);
   make(free);
@@ -92,7 +95,7 @@ describe.runIf(process.getuid?.() === 0).each([
   let healthUrl: string;
 
   beforeAll(async () => {
-    // Not below /tmp, which sessions of root do not see.
+    // Not below /tmp, which sessions of a root agent do not see.
     directory = await mkdtemp('/var/tmp/footlight-planted-');
     await chmod(directory, 0o711);
     const stateDir = join(directory, 'state');
@@ -106,14 +109,14 @@ describe.runIf(process.getuid?.() === 0).each([
   });
 
   afterAll(async () => {
-    // One that hangs would not go otherwise.
+    // A hanging agent ends only by SIGKILL.
     agent.kill('SIGKILL');
     await exitOf(agent);
     await control.close();
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** Launches and stops a session, and asks the agent for its health meanwhile. */
+  /** Launches and stops a session, and requests the agent's health page meanwhile. */
   async function launchAndAsk(): Promise<void> {
     const body = assignment(['xterm']);
     const isMine = ({ session_id }: { session_id: string }) => session_id === body.session_id;
@@ -135,7 +138,7 @@ describe.runIf(process.getuid?.() === 0).each([
         'session_state',
         (report) => isMine(report) && (report.detail === 'app presented' || report.state === 'failed'),
       );
-      // An agent that hangs never says anything; its health tells at once.
+      // A hanging agent never reports anything; the health page shows it at once.
       expect(await Promise.race([shown, asking])).toMatchObject({ state: 'running' });
       await control.command({ type: 'session_stop', session_id: body.session_id, reason: 'admin' });
       await control.wait('session_state', (report) => isMine(report) && report.state === 'stopped');
@@ -146,7 +149,7 @@ describe.runIf(process.getuid?.() === 0).each([
   }
 
   test.each(Object.entries({ ...THINGS, ...DEVICE }))(
-    'with a %s at every lock: the next launch works, and it answers meanwhile',
+    'with a %s at every lock path: the next launch works, and the agent answers meanwhile',
     async (_thing, make) => {
       const remove = plant(
         NUMBERS.map((number) => `/tmp/.X${number}-lock`),
@@ -160,9 +163,9 @@ describe.runIf(process.getuid?.() === 0).each([
     },
   );
 
-  // The directory is sticky: what others put there, an ordinary user cannot remove.
+  // The directory is sticky: an ordinary user cannot remove entries of others.
   test.runIf(uid === null).each(Object.entries({ ...THINGS, ...DEVICE }))(
-    'with a %s at every socket and every keyboard map: the next launch works, and it answers meanwhile',
+    'with a %s at every socket and keyboard map path: the next launch works, and the agent answers meanwhile',
     async (_thing, make) => {
       const remove = plant(
         NUMBERS.flatMap((number) => [`/tmp/.X11-unix/X${number}`, `/tmp/server-${number}.xkm`]),

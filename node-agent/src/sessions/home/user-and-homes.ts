@@ -12,11 +12,11 @@ import type { HomeLocks } from './home-locks.ts';
  * The session that holds the home may still be ending. A launch that waits for longer fails with this reason.
  */
 const HOME_WAIT_MS = 30_000;
-/** Shorter than for a launch, because the old app runs meanwhile and a person looks at it. */
+/** Shorter than for a launch, because a person watches the old app meanwhile. */
 const SWAP_HOME_WAIT_MS = 10_000;
 /**
- * Time for counting a home at its session's end, which waits for it; a home that takes longer is reported without
- * a size.
+ * Time limit for measuring a home at its session's end, which waits for it. A home that takes longer is reported
+ * without a size.
  */
 const HOME_SIZE_MS = 400;
 
@@ -36,9 +36,9 @@ export interface UserAndHomesOptions {
 interface HeldHome {
   ref: string;
   release: () => void;
-  /** Its directory, which the session's user owns; null: not open. */
+  /** The home's directory, which the session's user owns; null: not open. */
   path: string | null;
-  /** Needed to reach it. */
+  /** Groups that are needed to reach the directory. */
   groups: readonly number[];
 }
 
@@ -72,7 +72,7 @@ export class UserAndHomes {
     return this.#uid;
   }
 
-  /** Its groups lead to the homes that are open now. */
+  /** The session's user, with the groups that are needed to reach the open homes. */
   get user(): SessionUser | null {
     if (this.#uid === null) return null;
     const ways = [this.#current, this.#next].flatMap((held) => held?.groups ?? []);
@@ -170,7 +170,8 @@ export class UserAndHomes {
     try {
       for (const home of held) if (home?.path != null) await closeHome(home.path, this.user);
     } finally {
-      // The uid before the homes, because a session that waits for a home wants the uid that owns its files.
+      // The uid is released before the homes, because a session that waits for a home prefers the uid that owns its
+      // files.
       if (this.#uid !== null && !keepUid) this.#uids?.release(this.#uid);
       for (const home of held) home?.release();
     }
@@ -206,7 +207,7 @@ export class UserAndHomes {
     }
   }
 
-  /** Takes the uid that already owns the home's files, so that no file must be changed. */
+  /** Prefers the uid that already owns the home's files, so that no file must be changed. */
   async #takeOwnersUid(ref: string): Promise<void> {
     const owner = await lastOwner(ref);
     if (!this.#uids || this.#uid === null || owner === null || owner === this.#uid) return;

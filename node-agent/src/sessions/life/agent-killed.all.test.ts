@@ -41,7 +41,7 @@ const until = (message: string, holds: () => boolean) =>
   expect.poll(holds, { message, timeout: LIMIT_MS }).toBe(true);
 
 test.each(USERS)(
-  'kill -9 of an agent that runs as $name: all is gone by itself, the rest at its next start',
+  'kill -9 of an agent that runs as $name: its processes end by themselves, files are removed at its next start',
   { timeout: 90_000 },
   async ({ uid }) => {
     const home = await mkdtemp(join(tmpdir(), 'footlight-killed-'));
@@ -62,7 +62,7 @@ test.each(USERS)(
       );
       expect(shown.state).toBe('running');
       expect(processesOf(body.session_id).length).toBeGreaterThan(4);
-      // One serves the app, and one is kept for the next.
+      // One serves the app, and one is prefetched.
       const networks = process.getuid?.() === 0 && uid === null ? 2 : 0;
       const holders = () => networkHolders(first.pid ?? 0).filter(hasPasta);
       await until('networks', () => holders().length === networks);

@@ -49,7 +49,7 @@ async function expectNothingLeft(sessionId: string): Promise<void> {
   });
 }
 
-test('SIGTERM: sessions stop and are reported before the agent says goodbye', {
+test('SIGTERM: sessions stop and are reported before the agent disconnects', {
   timeout: 60_000,
 }, async () => {
   await startAgent();
@@ -62,7 +62,7 @@ test('SIGTERM: sessions stop and are reported before the agent says goodbye', {
   await expectNothingLeft(sessionId);
 });
 
-test('a control plane that answers no poll does not hold up the stop', { timeout: 60_000 }, async () => {
+test('a control plane that does not answer polls does not delay the stop', { timeout: 60_000 }, async () => {
   const polled = new Set<string>();
   control.options.answers = ({ path }) => {
     polled.add(path);
@@ -82,7 +82,7 @@ test('a control plane that answers no poll does not hold up the stop', { timeout
   await expectNothingLeft(sessionId);
 });
 
-test('restart: an ack, a goodbye and exit 0; the sessions end without a report', {
+test('restart: an ack, a clean disconnect and exit 0; the sessions end without a report', {
   timeout: 60_000,
 }, async () => {
   await startAgent();
@@ -97,7 +97,7 @@ test('restart: an ack, a goodbye and exit 0; the sessions end without a report',
   await expectNothingLeft(sessionId);
 });
 
-test('a control plane that goes away and comes back finds the session still running', {
+test('after an outage of the control plane the session is still running', {
   timeout: 60_000,
 }, async () => {
   await startAgent();

@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 test.runIf(process.getuid?.() === 0)(
-  'nothing of a session runs without a filter and a control group, no helper without a limit on its memory, and only its media worker in the network of the host',
+  'every process of a session has a filter and a control group, every helper a memory limit, and only the media worker uses the network of the host',
   async () => {
     const body = assignment(['xterm']);
     await control.command(body);

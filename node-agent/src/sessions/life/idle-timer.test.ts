@@ -26,7 +26,7 @@ describe('the idle time-out', () => {
     expect(fired()).toBe(1);
   });
 
-  test('rests while the control plane is away and starts again with it', () => {
+  test('pauses while the control plane is unreachable, and then restarts', () => {
     const { clock, idle, fired } = timer();
     idle.running = true;
     clock.advance(900);
@@ -39,7 +39,7 @@ describe('the idle time-out', () => {
     expect(fired()).toBe(1);
   });
 
-  test('tells in how many seconds it fires: null while somebody watches, nothing where that is not known', () => {
+  test('gives the seconds until it fires: null with a viewer, undefined if unknown', () => {
     const { clock, idle } = timer(600_000);
     expect(idle.endsInS).toBeUndefined();
     idle.running = true;

@@ -26,12 +26,12 @@ beforeAll(async () => {
   ({ control, sessions, stateDir } = host);
 });
 
-// A record stays until its user's files are found, which may end after the session.
+// A session's record is removed only after the search for its user's files, which may end after the session.
 afterEach(() => vi.waitFor(async () => expect(await sessions.traces()).toEqual(NO_TRACES), 20_000));
 
 afterAll(() => host?.close());
 
-/** Leaves a process no more memory than it has; where there are no control groups to write it may have no more. */
+/** Limits a process to its current memory; without writable control groups by a resource limit. */
 function starve(pid: number): () => Promise<void> {
   const group = makeCgroup(`starved-${pid}`, { memoryBytes: 64 * 1024, cpus: 0 });
   if (group === null) {
@@ -39,7 +39,7 @@ function starve(pid: number): () => Promise<void> {
     return async () => undefined;
   }
   for (const file of group.procsFiles) writeFileSync(file, String(pid));
-  // The kernel counts a process as a member for a moment after it was reaped.
+  // The kernel still counts a process as a member for a moment after it was reaped.
   return () => expect.poll(() => removeCgroupDirs(group.dirs)).toEqual([]);
 }
 
@@ -55,7 +55,7 @@ describe('two sessions', () => {
     await sessions.displayOf(a);
     const theirs = environmentOf(other.pid);
     expect(readProcess(app.pid)?.uid).not.toBe(readProcess(other.pid)?.uid);
-    // As the app of A, in its namespaces: B's socket is not there, and its files cannot be opened.
+    // As the app of A, in its namespaces: B's socket does not exist there, and its files cannot be opened.
     const asA = (...command: string[]) =>
       execa(
         'nsenter',
@@ -78,7 +78,7 @@ describe('two sessions', () => {
     expect((await asA('cat', theirs.get('XAUTHORITY') ?? '')).exitCode).not.toBe(0);
     expect((await asA('ls', theirs.get('XDG_RUNTIME_DIR') ?? '')).exitCode).not.toBe(0);
     expect((await asA('xterm', '-display', `:${number}`, '-e', 'true')).exitCode).not.toBe(0);
-    // In the host's own /tmp, with the wrong cookie: the socket is there and the server refuses.
+    // In the host's own /tmp, with the wrong cookie: the socket exists but the server refuses.
     const uninvited = await execa(
       'setpriv',
       [
@@ -95,7 +95,7 @@ describe('two sessions', () => {
       { reject: false, env: { XAUTHORITY: environmentOf(app.pid).get('XAUTHORITY') ?? '' } },
     );
     expect(uninvited.exitCode).not.toBe(0);
-    // Nobody listens at the abstract name that libxcb tries first, and nobody can.
+    // Nothing listens on the abstract name that libxcb tries first, and no program can bind it.
     expect(holdAbstractName(`/tmp/.X11-unix/X${number}`)).toBe(null);
     await expect(once(connect(`\0/tmp/.X11-unix/X${number}`), 'connect')).rejects.toThrow('ECONNREFUSED');
     await Promise.all([sessions.stop(a), sessions.stop(b)]);

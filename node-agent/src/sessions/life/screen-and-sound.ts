@@ -52,7 +52,7 @@ export class ScreenAndSound {
     deps: HelperDeps,
     onDisplay: (display: Display) => Promise<void>,
   ): Promise<ScreenAndSound> {
-    // The display first, because it takes longer.
+    // The display is started first, because it takes longer.
     const screen = options.startDisplay(options, options.cookie, deps);
     const sound = startSound(options, deps);
     let display: Display;

@@ -16,14 +16,14 @@ beforeAll(async () => {
   ({ control, sessions } = host);
 });
 
-// A record stays until its user's files are found, which may end after the session.
+// A session's record is removed only after the search for its user's files, which may end after the session.
 afterEach(() => vi.waitFor(async () => expect(await sessions.traces()).toEqual(NO_TRACES), EVENT_LIMIT_MS));
 
 afterAll(() => host?.close());
 
 test.each([
   ['forks away', ''],
-  // Its end would have been the app's end too.
+  // Otherwise its end would also be the app's end.
   ['stops what started it', 'kill -STOP $PPID; '],
 ])('an app that ignores SIGTERM and %s is gone', async (_what, first) => {
   const body = assignment([
@@ -51,7 +51,7 @@ test('no viewer connects within its idle time-out', async () => {
   expect(await sessions.ended(body)).toMatchObject({ state: 'stopped', reason: 'idle_timeout' });
 });
 
-test('a display server that is killed is what failed, although its clients end as well', async () => {
+test('a killed display server is reported as the failure, although its clients end too', async () => {
   const body = assignment(['xterm']);
   await sessions.launch(body);
   await sessions.reached(body, 'app presented');
@@ -67,14 +67,14 @@ test('a display server that hangs is noticed', async () => {
   expect(await sessions.ended(body)).toMatchObject({ state: 'failed', failure_code: 'display_failed' });
 });
 
-test('a display server that hangs before anything is captured is noticed as well', async () => {
+test('a display server that hangs before the first capture is noticed too', async () => {
   const body = assignment(['xterm']);
   expect(await control.command(body)).toMatchObject({ ok: true });
   const running = (name: string) =>
     processesOf(body.session_id).find(({ command }) => command.startsWith(name))?.pid;
   await expect.poll(() => running('matchbox')).toBeDefined();
   const { number, pid } = await sessions.displayOf(body);
-  // A server that never answers has longer. This one refuses whom it does not know, and so it answers.
+  // A server that never answers has a longer limit. This one refuses an unknown client, which is an answer.
   const client = connect(`/tmp/.X11-unix/X${number}`);
   client.write(setupRequest(Buffer.alloc(0)));
   await once(client, 'data');
@@ -83,7 +83,7 @@ test('a display server that hangs before anything is captured is noticed as well
   expect(await sessions.ended(body)).toMatchObject({
     state: 'failed',
     failure_code: 'display_failed',
-    // The agent says so, or the media worker where it was connecting or asking just then.
+    // Reported by the agent, or by the media worker if it had a pending request just then.
     error: expect.stringMatching(/did not answer (for 5 s|within 5000 ms)/),
   });
 });

@@ -12,7 +12,7 @@ import type { Quarantine } from '../resources/quarantine.ts';
 import type { UidPool } from '../resources/uid-pool.ts';
 import type { UidSweep } from '../resources/uid-sweep.ts';
 
-/** Decisions of the supervisor about a session before its start. */
+/** The supervisor's decisions about a session before its start. */
 export interface SessionPlan {
   assign: SessionAssign;
   /** Starts the session's display. */
@@ -32,7 +32,7 @@ export interface SessionPlan {
   media: { addresses: string[] | null; ports: [number, number] | null };
 }
 
-/** What all sessions of the host share. */
+/** Dependencies that all sessions of the host share. */
 export interface SessionDeps {
   clock: Clock;
   random: Random;
@@ -45,7 +45,7 @@ export interface SessionDeps {
   volumes: Pick<HomeVolumes, 'make'>;
   quarantine: Quarantine;
   sweep: UidSweep;
-  /** Display, sound server and window manager get empty network namespaces. */
+  /** Whether display, sound server and window manager get empty network namespaces. */
   helpersWithoutNetwork: boolean;
   /** null: the agent is not root, and sessions share its user. */
   uids: UidPool | null;

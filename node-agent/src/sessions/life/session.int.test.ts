@@ -15,7 +15,7 @@ beforeAll(async () => {
   ({ control, sessions } = host);
 });
 
-// A record stays until its user's files are found, which may end after the session.
+// A session's record is removed only after the search for its user's files, which may end after the session.
 afterEach(() => vi.waitFor(async () => expect(await sessions.traces()).toEqual(NO_TRACES), EVENT_LIMIT_MS));
 
 afterAll(() => host?.close());
@@ -37,7 +37,7 @@ describe('one session', () => {
     await sessions.stop(body);
   });
 
-  test('an app that ends before it drew fails with what it wrote', async () => {
+  test('an app that ends before it drew fails with its output', async () => {
     const body = assignment([
       '/bin/sh',
       '-c',
@@ -72,7 +72,7 @@ describe('one session', () => {
   });
 
   test.each([
-    ['an app that leaves in order after it drew', ['xterm', '-e', 'sleep 60']],
+    ['an app that ends with status 0 after it drew', ['xterm', '-e', 'sleep 60']],
     [
       'a launcher that hands over to a program: the session ends with that program',
       ['/bin/sh', '-c', 'xterm -e sleep 60 & exit 0'],
@@ -81,14 +81,14 @@ describe('one session', () => {
     const body = assignment(args);
     await sessions.launch(body);
     await sessions.reached(body, 'app presented');
-    // xterm leaves with the program that it runs.
+    // xterm ends with the program that it runs.
     const inside = processesOf(body.session_id).find(({ command }) => command === 'sleep 60');
     if (!inside) throw new Error('xterm runs nothing');
     process.kill(inside.pid, 'SIGTERM');
     expect(await sessions.ended(body)).toMatchObject({ state: 'stopped', reason: 'app_exited' });
   });
 
-  test('an app that ends in order before it drew fails with a sentence of its own', async () => {
+  test('an app that ends with status 0 before it drew fails with its own message', async () => {
     const body = assignment(['true']);
     await sessions.launch(body);
     expect(await sessions.ended(body)).toMatchObject({
@@ -98,14 +98,14 @@ describe('one session', () => {
     });
   });
 
-  test('a stop cuts the preparation short', async () => {
+  test('a stop interrupts the preparation', async () => {
     const body = assignment(['xterm']);
     void control.command(body);
     await sessions.stop(body);
   });
 });
 
-describe('what the agent refuses by itself', () => {
+describe('assignments that the agent refuses', () => {
   test.each([
     ['an image without an engine', { image: 'docker.io/library/x@sha256:'.padEnd(91, '0') }, 'image_missing'],
     ['no command', { args: [] }, 'policy'],
@@ -126,13 +126,13 @@ describe('what the agent refuses by itself', () => {
     expect(await control.command(body)).toMatchObject({ ok: false, code });
   });
 
-  test('a codec or an encoder that was not proved', async () => {
+  test('a codec or an encoder that the probe did not confirm', async () => {
     const body = assignment(['xterm']);
     body.stream.codec = 'av1';
     expect(await control.command(body)).toMatchObject({ ok: false, code: 'encoder_unavailable' });
   });
 
-  test('a start of a session that is not here; a stop of one is answered with stopped', async () => {
+  test('a start of an unknown session; a stop of one is answered with stopped', async () => {
     const session_id = assignment([]).session_id;
     expect(await control.command({ type: 'session_start', session_id })).toMatchObject({
       ok: false,

@@ -31,7 +31,10 @@ import { ScreenAndSound } from './screen-and-sound.ts';
 import type { SessionDeps, SessionPlan } from './session-plan.ts';
 import { type Effect, heldState, type Input, type Machine, newMachine, step } from './state.ts';
 
-/** Output of an app in a captured log; the budget of a capture is as much after compression. Chosen, not measured. */
+/**
+ * Most bytes of an app's output in a captured log. A capture's budget is the same size, but after compression. Chosen,
+ * not measured.
+ */
 const LOG_TAIL_BYTES = 256 * 1024;
 
 /**
@@ -274,7 +277,7 @@ export class Session {
         void this.#tearDown(effect.reason, effect.graceMs);
         return;
       case 'report_end':
-        // Before its report: what is asked about the session after that has to find its ring as it stays.
+        // Before the report is sent, so that commands that follow the report find the ring in its final state.
         this.#deps.recorder.end(this.id, effect.ending.state === 'failed');
         this.#reports.end(effect.ending, { logTail: this.#logTail, homeBytes: this.#homeBytes });
         this.#settleEnded();
@@ -416,7 +419,8 @@ export class Session {
       this.#homeBytes = bytes;
     } finally {
       this.#worker.close();
-      // Something could not be ended or removed; the next session of this home must not wait forever.
+      // A process or file could not be removed. The error is logged, because the next session of this home must not
+      // wait forever.
       await this.#resources.release();
     }
   }

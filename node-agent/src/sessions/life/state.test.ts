@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Effect, heldState, type Input, type Machine, newMachine, step } from './state.ts';
 
-/** Runs inputs one after the other and keeps what came out. */
+/** Applies inputs in order and returns the effects. */
 function run(inputs: Input[], from: Machine = newMachine()): { machine: Machine; effects: Effect[] } {
   let machine = from;
   const effects: Effect[] = [];
@@ -59,7 +59,7 @@ const INPUTS: Input[] = [
   { kind: 'torn_down' },
 ];
 
-/** Held state after each input, for each state: the whole table. */
+/** The state after each input, for each state: the whole table. */
 const TABLE: Record<string, Record<string, string>> = {
   new: {
     home_busy: 'assigned',
@@ -109,7 +109,7 @@ describe('steps of a launch', () => {
     ]);
   });
 
-  test('a window that is quicker than the encoder is told after it', () => {
+  test('a window that appears before the first encoded frame is reported after it', () => {
     const { effects } = run([...STARTED, { kind: 'presented' }, { kind: 'encoding' }]);
     expect(details(effects).slice(-2)).toEqual(['app booting', 'app presented']);
   });
@@ -127,12 +127,12 @@ describe('steps of a launch', () => {
     expect(details(effects).at(-1)).toBe('starting encoder');
   });
 
-  test('nothing is started before it is asked for', () => {
+  test('nothing is started before its request', () => {
     expect(run(PREPARED).effects.map(({ kind }) => kind)).not.toContain('launch_app');
     expect(heldState(run(PREPARED).machine)).toBe('assigned');
   });
 
-  test('a start during the wait for a home counts once the home is free', () => {
+  test('a start during the wait for a home takes effect when the home is free', () => {
     const { machine } = run([{ kind: 'home_busy' }, { kind: 'start' }]);
     expect(heldState(machine)).toBe('assigned');
     expect(heldState(run([{ kind: 'home_free' }], machine).machine)).toBe('starting');
@@ -155,12 +155,12 @@ describe('how a session ends', () => {
     [0, 'the app ended without showing a window (exit status 0)'],
     [3, 'the app exited with status 3 before it drew anything'],
     [null, 'the app was ended by a signal before it drew anything'],
-  ])('the sentence about an app that exits with %s before a picture', (status, error) => {
+  ])('the message for an app that exits with %s before a picture', (status, error) => {
     const { machine } = run([...RUNNING, { kind: 'app_exited', status }]);
     expect(machine.ending).toMatchObject({ failure_code: 'app_exited_early', error });
   });
 
-  test('the sentence tells what the app lacks, where that is known', () => {
+  test('the message names the missing requirement of the app, if known', () => {
     const { machine } = run([...RUNNING, { kind: 'app_exited', status: 1, hint: 'it needs this' }]);
     expect(machine.ending).toMatchObject({
       error: 'the app exited with status 1 before it drew anything; it needs this',
@@ -196,10 +196,10 @@ describe('how a session ends', () => {
   });
 });
 
-describe('a session that is shown beside the host alone', () => {
+describe('a local session', () => {
   const { machine, effects } = run(STARTED, newMachine(false));
 
-  test('runs as soon as its app was started, with no step of an encoder', () => {
+  test('runs as soon as its app was started, without encoder steps', () => {
     expect(machine.phase).toBe('running');
     expect(details(effects)).toEqual(['preparing home', 'starting display', 'starting app', 'app booting']);
     expect(effects).not.toContainEqual({ kind: 'start_encoder' });

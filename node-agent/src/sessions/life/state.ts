@@ -53,7 +53,7 @@ export type Input =
   | { kind: 'encoding' }
   | { kind: 'presented' }
   /** status null: ended by a signal. */
-  /** hint: what the app seems to lack. */
+  /** hint: the app's likely missing requirement. */
   | { kind: 'app_exited'; status: number | null; hint?: string | undefined }
   /** Requested by session_stop or by the agent itself. */
   | { kind: 'stop'; reason: Open<SessionEndReason>; graceMs: number }
@@ -110,7 +110,7 @@ export function heldState(machine: Machine): Exclude<SessionStateName, 'pending'
   }
 }
 
-/** Applies one input. Inputs without a meaning in a state have no effect. */
+/** Applies one input. Inputs that a state does not handle have no effect. */
 export function step(machine: Machine, input: Input): Step {
   if (machine.phase === 'ended') return { machine, effects: [] };
   if (machine.phase === 'ending') {
@@ -205,7 +205,7 @@ function encoding(machine: Machine): Step {
     { kind: 'report', state: 'running', detail: LAUNCH_STEPS.app_booting },
     { kind: 'running' },
   ];
-  // The window was faster than the encoder; the steps are still reported in order.
+  // The app drew before the first encoded frame; the steps are still reported in order.
   if (machine.presented) effects.push(...shown());
   return { machine: { ...machine, phase: 'running' }, effects };
 }
@@ -241,7 +241,7 @@ function describeExit(status: number | null): string {
   return status === null ? 'was ended by a signal' : `exited with status ${status}`;
 }
 
-/** Sentence for an app that ended before its first window. */
+/** Message for an app that ended before its first window. */
 export function endedEarly(status: number | null, hint: string | undefined): string {
   const more = hint === undefined ? '' : `; ${hint}`;
   // Status 0 is no crash: the command finished, or passed its work to a running program.

@@ -4,7 +4,7 @@ import type { SessionState } from '@footlight/protocol/agent';
 import type { Ending } from '../life/state.ts';
 import type { SessionLink } from './session-link.ts';
 
-/** What remains of an ended session. */
+/** Data of an ended session's final report. */
 export interface Remains {
   /** Last lines of the app's output; "" for none. */
   logTail: string;
@@ -33,7 +33,7 @@ export class SessionReports {
     return this.#lastSeq;
   }
 
-  /** Sends nothing from now on: this agent restarts, and its successor reports. */
+  /** From now on sends nothing: this agent restarts, and the next process reports the session's end. */
   silence(): void {
     this.#silent = true;
   }
@@ -48,7 +48,7 @@ export class SessionReports {
     });
   }
 
-  /** @param error null: the session has that app now */
+  /** @param error null: the swap succeeded */
   swap(app_id: string, error: string | null): void {
     const swap: SessionState['swap'] =
       error === null

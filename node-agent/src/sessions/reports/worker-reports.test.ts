@@ -9,7 +9,7 @@ import { WorkerReports } from './worker-reports.ts';
 const SESSION = '00000000-0000-4000-8000-000000000001';
 
 let clock: ManualClock;
-/** What went to the link, by its kind. */
+/** Messages sent to the link, by kind. */
 let sent: Record<'report' | 'event' | 'metrics' | 'signaling', unknown[]>;
 let warnings: unknown[];
 let reports: WorkerReports;
@@ -39,8 +39,8 @@ const metrics = (entries: SessionMetrics['metrics']) => ({
   metrics: entries,
 });
 
-describe('a worker that a hostile viewer makes talk without end', () => {
-  test('a thousand playout changes a second: a burst passes, then ten a second, and what was dropped is logged', () => {
+describe('a worker that a hostile viewer floods', () => {
+  test('a thousand playout changes a second: a burst passes, then ten a second, and drops are logged', () => {
     for (let ms = 0; ms < 10_000; ms++) {
       clock.advance(1);
       reports.event(event('playout.changed'));
@@ -54,7 +54,7 @@ describe('a worker that a hostile viewer makes talk without end', () => {
     expect(dropped.length).toBeLessThanOrEqual(3);
   });
 
-  test('it says nothing about recordings, which the agent alone writes', () => {
+  test('it cannot report recordings, which only the agent writes', () => {
     reports.event(event('session.recording'));
     expect(sent.report).toEqual([]);
   });
@@ -79,7 +79,7 @@ describe('a worker that a hostile viewer makes talk without end', () => {
   });
 });
 
-test('a line of its log that is too long is not written, only its length', () => {
+test('of a log line that is too long, only the length is written', () => {
   reports.log(
     { type: 'log', level: 'warn', event: 'media.webrtc', fields: { message: 'x'.repeat(100_000) } },
     7,
@@ -87,12 +87,12 @@ test('a line of its log that is too long is not written, only its length', () =>
   expect(warnings).toEqual([{ oversize_bytes: 100_014, worker: 7 }]);
 });
 
-test('of the input devices that it names without end, 32 are looked up', () => {
+test('of an endless list of input devices, 32 are looked up', () => {
   const taken = Array.from({ length: 1_000 }, () => reports.takeInputDevice());
   expect(taken.filter(Boolean)).toHaveLength(32);
 });
 
-test('how far the app is is looked for only where a sample is passed on', () => {
+test('the launch state is computed only for forwarded samples', () => {
   let looks = 0;
   const look = () => {
     looks++;
@@ -102,7 +102,7 @@ test('how far the app is is looked for only where a sample is passed on', () => 
   expect(looks).toBe(10);
 });
 
-test('a long text as a metric, which the control plane would count as malformed, never gets there', () => {
+test('a long text as a metric, which the control plane would count as malformed, is not forwarded', () => {
   reports.metrics(metrics({ abr_mode: 'x'.repeat(65) }), starting);
   expect(sent.metrics).toEqual([]);
 });

@@ -17,12 +17,12 @@ const BUDGETS: Record<Kind, readonly [perSecond: number, burst: number]> = {
   // Several offers with all their candidates.
   signaling: [50, 200],
   log: [10, 128],
-  // The worker makes 16 a minute at most. Each is logged.
+  // Limit of reported input devices. A worker creates at most 16 a minute. Each is logged.
   input_device: [1, 32],
 };
 /** Fields of one log line, bytes of JSON: a worker could fill the host's log with few lines. */
 const LOG_FIELDS_BYTES = 4_096;
-/** A worker that repeats a line could fill the log; six lines a minute show that it goes on. */
+/** A worker that repeats a line could fill the log. Six lines a minute are enough to show that it continues. */
 const REPORT_PERIOD_MS = 10_000;
 
 export interface WorkerReportsOptions {
@@ -59,7 +59,7 @@ export class WorkerReports {
   }
 
   event({ event, ts, payload }: Said<'event'>): void {
-    // What became of a recording is said by the agent alone, which wrote it.
+    // Only the agent, which writes recordings, may report their results.
     if (event === 'session.recording') return;
     if (this.#allows(isReliableEvent(event) ? 'reliable_event' : 'lossy_event'))
       this.#options.events.send(event, payload, ts);

@@ -16,7 +16,7 @@ import { UidSweep } from './uid-sweep.ts';
 
 const UID = 70_000;
 
-/** An agent whose searches for the files of users end like this. */
+/** An agent whose searches for users' files have this result. */
 function agent(stateDir: string, remove: (uid: number) => Promise<boolean>) {
   const deps = { clock: new ManualClock(), logger: silentLogger() };
   return {
@@ -26,7 +26,7 @@ function agent(stateDir: string, remove: (uid: number) => Promise<boolean>) {
   };
 }
 
-test('a user whose files were not all found is still known to the next agent', async () => {
+test('a user with an incomplete search is still known to the next agent', async () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'footlight-kept-'));
   onTestFinished(() => rmSync(stateDir, { recursive: true }));
   const former = agent(stateDir, async () => false);

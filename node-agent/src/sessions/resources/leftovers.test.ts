@@ -12,7 +12,7 @@ import { UidSweep } from './uid-sweep.ts';
 
 const SESSIONS = ['00000000-0000-4000-8000-0000000000a1', '00000000-0000-4000-8000-0000000000a2'];
 
-test('an agent comes up while what is left takes long to remove, and has taken all of it', async () => {
+test('an agent starts while leftovers take long to remove, and has reserved their resources', async () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'footlight-leftovers-'));
   onTestFinished(() => rmSync(stateDir, { recursive: true }));
   for (const session of SESSIONS) await makeSessionDirs(sessionDirs(stateDir, session), null);

@@ -18,7 +18,7 @@ import {
 import type { UidPool } from './uid-pool.ts';
 import type { UidSweep } from './uid-sweep.ts';
 
-/** Wait of a starting agent for the cleanup: an app may have left millions of files. */
+/** Longest wait of a starting agent for the cleanup, because an app may have left millions of files. */
 export const LEFTOVERS_WAIT_MS = withPatience(5_000);
 
 interface LeftoversDeps {
@@ -45,7 +45,7 @@ export async function removeLeftovers(stateDir: string, deps: LeftoversDeps): Pr
     deps.logger.warn({ session_id: sessionId }, 'leftovers.found');
     const uid = record?.uid ?? null;
     const homes = record === null ? [] : homesOf(record);
-    // A uid outside the range is foreign: the range was changed.
+    // A uid outside the range is not ours any more: the range was changed.
     const ownUid = uid !== null && deps.uids.contains(uid) ? uid : null;
     const ownership: SessionOwnership = { sessionId, uid: ownUid, homes };
     return { ownership, record, giveBack: deps.take(ownership) };
@@ -72,7 +72,7 @@ async function removeSession(
   let isClean = ownUid === null;
   const free = async () => {
     if (existsSync(dirs.console)) {
-      // The program that draws there has the agent's user.
+      // The program that draws on the console runs as the agent's user, so it is not found by uid.
       await endProcesses({ sessionId, uid: null, homes: [] }, clock);
       reclaimConsole();
     }

@@ -11,7 +11,7 @@ import { NameHolders } from './name-holders.ts';
 
 const UIDS: [number, number] = [71_160, 71_169];
 
-/** Shows a window, and takes every name that is free. */
+/** Shows a window, and binds every free name. */
 const TAKE_ALL = `
 import os, resource, socket, subprocess, time
 subprocess.Popen(["xterm"])
@@ -28,7 +28,7 @@ for number in range(1000):
 `;
 const IN_DESCRIPTORS = 'in its own descriptors' as const;
 const IN_A_CHILD = 'in a child without the variables of the session';
-/** How the names are kept once they are taken. */
+/** Ways to keep the names after binding them. */
 const WAYS = {
   [IN_DESCRIPTORS]: 'time.sleep(600)',
   [IN_A_CHILD]: `
@@ -82,7 +82,7 @@ describe.runIf(root)('with a user of its own', () => {
     }
   });
 
-  /** A program of a session in the network of the host; it has said something. */
+  /** Starts a program of a session in the network of the host, and waits for its first output. */
   async function start(uid: number, name: string, script: string): Promise<void> {
     const argv = await python(name, `${script.replace('["xterm"]', '["true"]')}`);
     const user = ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--'];
@@ -94,7 +94,7 @@ describe.runIf(root)('with a user of its own', () => {
     await once(child.stdout, 'data');
   }
 
-  /** @returns display numbers by the uid of the session that was ended for them */
+  /** @returns display numbers by uid of the session that was ended because of them */
   async function look(uids: readonly number[]): Promise<Map<number, readonly number[]>> {
     const ended = new Map<number, readonly number[]>();
     const sessions = uids.map((uid) => ({
@@ -127,14 +127,14 @@ describe.runIf(root)('with a user of its own', () => {
     },
   );
 
-  test('one that writes a line about its neighbour into a name ends no session', async () => {
+  test('a name that fakes a line about a neighbour ends no session', async () => {
     await start(UIDS[0], 'neighbour.py', LISTEN);
     await start(UIDS[1], 'line.py', WRITE_A_LINE);
     expect(await look(UIDS)).toEqual(new Map());
   });
 });
 
-describe('where apps share the user of the agent', () => {
+describe('if apps share the agent’s user', () => {
   let control: FakeControl;
   let agent: ChildProcess;
 

@@ -5,13 +5,16 @@ import { DISPLAY_NUMBERS, SOCKET_DIR } from '../../display/display-number.ts';
 import { isHeldByAgent, listNamedSockets, type NamedSocket } from '../../linux/unix-names.ts';
 import { listProcesses, readProcess, SESSION_VARIABLE, startVariable } from '../../runtime/proc-table.ts';
 
-/** A host that lacks names refuses launches for this long at most; a look reads all sockets of the host. */
+/**
+ * Interval of the searches. A host without free names refuses launches for at most this long; each search reads all
+ * sockets of the host.
+ */
 const SEARCH_PERIOD_MS = 5_000;
-/** Time for a launch to wait for the end of a session that holds every name. */
+/** Longest wait of a launch for the end of a session that holds all names. */
 const END_LIMIT_MS = 5_000;
-/** Descriptors read in one search (count). */
+/** Most descriptors read in one search. */
 const MAX_DESCRIPTORS = 100_000;
-/** Parents checked to find a process's session (count). */
+/** Most parents checked to find a process's session. */
 const MAX_ANCESTORS = 64;
 
 /** A session that may hold names. */

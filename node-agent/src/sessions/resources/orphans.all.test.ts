@@ -27,11 +27,11 @@ const NOTHING: Displays = {
   read: async () => ({ connectors: [], outputs: [], audio_sinks: [], input_devices: [] }),
 };
 
-/** A host with one session, which waits for a home and so needs nothing of the machine. */
+/** A host with one session, which waits for a home and so needs no resources of the machine. */
 async function host(orphanSecs: number, graceSecs: number, uids: UidPool | null = null) {
   const clock = new ManualClock();
   const reports: ReliableMessage[] = [];
-  // On a clock of its own: the wait for the home is not what is looked at here.
+  // Uses a separate clock, because the wait for the home is not tested here.
   const homes = new HomeLocks(new ManualClock());
   const ref = join(stateDir, 'homes', 'alice', 'app');
   homes.tryTake(ref);
@@ -124,7 +124,7 @@ describe('sessions without a control plane', () => {
     await expect.poll(ends).toEqual(['orphaned', 'orphaned']);
   });
 
-  test('with 0 they stay for ever', async () => {
+  test('with 0 they never end', async () => {
     const { supervisor, clock, ends } = await host(0, 600);
     supervisor.linkUp = false;
     clock.advance(365 * 24 * 3_600 * S);
@@ -147,7 +147,7 @@ describe('sessions without a control plane', () => {
   });
 });
 
-test('an assignment that is decided while the agent begins to end is refused, and keeps no user', async () => {
+test('an assignment that is decided while the agent stops is refused, and holds no user', async () => {
   const uids = new UidPool([71_620, 71_621]);
   const { supervisor, body } = await host(600, 600, uids);
   const session_id = '22222222-2222-4222-8222-222222222222';
@@ -155,7 +155,7 @@ test('an assignment that is decided while the agent begins to end is refused, an
     ...{ ...body, session_id },
     id: '33333333-3333-4333-8333-333333333333',
   });
-  // It has been looked at, and asks the disk who owned the home.
+  // The assignment was accepted, and is reading the home's owner from the disk.
   for (let turn = 0; turn < 5; turn++) await Promise.resolve();
   const closed = supervisor.close('agent_shutdown', 8 * S);
   expect(await verdict).toMatchObject({ ok: false, code: 'busy' });
@@ -163,7 +163,7 @@ test('an assignment that is decided while the agent begins to end is refused, an
   await closed;
 });
 
-test('a control plane that ends sessions without end has no more than 1,024 reports of them kept', async () => {
+test('at most 1,024 reports are kept for a control plane that stops endless unknown sessions', async () => {
   const { supervisor, ends } = await host(600, 600);
   const stop = () =>
     supervisor.command({

@@ -10,7 +10,7 @@ const UID = 70_000;
 const HOME = '/homes/alice';
 const OWNERSHIP: SessionOwnership = { sessionId: 'the-session', uid: UID, homes: [HOME] };
 
-/** A session that has ended, with so many processes that SIGKILL does not end. */
+/** An ended session with this number of processes that SIGKILL does not end. */
 function ended(stuck: number) {
   const clock = new ManualClock();
   const uids = new UidPool([UID, UID]);
@@ -37,8 +37,8 @@ function ended(stuck: number) {
   return { clock, uids, quarantine, host, released, pass, isTaken };
 }
 
-describe('what a session held', () => {
-  test('is free as soon as its last process is gone', async () => {
+describe('resources of an ended session', () => {
+  test('are free as soon as its last process is gone', async () => {
     const { released, isTaken, uids, clock } = ended(0);
     await released;
     expect(isTaken()).toBe(false);
@@ -46,7 +46,7 @@ describe('what a session held', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('stays taken while a process lives that cannot be killed, which is looked for until it is gone', async () => {
+  test('stay taken while a process cannot be killed, and it is checked until it is gone', async () => {
     const { released, pass, isTaken, uids, host, clock } = ended(1);
     await pass(1_000);
     await released;
@@ -63,7 +63,7 @@ describe('what a session held', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('is left to the next agent process when this one ends', async () => {
+  test('are left to the next agent process when this one ends', async () => {
     const { pass, isTaken, quarantine, clock } = ended(1);
     await pass(2_000);
     quarantine.close();

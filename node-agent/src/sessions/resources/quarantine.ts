@@ -36,7 +36,8 @@ export function endProcesses(
  * kernel by a disk or server that does not answer. User, home and directories of its session then stay taken, and it
  * is checked every second until it is gone.
  *
- * Owner: the agent. close() frees the timers; what is held then, the next agent process finds by its record.
+ * Owner: the agent. close() frees the timers; the next agent process finds the remaining resources by the session's
+ * record.
  */
 export class Quarantine {
   readonly #clock: Clock;

@@ -9,7 +9,7 @@ import { makeScratchHome } from './record.ts';
 const USER = { uid: 71_210, gid: 71_210, groups: [] };
 const RACES = 500;
 
-/** Puts a link in the place of each directory as soon as it is there. */
+/** Replaces each new directory by a link. */
 const SWAP = `
 import ctypes, os, sys
 libc = ctypes.CDLL(None)

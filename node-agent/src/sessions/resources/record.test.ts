@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { leftSessions, makeSessionDirs, STATE_DIR_BYTES, sessionDirs, writeRecord } from './record.ts';
 
-test('a session’s directory names its session, for any id', async () => {
+test('a session’s directory name contains its session id, for any id', async () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'footlight-record-'));
   try {
     await fc.assert(
@@ -28,7 +28,7 @@ test('the sound server’s socket can be bound below the longest state directory
   expect(Buffer.byteLength(socket)).toBe(107);
 });
 
-test('an agent that is killed while it writes a record again leaves the former one whole', async () => {
+test('an agent that is killed while it replaces a record leaves the former one complete', async () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'footlight-record-'));
   try {
     const id = '0b253cc2-059b-4b22-b34d-5ad7a7949052';
@@ -36,7 +36,7 @@ test('an agent that is killed while it writes a record again leaves the former o
     await makeSessionDirs(dirs, null);
     const record = { session_id: id, uid: 70_000, home: '/homes/alice/app', display: null };
     await writeRecord(dirs, record);
-    // The file as the kernel has it until the new one is complete.
+    // A hard link to the former file, whose content would change if the record were overwritten in place.
     const former = join(stateDir, 'former');
     linkSync(join(dirs.root, 'record.json'), former);
     await writeRecord(dirs, { ...record, next_home: '/homes/alice/other' });

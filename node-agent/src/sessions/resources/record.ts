@@ -73,8 +73,8 @@ export function sessionDirs(stateDir: string, sessionId: string): SessionDirs {
 }
 
 /**
- * Creates a session's directories: its user may pass the outer ones and owns the inner ones. No other session may pass
- * them, also where this one opens its own.
+ * Creates a session's directories: its user may traverse the outer ones and owns the inner ones. No other session may
+ * traverse the outer ones, even if this session opens its own directories to others.
  */
 export async function makeSessionDirs(dirs: SessionDirs, user: SessionUser | null): Promise<void> {
   await mkdir(dirs.root, { recursive: true, mode: 0o711 });
@@ -90,9 +90,9 @@ export async function makeSessionDirs(dirs: SessionDirs, user: SessionUser | nul
 
 /**
  * An empty home in the scratch directory for one app of a session. The directory belongs to the session's user, and
- * another app may already run: the new directory is opened first and checked to be one that only this process can
- * have made.
- * @throws when something else exists there
+ * another app may already run: the new directory is opened first and then checked to be one that only this process can
+ * have created.
+ * @throws when another file or directory is there
  */
 export async function makeScratchHome(path: string, user: SessionUser | null): Promise<void> {
   await mkdir(path, { mode: 0o700 });
@@ -106,13 +106,18 @@ export async function makeScratchHome(path: string, user: SessionUser | null): P
   }
 }
 
-/** @param keepRecord files of the session's user may be left elsewhere, which the next agent has to know */
+/**
+ * @param keepRecord keeps the record, because files of the session's user may be left elsewhere and the next agent must
+ *   find them
+ */
 export async function removeSessionDirs(dirs: SessionDirs, keepRecord = false): Promise<void> {
   const { root, scratch, mounts, console } = dirs;
   await Promise.all((keepRecord ? [scratch, mounts, console] : [root]).map(removeTree));
 }
 
-/** Replaces the record at once: half of one would leave the home open to the next holder of its uid. */
+/**
+ * Replaces the record atomically: with an incomplete record, the home would stay open to the next holder of its uid.
+ */
 export async function writeRecord(dirs: SessionDirs, record: SessionRecord): Promise<void> {
   const file = join(dirs.root, 'record.json');
   await writeFile(`${file}.new`, JSON.stringify(record), { mode: 0o600 });

@@ -6,15 +6,15 @@ import type { SessionDeps, SessionPlan } from '../life/session-plan.ts';
 import { makeSessionDirs, removeSessionDirs, sessionDirs, sessionsDir, writeRecord } from './record.ts';
 
 /**
- * Limits of a session's helpers and media worker together. Memory: the limits of each of them (worker 3 GiB, display
- * 2 GiB, sound server and window manager), and room for what those leave out.
+ * Limits of a session's helpers and media worker together. Memory: the limits of each of them (worker 3 GiB, display 2
+ * GiB, sound server and window manager), and a margin for memory that those limits do not count.
  */
 const HELPER_LIMITS = { memoryBytes: 7 * 1024 ** 3, cpus: 0, pids: 2_048 };
 
 /**
- * What a session holds on the host besides its processes: user and homes, directories, control groups, and the record
+ * Resources of a session on the host besides its processes: user and homes, directories, control groups, and the record
  * of them. The record exists before the session's first process, so that an agent that starts after a crash finds
- * everything. release() gives all back, after the last process.
+ * everything. release() frees all of them, after the last process.
  */
 export class SessionResources {
   readonly dirs: SessionDirs;
@@ -22,7 +22,7 @@ export class SessionResources {
   readonly #sessionId: string;
   readonly #deps: Pick<SessionDeps, 'homes' | 'quarantine' | 'stateDir' | 'sweep' | 'uids' | 'volumes'>;
   #display: DisplayRecord | null = null;
-  /** Of the helpers; null: none, or not possible here. */
+  /** Control group of the helpers; null: none yet, or not possible here. */
   #helpers: SessionCgroup | null = null;
 
   constructor(plan: SessionPlan, deps: SessionDeps) {
@@ -46,8 +46,8 @@ export class SessionResources {
   }
 
   /**
-   * Puts a helper or the media worker into the session's control group. An app or viewer that takes one over must not
-   * take memory, processor time and process numbers from the host.
+   * Moves a helper or the media worker into the session's control group, so that an app or viewer that exploits one of
+   * them cannot exhaust the host's memory, processor time and process ids.
    */
   confine(pid: number): void {
     enterCgroup(this.#helpers?.procsFiles ?? [], pid);
@@ -70,7 +70,7 @@ export class SessionResources {
     });
   }
 
-  /** Ends the session's remaining processes and then gives everything back: before this returns, or later. */
+  /** Ends the session's remaining processes and then frees everything: before this returns, or later. */
   async release(): Promise<void> {
     const { uid, homes } = this.userAndHomes;
     await this.#deps.quarantine.release({ sessionId: this.#sessionId, uid, homes }, () => this.#giveBack());

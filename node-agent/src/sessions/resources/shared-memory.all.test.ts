@@ -26,7 +26,7 @@ subprocess.Popen(["xterm"])
 time.sleep(600)
 `;
 
-/** Attaches every segment that it can, and says what it got. */
+/** Attaches every segment that it can, and prints them. */
 const ATTACH_ALL = `
 import ctypes, os, sys, time
 libc = ctypes.CDLL(None)
@@ -116,7 +116,7 @@ describe.runIf(process.getuid?.() === 0)('shared memory of sessions with users o
     );
     if (display === undefined) throw new Error('no display');
     const shared = segmentsAround(display.pid).filter(({ attached }) => attached === 2);
-    // The picture in its capture, and what the app gave.
+    // The capture's picture, and the app's segment.
     expect(shared.filter(({ bytes }) => bytes === 640 * 480 * 4)).not.toEqual([]);
     expect(shared.filter(({ bytes }) => bytes === 4_242)).toHaveLength(1);
 
@@ -126,7 +126,7 @@ describe.runIf(process.getuid?.() === 0)('shared memory of sessions with users o
       (report) => report.session_id === hostile && report.state === 'failed',
     );
     expect(String(end.app_log_tail).trim().split('\n')).toEqual(['END True']);
-    // Neither the agent's nor those of one another.
+    // The sessions share neither the agent's namespace nor one another's.
     const own = listProcesses().filter(({ uid }) => uid === display.uid);
     expect(new Set(own.map(({ pid }) => ipcNamespace(pid)))).toEqual(new Set([ipcNamespace(display.pid)]));
     expect(ipcNamespace(display.pid)).not.toBe(ipcNamespace(process.pid));

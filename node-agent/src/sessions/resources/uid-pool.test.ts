@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { UidPool } from './uid-pool.ts';
 
 describe('uids', () => {
-  test('one each, the preferred one if it is free, none when all are taken', () => {
+  test('each session gets one, the preferred one if it is free, none when all are taken', () => {
     const pool = new UidPool([70_000, 70_002]);
     expect(pool.take(70_001)).toBe(70_001);
     expect(pool.take(70_001)).toBe(70_000);
@@ -13,7 +13,7 @@ describe('uids', () => {
     expect(pool.take(null)).toBe(70_000);
   });
 
-  test('never the same one twice at a time', () => {
+  test('never the same uid for two sessions at a time', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.constant('take'), fc.nat(9))), (script) => {
         const pool = new UidPool([100, 109]);

@@ -27,7 +27,7 @@ export class UidPool {
     }
     for (let tries = 0; tries <= this.#high - this.#low; tries++) {
       const uid = this.#next;
-      // Round robin, so that a uid rests as long as possible before its reuse.
+      // Round robin, so that the time before a uid is reused is as long as possible.
       this.#next = uid === this.#high ? this.#low : uid + 1;
       if (this.#taken.has(uid)) continue;
       this.#taken.add(uid);

@@ -7,7 +7,7 @@ const PLACES = () => ({ keep: [], others: [] });
 
 let clock: ManualClock;
 let sweep: UidSweep;
-/** Searches under way, oldest first: each is answered by whether it was complete. */
+/** Running searches, oldest first; the test resolves each with whether it was complete. */
 let searches: { uid: number; end: (isComplete: boolean) => void; fail: () => void }[];
 let freed: number[];
 
@@ -33,7 +33,7 @@ test('a quick search: the id is free at once', async () => {
   expect([freed, clock.pendingTimers]).toEqual([[], 0]);
 });
 
-test('a slow search holds the end of the session up for a second, and the id until it is complete', async () => {
+test('a slow search delays the end of the session by a second, and holds the id until it is complete', async () => {
   const swept = start(1);
   clock.advance(SWEEP_WAIT_MS);
   expect(await swept).toBe(false);
@@ -43,7 +43,7 @@ test('a slow search holds the end of the session up for a second, and the id unt
   expect([freed, clock.pendingTimers]).toEqual([[1], 0]);
 });
 
-test('one that was given up, or failed, is made again until one is complete, one id after the other', async () => {
+test('an incomplete or failed search is repeated until it is complete, one id after the other', async () => {
   const swept = [start(1), start(2)];
   searches[0]?.end(false);
   searches[1]?.fail();
@@ -65,7 +65,7 @@ test('one that was given up, or failed, is made again until one is complete, one
   expect([freed, clock.pendingTimers]).toEqual([[2, 1], 0]);
 });
 
-test('nothing is searched for after the end of the agent', async () => {
+test('no search starts after the end of the agent', async () => {
   const swept = start(1);
   searches[0]?.end(false);
   await swept;

@@ -3,13 +3,13 @@ import { errorText, within } from '@footlight/platform';
 import { withPatience } from '../../patience.ts';
 import { removeOwnedFiles } from '../../runtime/owned-files.ts';
 
-/** Wait of a session's end for the search of its user's files. */
+/** Longest wait of a session's end for the search of its user's files. */
 export const SWEEP_WAIT_MS = withPatience(1_000);
 /** Time limit of the first search. */
 const FIRST_SEARCH_SECS = withPatience(10);
 /** Time limit of later searches, which run in the background. */
 const LATER_SEARCH_SECS = 300;
-/** A search that failed (a disk error, its limit) is repeated after this time. Chosen, not measured. */
+/** A failed search (disk error or time limit) is repeated after this time. Chosen, not measured. */
 export const SWEEP_AGAIN_MS = 60_000;
 
 /** Places to search. */
@@ -33,7 +33,7 @@ export class UidSweep {
   readonly #logger: Logger;
   readonly #remove: typeof removeOwnedFiles;
   readonly #timers = new Set<Timer>();
-  /** The later searches. */
+  /** Chain of the later searches, which run one after another. */
   #queue: Promise<unknown> = Promise.resolve();
   #closed = false;
 

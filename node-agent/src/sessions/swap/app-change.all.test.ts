@@ -18,7 +18,7 @@ beforeAll(async () => {
   ({ control, sessions, stateDir } = host);
 });
 
-// A record stays until its user's files are found, which may end after the session.
+// A session's record is removed only after the search for its user's files, which may end after the session.
 afterEach(() => vi.waitFor(async () => expect(await sessions.traces()).toEqual(NO_TRACES), 20_000));
 
 afterAll(() => host?.close());
@@ -61,7 +61,7 @@ describe('a change of app', () => {
     container_path: '/home',
   });
 
-  test('the new app takes over on the same display when it has drawn, and the old one is gone', async () => {
+  test('the new app replaces the old one on the same display when it has drawn', async () => {
     const body = await running(titled('before'));
     const display = await sessions.displayOf(body);
     const { ack, app_id, outcome } = await swap(body, spec(titled('after')));
@@ -69,7 +69,7 @@ describe('a change of app', () => {
     expect(await outcome()).toMatchObject({ state: 'running', swap: { app_id, result: 'complete' } });
     expect([runs(body, 'before'), runs(body, 'after')]).toEqual([false, true]);
     expect(await sessions.displayOf(body)).toEqual(display);
-    // Asked again it says the same, and does nothing.
+    // A repeated command gets the same answer, without effect.
     const again = await swap(body, spec(titled('after')), app_id);
     expect(await again.outcome()).toMatchObject({ swap: { app_id, result: 'complete' } });
     const back = await swap(body, spec(titled('third')));
@@ -98,7 +98,7 @@ describe('a change of app', () => {
     await sessions.stop(body);
   });
 
-  test('the old app may end meanwhile: that is told as kept, and ends nothing', async () => {
+  test('the old app may end meanwhile: its exit is reported as tolerated, and the swap completes', async () => {
     const body = await running(titled('before'));
     const { outcome } = await swap(body, spec(['/bin/sh', '-c', 'sleep 2; exec xterm -T after']));
     const before = processesOf(body.session_id).find(({ command }) => command.startsWith('xterm -T before'));
@@ -113,9 +113,9 @@ describe('a change of app', () => {
     await sessions.stop(body);
   });
 
-  test('in one home the old app ends first; where the new one fails the old one is started again', async () => {
+  test('with one home the old app ends first; if the new one fails, the old one is restarted', async () => {
     const home = homeOf('shared');
-    // Whoever comes while the other one still runs exits at once.
+    // A second app exits at once while the first still runs.
     const alone = (title: string) => [
       '/bin/sh',
       '-c',
@@ -131,7 +131,7 @@ describe('a change of app', () => {
     await sessions.stop(body);
   });
 
-  test('another home comes with the new app, and the former one is free for the next session at once', async () => {
+  test('the new app gets its own home, and the former home is free for the next session at once', async () => {
     const body = await running(['/bin/sh', '-c', 'echo a > "$HOME/who"; exec xterm -T before'], {
       home: homeOf('first'),
     });
@@ -165,7 +165,7 @@ describe('a change of app', () => {
     await Promise.all([sessions.stop(body), sessions.stop(holder)]);
   }, 30_000);
 
-  test('a home that its session gives up meanwhile is waited for', async () => {
+  test('a home that another session releases meanwhile is waited for', async () => {
     const holder = await running(titled('holder'), { home: homeOf('handed') });
     const body = await running(titled('before'));
     const { outcome } = await swap(body, spec(titled('after'), { home: homeOf('handed') }));
@@ -174,13 +174,13 @@ describe('a change of app', () => {
     await sessions.stop(body);
   });
 
-  test('a stop cuts it short, and nothing of either app is left', async () => {
+  test('a stop interrupts it, and nothing of either app is left', async () => {
     const body = await running(titled('before'), { home: homeOf('old') });
     await swap(body, spec(['sleep', '600'], { home: homeOf('new') }));
     await sessions.stop(body);
   });
 
-  test('only one at a time; the same one again is no second one', async () => {
+  test('only one at a time; a repeat of the same swap is not a second one', async () => {
     const body = await running(titled('before'));
     const slow = spec(['/bin/sh', '-c', 'sleep 1; exec xterm -T after']);
     const first = await swap(body, slow);
@@ -209,13 +209,13 @@ describe('a change of app', () => {
     expect(holderOf(first)).toBe(0);
     const failing = await swap(body, spec(['/bin/sh', '-c', 'exit 4']));
     expect(await failing.outcome()).toMatchObject({ swap: { result: 'rolled_back' } });
-    // The app's own, and one that is kept for the next.
+    // The app's network, and the prefetched one.
     await expect.poll(() => networkHolders(process.pid).length).toBe(2);
     await sessions.stop(body);
     expect(holderOf(second)).toBe(0);
   });
 
-  test('an app that this host may not run is refused, and changes nothing', async () => {
+  test('an app that this host may not run is refused, without effect', async () => {
     const body = await running(titled('before'));
     const { ack } = await swap(body, spec(titled('after'), { mounts: ['/etc:/x'] }));
     expect(ack).toMatchObject({ ok: false, code: 'policy' });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { AppExit, RunningApp } from '../../runtime/runtime.ts';
 import { type SwapSteps, swapApps } from './app-swap.ts';
 
-/** An app that does nothing but note in the common log what is done to it. */
+/** A fake app that records its calls in the common log. */
 class FakeApp implements RunningApp {
   readonly exited: Promise<AppExit>;
   readonly handedOver = new Promise<void>(() => undefined);
@@ -90,7 +90,7 @@ describe('a change of app', () => {
     expect(log).toEqual(['prepare', 'watch', 'start new', 'stop old']);
   });
 
-  test('where both live in one home the old one ends before the new one starts', async () => {
+  test('with one home the old app ends before the new one starts', async () => {
     const { log, draw, outcome } = world({ sharedHome: true });
     draw();
     expect(await outcome).toMatchObject({ kind: 'complete' });
@@ -102,7 +102,7 @@ describe('a change of app', () => {
     [0, 'the app ended without showing a window (exit status 0)'],
     [null, 'the app was ended by a signal before it drew anything'],
   ])(
-    'the new app exits with %s before it drew: rolled back, the old one was never touched',
+    'the new app exits with %s before it drew: rolled back, and the old one was not touched',
     async (status, error) => {
       const { log, newStarted, next, old, outcome } = world();
       await newStarted;
@@ -112,7 +112,7 @@ describe('a change of app', () => {
     },
   );
 
-  test('the new app draws nothing in time: it ends, the old one goes on', async () => {
+  test('the new app draws nothing in time: it ends, the old one continues', async () => {
     const { log, newStarted, clock, old, outcome } = world();
     await newStarted;
     await expect.poll(() => clock.pendingTimers).toBe(1);
@@ -133,7 +133,7 @@ describe('a change of app', () => {
     expect(await outcome).toEqual({ kind: 'rolled_back', app: old, error: 'held' });
   });
 
-  test('the old app has ended for it and the new one fails: the old one is started again', async () => {
+  test('the old app has ended first and the new one fails: the old one is restarted', async () => {
     const { log, newStarted, next, again, outcome } = world({ sharedHome: true });
     await newStarted;
     next.exit(1);
@@ -149,7 +149,7 @@ describe('a change of app', () => {
     expect(await outcome).toEqual({ kind: 'complete', app: next });
   });
 
-  test('neither app can be had: lost, with both reasons', async () => {
+  test('neither app starts: lost, with both reasons', async () => {
     const { newStarted, old, next, outcome } = world({
       startOld: () => Promise.reject(new Error('no such program')),
     });
@@ -170,7 +170,7 @@ describe('a change of app', () => {
     expect(log).toEqual(['prepare', 'watch', 'start new', 'stop new']);
   });
 
-  test('the session ends while the old app is tidied up for its return: it is not started again', async () => {
+  test('the session ends while leftovers of the old app are being ended: it is not restarted', async () => {
     const { log, newStarted, end, old, next, outcome } = world({ sharedHome: true });
     await newStarted;
     old.onStop = end;
@@ -179,7 +179,7 @@ describe('a change of app', () => {
     expect(log).not.toContain('start old');
   });
 
-  test('a new app that cannot be ended: lost, since the old one must not meet it', async () => {
+  test('a new app that cannot be ended: lost, because the old one must not run at the same time', async () => {
     const { newStarted, next, clock, outcome } = world();
     await newStarted;
     next.onStop = () => {

@@ -3,9 +3,9 @@
  *
  *   old app runs → new app starts in parallel → new app has drawn → old app ends → complete
  *
- * If both use one home, the old app ends first. After any failure the new app ends and the old one goes on or is
- * restarted: rolled back. If that fails too, the session is lost. An end of the session aborts the swap; the
- * remaining app is left to the session's teardown.
+ * If both use one home, the old app ends first. After any failure the new app ends and the old one continues or is
+ * restarted: rolled back. If that fails too, the session is lost. An end of the session aborts the swap; the remaining
+ * app is left to the session's teardown.
  */
 
 import type { Clock, Timer } from '@footlight/platform';
@@ -33,7 +33,7 @@ export interface SwapSteps {
   /** Settles when new windows are watched; `drawn` settles when one of them has drawn. */
   watch(): Promise<{ drawn: Promise<void> }>;
   startNew(): Promise<RunningApp>;
-  /** What the new app lacks, according to its output. */
+  /** The new app's missing requirement, according to its output. */
   hint(next: RunningApp): string | undefined;
   /** Restarts the old app. */
   startOld(): Promise<RunningApp>;

@@ -24,7 +24,7 @@ let pid: number;
 let viewer: FilePipe;
 let files: SessionFiles;
 
-/** A media worker that passes on what one viewer says, and the process that it starts. */
+/** A fake media worker that forwards one viewer's messages, and the file process that they start. */
 function open(): void {
   const [near, far] = duplexPair();
   answers = [];
@@ -70,7 +70,7 @@ async function putHalf(): Promise<void> {
     .toEqual(['abc']);
 }
 
-test('the end of a session in the middle of a file leaves nothing of it', async () => {
+test('the end of a session during a transfer leaves no file', async () => {
   await putHalf();
   await files.close();
   expect(uploads()).toEqual([]);
@@ -82,7 +82,7 @@ test('the process has the system call filter of apps', async () => {
   expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^Seccomp:\t2$/m);
 });
 
-test('what a process that was killed left of a file is removed when its folder is looked at', async () => {
+test('the unfinished file of a killed process is removed when its folder is listed', async () => {
   await putHalf();
   process.kill(pid, 'SIGKILL');
   await files.close();
@@ -98,10 +98,10 @@ test('what a process that was killed left of a file is removed when its folder i
   expect(uploads()).toEqual(['b']);
 });
 
-test('a viewer that reads no answers has few of them waiting, and gets all when it reads', async () => {
+test('answers that a viewer does not read are limited, and all arrive when it reads again', async () => {
   const many = join(home, 'many');
   mkdirSync(many);
-  // Long names: a listing of 120 kB, and few files to look at.
+  // Long names: a listing of 120 kB with few files.
   for (let n = 0; n < 380; n++) writeFileSync(join(many, `${'x'.repeat(240)} ${n}`), '');
   ask({ type: 'list', id: 0, path: 'many' });
   await answered(1);
@@ -110,7 +110,7 @@ test('a viewer that reads no answers has few of them waiting, and gets all when 
   for (const id of ids) ask({ type: 'list', id, path: 'many' });
   ask({ type: 'put', id: 61, path: 'behind them', size: 0 });
   await rests();
-  // 7 MiB of answers stand before it.
+  // 7 MiB of answers precede it.
   expect(existsSync(join(home, 'behind them'))).toBe(false);
   viewer.resume();
   await answered(63);

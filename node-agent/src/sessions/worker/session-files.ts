@@ -5,9 +5,12 @@ import type { FilesOrder } from '../../files/files-order.ts';
 import { FILES_FD } from '../../files/files-order.ts';
 import { type EntryProcess, forkEntry } from '../../media/worker/child-entry.ts';
 
-/** Time for the process to remove what is not whole; one whose disk hangs is killed then. Chosen, not measured. */
+/**
+ * Time limit for the process to remove unfinished files. It is then killed, because its disk may hang. Chosen, not
+ * measured.
+ */
 const TIDY_MS = 1_000;
-/** Heap of the process; chunks of transfers are outside of it. Chosen, not measured. */
+/** Heap limit of the process; chunks of transfers are outside of the heap. Chosen, not measured. */
 const HEAP_MIB = 64;
 
 export interface SessionFilesOptions {
@@ -16,16 +19,16 @@ export interface SessionFilesOptions {
   clock: Clock;
   /** Puts the process into the session's control group. */
   confine(pid: number): void;
-  /** Home and user at the time of the first message; null: there is no home now. */
+  /** Home and user, read at the first message; null: the session has no home now. */
   order(): FilesOrder | null;
 }
 
 /**
- * The process that serves the files of a session's home, started with a viewer's first message: most sessions need none.
- * This process only passes bytes on, with the pressure of the slower side.
+ * The process that serves the files of a session's home, started at a viewer's first message, because most sessions
+ * need none. This process only forwards bytes, with backpressure in both directions.
  *
- * idle → running → ended; a viewer's later messages find a closed channel. Owner: the session's worker. close() waits for
- * the process, because the home goes to the next session then.
+ * idle → running → ended; a viewer's later messages find a closed channel. Owner: the session's worker. close() waits
+ * for the process, because the next session may use the home afterwards.
  */
 export class SessionFiles {
   readonly #options: SessionFilesOptions;

@@ -22,9 +22,9 @@ import type { SessionResources } from '../resources/session-resources.ts';
 import { SessionFiles } from './session-files.ts';
 import { SignalingRelay } from './signaling-relay.ts';
 
-/** Time for a media worker's goodbye after `stop`. */
+/** Longest wait for a media worker's `stopped` message after `stop`. */
 const STOP_MS = withPatience(1_500);
-/** Time for the exit after that goodbye. */
+/** Longest wait for its exit after that message. */
 const EXIT_MS = withPatience(100);
 /** Exit code of Xlib when its display is lost; libxcb may abort the process first. */
 const XLIB_EXIT_CODE = 1;
@@ -158,7 +158,7 @@ export class SessionWorker {
     await this.closeFiles();
   }
 
-  /** Viewers get no more files: the home goes to another app or session. */
+  /** Ends file transfers: another app or session will use the home. */
   async closeFiles(): Promise<void> {
     await this.#files?.close();
   }
@@ -224,7 +224,7 @@ export class SessionWorker {
     return home === undefined || isHomeVolume(home.ref) ? null : this.#options.plan.maxFileMb;
   }
 
-  /** Messages that change the session. */
+  /** Handles messages that change the session. */
   #follow(worker: MediaWorker): void {
     const { apply, onViewer, onWindows } = this.#options;
     worker.on('prepared', () => apply({ kind: 'worker_ready' }));
@@ -240,7 +240,7 @@ export class SessionWorker {
     worker.on('failure', ({ failure_code, error }) => apply({ kind: 'failure', failure_code, error }));
   }
 
-  /** Messages that are limited: for the control plane, the log and the devices. */
+  /** Handles rate-limited messages: for the control plane, the log and the devices. */
   #forward(worker: MediaWorker): void {
     const { plan, link, events, clock, logger, metrics } = this.#options;
     const reports = new WorkerReports({ sessionId: plan.assign.session_id, link, events, clock, logger });

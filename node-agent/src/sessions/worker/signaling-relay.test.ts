@@ -39,7 +39,7 @@ describe('signaling on its way to the worker', () => {
     expect(sent.map((message) => [message.type, 'conn' in message && message.conn])).toEqual([['attach', 7]]);
   });
 
-  test('drops what an older socket says, and says goodbye once', () => {
+  test('drops messages of an older socket, and sends one detach', () => {
     const { sent, relay: it } = relay();
     it.open();
     it.deliver(attach(7));
@@ -52,7 +52,7 @@ describe('signaling on its way to the worker', () => {
     expect(sent.map(({ type }) => type)).toEqual(['attach', 'detach']);
   });
 
-  test('takes lower numbers over a new link: the clock of the control plane may have been set back', () => {
+  test('accepts lower numbers over a new link: the control plane’s clock may have been set back', () => {
     const { sent, relay: it } = relay();
     it.open();
     it.deliver(attach(1_000));
@@ -61,7 +61,7 @@ describe('signaling on its way to the worker', () => {
     expect(sent.map((message) => 'conn' in message && message.conn)).toEqual([1_000, 1_000, 7]);
   });
 
-  test('holds a bounded number of messages', () => {
+  test('queues a limited number of messages', () => {
     const { sent, relay: it } = relay();
     it.deliver(attach(1));
     for (let count = 0; count < 1_000; count++) it.deliver(bye(1));

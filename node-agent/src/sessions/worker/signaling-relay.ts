@@ -55,8 +55,8 @@ export class SignalingRelay {
   }
 
   /**
-   * A lost link detaches every browser socket; media goes on. Socket numbers may restart: a restarted control plane
-   * takes them from its clock, which may have been set back.
+   * A lost link detaches every browser socket; the media connections continue. Socket numbers may restart: a restarted
+   * control plane takes them from its clock, which may have been set back.
    */
   linkLost(): void {
     if (this.#attached) this.#detach('closed');

@@ -3,7 +3,7 @@ import type { Pipeline } from '../index.ts';
 /** Encodes thirty small pictures. */
 export const ENCODE =
   'videotestsrc name=source num-buffers=30 ! video/x-raw,width=320,height=240,framerate=30/1 ! openh264enc name=encoder ! h264parse ! rtph264pay pt=96 ! appsink name=sink sync=false buffer-list=true';
-/** Only a pipeline that is broken reaches it. */
+/** Only a broken pipeline reaches this limit. */
 export const PULL_LIMIT_MS = 60_000;
 
 /** Reads the sink of such a pipeline until it has ended. */

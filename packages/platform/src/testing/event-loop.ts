@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 const EVERY_MS = 5;
 
 /**
- * Does the work and measures how long the event loop of this process stood still meanwhile.
+ * Runs the work and measures how long it blocked the event loop of this process.
  * @returns the result of the work, and the longest time in which no timer of the loop could run
  */
 export async function withLoopWatched<T>(

@@ -3,12 +3,12 @@ import type { Environment, StreamState } from '../types.ts';
 import { decide, publicState } from './machine.ts';
 import { type Action, type Fact, INITIAL, type Model, type TimerName } from './model.ts';
 
-/** What the client does itself. */
+/** Effects that the client itself carries out. */
 export type ClientAction = Exclude<Action, { type: 'set_timer' | 'clear_timer' }>;
 
 export interface DriverEvents {
   perform(action: ClientAction): void;
-  /** After each fact that changed the public state. */
+  /** Called after each fact that changed the public state. */
   onState(state: StreamState, before: StreamState): void;
 }
 
@@ -65,7 +65,7 @@ export class Driver {
     this.#reportState();
   }
 
-  /** Facts have no effect any more. */
+  /** Stops the machine: later facts have no effect. */
   dispose(): void {
     this.#disposed = true;
     for (const timer of this.#timers.values()) timer.cancel();

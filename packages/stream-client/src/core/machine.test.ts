@@ -21,7 +21,7 @@ const offer = (pc_id: string): ServiceMessage => ({ type: 'offer', pc_id, sdp: '
 const message = (content: ServiceMessage): Fact => ({ type: 'message', message: content });
 const access: Fact = { type: 'access', url: 'wss://host/v1/signal', ice_servers: null };
 
-/** A player that facts happen to, on a clock that the test moves. */
+/** A player driven by facts, on a clock that the test moves. */
 class Play {
   model: Model = INITIAL;
   actions: Action[] = [];
@@ -61,7 +61,7 @@ const live = () =>
     { type: 'frame', pc_id: P1 },
   );
 
-describe('on the way to a picture', () => {
+describe('connecting until the first picture', () => {
   test('nothing happens before connect', () => {
     const play = new Play().after(access, { type: 'socket_open' }, { type: 'disconnect' });
     expect(play.state).toEqual({ kind: 'idle' });
@@ -79,7 +79,7 @@ describe('on the way to a picture', () => {
     expect(play.state).toEqual({ kind: 'connecting', attempt: 0 });
   });
 
-  test('ready shows the launch step, session messages move it', () => {
+  test('ready shows the launch step, and session messages change it', () => {
     const play = waiting();
     expect(play.state).toMatchObject({
       kind: 'waiting',
@@ -109,21 +109,21 @@ describe('on the way to a picture', () => {
     });
   });
 
-  test('an attempt that takes too long is given up and tried again', () => {
+  test('an attempt that takes too long is abandoned and repeated', () => {
     const play = greeted().after({ type: 'timer', name: 'handshake' });
     expect(play.action('close_socket')).toBeDefined();
     expect(play.timer('retry')).toBe(375);
     expect(play.state).toEqual({ kind: 'connecting', attempt: 1 });
   });
 
-  test('candidates go to the connection they name, others nowhere', () => {
+  test('a candidate is added to the connection that it names; unknown ones are ignored', () => {
     const candidate = { type: 'candidate', candidate: 'c', mid: 'video' } as const;
     const play = waiting().after(message(offer(P1)));
     expect(play.after(message({ ...candidate, pc_id: P1 })).action('add_candidate')?.pc_id).toBe(P1);
     expect(play.after(message({ ...candidate, pc_id: P2 })).actions).toEqual([]);
   });
 
-  test('an offer that cannot be used ends the stream, since it would come again', () => {
+  test('an unusable offer ends the stream, because the next offer would be the same', () => {
     const play = waiting().after(message(offer(P1)), { type: 'peer_unusable', pc_id: P1, why: 'no codec' });
     expect(play.state).toEqual({
       kind: 'ended',
@@ -134,11 +134,11 @@ describe('on the way to a picture', () => {
   });
 });
 
-describe('a network that is cut', () => {
+describe('an interrupted network', () => {
   const silent: Fact = { type: 'silent', pc_id: P1 };
   const reachable = (yes: boolean): Fact => ({ type: 'reachable', yes });
 
-  test('is told before ICE notices, and a short one ends with the next frame', () => {
+  test('is shown before ICE notices, and a short interruption ends with the next frame', () => {
     const play = live().after(silent);
     expect(play.state).toEqual({ kind: 'reconnecting', attempt: 0, why: 'media', next_at_ms: null });
     expect(play.actions).toEqual([]);
@@ -147,7 +147,7 @@ describe('a network that is cut', () => {
     expect(play.after(silent).state).toMatchObject({ why: 'media' });
   });
 
-  test('gives way to a new attempt as soon as the service answers, since the old one waits for TCP', () => {
+  test('replaces the open socket as soon as the service answers, because the old one waits for TCP', () => {
     for (const until of [[], [message(offer(P2))]] as Fact[][]) {
       const play = live().after(silent, reachable(false), ...until, reachable(true));
       expect(play.action('close_socket')).toEqual({ type: 'close_socket', bye: false });
@@ -158,7 +158,7 @@ describe('a network that is cut', () => {
     }
   });
 
-  test('ends the wait for the next attempt, which is told until then', () => {
+  test('retries at once when the service answers; until then the state names the next attempt', () => {
     const play = live().after(silent, reachable(false), { type: 'socket_closed', code: 1006 });
     play.after({ type: 'timer', name: 'retry' }, { type: 'access_failed' });
     expect(play.timer('retry')).toBe(750);
@@ -168,14 +168,14 @@ describe('a network that is cut', () => {
     expect(play.state).toMatchObject({ attempt: 0, next_at_ms: null });
   });
 
-  test('is over with a token too, whose attempt goes on', () => {
+  test('is over when a token arrives, and the attempt with that token continues', () => {
     const play = live().after(silent, reachable(false), { type: 'socket_closed', code: 1006 });
     play.after({ type: 'timer', name: 'retry' }, access);
     expect(play.state).toMatchObject({ why: 'signaling' });
     expect(play.after(reachable(true)).actions).toEqual([]);
   });
 
-  test('an answer without a silence before it changes nothing, nor does one beside a live picture', () => {
+  test('an answer changes nothing without a silence before it, or while a picture is live', () => {
     expect(live().after(silent, reachable(true)).actions).toEqual([]);
     const back = live().after(silent, reachable(false), { type: 'frame', pc_id: P1 }, reachable(true));
     expect(back.actions).toEqual([]);
@@ -183,7 +183,7 @@ describe('a network that is cut', () => {
 });
 
 describe('a lost socket leaves the picture alone', () => {
-  test('live goes on, with signaling lost', () => {
+  test('the state stays live, with signaling lost', () => {
     const play = live().after({ type: 'socket_closed', code: 1006 });
     expect(play.state).toMatchObject({ kind: 'live', signaling: 'lost' });
     expect(play.action('close_peer')).toBeUndefined();
@@ -202,7 +202,7 @@ describe('a lost socket leaves the picture alone', () => {
     expect(play.actions).toEqual([]);
   });
 
-  test('a connection that died meanwhile is not resumed', () => {
+  test('a connection that failed meanwhile is not resumed', () => {
     const play = live().after(
       { type: 'socket_closed', code: 1006 },
       { type: 'peer_state', pc_id: P1, state: 'failed' },
@@ -212,7 +212,7 @@ describe('a lost socket leaves the picture alone', () => {
     expect(play.action('send_hello')?.resume).toBeNull();
   });
 
-  test('waits grow to 4 s and start over after ready', () => {
+  test('retry delays grow to 4 s and start over after ready', () => {
     const play = live();
     const waits = [];
     for (let attempt = 0; attempt < 6; attempt += 1) {
@@ -235,7 +235,7 @@ describe('a lost socket leaves the picture alone', () => {
     expect(live().after({ type: 'socket_closed', code }).timer('retry')).toBe(ms);
   });
 
-  test('a browser that is online again dials at once, and not twice', () => {
+  test('when the browser is online again, the client dials once, at once', () => {
     const play = live().after({ type: 'socket_closed', code: 1006 }, { type: 'online' });
     expect(play.actions).toEqual([
       { type: 'clear_timer', name: 'retry' },
@@ -246,12 +246,12 @@ describe('a lost socket leaves the picture alone', () => {
     expect(play.after({ type: 'access_failed' }).timer('retry')).toBe(375);
   });
 
-  test('news of the network changes nothing where the socket is open or the player ended', () => {
+  test('a network change has no effect while the socket is open or after the end', () => {
     expect(live().after({ type: 'online' }).actions).toEqual([]);
     expect(live().after({ type: 'disconnect' }, { type: 'online' }).actions).toEqual([]);
   });
 
-  test('a token that is refused again and again is not asked for in a loop', () => {
+  test('a token that is refused repeatedly is not requested in a loop', () => {
     const play = live().after(
       { type: 'socket_closed', code: 4401 },
       { type: 'timer', name: 'retry' },
@@ -261,7 +261,7 @@ describe('a lost socket leaves the picture alone', () => {
   });
 });
 
-describe('a lost picture asks for a new connection', () => {
+describe('a lost picture requests a new connection', () => {
   const sent = (play: Play) => {
     const action = play.action('send');
     return action?.message.type === 'renegotiate' ? action.message.reason : undefined;
@@ -277,14 +277,14 @@ describe('a lost picture asks for a new connection', () => {
     expect(play.state).toEqual({ kind: 'reconnecting', attempt: 0, why: 'media', next_at_ms: null });
   });
 
-  test('disconnected only after three seconds', () => {
+  test('a disconnected peer requests one only after three seconds', () => {
     const play = live().after({ type: 'peer_state', pc_id: P1, state: 'disconnected' });
     expect(play.timer('grace')).toBe(3000);
     expect(play.state.kind).toBe('live');
     expect(sent(play.after({ type: 'timer', name: 'grace' }))).toBe('disconnected');
   });
 
-  test('not at all when it comes back in time', () => {
+  test('a peer that recovers in time requests none', () => {
     const play = live().after(
       { type: 'peer_state', pc_id: P1, state: 'disconnected' },
       { type: 'peer_state', pc_id: P1, state: 'connected' },
@@ -293,7 +293,7 @@ describe('a lost picture asks for a new connection', () => {
     expect(play.state.kind).toBe('live');
   });
 
-  test('once per three seconds; the next one waits for its turn', () => {
+  test('at most one request in three seconds; the next one is delayed', () => {
     const play = live().after({ type: 'stuck', pc_id: P1 });
     play.nowMs = 1000;
     play.after({ type: 'renegotiate' });
@@ -303,7 +303,7 @@ describe('a lost picture asks for a new connection', () => {
     expect(sent(play.after({ type: 'timer', name: 'renegotiate' }))).toBe('user');
   });
 
-  test('no offer in ten seconds: the socket is dead without saying so', () => {
+  test('no offer within ten seconds: the socket counts as dead', () => {
     const play = live().after({ type: 'stuck', pc_id: P1 }, { type: 'timer', name: 'offer' });
     expect(play.action('close_socket')).toBeDefined();
     expect(play.timer('retry')).toBe(375);
@@ -327,23 +327,23 @@ describe('make before break', () => {
     );
   });
 
-  test('after ten seconds the one that does not play closes', () => {
+  test('after ten seconds the connection that does not play is closed', () => {
     expect(replacing().after({ type: 'timer', name: 'retire' }).action('close_peer')?.pc_id).toBe(P2);
     const dead = live().after({ type: 'peer_state', pc_id: P1, state: 'failed' }, message(offer(P2)));
     expect(dead.after({ type: 'timer', name: 'retire' }).action('close_peer')?.pc_id).toBe(P1);
   });
 
-  test('a newer offer supersedes one that never came up', () => {
+  test('a newer offer replaces a connection that was never established', () => {
     const play = waiting().after(message(offer(P1)), message(offer(P2)));
     expect(play.action('close_peer')?.pc_id).toBe(P1);
   });
 
-  test('the farewell of the old connection says nothing about the page', () => {
+  test('a bye on the old connection does not end the stream', () => {
     const play = replacing().after({ type: 'control_bye', pc_id: P1, reason: 'taken_over' });
     expect(play.state.kind).toBe('live');
   });
 
-  test('a new connection that fails leaves the old one playing', () => {
+  test('if a new connection fails, the old one keeps playing', () => {
     const play = replacing().after({ type: 'peer_state', pc_id: P2, state: 'failed' });
     expect(play.action('close_peer')?.pc_id).toBe(P2);
     expect(play.action('send')).toBeUndefined();
@@ -369,17 +369,17 @@ describe('the end', () => {
     expect(live().after(message({ type: 'bye', reason })).state).toMatchObject({ kind: 'ended', reason });
   });
 
-  test('going away is no end', () => {
+  test('the bye going_away does not end the stream', () => {
     expect(live().after(message({ type: 'bye', reason: 'going_away' })).state.kind).toBe('live');
   });
 
-  test('the host says idle on its own channel, also without the service', () => {
+  test('a bye on the control channel ends it as idle, also without the service', () => {
     const play = live().after({ type: 'socket_closed', code: 1006 });
     play.after({ type: 'control_bye', pc_id: P1, reason: 'idle_timeout' });
     expect(play.state).toMatchObject({ kind: 'ended', reason: 'idle_timeout' });
   });
 
-  test('leaving by choice says bye', () => {
+  test('disconnecting by choice sends bye', () => {
     expect(live().after({ type: 'disconnect' }).action('close_socket')).toEqual({
       type: 'close_socket',
       bye: true,
@@ -387,13 +387,13 @@ describe('the end', () => {
     expect(live().after({ type: 'socket_closed', code: 4410 }).action('close_socket')?.bye).toBe(false);
   });
 
-  test('a refused token ends with what was said', () => {
+  test('a refused token ends it with the reason of the refusal', () => {
     const play = new Play().after({ type: 'connect' });
     play.after({ type: 'access_refused', reason: 'session_ended', code: 'conflict', message: 'over' });
     expect(play.state).toEqual({ kind: 'ended', reason: 'session_ended', code: 'conflict', message: 'over' });
   });
 
-  test('a fatal error gives its code to the end that follows', () => {
+  test('a fatal error sets the code of the end that follows', () => {
     const play = greeted().after(
       message({ type: 'error', code: 'answer_rejected', message: 'broken', fatal: true }),
       { type: 'socket_closed', code: 4500 },
@@ -407,7 +407,7 @@ describe('the end', () => {
   });
 
   test.each(['relay_unavailable', 'rate_limited', 'internal'] as const)(
-    'a fatal %s costs the socket only: the picture stays and the next attempt comes',
+    'a fatal %s closes only the socket: the picture stays, and a retry follows',
     (code) => {
       const play = live().after(message({ type: 'error', code, message: 'not now', fatal: true }), {
         type: 'socket_closed',
@@ -419,7 +419,7 @@ describe('the end', () => {
     },
   );
 
-  test('a refused picture ends it; one beside a picture that plays does not', () => {
+  test('a refused video ends it, unless another connection is playing', () => {
     const refused = message({ type: 'error', code: 'video_rejected', message: 'x', fatal: false });
     expect(waiting().after(message(offer(P1)), refused).state).toMatchObject({
       kind: 'ended',
@@ -458,7 +458,7 @@ describe('any events in any order', () => {
       .map((name): Fact => ({ type: 'timer', name })),
   );
 
-  test('an end lets everything go, and every connection that was built is closed or held', () => {
+  test('the end releases everything: every connection that was built is closed or held', () => {
     fc.assert(
       fc.property(fc.array(anyFact, { maxLength: 60 }), (facts) => {
         const play = new Play();
@@ -484,7 +484,7 @@ describe('any events in any order', () => {
   });
 });
 
-test('the backoff stays between half and the whole of 0.5 to 4 s', () => {
+test('the backoff stays between half and all of its nominal value of 0.5 to 4 s', () => {
   fc.assert(
     fc.property(fc.nat({ max: 100 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (attempt, random) => {
       const ms = backoffMs(attempt, random);

@@ -13,17 +13,17 @@ import {
 import type { EndReason, StreamState } from '../types.ts';
 import { type Action, type Ended, type Fact, INITIAL, type Model, type PeerModel } from './model.ts';
 
-/** Time limit from the token request to ready, as that of an agent (HANDSHAKE_STEP_MS). Chosen, not measured. */
+/** Time limit from the token request to ready; an agent has the same (HANDSHAKE_STEP_MS). Chosen, not measured. */
 const HANDSHAKE_MS = 15_000;
-/** Grace of a disconnected peer, which often recovers: the host releases its keys after the same time. */
+/** Grace period of a disconnected peer, which often recovers; the host releases its keys after the same time. */
 const DISCONNECTED_GRACE_MS = 3_000;
-/** Temporary errors: after a restart the host reconnects shortly after the service. */
+/** Delay after a temporary error: after a restart the host reconnects shortly after the service. */
 const PASSING: ReadonlySet<Open<SignalErrorCode>> = new Set([
   'relay_unavailable',
   'rate_limited',
   'internal',
 ]);
-/** Time limit of a requested offer, which the host sends at once; without one the socket is dead. */
+/** Time limit of a requested offer. The host sends it at once, so without one the socket is dead. */
 const OFFER_MS = 10_000;
 
 export interface Step {
@@ -51,7 +51,7 @@ export function decide(model: Model, fact: Fact, at: StepContext): Step {
     case 'access':
       if (model.socket !== 'fetching') return stay(model);
       return {
-        // The token is an answer of the service, so this attempt goes on.
+        // The token is an answer of the service, so this attempt continues.
         model: {
           ...model,
           socket: 'opening',
@@ -79,7 +79,7 @@ export function decide(model: Model, fact: Fact, at: StepContext): Step {
     case 'stuck':
       return model.current?.pc_id === fact.pc_id ? lose(model, 'video_stuck', at) : stay(model);
     case 'silent':
-      // ICE decides about the connection, which goes on by itself after a short cut.
+      // ICE decides whether the connection is lost; it recovers from a short interruption.
       return model.current?.pc_id === fact.pc_id ? stay({ ...model, picture: false }) : stay(model);
     case 'reachable':
       return fact.yes ? reachable(model) : stay({ ...model, unreachable: true });
@@ -94,7 +94,7 @@ export function decide(model: Model, fact: Fact, at: StepContext): Step {
   }
 }
 
-/** What a page shows for a model. */
+/** The public state that a page shows for a model. */
 export function publicState(model: Model): StreamState {
   if (model.ended !== null) return { kind: 'ended', ...model.ended };
   if (!model.active) return { kind: 'idle' };
@@ -173,8 +173,8 @@ function online(model: Model): Step {
 }
 
 /**
- * The service answers again after a silence. What was sent during a cut waits for a repetition by TCP, whose pauses
- * have doubled all the time; a new attempt is answered at once.
+ * The service answers again after a silence. TCP repeats what was sent during the interruption, but its retransmission
+ * delay has doubled each time; a new socket is answered at once.
  */
 function reachable(model: Model): Step {
   const answered = { ...model, unreachable: false };
@@ -182,7 +182,7 @@ function reachable(model: Model): Step {
   return again(answered);
 }
 
-/** A new attempt at the socket in place of a wait or of an older attempt. */
+/** Starts a new attempt at the socket, instead of a wait or of an older attempt. */
 function again(model: Model): Step {
   const ending: Action[] =
     model.socket === 'closed'
@@ -210,7 +210,7 @@ function socketClosed(model: Model, code: number, at: StepContext): Step {
   if (rule === 'reload') return end(model, 'reload', String(code));
   if (rule === 'no')
     return end(model, endReasonOf(code), fault?.code ?? String(code), fault?.message ?? null);
-  // One lost token is retried at once, later ones with backoff.
+  // One lost token is requested again at once, later ones with backoff.
   if (rule === 'new_token')
     return retry(model, model.attempt === 0 ? 0 : backoffMs(model.attempt, at.random), at);
   if (rule === 'backoff') return retryLater(model, at);
@@ -259,7 +259,7 @@ function receive(model: Model, message: ServiceMessage, at: StepContext): Step {
       return { model, actions: [{ type: 'add_candidate', pc_id, candidate, mid }] };
     }
     case 'bye':
-      // The service will close the socket; the picture goes on without it.
+      // The service will close the socket; playback continues without it.
       return message.reason === 'going_away' ? stay(model) : end(model, message.reason);
     case 'error':
       return serviceError(model, message, at);
@@ -267,10 +267,10 @@ function receive(model: Model, message: ServiceMessage, at: StepContext): Step {
 }
 
 function offered(model: Model, offer: Offer): Step {
-  // A repeated offer id would orphan its connection.
+  // Ignores a repeated offer id: its existing connection would be orphaned.
   if (model.current?.pc_id === offer.pc_id || model.next?.pc_id === offer.pc_id) return stay(model);
   const actions: Action[] = [{ type: 'clear_timer', name: 'offer' }];
-  // A connection that never came up is replaced; the playing one stays until the new one plays.
+  // A connection that was never established is replaced; the playing one stays until the new one plays.
   if (model.next !== null) actions.push({ type: 'close_peer', pc_id: model.next.pc_id });
   actions.push({ type: 'build_peer', offer, ice_servers: model.ice_servers });
   if (model.current !== null) actions.push({ type: 'set_timer', name: 'retire', ms: MAKE_BEFORE_BREAK_MS });
@@ -294,7 +294,7 @@ function serviceError(
   if (message.fatal) return stay(noted);
   if (message.code === 'answer_rejected' || message.code === 'video_rejected') {
     if (model.picture) return dropNext(noted);
-    // A browser without the codec refuses the video of the offer, such as a Firefox that has no H.264 for calls.
+    // A browser without the codec refuses the video of the offer, for example a Firefox without H.264 for WebRTC.
     const reason = message.code === 'video_rejected' ? 'codec_unsupported' : 'error';
     return end(model, reason, message.code, message.message);
   }
@@ -356,7 +356,7 @@ function promote(model: Model): Step {
 
 function peerUnusable(model: Model, pc_id: string, why: string): Step {
   if (model.next?.pc_id !== pc_id) return stay(model);
-  // The same offer would fail again.
+  // A new attempt would get the same offer and fail again.
   return model.picture ? dropNext(model) : end(model, 'error', 'offer_unusable', why);
 }
 
@@ -408,7 +408,7 @@ function controlBye(
   at: StepContext,
 ): Step {
   if (model.current?.pc_id !== pc_id) return stay(model);
-  // A bye of a connection that is being replaced does not concern this page.
+  // A bye on a connection that is being replaced does not concern this page.
   if (model.next !== null && reason === 'taken_over') return stay(model);
   if (reason === 'error') return lose(model, 'ice_failed', at);
   return end(model, reason);

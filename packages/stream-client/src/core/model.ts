@@ -18,13 +18,13 @@ import type {
 import type { EndReason } from '../types.ts';
 
 export type TimerName =
-  /** the next attempt to get a socket */
+  /** delay until the next attempt to get a socket */
   | 'retry'
-  /** an attempt that takes too long */
+  /** time limit of one attempt */
   | 'handshake'
   /** time limit until the older of two peers closes */
   | 'retire'
-  /** grace of a disconnected peer */
+  /** grace period of a disconnected peer */
   | 'grace'
   /** delay of a renegotiation */
   | 'renegotiate'
@@ -51,25 +51,25 @@ export interface Model {
   socket: 'closed' | 'fetching' | 'opening' | 'greeted' | 'ready';
   /** attempts since the last ready */
   attempt: number;
-  /** monotonic ms of the next attempt; null: one is under way, or none is needed */
+  /** monotonic ms of the next attempt; null: one is in progress, or none is needed */
   retry_at_ms: number | null;
-  /** the service has left a question of this page without any answer, so the network may be cut */
+  /** the service has left a question of this page (see Reachability) unanswered, so the network may be interrupted */
   unreachable: boolean;
   session: { state: SessionStateName; detail: string | null; app: AppLaunchState | null } | null;
   ice_servers: IceServer[];
   current: PeerModel | null;
   next: PeerModel | null;
-  /** id of the newest offer; a renegotiation names it even if its connection is gone */
+  /** id of the newest offer; a renegotiation refers to it even if its connection is gone */
   last_pc_id: string | null;
   /** a picture was shown since connect */
   had_picture: boolean;
-  /** and is shown now */
+  /** a picture is shown now */
   picture: boolean;
-  /** renegotiation that waits for the socket or its turn */
+  /** a renegotiation waits for the socket, or for its delay */
   pending: Renegotiate['reason'] | null;
   /** monotonic ms of the last sent renegotiation */
   renegotiated_at_ms: number | null;
-  /** the service's last error before a close */
+  /** the service's last error message before a close */
   fault: { code: Open<SignalErrorCode>; message: string; fatal: boolean } | null;
 }
 
@@ -86,9 +86,9 @@ export type Fact =
   /** the browser could not use the offer */
   | { type: 'peer_unusable'; pc_id: string; why: string }
   | { type: 'frame'; pc_id: string }
-  /** packets arrive, pictures do not */
+  /** packets arrive, but no pictures are decoded */
   | { type: 'stuck'; pc_id: string }
-  /** nothing at all has arrived for a second: neither picture nor sound nor an answer to a ping */
+  /** nothing has arrived for a second: no picture, no sound, no answer to a ping */
   | { type: 'silent'; pc_id: string }
   /** whether the service answers (see Reachability) */
   | { type: 'reachable'; yes: boolean }
@@ -102,7 +102,7 @@ export type Action =
   | { type: 'fetch_access' }
   | { type: 'open_socket'; url: string }
   | { type: 'close_socket'; bye: boolean }
-  /** the shell adds the codecs of this browser */
+  /** the client adds the codecs of this browser */
   | { type: 'send_hello'; resume: string | null }
   | { type: 'send'; message: BrowserMessage }
   | { type: 'ready'; ready: Ready }

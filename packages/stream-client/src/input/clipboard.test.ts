@@ -46,14 +46,14 @@ describe('from the page to the session', () => {
     expect(sent).toEqual(outcome === 'sent' ? [text] : []);
   });
 
-  test('at most five in a second', () => {
+  test('at most five texts in a second', () => {
     const outcomes = Array.from({ length: 6 }, (_, index) => bridge.toSession(`${index}`));
     expect(outcomes).toEqual(['sent', 'sent', 'sent', 'sent', 'sent', 'not_now']);
     nowMs = 1000;
     expect(bridge.toSession('later')).toBe('sent');
   });
 
-  test('what nobody heard does not count against the rate', () => {
+  test('a text that could not be sent does not count against the rate', () => {
     heard = false;
     for (let turn = 0; turn < 9; turn++) expect(bridge.toSession('x')).toBe('not_now');
     heard = true;
@@ -62,13 +62,13 @@ describe('from the page to the session', () => {
 });
 
 describe('from the session to the page', () => {
-  test('is written at once where the browser allows it', async () => {
+  test('is written at once if the browser allows it', async () => {
     expect(await bridge.fromSession('copied')).toBe(true);
     expect(await bridge.onGesture()).toBe(false);
     expect(written).toEqual(['copied']);
   });
 
-  test('waits for a gesture where it does not, and only the newest is written', async () => {
+  test('otherwise waits for a gesture, and only the newest text is written', async () => {
     allowed = false;
     expect(await bridge.fromSession('old')).toBe(false);
     expect(await bridge.fromSession('new')).toBe(false);

@@ -2,9 +2,10 @@ import { CLIPBOARD_PER_SECOND, fitsClipboard } from '@footlight/protocol/input';
 import type { Environment } from '../types.ts';
 
 /**
- * The clipboard in both directions. The page's text goes to the session when the person pastes; the app's text goes
- * to the page's clipboard, at once if the browser allows it, else at the next gesture. Never logged. Holds nothing to
- * free: the newest text of the app that waits, and the times of CLIPBOARD_PER_SECOND sent ones.
+ * The clipboard in both directions. The page's text goes to the session when the person pastes; the app's text goes to
+ * the page's clipboard, at once if the browser allows it, else at the next gesture. Never logged. Keeps the app's
+ * newest text that waits for a gesture, and the times of the last CLIPBOARD_PER_SECOND sent texts; nothing needs to be
+ * freed.
  */
 export class ClipboardBridge {
   #environment: Environment;

@@ -62,12 +62,12 @@ const kinds = () =>
   sent.map((message) => (message.kind === 'button' ? `button ${message.down}` : message.kind));
 
 describe('the window loses the focus', () => {
-  test('while the pointer is locked: all is let go, and the button that comes up later is nobody’s', () => {
+  test('while the pointer is locked: everything is released, and a later button release is not sent', () => {
     controls.setPointerMode({ type: 'pointer_mode', relative: true });
     mouse(surface, 'mousedown');
     expect(controls.status).toMatchObject({ pointer_locked: true, pointer_lock_wanted: true });
     window.dispatchEvent(new Event('blur'));
-    // Browsers end the lock themselves.
+    // Browsers end the pointer lock themselves.
     lock(null);
     mouse(window, 'mouseup');
     expect(kinds().at(-1)).toBe('release_all');
@@ -85,7 +85,7 @@ describe('the window loses the focus', () => {
   });
 });
 
-test('a page that takes the input to itself lets go of what is held first, and sends nothing after', () => {
+test('when the page disables input, held keys are released and nothing more is sent', () => {
   mouse(surface, 'mousedown');
   controls.setEnabled(false);
   mouse(window, 'mouseup');

@@ -7,7 +7,7 @@ import { Pointer } from './pointer.ts';
 import type { InputSender } from './sender.ts';
 
 export interface ControlsHooks {
-  /** a picture is shown, so input belongs to the session */
+  /** a picture is shown, so input is sent to the session */
   isLive(): boolean;
   onGesture(): void;
   onPaste(text: string): void;
@@ -101,14 +101,14 @@ export class Controls {
     this.#pointer.setFingers(reader);
   }
 
-  /** A new connection greeted; it holds no keys. */
+  /** A new connection's host has sent its hello; that connection holds no keys. */
   greeted(hello: AgentHello): void {
     this.#maxPads = hello.max_pads;
     this.#touchScreen = hello.touch_screen ?? false;
     this.pads.announce(hello.max_pads);
   }
 
-  /** The next connection takes over; the end of the old one released its keys. */
+  /** Another connection becomes current; the end of the old one released its keys. */
   forget(): void {
     this.#relative = false;
     this.#pointer.forget();
@@ -149,7 +149,7 @@ export class Controls {
     this.keyboard.focus();
     const keyboard = lockableKeyboard();
     if (keyboard?.lock !== undefined) {
-      // Without the lock only the system's own keys are missing.
+      // Without the keyboard lock only the system's own keys are missing.
       this.#keyboardLocked = await keyboard.lock().then(
         () => true,
         () => false,

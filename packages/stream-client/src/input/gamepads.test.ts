@@ -80,7 +80,7 @@ const announced = () =>
   );
 
 describe('gamepads of the page', () => {
-  test('a pad with the standard mapping is announced, with whether it can shake; others are not', () => {
+  test('only pads with the standard mapping are announced, with whether they have rumble', () => {
     plug(pad(0, { mapping: '' }), pad(1, { vibrationActuator: actuator }), pad(2));
     expect(sent).toMatchObject([
       { kind: 'pad_on', index: 0, rumble: true },
@@ -89,7 +89,7 @@ describe('gamepads of the page', () => {
     expect(counts.at(-1)).toBe(2);
   });
 
-  test('no more than the session takes, and none where it takes none', () => {
+  test('no more pads are announced than the session allows, and none if it allows none', () => {
     plug(pad(0), pad(1));
     sent = [];
     pads.announce(1);
@@ -102,7 +102,7 @@ describe('gamepads of the page', () => {
     expect(polls).toEqual([]);
   });
 
-  test('a pad keeps its index over a new connection, whichever others went', () => {
+  test('a pad keeps its index on a new connection, also when other pads were removed', () => {
     plug(pad(0), pad(1));
     plug(null, pad(1));
     sent = [];
@@ -122,7 +122,7 @@ describe('gamepads of the page', () => {
     ]);
   });
 
-  test('states go out under the index on the wire, and the guide button is told once a press', () => {
+  test('states are sent with the index on the wire, and the guide button is reported once per press', () => {
     plug(null, pad(1));
     sent = [];
     const held = pad(1);
@@ -134,7 +134,7 @@ describe('gamepads of the page', () => {
     expect(menus).toEqual([false]);
   });
 
-  test('View and Menu held for a second ask as well, also where the session takes no pad', () => {
+  test('View and Menu held for a second also request the menu, even if the session allows no pad', () => {
     pads.announce(0);
     const held = pad(0);
     plug(held);
@@ -146,7 +146,7 @@ describe('gamepads of the page', () => {
     expect(announced()).toEqual([]);
   });
 
-  test('a button that was pressed for the page is not the app’s before it is up', () => {
+  test('a button that was pressed for the page is not sent to the app until it is released', () => {
     const held = pad(0);
     plug(held);
     sent = [];
@@ -181,7 +181,7 @@ describe('gamepads of the page', () => {
     ]);
   });
 
-  test('the pad of the page is one of them: announced, read at once, kept over a connection, removed', () => {
+  test('the page’s own pad is announced, read at once, kept on a new connection, and removed', () => {
     const reading = (pressed: boolean) => ({
       buttons: [{ pressed, value: pressed ? 1 : 0 }],
       axes: [0, 0, 0, 1],
@@ -208,7 +208,7 @@ describe('gamepads of the page', () => {
     expect(counts.at(-1)).toBe(1);
   });
 
-  test('the pad of the page shakes the device', () => {
+  test('rumble of the page’s own pad vibrates the device', () => {
     const shakes: number[] = [];
     Object.assign(navigator, { vibrate: (ms: number) => shakes.push(ms) > 0 });
     try {
@@ -223,7 +223,7 @@ describe('gamepads of the page', () => {
     }
   });
 
-  test('a page that is hidden says nothing of pads: what it sees of them stands still', () => {
+  test('a hidden page sends no pad states, because those that it reads are stale', () => {
     const held = pad(0);
     held.buttons[0] = { pressed: true, value: 1 };
     plug(held);
@@ -236,7 +236,7 @@ describe('gamepads of the page', () => {
     expect(sent).toMatchObject([{ kind: 'pad_state', index: 0, buttons: 1 }]);
   });
 
-  test('a pad that shakes is stilled with the picture, and with the page', () => {
+  test('rumble stops when the picture is lost, and with the page', () => {
     plug(pad(0, { vibrationActuator: actuator }), pad(1));
     pads.stopRumble();
     expect(effects).toEqual(['reset']);

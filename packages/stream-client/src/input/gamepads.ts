@@ -6,7 +6,7 @@ import { MenuPress } from './menu-press.ts';
 import { PadSchedule, readPad } from './pad-state.ts';
 import type { InputSender } from './sender.ts';
 
-/** Finer than any display's frame time, and cheap without changes. */
+/** Shorter than any display's frame time; a poll without changes is cheap. */
 const POLL_MS = 8;
 
 interface Rumbling {
@@ -14,7 +14,7 @@ interface Rumbling {
   reset?(): Promise<unknown>;
 }
 
-/** In place of a browser's index: the pad that the page draws. */
+/** Stands for a browser's pad index: the pad that the page draws. */
 const ON_SCREEN = -1;
 
 /** A pad that can be announced. */
@@ -26,23 +26,23 @@ interface PresentPad {
 /** A pad that is read, whether or not the session has a device for it. */
 interface WatchedPad {
   menu: MenuPress;
-  /** held buttons were pressed for the page, so the app gets none before they are up */
+  /** the held buttons were pressed for the page; the app gets no button until they are released */
   isPages: boolean;
 }
 
 export interface PadHooks {
   isEnabled(): boolean;
   onCount(pads: number): void;
-  /** a pad asks for the page's controls; `drawn`: the one that the page draws */
+  /** a pad requests the page's controls; `drawn`: it was the one that the page draws */
   onMenu(drawn: boolean): void;
 }
 
 /**
  * Gamepads with the standard mapping, and one that the page draws: announced, polled while connected, rumbled on request.
  *
- * A pad is absent → announced (an index of the session's) → absent. One that the session has no place for is read for the
- * page's menu alone. Owns two listeners, and a poll (POLL_MS) while there is a pad; dispose() frees them. The session
- * removes the devices by itself.
+ * A pad is absent → announced (with an index of the session) → absent. A pad beyond the session's limit is read only
+ * for the page's menu. Owns two listeners, and a poll (POLL_MS) while a pad exists; dispose() frees them. The session
+ * removes the devices itself.
  */
 export class Gamepads {
   #environment: Environment;
@@ -81,7 +81,7 @@ export class Gamepads {
     this.#refresh();
   }
 
-  /** Adds the pad of the page, changes what it reads, or removes it (null). */
+  /** Adds the page's own pad, replaces its reader, or removes it (null). */
   setOnScreen(reading: PadReading | null): void {
     const comesOrGoes = (reading === null) !== (this.#onScreen === null);
     this.#onScreen = reading;
@@ -109,7 +109,7 @@ export class Gamepads {
     }
   }
 
-  /** Stops rumble when no more orders can arrive. */
+  /** Stops rumble: no further orders can arrive. */
   stopRumble(): void {
     const gamepads = this.#read();
     for (const { browserIndex } of this.#pads.values()) stop(gamepads[browserIndex]);
@@ -169,7 +169,7 @@ export class Gamepads {
   }
 
   #sample(): void {
-    // A hidden page reads stale pads, so a button would stay held.
+    // A hidden page reads stale pad states, so a button would stay held.
     if (document.hidden) return;
     const isEnabled = this.#hooks.isEnabled();
     const gamepads = this.#read();

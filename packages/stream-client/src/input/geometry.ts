@@ -29,7 +29,7 @@ export function pictureBox(element: Box, video: { width: number; height: number 
   };
 }
 
-/** Coordinates on the wire of a point in the page; points outside the picture go to its edge. */
+/** Wire coordinates of a point of the page; points outside the picture are moved to its edge. */
 export function toWire(box: Box, clientX: number, clientY: number): { x: number; y: number } {
   return {
     x: fractionToCoordinate(box.width > 0 ? (clientX - box.left) / box.width : 0),
@@ -47,11 +47,11 @@ export function isInside(box: Box, clientX: number, clientY: number): boolean {
   );
 }
 
-/** Pixels per wheel notch of a browser, and lines. */
+/** Pixels per wheel notch in a browser, and lines per notch. */
 const PX_PER_NOTCH = 100;
 const LINES_PER_NOTCH = 3;
 const UNITS_PER_NOTCH = 120;
-/** A wheel that scrolls by pages. Chosen: browsers do not say how many lines a page has. */
+/** Lines per page, for a wheel that scrolls by pages. Chosen: browsers do not report it. */
 const PAGE_NOTCHES = 10;
 
 /** Units of 1/120 notch for one axis of a wheel event. @param mode WheelEvent.deltaMode: 0 pixels, 1 lines, 2 pages */

@@ -8,7 +8,7 @@ import { HeldKeys } from './held-keys.ts';
 import { PadSchedule, readPad } from './pad-state.ts';
 import { InputSender } from './sender.ts';
 
-describe('where the picture lies', () => {
+describe('where the picture is', () => {
   const element = { left: 10, top: 20, width: 640, height: 480 };
 
   test.each([
@@ -35,13 +35,13 @@ describe('where the picture lies', () => {
     expect(toWire(box, 330, 260)).toEqual({ x: 32768, y: 32768 });
   });
 
-  test('the letterbox is outside and goes to the edge', () => {
+  test('points in the letterbox are outside, and are sent as points of the edge', () => {
     const box = pictureBox(element, { width: 320, height: 180 }, 'contain');
     expect(isInside(box, 330, 50)).toBe(false);
     expect(toWire(box, 330, 50).y).toBe(0);
   });
 
-  test('every point of a page is on the wire', () => {
+  test('every point of a page has valid wire coordinates', () => {
     fc.assert(
       fc.property(fc.double(), fc.double(), (x, y) => {
         const wire = toWire(element, x, y);
@@ -71,7 +71,7 @@ describe('held keys', () => {
     expect(keys.up(key('KeyA'))).toEqual([{ code: 30, down: false, locks: 0 }]);
   });
 
-  test('repeats, unknown keys and strange releases send nothing', () => {
+  test('repeats, unknown keys and releases without a press send nothing', () => {
     const keys = new HeldKeys();
     keys.down(key('KeyA'));
     expect(keys.down(key('KeyA', 0, true))).toEqual([]);
@@ -80,7 +80,7 @@ describe('held keys', () => {
     expect(keys.up(key('KeyB'))).toEqual([]);
   });
 
-  test('Meta up lets go of everything that was held with it', () => {
+  test('releasing Meta releases everything that was held with it', () => {
     const keys = new HeldKeys();
     keys.down(key('MetaLeft'));
     keys.down(key('KeyC'));
@@ -93,7 +93,7 @@ describe('held keys', () => {
     expect(keys.size).toBe(0);
   });
 
-  test('a lock key tells what the display shows, so that nobody toggles it twice', () => {
+  test('a lock key carries the lock state of the display, so that it is not toggled twice', () => {
     const keys = new HeldKeys();
     expect(keys.down(key('CapsLock', 1))).toEqual([{ code: 58, down: true, locks: 0 }]);
     expect(keys.up(key('CapsLock', 1))).toEqual([{ code: 58, down: false, locks: 1 }]);
@@ -104,7 +104,7 @@ describe('held keys', () => {
     expect(keys.down(key('KeyA', 0))).toEqual([{ code: 30, down: true, locks: 0 }]);
   });
 
-  test('no sequence leaves a key down that is up at the person', () => {
+  test('after any sequence, no key is down in the session that is up on the keyboard', () => {
     const codes = fc.constantFrom('KeyA', 'KeyB', 'ShiftLeft', 'MetaLeft');
     fc.assert(
       fc.property(fc.array(fc.tuple(codes, fc.boolean()), { maxLength: 40 }), (events) => {
@@ -219,7 +219,7 @@ describe('the sender', () => {
     expect(sent.at(-1)).toMatchObject({ kind: 'pointer_rel', sum_x: 1600, sum_y: -800 });
   });
 
-  test('a press overtakes the moves before it', () => {
+  test('a press is sent before pending moves', () => {
     const { sender, sent, advance, presses } = make();
     sender.moveTo(1, 1);
     sender.moveTo(2, 2);
@@ -229,7 +229,7 @@ describe('the sender', () => {
     expect(presses).toEqual([1]);
   });
 
-  test('without a connection, and on a full one, nothing is sent', () => {
+  test('nothing is sent without a connection, or on a full one', () => {
     const { sender, sent, channels } = make();
     Object.assign(channels.motion, { bufferedAmount: 65 * 1024 });
     sender.moveTo(1, 1);

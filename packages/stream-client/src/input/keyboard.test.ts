@@ -66,7 +66,7 @@ const keys = () =>
   sent.flatMap((item) => (typeof item !== 'string' && item.kind === 'key' ? [[item.code, item.down]] : []));
 
 describe('the keyboard of the surface', () => {
-  test('takes keys from the page and sends them once', () => {
+  test('handles keys before the page and sends them once', () => {
     expect(press('keydown', 'KeyA')).toBe(false);
     press('keydown', 'KeyA', { repeat: true });
     press('keyup', 'KeyA');
@@ -82,7 +82,7 @@ describe('the keyboard of the surface', () => {
     expect(keys()).toEqual([]);
   });
 
-  test('leaves keys to controls that lie on the picture', () => {
+  test('leaves keys to controls that are on the picture', () => {
     const button = document.createElement('button');
     button.dataset.streamOverlay = '';
     surface.append(button);
@@ -102,7 +102,7 @@ describe('the keyboard of the surface', () => {
       },
     ],
     ['the page is put aside', () => window.dispatchEvent(new Event('pagehide'))],
-  ])('lets everything go when %s, and a key that comes up later is nobody’s', (_when, happens) => {
+  ])('releases everything when %s, and a later key release is not sent', (_when, happens) => {
     press('keydown', 'ShiftLeft');
     happens();
     press('keyup', 'ShiftLeft');
@@ -111,7 +111,7 @@ describe('the keyboard of the surface', () => {
     expect(releases).toBe(1);
   });
 
-  test('what is composed in a field of the page is not typed into the app', () => {
+  test('text composed in a field of the page is not typed into the app', () => {
     const field = document.createElement('textarea');
     field.dataset.streamOverlay = '';
     surface.append(field);
@@ -119,7 +119,7 @@ describe('the keyboard of the surface', () => {
     expect(sent).toEqual([]);
   });
 
-  test('a field of the page that types for the session keeps the focus', () => {
+  test('an element of the page that types for the session keeps the focus', () => {
     const field = document.createElement('textarea');
     field.dataset.streamTyping = '';
     surface.append(field);
@@ -131,7 +131,7 @@ describe('the keyboard of the surface', () => {
     expect(document.activeElement).toBe(keyboard.field);
   });
 
-  test('a key that is still held when the focus is back counts with its next press', () => {
+  test('a key that is still held when the focus returns is sent at its next press', () => {
     press('keydown', 'KeyA');
     window.dispatchEvent(new Event('blur'));
     press('keydown', 'KeyA', { repeat: true });
@@ -143,7 +143,7 @@ describe('the keyboard of the surface', () => {
     ]);
   });
 
-  test('keys are known by their place, under any layout', () => {
+  test('keys are identified by their position, under any layout', () => {
     press('keydown', 'KeyQ', { key: 'a' });
     press('keydown', 'Semicolon', { key: 'ö' });
     press('keydown', 'Quote', { key: 'Dead' });
@@ -154,7 +154,7 @@ describe('the keyboard of the surface', () => {
     ]);
   });
 
-  test('the right Alt key of Windows does not hold the Control key that it comes with', () => {
+  test('the right Alt key of Windows does not press the Control key that it comes with', () => {
     Object.defineProperty(navigator, 'platform', { configurable: true, value: 'Win32' });
     keyboard.dispose();
     keyboard = make();
@@ -183,7 +183,7 @@ describe('the keyboard of the surface', () => {
     ]);
   });
 
-  test('sends the paste key alone where the browser has nothing to paste', () => {
+  test('sends only the paste key when the browser has nothing to paste', () => {
     press('keydown', 'KeyV', { ctrlKey: true });
     timers[0]?.();
     expect(keys()).toEqual([[47, true]]);
@@ -207,14 +207,14 @@ describe('the keyboard of the surface', () => {
     ]);
   });
 
-  test('a paste that waits when everything is let go presses nothing afterwards', () => {
+  test('a waiting paste is cancelled when everything is released', () => {
     press('keydown', 'KeyV', { ctrlKey: true });
     window.dispatchEvent(new Event('blur'));
     expect(timers).toEqual([]);
     expect(keys()).toEqual([]);
   });
 
-  test('long text is cut between characters, within the bound of a message', () => {
+  test('long text is split between characters, within the size limit of a message', () => {
     keyboard.sendText('🎭'.repeat(600));
     const texts = sent.flatMap((item) =>
       typeof item !== 'string' && item.kind === 'text' ? [item.text] : [],
@@ -223,7 +223,7 @@ describe('the keyboard of the surface', () => {
     expect(texts.join('')).toBe('🎭'.repeat(600));
   });
 
-  test('the way out lets everything go and tells the page', () => {
+  test('the leave combination releases everything and informs the page', () => {
     press('keydown', 'KeyZ', { ctrlKey: true, altKey: true, shiftKey: true });
     expect(sent).toContain('escape');
     expect(keys()).toEqual([]);
@@ -235,7 +235,7 @@ describe('the keyboard of the surface', () => {
   });
 });
 
-describe('what an input method composes', () => {
+describe('text composed with an input method', () => {
   const compose = (data: string) =>
     target().dispatchEvent(Object.assign(new Event('compositionend', { bubbles: true }), { data }));
   const edit = (inputType: string, data: string | null = null) => {
@@ -244,7 +244,7 @@ describe('what an input method composes', () => {
     return target().dispatchEvent(event);
   };
 
-  test('comes as text, not as keys', () => {
+  test('is sent as text, not as keys', () => {
     press('keydown', 'KeyA', { isComposing: true });
     press('keyup', 'KeyA', { isComposing: true });
     compose('漢字');
@@ -252,27 +252,27 @@ describe('what an input method composes', () => {
     expect(sent).toMatchObject([{ kind: 'text', text: '漢字' }]);
   });
 
-  test('is not kept: the next composition begins with nothing', () => {
+  test('is not kept: the next composition starts empty', () => {
     if (keyboard.field !== null) keyboard.field.value = '漢字';
     compose('漢字');
     expect(keyboard.field?.value).toBe('');
   });
 
-  test('sends nothing when it is called off, or while the page has the keys to itself', () => {
+  test('is not sent when it is cancelled, or while input is disabled', () => {
     compose('');
     enabled = false;
     compose('漢字');
     expect(sent).toEqual([]);
   });
 
-  test('goes on in the field, and its end is not typed twice where a browser tells it twice', () => {
+  test('stays in the field, and its end is typed once even if the browser reports it twice', () => {
     expect(edit('insertCompositionText', '漢')).toBe(true);
     compose('漢字');
     expect(edit('insertFromComposition', '漢字')).toBe(false);
     expect(sent).toMatchObject([{ kind: 'text', text: '漢字' }]);
   });
 
-  test('a keyboard on the screen, whose keys have no place, types text', () => {
+  test('keys of an on-screen keyboard have no code, so text is sent', () => {
     expect(press('keydown', '', { key: 'é' })).toBe(true);
     edit('insertText', 'é');
     edit('insertLineBreak');

@@ -11,9 +11,9 @@ const PASTE_WAIT_MS = 60;
 
 export interface KeyboardHooks {
   isEnabled(): boolean;
-  /** a gesture: actions that need one may run */
+  /** a user gesture: actions that need one may run */
   onGesture(): void;
-  /** the person wants the keyboard back */
+  /** the person leaves the session's keyboard */
   onEscape(): void;
   /** everything was released: other records of held keys may be cleared */
   onRelease(): void;
@@ -85,7 +85,7 @@ export class Keyboard {
     this.#hooks.onRelease();
   }
 
-  /** Types characters independent of the layout, split into messages between characters. */
+  /** Types characters independently of the layout, split into messages between characters. */
   sendText(text: string): void {
     const encoder = new TextEncoder();
     const buffer = new Uint8Array(MAX_TEXT_BYTES);

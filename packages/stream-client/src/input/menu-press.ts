@@ -1,11 +1,11 @@
 /** View and Menu (Select and Start), by the standard mapping. */
 const TOGETHER = (1 << 8) | (1 << 9);
-/** The button in the middle, which some systems keep for themselves. */
+/** The button in the middle, which some systems do not pass to browsers. */
 const GUIDE = 1 << 16;
-/** Longer than a game asks for two buttons at once. Chosen, not measured. */
+/** Longer than games expect both buttons to be held. Chosen, not measured. */
 const HOLD_MS = 1000;
 
-/** Whether one pad asks for the page's controls: its guide button, or View and Menu held together. */
+/** Whether one pad requests the page's controls: its guide button, or View and Menu held together. */
 export class MenuPress {
   #togetherSinceMs: number | null = null;
   #asked = false;

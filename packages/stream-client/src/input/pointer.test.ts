@@ -32,7 +32,7 @@ beforeEach(() => {
   overlay.dataset.streamOverlay = '';
   const video = document.createElement('video');
   Object.defineProperties(video, {
-    // Twice as many pixels as the picture has on the page.
+    // The picture has twice as many pixels as its element has CSS pixels.
     videoWidth: { value: WIDTH * 2 },
     videoHeight: { value: HEIGHT * 2 },
     getBoundingClientRect: { value: () => ({ left: 0, top: 0, width: WIDTH, height: HEIGHT }) },
@@ -86,7 +86,7 @@ const finger = (type: string, pointerId: number, clientX: number, clientY: numbe
   fire(surface, type, { pointerType: 'touch', pointerId, clientX, clientY });
 
 describe('fingers on the picture', () => {
-  test('a tap is down and up of contact 0 at its place, and no click of a mouse besides', () => {
+  test('a tap is down and up of contact 0 at its position, and sends no mouse click', () => {
     const down = finger('pointerdown', 7, WIDTH, 0);
     finger('pointerup', 7, WIDTH, 0);
     expect(down.defaultPrevented).toBe(true);
@@ -105,7 +105,7 @@ describe('fingers on the picture', () => {
     expect(sent.map((message) => message.kind === 'touch' && message.action)).toEqual(['down', 'move', 'up']);
   });
 
-  test('two fingers are two contacts, and a free number is used again', () => {
+  test('two fingers are two contacts, and a free number is reused', () => {
     finger('pointerdown', 7, 0, 0);
     finger('pointerdown', 8, 0, 0);
     finger('pointerup', 7, 0, 0);
@@ -124,13 +124,13 @@ describe('fingers on the picture', () => {
     expect(sent.at(-1)).toMatchObject({ kind: 'touch', action: 'cancel', contact: 0 });
   });
 
-  test('an eleventh finger is one too many', () => {
+  test('an eleventh finger is ignored', () => {
     for (let id = 1; id <= 11; id++) finger('pointerdown', id, 0, 0);
     finger('pointerup', 11, 0, 0);
     expect(sent).toHaveLength(10);
   });
 
-  test('after the session was told to let go, a finger that is still down says nothing', () => {
+  test('after the session released everything, a finger that is still down sends nothing', () => {
     finger('pointerdown', 7, 0, 0);
     pointer.forget();
     finger(MOVE, 7, 5, 5);
@@ -139,7 +139,7 @@ describe('fingers on the picture', () => {
   });
 });
 
-describe('fingers that a reader has', () => {
+describe('fingers that are read by the page', () => {
   let read: string[];
   const reader = {
     finger: ({ action, id, x, y }: Finger) => read.push(`${action} ${id} ${x} ${y}`),
@@ -150,7 +150,7 @@ describe('fingers that a reader has', () => {
     pointer.setFingers(reader);
   });
 
-  test('are told from down to up, and the session hears nothing of them by itself', () => {
+  test('are reported from down to up, and nothing is sent to the session', () => {
     finger('pointerdown', 7, 1, 2);
     finger(MOVE, 7, 3, 4);
     finger('pointerup', 7, 5, 6);
@@ -160,7 +160,7 @@ describe('fingers that a reader has', () => {
     expect(sent).toEqual([]);
   });
 
-  test('are no longer told after the session let go, or when another reads', () => {
+  test('are no longer reported after the session released everything, or when the reader changes', () => {
     finger('pointerdown', 7, 1, 2);
     pointer.forget();
     finger(MOVE, 7, 3, 4);
@@ -172,7 +172,7 @@ describe('fingers that a reader has', () => {
     expect(sent).toMatchObject([{ kind: 'touch', action: 'down' }]);
   });
 
-  test('become what the reader sends: moves, buttons, scrolls and a touch, by points of the page', () => {
+  test('the reader sends moves, buttons, scrolls and a touch, at points of the page', () => {
     pointer.moveTo(WIDTH, HEIGHT);
     pointer.button(2, true, { x: 0, y: 0 });
     pointer.button(2, false, null);
@@ -185,14 +185,14 @@ describe('fingers that a reader has', () => {
       { kind: 'wheel', dx: 0, dy: -120 },
       { kind: 'touch', action: 'down', contact: 0, x: 32_768, y: 0, pressure: 9 },
     ]);
-    // A pixel of the page is two of the picture.
+    // One CSS pixel of the page is two pixels of the picture.
     pointer.moveBy(3, 0);
     expect(sent.at(-1)).toMatchObject({ kind: 'pointer_rel', sum_x: 96 });
   });
 });
 
 describe('buttons', () => {
-  test('carry their place, and come up wherever they come up', () => {
+  test('carry their position, and are released wherever the pointer is', () => {
     fire(surface, 'mousedown', { button: 2, clientX: WIDTH / 2, clientY: HEIGHT / 2 });
     fire(window, 'mouseup', { button: 2, clientX: WIDTH * 3, clientY: 0 });
     expect(sent).toMatchObject([
@@ -201,7 +201,7 @@ describe('buttons', () => {
     ]);
   });
 
-  test('a release without a press, a sixth button and a click beside the picture send nothing', () => {
+  test('a release without a press, a sixth button and a click outside the picture send nothing', () => {
     fire(window, 'mouseup', { button: 0 });
     fire(surface, 'mousedown', { button: 5 });
     fire(surface, 'mousedown', { button: 0, clientX: WIDTH + 1 });
@@ -228,7 +228,7 @@ describe('buttons', () => {
 });
 
 describe('the pointer lock', () => {
-  test('is asked for with the next click once the app wants it, without acceleration', () => {
+  test('is requested with the next click when the app wants it, without acceleration', () => {
     fire(surface, 'mousedown', { button: 0 });
     expect(locked).toBeNull();
     wantsLock = true;
@@ -237,7 +237,7 @@ describe('the pointer lock', () => {
     expect(lockOptions).toEqual([{ unadjustedMovement: true }]);
   });
 
-  test('locked, motion is sent as totals in sixteenths of a stream pixel, and clicks have no place', () => {
+  test('while locked, motion is sent as totals in 1/16 stream pixel, and clicks have no position', () => {
     lock(surface);
     fire(surface, MOVE, { movementX: 2, movementY: -1 });
     fire(surface, MOVE, { movementX: 1, movementY: 0 });
@@ -246,7 +246,7 @@ describe('the pointer lock', () => {
     expect(sent.at(-1)).toMatchObject({ kind: 'button', down: true, position: null });
   });
 
-  test('is given back when the app lets go, unless the person took it', () => {
+  test('is released when the app releases it, unless the person locked it', () => {
     lock(surface);
     pointer.releaseAppLock();
     expect(locked).toBe(surface);

@@ -20,11 +20,11 @@ const INT16_MAX = 32_767;
 const BUTTONS = 5;
 
 /**
- * Mouse, pen, wheel and touch over the picture; pointer lock when the app wants relative motion. Fingers are touches of
- * the session, or go to a reader, which sends what they mean.
+ * Mouse, pen, wheel and touch over the picture; pointer lock when the app wants relative motion. Fingers are sent as
+ * touches, or are passed to a reader, which translates them into input.
  *
- * Owner: Controls. Runs from its construction; dispose() unlocks the pointer, frees the listeners and
- * gives the surface its touch action back. Held buttons and contacts are released by the keyboard's release_all.
+ * Owner: Controls. Runs from its construction; dispose() unlocks the pointer, frees the listeners and restores the
+ * surface's touch action. Held buttons and contacts are released by the keyboard's release_all.
  */
 export class Pointer implements PointerOutput {
   #sender: InputSender;
@@ -34,7 +34,7 @@ export class Pointer implements PointerOutput {
   #cleanup = new Cleanup();
   /** browser's pointer id → contact number */
   #contacts = new Map<number, number>();
-  /** browser's pointer ids of fingers that the reader has */
+  /** browser's pointer ids of fingers that are passed to the reader */
   #fingers = new Set<number>();
   #reader: FingerReader | null = null;
   #buttons = new Set<number>();
@@ -75,7 +75,7 @@ export class Pointer implements PointerOutput {
     return document.pointerLockElement === this.#surface;
   }
 
-  /** Call from a gesture. Raw movement if available, because games have their own acceleration. */
+  /** Call from a gesture. Raw movement if available, because games apply their own acceleration. */
   async lock(): Promise<boolean> {
     const request = this.#surface.requestPointerLock?.bind(this.#surface) as
       | ((options?: { unadjustedMovement: boolean }) => Promise<void> | undefined)
@@ -103,7 +103,7 @@ export class Pointer implements PointerOutput {
     this.#lockedByApp = false;
   }
 
-  /** Who reads the fingers; those that are down end for the former one. */
+  /** Sets the reader of fingers; fingers that are down end for the previous one. */
   setFingers(reader: FingerReader | null): void {
     this.#reader?.forget();
     this.#fingers.clear();

@@ -16,8 +16,8 @@ const MOVE_INTERVAL_MS = 1000 / POINTER_MAX_PER_SECOND;
 
 /**
  * Numbers, stamps and sends binary messages on the newest connection. Pointer moves are coalesced to the session's
- * rate; messages on the reliable channel are sent at once. Without an open channel messages are dropped, because late
- * input for an invisible picture would surprise.
+ * rate; messages on the reliable channel are sent at once. Without an open channel messages are dropped, because the
+ * person cannot see its late effect.
  *
  * detached ⇄ attached, by attach(), which also frees the timer of unsent moves. Channels belong to their connection.
  */
@@ -35,13 +35,13 @@ export class InputSender {
   #sumX = 0;
   #sumY = 0;
 
-  /** @param onPress called for each pressed key or button with its seq and the monotonic ms of sending */
+  /** @param onPress called for each pressed key or button with its seq and the time of sending (monotonic ms) */
   constructor(environment: Environment, onPress: (seq: number, sentMs: number) => void) {
     this.#environment = environment;
     this.#onPress = onPress;
   }
 
-  /** Switches to another connection's channels; each counts from 1. null = none. */
+  /** Switches to another connection's channels; message numbers of each start at 1. null = none. */
   attach(channels: { input: RTCDataChannel; motion: RTCDataChannel } | null): void {
     this.#moves.clear();
     this.#moveTimer?.cancel();

@@ -3,8 +3,8 @@ import { SignalingRefused, type StreamClientOptions } from '../types.ts';
 import { signalingUrl } from './socket.ts';
 
 /**
- * Requests access to the signaling socket. Only the answer to the newest request counts; an older one is aborted, and
- * its answer would be late. Owner: the client, whose close() aborts the last one.
+ * Requests access to the signaling socket. Only the answer to the newest request counts; an older request is aborted.
+ * Owner: the client, whose close() aborts the last one.
  */
 export class AccessRequests {
   readonly #connectSignaling: StreamClientOptions['connectSignaling'];
@@ -25,7 +25,7 @@ export class AccessRequests {
     if (own === this.#newest) this.#onAnswer(answer);
   }
 
-  /** Aborts the request under way, if there is one. */
+  /** Aborts the current request, if there is one. */
   close(): void {
     this.#newest.abort();
   }

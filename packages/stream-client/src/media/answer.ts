@@ -60,6 +60,6 @@ export function wantCaptureTime(transceiver: RTCRtpTransceiver): void {
   try {
     choosing.setHeaderExtensionsToNegotiate(wanted);
   } catch {
-    // Only a measurement is missing.
+    // Without it only a measurement is missing.
   }
 }

@@ -24,7 +24,7 @@ export function applyControl(message: AgentControl, targets: ControlTargets): vo
       controls.greeted(message);
       targets.control.greeted(message);
       targets.onGreeted();
-      // A host without layouts says nothing of them.
+      // A host that cannot set layouts does not report one.
       if (!message.features.includes('keyboard_layout')) emitter.emit('keyboard_layout', null);
       return;
     case 'clipboard':

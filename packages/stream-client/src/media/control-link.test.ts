@@ -7,7 +7,7 @@ import type { Peer } from './peer.ts';
 
 let sender: InputSender;
 let link: ControlLink;
-/** Times of the pings that were sent, ms after the connection. */
+/** Times of the sent pings, ms after the connection. */
 let pings: number[];
 
 interface FakeChannel {
@@ -16,7 +16,7 @@ interface FakeChannel {
   send(data: Uint8Array): void;
 }
 
-/** A connection that comes up now. */
+/** A connection that is established now. */
 function connect(readyState: string): { peer: Peer; motion: FakeChannel } {
   const startMs = performance.now();
   const motion: FakeChannel = {
@@ -53,7 +53,7 @@ describe('pings', () => {
     expect(pings).toEqual([...BURST, 2_600, 3_600]);
   });
 
-  test('are eight also when the channel opens after the connection', () => {
+  test('are eight also when the channel opens later than the connection', () => {
     const { motion } = connect('connecting');
     vi.advanceTimersByTime(500);
     motion.readyState = 'open';
@@ -75,7 +75,7 @@ describe('pings', () => {
   });
 });
 
-describe('the layout of the keyboard', () => {
+describe('the keyboard layout', () => {
   const de = { layout: 'de', variant: null };
   const hello = (features: string[]) => ({ type: 'hello', features }) as unknown as AgentHello;
   const sentBy = (peer: Peer) => {
@@ -84,7 +84,7 @@ describe('the layout of the keyboard', () => {
     return sent;
   };
 
-  test('is sent once the host said that it sets layouts, and again on each connection', () => {
+  test('is sent when the host’s hello offers layouts, and again on each connection', () => {
     for (let connection = 0; connection < 2; connection++) {
       const { peer } = connect('open');
       const sent = sentBy(peer);

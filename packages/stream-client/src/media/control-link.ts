@@ -18,7 +18,7 @@ import type { InputSender } from '../input/sender.ts';
 import type { Environment } from '../types.ts';
 import type { Peer } from './peer.ts';
 
-/** Pings while somebody follows the queue of the path: eight a second, within PING_MAX_PER_SECOND. */
+/** Interval of pings while the queueing delay is followed: eight a second, within PING_MAX_PER_SECOND. */
 const PING_FOLLOWED_MS = 125;
 
 /**
@@ -34,7 +34,7 @@ export class ControlLink {
   #ping: Timer | null = null;
   #isFollowed = false;
   #frameTiming = false;
-  /** Optional parts of the protocol that the newest connection's host has. */
+  /** Optional parts of the protocol that the newest connection's host supports. */
   #features: readonly string[] = [];
   #layout: KeyboardLayout | null = null;
   #maxFileMb: number | null = null;
@@ -45,7 +45,7 @@ export class ControlLink {
     this.#sender = sender;
   }
 
-  /** Greets a newly opened control channel; every connection is greeted first. */
+  /** Sends hello on a newly opened control channel; it is the first message of every connection. */
   greet(peer: Peer, viewport: { width: number; height: number; dpr: number }): void {
     send(peer, { type: 'hello', protocol: INPUT_PROTOCOL, features: [...CONTROL_FEATURES], viewport });
     if (this.#frameTiming) send(peer, { type: 'frame_timing', enabled: true });
@@ -61,7 +61,7 @@ export class ControlLink {
     if (peer !== null) this.#pingAfter(PING_BURST, PING_BURST_INTERVAL_MS);
   }
 
-  /** Pings often, for somebody who follows the queue of the path, or ends that. */
+  /** Pings more often while the queueing delay is followed, or stops that. */
   follow(isFollowed: boolean): void {
     this.#isFollowed = isFollowed;
     this.#ping?.cancel();
@@ -73,14 +73,14 @@ export class ControlLink {
     return this.#peer !== null && send(this.#peer, message);
   }
 
-  /** The host of the newest connection greeted. */
+  /** The host of the newest connection sent its hello. */
   greeted({ features, max_file_mb }: AgentHello): void {
     this.#features = features;
     this.#maxFileMb = (features.includes('files') ? max_file_mb : null) ?? null;
     this.#sendLayout();
   }
 
-  /** Largest file that the host takes, MiB; null: none, or not known. */
+  /** Largest file that the host accepts, MiB; null: none, or not known. */
   get maxFileMb(): number | null {
     return this.#maxFileMb;
   }
@@ -97,7 +97,7 @@ export class ControlLink {
     this.send({ type: 'frame_timing', enabled });
   }
 
-  /** Reports a freeze to the host, so that it can allow more delay; a series of freezes is one report. */
+  /** Reports a freeze to the host, which can then increase the delay; a series of freezes is one report. */
   freeze(gapMs: number): void {
     const nowMs = this.#environment.monotonicMs();
     this.#freezes = this.#freezes.filter((atMs) => nowMs - atMs < 1000);
@@ -122,11 +122,11 @@ export class ControlLink {
       this.send({ type: 'keyboard_layout', ...layout });
   }
 
-  /** @param fast pings of the burst that are left (count) */
+  /** @param fast remaining pings of the burst (count) */
   #pingAfter(fast: number, ms: number): void {
     this.#ping = this.#environment.setTimeout(() => {
       const sent = this.#sender.sendMotion({ kind: 'ping', client_ms: this.#environment.nowUnixMs() });
-      // The channel opens after the connection: a ping that was not sent is none of the burst.
+      // The channel opens after the connection; a ping that could not be sent does not count for the burst.
       const left = sent ? fast - 1 : fast;
       if (left > 0) this.#pingAfter(left, PING_BURST_INTERVAL_MS);
       else this.#pingAfter(0, this.#isFollowed ? PING_FOLLOWED_MS : PING_INTERVAL_MS);

@@ -3,7 +3,7 @@ import type { PointerShape } from '../types.ts';
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** A shape for the page; null when it is no valid picture. */
+/** A shape for the page; null when it is not a valid picture. */
 export function pointerShape(cursor: Cursor): Exclude<PointerShape, string> | null {
   if (!BASE64.test(cursor.png)) return null;
   const { width, height } = cursor;
@@ -16,7 +16,7 @@ export function pointerShape(cursor: Cursor): Exclude<PointerShape, string> | nu
   };
 }
 
-/** CSS value of a shape; null when it is no valid picture. */
+/** CSS value of a shape; null when it is not a valid picture. */
 export function cursorCss(cursor: Cursor): string | null {
   const shape = pointerShape(cursor);
   return shape && `url("${shape.url}") ${shape.hot_x} ${shape.hot_y}, default`;
@@ -24,7 +24,7 @@ export function cursorCss(cursor: Cursor): string | null {
 
 /**
  * The session's pointer shapes as the surface's CSS cursor. Keeps CURSOR_SHAPES_KEPT shapes of one connection; reset()
- * forgets them and gives the surface the cursor back that it had.
+ * forgets them and restores the surface's former cursor.
  */
 export class CursorShapes {
   #surface: HTMLElement;
@@ -64,7 +64,7 @@ export class CursorShapes {
     this.#draw();
   }
 
-  /** Shapes belong to one connection. */
+  /** Forgets the shapes, because they belong to one connection. */
   reset(): void {
     this.#shapes.clear();
     this.#inUse = undefined;

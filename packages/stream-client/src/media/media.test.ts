@@ -24,7 +24,7 @@ describe('the answer', () => {
     );
   });
 
-  test('adds the line where there is none, and leaves a choice alone', () => {
+  test('adds the line if it is missing, and keeps an existing value', () => {
     expect(wantStereo(lines('a=rtpmap:111 opus/48000/2', 'a=ptime:10'))).toBe(
       lines('a=rtpmap:111 opus/48000/2', 'a=fmtp:111 stereo=1', 'a=ptime:10'),
     );
@@ -37,13 +37,13 @@ describe('the answer', () => {
     expect(wantStereo(sdp)).toContain('sprop-stereo=1;stereo=1');
   });
 
-  test('leaves the first step of the handshake to the host, in every section', () => {
+  test('leaves the start of the handshake to the host, in every section', () => {
     expect(wantPassive(lines('a=setup:active', 'a=mid:video', 'a=setup:active'))).toBe(
       lines('a=setup:passive', 'a=mid:video', 'a=setup:passive'),
     );
   });
 
-  test('tells whether capture time was taken', () => {
+  test('reports whether capture time was negotiated', () => {
     expect(
       negotiatedCaptureTime('a=extmap:3 http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time'),
     ).toBe(true);
@@ -72,7 +72,7 @@ describe('cursors', () => {
   });
 });
 
-describe('the address to dial', () => {
+describe('the URL to dial', () => {
   test.each([
     ['wss://host/v1/signal', 't', 'wss://host/v1/signal?token=t'],
     ['wss://host/v1/signal?token=t', '', 'wss://host/v1/signal?token=t'],
@@ -84,7 +84,7 @@ describe('the address to dial', () => {
 });
 
 describe('the greeting', () => {
-  test('has one id per page and names what still plays', () => {
+  test('has one id per page and names the connection that still plays', () => {
     const first = greeting({ codecs: ['h264'] }, null);
     const again = greeting({ codecs: ['h264'] }, 'aaaaaaaa-0000-4000-8000-000000000001');
     expect(again.client_id).toBe(first.client_id);

@@ -10,7 +10,7 @@ let microphone: Microphone;
 
 const peer = { setMicrophone: (track: MediaStreamTrack | null) => Promise.resolve(sent.push(track) > 0) };
 const deafPeer = { setMicrophone: () => Promise.resolve(false) };
-/** Everything that waits for an answer of the browser has had its turn. */
+/** Runs everything that waits for an answer of the browser. */
 const settled = () => new Promise((resolve) => globalThis.requestAnimationFrame(resolve));
 
 function makeInput(): MediaStream {
@@ -45,7 +45,7 @@ async function turnOn(): Promise<void> {
 }
 
 describe('the microphone of the page', () => {
-  test('is neither asked for nor open before the person turns it on', () => {
+  test('is not requested before the person turns it on', () => {
     expect(asked).toEqual([]);
     expect(microphone.status).toBe('off');
   });
@@ -60,20 +60,20 @@ describe('the microphone of the page', () => {
     expect(changes).toEqual(['on', 'off']);
   });
 
-  test('a refusal is told', async () => {
+  test('a refusal is reported', async () => {
     const turned = microphone.setEnabled(true);
     asked[0]?.refuse();
     expect(await turned).toBe('denied');
   });
 
-  test('a session that takes none gets none', async () => {
+  test('a session without a microphone gets none', async () => {
     microphone.attach(deafPeer);
     await turnOn();
     expect(microphone.status).toBe('unavailable');
     expect(open.size).toBe(0);
   });
 
-  test('turned off while the browser still asks, it does not open afterwards', async () => {
+  test('turned off during the browser’s question, it does not open afterwards', async () => {
     const turned = microphone.setEnabled(true);
     await microphone.setEnabled(false);
     asked[0]?.grant();
@@ -82,7 +82,7 @@ describe('the microphone of the page', () => {
     expect(sent).toEqual([]);
   });
 
-  test('stays on over a new connection, and goes off where that one takes none', async () => {
+  test('stays on over a new connection, and is turned off if that one has no microphone', async () => {
     await turnOn();
     microphone.attach(peer);
     await settled();
@@ -94,7 +94,7 @@ describe('the microphone of the page', () => {
     expect(open.size).toBe(0);
   });
 
-  test('is closed when nothing plays any more', async () => {
+  test('is closed when no connection plays', async () => {
     await turnOn();
     microphone.attach(null);
     expect(open.size).toBe(0);
@@ -107,7 +107,7 @@ describe('the microphone of the page', () => {
     expect(microphone.status).toBe('off');
   });
 
-  test('a page without a secure context has none', async () => {
+  test('is unavailable on a page without a secure context', async () => {
     Object.defineProperty(navigator, 'mediaDevices', { configurable: true, value: undefined });
     expect(await microphone.setEnabled(true)).toBe('unavailable');
   });

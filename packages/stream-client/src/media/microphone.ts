@@ -4,8 +4,8 @@ import type { Peer } from './peer.ts';
 type Status = AudioStatus['microphone'];
 
 /**
- * The page's microphone: off until the person turns it on, and open only while on. The browser asks for permission;
- * turning it off or leaving during that question opens no microphone.
+ * The page's microphone: off until the person turns it on, and open only while on. The browser asks for permission; if
+ * it is turned off, or the page is left, during that question, no microphone opens.
  *
  * off → (browser's question) → on → off, or denied, or unavailable (no device, no microphone in the session); the last two
  * count as off. Owns the browser's input stream while on; attach(null) closes it.
@@ -15,7 +15,7 @@ export class Microphone {
   #status: Status = 'off';
   #input: MediaStream | null = null;
   #peer: Pick<Peer, 'setMicrophone'> | null = null;
-  /** number of the newest request, to detect late answers */
+  /** number of the newest request, to detect outdated answers */
   #request = 0;
 
   constructor(onChange: () => void) {
@@ -26,7 +26,7 @@ export class Microphone {
     return this.#status;
   }
 
-  /** Another connection plays; an open microphone moves with it. null = none plays. */
+  /** Another connection plays; an open microphone moves to it. null = none plays. */
   attach(peer: Pick<Peer, 'setMicrophone'> | null): void {
     this.#peer = peer;
     if (peer === null) this.#close('off');

@@ -29,14 +29,14 @@ function toRtcIceServer({ urls, username, credential }: IceServer): RTCIceServer
 /**
  * One RTCPeerConnection: answers one offer, and owns tracks and channels.
  *
- * new → (negotiate) → answered → connected ⇄ disconnected → failed, as connectionState says; a failed negotiation goes to
- * onUnusable instead. Candidates that come too early wait in both directions. Owner: the client. close() closes channels
- * and connection, and no event follows it; repeatable.
+ * new → (negotiate) → answered → connected ⇄ disconnected → failed, as connectionState says; a failed negotiation goes
+ * to onUnusable instead. Candidates that arrive too early are queued in both directions. Owner: the client. close()
+ * closes channels and connection, and no event follows it; repeatable.
  */
 export class Peer {
   readonly pcId: string;
   readonly offerReason: Offer['reason'];
-  /** arrival of the offer, monotonic ms */
+  /** arrival time of the offer, monotonic ms */
   readonly offeredAtMs: number;
   readonly connection: RTCPeerConnection;
   readonly channels: Record<ChannelName, RTCDataChannel>;
@@ -94,14 +94,17 @@ export class Peer {
   }
 
   addCandidate(candidate: string, mid: string | null): void {
-    // With bundling, the first section stands for all.
+    // With bundling, the first section is valid for all.
     const init: RTCIceCandidateInit =
       mid === null ? { candidate, sdpMLineIndex: 0 } : { candidate, sdpMid: mid };
     if (this.#pending !== null) this.#pending.push(init);
     else void this.#apply(init);
   }
 
-  /** Sends the page's microphone, or nothing. @returns false without a microphone in the session */
+  /**
+   * Sends this track of the page's microphone, or nothing (null).
+   * @returns false without a microphone in the session
+   */
   async setMicrophone(track: MediaStreamTrack | null): Promise<boolean> {
     const transceiver = this.connection.getTransceivers().find((item) => item.mid === MIC_MID);
     if (transceiver === undefined) return false;
@@ -124,7 +127,7 @@ export class Peer {
       await this.connection.setLocalDescription({ type: 'answer', sdp: wanted });
       return wanted;
     } catch {
-      // A browser that refuses the edited answer connects with its own and plays mono.
+      // A browser that refuses the edited answer connects with its own answer and plays mono.
       await this.connection.setLocalDescription({ type: 'answer', sdp });
       return sdp;
     }
@@ -133,10 +136,10 @@ export class Peer {
   async #apply(candidate: RTCIceCandidateInit): Promise<void> {
     if (this.#closed) return;
     try {
-      // Browsers differ in the end of candidates; ICE completes without it.
+      // Browsers signal the end of candidates differently; ICE completes without it.
       if (candidate.candidate !== '') await this.connection.addIceCandidate(candidate);
     } catch {
-      // An unusable candidate is only one path less.
+      // A candidate that cannot be used is only one path less.
     }
   }
 

@@ -5,11 +5,11 @@ export interface ShownFrame {
   /** monotonic ms at which it reaches the screen, see DisplayTime */
   displayMs: number;
   captureToDisplayMs: number | null;
-  /** monotonic ms at which its last packet came; null where the browser does not say */
+  /** monotonic ms at which its last packet arrived; null if the browser does not report it */
   receivedMs: number | null;
-  /** ms in the decoder; null where the browser does not say */
+  /** ms in the decoder; null if the browser does not report it */
   decodeMs: number | null;
-  /** null where the browser does not say */
+  /** null if the browser does not report it */
   rtpTimestamp: number | null;
   width: number;
   height: number;
@@ -20,7 +20,7 @@ export interface ShownFrame {
  * last picture stays until the next connection's first one.
  *
  * Runs from its construction. Owns the stream and the requested frame callback; tracks belong to their connection.
- * dispose() cancels the callback, empties the stream and takes it off the element.
+ * dispose() cancels the callback, empties the stream and removes it from the element.
  */
 export class Picture {
   #video: HTMLVideoElement;
@@ -35,7 +35,7 @@ export class Picture {
     this.#onFrame = onFrame;
     video.playsInline = true;
     video.autoplay = true;
-    // Browsers do not start playback with sound before a gesture.
+    // Browsers do not start playback with sound before a user gesture.
     video.muted = true;
     video.srcObject = this.#stream;
     this.#watch();
@@ -73,7 +73,7 @@ export class Picture {
    */
   async isFlat(): Promise<boolean | null> {
     if (typeof VideoFrame === 'undefined') return null;
-    // Statistics may count a decoded frame before the element has it.
+    // The statistics may count a decoded frame before the element has it.
     if (this.#video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA)
       await new Promise((resolve) => this.#video.addEventListener('loadeddata', resolve, { once: true }));
     try {
@@ -123,9 +123,9 @@ export class Picture {
   }
 }
 
-/** Distance of samples in a plane, bytes; a prime, so that they cover all columns. */
+/** Distance between samples in a plane, bytes; a prime number, so that the samples cover all columns. */
 const SAMPLE_STEP = 251;
-/** Largest deviation in a flat area after lossy coding, of 256. */
+/** Largest deviation in a flat area after lossy coding, out of 256. */
 const FLAT_TOLERANCE = 4;
 
 /** Whether all samples of a plane are close to its first ones; planes interleave up to four components. */

@@ -28,7 +28,7 @@ function world() {
     },
     (reachable) => told.push(reachable),
   );
-  /** Time passes; timers that are due run in order. */
+  /** Advances the time; timers that are due run in order. */
   const pass = (ms: number) => {
     const untilMs = nowMs + ms;
     for (;;) {
@@ -46,7 +46,7 @@ function world() {
 const URL = 'wss://host/v1/signal?token=secret';
 
 describe('the question whether the service answers', () => {
-  test('is a socket without the token, and a refusal is an answer', () => {
+  test('opens a socket without a token, and a refusal counts as an answer', () => {
     const { reachability, sockets, told, pass, newest } = world();
     reachability.start(URL);
     expect(newest()?.url).toBe('wss://host/v1/signal');
@@ -58,7 +58,7 @@ describe('the question whether the service answers', () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test('without an answer for two seconds is told once, and repeated at once by another socket', () => {
+  test('without an answer for two seconds is reported once, and repeated at once with another socket', () => {
     const { reachability, sockets, told, pass, newest } = world();
     reachability.start(URL);
     pass(10_000);
@@ -69,7 +69,7 @@ describe('the question whether the service answers', () => {
     expect(told).toEqual([false, true]);
   });
 
-  test('is asked less often after forty seconds, since failed sockets delay the next one', () => {
+  test('is asked less often after forty seconds, because failed sockets delay the next one', () => {
     const { reachability, sockets, pass } = world();
     reachability.start(URL);
     pass(40_000);
@@ -78,7 +78,7 @@ describe('the question whether the service answers', () => {
     expect(sockets).toHaveLength(30);
   });
 
-  test('gives way to an attempt, and is asked again when that takes long', () => {
+  test('is paused for an attempt, and asked again when that takes long', () => {
     const { reachability, sockets, pass, told } = world();
     reachability.giveWay();
     expect(sockets).toEqual([]);
@@ -92,7 +92,7 @@ describe('the question whether the service answers', () => {
     expect([sockets.length, told]).toEqual([2, []]);
   });
 
-  test('ends with stop, which frees socket and timer; a late answer is nothing', () => {
+  test('ends with stop, which frees socket and timer; a late answer has no effect', () => {
     const { reachability, sockets, timers, told, pass } = world();
     reachability.start(URL);
     const [first] = sockets;
@@ -102,7 +102,7 @@ describe('the question whether the service answers', () => {
     first?.onclose?.();
     pass(5_000);
     expect([sockets.length, told]).toEqual([1, []]);
-    // A second interruption starts as the first.
+    // A second interruption starts like the first.
     reachability.start(URL);
     pass(2_000);
     expect(told).toEqual([false]);

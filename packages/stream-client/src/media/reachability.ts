@@ -2,28 +2,28 @@ import type { Timer } from '@footlight/platform/timer';
 import type { Environment } from '../types.ts';
 
 /**
- * A question without an answer after so long counts as lost. The system repeats the first packet of a connection after
- * 1 s (RFC 6298, 2.1) and then ever later, so a new question each 2 s sends a packet each second.
+ * A question that is unanswered for this long counts as lost. The system repeats the first packet of a connection after
+ * 1 s (RFC 6298, 2.1) and then less and less often, so a new question every 2 s sends one packet a second.
  */
 const ANSWER_MS = 2_000;
 /**
- * Time between an answer and the next question: the attempt that follows an answer goes first, because a browser opens
- * one socket to a server at a time. Chosen, not measured.
+ * Pause between an answer and the next question. The attempt that follows an answer has priority, because a browser
+ * opens only one socket to a server at a time. Chosen, not measured.
  */
 const PAUSE_MS = 5_000;
 /**
- * Questions in a row that are repeated at once; later ones wait. Chromium delays each new socket of a page by up to 5 s
- * after many failed ones: 0.1 s after these, twice as long with every other one more.
+ * Number of unanswered questions in a row that are repeated at once; later ones wait. Chromium delays each new socket
+ * of a page by up to 5 s after many failed ones: by 0.1 s after this many, and twice as long after every two more.
  * Source: Chromium, services/network/throttling, WebSocketPerProcessThrottler::CalculateDelay.
  */
 const MAX_AT_ONCE = 20;
 const LATER_PAUSE_MS = 8_000;
 
 /**
- * Asks the service again and again for any answer while a stream is interrupted, and says when that changes.
+ * Asks the service again and again for any answer while a stream is interrupted, and reports each change.
  *
- * A question is a socket without a token, which the service refuses at once: unlike a request by fetch, each socket
- * makes a connection of its own at once, while a browser queues requests behind connections that hang.
+ * A question is a socket without a token, which the service refuses at once: each socket opens a new connection at
+ * once, while a browser queues fetch requests behind connections that hang.
  *
  * idle → (start) → asking ⇄ pausing → (stop) → idle. Owns one socket or one timer; stop() frees both.
  */
@@ -45,7 +45,7 @@ export class Reachability {
     this.#onChange = onChange;
   }
 
-  /** @param url that of the signaling socket; its token is not sent */
+  /** @param url URL of the signaling socket; its token is not sent */
   start(url: string): void {
     if (this.#url !== null) return;
     this.#url = withoutToken(url);
@@ -54,7 +54,7 @@ export class Reachability {
     this.#ask();
   }
 
-  /** An attempt opens its socket, and goes first. */
+  /** Pauses for an attempt: its socket has priority. */
   giveWay(): void {
     if (this.#url === null) return;
     this.#drop();
@@ -84,7 +84,7 @@ export class Reachability {
       this.#reachable = reachable;
       this.#onChange(reachable);
     };
-    // A refusal is an answer; a browser tells it as a close.
+    // A refusal is an answer; the browser reports it as a close.
     socket.onopen = () => answered(true);
     socket.onclose = () => answered(true);
     this.#timer = this.#environment.setTimeout(() => answered(false), ANSWER_MS);

@@ -7,7 +7,7 @@ afterEach(() => vi.unstubAllGlobals());
 test.each([
   ['open already', 1],
   ['still being dialled', 0],
-])('a socket that was dialled before, %s, is told to be open once', async (_what, readyState) => {
+])('a socket that was dialled earlier and is %s reports open once', async (_what, readyState) => {
   vi.stubGlobal('WebSocket', { OPEN: 1 });
   const dialled = { readyState, onopen: () => {}, close: () => {} };
   let opened = 0;
@@ -16,7 +16,7 @@ test.each([
     { onOpen: () => opened++, onMessage: () => {}, onClose: () => {} },
   );
   socket.open('wss://a');
-  // Not from within open(): who dials is not ready to be told.
+  // Not from within open(): the caller is not ready for events yet.
   expect(opened).toBe(0);
   await Promise.resolve();
   if (readyState === 0) dialled.onopen();

@@ -15,7 +15,7 @@ export interface SocketEvents {
 
 /** A normal close; the page uses no other codes. */
 const NORMAL = 1000;
-/** RFC 6455, 7.4.1: no close frame came. */
+/** RFC 6455, 7.4.1: no close frame was received. */
 const ABNORMAL = 1006;
 
 /**
@@ -53,7 +53,7 @@ export class SignalingSocket {
     try {
       socket = this.#environment.createWebSocket(url);
     } catch {
-      // An invalid URL counts as no answer.
+      // An invalid URL counts as a failed attempt.
       this.#events.onClose(ABNORMAL);
       return;
     }
@@ -67,13 +67,13 @@ export class SignalingSocket {
       this.#socket = null;
       this.#events.onClose(event.code);
     };
-    // An early socket may already be open.
+    // A socket that was dialled early may already be open.
     if (socket.readyState === WebSocket.OPEN) queueMicrotask(() => isCurrent() && this.#events.onOpen());
     socket.onmessage = (event: MessageEvent) => {
       if (!isCurrent() || typeof event.data !== 'string' || event.data.length > MAX_SIGNAL_FRAME_BYTES)
         return;
       const parsed = parseServiceFrame(event.data);
-      // Unknown messages of a newer service are ignored.
+      // Ignores messages that only a newer service has.
       if (parsed.kind === 'message') this.#events.onMessage(parsed.message);
     };
   }
@@ -83,7 +83,7 @@ export class SignalingSocket {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(encodeBrowserFrame(message));
   }
 
-  /** @param bye whether the viewer leaves, so that the host closes its connection at once */
+  /** @param bye the viewer leaves, so the host closes its connection at once */
   close(bye: boolean): void {
     const socket = this.#socket;
     this.#socket = null;

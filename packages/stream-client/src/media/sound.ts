@@ -34,7 +34,7 @@ export class Sound {
     };
   }
 
-  /** Another connection plays; the person's choice stays. */
+  /** Another connection plays; the person's choice is kept. */
   attach(peer: Peer): void {
     this.#available = this.#picture.hasAudio;
     this.#video.muted = !this.#wanted;

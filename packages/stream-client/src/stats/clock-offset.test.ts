@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ClockOffset } from './clock-offset.ts';
 
 describe('the clock offset', () => {
-  /** A pong of a host whose clock is ahead by `ahead`, over a way of `there` and `back` ms. */
+  /** A pong from a host whose clock is ahead by `ahead`; the ping took `there` ms and the pong `back` ms. */
   const pong = (sentMs: number, ahead: number, there: number, back: number) => ({
     answer: { client_ms: sentMs, receive_ms: sentMs + ahead + there, send_ms: sentMs + ahead + there + 1 },
     receivedMs: sentMs + there + 1 + back,
@@ -14,7 +14,7 @@ describe('the clock offset', () => {
     return clock.add(answer, receivedMs, atMs);
   };
 
-  test('the smallest round trip of eight decides, and before them nothing is measured', () => {
+  test('the smallest round trip of eight decides; with fewer pongs nothing is measured', () => {
     const clock = new ClockOffset();
     const told = [];
     for (const [index, way] of [20, 9, 4, 12, 30, 8, 15, 10].entries()) {
@@ -26,7 +26,7 @@ describe('the clock offset', () => {
     expect(clock.record).toEqual(told[7]);
   });
 
-  test('for any ways there and back, the error is at most the uncertainty, half of the smallest round trip', () => {
+  test('the error is at most the uncertainty, half of the smallest round trip', () => {
     const way = fc.double({ min: 0, max: 2_000, noNaN: true });
     fc.assert(
       fc.property(
@@ -58,7 +58,7 @@ describe('the clock offset', () => {
     expect(clock.record !== null).toBe(counts);
   });
 
-  test('a result counts among the last 64 only', () => {
+  test('only the last 64 results count', () => {
     const clock = new ClockOffset();
     add(clock, 0, 700, 1);
     for (let index = 1; index <= 63; index += 1) add(clock, index * 1_000, 500, 20);
@@ -67,7 +67,7 @@ describe('the clock offset', () => {
     expect(clock.record).toEqual({ client_offset_ms: 500, uncertainty_ms: 20 });
   });
 
-  test('it is told again after a minute', () => {
+  test('it is reported again after a minute', () => {
     const clock = new ClockOffset();
     for (let index = 0; index < 8; index += 1) add(clock, index, 500, 5);
     expect(add(clock, 60_006, 500, 5)).toBeNull();
@@ -80,7 +80,7 @@ describe('the clock offset', () => {
     [5, 504.5, 4, { client_offset_ms: 504.5, uncertainty_ms: 4 }, 'more than the uncertainty'],
     [1, 502, 0.5, null, 'two milliseconds, however certain'],
     [1, 502.5, 0.5, { client_offset_ms: 502.5, uncertainty_ms: 0.5 }, 'more than two milliseconds'],
-  ])('or when it moved: first way %s, then %s with a way of %s: %j, %s', (first, ahead, way, told, _why) => {
+  ])('or on a change: error %s, then offset %s with error %s: %j, %s', (first, ahead, way, told, _why) => {
     const clock = new ClockOffset();
     for (let index = 0; index < 8; index += 1) add(clock, index, 500, first);
     expect(add(clock, 1_000, ahead, way)).toEqual(told);

@@ -1,15 +1,15 @@
 import type { Pong } from '@footlight/protocol/input';
 import type { ClockRecord } from '../types.ts';
 
-/** A minute of pings, in which two clocks drift by 6 ms at most (100 ppm). */
+/** Pongs that are kept: a minute of pings, in which two clocks drift by 6 ms at most (100 ppm). */
 const KEPT_RESULTS = 64;
-/** Above it half of the round trip bounds no useful time. */
+/** Longer round trips are ignored, because half of such a time is no useful bound of the error. */
 const MAX_RTT_MS = 5_000;
-/** The first pings of a connection (PING_BURST), because a single one may be slow by chance. */
+/** A measurement needs the first pings of a connection (PING_BURST), because a single one may be slow by chance. */
 const FIRST_AFTER = 8;
-/** As KEPT_RESULTS: from then on no earlier result is left. */
+/** Time between two reports, as long as KEPT_RESULTS cover: by then every earlier result was replaced. */
 const REPEAT_MS = 60_000;
-/** Smaller moves change no figure that a page shows. */
+/** A smaller change is not reported, because it changes no figure that a page shows. */
 const MIN_MOVE_MS = 2;
 
 /**
@@ -47,7 +47,10 @@ export class ClockOffset {
     return record;
   }
 
-  /** The best of the last 64: the smallest round trip bounds the error best. null: fewer than eight, so not measured. */
+  /**
+   * The best of the last 64: the smallest round trip bounds the error best. null: fewer than eight pongs, so nothing is
+   * measured.
+   */
   get record(): ClockRecord | null {
     if (this.#samples.length < FIRST_AFTER) return null;
     let best: { offset: number; rtt: number } | null = null;

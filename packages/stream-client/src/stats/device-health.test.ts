@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { judgeDevice } from './device-health.ts';
 import type { SecondFacts } from './quality.ts';
 
-/** A second at 60 fps in which all frames came, were decoded and were shown. */
+/** A second at 60 fps in which all frames arrived, were decoded and were shown. */
 const GOOD: SecondFacts = {
   targetFps: 60,
   loss: 0,
@@ -120,7 +120,7 @@ describe('the display', () => {
   ])(judged);
 });
 
-describe('what says nothing about the device', () => {
+describe('values that do not indicate a device problem', () => {
   const BAD: ClientMetrics = {
     decode_ms: 40,
     present_interval_sd_ms: 60,
@@ -147,7 +147,7 @@ describe('what says nothing about the device', () => {
   ])(judged);
 });
 
-test('any second: one verdict, with words where it is a bad one, short enough for the service to keep', () => {
+test('any second gets one verdict; a bad one has a reason that the service can store', () => {
   const figure = fc.oneof(fc.double({ min: 0, max: 1e6, noNaN: true }), fc.constant(undefined));
   const count = fc.nat(300);
   const metrics = fc.record({

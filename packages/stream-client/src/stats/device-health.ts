@@ -1,34 +1,39 @@
-/** How this device copes with the stream in one second, apart from the network. Pure. */
+/** How well this device plays one second of the stream, apart from the network. Pure. */
 import type { ClientHealth, ClientMetrics } from '@footlight/protocol/telemetry';
 import type { SecondFacts } from './quality.ts';
 
 export interface DeviceHealth {
   health: ClientHealth;
-  /** A few words; "" for smooth. */
+  /** Reason in a few words; "" for smooth. */
   reason: string;
 }
 
 /**
- * A decoder keeps up with this many frames missing in a second: reports are not in step with frames, so one second
- * counts up to two frames of the next. Chosen, not measured.
+ * A decoder keeps up if at most this many frames of a second are missing: reports are not in step with frames, so one
+ * second may count up to two frames of the next. Chosen, not measured.
  */
 const IN_FLIGHT = 2;
-/** Share of a second's frames that a device may miss: six at 60 fps. Chosen, not measured. */
+/** Share of a second's frames that a device may miss without blame: six at 60 fps. Chosen, not measured. */
 const MISSED_SHARE = 0.1;
-/** Fewer shown frames for each decoded one are uneven; a display of 50 Hz shows 0.83 of 60. Chosen, not measured. */
+/**
+ * A smaller ratio of shown to decoded frames counts as uneven; a 50 Hz display shows 0.83 of 60. Chosen, not measured.
+ */
 const SHOWN_SHARE = 0.75;
-/** Above this share of lost packets the network explains missing and late frames; the quality calls it good at most. */
+/** Above this share of lost packets the network explains missing and late frames; the quality is then at most good. */
 const LOSS_EXPLAINS = 0.005;
-/** Least deviation of the shown intervals of a hitch, in frame times. Source: docs/troubleshooting.md, "Verdicts". */
+/**
+ * Smallest deviation of the shown intervals that is a hitch, in frame times. Source: docs/troubleshooting.md,
+ * "Verdicts".
+ */
 const HITCH = 1.08;
-/** Least share of the frame rate of a steady host. Source: docs/troubleshooting.md, "Verdicts". */
+/** Smallest share of the frame rate at which a host counts as steady. Source: docs/troubleshooting.md, "Verdicts". */
 const STEADY = 5 / 6;
 
 /**
- * Judges one second. A decoder is blamed for what arrived whole and was not decoded in time; the display for what was
- * decoded and not shown evenly. A second with losses proves nothing against the device.
+ * Judges one second. The decoder is blamed for frames that arrived whole and were not decoded in time; the display for
+ * frames that were decoded and not shown evenly. A second with packet loss does not count against the device.
  *
- * A long decode time alone is no fault: decoders in hardware hold several frames at once and still decode each second's.
+ * A long decode time alone is no fault: hardware decoders hold several frames at once and still keep up with the rate.
  */
 export function judgeDevice(metrics: ClientMetrics, facts: SecondFacts): DeviceHealth {
   if (facts.hidden) return { health: 'backgrounded_or_hidden', reason: 'page hidden' };

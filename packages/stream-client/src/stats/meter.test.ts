@@ -5,7 +5,7 @@ import type { ShownFrame } from '../media/picture.ts';
 import type { Environment, StreamStats } from '../types.ts';
 import { Meter } from './meter.ts';
 
-/** Counters of the connection at the next second. */
+/** Counters of the connection one second later. */
 let counters: Record<string, number>;
 let nowMs: number;
 let tick: () => void;
@@ -30,7 +30,7 @@ const COUNTERS = {
   jitterBufferEmittedCount: 60,
 };
 
-/** Everything that a browser reports, after `seconds` of the same. */
+/** A full browser report, after `seconds` of identical seconds. */
 const after = (seconds: number) =>
   Object.fromEntries(Object.entries(COUNTERS).map(([key, value]) => [key, value * seconds]));
 
@@ -54,17 +54,17 @@ function report(): Map<string, object> {
 
 const connection = { getStats: async () => report() } as unknown as RTCPeerConnection;
 
-/** The next second passes. */
+/** Advances the clock by a second. */
 async function second(): Promise<ClientMetrics | undefined> {
   const before = told.length;
   nowMs += 1_000;
   tick();
-  // The promises of the report.
+  // Runs the pending promises of the report.
   for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
   return told[before]?.metrics;
 }
 
-/** Frames at these intervals from the last one. */
+/** Shows frames at these intervals after the last one. */
 let shownMs: number;
 function frames(intervals: readonly number[], frame: Partial<ShownFrame> = {}): void {
   for (const interval of intervals) {
@@ -83,7 +83,7 @@ function frames(intervals: readonly number[], frame: Partial<ShownFrame> = {}): 
   }
 }
 
-/** The host tells of a frame. */
+/** The host reports a frame. */
 const timed = (encode_ms: number) => meter.timed({ rtp_timestamp: 0, capture_ms: 0, encode_ms });
 
 beforeEach(() => {
@@ -149,7 +149,7 @@ describe('a second of the stream', () => {
       present_fps: 38.462,
       present_fps_median: 50,
       present_interval_median_ms: 20,
-      // Of 20 eight times, 40 and 60: the mean is 26, the squares 36 × 8 + 196 + 1,156.
+      // Intervals: eight of 20, one of 40, one of 60. The mean is 26, the squares are 36 × 8 + 196 + 1,156.
       present_interval_sd_ms: Number(Math.sqrt((36 * 8 + 196 + 1_156) / 10).toFixed(3)),
       present_interval_p95_ms: 51,
       present_interval_max_ms: 60,
@@ -171,7 +171,7 @@ describe('a second of the stream', () => {
     expect(Object.keys(told[0]?.metrics ?? {}).sort()).toEqual([...CLIENT_METRIC_KEYS].sort());
   });
 
-  test('leaves out what it did not measure; totals stay', async () => {
+  test('omits what was not measured; totals stay', async () => {
     counters = after(1);
     await second();
     expect(await second()).toEqual({
@@ -190,7 +190,7 @@ describe('a second of the stream', () => {
     });
   });
 
-  test('has no frame and no press of the seconds before it', async () => {
+  test('contains no frames and presses of earlier seconds', async () => {
     frames(Array(9).fill(20));
     timed(4);
     await second();
@@ -199,7 +199,7 @@ describe('a second of the stream', () => {
     expect(await second()).not.toHaveProperty('encode_ms');
   });
 
-  test('knows of the newest frame whether it has a capture time, also while none comes', async () => {
+  test('reports whether the newest frame has a capture time, also while no frame arrives', async () => {
     await second();
     frames([20]);
     expect(await second()).toMatchObject({ rvfc_capture_time_available: true });
@@ -208,7 +208,7 @@ describe('a second of the stream', () => {
     expect(await second()).toMatchObject({ rvfc_capture_time_available: false });
   });
 
-  test('of a browser without RTP time stamps has no click to photon', async () => {
+  test('has no click to photon in a browser without RTP time stamps', async () => {
     await second();
     meter.clicks.press(1, shownMs);
     meter.clicks.contained(1, 0);
@@ -218,7 +218,7 @@ describe('a second of the stream', () => {
     expect(metrics).not.toHaveProperty('click_to_photon_n');
   });
 
-  test('of a hidden page counts no frame, no freeze and no press across it', async () => {
+  test('of a hidden page counts no frame, freeze or press across the hidden time', async () => {
     await second();
     frames(Array(10).fill(20));
     meter.clicks.press(1, shownMs);
@@ -234,7 +234,7 @@ describe('a second of the stream', () => {
     expect(freezes).toEqual([]);
   });
 
-  test('of another connection starts without the frames of the former', async () => {
+  test('of a new connection starts without the frames of the previous one', async () => {
     await second();
     frames(Array(10).fill(20));
     meter.reset();
@@ -245,7 +245,7 @@ describe('a second of the stream', () => {
 });
 
 describe('events of the stream', () => {
-  test('a second in which nothing at all arrives is silent, however little it was before', async () => {
+  test('a second in which nothing arrives is silent, even if only one byte arrived before', async () => {
     await second();
     await second();
     expect(silences).toBe(0);
@@ -255,7 +255,7 @@ describe('events of the stream', () => {
     expect(silences).toBe(1);
   });
 
-  test('a gap between frames is a freeze from three times the usual one and 150 ms more', async () => {
+  test('a gap between frames is a freeze from three times the usual gap and 150 ms more', async () => {
     frames(Array(10).fill(20));
     frames([169]);
     expect(freezes).toEqual([]);
@@ -264,7 +264,7 @@ describe('events of the stream', () => {
     expect(freezes).toEqual([170]);
   });
 
-  test('another playout delay is told from 10 ms of change on, against the last that was told', async () => {
+  test('a new playout delay is reported if it differs by 10 ms from the last reported one', async () => {
     const target = async (ms: number) => {
       const { jitterBufferTargetDelay = 0, jitterBufferEmittedCount = 0 } = counters;
       counters = {

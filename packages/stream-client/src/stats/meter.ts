@@ -10,7 +10,7 @@ import { judgeQuality, type SecondFacts } from './quality.ts';
 import { RefreshRate } from './refresh-rate.ts';
 import { type Comparison, compare, type RawSample, readReport, StuckDetector } from './report.ts';
 
-/** Rates (frames, bits) are those of a second, so no figure is divided by an interval. */
+/** Length of a second: rates (frames, bits) are per second, so no figure is divided by an interval. */
 const EVERY_MS = 1_000;
 /** Smaller changes of the jitter-buffer target are noise. */
 const PLAYOUT_STEP_MS = 10;
@@ -25,10 +25,10 @@ export interface MeterHooks {
   targetFps(): number;
   clock(): ClockRecord | null;
   onStats(stats: StreamStats): void;
-  /** frames were decoded in this second */
+  /** whether frames were decoded in this second */
   onDecoded(): void;
   onStuck(): void;
-  /** nothing arrived in this second, not even an answer to a ping */
+  /** called when nothing arrived in this second, not even an answer to a ping */
   onSilent(): void;
   onFreeze(gapMs: number): void;
   onPlayoutChange(fromMs: number, toMs: number): void;
@@ -72,7 +72,10 @@ export class Meter {
     this.#parts.reset();
   }
 
-  /** The page is hidden or shown again: no time across it counts, neither between frames nor from a press to its frame. */
+  /**
+   * The page is hidden or shown again. Time across this change does not count, neither between frames nor from a press
+   * to its frame.
+   */
   interrupt(): void {
     this.#presentation.forget();
     this.#freezes.reset();
@@ -93,7 +96,7 @@ export class Meter {
     if (interval !== null && this.#freezes.add(interval)) this.#hooks.onFreeze(interval);
   }
 
-  /** The host told of a frame; an encode time of 0: it did not see the frame enter the encoder. */
+  /** The host reported a frame. An encode time of 0: the host did not see the frame enter the encoder. */
   timed(frame: HostFrameTimes): void {
     if (frame.encode_ms > 0) this.#encodeMs = frame.encode_ms;
     this.#parts.timed(frame);
@@ -117,11 +120,11 @@ export class Meter {
       );
       const before = this.#before;
       this.#before = now;
-      // Taken in each second, so that the first report has no more than one.
+      // Taken in every second, so that the first report contains only one second.
       const shown = { ...this.#presentation.take(), ...this.clicks.take() };
       if (before !== null) this.#report(measured, now, compare(before, now), shown);
     } catch {
-      // A connection that closes during the query gives no result.
+      // The result is dropped if the connection closes during the query.
     } finally {
       this.#sampling = false;
     }
@@ -194,7 +197,7 @@ function derive(metrics: ClientMetrics): ClientMetrics {
   return { ...metrics, network_pacing_ms, decode_display_ms: total - network_pacing_ms - buffer };
 }
 
-/** Three decimals, 1 µs: all digits of every figure would make a post of MAX_POSTED samples too long. */
+/** Three decimals, 1 µs: with all digits of every figure, a post of MAX_POSTED samples would be too long. */
 function rounded(metrics: ClientMetrics): ClientMetrics {
   return Object.fromEntries(
     Object.entries(metrics).map(([key, value]) => [

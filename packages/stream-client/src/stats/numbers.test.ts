@@ -13,7 +13,7 @@ describe('numbers', () => {
     else expect(result).toBeCloseTo(expected);
   });
 
-  test('the median is the middle value, and the deviation of no value is null', () => {
+  test('the median is the middle value, and the deviation of an empty list is null', () => {
     expect(median([3, 1, 2])).toBe(2);
     expect(deviation([2, 4, 4, 4, 5, 5, 7, 9])).toBe(2);
     expect(deviation([])).toBeNull();

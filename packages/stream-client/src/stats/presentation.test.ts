@@ -31,13 +31,13 @@ describe('presentation', () => {
     expect(metrics.present_interval_max_ms).toBe(30);
   });
 
-  test('below five intervals only their number is told', () => {
+  test('below five intervals only their number is reported', () => {
     const metrics = shown([10, 10, 10]);
     expect(metrics.present_n).toBe(3);
     expect(metrics.present_fps_median).toBeUndefined();
   });
 
-  test('the same frame twice is no interval', () => {
+  test('showing the same frame twice is not an interval', () => {
     const presentation = new Presentation();
     presentation.add({ mediaTime: 1, displayMs: 0, captureToDisplayMs: null });
     expect(presentation.add({ mediaTime: 1, displayMs: 16, captureToDisplayMs: null })).toBeNull();

@@ -6,13 +6,13 @@ export interface PresentedFrame {
   mediaTime: number;
   /** monotonic ms at which it is expected on the screen */
   displayMs: number;
-  /** Unix ms of capture on this page's clock; null when the browser does not say */
+  /** Unix ms of capture on this page's clock; null if the browser does not report it */
   captureToDisplayMs: number | null;
 }
 
-/** Fewer intervals give no deviation that means anything. */
+/** A deviation of fewer intervals is meaningless. */
 const MIN_INTERVALS = 5;
-/** Two seconds at 240 fps; a report comes each second. */
+/** Recorded frames: two seconds at 240 fps; a report comes each second. */
 const MAX_FRAMES = 512;
 
 /**
@@ -41,7 +41,7 @@ export class Presentation {
     return interval;
   }
 
-  /** A hidden page shows no frames, so the gap is no interval. */
+  /** A hidden page shows no frames, so the gap is not an interval. */
   forget(): void {
     this.#last = null;
   }
@@ -85,7 +85,7 @@ export class Presentation {
   }
 }
 
-/** Recent intervals that a freeze is compared with. */
+/** Number of recent intervals that a freeze is compared with. */
 const FREEZE_WINDOW = 30;
 
 /** Finds freezes among the intervals of shown frames (ms). Pure except for its own state; reset() with a connection. */

@@ -2,13 +2,13 @@
 import type { ClientHealth, ClientMetrics } from '@footlight/protocol/telemetry';
 import type { DelaySplit, Quality, QualityCause } from '../types.ts';
 
-/** Facts of one second besides the metrics. */
+/** Facts of one second in addition to the metrics. */
 export interface SecondFacts {
   /** frame rate the session is made for */
   targetFps: number;
   /** share of packets lost in this second, 0–1; null without packets */
   loss: number | null;
-  /** frames that arrived whole in this second; undefined where the browser does not count them */
+  /** frames that arrived whole in this second; undefined if the browser does not count them */
   received: number | undefined;
   /** frames decoded in this second; undefined before the second report */
   decoded: number | undefined;
@@ -21,25 +21,28 @@ export interface SecondFacts {
 
 type Mark = [value: number | undefined, good: number, poor: number, cause: (value: number) => QualityCause];
 
-/** A device that copes badly. */
+/** Verdicts of a device that does not keep up. */
 const DEVICE_CAUSES: Partial<Record<ClientHealth, QualityCause>> = {
   decode_degrading: { kind: 'decoding' },
   presentation_degrading: { kind: 'presenting' },
 };
-/** A wait that people notice, on the host as in the browser's buffer: good up to the first, ms. Chosen, not measured. */
+/**
+ * A wait that people notice, on the host or in the browser's buffer, ms: good up to the first value. Chosen, not
+ * measured.
+ */
 const WAIT_MS = [60, 200] as const;
-/** Share of the frames that are missing. Chosen, not measured. */
+/** Share of missing frames. Chosen, not measured. */
 const MISSING = [0.1, 0.35] as const;
-/** An encoder may take one frame time, and a capture waits for half of one. */
+/** An encoder may take one frame time, and a capture waits half a frame time on average. */
 const HOST_FRAMES = 1.5;
-/** A click feels late from the first on, and the app is hard to use from the second on, ms. Chosen, not measured. */
+/** From the first value on a click feels late, from the second on the app is hard to use, ms. Chosen, not measured. */
 const DELAY_MS = [150, 400] as const;
 
 /**
- * The stream's quality in one word. Above the threshold `good` it is good, above `poor` it is poor; the worst value
- * is the cause, and of several the first.
- * @param health of the device in the same second; where it copes badly, the quality is at most good
- * @param delay of pictures of that second; null: not known
+ * The stream's quality in one word. Above the threshold `good` it is good, above `poor` it is poor; the worst value is
+ * the cause; among equals the first.
+ * @param health of the device in the same second; if the device does not keep up, the quality is at most good
+ * @param delay of the pictures in that second; null: not known
  */
 export function judgeQuality(
   metrics: ClientMetrics,
@@ -78,7 +81,7 @@ export function judgeQuality(
   return good === null ? { word: 'excellent', cause: null } : { word: 'good', cause: good };
 }
 
-/** Whether frames are missing on this device, or before it. */
+/** Whether frames are lost on this device, or before they reach it. */
 function fewFrames(shown: number, { received, targetFps: wanted }: SecondFacts): QualityCause {
   const isShort = received !== undefined && received < (1 - MISSING[0]) * wanted;
   return isShort ? { kind: 'few_arrive', arrived: received, wanted } : { kind: 'few_frames', shown, wanted };

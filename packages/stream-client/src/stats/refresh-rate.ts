@@ -2,9 +2,12 @@ import type { Timer } from '@footlight/platform/timer';
 import type { Environment } from '../types.ts';
 import { median } from './numbers.ts';
 
-/** 0.4 s at 60 Hz: the median leaves out the frames that came late. */
+/** Frames of a burst, 0.4 s at 60 Hz: the median ignores the frames that were late. */
 const BURST_FRAMES = 24;
-/** A window may move to another screen; animation frames between two measurements would keep the page awake. */
+/**
+ * Time between measurements. A window may move to another screen, but a steady loop of animation frames would keep the
+ * page awake.
+ */
 const EVERY_MS = 10_000;
 
 /**
@@ -32,7 +35,7 @@ export class RefreshRate {
   #burst(): void {
     if (this.#frame !== null || typeof requestAnimationFrame !== 'function') return;
     const times: number[] = [];
-    // The time of the frame, not of the call: a busy page runs late.
+    // The frame's time, not the time of the call: callbacks run late on a busy page.
     const step = (frameMs: number) => {
       times.push(frameMs);
       if (times.length <= BURST_FRAMES) {

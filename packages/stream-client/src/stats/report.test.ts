@@ -29,7 +29,7 @@ describe('one second of counters', () => {
     expect(raw).toMatchObject({ framesDecoded: 60, width: 1280, mimeType: 'video/H264', rtt: 0.012 });
   });
 
-  test('steps become rates, totals stay totals', () => {
+  test('differences of counters become rates, totals stay totals', () => {
     const before = sample({
       atMs: 0,
       framesDecoded: 10,
@@ -59,14 +59,14 @@ describe('one second of counters', () => {
     expect(second.loss).toBeCloseTo(0.05);
   });
 
-  test('whole frames that arrived count by themselves, decoded or not', () => {
+  test('whole frames that arrived are counted separately, decoded or not', () => {
     const before = sample({ atMs: 0, framesReceived: 10, framesDecoded: 10 });
     const after = sample({ atMs: 1000, framesReceived: 70, framesDecoded: 30 });
     expect(compare(before, after)).toMatchObject({ received: 60, decoded: 20 });
     expect(compare(after, before)).toMatchObject({ received: undefined, decoded: undefined });
   });
 
-  test('what the browser does not measure is absent, also over a restart of the counters', () => {
+  test('values that the browser does not measure are absent, also after the counters restarted', () => {
     expect(compare(sample({ atMs: 0 }), sample({ atMs: 1000 })).metrics).toEqual({});
     const restarted = compare(
       sample({ atMs: 0, framesDecoded: 100 }),

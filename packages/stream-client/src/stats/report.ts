@@ -17,7 +17,7 @@ export interface RawSample {
   jitterBufferEmittedCount: number | undefined;
   jitter: number | undefined;
   rtt: number | undefined;
-  /** bytes of the path in use: pictures, sound and messages */
+  /** bytes received on the selected path: pictures, sound and messages */
   pathBytes: number | undefined;
   width: number;
   height: number;
@@ -88,7 +88,7 @@ export interface Comparison {
   received: number | undefined;
   decoded: number | undefined;
   packets: number | undefined;
-  /** bytes that came by the path in use, whatever they carry; undefined where the browser does not count them */
+  /** all bytes received on the selected path; undefined if the browser does not count them */
   arrived: number | undefined;
 }
 
@@ -133,7 +133,10 @@ export function compare(before: RawSample, after: RawSample): Comparison {
 /** Milliseconds without a decoded frame, while packets arrive, after which the picture counts as stuck. */
 const STUCK_AFTER_MS = 5_000;
 
-/** Finds a picture that stands still while packets arrive. Pure except for its own state; reset() with a connection. */
+/**
+ * Finds a picture that does not change while packets arrive. Pure except for its own state; reset() for a new
+ * connection.
+ */
 export class StuckDetector {
   #sinceMs: number | null = null;
 
@@ -144,7 +147,7 @@ export class StuckDetector {
       this.#sinceMs = null;
       return false;
     }
-    // The interval before this sample already had no frame.
+    // The interval before this sample already had no decoded frame.
     this.#sinceMs ??= atMs - 1000;
     if (atMs - this.#sinceMs < STUCK_AFTER_MS) return false;
     this.#sinceMs = null;

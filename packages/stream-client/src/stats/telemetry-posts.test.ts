@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { StreamEventName, StreamListener, StreamStats, TelemetryPost } from '../types.ts';
 import { MAX_KEPT, MAX_POSTED, POST_PERIOD_MS, TelemetryPosts } from './telemetry-posts.ts';
 
-/** The next five seconds. */
+/** Advances the clock by five seconds. */
 let tick: () => void;
-/** What the service was sent, and what it answers. */
+/** Posts that the service received, and how it answers. */
 let posts: { post: TelemetryPost; last: boolean; taken(): void; refused(error: unknown): void }[];
 let listeners: Map<StreamEventName, (event: never) => void>;
 let upload: TelemetryPosts;
@@ -37,7 +37,7 @@ const sampled = () =>
     post.operation === 'sessions.stats' ? [post.body.samples.map(({ ts_unix_ms }) => ts_unix_ms)] : [],
   );
 
-/** Answers a post; what follows from it has happened then. */
+/** Answers a post, and runs what follows from the answer. */
 async function answered(index: number, status: number): Promise<void> {
   const post = posts[index];
   if (status < 400) post?.taken();
@@ -77,7 +77,7 @@ beforeEach(() => {
 afterEach(() => upload.close());
 
 describe('what a player measured', () => {
-  test('waits while the network is cut, and is posted whole afterwards', () => {
+  test('waits while the network is interrupted, and is posted completely afterwards', () => {
     says('state', { kind: 'reconnecting', attempt: 0, why: 'network', next_at_ms: null });
     says('stats', second(1_000));
     tick();
@@ -88,7 +88,7 @@ describe('what a player measured', () => {
     expect(sampled()).toEqual([[1_000, 2_000]]);
   });
 
-  test('is posted every five seconds, each kind by its operation', async () => {
+  test('is posted every five seconds, each kind with its own operation', async () => {
     says('stats', second(1_000));
     says('stats', { ...second(2_000), client_health_reason: 'late', codec_mime_type: 'video/H264' });
     says('trace', { ts_unix_ms: 1_500, type: 'client.visibility_changed', payload: { hidden: true } });
@@ -127,7 +127,7 @@ describe('what a player measured', () => {
     expect(posts).toHaveLength(3);
   });
 
-  test('waits while the post before it is under way, and comes in its order after a failure', async () => {
+  test('waits while the previous post is in progress, and keeps its order after a failure', async () => {
     says('stats', second(1));
     tick();
     says('stats', second(2));
@@ -158,7 +158,7 @@ describe('what a player measured', () => {
     expect(next[0]).toBe(300 - MAX_KEPT + 1);
   });
 
-  test('fits the 32 KiB that the service takes, with every figure and after an outage', async () => {
+  test('fits the 32 KiB that the service accepts, with every figure and after an interruption', async () => {
     const metrics = Object.fromEntries(CLIENT_METRIC_KEYS.map((key) => [key, 1_234_567.891]));
     const full: StreamStats = {
       ...second(1_795_168_860_000),
@@ -172,7 +172,7 @@ describe('what a player measured', () => {
     expect(JSON.stringify(posts[0]?.post.body).length).toBeLessThan(32 * 1024);
   });
 
-  test('says that this browser cannot play the codec, once and without figures', () => {
+  test('reports once, without figures, that this browser cannot play the codec', () => {
     says('state', { kind: 'ended', reason: 'taken_over', code: null, message: null });
     says('state', { kind: 'ended', reason: 'codec_unsupported', code: '4415', message: null });
     tick();
@@ -194,7 +194,7 @@ describe('what a player measured', () => {
     ]);
   });
 
-  test('is posted when the page goes away, also beside a post under way', async () => {
+  test('is posted when the page is left, also while a post is in progress', async () => {
     says('stats', second(1));
     tick();
     says('stats', second(2));

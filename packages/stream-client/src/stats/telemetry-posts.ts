@@ -11,23 +11,25 @@ import type {
   TraceEvent,
 } from '../types.ts';
 
-/** Half of what the service takes of one operation in that time (one post in 2 s), and late enough for no launch to wait. */
+/** Half of the rate that the service allows for one operation (one post in 2 s). Late enough not to delay a launch. */
 export const POST_PERIOD_MS = 5_000;
-/** The service takes 64 items and 32 KiB a post; a sample with every figure has up to 1.2 KB. */
+/** The service accepts 64 items and 32 KiB in a post; a sample with every figure has up to 1.2 KB. */
 export const MAX_POSTED = 25;
-/** Two minutes of samples without an answer; the oldest go first. */
+/** Two minutes of unanswered samples; the oldest are dropped first. */
 export const MAX_KEPT = 120;
 
 /**
- * Posts what a player measured: samples, events and its clock, every five seconds, one request of an operation at a time.
+ * Posts the player's measurements: samples, events and its clock, every five seconds, with one request per operation at
+ * a time.
  *
- * Runs from its construction to close(), which posts the rest. Owner: the player. Nothing that happens here reaches it: a refused post is dropped, a failed one is repeated, and both queues are bounded.
+ * Runs from its construction to close(), which posts the rest. Owner: the player. Failures do not affect the player: a
+ * refused post is dropped, a failed one is repeated, and both queues are bounded.
  */
 export class TelemetryPosts {
   readonly #send: SendTelemetry;
   readonly #cleanup = new Cleanup();
   readonly #inFlight = new Set<TelemetryPost['operation']>();
-  /** posts would hang on a path that is cut, and hold connections that the way back needs */
+  /** posts would hang on an interrupted path, and occupy connections that the reconnect needs */
   #waits = false;
   #samples: ClientSample[] = [];
   #events: TraceEvent[] = [];
@@ -59,7 +61,7 @@ export class TelemetryPosts {
     );
     const timer: Timer = time.setInterval(() => this.#post(false), POST_PERIOD_MS);
     this.#cleanup.timer(timer);
-    // A page that comes back from the cache goes on.
+    // A page that returns from the back/forward cache continues.
     this.#cleanup.listen(window, 'pagehide', () => this.#post(true));
   }
 
@@ -89,7 +91,7 @@ export class TelemetryPosts {
     });
   }
 
-  /** The oldest of a queue, unless a post of that operation is under way. */
+  /** Posts the oldest items of a queue, unless a post of that operation is in progress. */
   #take<T>(operation: TelemetryPost['operation'], queue: T[], last: boolean): T[] {
     return this.#inFlight.has(operation) && !last ? [] : queue.splice(0, MAX_POSTED);
   }
@@ -104,13 +106,13 @@ export class TelemetryPosts {
   }
 }
 
-/** A refusal that a repeat would meet again; 429 passes. */
+/** A refusal that a retry would get again; 429 is retried. */
 function isFinal(error: unknown): boolean {
   const { status } = error as { status?: unknown };
   return typeof status === 'number' && status >= 400 && status < 500 && status !== 429;
 }
 
-/** @param first they are older than those of the queue */
+/** @param first failed items, which are older than those in the queue */
 function keep<T>(queue: T[], items: readonly T[], first = false): void {
   if (first) queue.unshift(...items);
   else queue.push(...items);

@@ -1,11 +1,14 @@
 import type { Pong } from '@footlight/protocol/input';
 
-/** Two clocks drift by 3 ms at most meanwhile (100 ppm), and a path is empty once. */
+/**
+ * Window of the smallest value: two clocks drift by at most 3 ms meanwhile (100 ppm), and the queue is empty at least
+ * once.
+ */
 const WINDOW_MS = 30_000;
 
 /**
- * Queueing delay of the way to the host, which input shares with files, from pings. Pure; reset() with a connection.
- * The offset of the two clocks is in every sample, so only what is above the smallest one counts.
+ * Queueing delay of the path to the host, from pings. Input and files share this path. Pure; reset() for a new
+ * connection. Every sample contains the offset of the two clocks, so only the excess over the smallest sample counts.
  */
 export class UpQueue {
   #window = 0;

@@ -17,7 +17,7 @@ import { PictureQuality } from './quality/picture-quality.tsx';
 import { signOut } from './sign-out.ts';
 import { Storage } from './storage.tsx';
 
-/** With the list of layouts, which the rest of the page does not wait for. */
+/** Loaded with the list of layouts, which the rest of the page does not wait for. */
 const KeyboardChoice = lazy(() => import('./keyboard-choice.tsx'));
 
 /** The person's account: data, devices, sign-out. */

@@ -88,7 +88,7 @@ export function ClaimPage() {
         <summary>{t('I have a backup of an instance')}</summary>
         <p>
           {t(
-            'Restore it instead of making an account: accounts, apps and settings come back with it. Stop the server, run this in its folder, and start it again. Pictures of apps and the certificate are files of their own, which a backup does not hold.',
+            'Restore it instead of making an account: accounts, apps and settings come back with it. Stop the server, run this in its folder, and start it again. Pictures of apps and the certificate are separate files, which a backup does not contain.',
           )}
         </p>
         <CopyLine value="./scripts/restore FILE" label={t('command that restores a backup')} />

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { saveLogin } from '../api/auth-store.ts';
 import { browserOf, probeDevice, refreshHzOf } from './device-probe.ts';
 
-describe('the probe of a device', () => {
+describe('the measurement of a device', () => {
   test.each([
     [
       'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36',
@@ -27,14 +27,14 @@ describe('the probe of a device', () => {
     expect([browser?.name, on]).toEqual([name, platform]);
   });
 
-  test('takes the refresh rate from the median gap, so that one stumble does not count', () => {
+  test('takes the refresh rate from the median gap, so that one late frame does not count', () => {
     expect(refreshHzOf([0, 16.7, 33.3, 50, 133, 149.7])).toBe(60);
     expect(refreshHzOf([0, 6.94, 13.89])).toBe(144);
     expect(refreshHzOf([5])).toBeNull();
   });
 });
 
-describe('the probe of two people in one browser', () => {
+describe('the device measurement for two people in one browser', () => {
   const NOW = Date.UTC(2026, 5, 2);
   let posted: unknown[];
   beforeEach(() => {
@@ -50,7 +50,7 @@ describe('the probe of two people in one browser', () => {
   const signIn = (id: string) =>
     saveLogin({ access_token: id, user: { id, email: `${id}@b`, username: id, role: 'user' } });
 
-  test('is made for each of them, and once an hour for the same one', async () => {
+  test('is made for each person, and at most once an hour for the same one', async () => {
     signIn('ada');
     await probeDevice(NOW);
     await probeDevice(NOW + 60_000);

@@ -1,17 +1,20 @@
 import { deviceKey, readUser } from '../api/auth-store.ts';
 import { call } from '../api/client.ts';
 
-/** Id of the person that this browser was measured for last, and when. */
+/** Id of the person for whom this browser was last measured, and when. */
 const STORED = 'footlight.probed';
-/** The answer also tells the account when the device was last used; a measurement takes half a second and no traffic. */
+/**
+ * Shortest time between two measurements. The post also updates the device's last use on the account page; a
+ * measurement takes half a second and no traffic.
+ */
 const AGAIN_AFTER_MS = 60 * 60 * 1000;
 const HEIGHTS = [4320, 2160, 1440, 1080, 720];
 const FRAMES = 24;
 
 /**
  * Measures this browser and posts the result, at most once an hour for a person, so that the server can rate picture
- * qualities. An account knows nothing of what was measured for another one.
- * Bandwidth and round trip are omitted, because only a session measures the path to a host.
+ * qualities. Measurements of one account are not shared with another. Bandwidth and round trip are omitted, because
+ * only a session measures the path to a host.
  */
 export async function probeDevice(nowMs: number): Promise<void> {
   const personId = readUser()?.id ?? '';
@@ -103,7 +106,7 @@ export function browserOf(userAgent: string): {
   };
 }
 
-// In this order, because most browsers also claim to be the ones below them.
+// Order matters, because most browsers also claim to be the ones listed after them.
 const BROWSERS: readonly [string, RegExp][] = [
   ['Edge', /Edg\/([\d.]+)/],
   ['Opera', /OPR\/([\d.]+)/],

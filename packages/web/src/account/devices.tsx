@@ -34,7 +34,7 @@ export function Devices() {
       return queryClient.invalidateQueries({ queryKey: keys.devices });
     },
   });
-  // The one in the person's hands first; the server's order is by last use.
+  // The device in use first; the server orders by last use.
   const devices = list.data?.devices.toSorted((a, b) => Number(b.current) - Number(a.current));
   return (
     <>

@@ -49,9 +49,9 @@ export function passwordProblem(password: string, owner: { username: string; ema
 }
 
 /**
- * What the server has against a new password that the page let through: it knows more common ones.
+ * The server's objection to a new password that the page accepted: the server knows more common passwords.
  * @param error a refusal; null without one
- * @returns text for the field; null: the refusal is about something else
+ * @returns text for the field; null: the refusal has another subject
  */
 export function passwordRefusal(error: unknown): string | null {
   const isMeant =

@@ -8,7 +8,7 @@ import { t } from '../i18n/translate.ts';
 import { keepLayout, keptLayout } from '../keyboard/kept-layout.ts';
 import { LAYOUTS, namedLayouts, offered } from '../keyboard/layouts.ts';
 
-/** Value of the choice to follow what the browser tells. */
+/** Value of the choice to follow the layout that the browser reports. */
 const DETECTED = '';
 
 /** The layout of this device's keyboard, which sessions use. */
@@ -35,9 +35,11 @@ export default function KeyboardChoice() {
       {keep.isError && <Problem error={keep.error} />}
       <NativeSelect
         aria-label={t('Keyboard of this device')}
-        description={t('An app gets the characters printed on your keys. It counts for this device.')}
+        description={t(
+          'Apps get the characters that are printed on your keys. The choice is for this device.',
+        )}
         data={[
-          { value: DETECTED, label: t('As the browser tells') },
+          { value: DETECTED, label: t('As the browser reports') },
           ...namedLayouts().map(({ index, words }) => ({ value: String(index), label: words })),
         ]}
         value={keep.isPending ? keep.variables : stored}

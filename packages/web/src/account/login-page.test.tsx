@@ -35,7 +35,7 @@ function open() {
   );
 }
 
-test('says why to a person whose login the server no longer accepts, until there is a new one', async () => {
+test('explains why the login ended if the server no longer accepts it, until a new login', async () => {
   saveLogin(answer);
   open();
   expect(await screen.findByText(/^You were signed out: somebody ended the login/)).toBeDefined();
@@ -49,7 +49,7 @@ test('says why to a person whose login the server no longer accepts, until there
   expect(screen.queryByText(/^You were signed out/)).toBeNull();
 });
 
-test('greets a person who comes by themselves', async () => {
+test('shows the usual greeting to a person who opens the page themselves', async () => {
   open();
   expect(screen.getByText('Your apps are one step away.')).toBeDefined();
 });

@@ -30,9 +30,9 @@ export function NewAccountFields<Values extends NewAccount>({
   first = true,
 }: {
   form: UseFormReturnType<Values>;
-  /** error of the last try; null without one */
+  /** error of the last attempt; null without one */
   refused: unknown;
-  /** nothing stands above them, so the page starts here */
+  /** no other field is above them, so they get the first focus */
   first?: boolean;
 }) {
   return (

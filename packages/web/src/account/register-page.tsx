@@ -58,7 +58,7 @@ export function RegisterPage({ invite }: { invite: string | undefined }) {
   return (
     <AuthCard
       title={t('Make an account')}
-      lead={t('For this instance only; nothing leaves it.')}
+      lead={t('The account is only for this instance; its data stays here.')}
       foot={rich('Already have one? {login}', {
         login: (
           <a key="login" href="/login">
@@ -84,7 +84,7 @@ export function RegisterPage({ invite }: { invite: string | undefined }) {
           label={t('Invite code')}
           description={
             mode === 'invite_only'
-              ? t('This instance lets invited people in.')
+              ? t('Only invited people can register here.')
               : t('Needed only if this instance asks for one.')
           }
           autoComplete="off"

@@ -29,7 +29,7 @@ export function ResetPage({ token: given }: { token: string }) {
   const form = useForm({
     mode: 'uncontrolled',
     initialValues: { password: '' },
-    // The service also refuses a password with the name of the account, which this page does not know.
+    // The service also refuses a password that contains the account's name, which this page does not know.
     validate: { password: (password) => passwordProblem(password, { username: '', email: '' }) },
   });
   const error = reset.error instanceof ApiFailure ? reset.error : null;
@@ -50,7 +50,7 @@ export function ResetPage({ token: given }: { token: string }) {
   return (
     <AuthCard
       title={t('New password')}
-      lead={t('It takes the place of the old one, and every device has to sign in again.')}
+      lead={t('It replaces the old one, and every device has to sign in again.')}
     >
       <form
         className={styles.form}

@@ -11,7 +11,7 @@ export async function signOut(): Promise<void> {
   openLogin();
 }
 
-/** Opens the login in a new document; the next person of this tab sees nothing of the former one. */
+/** Opens the login as a new document, so that the next person in this tab sees no data of the previous one. */
 export function openLogin(): void {
   sessionStorage.clear();
   window.location.assign('/login');

@@ -35,7 +35,7 @@ const TEXTS = [
   ]),
 ];
 
-/** Whether the server's schema takes the operation's example with one value in another place. */
+/** Whether the server's schema accepts the operation's example with one value replaced. */
 function isTaken(id: OperationId, path: readonly string[], value: unknown): boolean {
   const { body, example }: Operation = operations[id];
   const sent = structuredClone(example?.body) as Record<string, unknown>;
@@ -44,7 +44,7 @@ function isTaken(id: OperationId, path: readonly string[], value: unknown): bool
   return body?.schema.safeParse(sent).success ?? false;
 }
 
-describe('an administrator’s form refuses exactly what the server refuses', () => {
+describe('an administrator’s form refuses exactly the values that the server refuses', () => {
   const { id: rungId, display_name: rungName, ...rungNumbers } = rungRules;
   const { id: profileId, display_name: profileName, sort_order } = launchProfileRules;
   const { name: appName, args: _args, env: _env, home_container_path: _home, ...appNumbers } = appRules;
@@ -80,7 +80,7 @@ describe('an administrator’s form refuses exactly what the server refuses', ()
     ['runtimePresets.create', 'name', presetRules.name],
     ['invites.create', 'note', inviteRules.note],
     ['enrollmentTokens.create', 'note', tokenRules.note],
-    // An empty one is not sent.
+    // An empty field is not sent.
     [
       'enrollmentTokens.create',
       'node_name',

@@ -9,7 +9,7 @@ const loginOf = (id: string, token = `token of ${id}`) => ({
 const left = vi.fn();
 let stop: () => void;
 
-/** What another tab stores; null: it removes the item. This document hears of each item by an event. */
+/** Simulates a stored item of another tab; null removes it. Each item is reported to this document by an event. */
 function elsewhere(items: Record<string, string | null>): void {
   for (const [key, value] of Object.entries(items)) {
     if (value === null) localStorage.removeItem(key);
@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 afterEach(() => stop());
 
-describe('a document of a person', () => {
+describe('the document of a signed-in person', () => {
   beforeEach(() => saveLogin(loginOf('alice')));
 
   test('is left when another tab signs out', () => {
@@ -43,26 +43,26 @@ describe('a document of a person', () => {
     expect(left).toHaveBeenCalledTimes(1);
   });
 
-  test('is left when the browser brings it back after a change of the person', () => {
+  test('is left if the browser restores it after the signed-in person changed', () => {
     localStorage.clear();
     window.dispatchEvent(new Event('pageshow'));
     expect(left).toHaveBeenCalledTimes(1);
   });
 
-  test('stays for a new token of the same person, and for other stored things', () => {
+  test('stays for a new token of the same person, and for other stored items', () => {
     elsewhere(signedIn(loginOf('alice', 'newer')));
     elsewhere({ 'footlight.scheme': 'dark' });
     expect(left).not.toHaveBeenCalled();
   });
 
-  test('stays when the person signs out here, which opens the login itself', () => {
+  test('stays when the person signs out here, because that code opens the login', () => {
     forgetLogin();
     elsewhere(signedIn(loginOf('bob')));
     expect(left).not.toHaveBeenCalled();
   });
 });
 
-test('a document of nobody stays when another tab signs in', () => {
+test('a signed-out document stays when another tab signs in', () => {
   elsewhere(signedIn(loginOf('alice')));
   expect(left).not.toHaveBeenCalled();
 });

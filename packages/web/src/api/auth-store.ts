@@ -57,7 +57,7 @@ export function forgetRefusedLogin(): void {
   forgetLogin();
 }
 
-/** Whether the server ended the former login of this tab. */
+/** Whether the server ended the previous login of this tab. */
 export function wasRefused(): boolean {
   return sessionStorage.getItem(REFUSED) !== null;
 }
@@ -69,7 +69,7 @@ export function readUser(): SignedInUser | null {
   return cached.user;
 }
 
-/** The signed-in person, following login, logout and other tabs. */
+/** The signed-in person; updated after login, logout and changes in other tabs. */
 export function useUser(): SignedInUser | null {
   return useSyncExternalStore(subscribe, readUser);
 }
@@ -94,7 +94,7 @@ export function onPersonLeft(act: () => void): () => void {
     if (former === null || former === person) return;
     if (person === null || (former !== '' && person !== '')) act();
   };
-  // A document that the browser kept for the way back was told of nothing meanwhile.
+  // A document in the back/forward cache gets no storage events, so it compares when it is shown again.
   const events = ['storage', 'pageshow'] as const;
   listeners.add(follow);
   for (const event of events) window.addEventListener(event, compare);

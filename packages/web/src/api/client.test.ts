@@ -39,7 +39,7 @@ const failureOf = (work: Promise<unknown>) =>
   );
 
 describe('a call', () => {
-  test('fills the path, sends the query, the body and the bearer', async () => {
+  test('fills the path, and sends the query, the body and the bearer token', async () => {
     saveLogin({ access_token: 'secret', user });
     await call('apps.delete', { params: { id: ID }, query: { delete_derived: true } });
     await call('hosts.drain', { params: { id: ID }, body: { force: false } });
@@ -50,7 +50,7 @@ describe('a call', () => {
     expect(requests[1]?.init.headers).toMatchObject({ Authorization: 'Bearer secret' });
   });
 
-  test('keeps the bearer from public operations, and an expired one from all', async () => {
+  test('sends no bearer token to public operations, and never an expired one', async () => {
     saveLogin({ access_token: 'secret', user });
     await call('setup.status', {});
     saveLogin({ access_token: 'old', expires_at: '2020-01-01T00:00:00.000Z', user });
@@ -58,12 +58,12 @@ describe('a call', () => {
     for (const { init } of requests) expect(init.headers).not.toHaveProperty('Authorization');
   });
 
-  test('gives nothing for an empty answer', async () => {
+  test('returns undefined for an empty answer', async () => {
     answer = () => new Response(null, { status: 204 });
     expect(await call('auth.logout', {})).toBeUndefined();
   });
 
-  test('carries what a refusal says beside its code', async () => {
+  test('keeps the fields of a refusal besides its code', async () => {
     answer = refuse(409, 'home_in_use', {
       session_id: ID,
       live_sessions: 2,
@@ -74,14 +74,14 @@ describe('a call', () => {
     expect(failure.derivedTiles).toEqual([{ id: ID, name: 'Tile' }]);
   });
 
-  test('survives an answer that is no envelope, and one that never comes', async () => {
+  test('handles an answer that is not an envelope, and a missing answer', async () => {
     answer = () => new Response('<html>bad gateway</html>', { status: 502 });
     expect(await failureOf(call('me.read', {}))).toMatchObject({ status: 502, code: 'unreadable' });
     answer = () => Promise.reject(new TypeError('failed to fetch'));
     expect(await failureOf(call('me.read', {}))).toMatchObject({ status: 0, code: 'network' });
   });
 
-  test('a dead token is forgotten and the page is told, once per token', async () => {
+  test('a refused token is forgotten and the page is informed, once per token', async () => {
     const told = vi.fn();
     onSignedOut(told);
     saveLogin({ access_token: 'secret', user });
@@ -91,7 +91,7 @@ describe('a call', () => {
     expect(told).toHaveBeenCalledTimes(1);
   });
 
-  test('a 401 of a login or of a former token does not sign out', async () => {
+  test('a 401 from a login or for a previous token does not sign out', async () => {
     const told = vi.fn();
     onSignedOut(told);
     saveLogin({ access_token: 'secret', user });
@@ -107,7 +107,7 @@ describe('a call', () => {
   });
 });
 
-describe('what is tried again', () => {
+describe('which failures are retried', () => {
   test.each([
     [new ApiFailure(0, 'network', ''), true],
     [new ApiFailure(500, 'internal', ''), true],
@@ -123,20 +123,20 @@ describe('what is tried again', () => {
 });
 
 describe('errors in words', () => {
-  test('no host: the server’s own sentence where it says more than the code does', () => {
+  test('no host: the server’s own sentence if it says more than the code', () => {
     const advice = (message: string) => errorText(new ApiFailure(503, 'no_host_available', message)).advice;
     expect(NO_HOST).toBe(ERRORS.no_host_available.message);
     expect(advice(NO_HOST)).toContain('Ask an administrator to look at the hosts');
     expect(advice('No host runs containers yet.')).toBe('No host runs containers yet. Ask an administrator.');
   });
 
-  test('a known code has its own, the code stands beside it to quote', () => {
+  test('a known code has its own text, with the code to quote', () => {
     const text = errorText(new ApiFailure(503, 'capacity_exhausted', 'raw'));
     expect(text.title).toBe('Every machine is busy');
     expect(text.code).toBe('capacity_exhausted · 503');
   });
 
-  test('an unknown code falls back to its status and keeps the server’s sentence', () => {
+  test('an unknown code uses its status and keeps the server’s sentence', () => {
     expect(errorText(new ApiFailure(409, 'brand_new' as UnknownCode, 'The flux is reversed.'))).toEqual({
       title: 'This does not fit the current state',
       advice: 'The flux is reversed.',
@@ -147,7 +147,7 @@ describe('errors in words', () => {
     );
   });
 
-  test('a rate limit names the time', () => {
+  test('a rate limit shows the time to wait', () => {
     expect(errorText(new ApiFailure(429, 'rate_limited', '', { retryAfterSecs: 30 })).advice).toContain(
       '30 seconds',
     );
@@ -156,8 +156,8 @@ describe('errors in words', () => {
     );
   });
 
-  test('what is no answer of the server is our own stumble', () => {
-    expect(errorText(new Error('x')).title).toBe('This page stumbled');
+  test('an unreadable answer is shown as our own fault', () => {
+    expect(errorText(new Error('x')).title).toBe('This page had an error');
     expect(errorText(null).code).toBe('unknown');
   });
 });

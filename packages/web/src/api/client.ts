@@ -45,7 +45,7 @@ export class ApiFailure extends Error {
   readonly liveSessions: number | undefined;
   readonly sessionId: string | undefined;
   readonly derivedTiles: DerivedTile[] | undefined;
-  /** From Retry-After; undefined without one. */
+  /** From Retry-After; undefined without that header. */
   readonly retryAfterSecs: number | undefined;
 
   constructor(status: number, code: FailureOfCall, message: string, extras: Partial<ApiFailure> = {}) {
@@ -73,7 +73,9 @@ export function onSignedOut(act: () => void): void {
   whenSignedOut = act;
 }
 
-/** A read without its whole answer by then counts as unanswered; it is repeated. Four times a slow answer of 5 s. */
+/**
+ * Time limit of a read until its answer is complete; after it the read is repeated. Four times a slow answer of 5 s.
+ */
 const READ_LIMIT_MS = 20_000;
 
 /**
@@ -144,7 +146,7 @@ export async function send<Id extends OperationId>(id: Id, input: CallInput<Id>)
     return response;
   }
   const failure = await failureOf(response);
-  // Other codes of this status tell of the fleet, by a server that is well.
+  // Other codes with such a status are about the fleet; the server itself is working.
   const isFault = failure.status >= 500 && (failure.code === 'internal' || failure.code === 'unreadable');
   ended(isFault ? (isRead ? failure.status : null) : 200);
   if (!open && failure.status === 401 && failure.code === 'unauthorized' && token === readToken()) {

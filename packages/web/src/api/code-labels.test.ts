@@ -5,11 +5,11 @@ import { BY_FAILURE } from '../session/end-labels.ts';
 import { ApiFailure } from './client.ts';
 import { errorText } from './error-text.ts';
 
-test.each(FAILURE_CODES)('the page tells a session that failed with %s in a sentence', (code) => {
+test.each(FAILURE_CODES)('the page has a sentence for a session that failed with %s', (code) => {
   expect(BY_FAILURE[code]).toMatch(/^[A-Z].*\.$/);
 });
 
-test.each(Object.keys(ERRORS) as ErrorCode[])('the page has words for the refusal %s', (code) => {
+test.each(Object.keys(ERRORS) as ErrorCode[])('the page has a text for the refusal %s', (code) => {
   const { status, message } = ERRORS[code];
   const { title, advice } = errorText(new ApiFailure(status, code, message));
   expect(title).toMatch(/^[A-Z].*[^.]$/);

@@ -12,7 +12,7 @@ export interface ErrorText {
 
 type Texts = readonly [title: string, advice: string];
 
-/** Codes that have the words of their status, with the sentence of the server where it is the caller's fault. */
+/** Codes that use the text of their status; if the caller is at fault, with the server's sentence. */
 type ToldByServer =
   | 'already_installed'
   | 'capture_busy'
@@ -67,7 +67,7 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Tex
   ],
   home_in_use: [
     msg('This app’s files are in use by another session'),
-    msg('Go on in that session, or end it first.'),
+    msg('Continue in that session, or end it first.'),
   ],
   home_not_provisioned: [
     msg('The launcher has not been started yet'),
@@ -126,7 +126,7 @@ const BY_STATUS: Readonly<Record<number, Texts>> = {
   429: [msg('That was too often'), msg('Wait a moment, then try again.')],
 };
 
-/** Repeated here, because importing the table of codes would load every schema. */
+/** Duplicated here, because importing the table of codes would load every schema. */
 export const NO_HOST = 'No host can run this app.';
 
 /** Reasons of the server for a missing host. */
@@ -150,7 +150,7 @@ function adviceOf({ code, message }: ApiFailure, usual: string): string {
 export function errorText(error: unknown): ErrorText {
   if (!(error instanceof ApiFailure)) {
     return {
-      title: t('This page stumbled'),
+      title: t('This page had an error'),
       advice: t('Your apps keep running. Reload the page; if it happens again, tell an administrator.'),
       code: error instanceof Error ? error.name : 'unknown',
     };

@@ -26,7 +26,7 @@ describe('where a person goes after signing in', () => {
     expect(safeNext(next)).toBe('/app');
   });
 
-  test('the login page learns the way back, escaped', () => {
+  test('the login page gets the path to return to, escaped', () => {
     expect(loginPath('/admin/sessions?state=failed&q=a b')).toBe(
       '/login?next=%2Fadmin%2Fsessions%3Fstate%3Dfailed%26q%3Da%20b',
     );

@@ -10,7 +10,7 @@ export function safeNext(next: unknown, fallback = '/app'): string {
   if (/[\u0000-\u001f\u007f]/.test(next)) return fallback;
   const target = new URL(next, 'http://origin.invalid');
   if (target.origin !== 'http://origin.invalid') return fallback;
-  // A sign-in page as target would loop.
+  // A sign-in page as target would cause a loop.
   return /^\/(login|register|reset|setup)(\/|$)/.test(target.pathname) ? fallback : next;
 }
 

@@ -1,9 +1,9 @@
 import { type OperationId, type Operations, operations } from '@footlight/protocol/rest';
 
-/** Facts of an operation for a client. */
+/** The facts of an operation that a client needs. */
 export interface OperationAddress {
   path: string;
-  /** Absent: GET. The table is loaded with every page, so the usual case takes no room. */
+  /** Absent: GET. The table is loaded with every page, so the most frequent method is left out. */
   method?: Operations[OperationId]['method'];
   /** Called without the login's token. */
   open?: true;

@@ -2,13 +2,13 @@ import { QueryClient } from '@tanstack/react-query';
 import { ApiFailure } from './client.ts';
 import { retryDelayMs } from './retry-delay.ts';
 
-/** Attempts after the first one, for 4 s in all; then a person reads what is wrong. Chosen, not measured. */
+/** Retries, which take 4 s in total; then the failure is shown. Chosen, not measured. */
 const MAX_RETRIES = 3;
 
-/** Between two attempts of a page that shows a failure and waits for the server. Chosen, not measured. */
+/** Pause between two attempts of a page that shows a failure and waits for the server. Chosen, not measured. */
 const RECOVER_EVERY_MS = 3_000;
 
-/** Whether a failure may pass by itself: no answer, or a fault of the server. */
+/** Whether a failure may be temporary: no answer, or a fault of the server. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof ApiFailure)) return false;
   return (
@@ -29,7 +29,7 @@ export function createQueryClient(): QueryClient {
         retry: shouldRetry,
         retryDelay: retryDelayMs,
         staleTime: 5_000,
-        // A page that says what is wrong goes on trying, so nobody has to press anything once the server is back.
+        // A page that shows a failure keeps trying, so that it recovers by itself when the server is back.
         refetchInterval: (query) => (isPassing(query.state.error) ? RECOVER_EVERY_MS : false),
       },
       mutations: { retry: false },

@@ -8,7 +8,7 @@ const WORDS: Readonly<Record<Exclude<ServerState, 'fine'>, string>> = {
   away: msg('The server cannot be reached. This page tries again by itself.'),
 };
 
-/** Says how the server answers, while it does not answer well. */
+/** Shows that the server is slow, failing or away. */
 export function ServerNotice() {
   const state = useServerState();
   return (

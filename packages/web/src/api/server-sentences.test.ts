@@ -16,7 +16,7 @@ const SOURCES = [
 
 afterEach(() => putInForce({}, 'en-GB'));
 
-test('the server says each of these sentences', () => {
+test('each of these sentences exists in the server’s source', () => {
   const root = path.resolve(import.meta.dirname, '../../../../control-plane/src');
   const said = SOURCES.map((file) => readFileSync(path.join(root, file), 'utf8'))
     .join('\n')

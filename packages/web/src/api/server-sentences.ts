@@ -35,7 +35,7 @@ export const SENTENCES = [
 
 const PLACE = /\{(\w+)\}/g;
 
-/** A sentence of the server in the person's language; one that this page does not know stays as it is. */
+/** A sentence of the server in the person's language; an unknown sentence is shown unchanged. */
 export function saidByServer(text: string): string {
   for (const sentence of SENTENCES) {
     const pattern = sentence

@@ -15,7 +15,7 @@ afterEach(() => {
 const state = () => renderHook(useServerState).result;
 
 describe('how the server answers', () => {
-  test('is slow while any call has waited for three seconds', () => {
+  test('is slow while any call has been unanswered for three seconds', () => {
     const shown = state();
     const [first, second] = [callBegan(), callBegan()];
     act(() => vi.advanceTimersByTime(SLOW_AFTER_MS - 1));
@@ -36,7 +36,7 @@ describe('how the server answers', () => {
     const shown = state();
     act(() => callBegan()(status));
     expect(shown.current).toBe(expected);
-    // What was aborted says nothing.
+    // An aborted call does not change the state.
     act(() => callBegan()(null));
     expect(shown.current).toBe(expected);
     act(() => callBegan()(200));

@@ -1,15 +1,15 @@
 /**
- * How the server answers this page: the calls tell, and one notice shows it. Calls that change something say by
- * themselves what failed, and nothing repeats them; so only those that read count as failed here.
+ * How the server answers this page: every call reports its result, and one notice shows the state. A failed change
+ * shows its own error and is never repeated, so only failed reads count here.
  */
 import type { Timer } from '@footlight/platform/timer';
 import { useSyncExternalStore } from 'react';
 import { clock } from '../clock.ts';
 
-/** slow: calls have waited for long. failing: it answers with faults of its own. away: it does not answer. */
+/** slow: calls have been unanswered for long. failing: it answers with its own faults. away: it does not answer. */
 export type ServerState = 'fine' | 'slow' | 'failing' | 'away';
 
-/** Answers of a fleet take a fraction of a second; by then a person wonders. Chosen, not measured. */
+/** Answers of a fleet take a fraction of a second; after this time a person starts to wonder. Chosen, not measured. */
 export const SLOW_AFTER_MS = 3_000;
 
 const late = new Set<Timer>();
@@ -18,8 +18,9 @@ let last: 'fine' | 'failing' | 'away' = 'fine';
 let shown: ServerState = 'fine';
 
 /**
- * A call began. @returns told once how it ended: its status, 0 without an answer, null when it does not count (aborted,
- * or a failed change)
+ * Reports the start of a call.
+ * @returns to be called once with the result: its status, 0 without an answer, null when it does not count (aborted, or
+ * a failed change)
  */
 export function callBegan(): (status: number | null) => void {
   const timer: Timer = clock.setTimeout(() => {
@@ -34,7 +35,7 @@ export function callBegan(): (status: number | null) => void {
   };
 }
 
-/** The state, following changes. */
+/** The state, updated on changes. */
 export function useServerState(): ServerState {
   return useSyncExternalStore(subscribe, () => shown);
 }

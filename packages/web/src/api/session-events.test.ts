@@ -21,7 +21,7 @@ afterEach(() => {
 });
 
 describe('the event stream', () => {
-  test('is read across any cut, with either line end, comments passed over', () => {
+  test('is read across any chunk boundary, with either line end, and without comments', () => {
     const text = ': hello\r\n\r\nevent: session\r\ndata: {"a":\ndata: 1}\n\ndata:x\n\nevent: empty\n\n';
     for (let cut = 0; cut <= text.length; cut++) {
       const parser = new EventParser();
@@ -33,7 +33,7 @@ describe('the event stream', () => {
     }
   });
 
-  test('ends with the session, after every record was told', async () => {
+  test('ends with the session, after every record was reported', async () => {
     vi.stubGlobal('fetch', async () =>
       streamOf(line(session(1, { state: 'starting' })), `${line(session(1))}${line(failedSession)}`),
     );
@@ -46,7 +46,7 @@ describe('the event stream', () => {
     expect(seen).toEqual(['starting', 'running', 'failed']);
   });
 
-  test('is opened again after a break, and a refusal is thrown', async () => {
+  test('is reopened after an interruption, and a refusal is thrown', async () => {
     vi.useFakeTimers();
     const answers = [
       () => streamOf(line(session(1, { state: 'starting' }))),
@@ -67,7 +67,7 @@ describe('the event stream', () => {
     expect(links).toEqual([true, false, false]);
   });
 
-  test('is opened again after a minute without a comment of the server, as on a path that was cut', async () => {
+  test('is reopened after a minute without a comment from the server', async () => {
     vi.useFakeTimers();
     const opened: AbortSignal[] = [];
     const abort = new AbortController();
@@ -89,7 +89,7 @@ describe('the event stream', () => {
     await expect(ended).resolves.toBeUndefined();
   });
 
-  test('an abort stops it in the middle of a pause', async () => {
+  test('an abort ends the pause between attempts', async () => {
     vi.stubGlobal('fetch', () => Promise.reject(new TypeError('network')));
     const abort = new AbortController();
     const ended = followSession('1', {

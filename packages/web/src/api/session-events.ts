@@ -10,7 +10,7 @@ export interface ServerEvent {
   data: string;
 }
 
-/** The server sends a comment every 25 s; after two of them are missing the stream is opened again. */
+/** The server sends a comment every 25 s; when two of them are missing, the stream is reopened. */
 const SILENCE_MS = 60_000;
 
 /** Larger events are dropped: a session record has a few kilobytes. */

@@ -11,7 +11,7 @@ const ASSET = `/v1/artwork/${'a'.repeat(64)}.png`;
 const imageOf = (cover_url: string | null) =>
   render(<AppPicture app={{ ...app(0), cover_url }} shape="cover" />).container.querySelector('img');
 
-test('a stored picture is asked for in the width that is shown', () => {
+test('a stored picture is requested in the displayed width', () => {
   const image = imageOf(ASSET);
   expect(image?.getAttribute('src')).toBe(`${ASSET}?w=600`);
   expect(image?.getAttribute('srcset')).toBe(
@@ -20,7 +20,7 @@ test('a stored picture is asked for in the width that is shown', () => {
   expect(image?.getAttribute('sizes')).toMatch(/^auto, /);
 });
 
-test('another picture of this server is asked for as it is', () => {
+test('another picture of this server is requested unchanged', () => {
   const image = imageOf('/pictures/mine.png');
   expect([image?.getAttribute('src'), image?.getAttribute('srcset')]).toEqual(['/pictures/mine.png', null]);
 });
@@ -32,13 +32,13 @@ test.each([null, '', 'https://pictures.example/a.png', '//pictures.example/a.png
   },
 );
 
-test('a picture that does not come gives way to the gradient', () => {
+test('a picture that cannot be loaded is replaced by the gradient', () => {
   const view = render(<AppPicture app={{ ...app(0), cover_url: ASSET }} shape="cover" />);
   fireEvent.error(view.container.querySelector('img') as HTMLImageElement);
   expect(view.container.querySelector('img')).toBeNull();
 });
 
-test('the drawing is no element of the page, and takes one letter of the name', () => {
+test('the drawing is not an element of the page, and shows one letter of the name', () => {
   const { container } = render(<AppPicture app={{ ...app(0), cover_url: null }} shape="cover" />);
   expect(container.firstElementChild?.childElementCount).toBe(0);
   const drawn = (shape: 'cover' | 'hero') =>

@@ -13,7 +13,7 @@ export function ConfirmDialog(props: {
   opened: boolean;
   title: string;
   act: string;
-  /** Nothing ends or is deleted; the question is about how. */
+  /** whether the action ends or deletes nothing; the dialog then only asks how to do it */
   harmless?: boolean;
   children: ReactNode;
   pending: boolean;

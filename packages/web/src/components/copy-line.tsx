@@ -5,13 +5,13 @@ import { clock } from '../clock.ts';
 import { t } from '../i18n/translate.ts';
 import styles from './components.module.css';
 
-/** Long enough to be read: one word. */
+/** Time in which "Copied" is shown; long enough to read one word. */
 const SHOWN_MS = 2000;
 
 /**
  * A value or command with a button that copies it.
  * @param props.label names the value for screen readers
- * @param props.whole all of it is shown, on several lines: it is compared with another one
+ * @param props.whole show the full value on several lines, so that it can be compared with another one
  */
 export function CopyLine({ value, label, whole = false }: { value: string; label: string; whole?: boolean }) {
   const [copied, setCopied] = useState(false);

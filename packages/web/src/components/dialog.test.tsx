@@ -29,7 +29,7 @@ function show(part: Partial<Parameters<typeof ConfirmDialog>[0]> = {}) {
   return { onConfirm, onClose };
 }
 
-test('a dangerous act names thing and number, and the focus starts on the way out', () => {
+test('a dangerous action names thing and number, and the focus starts on Cancel', () => {
   const { onConfirm, onClose } = show();
   expect(screen.getByRole('dialog', { name: 'Drain gpu-02?' })).toBeDefined();
   const out = screen.getByRole('button', { name: 'Keep it as it is' });
@@ -40,7 +40,7 @@ test('a dangerous act names thing and number, and the focus starts on the way ou
   expect(onClose).toHaveBeenCalledTimes(1);
 });
 
-test('Escape closes it, and a closed one is not there at all', () => {
+test('Escape closes it, and a closed dialog is not in the document', () => {
   const { onClose } = show();
   fireEvent(screen.getByRole('dialog'), new Event('cancel', { cancelable: true }));
   expect(onClose).toHaveBeenCalledTimes(1);
@@ -49,7 +49,7 @@ test('Escape closes it, and a closed one is not there at all', () => {
   expect(screen.queryByRole('dialog')).toBeNull();
 });
 
-test('a refusal is told inside, with its code to quote', () => {
+test('a refusal is shown inside, with its code to quote', () => {
   show({ error: new ApiFailure(409, 'conflict', 'The host has a live connection.') });
   expect(screen.getByRole('alert').textContent).toContain('The host has a live connection.');
   expect(screen.getByRole('alert').textContent).toContain('conflict · 409');

@@ -2,7 +2,7 @@ import type { FormEvent } from 'react';
 import { clock } from '../clock.ts';
 
 /**
- * Focuses the first wrong field of a sent form, which may be out of view.
+ * Focuses the first wrong field of a submitted form, which may be out of view.
  * @param errors by field name, as in Mantine's form
  */
 export function focusFirstError(

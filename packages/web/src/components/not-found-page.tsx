@@ -14,8 +14,8 @@ export function NotFoundPage() {
       <div className={styles.numeral} aria-hidden="true">
         404
       </div>
-      <h1>{t('Nothing is staged here')}</h1>
-      <p>{t('The address leads nowhere. It may have been mistyped, or what it named was removed.')}</p>
+      <h1>{t('Page not found')}</h1>
+      <p>{t('Check the address for typing errors. The page may also have been removed.')}</p>
       <div className={styles.fullPageActions}>
         <Button component="a" href="/app" variant="filled">
           {t('Go to your library')}

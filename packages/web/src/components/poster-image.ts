@@ -1,14 +1,14 @@
 import { initialOf, type Poster, posterOf } from '../theme/poster.ts';
 
-/** Drawing area by shape: units of the picture. */
+/** Drawing area by shape, in units of the picture. */
 const AREAS = { cover: { width: 200, height: 300 }, hero: { width: 480, height: 270 } } as const;
-/** Where the initial stands on a cover, and its size. */
+/** Position and size of the initial on a cover. */
 const INITIAL = { x: 18, y: 283, size: 60 } as const;
 
 /**
- * The generated picture of an app without artwork, for `background-image`: one box of the page. As elements, its shapes
- * and the rounded clip around them made the layers of a scrolled library cost three times as much (docs/benches.md,
- * "Scrolling 2,000 tiles").
+ * The generated picture of an app without artwork, as a `background-image`, so that it is a single box of the page. As
+ * elements, its shapes and their rounded clip made the layers of a scrolled library three times as expensive
+ * (docs/benches.md, "Scrolling 2,000 tiles").
  */
 export function posterImage(app: { id: string; name: string }, shape: 'cover' | 'hero'): string {
   const design = posterOf(app.id);
@@ -25,7 +25,7 @@ export function posterImage(app: { id: string; name: string }, shape: 'cover' | 
 /** The shapes of a motif as SVG elements, from the back to the front. */
 type Drawing = (design: Poster, width: number, height: number) => string[];
 
-/** A circle at that place. */
+/** A circle at the given position. */
 const circle = (cx: number, cy: number, r: number, fill: string | undefined) =>
   `<circle cx="${cx}" cy="${cy}" r="${r}" fill="${fill}"/>`;
 

@@ -29,7 +29,7 @@ test.each([
   expect(durationLabel(ms)).toBe(words);
 });
 
-test('a page that shows no time and no counted text makes no format', async () => {
+test('a page without times and counts creates no number or date format', async () => {
   const made = [
     vi.spyOn(Intl, 'RelativeTimeFormat'),
     vi.spyOn(Intl, 'DateTimeFormat'),
@@ -41,6 +41,6 @@ test('a page that shows no time and no counted text makes no format', async () =
   words.putInForce({}, 'de-DE');
   expect(made.map((format) => format.mock.calls.length)).toEqual([0, 0, 0]);
   vi.restoreAllMocks();
-  // Files that run after this one share these modules.
+  // Test files that run after this one share these modules.
   words.putInForce({}, 'en-GB');
 });

@@ -5,10 +5,10 @@ import { localeTag, t } from '../i18n/translate.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** The smallest unit shown is a minute; a quarter of it is late by 15 s at most. */
+/** The smallest unit shown is a minute; updated every quarter of a minute, so it is at most 15 s late. */
 const TICK_MS = 15_000;
 
-/** Formats of the language in force. The first ones take 28 ms, which a page without times does not spend. */
+/** Formats of the current language. Creating the first ones takes 28 ms, so they are created only when needed. */
 let formats: ReturnType<typeof makeFormats> | null = null;
 
 /** A relative time, with the exact one on hover; `never` is shown for null. */

@@ -19,12 +19,12 @@ export function Skeleton(props: { width?: number | string; height?: number | str
   );
 }
 
-/** An answer may lead to another question, which the next frame asks. Three frames. */
+/** An answer may cause another request in the next frame. Three frames. */
 const SETTLED_MS = 50;
 
 /**
- * Whether all that a page asks for at first has come: a part that is shown earlier would be pushed down by those above
- * it. What cannot be loaded is not waited for, and later questions change nothing.
+ * Whether all first requests of a page are answered: a part that is shown earlier would be pushed down by later parts
+ * above it. Failed requests are not waited for, and later requests change nothing.
  */
 export function useSettled(): boolean {
   const [isSettled, setSettled] = useState(false);

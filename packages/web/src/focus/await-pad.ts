@@ -1,9 +1,10 @@
 import { connectedPads } from './connected-pads.ts';
 
 /**
- * Lets gamepads move through the page from the first one on. Few people have one, so the code comes with it.
- * @param onBack for the back button where nothing is open
- * @returns ends it
+ * Lets gamepads move through the page, from the first connected one on. Few people have one, so its code is loaded
+ * then.
+ * @param onBack called for the back button when nothing is open
+ * @returns stops it
  */
 export function awaitPad(onBack: () => void): () => void {
   const waiting = new AbortController();

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { moveByArrow } from './move-focus.ts';
 
-/** A page of 1,000 px: a header that stays, filters on the right, a running app on the left, and tiles. */
+/** A page of 1,000 px: a fixed header, filters on the right, a running app on the left, and tiles. */
 const PAGE = `
   <a href="#main" data-box="8 -40 120 36">Skip to content</a>
   <header>
@@ -17,7 +17,7 @@ const PAGE = `
     <button data-tile="b" data-box="220 320 180 300">B</button>
   </main>`;
 
-/** What the page has scrolled away. */
+/** Scroll position of the page. */
 let scrolled = 0;
 
 beforeEach(() => {
@@ -29,7 +29,7 @@ beforeEach(() => {
       new DOMRect(left, element.closest('main') === null ? top : top - scrolled, width, height);
     element.checkVisibility = () => true;
     element.scrollIntoView = () => {};
-    // This document knows no `:enabled`.
+    // The test's document does not know `:enabled`.
     if (!element.matches('a')) element.tabIndex = 0;
   }
   document.addEventListener('keydown', moveByArrow);
@@ -39,7 +39,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** The names of what is focused on the way. */
+/** Names of the focused elements on the way. */
 function go(from: string, ...ways: string[]): string[] {
   const nameOf = (element: Element | null) => element?.ariaLabel || element?.textContent || '';
   const start = [...document.querySelectorAll<HTMLElement>('[data-box]')].find((one) => nameOf(one) === from);
@@ -52,20 +52,20 @@ function go(from: string, ...ways: string[]): string[] {
   });
 }
 
-test('the way up from the tiles passes every row of the page before its header', () => {
+test('moving up from the tiles passes every row of the page before its header', () => {
   expect(go('A', 'Up', 'Up', 'Up')).toEqual(['Resume', 'Games', 'alice']);
 });
 
-test('the header that stays in the window does not come before rows that are scrolled out of it', () => {
+test('the fixed header does not come before rows that are scrolled out of view', () => {
   scrolled = 200;
   expect(go('A', 'Up', 'Up')).toEqual(['Resume', 'Games']);
 });
 
-test('a row of tiles ends, and another row goes on in the next column', () => {
+test('left and right stop at the end of a row of tiles; another row continues in the next column', () => {
   expect(go('B', 'Right')).toEqual(['B']);
   expect(go('Resume', 'Right')).toEqual(['B']);
 });
 
-test('no arrow leads to the link that skips the header, which is out of sight', () => {
+test('no arrow key reaches the skip link, which is out of view', () => {
   expect(go('Footlight', 'Up')).toEqual(['Footlight']);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Box, type Direction, directionOf, nextPlace } from './next-place.ts';
 
-/** Two rows of three tiles, and a short last row. */
+/** Two full rows of three tiles, and a short last row. */
 const tile = (column: number, row: number): Box => ({
   left: column * 200,
   top: row * 340,
@@ -41,7 +41,7 @@ describe('arrows over tiles', () => {
   });
 });
 
-describe('arrows over two columns of a page whose rows are not at one height', () => {
+describe('arrow keys over two columns whose rows are at different heights', () => {
   const logOut: Box = { left: 20, top: 100, width: 90, height: 36 };
   const radio: Box = { left: 20, top: 300, width: 20, height: 20 };
   const rename: Box = { left: 700, top: 180, width: 90, height: 36 };
@@ -56,7 +56,7 @@ describe('arrows over two columns of a page whose rows are not at one height', (
     expect(nextPlace(from, places, direction, true)).toBe(to);
   });
 
-  test('tiles stay in their row', () => {
+  test('between tiles, left and right stay in the row', () => {
     expect(nextPlace(GRID[6]!, GRID, 'right')).toBe(-1);
   });
 });

@@ -6,12 +6,15 @@ export interface Box {
   height: number;
 }
 
-/** The four ways to go. */
+/** The four directions. */
 export type Direction = 'left' | 'right' | 'up' | 'down';
 
-/** A nearer row wins over a nearer column up to this distance, in px; farther columns of a short row cost no more. */
+/**
+ * A nearer row wins over a nearer column up to this distance, in px; beyond it the column does not count any more, so
+ * that a short row can be reached.
+ */
 const MAX_ACROSS = 500;
-/** One pixel down counts as much as four to the side. Chosen, so that the next row of tiles comes first. */
+/** One pixel down counts as four to the side. Chosen, so that the next row of tiles comes first. */
 const ROW_WEIGHT = 4;
 
 /** The direction of an arrow key, or null for every other key. */
@@ -21,7 +24,7 @@ export function directionOf(key: string): Direction | null {
 
 /**
  * The next focused control, as on a console: along the row, or into the nearest row and its nearest column. Pure.
- * @param leavesRow left and right lead to the nearest row at that side where this one goes on no farther, as from one
+ * @param leavesRow at the end of a row, left and right lead to the nearest row on that side, for example from one
  * column of a page into another
  * @returns the index in `places`, or -1 for none in that direction
  */
@@ -49,7 +52,7 @@ function nearest(from: Box, places: readonly Box[], direction: Direction, inOthe
     const across = Math.max(0, there.start - here.end, here.start - there.end);
     if (across > 0 && !inOtherRows) continue;
     const offset = Math.abs(there.start + there.end - here.start - here.end) / 2;
-    // Whichever way, another row is farther than another column.
+    // In both modes another row is farther than another column.
     const cost =
       (horizontal
         ? Math.max(0, along) + across * ROW_WEIGHT
@@ -63,7 +66,7 @@ function nearest(from: Box, places: readonly Box[], direction: Direction, inOthe
   return best;
 }
 
-/** Edges of a box seen in a direction: `near` comes first on the way, `start` and `end` lie across it. */
+/** Edges of a box in a direction of movement: `near` is reached first, `start` and `end` are across it. */
 function sides({ left, top, width, height }: Box, direction: Direction) {
   const [from, length, start, across] =
     direction === 'left' || direction === 'right' ? [left, width, top, height] : [top, height, left, width];

@@ -14,7 +14,7 @@ const TEXT_TYPES: ReadonlySet<string> = new Set([
   'number',
 ]);
 
-/** The element if a person writes into it, else null. */
+/** The element if it is a text field, else null. */
 export function textFieldOf(element: Element): TextField | null {
   if (element instanceof HTMLTextAreaElement) return element.readOnly ? null : element;
   if (!(element instanceof HTMLInputElement) || element.readOnly) return null;
@@ -22,10 +22,9 @@ export function textFieldOf(element: Element): TextField | null {
 }
 
 /**
- * Shows a keyboard for a field, for a person with a gamepad alone. Arrow keys and gamepads move in it as in every
- * dialog. Built without React, since it writes into fields of any page; the dialog gives the focus back to the field.
- *
- * Teardown: `done`, and the gamepad's back button, which is the dialog's `cancel`, remove it.
+ * Shows a keyboard for a field, for a person who only has a gamepad. Arrow keys and gamepads move in it as in every
+ * dialog. Built without React, because it writes into fields of any page; closing the dialog returns the focus to the
+ * field. Teardown: `done` removes it, and so does the gamepad's back button, which cancels the dialog.
  */
 export function openKeyboard(field: TextField): void {
   const dialog = document.createElement('dialog');
@@ -41,13 +40,13 @@ export function openKeyboard(field: TextField): void {
   let page: KeyPage = { shift: false, signs: false };
   const show = () => {
     const { value } = field;
-    // Written on a screen that others may see.
+    // Hides a password, because others may see the screen.
     shown.textContent = field.type === 'password' ? '•'.repeat([...value].length) : value;
   };
   const close = () => {
     dialog.close();
     dialog.remove();
-    // The browser gives it back only where the field had it when the dialog was opened.
+    // The browser returns the focus only if the field had it when the dialog was opened.
     field.focus();
   };
   const press = (key: ScreenKey) => {
@@ -64,7 +63,7 @@ export function openKeyboard(field: TextField): void {
     const rows = [...keys.children];
     const row = rows.findIndex((one) => one.contains(focused));
     const column = row < 0 ? 0 : [...(rows[row]?.children ?? [])].indexOf(focused as Element);
-    // From the end, where the row of commands stays, whatever is above it.
+    // Counted from the end: the row of commands is always last, whatever is above it.
     const fromEnd = row < 0 ? null : rows.length - row;
     page = next;
     draw();
@@ -115,7 +114,7 @@ function labelOf(does: Extract<ScreenKey, { does: unknown }>['does']): string {
   return does === 'erase' ? t('Delete') : t('Done');
 }
 
-/** As if it was typed: React ignores a value that its own property set. */
+/** Sets the value like typing does: React ignores a value set by its own property. */
 function write(field: TextField, value: string): void {
   if (field.maxLength >= 0 && value.length > field.maxLength && value.length > field.value.length) return;
   const prototype =

@@ -7,7 +7,7 @@ const signsOf = (shift: boolean, signs: boolean, language = 'en') =>
     .flatMap((key) => ('writes' in key ? [key.writes] : []))
     .join('');
 
-test('every character of ASCII can be written, since a password may have any', () => {
+test('every ASCII character can be typed, because a password may contain any', () => {
   const all = signsOf(false, false) + signsOf(true, false) + signsOf(false, true);
   for (let code = 32; code < 127; code++) expect(all).toContain(String.fromCharCode(code));
 });

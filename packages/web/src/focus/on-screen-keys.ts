@@ -9,9 +9,9 @@ export interface KeyPage {
 
 const DIGITS = '1234567890';
 const LETTERS = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm'];
-/** Letters that a language has beside those of English. */
+/** Letters that a language has in addition to the English ones. */
 const OWN_LETTERS: Readonly<Record<string, string>> = { de: 'äöüß' };
-/** All other signs of ASCII, since a password may have any, in rows of ten. */
+/** All other ASCII characters in rows of ten, because a password may contain any. */
 const SIGNS = ['!"#$%&\'()*', '+,-./:;<=>', '?@[\\]^_`{|', '}~€£§°'];
 
 /** Rows of keys. Pure. @param language of the page, such as `de` */

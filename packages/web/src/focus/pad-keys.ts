@@ -12,7 +12,7 @@ const KEYS: Partial<Record<PadAction, string>> = {
 };
 
 /**
- * Does what the keyboard would do for an action of a gamepad. Pages so need one way for both.
+ * Performs a gamepad's action as if a key was pressed, so that pages handle only keys.
  * @returns whether the page did something; `back` on a page with nothing to close gives false
  */
 export function actAsKeyboard(action: PadAction, repeated: boolean): boolean {
@@ -24,7 +24,7 @@ export function actAsKeyboard(action: PadAction, repeated: boolean): boolean {
   return goBack(focused);
 }
 
-/** With the focus, so that the arrows lead into the menu and the back button closes it. */
+/** Opens the menu and focuses it, so that the arrow keys lead into it and the back button closes it. */
 function openMenu(opener: Element | null): boolean {
   if (opener instanceof HTMLElement) opener.focus();
   return clicked(opener);
@@ -47,7 +47,7 @@ function accept(focused: Element): boolean {
   return focused !== document.body && clicked(focused);
 }
 
-/** Closes the topmost dialog, else whatever takes Escape. A dialog gets only the browser's own Escape by itself. */
+/** Closes the topmost dialog, else sends Escape. A dialog reacts only to the browser's own Escape. */
 function goBack(focused: Element): boolean {
   const dialogs = document.querySelectorAll('dialog[open]');
   const top = dialogs[dialogs.length - 1];
@@ -64,7 +64,7 @@ function clicked(element: Element | null): boolean {
   return true;
 }
 
-/** @returns whether a handler took the key */
+/** @returns whether a handler used the key */
 function pressed(target: Element, key: string, repeat: boolean): boolean {
   return !target.dispatchEvent(
     new KeyboardEvent('keydown', { key, repeat, bubbles: true, cancelable: true }),

@@ -11,7 +11,7 @@ export type PadAction =
   | 'quality'
   | 'menu';
 
-/** Makers whose face buttons have other signs. */
+/** Makers whose face buttons have other labels than Xbox's. */
 export type PadKind = 'xbox' | 'playstation' | 'nintendo';
 
 /** Buttons by the standard layout: https://w3c.github.io/gamepad/#remapping */
@@ -42,19 +42,19 @@ const SIGNS: Readonly<Record<PadKind, Readonly<Record<number, string>>>> = {
   nintendo: { [BOTTOM]: 'B', [RIGHT]: 'A', [LEFT]: 'Y', [TOP]: 'X', [SELECT]: '−', [START]: '+' },
 };
 
-/** The maker, from the name or the USB vendor in a gamepad's id; the signs of most other pads are Xbox's. */
+/** The maker, from the name or the USB vendor in a gamepad's id; most other pads have Xbox's labels. */
 export function padKindOf(id: string): PadKind {
   if (/\b054c\b|playstation|dualsense|dualshock|sony/i.test(id)) return 'playstation';
   if (/\b057e\b|nintendo|joy-con|switch pro/i.test(id)) return 'nintendo';
   return 'xbox';
 }
 
-/** Actions by button. On Nintendo's pads the right button accepts, as its sign A says. */
+/** Actions by button. On Nintendo's pads the right button accepts, because it has the label A. */
 export function actionsOf(kind: PadKind): Readonly<Record<number, PadAction>> {
   return kind === 'nintendo' ? { ...USUAL, [BOTTOM]: 'back', [RIGHT]: 'accept' } : USUAL;
 }
 
-/** The sign on the button for an action; "" where the button has none. */
+/** The label on the button for an action; "" if the button has none. */
 export function signOf(kind: PadKind, action: PadAction): string {
   const button = Object.entries(actionsOf(kind)).find(([, does]) => does === action)?.[0];
   return (button === undefined ? undefined : SIGNS[kind][Number(button)]) ?? '';

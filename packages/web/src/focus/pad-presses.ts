@@ -1,28 +1,28 @@
 import { actionsOf, type PadAction, padKindOf } from './pad-kind.ts';
 
-/** What the page reads of one gamepad, as in navigator.getGamepads(). */
+/** The members of navigator.getGamepads() that the page reads. */
 export type PadReading = Pick<Gamepad, 'id' | 'index' | 'axes'> & {
   readonly buttons: readonly Pick<GamepadButton, 'pressed'>[];
 };
 
-/** Actions held down, by gamepad and action, with the time of the next repetition (ms). */
+/** Held actions by gamepad and action, with the time of the next repetition (ms). */
 export type Held = ReadonlyMap<string, number>;
 
-/** The stick counts as pushed beyond this part of its way; worn sticks rest as far as 0.2 from the middle. */
+/** Share of a stick's range beyond which it counts as pushed; worn sticks rest up to 0.2 from the middle. */
 const PUSHED = 0.5;
-/** As of a keyboard's arrow key; both chosen, not measured. */
+/** Repetition as of a keyboard's arrow key; both chosen, not measured. */
 const FIRST_REPEAT_MS = 400;
 const REPEAT_MS = 90;
 const REPEATED: ReadonlySet<PadAction> = new Set(['left', 'right', 'up', 'down']);
 
-/** One action that begins or repeats now. */
+/** An action that begins or repeats now. */
 export interface Press {
   action: PadAction;
   repeated: boolean;
   padId: string;
 }
 
-/** What was pressed since the last reading. Pure; directions repeat while they are held. */
+/** Actions since the last reading. Pure; directions repeat while they are held. */
 export function pressesOf(
   held: Held,
   pads: readonly (PadReading | null)[],
@@ -55,7 +55,7 @@ function actionsIn(pad: PadReading): Set<PadAction> {
     if (button.pressed && action !== undefined) down.add(action);
   }
   const [x = 0, y = 0] = pad.axes;
-  // Only the main direction, so that a slanted stick does not move twice.
+  // Only the main direction, so that a diagonal stick does not move twice.
   if (Math.abs(x) >= Math.abs(y)) {
     if (x > PUSHED) down.add('right');
     if (x < -PUSHED) down.add('left');

@@ -15,7 +15,7 @@ const pad = (down: number[], axes: number[] = [0, 0], id = XBOX): PadReading => 
 const NONE: Held = new Map();
 const actions = (reading: PadReading) => pressesOf(NONE, [reading], 0).presses.map(({ action }) => action);
 
-describe('the signs on the buttons', () => {
+describe('the labels on the buttons', () => {
   test.each([
     [XBOX, 'xbox', 'A', 'B', 'Y'],
     [DUALSENSE, 'playstation', '✕', '○', '△'],
@@ -40,7 +40,7 @@ describe('presses', () => {
     expect(actions(pad([], [0.2, -0.3]))).toEqual([]);
   });
 
-  test('repeat for a held direction, and not for a held button', () => {
+  test('repeat while a direction is held, but not while a button is held', () => {
     let held = NONE;
     const at = (nowMs: number, down: number[]) => {
       const step = pressesOf(held, [pad(down)], nowMs);
@@ -56,7 +56,7 @@ describe('presses', () => {
     expect(at(510, [0])).toEqual(['accept']);
   });
 
-  test('of two pads are told apart', () => {
+  test('of two pads are kept apart', () => {
     const second = { ...pad([0]), index: 1 };
     const first = pressesOf(NONE, [pad([0]), null], 0);
     expect(pressesOf(first.held, [pad([0]), second], 10).presses).toHaveLength(1);

@@ -7,8 +7,8 @@ import { type Held, pressesOf } from './pad-presses.ts';
 
 /**
  * Reads the gamepads once a frame and acts on their buttons, while one is connected and the page is in front.
- * @param onBack for the back button where nothing is open
- * @param signal ends it
+ * @param onBack called for the back button when nothing is open
+ * @param signal stops it
  */
 export function readPads(onBack: () => void, signal: AbortSignal): void {
   let held: Held = new Map();

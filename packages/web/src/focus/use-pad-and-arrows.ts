@@ -4,14 +4,14 @@ import { noteInput } from './input-kind.ts';
 import { moveByArrow } from './move-focus.ts';
 import { directionOf } from './next-place.ts';
 
-/** What the back button does where nothing is open, by each part of the page that takes pads; the last one counts. */
+/** Handlers of the back button when nothing is open, one for each mounted part of the page; the last one is called. */
 const backs: (() => void)[] = [];
 let end = new AbortController();
 
 /**
- * Moves the focus of the whole page by arrow keys and gamepads while the component is mounted. Parts of a page may do
- * so inside of one another.
- * @param onBack for a gamepad's back button where nothing is open
+ * Moves the focus of the whole page by arrow keys and gamepads while the component is mounted.
+ * Nested parts of a page may each use it.
+ * @param onBack called for a gamepad's back button when nothing is open
  */
 export function usePadAndArrows(onBack: () => void): void {
   const back = useRef(onBack);
@@ -20,8 +20,8 @@ export function usePadAndArrows(onBack: () => void): void {
 }
 
 /**
- * The same outside of React.
- * @returns ends it
+ * The same for code outside React.
+ * @returns stops it
  */
 export function followPadAndArrows(onBack: () => void): () => void {
   const own = () => onBack();
@@ -42,7 +42,7 @@ function listen(signal: AbortSignal): void {
     moveByArrow(event);
   };
   const onPointer = (event: PointerEvent) => {
-    // A hand that rests on a mouse does not take the focus ring away.
+    // A pointermove without movement, as under a resting mouse, does not hide the focus ring.
     if (event.type === 'pointerdown' || event.movementX !== 0 || event.movementY !== 0) noteInput('pointer');
   };
   document.addEventListener('keydown', onKey, { signal });

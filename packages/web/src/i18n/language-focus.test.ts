@@ -23,7 +23,7 @@ afterEach(async () => {
   await chooseLanguage('auto');
 });
 
-test('the focus goes back to the list, also where the page shows it a while after it is made anew', async () => {
+test('the focus returns to the language list, even if the page renders it later', async () => {
   show(`<button data-person-menu></button>${LIST}`);
   focused('select');
   const chosen = chooseLanguage('de');
@@ -38,7 +38,7 @@ test('the focus goes back to the list, also where the page shows it a while afte
   expect(document.activeElement).toBe(document.querySelector('select'));
 });
 
-test('a link of the menu, which the change closes, gives the focus to the button of the menu', async () => {
+test('after a press on a menu link, which closes the menu, the menu’s button has the focus', async () => {
   show('<button data-person-menu></button><button data-language="de"></button>');
   focused('[data-language]');
   const chosen = chooseLanguage('de');
@@ -47,7 +47,7 @@ test('a link of the menu, which the change closes, gives the focus to the button
   expect(document.activeElement).toBe(document.querySelector('[data-person-menu]'));
 });
 
-test('whoever went on meanwhile keeps the focus', async () => {
+test('a person who focused another control meanwhile keeps that focus', async () => {
   show(`${LIST}<input>`);
   focused('select');
   const chosen = chooseLanguage('de');

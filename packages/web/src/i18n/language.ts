@@ -54,15 +54,16 @@ export function readLanguageChoice(): LanguageChoice {
 const FRAMES_OF_A_PAGE = 120;
 
 /**
- * Stores a choice and shows the page in that language. All controls are new then, so none has the focus: the one with
- * the same `data-language` gets it. The person's menu closes; after one of its links the button of the menu gets it.
+ * Stores a choice and shows the page in that language. All controls are rendered again, so none has the focus: the
+ * control with the same `data-language` gets it. If it was a link in the person's menu, which closes, the menu's button
+ * gets it.
  */
 export async function chooseLanguage(choice: LanguageChoice): Promise<void> {
   try {
     if (choice === 'auto') localStorage.removeItem(STORAGE_KEY);
     else localStorage.setItem(STORAGE_KEY, choice);
   } catch {
-    // Without storage the choice lasts as long as the page.
+    // Without storage the choice lasts until the page is reloaded.
   }
   const control = document.activeElement?.getAttribute('data-language') ?? null;
   await showLanguage(languageFor(choice, navigator.languages));
@@ -73,7 +74,7 @@ export async function chooseLanguage(choice: LanguageChoice): Promise<void> {
     const place =
       same ?? (control === 'list' ? null : document.querySelector<HTMLElement>('[data-person-menu]'));
     place?.focus();
-    // The person may have gone on meanwhile.
+    // The person may have moved the focus meanwhile.
     if (document.activeElement !== document.body) return;
   }
 }
@@ -83,12 +84,12 @@ export function showChosenLanguage(): Promise<void> {
   return showLanguage(languageFor(readLanguageChoice(), navigator.languages));
 }
 
-/** The language in force, following changes. A change needs a new render of everything, so it is the key of the app. */
+/** The current language, updated on changes. A change needs a new render of everything, so it is the key of the app. */
 export function useLanguage(): Language {
   return useSyncExternalStore(subscribe, () => current);
 }
 
-/** English when the translations do not come: a page in another language is better than none. */
+/** If the translations cannot be loaded, the page is shown in English. */
 async function showLanguage(wanted: Language): Promise<void> {
   const mine = ++latest;
   let tables: Table[] = [];

@@ -14,13 +14,13 @@ const german = () =>
   );
 
 describe('a text', () => {
-  test('is English without a table, with its places filled', () => {
+  test('is English without a table, with its placeholders filled', () => {
     expect(t('Launch {app}', { app: 'Blender' })).toBe('Launch Blender');
     expect(plural(1, '{n} app', '{n} apps')).toBe('1 app');
     expect(plural(2000, '{n} app', '{n} apps')).toBe('2,000 apps');
   });
 
-  test('is translated by the table, also where the order of its places differs', () => {
+  test('is translated by the table, also if the order of its placeholders differs', () => {
     german();
     expect(t('Launch {app}', { app: 'Blender' })).toBe('Blender starten');
     expect(plural(1, '{n} app', '{n} apps')).toBe('1 App');
@@ -28,18 +28,18 @@ describe('a text', () => {
     expect(localeTag()).toBe('de-DE');
   });
 
-  test('stays English where the table lacks it, whatever its name', () => {
+  test('stays English if the table lacks it, even for a name such as "constructor"', () => {
     german();
     expect(t('constructor')).toBe('constructor');
     expect(t('Not there')).toBe('Not there');
   });
 
-  test('takes a value as it is, with braces too', () => {
+  test('inserts a value unchanged, even with braces', () => {
     expect(t('Launch {app}', { app: '{app}' })).toBe('Launch {app}');
     expect(t('Launch {app}', {})).toBe('Launch {app}');
   });
 
-  test('has elements in its places', () => {
+  test('accepts elements for its placeholders', () => {
     german();
     expect(rich('Launch {app}', { app: 7 })).toEqual(['', 7, ' starten']);
   });

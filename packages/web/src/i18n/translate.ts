@@ -6,16 +6,16 @@ export type Forms = { readonly other: string } & { readonly [Rule in Intl.LDMLPl
 /** Translations by their English text. A counted text has the `other` form of English as its key. */
 export type Table = Readonly<Record<string, string | Forms>>;
 
-/** Values for the `{name}` places of a text. */
+/** Values for the `{name}` placeholders of a text. */
 export type Values = Readonly<Record<string, string | number>>;
 
 let table: Table = {};
 let locale = 'en-GB';
-/** Made for the first counted text. */
+/** Created for the first counted text. */
 let rules: Intl.PluralRules | null = null;
 
 /**
- * Puts other translations in force. Pages have to render again afterwards.
+ * Replaces the translations. Pages have to render again afterwards.
  * @param tag BCP 47 tag for numbers, dates and plural rules
  */
 export function putInForce(next: Table, tag: string): void {
@@ -39,7 +39,7 @@ export function t(english: string, values?: Values): string {
   return fill(typeof found === 'string' ? found : (found?.other ?? english), values);
 }
 
-/** Marks a text of a constant for translation; `t(text)` gives the translation where it is shown. */
+/** Marks a text in a constant for translation; `t(text)` translates it where it is shown. */
 export function msg<Text extends string>(english: Text): Text {
   return english;
 }
@@ -53,14 +53,14 @@ export function plural(count: number, one: string, other: string, values?: Value
   return fill(text, { ...values, n: count.toLocaleString(locale) });
 }
 
-/** A text with elements in its places, as children of an element. */
+/** A text with elements in place of its placeholders, as children of an element. */
 export function rich(english: string, parts: Readonly<Record<string, ReactNode>>): ReactNode[] {
   return t(english)
     .split(/(\{\w+\})/)
     .map((piece) => (/^\{\w+\}$/.test(piece) ? (parts[piece.slice(1, -1)] ?? piece) : piece));
 }
 
-/** A translation; a name such as "constructor" is no key of the table. */
+/** A translation; only own members, so that "constructor" is not found. */
 function lookUp(english: string): string | Forms | undefined {
   return Object.hasOwn(table, english) ? table[english] : undefined;
 }

@@ -47,7 +47,7 @@ describe.each<[string, (file: string) => boolean, Table, Table]>([
     expect(Object.keys(own).filter((text) => !shown.has(text))).toEqual([]);
   });
 
-  test('fills the same places', () => {
+  test('has the same placeholders', () => {
     for (const [english, translated] of Object.entries(own)) {
       for (const form of typeof translated === 'string' ? [translated] : Object.values(translated))
         expect(placesOf(form), english).toEqual(placesOf(english));

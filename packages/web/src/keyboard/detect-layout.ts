@@ -1,21 +1,21 @@
 import type { KeyboardLayout } from '@footlight/protocol/input';
 import { asOnApple, DETECTED_KEYS, LAYOUTS, type OfferedLayout } from './layouts.ts';
 
-/** What a browser tells of a keyboard. */
+/** What a browser reports about the keyboard. */
 export interface KeyboardFacts {
-  /** KeyboardEvent.code → character without Shift; null: the browser does not say. */
+  /** KeyboardEvent.code → character without Shift; null: the browser does not report it. */
   printed: ReadonlyMap<string, string> | null;
   /** Language tags of the person, the preferred one first. */
   languages: readonly string[];
   isApple: boolean;
 }
 
-/** Share of the compared keys that must agree; a keyboard that is not listed has fewer. Chosen, not measured. */
+/** Share of compared keys that must match; keyboards that are not listed match less. Chosen, not measured. */
 const ENOUGH = 0.8;
 
 /**
- * The layout of a keyboard: by what its keys type, and where several agree, or the browser does not say, by the
- * person's languages. Pure.
+ * The layout of a keyboard: by the characters on its keys. If several layouts match, or the browser reports no
+ * characters, the person's languages decide. Pure.
  */
 export function detectLayout({ printed, languages, isApple }: KeyboardFacts): KeyboardLayout {
   const byKeys = printed === null ? [] : mostAlike(printed);
@@ -37,7 +37,7 @@ function mostAlike(printed: ReadonlyMap<string, string>): OfferedLayout[] {
   return best < ENOUGH ? [] : LAYOUTS.filter((_, index) => shares[index] === best);
 }
 
-/** A language with its region counts before the language alone. */
+/** A language with its region has priority over the language alone. */
 function byLanguage(
   candidates: readonly OfferedLayout[],
   languages: readonly string[],
@@ -56,7 +56,7 @@ interface KeyboardMap {
   getLayoutMap?(): Promise<ReadonlyMap<string, string>>;
 }
 
-/** What this browser tells of the keyboard; never rejects. */
+/** What this browser reports about the keyboard; never rejects. */
 export async function readKeyboard(): Promise<KeyboardFacts> {
   const { keyboard } = navigator as { keyboard?: KeyboardMap };
   const printed = (await keyboard?.getLayoutMap?.().catch(() => null)) ?? null;

@@ -1,4 +1,4 @@
-/** The keyboard layouts that an account remembers for its devices, in the settings of the web client. */
+/** The keyboard layouts that an account stores for its devices, in the settings of the web client. */
 import type { KeyboardLayout } from '@footlight/protocol/input';
 import type { UiPreferences } from '@footlight/protocol/rest';
 import { deviceKey } from '../api/auth-store.ts';
@@ -6,21 +6,21 @@ import { call } from '../api/client.ts';
 
 /** Member of the settings: device key → layout. */
 const MEMBER = 'keyboard_layouts';
-/** Devices that are remembered; a further one replaces the one that was changed longest ago. */
+/** Most stored devices; a further one replaces the one that was changed longest ago. */
 const MAX_DEVICES = 32;
 
-/** The layout that the person chose on this device; null: none, and the detected one counts. */
+/** The layout that the person chose on this device; null: none, so the detected one is used. */
 export function keptLayout(settings: Readonly<Record<string, unknown>>): KeyboardLayout | null {
   return readLayouts(settings).get(deviceKey()) ?? null;
 }
 
 /**
- * Remembers a choice for this device.
- * @param layout null: the detected one counts again
- * @returns the settings as they are now
+ * Stores a choice for this device.
+ * @param layout null: use the detected one again
+ * @returns the new settings
  */
 export async function keepLayout(layout: KeyboardLayout | null): Promise<UiPreferences> {
-  // Read again, because another device may have stored its own in between.
+  // Read again, because another device may have stored its own choice meanwhile.
   const layouts = readLayouts(await call('uiPreferences.read', {}));
   const body = { [MEMBER]: Object.fromEntries(changed(layouts, deviceKey(), layout)) };
   return call('uiPreferences.update', { body });

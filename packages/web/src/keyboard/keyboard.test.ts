@@ -48,7 +48,7 @@ describe('the layout of a keyboard', () => {
     expect(detectLayout({ printed, languages: ['en'], isApple: false }).layout).toBe('de');
   });
 
-  test('keys of no offered layout: the language decides', () => {
+  test('if the keys match no offered layout, the language decides', () => {
     const printed = new Map(DETECTED_KEYS.map((code, index) => [code, String.fromCodePoint(0x3042 + index)]));
     expect(detectLayout({ printed, languages: ['fr-CA'], isApple: false }).layout).toBe('ca');
   });
@@ -66,7 +66,7 @@ describe('the layout of a keyboard', () => {
     expect(detectLayout({ printed: null, languages, isApple: false })).toEqual({ layout, variant });
   });
 
-  test('on a keyboard of Apple, Option types other characters than AltGr', () => {
+  test('on an Apple keyboard, Option types other characters than AltGr', () => {
     expect(detectLayout({ printed: null, languages: ['de-CH'], isApple: true })).toEqual({
       layout: 'ch',
       variant: 'de_mac',
@@ -77,7 +77,7 @@ describe('the layout of a keyboard', () => {
     });
   });
 
-  test('the map of a keyboard of Apple has the name of its layout', () => {
+  test('the name of an Apple layout maps back to its layout', () => {
     for (const each of LAYOUTS) expect(offered(asOnApple(each)), each.name).toBe(each);
     expect(offered({ layout: 'xx', variant: null })).toBe(null);
   });
@@ -87,7 +87,7 @@ describe('the account remembers a layout for each device', () => {
   const de = { layout: 'de', variant: null };
   const intl = { layout: 'us', variant: 'intl' };
 
-  test('what is stored is read, and what has another form is left out', () => {
+  test('stored layouts are read, and malformed entries are ignored', () => {
     const keyboard_layouts = {
       a: de,
       b: 'de',
@@ -100,7 +100,7 @@ describe('the account remembers a layout for each device', () => {
       expect(readLayouts({ keyboard_layouts: other }).size).toBe(0);
   });
 
-  test('a choice replaces that of the same device only, and null takes it back', () => {
+  test('a choice replaces only that of the same device, and null removes it', () => {
     const before = new Map([
       ['a', de],
       ['b', de],
@@ -112,7 +112,7 @@ describe('the account remembers a layout for each device', () => {
     expect(changed(before, 'a', null)).toEqual([['b', de]]);
   });
 
-  test('of too many devices the one that was changed longest ago is forgotten', () => {
+  test('with too many devices, the one that was changed longest ago is forgotten', () => {
     let layouts = new Map<string, { layout: string; variant: string | null }>();
     for (let device = 0; device < 40; device++) layouts = new Map(changed(layouts, `d${device}`, de));
     expect(layouts.size).toBe(32);
@@ -120,7 +120,7 @@ describe('the account remembers a layout for each device', () => {
   });
 });
 
-describe('the key of a chord that is typed as a letter', () => {
+describe('the key for a letter of a chord', () => {
   test.each([
     ['z', 'de', null, 'KeyY'],
     ['Y', 'de', null, 'KeyZ'],
@@ -139,7 +139,7 @@ describe('the key of a chord that is typed as a letter', () => {
     expect(chordCode(text, { layout, variant })).toBe(code);
   });
 
-  test('is that of the US where the host keeps its layout', () => {
+  test('is at its US position if the host keeps its layout', () => {
     expect(chordCode('z', null)).toBe('KeyZ');
   });
 });

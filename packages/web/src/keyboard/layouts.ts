@@ -3,11 +3,11 @@ import { localeTag, msg, t } from '../i18n/translate.ts';
 
 /** A layout that a person can choose. */
 export interface OfferedLayout extends KeyboardLayout {
-  /** For the session's bar: two or three letters. */
+  /** Short form for the session's bar: two or three letters. */
   sign: string;
   /** untranslated */
   name: string;
-  /** Language tags of people who mostly have it. */
+  /** Language tags of people who usually have this layout. */
   languages: readonly string[];
   /** Characters of DETECTED_KEYS without Shift; ? = not compared. */
   printed: string;
@@ -85,18 +85,18 @@ export function namedLayouts(): { index: number; words: string }[] {
   );
 }
 
-/** Layouts whose Option key types other characters than AltGr of a PC. Source: xkeyboard-config, variants `mac`. */
+/** Layouts whose Option key types other characters than AltGr on a PC. Source: xkeyboard-config, variants `mac`. */
 const APPLE: Readonly<Record<string, string>> = {
   ...{ de: 'mac', fr: 'mac', gb: 'mac', es: 'mac', se: 'mac', us: 'mac', dk: 'mac', no: 'mac', pt: 'mac' },
   ...{ ch: 'de_mac', 'ch fr': 'fr_mac', fi: 'mac' },
 };
 
-/** The layout as a keyboard of Apple has it; the same where none differs. */
+/** The Apple variant of the layout; the layout itself if it has none. */
 export function asOnApple({ layout, variant }: KeyboardLayout): KeyboardLayout {
   return { layout, variant: APPLE[variant === null ? layout : `${layout} ${variant}`] ?? variant };
 }
 
-/** The offered layout of a display's map; null: one that is not offered. */
+/** The offered layout of a display's map; null: the map is not offered. */
 export function offered({ layout, variant }: KeyboardLayout): OfferedLayout | null {
   const same = LAYOUTS.filter((each) => each.layout === layout);
   const isApple = (each: OfferedLayout) => asOnApple(each).variant === variant;

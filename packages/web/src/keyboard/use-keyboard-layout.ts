@@ -7,16 +7,16 @@ import { keys } from '../api/query-keys.ts';
 
 /** The person's keyboard, as the session page needs it. */
 export interface OwnKeyboard {
-  /** what the browser tells; null: not known yet */
+  /** what the browser reports; null: not known yet */
   detected: KeyboardLayout | null;
-  /** the person's choice for this device; null: the detected one counts */
+  /** the person's choice for this device; null: the detected one is used */
   chosen: KeyboardLayout | null;
   choose: (layout: KeyboardLayout | null) => void;
 }
 
 /**
- * Detects the layout of the keyboard, and gives the session that one or the one that the account remembers for this
- * device. The rules and the list of layouts come in a file of their own, so that the picture does not wait for them.
+ * Detects the keyboard's layout, and sets it in the session, or the one that the account stores for this device. The
+ * rules and the list of layouts are a separate file, so that the picture does not wait for them.
  * @param settings of the web client; undefined: not loaded
  */
 export function useKeyboardLayout(
@@ -59,7 +59,7 @@ export function useKeyboardLayout(
   const choose = useCallback(
     (choice: KeyboardLayout | null) => {
       setChosen(choice);
-      // A choice that the account could not store counts for this visit.
+      // A choice that the account could not store lasts for this visit.
       void import('./kept-layout.ts')
         .then(({ keepLayout }) => keepLayout(choice))
         .then((now) => queryClient.setQueryData(keys.uiPreferences, now))

@@ -24,7 +24,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test('a socket that was dialled is taken, once', () => {
+test('a socket that was opened early is taken once', () => {
   dialEarly('wss://a');
   const [early] = dialled;
   expect(takeSocket('wss://a')).toBe(early);
@@ -33,14 +33,14 @@ test('a socket that was dialled is taken, once', () => {
   expect(takeSocket('wss://a')).not.toBe(early);
 });
 
-test('another address, or one that has failed, is dialled again', () => {
+test('for another URL, or after a failure, a new socket is opened', () => {
   dialEarly('wss://a');
   expect(takeSocket('wss://b')).toMatchObject({ url: 'wss://b' });
   dialled[0]?.close();
   expect(takeSocket('wss://a')).not.toBe(dialled[0]);
 });
 
-test('at most one waits, and an unused one is closed', () => {
+test('at most one socket is kept, and an unused one is closed', () => {
   dialEarly('wss://a');
   dialEarly('wss://b');
   expect(dialled.map(({ readyState }) => readyState)).toEqual([3, 0]);

@@ -6,7 +6,7 @@
 import type { Timer } from '@footlight/platform/timer';
 import { clock } from '../clock.ts';
 
-/** A session page takes its socket much sooner; the service closes a silent one after 5 s. */
+/** A session page takes its socket much earlier; the service closes a silent one after 5 s. */
 const UNUSED_MS = 4_000;
 
 let waiting: { url: string; socket: WebSocket; timer: Timer } | null = null;

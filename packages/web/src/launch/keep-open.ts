@@ -6,12 +6,12 @@ import { clock } from '../clock.ts';
 import { keepPicture } from './last-picture.ts';
 import { loadPlayer } from './player.ts';
 
-/** A viewer connects within a few seconds or not at all. Chosen, not measured. */
+/** Time limit: a viewer connects within a few seconds or not at all. Chosen, not measured. */
 const CONNECT_LIMIT_MS = 15_000;
 
 /**
- * Keeps a session open that nobody watches. It connects as a viewer for a moment, which restarts the host's idle
- * time-out: the host counts viewers and nothing else. The picture that it received is kept for the card.
+ * Extends a session that has no viewer. It connects as a viewer for a moment, which restarts the host's idle time-out,
+ * because only viewers count. The received picture is kept for the session's card.
  */
 export function useKeepOpen(sessionId: string) {
   const queryClient = useQueryClient();
@@ -32,7 +32,7 @@ async function watchOnce(id: string): Promise<void> {
       client: { name: 'web', version: '1' },
       device_key: deviceKey(),
       connectSignaling: async () => (await call('sessions.signalingToken', { params: { id } })).signaling,
-      // A look is no use of the session, so its measurements say nothing.
+      // This short connection is not real use, so its measurements are not posted.
       sendTelemetry: () => Promise.resolve(),
       onState: (state) => {
         if (state.kind === 'live') finish(null);

@@ -1,11 +1,13 @@
-/** Pictures that sessions showed last, for their cards in the library. In memory only, because they show private things. */
+/**
+ * The last shown picture of each session, for its card in the library. In memory only, because pictures are private.
+ */
 const MAX_KEPT = 8;
 /** Twice the width of a card, for dense displays. */
 const WIDTH_PX = 480;
 const JPEG_QUALITY = 0.7;
 const kept = new Map<string, string>();
 
-/** Keeps what a video shows now as the picture of its session; nothing before its first frame. */
+/** Keeps the current picture of a video as its session's picture; nothing before its first frame. */
 export function keepPicture(sessionId: string, video: HTMLVideoElement): void {
   if (video.videoWidth === 0 || video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA) return;
   const canvas = document.createElement('canvas');

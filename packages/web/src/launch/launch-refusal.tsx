@@ -2,7 +2,7 @@ import type { Session } from '@footlight/protocol/rest';
 import { lazy, Suspense } from 'react';
 import { Problem } from '../components/problem.tsx';
 
-/** Loaded with the first refusal. Without its file the refusal is told alone. */
+/** Loaded with the first refusal. If its file cannot be loaded, only the error is shown. */
 const LaunchRefused = lazy(() =>
   import('./launch-refused.tsx').then(
     (module) => ({ default: module.LaunchRefused }),
@@ -13,7 +13,7 @@ const LaunchRefused = lazy(() =>
 /**
  * Why a launch was refused, and what can be done about it.
  * @param live the person's sessions that have not ended
- * @param trying the launch is being tried again
+ * @param trying the launch is being retried
  */
 export function LaunchRefusal(props: {
   error: unknown;

@@ -16,9 +16,9 @@ import { judgeRefusal } from './refusal.ts';
 const SECOND_MS = 1_000;
 
 /**
- * A refused launch: lists the person's own sessions that are in the way, each with End, and tries again by itself
- * where a place may open.
- * @param trying the launch is being tried again
+ * A refused launch: lists the person's own sessions that are in the way, each with an End button, and retries by itself
+ * if a place may become free.
+ * @param trying the launch is being retried
  */
 export function LaunchRefused(props: {
   error: unknown;
@@ -65,7 +65,7 @@ function ResumeIt({ id }: { id: string }) {
   );
 }
 
-/** Counts down and then acts once. */
+/** Counts down and then calls its action once. */
 function Countdown({ afterMs, onOver }: { afterMs: number; onOver: () => void }) {
   const [endsAtMs] = useState(() => clock.monotonicMs() + afterMs);
   const [leftMs, setLeftMs] = useState(afterMs);

@@ -9,7 +9,7 @@ import { localeTag, t } from '../i18n/translate.ts';
 import styles from './launch.module.css';
 import type { LaunchStep } from './launch-steps.ts';
 
-/** Four times a second: the bar moves without a jump, and the page stays idle in between. */
+/** Four updates a second: the bar moves smoothly, and the page stays idle between them. */
 const TICK_MS = 250;
 
 /**
@@ -17,7 +17,7 @@ const TICK_MS = 250;
  * @param startedAtMs time of the click, Unix ms
  * @param usualMs null while this browser has not seen the app start on that machine
  * @param onCancel null while nothing can be cancelled
- * @param onShow given while the app shows one plain colour: the person may look at it
+ * @param onShow present while the app shows one plain colour: shows the picture anyway
  * @param leaving the live picture is shown, and the screen fades out
  */
 export function LaunchStage(props: {
@@ -94,9 +94,9 @@ export function LaunchStage(props: {
   );
 }
 
-/** Until the picture is there, a gamepad chooses among the controls; then it belongs to the app. */
+/** Until the picture is shown, a gamepad moves between the controls; then the app gets it. */
 function PadOnStage() {
-  // A launch is ended by its button only, not by a press too many.
+  // The back button does not cancel a launch, because an extra press would end it; only the Cancel button does.
   useEffect(() => awaitPad(() => {}), []);
   return null;
 }
@@ -128,7 +128,7 @@ function Timing({
         {usualMs !== null && (
           <div
             className={styles.timingFill}
-            // The launch may have started before this component.
+            // The launch may have started before this component was mounted.
             style={timing(usualMs, Math.min(0, startedAtMs - shownAtMs))}
           />
         )}

@@ -12,10 +12,10 @@ export interface LaunchStep {
 
 interface StepRule {
   key: string;
-  /** Beginning of the host's detail; null: the host does not report this step. */
+  /** Prefix of the host's detail; null: the host does not report this step. */
   detail: string | null;
   words: (detail: string) => string;
-  /** Shown in advance; other steps appear only when the host reports them. */
+  /** Shown in advance; other steps are shown only when the host reports them. */
   always: boolean;
 }
 
@@ -24,7 +24,7 @@ const RULES: readonly StepRule[] = [
   {
     key: 'release',
     detail: LAUNCH_STEPS.waiting_home,
-    words: () => t('Waiting for your last session to let go of its files'),
+    words: () => t('Waiting for your last session to release its files'),
     always: false,
   },
   { key: 'home', detail: LAUNCH_STEPS.preparing_home, words: () => t('Preparing your files'), always: false },
@@ -70,7 +70,7 @@ export interface LaunchProgress {
   seen: Readonly<Record<string, string>>;
 }
 
-/** Before anything was reported. */
+/** Progress before the first report. */
 export const NO_PROGRESS: LaunchProgress = { reached: 0, seen: {} };
 
 /**

@@ -25,7 +25,7 @@ describe('launch steps', () => {
   test.each([
     [
       'waiting for the previous session to release its home',
-      'Waiting for your last session to let go of its files',
+      'Waiting for your last session to release its files',
     ],
     ['preparing home', 'Preparing your files'],
     ['pulling image 40 %', 'Fetching the app, 40 %'],
@@ -35,11 +35,11 @@ describe('launch steps', () => {
     ['starting encoder', 'Starting the picture'],
     ['app booting', 'Waiting for the app to draw'],
     ['app presented', 'Connecting to the picture'],
-  ])('%s is told as "%s"', (detail, words) => {
+  ])('%s is explained as "%s"', (detail, words) => {
     expect(current(after(detail))).toBe(words);
   });
 
-  test('leave out what does not apply, and keep what did', () => {
+  test('omit steps that do not apply, and keep those that were reported', () => {
     const keys = (progress: LaunchProgress) => stepsOf(progress).map((step) => step.key);
     expect(keys(after('starting display'))).not.toContain('image');
     expect(keys(after('pulling image 10 %', 'pulling image 90 %', 'starting display'))).toContain('image');
@@ -50,7 +50,7 @@ describe('launch steps', () => {
     });
   });
 
-  test('never go back, and pass over details that are no step', () => {
+  test('never go back, and ignore details that are not a step', () => {
     const progress = after('starting app', 'starting display', 'host_unreachable', 'host_reconnected', null);
     expect(current(progress)).toBe('Starting the app');
   });
@@ -70,7 +70,7 @@ describe('launch steps', () => {
     },
   );
 
-  test('a page opened while the app runs waits for the picture only', () => {
+  test('a page opened while the app runs only waits for the picture', () => {
     expect(current(advance(NO_PROGRESS, { state: 'running', state_detail: null }))).toBe(
       'Connecting to the picture',
     );
@@ -89,7 +89,7 @@ describe('the usual time of a launch', () => {
     expect(usualLaunchMs('a', 'other')).toBe(5000);
   });
 
-  test('keeps a bounded number of apps and survives nonsense in the storage', () => {
+  test('keeps a bounded number of apps, and ignores invalid storage', () => {
     for (let n = 0; n < 150; n++) rememberLaunch(`app${n}`, 'h', 100);
     expect(usualLaunchMs('app0', 'h')).toBeNull();
     expect(usualLaunchMs('app149', 'h')).toBe(100);
@@ -119,7 +119,7 @@ describe('the token that came with a launch', () => {
     ice_servers: [],
   });
 
-  test('is given once, and not when it is about to run out', () => {
+  test('is returned once, and not shortly before its expiry', () => {
     keepTicket('a', ticket(60_000));
     expect(takeTicket('a', 0)).toBeDefined();
     expect(takeTicket('a', 0)).toBeUndefined();
@@ -134,7 +134,7 @@ describe('the token that came with a launch', () => {
   });
 });
 
-describe('how an end is told', () => {
+describe('the text about an ended session', () => {
   const ended = session(1, { state: 'stopped', ended_at: '2026-01-01T00:00:00.000Z' });
   test.each<[Session, string, boolean]>([
     [{ ...ended, end_reason: 'user_requested' }, 'You ended this app.', true],

@@ -10,8 +10,8 @@ export function loadPlayer(): Promise<Player> {
 }
 
 /**
- * Preloads the session page and its player for pages with launches. A failed preload is repeated, with an error, when
- * needed.
+ * Preloads the session page and its player for pages with launches. A failed preload is retried when the player is
+ * needed, and then reports its error.
  */
 export function usePreloadSession(): () => void {
   const router = useRouter();

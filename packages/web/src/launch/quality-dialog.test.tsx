@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { saveLogin } from '../api/auth-store.ts';
 import QualityDialog from './quality-dialog.tsx';
 
-/** A machine that builds next to this test needs more than the usual second. */
+/** The machine may build at the same time, so the default time limit of one second is too short. */
 configure({ asyncUtilTimeout: 20_000 });
 
 const profile = (id: string, part: object = {}) => ({
@@ -71,7 +71,7 @@ const choices = async () =>
   }));
 
 describe('the choice of a quality', () => {
-  test('is not offered where the app decides it: a relaunch with one would be refused after the end', async () => {
+  test('is not offered if the app decides it, because a relaunch would be refused', async () => {
     const onChoose = open('user', 'force');
     expect(await choices()).toEqual([
       { value: '', checked: true, disabled: false },
@@ -97,14 +97,14 @@ describe('the choice of a quality', () => {
     expect(screen.getByText(/It is too far\./)).toBeDefined();
   });
 
-  test('has the focus on the present choice once the choices come', async () => {
+  test('focuses the current choice when the choices are loaded', async () => {
     open('user', 'inherit');
     screen.getByRole('button', { name: 'Close', hidden: true }).focus();
     await choices();
     expect(document.activeElement).toBe(document.querySelector('input:checked'));
   });
 
-  test('leaves the focus of a person who has gone on before they come', async () => {
+  test('keeps the focus of a person who moved it before the choices were loaded', async () => {
     open('user', 'inherit');
     const cancel = screen.getByRole('button', { name: 'Cancel', hidden: true });
     cancel.focus();

@@ -21,15 +21,15 @@ const TONES: Readonly<Record<QualityChoice['suitability'], Tone>> = {
 };
 
 /**
- * The quality of one launch: what the instance offers for the app, with the reason where one does not suit. The
- * choice counts for this launch; the one of the account is for all.
+ * The quality of one launch: the profiles that the instance offers for the app, with the reason if one does not suit.
+ * The choice applies to this launch; the account's choice applies to all.
  */
 export default function QualityDialog(props: {
   app: Pick<AppListItem, 'id' | 'name'> & Partial<Pick<AppListItem, 'profile_policy'>>;
   title: string;
-  /** what the button does */
+  /** label of the button */
   act: string;
-  /** launch profile that is chosen first; null: as usual */
+  /** launch profile that is chosen first; null: no preference */
   current: string | null;
   pending: boolean;
   error: unknown;
@@ -54,7 +54,7 @@ export default function QualityDialog(props: {
     offer.data && preference.data
       ? choicesOf(offer.data, preference.data.default_profile_id ?? preference.data.global_default_profile_id)
       : null;
-  // The server lets administrators choose all the same.
+  // The server still lets administrators choose.
   const isBound = useUser()?.role !== 'admin';
   const isForced = isBound && app.profile_policy === 'force';
   const decided = isForced || (isBound && preference.data?.user_overrides_allowed === false);
@@ -63,7 +63,8 @@ export default function QualityDialog(props: {
   const chosen = suits && !decided ? wanted : '';
   const list = useRef<HTMLDivElement>(null);
   const isOffered = choices !== null;
-  // The choices come after the dialog, whose focus waits on its first button; a person who went on keeps hers.
+  // The choices are loaded after the dialog, whose focus is on its first button until then; a person who moved the
+  // focus keeps it.
   useEffect(() => {
     const waitsOn = list.current?.closest('dialog')?.querySelector('button');
     if (isOffered && document.activeElement === waitsOn)
@@ -76,7 +77,7 @@ export default function QualityDialog(props: {
         <p>
           {isForced
             ? t('{app} decides its picture quality itself.', { app: app.name })
-            : t('An administrator decides it here for everybody.')}
+            : t('An administrator sets it for everybody here.')}
         </p>
       )}
       {error != null && <Problem error={error} />}
@@ -103,7 +104,7 @@ export default function QualityDialog(props: {
                   )}
                 </span>
                 <span className={styles.words}>
-                  {choice.id === '' ? t('What this app gets without a choice.') : choice.words}
+                  {choice.id === '' ? t('The usual quality of this app.') : choice.words}
                 </span>
               </span>
             </label>

@@ -36,12 +36,12 @@ describe('a refused launch', () => {
     ],
     ['a home whose session is ending', refused('home_in_use', { sessionId: ending.id }), { kind: 'tell' }],
     ['nothing could ever fit', refused('no_host_available'), { kind: 'tell' }],
-    // It may have happened all the same, so it is never repeated by itself.
+    // The launch may have happened nevertheless, so it is never retried automatically.
     ['a launch without an answer', new ApiFailure(0, 'network', ''), { kind: 'tell' }],
     ['a fault of the page', null, { kind: 'tell' }],
   ])('%s', (_what, error, expected) => expect(judgeRefusal(error, live)).toEqual(expected));
 
-  test('for want of quota without a session to end is told', () => {
+  test('an exceeded quota without a session to end is explained', () => {
     expect(judgeRefusal(refused('session_quota_exceeded'), [ending])).toEqual({ kind: 'tell' });
   });
 });

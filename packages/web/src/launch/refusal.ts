@@ -5,13 +5,13 @@ import type { ApiFailure } from '../api/client.ts';
 export type RefusedLaunch =
   /** the person's own sessions are in the way: list them, each with End */
   | { kind: 'own'; sessions: readonly Session[] }
-  /** a place may open by itself: try again after this time (ms); the person's own sessions may also make room */
+  /** a place may become free: retry after this time (ms); ending the person's own sessions may also help */
   | { kind: 'wait'; afterMs: number; sessions: readonly Session[] }
-  /** a session that the page has not listed yet is in the way */
+  /** a session that the page has not loaded yet is in the way */
   | { kind: 'elsewhere'; sessionId: string }
   | { kind: 'tell' };
 
-/** As the service asks for it where a fleet is full; used where the header is missing. */
+/** Used if Retry-After is missing; the service sends this time for a full fleet. */
 const USUAL_WAIT_MS = 5_000;
 
 /**
@@ -21,7 +21,7 @@ const USUAL_WAIT_MS = 5_000;
  */
 export function judgeRefusal(error: ApiFailure | null, live: readonly Session[]): RefusedLaunch {
   if (error === null) return { kind: 'tell' };
-  // An ending session has freed its quota and its home already, but not its slot.
+  // An ending session no longer counts for quota and home, but still holds its slot.
   const open = live.filter(({ state }) => state !== 'stopping');
   switch (error.code) {
     case 'session_quota_exceeded':

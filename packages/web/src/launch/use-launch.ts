@@ -10,20 +10,21 @@ import { loadPlayer, usePreloadSession } from './player.ts';
 
 /** An app to launch. */
 export type LaunchedApp = Pick<AppListItem, 'id' | 'name'> & {
-  /** Launch profile that the person chose for this launch; absent: as usual. */
+  /** Launch profile that the person chose for this launch; absent: no preference. */
   profileId?: string;
 };
 
-/** Launching an app: asks for a session, then opens its page with everything the answer already told. */
+/** Launches an app: requests a session, then opens its page with the data of the answer. */
 function useLaunch() {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   const preloadSession = usePreloadSession();
   return useMutation({
-    // Loads while the launch is on its way.
+    // Loaded while the launch request is in progress.
     onMutate: preloadSession,
     mutationFn: ({ id, profileId }: LaunchedApp) =>
-      // Asks that it may be turned on later, in the session; the instance decides, and nothing is heard before.
+      // Requests a session with a microphone, which the person may turn on later. The instance decides, and no sound is
+      // sent before.
       call('sessions.launch', {
         body: { app_id: id, mic: true, ...(profileId === undefined ? {} : { profile_id: profileId }) },
       }),
@@ -35,7 +36,8 @@ function useLaunch() {
         () => {},
       );
       queryClient.setQueryData(keys.session(session.id), { session });
-      // Asked again when the library is next shown: until the picture is there, every request delays it.
+      // Marked stale only: it is requested when the library is shown again, because until the picture is shown every
+      // request delays it.
       void queryClient.invalidateQueries({ queryKey: keys.sessions, refetchType: 'none' });
       void navigate({ to: '/app/session/$id', params: { id: session.id } });
     },
@@ -43,8 +45,8 @@ function useLaunch() {
 }
 
 /**
- * Launching with refusals that stay on the page while the launch is tried again.
- * `refused` is the error of the last try, null without one; `retry` repeats the last launch.
+ * Launching with refusals that stay on the page while the launch is retried. `refused` is the error of the last
+ * attempt, null without one; `retry` repeats the last launch.
  */
 export function useRepeatedLaunch() {
   const launch = useLaunch();

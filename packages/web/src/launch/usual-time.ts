@@ -1,7 +1,7 @@
 const STORAGE_KEY = 'footlight.launch-times';
-/** The median of ten is steady, and follows a host that got faster within a few launches. */
+/** The median of ten is stable, and adapts to a faster host within a few launches. */
 const KEPT_LAUNCHES = 10;
-/** A few kilobytes of the browser's storage. */
+/** Most stored apps: a few kilobytes of the browser's storage. */
 const KEPT_APPS = 100;
 
 type Times = Record<string, number[]>;
@@ -20,7 +20,7 @@ export function rememberLaunch(appId: string, hostId: string | null, tookMs: num
   if (!Number.isFinite(tookMs) || tookMs <= 0) return;
   const name = nameOf(appId, hostId);
   const { [name]: former = [], ...others } = read();
-  // The newest entry stands last, so the longest unused apps go first once there are too many.
+  // The newest entry is last, so the apps that were unused for longest are removed first.
   const kept = Object.entries(others).slice(-(KEPT_APPS - 1));
   const next: Times = Object.fromEntries([
     ...kept,
@@ -29,11 +29,11 @@ export function rememberLaunch(appId: string, hostId: string | null, tookMs: num
   try {
     localStorage.setItem(STORAGE_KEY, JSON.stringify(next));
   } catch {
-    // Full or refused storage costs the estimate and nothing else.
+    // Without storage, or if it is full, only the estimate is lost.
   }
 }
 
-/** The middle of a list; null for an empty one. */
+/** Median of a list; null for an empty one. */
 export function median(values: readonly number[]): number | null {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -8,7 +8,7 @@ afterEach(cleanup);
 
 const withHero = (index: number) => ({ ...app(index), hero_url: `/hero/${index}.webp` });
 
-test('the picture before stays below until the next one has come, and no more than two lie there', () => {
+test('the previous picture stays below until the next one is loaded, and there are at most two', () => {
   const view = render(<Backdrop app={null} />);
   const pictures = () => [...view.container.querySelectorAll('img')].map((each) => each.getAttribute('src'));
   expect(pictures()).toEqual([]);

@@ -24,7 +24,7 @@ export function isShown(app: AppListItem, { text, kind, favourites }: Filter): b
   );
 }
 
-/** Kinds, favourites, and search as you type; `/` leads to the search, Escape empties it. */
+/** Kinds, favourites, and search as you type; `/` focuses the search, Escape clears it. */
 export function Filters(props: {
   apps: readonly AppListItem[];
   filter: Filter;

@@ -5,15 +5,15 @@ export interface GridShape {
   rowHeight: number;
 }
 
-/** Around each tile, so that ring and lift are not clipped; as in library.module.css. */
+/** Padding around each tile, so that ring and lift are not clipped; as in library.module.css. */
 const CELL_PADDING = 10;
-/** Space above the name and its two lines. */
+/** Space above the name, and the name's two lines. */
 const NAME_HEIGHT = 12 + 42;
 
 /**
  * Columns and sizes of a grid as `repeat(auto-fill, minmax(var(--tile), 1fr))` would make them. Pure.
  * @param width of the grid
- * @param windowWidth decides how wide a tile is at least
+ * @param windowWidth decides the minimum width of a tile
  */
 export function gridShape(width: number, windowWidth: number): GridShape {
   const least = windowWidth <= 480 ? 128 : Math.min(196, Math.max(132, windowWidth * 0.115));
@@ -26,7 +26,7 @@ export function gridShape(width: number, windowWidth: number): GridShape {
 /**
  * Width of the library's grid: the page without its gutters (--fl-gutter in theme/tokens.css), and the padding of the
  * outer cells. Pure.
- * @param pageWidth without the scroll bar
+ * @param pageWidth width without the scroll bar
  */
 export function gridWidth(pageWidth: number, windowWidth: number): number {
   const gutter = Math.min(56, Math.max(16, windowWidth * 0.04));

@@ -59,7 +59,7 @@ function open() {
 }
 
 describe('the library', () => {
-  test('takes one tab stop for its tiles, and a click launches and opens the session', async () => {
+  test('has one tab stop for its tiles, and a click launches the app and opens its session', async () => {
     const launched = session(0, { state: 'assigned' });
     answers['POST /v1/sessions'] = () =>
       Response.json(
@@ -78,7 +78,7 @@ describe('the library', () => {
     await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${launched.id}`));
   });
 
-  test('a click while a launch is under way launches nothing, and the library asks for nothing meanwhile', async () => {
+  test('a click during a launch launches nothing, and the library sends no requests meanwhile', async () => {
     const asked: string[] = [];
     let answer: (response: Response) => void = () => {};
     const { fetch } = globalThis;
@@ -103,7 +103,7 @@ describe('the library', () => {
     expect(asked).toEqual(['POST /v1/sessions']);
   });
 
-  test('says when the host will end a session that nobody watches, and nothing while somebody does', async () => {
+  test('shows when the host will end a session without a viewer, and nothing while it has one', async () => {
     const idle_ends_at = new Date(Date.now() + 8 * 60_000).toISOString();
     const items = [session(0, { idle_ends_at }), session(1, { idle_ends_at: null }), session(2)];
     answers['GET /v1/sessions'] = () => Response.json({ items, next_cursor: null });
@@ -114,7 +114,7 @@ describe('the library', () => {
     );
   });
 
-  test('says why a launch was refused, and leads back or to the session in the way', async () => {
+  test('explains a refused launch, and links back or to the session in the way', async () => {
     answers['POST /v1/sessions'] = () =>
       Response.json(
         { error: { code: 'home_in_use', message: '', session_id: session(3).id } },
@@ -127,7 +127,7 @@ describe('the library', () => {
     await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${session(3).id}`));
   });
 
-  test('lists the sessions that hold the quota, and launches once one of them has ended', async () => {
+  test('lists the sessions that fill the quota, and launches after one of them has ended', async () => {
     const running = [session(0), session(1)];
     answers['GET /v1/sessions'] = () => Response.json({ items: running, next_cursor: null });
     answers['POST /v1/sessions'] = () =>
@@ -148,7 +148,7 @@ describe('the library', () => {
     await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${launched.id}`));
   });
 
-  test('waits where the fleet is full, and launches by itself once there is a place', async () => {
+  test('waits while the fleet is full, and launches by itself when a place is free', async () => {
     const time = new ManualClock();
     const stop = runIn(time);
     try {
@@ -173,7 +173,7 @@ describe('the library', () => {
     }
   });
 
-  test('says once which session the idle time-out has ended, until that is dismissed', async () => {
+  test('says once which session the idle time-out ended, until the message is dismissed', async () => {
     const items = [
       session(1, { state: 'stopped', end_reason: 'idle_timeout', ended_at: '2026-11-22T10:00:00Z' }),
     ];
@@ -188,7 +188,7 @@ describe('the library', () => {
     expect(screen.queryByText(/was ended because/)).toBeNull();
   });
 
-  test('gives the focus back to the tile that was launched, on the way back', async () => {
+  test('on return the launched tile has the focus', async () => {
     const router = open();
     const tiles = await screen.findAllByRole('button', { name: /^Launch / });
     tiles[2]!.focus();
@@ -200,7 +200,7 @@ describe('the library', () => {
     );
   });
 
-  test('asks for the rest of a long list when its first tiles are shown', async () => {
+  test('requests the rest of a long list when its first tiles are shown', async () => {
     let answerSessions: (response: Response) => void = () => {};
     const tilesAtRest: number[] = [];
     const { fetch } = globalThis;
@@ -223,14 +223,14 @@ describe('the library', () => {
     await waitFor(() => expect(tilesAtRest).toEqual([1]));
   });
 
-  test('puts what runs first, with its way back', async () => {
+  test('shows running sessions first, with a button to resume', async () => {
     answers['GET /v1/sessions'] = () =>
       Response.json({ items: [session(0), session(1, { state: 'stopped' })], next_cursor: null });
     open();
     expect(await screen.findAllByRole('button', { name: /^Resume / })).toHaveLength(1);
   });
 
-  test('offers to end, and not to resume, what is on the display beside its host alone', async () => {
+  test('offers only to end, not to resume, a session that is shown only on its host’s display', async () => {
     const beside = [
       session(0, { video_topology: 'local_only' }),
       session(1, { video_topology: 'dual_output' }),
@@ -254,13 +254,13 @@ describe('the library', () => {
     expect(screen.queryByRole('button', { name: 'Resume it' })).toBeNull();
   });
 
-  test('says what would fill it when it is empty', async () => {
+  test('explains an empty library', async () => {
     answers['GET /v1/apps'] = () => Response.json({ items: [], next_cursor: null });
     open();
     expect(await screen.findByText('Apps appear here once an administrator gives you one.')).toBeDefined();
   });
 
-  test('keeps its place and offers to try again when the server is away', async () => {
+  test('keeps its layout and offers to retry when the server is away', async () => {
     answers['GET /v1/apps'] = () =>
       Response.json({ error: { code: 'internal', message: '' } }, { status: 503 });
     open();
@@ -270,7 +270,7 @@ describe('the library', () => {
 });
 
 describe('favourites', () => {
-  test('are marked by the star or by F on the tile, at once, and unmarked when the server refuses', async () => {
+  test('are marked at once by the star or by F on the tile, and unmarked if the server refuses', async () => {
     let refused = false;
     const asked: string[] = [];
     for (const method of ['PUT', 'DELETE']) {
@@ -296,7 +296,7 @@ describe('favourites', () => {
     await waitFor(() => expect(pressed()).toBe(before));
   });
 
-  test('stay marked when the rest of a long library comes after the mark', async () => {
+  test('stay marked when the rest of a long library is loaded later', async () => {
     const pages: (() => void)[] = [];
     const { fetch } = globalThis;
     vi.stubGlobal('fetch', (url: string, init: RequestInit) => {

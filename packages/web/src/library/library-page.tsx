@@ -39,12 +39,12 @@ import { useSpotlight } from './use-spotlight.ts';
 
 const QualityDialog = lazy(() => import('../launch/quality-dialog.tsx'));
 
-/** Number of apps below which a row of recent apps would repeat visible ones. */
+/** Below this number of apps, a row of recent apps would repeat visible ones. */
 const MANY_APPS = 12;
-/** Placeholders of a library of many or of unknown size: more than a window shows. */
+/** Number of placeholders for a large library or one of unknown size: more than fit a window. */
 const PLACEHOLDERS = 12;
 const PROBE_AFTER_MS = 800;
-/** A faster answer opens the session page, which draws the same stage. */
+/** If the answer arrives earlier, the session page opens, which draws the same stage. */
 const LAUNCH_SHOWN_AFTER_MS = 150;
 
 /** The person's apps and live sessions. */
@@ -80,34 +80,35 @@ export function LibraryPage() {
   const favourite = useFavourite();
   const favourites = useMemo(() => apps.filter((app) => app.favourite), [apps]);
 
-  // After the pictures, which the person waits for.
+  // The device is measured after the pictures, which the person waits for.
   useEffect(() => {
     const timer = clock.setTimeout(() => void probeDevice(clock.nowMs()).catch(() => {}), PROBE_AFTER_MS);
     return () => timer.cancel();
   }, []);
 
-  // What runs and the highlights stand above the tiles; whatever came later would push the rest down.
+  // Live sessions and highlights are above the tiles; if they came later, they would push the tiles down.
   const waits = query.isPending || sessions.query.isPending || (many && highlights.isPending);
   const [wasShown, setWasShown] = useState(false);
-  // A highlight that is asked for later does not take the page away again.
+  // A highlight that is requested later does not hide the page again.
   if (!waits && query.isSuccess && !wasShown) setWasShown(true);
-  // Deferred, so that the first tiles are drawn in slices that leave the page to the person. On the way back nothing waits.
+  // Deferred, so that the first tiles are rendered in slices and the page stays responsive. On return to the library
+  // nothing is pending.
   const isPending = useDeferredValue(waits && !wasShown);
-  // The first page is on the screen; favourites, filters and the count need the rest, page by page.
+  // The first page is shown; favourites, filters and the count need the rest, page by page.
   const { isFetchNextPageError } = query;
   useEffect(() => {
-    // A failure stays until the person tries again.
+    // After a failure the next page is loaded only when the person retries.
     if (!isPending && hasNextPage && !isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
   }, [isPending, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage]);
 
   const count = isPending ? Math.min(remembered.apps ?? PLACEHOLDERS, PLACEHOLDERS) : apps.length;
-  // Few apps stand at the bottom, many at the top; before the first visit nobody knows where the name belongs.
+  // The name is at the bottom for few apps and at the top for many; before the first visit the number is unknown.
   const placeUnknown = isPending && remembered.apps === null;
   const complete = query.isSuccess && !hasNextPage;
   useEffect(() => {
     if (complete) remember(apps.length, favourites.length);
   }, [complete, apps.length, favourites.length]);
-  // Favourites of later pages get their row at once.
+  // Favourites on pages that are still loading get their row at once.
   const awaited = hasNextPage && remembered.favourites > favourites.length;
 
   const spotlight =
@@ -116,9 +117,9 @@ export function LibraryPage() {
   const start = (app: LaunchedApp) => {
     if (!launching) startLaunch(app);
   };
-  // Whoever reaches for a tile is about to launch; somebody who only looks downloads no player.
+  // The player is preloaded when the person points at a tile and may launch soon; only scrolling downloads nothing.
   const preloadSession = usePreloadSession();
-  // The same functions at every render, so that tiles render only when they change.
+  // Stable functions, so that tiles render only when they change.
   const formerFocus = useRef(former.focus);
   const newest = useRef(start);
   newest.current = start;
@@ -285,16 +286,19 @@ function NoApps({ admin }: { admin: boolean }) {
       }
     >
       {admin
-        ? t('Apps appear here once they exist and somebody is allowed to use them.')
+        ? t('Add an app and choose who may use it. Then it appears here.')
         : t('Apps appear here once an administrator gives you one.')}
     </EmptyState>
   );
 }
 
-/** Focuses the tile that was focused before the tiles were rendered again, or at the last visit. Another focus stays. */
+/**
+ * Focuses the tile that had the focus before the tiles were rendered again, or at the last visit. Any other focus is
+ * kept.
+ */
 function giveFocusBack(tile: HTMLElement): void {
   if (document.activeElement !== document.body && document.activeElement?.id !== 'main') return;
   tile.focus({ preventScroll: true });
-  // After a reload nothing else brings the page back to its place.
+  // After a reload nothing else restores the scroll position.
   if (window.scrollY === 0) tile.scrollIntoView({ block: 'nearest', behavior: 'instant' });
 }

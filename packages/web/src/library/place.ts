@@ -1,6 +1,6 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 
-/** Where a person was in the library, for the way back. */
+/** Position in the library, restored when the person comes back. */
 export interface Place {
   text: string;
   kind: AppListItem['kind'] | null;
@@ -12,7 +12,7 @@ export interface Place {
 const KEY = 'footlight.library.place';
 const START: Place = { text: '', kind: null, favourites: false, focus: null };
 
-/** The place of this tab's last visit; it survives other pages and a reload. */
+/** Position at this tab's last visit; it survives other pages and a reload. */
 export function readPlace(): Place {
   try {
     const stored: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? '{}');
@@ -22,11 +22,11 @@ export function readPlace(): Place {
   }
 }
 
-/** Keeps a part of the place. */
+/** Stores a part of the position. */
 export function keepPlace(part: Partial<Place>): void {
   try {
     sessionStorage.setItem(KEY, JSON.stringify({ ...readPlace(), ...part }));
   } catch {
-    // Without storage the way back starts at the top.
+    // Without storage the library opens at the top.
   }
 }

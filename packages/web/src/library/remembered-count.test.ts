@@ -4,7 +4,7 @@ import { areFew, readRemembered, remember } from './remembered-count.ts';
 
 beforeEach(() => localStorage.clear());
 
-test('an unknown library has no size, and one visit later its own', () => {
+test('the size of a library is unknown at first, and stored by a visit', () => {
   expect(readRemembered()).toEqual({ apps: null, favourites: 0 });
   remember(500, 3);
   expect(readRemembered()).toEqual({ apps: 500, favourites: 3 });

@@ -3,13 +3,13 @@ const FAVOURITES = 'footlight.library.favourites';
 /** Apps that fit into one row of large tiles. */
 const FEW = 7;
 
-/** What the library held at the last visit of this browser; null: not known. */
+/** Number of apps at the last visit of this browser; null: not known. */
 export interface Remembered {
   apps: number | null;
   favourites: number;
 }
 
-/** Sizes of the last visit, so that what is still loading has the space that it will take. */
+/** Sizes at the last visit, so that content that is still loading has its final space. */
 export function readRemembered(): Remembered {
   const apps = countIn(APPS);
   return { apps, favourites: countIn(FAVOURITES) ?? 0 };
@@ -21,7 +21,7 @@ export function remember(apps: number, favourites: number): void {
     localStorage.setItem(APPS, String(apps));
     localStorage.setItem(FAVOURITES, String(favourites));
   } catch {
-    // Without storage the next visit has placeholders of the usual size.
+    // Without storage the next visit shows the default number of placeholders.
   }
 }
 

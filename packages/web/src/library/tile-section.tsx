@@ -6,7 +6,10 @@ import { gridShape, gridWidth } from './grid-shape.ts';
 import styles from './library.module.css';
 import { Tile, type TileActions } from './tile.tsx';
 
-/** Loaded for large libraries only. Without its file all tiles are in the document, and only scroll less smoothly. */
+/**
+ * Loaded only for large libraries. If the file cannot be loaded, all tiles are in the document, and scrolling is only
+ * less smooth.
+ */
 const VirtualTiles = lazy(() =>
   import('./virtual-tiles.tsx').then(
     (module) => ({ default: module.VirtualTiles }),
@@ -17,7 +20,7 @@ const VirtualTiles = lazy(() =>
 /** Up to this many tiles are all in the document: three windows full at most. Chosen, not measured. */
 const ALL_IN_DOCUMENT = 60;
 
-/** Tiles that a window shows at most. More of them before the file comes would only delay it. */
+/** Tiles rendered until the file is loaded: as many as a window can show. More would delay the file. */
 function tilesInWindow(): number {
   const { columns, rowHeight } = gridShape(
     gridWidth(window.innerWidth, window.innerWidth),
@@ -28,7 +31,7 @@ function tilesInWindow(): number {
 
 /** A row or grid of tiles with one tab stop; arrow keys and gamepads move between tiles. */
 export function TileSection(props: {
-  /** names the section in the address of the focus */
+  /** name of the section in the URL of the focus */
   name: string;
   title: string;
   count?: number | undefined;

@@ -6,7 +6,7 @@ import styles from './library.module.css';
 
 /**
  * Tabler's star, star-filled and adjustments-horizontal, each as one path and one React element for all tiles: as
- * components they were 12 of a tile's 21 elements, and a library draws twenty tiles and more at once.
+ * components they were 12 of a tile's 21 React elements, and a library renders twenty or more tiles at once.
  */
 const icon = (path: string, fill: 'none' | 'currentColor') => (
   <svg
@@ -32,19 +32,22 @@ const SLIDERS = icon(
   'none',
 );
 
-/** What a person does with a tile. The same functions at every render, so that a tile renders only when it changes. */
+/** Actions on a tile. Stable functions, so that a tile renders only when it changes. */
 export interface TileActions {
   onLaunch: (app: AppListItem) => void;
   onFocusApp: (app: AppListItem, section: string) => void;
   onRestApp: (app: AppListItem) => void;
-  /** the tile came into the document */
+  /** the tile was added to the document */
   onAppear: (tile: HTMLElement, app: AppListItem, section: string) => void;
-  /** the person wants another quality than usual */
+  /** the person wants to choose the quality */
   onQuality: (app: AppListItem) => void;
   onFavourite: (mark: { id: string; favourite: boolean }) => void;
 }
 
-/** One app: its picture launches it, its star or the key F marks it, and the key Q asks for the quality first. */
+/**
+ * One app: a press on its picture launches it, its star or the key F marks it as a favourite, and the key Q opens the
+ * choice of quality.
+ */
 export const Tile = memo(function Tile(props: {
   app: AppListItem;
   section: string;

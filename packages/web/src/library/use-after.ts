@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { clock } from '../clock.ts';
 
-/** Whether a condition has been true for `delayMs` without a break. */
+/** Whether a condition has been true for `delayMs` without interruption. */
 export function useAfter(isSo: boolean, delayMs: number): boolean {
   const [lasts, setLasts] = useState(false);
   useEffect(() => {

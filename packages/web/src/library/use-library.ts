@@ -19,7 +19,7 @@ import { readRemembered } from './remembered-count.ts';
 
 const PAGE = 200;
 
-/** Apps below this number, at the last visit, had no highlights. A library of unknown size is asked. */
+/** With fewer apps at the last visit there were no highlights. For a library of unknown size they are requested. */
 const LEAST_WITH_HIGHLIGHTS = 12;
 
 const appsQuery = infiniteQueryOptions({
@@ -32,7 +32,7 @@ const appsQuery = infiniteQueryOptions({
   initialPageParam: '',
   getNextPageParam: (page) => page.next_cursor,
   staleTime: 30_000,
-  // The way back from a long session finds the library as it was.
+  // Never removed from the cache, so that the library is unchanged after a long session.
   gcTime: Number.POSITIVE_INFINITY,
 });
 
@@ -40,18 +40,18 @@ const highlightsQuery = queryOptions({
   queryKey: keys.highlights,
   queryFn: ({ signal }) => call('highlights.list', { signal }),
   staleTime: 30_000,
-  // The tiles wait for the answer.
+  // No retries, because the tiles wait for the answer.
   retry: false,
 });
 
-/** Asks for what the library shows before it is drawn: its first drawing takes a slow phone longer than the answers. */
+/** Requests the library's data before the first rendering, which takes a slow phone longer than the answers. */
 export function askForLibrary(queryClient: QueryClient): void {
   void queryClient.prefetchInfiniteQuery(appsQuery);
   void queryClient.prefetchQuery(ownSessionsQuery);
   if (hadHighlights()) void queryClient.prefetchQuery(highlightsQuery);
 }
 
-/** Whether highlights are asked for with the apps: rows that came later would push the tiles down. */
+/** Whether highlights are requested together with the apps: rows that came later would push the tiles down. */
 export function hadHighlights(): boolean {
   return (readRemembered().apps ?? LEAST_WITH_HIGHLIGHTS) >= LEAST_WITH_HIGHLIGHTS;
 }
@@ -60,7 +60,7 @@ export function hadHighlights(): boolean {
 export function useApps() {
   const query = useInfiniteQuery(appsQuery);
   const apps = useMemo(() => {
-    // An app added while paging shifts the pages, so one may come twice.
+    // An app added while paging shifts the pages, so an app may be listed twice.
     const byId = new Map<string, AppListItem>();
     for (const page of query.data?.pages ?? []) for (const app of page.items) byId.set(app.id, app);
     return [...byId.values()];
@@ -68,7 +68,7 @@ export function useApps() {
   return { query, apps };
 }
 
-/** An app by its id: of the loaded pages, else asked for; undefined while unknown, or without access to it. */
+/** An app by its id: from the loaded pages, else requested; undefined while unknown, or without access to it. */
 export function useAppOf(id: string, apps: readonly AppListItem[]): AppListItem | undefined {
   const listed = apps.find((app) => app.id === id);
   const lookup = useQuery({
@@ -93,8 +93,8 @@ export function useListedApp(id: string | undefined): AppListItem | undefined {
 
 /**
  * Highlights of the server, best first, with reasons; apps with a live session are shown elsewhere. An app beyond the
- * loaded pages is asked for by itself. Without an answer there are none.
- * @param list of the apps; the highlights' own apps are not asked for before it is there
+ * loaded pages is requested by its id. Without an answer the list is empty.
+ * @param list the query of the apps; highlighted apps are not requested before it has succeeded
  */
 export function useHighlights(
   list: { isSuccess: boolean },
@@ -167,7 +167,7 @@ export function useFavourite() {
     mutationFn: ({ id, favourite }: Pick<AppListItem, 'id' | 'favourite'>) =>
       call(favourite ? 'favourites.add' : 'favourites.remove', { params: { app_id: id } }),
     async onMutate({ id, favourite }) {
-      // A page that is on its way would come with the marks of before. It is asked for again.
+      // A page that is being loaded would contain the old marks, so it is cancelled and requested again.
       await queryClient.cancelQueries({ queryKey: keys.apps });
       show(id, favourite);
     },

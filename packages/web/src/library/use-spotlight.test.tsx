@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('the spotlight goes to the app on which the pointer rests, not to those that it crosses', () => {
+test('the spotlight shows the app on which the pointer rests, not those that it crosses', () => {
   const { result } = renderHook(() => useSpotlight(false));
   const [, rest] = result.current;
   act(() => {
@@ -26,7 +26,7 @@ test('the spotlight goes to the app on which the pointer rests, not to those tha
   expect(result.current[0]?.id).toBe(app(1).id);
 });
 
-test('a launch leaves it where it is', () => {
+test('a launch does not change it', () => {
   const { result, rerender } = renderHook(({ held }) => useSpotlight(held), {
     initialProps: { held: false },
   });

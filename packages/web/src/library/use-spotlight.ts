@@ -7,7 +7,7 @@ import { clock } from '../clock.ts';
 const REST_MS = 120;
 
 /**
- * The app of the background picture: the one where pointer or focus has rested.
+ * The app of the background picture: the app on which pointer or focus has rested.
  * @param held true after a launch, because the page is about to change
  */
 export function useSpotlight(held: boolean): [AppListItem | null, (app: AppListItem) => void] {

@@ -5,7 +5,7 @@ import { type GridShape, gridShape, gridWidth } from './grid-shape.ts';
 import styles from './library.module.css';
 import { Tile, type TileActions } from './tile.tsx';
 
-/** Rows beyond each edge of the window. A held arrow key moves through eleven rows a second at most. */
+/** Rows rendered beyond each edge of the window. A held arrow key moves through at most eleven rows a second. */
 const ROWS_BEYOND = 4;
 
 /** A grid of many tiles. Only rows near the window, and the row with the tab stop, are in the document. */
@@ -66,7 +66,7 @@ export function VirtualTiles(props: {
   );
 }
 
-/** The same object for the same place, so that a tile that stays does not render. */
+/** The same object for the same position, so that a tile that stays is not rendered again. */
 const places = new Map<string, { left: number; top: number; width: number }>();
 const MAX_PLACES = 5_000;
 
@@ -80,7 +80,10 @@ function placeAt(left: number, top: number, width: number) {
   return place;
 }
 
-/** Difference of two widths of cells that no eye sees, in CSS pixels: widths of elements are rounded to whole ones. */
+/**
+ * Largest difference of two cell widths that is invisible, in CSS pixels: widths of elements are rounded to whole
+ * pixels.
+ */
 const CELL_TOLERANCE = 0.5;
 
 /** Size of the grid's cells, and its distance to the top of the document. */
@@ -89,9 +92,9 @@ interface GridPlace {
   top: number;
 }
 
-/** The place of the grid, following the page. */
+/** The position of the grid, updated with the page. */
 function useGridPlace(list: RefObject<HTMLElement | null>): GridPlace {
-  // The first tiles get the width that they keep: another one would draw each of them twice.
+  // The first tiles get their final width; otherwise each would be rendered twice.
   const [place, setPlace] = useState<GridPlace>(() => {
     const width = gridWidth(document.documentElement.clientWidth, window.innerWidth);
     return { shape: gridShape(width, window.innerWidth), top: 0 };
@@ -108,7 +111,7 @@ function useGridPlace(list: RefObject<HTMLElement | null>): GridPlace {
       });
     };
     measure();
-    // Sections above come and go, which moves the grid and changes the height of the page.
+    // Sections above appear and disappear, which moves the grid and changes the page's height.
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     observer.observe(document.body);

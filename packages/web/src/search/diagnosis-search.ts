@@ -2,18 +2,18 @@
 export const WINDOW_MINUTES = [2, 5, 10] as const;
 export type WindowMinutes = (typeof WINDOW_MINUTES)[number];
 
-/** The last day that a date can name, ms since 1970 (ECMA-262, "Time Values and Time Range"). */
+/** The last instant of a date, ms since 1970 (ECMA-262, "Time Values and Time Range"). */
 const LAST_MS = 8.64e15;
 
-/** State in the URL of a session's diagnosis. */
+/** State of a session's diagnosis in the URL. */
 export interface DiagnosisSearch {
-  /** The moment in question, in ms since 1970; missing: the newest, or the end of the session. */
+  /** The chosen moment, in ms since 1970; missing: the newest, or the end of the session. */
   at?: number;
   /** Length of the window; missing: five minutes. */
   minutes?: WindowMinutes;
 }
 
-/** Parses the URL's search part; unknown keys are dropped. What is left out is undefined, as in parseListSearch. */
+/** Parses the URL's search part; unknown keys are dropped, and missing values are undefined, as in parseListSearch. */
 export function parseDiagnosisSearch(search: Record<string, unknown>): DiagnosisSearch {
   const { at } = search;
   const minutes = WINDOW_MINUTES.find((each) => each === search.minutes);

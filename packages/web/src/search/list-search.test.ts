@@ -16,7 +16,7 @@ test.each([
   expect(parseListSearch(search, ['q', 'sort'])).toEqual(parsed);
 });
 
-/** As the router does: it puts what a page parsed over all that was in the address. */
+/** As the router does: it merges the parsed state over everything in the URL. */
 const given = (raw: Record<string, unknown>, parsed: object) => ({ ...raw, ...parsed });
 
 test.each([{ a: 1 }, ['x'], true, null])('%j in an address never reaches a page', (odd) => {

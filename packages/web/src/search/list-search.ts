@@ -5,8 +5,8 @@ export type ListSearch<Key extends string> = { [Name in Key]?: string };
 
 /**
  * Parses the named texts of a URL's search part; blank ones and unknown keys are dropped. The router reads a text of
- * digits as a number. It puts the result over all that it read, so a name without a text is there as undefined:
- * otherwise a page would get the object or list of a made-up address.
+ * digits as a number. It merges the result over everything that it read, so a name without a text must be present as
+ * undefined; otherwise a manipulated URL could pass an object or a list to a page.
  */
 export function parseListSearch<const Key extends string>(
   search: Record<string, unknown>,

@@ -9,14 +9,14 @@ export const SESSION_FILTERS: readonly { value: AdminSessionFilter; words: strin
   { value: 'all', words: 'All' },
 ];
 
-/** State in the sessions page's URL. */
+/** State of the sessions page in the URL. */
 export interface SessionSearch {
   state?: AdminSessionFilter;
   q?: string;
   sort?: string;
 }
 
-/** Parses the URL's search part; unknown keys are dropped. What is left out is undefined, as in parseListSearch. */
+/** Parses the URL's search part; unknown keys are dropped, and missing values are undefined, as in parseListSearch. */
 export function parseSessionSearch(search: Record<string, unknown>): SessionSearch {
   const state = SESSION_FILTERS.find((filter) => filter.value === search.state)?.value;
   return {

@@ -6,7 +6,7 @@ import { msg } from '../i18n/translate.ts';
 export interface EndText {
   /** The reason in one sentence, untranslated. */
   sentence: string;
-  /** Whether the end was wanted, so that the page shows no alarm. */
+  /** Whether the end was intended, so that the page shows no warning. */
   calm: boolean;
 }
 
@@ -15,7 +15,7 @@ const HOST_LOST: EndText = {
   calm: false,
 };
 
-/** Reasons without a sentence of their own: the app has ended or failed, and a failure code says more. */
+/** Reasons without their own sentence: the app has ended or failed, and a failure code says more. */
 type WithoutText =
   | 'assign_refused'
   | 'start_refused'
@@ -38,7 +38,7 @@ const BY_REASON: Readonly<Record<Exclude<(typeof END_REASONS)[number], WithoutTe
   idle_timeout: { sentence: msg('It was ended because nobody used it for a while.'), calm: true },
   host_draining: { sentence: msg('An administrator took the machine out of service.'), calm: true },
   agent_shutdown: { sentence: msg('The machine was shut down.'), calm: true },
-  orphaned: { sentence: msg('The machine lost touch with the server for too long.'), calm: false },
+  orphaned: { sentence: msg('The machine lost its connection to the server for too long.'), calm: false },
   account_disabled: { sentence: msg('Your account was disabled.'), calm: true },
   device_revoked: { sentence: msg('This device was signed out.'), calm: true },
   peer_gone: { sentence: msg('The connection to this browser was lost for too long.'), calm: false },
@@ -54,11 +54,11 @@ export const BY_FAILURE: Readonly<Record<FailureCode, string>> = {
   app_never_presented: msg('The app started but never drew a picture.'),
   image_missing: msg('The machine does not have this app.'),
   image_pull_timeout: msg('Fetching the app took too long.'),
-  encoder_unavailable: msg('The machine has nothing to make the picture with.'),
-  encoder_failed: msg('The machine could not go on making the picture.'),
-  media_worker_crashed: msg('The part that makes the picture crashed.'),
+  encoder_unavailable: msg('The machine has no encoder for the picture.'),
+  encoder_failed: msg('The machine could not continue to encode the picture.'),
+  media_worker_crashed: msg('The program that encodes the picture crashed.'),
   display_failed: msg('The app’s display stopped answering.'),
-  display_name_taken: msg('The app was ended because it reached for the displays of other apps.'),
+  display_name_taken: msg('The app was ended because it tried to access the displays of other apps.'),
   capture_failed: msg('The app’s picture could not be taken.'),
   container_failed: msg('The app’s container could not be started.'),
   home_unavailable: msg('Your files for this app could not be opened.'),
@@ -77,7 +77,8 @@ const textsFor = <Texts>(table: Readonly<Record<string, Texts>>, code: string | 
   Object.hasOwn(table, code ?? '') ? table[code ?? ''] : undefined;
 
 /**
- * The reason of an end in one sentence; unknown reasons get a general one, and the technical text is collapsed below.
+ * The reason of an end in one sentence; unknown reasons get a general one, and the technical text is in a collapsed
+ * section.
  */
 export function endLabel(
   session: Pick<Session, 'state' | 'end_reason' | 'failure_code' | 'state_detail' | 'started_at'>,

@@ -58,8 +58,8 @@ function open(part: Partial<Session> = {}, refused: unknown = null) {
 }
 const card = () => screen.findByRole('region', { name: 'How it was' });
 
-describe('how it was, after the end', () => {
-  test('time played, smooth seconds, click to picture and what limited it, of the whole session', async () => {
+describe('the report after the end', () => {
+  test('shows time played, smooth seconds, click to picture and the limit', async () => {
     report = { limit: 'The machine was slow.', remedy: 'Choose a lower quality.' };
     open();
     const { textContent } = await card();
@@ -72,33 +72,33 @@ describe('how it was, after the end', () => {
     expect(asked[0]).toContain(`from=${encodeURIComponent(STARTED)}`);
   });
 
-  test('figures that were not measured are left out', async () => {
+  test('omits figures that were not measured', async () => {
     report = { smooth_fraction: null, click_to_photon_ms: null };
     open();
     expect((await card()).textContent).toBe('Time played7:04Nothing limited it.');
   });
 
-  test('a session of more than ten minutes says which part the figures are of', async () => {
+  test('of a session of more than ten minutes names the part that the figures are about', async () => {
     report = { played_ms: 11 * MINUTE_MS };
     open();
     expect((await card()).textContent).toContain('All but the time played is of the last 10 minutes.');
   });
 
-  test('nothing is shown without a picture', async () => {
+  test('is not shown without a picture', async () => {
     report = undefined;
     open();
     await waitFor(() => expect(asked).toHaveLength(1));
     expect(screen.queryByRole('region', { name: 'How it was' })).toBeNull();
   });
 
-  test('nothing is asked about a session that never ran', async () => {
+  test('is not requested for a session that never ran', async () => {
     open({ started_at: null });
     expect(await screen.findByRole('button', { name: 'Launch again' })).toBeDefined();
     expect(asked).toEqual([]);
   });
 });
 
-test('a launch that is refused here is told here, and tried again as in the library', async () => {
+test('a launch refused on this page is shown here, and retried as in the library', async () => {
   open({}, new ApiFailure(503, 'capacity_exhausted', 'No place.', { retryAfterSecs: 7 }));
   await screen.findByText('Every machine is busy');
   await screen.findByText('This page waits with you, and tries again in 7 seconds.');

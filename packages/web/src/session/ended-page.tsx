@@ -13,7 +13,10 @@ import { RefusedAgain } from './refused-again.tsx';
 
 const SECOND_MS = 1_000;
 
-/** Loaded after the end: the page of a running session has no room for it. Without its file the page has no card. */
+/**
+ * Loaded after the end, to keep the page of a running session small. If its file cannot be loaded, the card is left
+ * out.
+ */
 const SessionReport = lazy(() =>
   import('./session-report.tsx').then(
     ({ SessionReport: loaded }) => ({ default: loaded }),
@@ -21,12 +24,12 @@ const SessionReport = lazy(() =>
   ),
 );
 
-/** The page after the end: reason, next actions, how it was, technical reason, and the app's log. */
+/** The page after the end: reason, next actions, the session's report, technical reason, and the app's log. */
 export function EndedPage(props: {
   session: Session;
   app: Pick<AppListItem, 'id' | 'name'> & Partial<AppListItem>;
   launching: boolean;
-  /** why the app was not launched again; null: it was not tried, or is on its way */
+  /** why the app was not launched again; null: not attempted, or in progress */
   refused: unknown;
   onLaunch: () => void;
   onRetry: () => void;

@@ -23,7 +23,7 @@ const at = (state: Session['state']) => ({
 const seen = (...steps: Partial<LaunchFacts>[]): LaunchView =>
   steps.reduce<LaunchView>((view, step) => followLaunch(view, facts(step)), NO_LAUNCH);
 
-describe('the first record decides what the visit is', () => {
+describe('the first record decides between launch and return', () => {
   test.each([
     ['pending', 'launch'],
     ['assigned', 'launch'],
@@ -31,7 +31,7 @@ describe('the first record decides what the visit is', () => {
     ['running', 'return'],
   ] as const)('%s: %s', (state, visit) => {
     expect(seen(at(state)).visit).toBe(visit);
-    // The app of a launch runs later; of a return it may stop.
+    // When a person returns, the app may later stop; a launch's app runs later.
     expect(seen(at(state), at('running')).visit).toBe(visit);
   });
   test('no record: not known', () => {
@@ -61,7 +61,7 @@ describe("the picture is shown when it is the app's own", () => {
     const swap = { ...running, progress: STARTING, stream: { shown: true, app: 'starting' as const } };
     expect(seen({ ...running, progress: DRAWN, stream: { shown: true, app: null } }, swap).shown).toBe(true);
   });
-  test('it goes with the stream', () => {
+  test('it ends with the stream', () => {
     expect(seen({ ...running, progress: DRAWN, stream: { shown: true, app: null } }, running).shown).toBe(
       false,
     );
@@ -93,7 +93,7 @@ describe('an app that shows one plain colour', () => {
   ])('%s', (_what, ms, more, view) => {
     expect(plain(ms, more)).toMatchObject(view);
   });
-  test('its launch is not remembered as one of usual length', () => {
+  test('its launch time is not stored', () => {
     const before = followLaunch(NO_LAUNCH, facts(at('assigned')));
     const late = facts({
       ...at('running'),
@@ -106,16 +106,16 @@ describe('an app that shows one plain colour', () => {
   });
 });
 
-describe('the usual time is the one before this launch', () => {
+describe('the usual time is the stored one from before this launch', () => {
   const shown = { ...at('running'), progress: DRAWN, stream: { shown: true, app: null } };
-  test('it follows what the browser remembers until the picture is shown', () => {
+  test('it follows the stored value until the picture is shown', () => {
     const waiting = at('assigned');
     expect(seen({ ...waiting, usualMs: null }, { ...waiting, usualMs: 3_000 }).usualMs).toBe(3_000);
     expect(seen({ ...waiting, usualMs: 3_000 }, { ...shown, usualMs: 4_000 }).usualMs).toBe(3_000);
   });
 });
 
-describe('only a launch seen from its start counts for the usual time', () => {
+describe('only a launch seen from its start is added to the usual time', () => {
   const shown = { ...at('running'), progress: DRAWN, stream: { shown: true, app: null } };
   const took = { appId: 'app', hostId: 'host', tookMs: 2_500 };
   test.each([
@@ -137,11 +137,11 @@ describe('only a launch seen from its start counts for the usual time', () => {
 describe('the launch screen', () => {
   const steps = stepsOf(STARTING);
   const times = { createdMs: 1_000, openedMs: 5_000 };
-  test('a launch counts from the click, shows all steps and may be ended', () => {
+  test('a launch is timed from the click, shows all steps and can be ended', () => {
     const view = { ...NO_LAUNCH, visit: 'launch', usualMs: 3_000 } as const;
     expect(stageOf(view, steps, times)).toEqual({ steps, startedAtMs: 1_000, usualMs: 3_000, cancel: 'end' });
   });
-  test('before the record is known it names no step, counts from the opening, and can be left', () => {
+  test('before the record is known it names no step, is timed from the opening, and can be left', () => {
     expect(stageOf(NO_LAUNCH, steps, { ...times, createdMs: null })).toEqual({
       steps: [],
       startedAtMs: 5_000,
@@ -149,7 +149,7 @@ describe('the launch screen', () => {
       cancel: 'leave',
     });
   });
-  test('a return waits for the picture alone, from the opening, and is left without ending the app', () => {
+  test('a return only waits for the picture, is timed from the opening, and does not end the app', () => {
     const view = { ...NO_LAUNCH, visit: 'return', usualMs: 3_000 } as const;
     const stage = stageOf(view, steps, times);
     expect(stage).toMatchObject({ startedAtMs: 5_000, usualMs: null, cancel: 'leave' });

@@ -1,6 +1,6 @@
 /**
  * What the session page shows of a launch: from its first record to the app's own picture. Pure: facts in, the next
- * view out; the page draws it, and remembers the time that a view measured.
+ * view out; the page renders it, and stores the time that a view measured.
  */
 import type { AppNotice } from '@footlight/protocol/input';
 import type { Session } from '@footlight/protocol/rest';
@@ -9,21 +9,28 @@ import { isDrawn, type LaunchProgress, type LaunchStep } from '../launch/launch-
 export interface LaunchView {
   /** unknown: no record yet. launch: seen from its start. return: a person comes back to a running app. */
   visit: 'unknown' | 'launch' | 'return';
-  /** The app's own picture is shown; it stays during a swap, and goes with the stream. */
+  /** The app's own picture is shown; it stays during a swap, and ends with the stream. */
   shown: boolean;
-  /** Usual time of this launch (ms); null: not known. Kept from before the picture, which changes it. */
+  /**
+   * Usual time of this launch (ms); null: not known. Not updated after the picture, whose launch changes the usual
+   * time.
+   */
   usualMs: number | null;
   /** The launch was seen before its app started, so its time is comparable with others. */
   fromStart: boolean;
-  /** The app has shown one plain colour for so long that the person may look at it: what waits would not come. */
+  /**
+   * The app has shown one plain colour for so long that the page offers to show it: the expected picture may never
+   * come.
+   */
   offersPlain: boolean;
-  /** What this launch took; null: it has not ended, or was not seen from its start. */
+  /** The time of this launch; null: it has not ended, or was not seen from its start. */
   measured: MeasuredLaunch | null;
 }
 
 /**
  * An app whose whole picture has one colour never counts as drawn. Firefox took 10 s to draw on a first start, and a
- * slow machine takes longer; the offer comes before the picture, which comes by itself then. Chosen, not measured.
+ * slow machine takes longer; there the offer is shown early, and the picture still appears by itself. Chosen, not
+ * measured.
  */
 export const PLAIN_OFFERED_MS = 10_000;
 export const PLAIN_SHOWN_MS = 30_000;
@@ -44,7 +51,7 @@ export const NO_LAUNCH: LaunchView = {
   measured: null,
 };
 
-/** What the page knows at one rendering. */
+/** Facts of the page at one rendering. */
 export interface LaunchFacts {
   /** undefined: the record is not loaded. */
   session: Pick<Session, 'state' | 'app_id' | 'host_id' | 'created_at'> | undefined;
@@ -52,9 +59,9 @@ export interface LaunchFacts {
   stream: { shown: boolean; app: AppNotice['state'] | null };
   /** Time of the first frame, epoch ms; null: none yet. */
   framesSinceMs: number | null;
-  /** The person wants to see the picture as it is. */
+  /** The person chose to see the picture although it has one colour. */
   insists: boolean;
-  /** What this browser remembers of earlier launches; null: nothing. */
+  /** Usual time of earlier launches in this browser; null: not known. */
   usualMs: number | null;
   nowMs: number;
 }
@@ -74,7 +81,7 @@ export function followLaunch(view: LaunchView, facts: LaunchFacts): LaunchView {
     if (view.visit === 'unknown') next.visit = session.state === 'running' ? 'return' : 'launch';
     if (!shown) next.usualMs = usualMs;
     if (session.state === 'pending' || session.state === 'assigned') next.fromStart = true;
-    // A launch that never ended says nothing about the next one.
+    // A launch that never ended does not count for the usual time.
     if (shown && drawn && next.fromStart && view.measured === null) {
       const tookMs = nowMs - Date.parse(session.created_at);
       next.measured = { appId: session.app_id, hostId: session.host_id, tookMs };
@@ -90,21 +97,21 @@ export interface Stage {
   /** Start of the shown time, epoch ms. */
   startedAtMs: number;
   usualMs: number | null;
-  /** What the button does: end the session, or go back to the library while the app runs on. */
+  /** Action of the button: end the session, or go back to the library while the app keeps running. */
   cancel: 'end' | 'leave';
 }
 
 /**
- * A launch counts from the click, and shows all steps. A person who comes back waits for the picture alone, from the
- * opening of the page.
- * @param createdMs null: unknown as yet
+ * A launch is timed from the click, and shows all steps. A person who comes back waits only for the picture,
+ * timed from the opening of the page.
+ * @param createdMs null: not known yet
  */
 export function stageOf(
   view: LaunchView,
   steps: readonly LaunchStep[],
   { createdMs, openedMs }: { createdMs: number | null; openedMs: number },
 ): Stage {
-  // Nothing is known of it, so no step is named, and the way back stays open while the server does not answer.
+  // The visit is not known yet: no step is named, and the person can go back even if the server does not answer.
   if (view.visit === 'unknown') return { steps: [], startedAtMs: openedMs, usualMs: null, cancel: 'leave' };
   if (view.visit === 'return')
     return {

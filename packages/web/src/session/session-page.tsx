@@ -35,7 +35,7 @@ export function SessionPage({ id }: { id: string }) {
     video,
     surface,
   });
-  // The record counts before the first event arrives.
+  // The record is used before the first event arrives.
   const seen = session === undefined ? progress : advance(progress, session);
   const [view, setView] = useState(NO_LAUNCH);
   const plain = usePlainWait(streamed.shown);
@@ -51,7 +51,7 @@ export function SessionPage({ id }: { id: string }) {
   // React renders again at once, before anything is drawn.
   if (now !== view) setView(now);
   const stream = { ...streamed, shown: now.shown };
-  // Cached when coming from the library; other requests would delay the picture.
+  // Cached when the person comes from the library; further requests would delay the picture.
   const listed = useListedApp(session?.app_id);
   const appQuery = useQuery({
     queryKey: keys.app(session?.app_id ?? ''),
@@ -71,7 +71,7 @@ export function SessionPage({ id }: { id: string }) {
       void queryClient.invalidateQueries({ queryKey: keys.sessions });
     },
   });
-  // Launched once the former session has let go of its slot and its files.
+  // Launched after the previous session has released its slot and its files.
   const [next, setNext] = useState<LaunchedApp | null>(null);
   const { mutate: launchNext } = launch;
   useEffect(() => {
@@ -87,7 +87,7 @@ export function SessionPage({ id }: { id: string }) {
     if (measured !== null) rememberLaunch(measured.appId, measured.hostId, measured.tookMs);
   }, [measured]);
 
-  // The stream may tell of the end first, while the events of the session hang on a path that was cut.
+  // The stream may report the end first, while the event stream hangs on an interrupted path.
   const { refetch } = query;
   const ended = streamed.state.kind === 'ended' && !hasOwnEnd(streamed.state);
   useEffect(() => {

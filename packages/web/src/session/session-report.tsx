@@ -7,13 +7,13 @@ import { durationLabel } from '../i18n/duration-labels.ts';
 import { t } from '../i18n/translate.ts';
 import styles from './session-report.module.css';
 
-/** The service judges at most the last ten minutes; a shorter session is judged from its start. */
+/** The service evaluates at most the last ten minutes; a shorter session is evaluated from its start. */
 const JUDGED_MINUTES = 10;
 const JUDGED_MS = JUDGED_MINUTES * 60_000;
 
 /**
- * How an ended session was: time played, smoothness, click to picture, what limited it and what helps. Empty for a
- * session without a picture, or once its samples were deleted.
+ * The report of an ended session: time played, smoothness, click to picture, what limited it and what helps. Empty for
+ * a session without a picture, or after its samples were deleted.
  */
 export function SessionReport({ session }: { session: Session }) {
   const { id, started_at } = session;
@@ -22,7 +22,7 @@ export function SessionReport({ session }: { session: Session }) {
     queryFn: ({ signal }) =>
       call('sessions.verdict', { params: { id }, query: { from: started_at ?? undefined }, signal }),
     enabled: started_at !== null,
-    // An ended session is judged from the same samples every time.
+    // The result is final: an ended session gets no more samples.
     staleTime: Number.POSITIVE_INFINITY,
   });
   const report = data?.report;
@@ -56,7 +56,7 @@ export function SessionReport({ session }: { session: Session }) {
           <p className={styles.note}>
             {report.smooth_fraction === null && report.click_to_photon_ms === null
               ? t('Judged by the last {n} minutes.', { n: JUDGED_MINUTES })
-              : t('All but the time played is of the last {n} minutes.', { n: JUDGED_MINUTES })}
+              : t('Everything except the time played is about the last {n} minutes.', { n: JUDGED_MINUTES })}
           </p>
         )}
       </div>
@@ -64,7 +64,7 @@ export function SessionReport({ session }: { session: Session }) {
   );
 }
 
-/** "97 %"; only a session without any hitch has 100. */
+/** "97 %"; only a session without any uneven second has 100. */
 function percentLabel(share: number): string {
   return `${Math.floor(share * 100)} %`;
 }

@@ -2,10 +2,12 @@ import { useEffect, useState } from 'react';
 import { clock } from '../clock.ts';
 import { PLAIN_OFFERED_MS, PLAIN_SHOWN_MS } from './launch-view.ts';
 
-/** A timer may be a little early against the clock of dates. */
+/** A timer may fire a little early compared with the wall clock. */
 const LATE_MS = 50;
 
-/** The wait for an app that has frames and has drawn nothing; renders again when the page may decide otherwise. */
+/**
+ * Times how long an app has frames but shows one plain colour; renders again when launch-view may decide differently.
+ */
 export function usePlainWait(hasFrames: boolean) {
   const [framesSinceMs, setSince] = useState<number | null>(null);
   const [insists, setInsists] = useState(false);

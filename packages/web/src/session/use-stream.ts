@@ -16,9 +16,9 @@ import { takeTicket } from '../launch/first-ticket.ts';
 import { keepPicture } from '../launch/last-picture.ts';
 import { loadPlayer, type Player } from '../launch/player.ts';
 
-/** Twice the time between two posts. Chosen, not measured. */
+/** Time limit of a post: twice the interval of posts. Chosen, not measured. */
 const POST_LIMIT_MS = 10_000;
-/** The width of the diagram in the statistics. */
+/** Seconds of history: the width of the graphs in the statistics. */
 const KEPT_SECONDS = 60;
 
 /** Stream state for the page. */
@@ -37,7 +37,7 @@ export interface StreamView {
   notice: { code: string; text: string } | null;
   /** the display's last reported sizes; null: unknown */
   display: Display | null;
-  /** layout of the session's keyboard; null: unknown, or this host keeps its own */
+  /** layout of the session's keyboard; null: unknown, or this host cannot set one */
   layout: KeyboardLayout | null;
   /** the app's windows */
   windows: readonly AppWindow[];
@@ -131,7 +131,7 @@ async function ticketFor(id: string, { SignalingRefused }: Player, signal: Abort
   try {
     return (await call('sessions.signalingToken', { params: { id }, signal })).signaling;
   } catch (error) {
-    // The session's record reports its end; other refusals of the server are permanent.
+    // The session's record reports its end; all other refusals of the server are permanent.
     if (error instanceof ApiFailure && error.status >= 400 && error.status < 500 && error.status !== 429) {
       throw new SignalingRefused(
         error.code === 'conflict' ? 'session_ended' : 'refused',

@@ -16,14 +16,17 @@ const ELSEWHERE: readonly [PadAction, key: string, words: string][] = [
   ['back', '', msg('Back')],
 ];
 
-/** What the buttons of the gamepad or the keys do, while the person uses them; in the signs of the gamepad's maker. */
+/**
+ * Shows the actions of the gamepad's buttons or of the keys while the person uses them, with the labels of the
+ * gamepad's maker.
+ */
 export function PadHints({ input }: { input: Exclude<InputKind, 'pointer'> }) {
   const inLibrary = useRouterState({ select: ({ location }) => location.pathname === '/app' });
   const hints = (inLibrary ? IN_LIBRARY : ELSEWHERE)
     .map(([action, key, words]) => ({ words, sign: input === 'keys' ? key : signOf(input, action) }))
     .filter(({ sign }) => sign !== '');
   return (
-    // A help for the eyes; screen readers know the same from the controls.
+    // Visual only; screen readers announce the same from the controls.
     <ul className={styles.hints} data-pad={input} aria-hidden="true">
       {hints.map(({ words, sign }) => (
         <li key={words}>

@@ -14,7 +14,7 @@ const SCHEMES = [
   { value: 'light', label: msg('Light'), icon: IconSun },
 ] as const;
 
-/** The signed-in person's menu: account, appearance, sign-out. A disclosure, so the focus walks through it. */
+/** The signed-in person's menu: account, appearance, sign-out. It is a disclosure, so Tab moves through its links. */
 export function PersonMenu({ up = false }: { up?: boolean }) {
   const user = useUser();
   const choice = useSchemeChoice();

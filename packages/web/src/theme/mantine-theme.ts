@@ -33,8 +33,8 @@ const variantColorResolver: VariantColorsResolver = ({ variant, color }) => {
 const field = { classNames: { input: inputs.input, label: inputs.label, description: inputs.description } };
 
 /**
- * Defaults of every used Mantine component; sizes and radii come from the tokens. By name instead of import, so that
- * a page loads only its components.
+ * Defaults of every used Mantine component; sizes and radii come from the tokens. Components are referred to by name
+ * instead of an import, so that a page loads only those that it uses.
  */
 export const mantineTheme = () =>
   createTheme({

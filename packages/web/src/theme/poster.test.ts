@@ -14,7 +14,7 @@ describe('the picture of an app without artwork', () => {
     expect(posterOf(id)).toEqual(posterOf(id.toLowerCase()));
   });
 
-  test('has two hues 40 to 70 degrees apart, and a ground dark enough for white text', () => {
+  test('has two hues 40 to 70 degrees apart, and a background dark enough for white text', () => {
     for (const id of ids) {
       const { ground, middle } = posterOf(id);
       const apart = Math.abs(hueOf(ground) - hueOf(middle));
@@ -25,7 +25,7 @@ describe('the picture of an app without artwork', () => {
     }
   });
 
-  test('spreads similar ids over the whole circle and over all motifs', () => {
+  test('spreads similar ids over the whole colour circle and over all motifs', () => {
     const some = ids.slice(0, 100).map(posterOf);
     expect(new Set(some.map(({ middle }) => Math.floor(hueOf(middle) / 30))).size).toBe(12);
     expect(new Set(some.map(({ motif }) => motif)).size).toBe(MOTIFS.length);

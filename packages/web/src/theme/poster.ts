@@ -4,7 +4,7 @@ export const MOTIFS = ['rings', 'hills', 'beams', 'tiles', 'bars', 'orbits'] as 
 /** A generated picture: a motif, three tones of two hues, and random numbers for the details. */
 export interface Poster {
   motif: (typeof MOTIFS)[number];
-  /** CSS colours: the ground, and what lies on it from the back to the front */
+  /** CSS colours: the background, then the shapes from back to front */
   ground: string;
   back: string;
   middle: string;
@@ -18,7 +18,7 @@ const DETAILS = 24;
 
 /**
  * The picture of an app without artwork, from its id only, so that it is the same everywhere. Two hues 40 to 70 degrees
- * apart; the ground is dark enough for white text above it. Pure.
+ * apart; the background is dark enough for white text. Pure.
  * @param id the app's uuid in upper or lower case
  */
 export function posterOf(id: string): Poster {

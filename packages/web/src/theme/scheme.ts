@@ -17,7 +17,7 @@ export function readSchemeChoice(): SchemeChoice {
   }
 }
 
-/** The scheme in force; `auto` follows the system's preference. */
+/** The current scheme; `auto` follows the system's preference. */
 export function resolveScheme(): 'dark' | 'light' {
   const choice = readSchemeChoice();
   if (choice !== 'auto') return choice;
@@ -30,17 +30,17 @@ export function chooseScheme(choice: SchemeChoice): void {
     if (choice === 'auto') localStorage.removeItem(STORAGE_KEY);
     else localStorage.setItem(STORAGE_KEY, choice);
   } catch {
-    // Without storage the choice lasts as long as the page.
+    // Without storage the choice lasts until the page is reloaded.
   }
   for (const listener of listeners) listener();
 }
 
-/** The scheme in force, following choice, system and other tabs. */
+/** The current scheme, updated with choice, system and other tabs. */
 export function useScheme(): 'dark' | 'light' {
   return useSyncExternalStore(subscribe, resolveScheme);
 }
 
-/** The person's choice, following changes. */
+/** The person's choice, updated on changes. */
 export function useSchemeChoice(): SchemeChoice {
   return useSyncExternalStore(subscribe, readSchemeChoice);
 }

@@ -43,13 +43,13 @@ export const loginResponse = z
     min_client_version: z
       .string()
       .optional()
-      .describe('Oldest client version that this server takes; left out where it takes all.'),
+      .describe('Oldest client version that this server accepts; left out if it accepts all.'),
     latest_client_version: z
       .string()
       .optional()
-      .describe('Newest client version that this server knows of; left out where it was told none.'),
+      .describe('Newest client version that this server knows of; left out if none is configured.'),
   })
-  .meta({ id: 'SignedIn', description: 'A fresh access token and whose it is.' });
+  .meta({ id: 'SignedIn', description: 'A new access token and its account.' });
 export type LoginResponse = z.output<typeof loginResponse>;
 
 /** Client-made opaque id of a browser or device; empty counts as absent. */
@@ -77,7 +77,7 @@ const registerBody = body({
   ...newAccount,
   invite_code: string()
     .nullish()
-    .describe('Code of an invite. Needed while registration is by invite only, ignored otherwise.'),
+    .describe('Code of an invite. Required while registration is by invite only, ignored otherwise.'),
 });
 
 /** Email and password may be absent: that is a failed login, not a malformed request. */
@@ -87,7 +87,7 @@ const loginBody = body({
   device_key: deviceKey,
   client_version: string()
     .nullish()
-    .describe('Version of the client, such as 1.4.0; null or left out where it has none to tell.'),
+    .describe('Version of the client, such as 1.4.0; null or left out if unknown.'),
   contract_version: string()
     .nullish()
     .describe('Version of this document that the client was written against; kept for later use.'),
@@ -106,11 +106,11 @@ export const certificateInfo = z
     issuer: z.string().describe('Distinguished name of who signed it.'),
     not_before: dateTime.describe('When it begins to be valid.'),
     not_after: dateTime.describe('When it ceases to be valid.'),
-    days_until_expiry: z.int().describe('Whole days until then, cut; negative once it has expired.'),
+    days_until_expiry: z.int().describe('Whole days until then, rounded down; negative once it has expired.'),
     dns_names: z.array(z.string()).describe('Host names that it covers.'),
     ip_addresses: z.array(z.string()).describe('Addresses that it covers.'),
-    chain_length: z.int().describe('Number of certificates served, its own included.'),
-    self_signed: z.boolean().describe('Its own key signed it.'),
+    chain_length: z.int().describe('Number of certificates in the served chain.'),
+    self_signed: z.boolean().describe('It is signed with its own key.'),
   })
   .meta({ id: 'Certificate', description: 'The certificate in force.' });
 export type CertificateInfo = z.output<typeof certificateInfo>;
@@ -144,13 +144,13 @@ export const accessCheck = z
     certificate: z
       .object({
         in_use: z.boolean().describe('The request came over TLS that this service ends itself.'),
-        not_in_use_reason: z.string().optional().describe('Why not; left out where it is in use.'),
+        not_in_use_reason: z.string().optional().describe('Why TLS is not in use; left out if it is.'),
         info: certificateInfo.optional().describe('The certificate; left out while TLS is off.'),
         host_covered: z
           .boolean()
           .optional()
-          .describe('It covers the host of the request; left out where it is not in use.'),
-        advice: z.string().optional().describe('What to do about it; left out where nothing is to do.'),
+          .describe('It covers the host of the request; left out while it is not in use.'),
+        advice: z.string().optional().describe('Recommended action; left out if none is needed.'),
       })
       .describe('What is known of the certificate.'),
     origins: z
@@ -163,20 +163,20 @@ export const accessCheck = z
         request_origin_allowed: z
           .boolean()
           .nullable()
-          .describe('Whether the origin of this request may; null where it had none.'),
-        same_origin_exemption: z.boolean().describe('It may only because it equals the Host header.'),
-        advice: z.string().optional().describe('What to do about it; left out where nothing is to do.'),
+          .describe('Whether pages of the request origin may do so; null if it had no origin.'),
+        same_origin_exemption: z.boolean().describe('It is allowed only because it equals the Host header.'),
+        advice: z.string().optional().describe('Recommended action; left out if none is needed.'),
         suggested_entry: z
           .string()
           .optional()
-          .describe('What to add to the list; left out where that would not help.'),
+          .describe('Entry to add to the list; left out if that would not help.'),
       })
       .describe('Which pages may connect.'),
   })
-  .meta({ id: 'AccessCheck', description: 'How the request that asked for it reached the service.' });
+  .meta({ id: 'AccessCheck', description: 'How this request reached the service.' });
 export type AccessCheck = z.output<typeof accessCheck>;
 
-/** The header that an answer to an administrator carries when it signs in or reads the own account. */
+/** Header of the answers with which an administrator signs in or reads their own account. */
 export const PAGE_COOKIE =
   'For administrators: the page cookie `service_page`, which opens the pages below /admin and no operation.';
 
@@ -235,7 +235,7 @@ export const accountOperations = {
     refusals: {
       rate_limited:
         'This address has signed in or registered too often; or, after the client version, too many logins by this name failed, or too many passwords are waiting to be hashed. A device that the account knows passes the limit by name.',
-      client_too_old: 'The client says its version, and it is below the oldest that this server takes.',
+      client_too_old: 'The version of the client is below the oldest that this server accepts.',
       invalid_credentials:
         'There is no such account, it is disabled, or the password is wrong or missing; the answer does not say which.',
     },
@@ -283,7 +283,7 @@ export const accountOperations = {
     path: '/v1/auth/logout',
     auth: 'user',
     summary: 'Revoke the presented token',
-    headers: { 'Set-Cookie': 'Takes the page cookie back.' },
+    headers: { 'Set-Cookie': 'Also deletes the page cookie.' },
     responses: { 204: null },
     versionGated: false,
     example: {},
@@ -303,7 +303,7 @@ export const accountOperations = {
     method: 'GET',
     path: '/v1/admin/access-check',
     auth: 'admin',
-    summary: 'How this very request reached the server',
+    summary: 'How this request reached the server',
     responses: { 200: accessCheck },
     example: {
       response: {

@@ -6,7 +6,7 @@ import { loginResponse, role, user } from './accounts.ts';
 /** Two short fields. */
 const BODY_BYTES = 4 * 1024;
 
-/** What signs a developer's program in as somebody who is gone after a while. */
+/** A developer's program signed in as a temporary account. */
 export const devSession = loginResponse
   .extend({
     expires_at: loginResponse.shape.expires_at.describe('When the token and the account itself end.'),
@@ -44,7 +44,7 @@ export const devOperations = {
     path: '/v1/dev/agent-session',
     auth: 'dev-key',
     onlyWith: 'SERVICE_DEV_AGENT_AUTH',
-    summary: 'Sign a program in as a new account that ends by itself',
+    summary: 'Sign a program in as a new account that expires',
     body: { schema: sessionBody, maxBytes: BODY_BYTES, optional: true, unknownKeys: 'ignored' },
     responses: { 200: devSession },
     example: {

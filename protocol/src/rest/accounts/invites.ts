@@ -11,8 +11,8 @@ const inviteFields = {
   id: z.string().describe('Id of the invite.'),
   role: role.describe('Role of the accounts that are made with it.'),
   max_uses: z.int().describe('How many accounts may be made with it.'),
-  used_count: z.int().describe('How many have been.'),
-  expires_at: dateTime.nullable().describe('From when on it is worth nothing; null: never by itself.'),
+  used_count: z.int().describe('How many accounts have been made with it.'),
+  expires_at: dateTime.nullable().describe('When it expires; null: never.'),
   created_at: dateTime.describe('When it was minted.'),
 };
 
@@ -121,7 +121,7 @@ export const inviteOperations = {
     method: 'DELETE',
     path: '/v1/admin/invites/{id}',
     auth: 'admin',
-    summary: 'Withdraw an invite at once; the first time counts, and an unknown one is as good as withdrawn',
+    summary: 'Withdraw an invite at once; no error for an unknown or already withdrawn one',
     params: idParams,
     responses: { 204: null },
     example: { params: { id: exampleIds.invite } },

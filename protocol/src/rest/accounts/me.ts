@@ -30,10 +30,10 @@ export const device = z
       .string()
       .describe('Opaque id that the client made for itself; one device per person and key.'),
     name: z.string().nullable().describe('Name that the owner gave it; null: none yet.'),
-    trusted: z.boolean().describe('A mark that the owner makes. It grants nothing.'),
+    trusted: z.boolean().describe('The owner marked it as trusted. Grants nothing.'),
     first_seen_at: dateTime.describe('When it first signed in or posted a measurement.'),
-    last_seen_at: dateTime.describe('When it last did.'),
-    current: z.boolean().describe('The token of this very request is bound to it.'),
+    last_seen_at: dateTime.describe('When it last did either.'),
+    current: z.boolean().describe('The token of this request is bound to it.'),
     active_session_id: z
       .string()
       .nullable()
@@ -161,10 +161,10 @@ const highlight = z
     play_seconds: z.int().describe('Whole seconds that the caller played it within the window.'),
     last_played_at: dateTime.nullable().describe('When the caller last stopped playing it; null: never.'),
   })
-  .meta({ id: 'Highlight', description: 'An app that the caller probably looks for.' });
+  .meta({ id: 'Highlight', description: 'An app that the caller is probably looking for.' });
 export type Highlight = z.output<typeof highlight>;
 
-/** What a person played in the last week is what they look for; a season at most. Chosen, not measured. */
+/** Days of play history that count: one week by default, at most three months. Chosen, not measured. */
 const DEFAULT_WINDOW_DAYS = 7;
 const MAX_WINDOW_DAYS = 90;
 const windowDays = z
@@ -174,7 +174,7 @@ const windowDays = z
   .transform((text) => (text === undefined || text === '' ? DEFAULT_WINDOW_DAYS : Number(text)))
   .refine((days) => days >= 1 && days <= MAX_WINDOW_DAYS, { error: `must be 1 to ${MAX_WINDOW_DAYS}` })
   .meta({ type: 'integer', minimum: 1, maximum: MAX_WINDOW_DAYS, default: DEFAULT_WINDOW_DAYS })
-  .describe('Days back from now within which playing counts. Empty counts as left out.');
+  .describe('Days of play history that count, back from now. Empty counts as left out.');
 
 const favouriteParams = z.object({ app_id: uuid.describe('Id of the app.') });
 
@@ -332,10 +332,10 @@ export const meOperations = {
     method: 'GET',
     path: '/v1/me/highlights',
     auth: 'user',
-    summary: 'Up to five apps that the caller probably looks for, best first',
+    summary: 'Up to five apps that the caller is probably looking for, best first',
     query: z.object({ window_days: windowDays }),
     responses: {
-      200: z.object({ items: z.array(highlight).describe('Keep their order. Empty without any history.') }),
+      200: z.object({ items: z.array(highlight).describe('Keep this order. Empty without any history.') }),
     },
     example: {
       query: { window_days: '30' },

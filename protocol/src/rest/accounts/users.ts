@@ -39,17 +39,17 @@ const updateBody = tolerantBody({
     .boolean()
     .nullish()
     .describe(
-      'Whether the account is shut; null leaves it. Running sessions go on unless `end_sessions` is true.',
+      'Whether the account is disabled; null leaves it. Running sessions go on unless `end_sessions` is true.',
     ),
   end_sessions: z
     .boolean()
     .nullish()
     .describe(
-      'With `disabled` true: the sessions of the account are asked to stop after the change, best effort. Elsewhere it says nothing.',
+      'With `disabled` true: the sessions of the account are asked to stop after the change, best effort. Otherwise ignored.',
     ),
   max_concurrent_sessions: int32(0)
     .nullish()
-    .describe('The new number of sessions at once; null leaves it. What runs above it goes on.'),
+    .describe('The new number of sessions at once; null leaves it. Running sessions above it go on.'),
 });
 
 const notFound = 'No account has this id.';
@@ -108,7 +108,7 @@ export const userOperations = {
     auth: 'admin',
     summary: 'Make a link with which the owner of an account sets a new password',
     description:
-      'It works once, in place of an earlier one, and dies with a new password and when the account is disabled. Only this answer contains it.',
+      'It works once, replaces an earlier one, and becomes invalid with a new password or when the account is disabled. Only this answer contains it.',
     params: idParams,
     responses: {
       201: z.object({
@@ -141,7 +141,7 @@ export const userOperations = {
     method: 'DELETE',
     path: '/v1/users/{id}',
     auth: 'admin',
-    summary: 'Delete an account with everything that is its own; its homes are collected after their grace',
+    summary: 'Delete an account and everything it owns; its homes are deleted after their grace',
     params: idParams,
     responses: { 204: null },
     refusals: {

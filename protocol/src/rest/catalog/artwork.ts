@@ -27,7 +27,7 @@ export const artworkRecord = z
     source: z
       .enum(['provider', 'manual', 'none'])
       .describe(
-        'provider: matched and fetched by itself. manual: picked, named or uploaded by an administrator. none: looked for and not found, so that nobody looks again.',
+        'provider: matched and fetched by itself. manual: picked, named or uploaded by an administrator. none: looked for and not found, so it is not looked for again.',
       ),
     provider: z.string().describe('Name of the provider that the pictures came from; "" when from none.'),
     provider_ref: z.string().describe('The provider\'s id of the title; "" when from no provider.'),
@@ -81,11 +81,11 @@ export type ArtworkCandidate = z.output<typeof artworkCandidate>;
 const isNamed = (value: string | undefined): boolean => value !== undefined && value.trim() !== '';
 
 const setBody = body({
-  rematch: z.boolean().optional().describe('True: run the automatic match again. Counts before all else.'),
+  rematch: z.boolean().optional().describe('True: run the automatic match again and ignore other fields.'),
   force: z.boolean().optional().describe('True: rematch even where an administrator has chosen.'),
   provider_ref: string({ max: 64 })
     .optional()
-    .describe('Take the pictures of this title of the provider. Counts before the addresses.'),
+    .describe('Take the pictures of this title of the provider. Takes precedence over the addresses.'),
   tile_url: string({ max: 2048 })
     .optional()
     .describe('Fetch the portrait picture from this public http(s) address. Left out: it stays.'),
@@ -146,11 +146,11 @@ export const artworkOperations = {
     }),
     responses: { 200: bytes, 304: null },
     refusals: {
-      not_found: 'The name is none of an asset, or no such asset is stored.',
+      not_found: 'The name is not that of an asset, or no such asset is stored.',
       internal: 'The folder of the pictures cannot be used, or too many sizes wait to be made.',
     },
     contentType: 'image/*',
-    headers: { ETag: 'Name of these bytes; sent back in `If-None-Match` it saves the body.' },
+    headers: { ETag: 'Version of these bytes; with it in `If-None-Match` the answer has no body.' },
     example: { params: { asset: ASSET }, query: { w: '300' } },
   }),
   'artwork.envelope': operation({

@@ -45,10 +45,10 @@ const about = {
     'How the app is started, kept exactly as sent. Recognised keys: image ("" or absent runs a process on the host, whose command line is args), args, env, mounts (`src:dst` or `src:dst:opts`), gpu, network (none, bridge; "" is bridge for a process, else what the host does), no_new_privileges, systempaths_unconfined (a process that brings its own sandbox may make user namespaces).',
   managed_home: 'Each account has a home of its own for this app, kept between sessions.',
   home_container_path: 'Where the home appears inside the app, absolute. Written "" counts as /home/service.',
-  default_profile_id: 'The launch profile that profile_policy speaks of; null is none.',
+  default_profile_id: 'The launch profile that profile_policy refers to; null is none.',
   profile_policy:
     "inherit: what the person chose, else the instance's default. prefer: the app's default unless the person chooses. force: always the app's default.",
-  runtime_preset_id: 'The runtime preset that runtime_spec is laid over at each launch; null is none.',
+  runtime_preset_id: 'The runtime preset that runtime_spec is merged over at each launch; null is none.',
   launchable_profile_ids: 'The only launch profiles that people may use with this app; [] is all of them.',
   library_provider:
     'Set on an app whose homes hold a library of titles that discovery may turn into tiles; "" is none.',
@@ -181,7 +181,7 @@ export const entitlement = z
     source_ref: z.string().describe('What library discovery granted it for; "" otherwise.'),
     created_at: dateTime.describe('When it was granted.'),
   })
-  .meta({ id: 'Entitlement', description: 'The fact that somebody may see and launch an app.' });
+  .meta({ id: 'Entitlement', description: 'Permission of one account or all to see and launch an app.' });
 export type Entitlement = z.output<typeof entitlement>;
 
 /** `all` takes no subject (absent, null or ""), `user` needs one. */

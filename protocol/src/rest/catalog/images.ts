@@ -42,7 +42,7 @@ export const catalogImage = z
     registry_digest: z
       .string()
       .nullable()
-      .describe('The same by its digest, `name@sha256:…`; null until the registry has told it.'),
+      .describe('The same by its digest, `name@sha256:…`; null until the registry has reported it.'),
     artwork: jsonObject.meta({ type: 'object' }).describe('Pictures that the catalog names, such as `tile`.'),
     library_provider: z
       .string()
@@ -82,7 +82,7 @@ export const imageCatalog = z
         previous_sha256: z
           .string()
           .nullable()
-          .describe('The same of the manifest before the last change; null while there was no other.'),
+          .describe('SHA-256 of the manifest before the last change; null if there was none.'),
         commit_sha: z.string().nullable().describe('Commit that it comes from; null when not known.'),
         ref: z.string().describe('Branch, tag or commit that was asked for.'),
         url: z.string().describe('Address that it was fetched from.'),
@@ -145,7 +145,7 @@ const exampleCatalog = {
 
 const UNKNOWN = 'The catalog has no image of this id.';
 const NOT_INSTALLED = 'The image is not installed.';
-const NO_DIGEST = 'The image is prebuilt, and its registry has not told its digest yet.';
+const NO_DIGEST = 'The image is prebuilt, and its registry has not reported its digest yet.';
 const NO_CONTEXT = 'The image is a template, and the commit to build it from is not known.';
 
 const params = textIdParams;

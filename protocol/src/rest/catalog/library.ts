@@ -14,8 +14,8 @@ const SMALL_BODY_BYTES = 64 * 1024;
 /** Largest id of a title, excluded: Steam's ids have 32 bits. */
 const EXTERNAL_ID_END = 2 ** 32;
 /**
- * Values of the longest report: 10,000 entries of five members each have 60,000 separators and brackets, and MAX_JSON_VALUES
- * is less. Such a report of 4 MiB is parsed in 20 ms. Chosen with room.
+ * Most values of the longest report: 10,000 entries of five members each have 60,000 separators and brackets, more than
+ * MAX_JSON_VALUES. Such a report of 4 MiB is parsed in 20 ms. Chosen with room.
  */
 const MAX_REPORT_VALUES = 65_536;
 

@@ -44,9 +44,7 @@ const rungFields = {
   high_refresh_display: z
     .enum(['none', 'recommended', 'required'])
     .describe('Whether the rung wants a display as fast as its pictures.'),
-  hardware_encoder_required: z
-    .boolean()
-    .describe('Whether a host without a hardware encoder is passed over.'),
+  hardware_encoder_required: z.boolean().describe('Whether a host without a hardware encoder is skipped.'),
   browser_client: z.enum(['recommended', 'supported', 'risky']).describe('How well browsers play the rung.'),
   playout0_ms: int32(0).describe('Playout delay at the start of a session, ms.'),
   visibility: visibility.describe('Who the rung is meant for; launch profiles may list any.'),

@@ -47,7 +47,7 @@ const certification = z
     ...measured,
     sample_window_ms: z.int().describe('From the first to the last sample that counts, ms.'),
     sample_count: sampleCount,
-    agent_version: z.string().describe('Version of the agent that measured; "" where it was never told.'),
+    agent_version: z.string().describe('Version of the agent that measured; "" if it was never reported.'),
     measured_at: dateTime.describe('When the verdict was made. It counts for seven days.'),
   })
   .meta({
@@ -138,7 +138,7 @@ const curvePoint = z
       .describe('95th percentile of the time to encode a frame, of the slowest session, ms.'),
     output_fps: z.number().min(0).describe('Encoded frames per second of the slowest session.'),
   })
-  .meta({ id: 'ConcurrencyPoint', description: 'What so many sessions at once got.' });
+  .meta({ id: 'ConcurrencyPoint', description: 'Measurement with this number of sessions at once.' });
 export type ConcurrencyPoint = z.output<typeof curvePoint>;
 
 const curve = z
@@ -163,7 +163,7 @@ const concurrency = z
   })
   .meta({
     id: 'Concurrency',
-    description: 'How many sessions at once a GPU encodes of one rung and bitrate.',
+    description: 'How many sessions of one rung and bitrate a GPU encodes at once.',
   });
 export type Concurrency = z.output<typeof concurrency>;
 
@@ -292,9 +292,7 @@ export const certificationOperations = {
           .array(string({ max: 128 }))
           .max(MAX_LISTED)
           .default(['1080p60', '720p60', '720p30'])
-          .describe(
-            'Launch profiles, of which all rungs count, or ids of rungs. Unknown ones are passed over.',
-          ),
+          .describe('Launch profiles, of which all rungs count, or ids of rungs. Unknown ones are skipped.'),
         bitrates_kbps: z
           .array(bitrateKbps)
           .max(MAX_LISTED)

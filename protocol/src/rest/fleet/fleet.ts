@@ -51,13 +51,13 @@ export const host = z
     status: hostStatus.describe(
       '`online` takes sessions, `draining` takes no new ones, `offline` has no connection.',
     ),
-    agent_version: z.string().nullable().describe('Version of its agent; null where it was never told.'),
-    cpu_cores: z.int().nullable().describe('Cores; null where it was never told.'),
-    mem_mb: z.int().nullable().describe('Memory in MB; null where it was never told.'),
-    cpu_model: z.string().nullable().describe('Model of the processor; null where it was never told.'),
+    agent_version: z.string().nullable().describe('Version of its agent; null if never reported.'),
+    cpu_cores: z.int().nullable().describe('Cores; null if never reported.'),
+    mem_mb: z.int().nullable().describe('Memory in MB; null if never reported.'),
+    cpu_model: z.string().nullable().describe('Model of the processor; null if never reported.'),
     last_registered_at: dateTime.nullable().describe('When its agent last connected; null: never.'),
-    last_heartbeat_at: dateTime.nullable().describe('When it was last heard; null: never.'),
-    storage: z.array(hostStorage).nullable().describe('Where it keeps things; null where it was never told.'),
+    last_heartbeat_at: dateTime.nullable().describe('When its last message arrived; null: never.'),
+    storage: z.array(hostStorage).nullable().describe('Where it keeps things; null if never reported.'),
     capacity_detection: capacityDetection.describe(
       'Whether it knows its GPUs; only with `ok` it takes sessions.',
     ),
@@ -65,12 +65,10 @@ export const host = z
     readiness: z
       .array(readinessCheck)
       .nullable()
-      .describe(
-        'What it finds about itself; null where it was never told, empty where there is nothing to say.',
-      ),
+      .describe('Its readiness checks; null if never reported, empty if there are none.'),
     readiness_reported_at: dateTime
       .nullable()
-      .describe('When these findings last changed; null: never told.'),
+      .describe('When these findings last changed; null: never reported.'),
     capacity: hostCapacity
       .nullable()
       .describe('Sums over its GPUs; null where it has none that can be used.'),

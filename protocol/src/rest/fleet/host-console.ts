@@ -46,11 +46,11 @@ const fields = {
   input_devices: z
     .union([z.literal('auto'), z.array(name(256)).max(128)])
     .describe('Input devices of the host that belong to the display, by path; `auto`: all.'),
-  grab: z.boolean().describe('Nothing else on the host sees what is typed there.'),
+  grab: z.boolean().describe('Nothing else on the host receives their input.'),
   auto_start_on_display: z
     .boolean()
     .describe('Start `default_app` for `default_user` whenever a display is connected.'),
-  auto_connect_controller: z.boolean().describe('Controllers join as soon as they are there.'),
+  auto_connect_controller: z.boolean().describe('Controllers are added as soon as they are plugged in.'),
   default_app: uuid.nullable().describe('App that is started by itself; null: none.'),
   default_user: uuid.nullable().describe('Account that it is started for; null: none.'),
   fullscreen: z.boolean().describe('The app fills the display.'),
@@ -58,7 +58,7 @@ const fields = {
 
 const consoleConfig = z
   .object(fields)
-  .meta({ id: 'ConsoleConfig', description: 'The display beside a host as it is wanted.' });
+  .meta({ id: 'ConsoleConfig', description: 'Configuration of the display attached to a host.' });
 
 const mode = z.object({
   name: z.string().describe('Name for people, such as 1920x1080.'),
@@ -66,7 +66,7 @@ const mode = z.object({
   height: z.int().describe('Lines.'),
   refresh_millihz: z.int().describe('Pictures in a thousand seconds.'),
   preferred: z.boolean().describe('The display prefers it.'),
-  interlaced: z.boolean().describe('Every other line at a time.'),
+  interlaced: z.boolean().describe('Interlaced.'),
   clock_khz: z.int().describe('Pixel clock in kHz.'),
   htotal: z.int().describe('Pixels of a line with its blanking.'),
   vtotal: z.int().describe('Lines with their blanking.'),
@@ -106,7 +106,7 @@ const consoleCapabilities = z
   })
   .meta({
     id: 'ConsoleCapabilities',
-    description: 'What a host could use for a display; empty where it says nothing.',
+    description: 'What a host could use for a display; empty if it reported nothing.',
   });
 
 const answer = z.object({
@@ -173,7 +173,7 @@ export const hostConsoleOperations = {
     method: 'GET',
     path: '/v1/admin/hosts/{id}/console-config',
     auth: 'admin',
-    summary: 'The display beside a host: what is set, and what the host has',
+    summary: 'The display attached to a host: what is set, and what the host has',
     params: idParams,
     responses: { 200: answer },
     refusals: { not_found: 'There is no such host.' },
@@ -184,7 +184,7 @@ export const hostConsoleOperations = {
     method: 'PATCH',
     path: '/v1/admin/hosts/{id}/console-config',
     auth: 'admin',
-    summary: 'Change what is set for the display beside a host',
+    summary: 'Change what is set for the display attached to a host',
     description:
       'Fields that are left out stay; null puts one back to its default. The agent is told at once, or when it connects; nothing is restarted.',
     params: idParams,
@@ -193,7 +193,7 @@ export const hostConsoleOperations = {
     refusals: {
       not_found: 'There is no such host.',
       validation_failed:
-        '`output_id` and `mode` do not come together or are none that a connected output of the host has; the connector, the audio output or an input device is none that it reported; the app or the account does not exist; or apps should start by themselves for nobody.',
+        '`output_id` and `mode` do not come together or are none that a connected output of the host has; the connector, the audio output or an input device is none that it reported; the app or the account does not exist; or automatic start is on without an account.',
     },
     example: {
       params: byId,

@@ -44,7 +44,7 @@ export const hostLoad = z
     host_id: madeId.describe('Id of the host.'),
     samples: z
       .array(hostLoadSample)
-      .describe('Oldest first; empty while the host is away and until it has told something.'),
+      .describe('Oldest first; empty while the host is away and until its first report.'),
   })
   .meta({ id: 'HostLoad', description: 'How busy a host was in the last minutes.' });
 export type HostLoad = z.output<typeof hostLoad>;
@@ -58,7 +58,7 @@ export const hostLoadOperations = {
     auth: 'admin',
     summary: 'How busy a host was in the last five minutes',
     description:
-      'A sample for each heartbeat, every 5 s. They are kept in memory by the replica that the host is connected to, so they begin anew when that replica restarts.',
+      'A sample for each heartbeat, every 5 s. They are kept in memory by the replica that the host is connected to, so a restart of that replica clears them.',
     params: idParams,
     responses: { 200: hostLoad },
     refusals: {

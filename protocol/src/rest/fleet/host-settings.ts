@@ -19,7 +19,7 @@ const settingsFields = {
   effective: z
     .record(z.string(), z.string())
     .nullable()
-    .describe('Every setting as its agent says that it is in force, as text; null: never told.'),
+    .describe('Every setting as its agent says that it is in force, as text; null: never reported.'),
 };
 
 export const hostSettings = z
@@ -28,7 +28,7 @@ export const hostSettings = z
     codecs: z
       .array(codec)
       .nullable()
-      .describe('Codecs that the encoder in force makes, by the last report; null: never told.'),
+      .describe('Codecs that the encoder in force makes, by the last report; null: never reported.'),
     pending_restart: z.boolean().describe('Its agent was told to restart and has not come back yet.'),
   })
   .meta({ id: 'HostSettings', description: 'The settings of one host.' });
@@ -37,7 +37,7 @@ export type HostSettings = z.output<typeof hostSettings>;
 const changedHostSettings = z
   .object({
     ...settingsFields,
-    restart_triggered: z.boolean().describe('The change needed a restart of the agent, which was told so.'),
+    restart_triggered: z.boolean().describe('The agent was told to restart for this change.'),
   })
   .meta({ id: 'ChangedHostSettings', description: 'The settings of one host after a change.' });
 export type ChangedHostSettings = z.output<typeof changedHostSettings>;

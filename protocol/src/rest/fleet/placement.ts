@@ -67,7 +67,7 @@ export const placement = z
       .nullable()
       .describe('Why this codec on the first candidate; null where nothing had to be decided.'),
   })
-  .meta({ id: 'Placement', description: 'Where a launch goes, and why nowhere else.' });
+  .meta({ id: 'Placement', description: 'Where a launch is placed, and why no other GPU was chosen.' });
 export type Placement = z.output<typeof placement>;
 
 const examplePlacement = {
@@ -137,7 +137,7 @@ export const placementOperations = {
     method: 'POST',
     path: '/v1/admin/placement/preview',
     auth: 'admin',
-    summary: 'What a launch would come to now',
+    summary: 'Preview the placement of a launch',
     description:
       'Judges as the launch itself would, and writes, locks and reserves nothing: a launch that follows may find another fleet.',
     body: { schema: previewBody },

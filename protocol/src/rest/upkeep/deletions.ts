@@ -3,7 +3,7 @@ import { idParams } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
-/** What can be deleted with things that hang on it. */
+/** Things whose deletion also deletes things that depend on them. */
 export const deletionKinds = ['app', 'host', 'user', 'entitlement'] as const;
 export type DeletionKind = (typeof deletionKinds)[number];
 
@@ -24,10 +24,10 @@ const deletionEffect = z
     tiles: number.describe('Tiles of an app; 0 for others.'),
     devices: number.describe('Devices of an account; 0 for others.'),
     invites: number.describe('Invites that an account made; 0 for others.'),
-    people: number.describe('Accounts that may use the app no longer without a grant; 0 for others.'),
-    running: number.describe('Sessions of these accounts with the app that run, and go on; 0 for others.'),
+    people: number.describe('Accounts that lose the app with the grant; 0 for others.'),
+    running: number.describe('Running sessions of the app by these accounts, which go on; 0 for others.'),
   })
-  .meta({ id: 'DeletionEffect', description: 'How much goes with a thing that is deleted.' });
+  .meta({ id: 'DeletionEffect', description: 'What is deleted along with a thing.' });
 export type DeletionEffect = z.output<typeof deletionEffect>;
 
 export const deletionOperations = {
@@ -36,7 +36,7 @@ export const deletionOperations = {
     method: 'GET',
     path: '/v1/admin/deletions/{id}',
     auth: 'admin',
-    summary: 'What a deletion would take along',
+    summary: 'What a deletion would delete along with the thing itself',
     description:
       'Of an app, a host, an account or a grant, whose ids are all different. Counts only; asking changes nothing.',
     params: idParams,

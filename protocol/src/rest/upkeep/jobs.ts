@@ -91,7 +91,7 @@ export type JobSchedule = z.output<typeof jobSchedule>;
 const job = z
   .object({
     id: z.string().describe('Id of the job, such as `auth.token_janitor`.'),
-    name: z.string().describe('What people call it.'),
+    name: z.string().describe('Its name for people.'),
     description: z.string().describe('What it does.'),
     plane: z.enum(['control', 'agent']).describe('Who runs it: this service, or the agents of hosts.'),
     scope: z.enum(['instance', 'host']).describe('Whether it runs for the instance or for each host.'),

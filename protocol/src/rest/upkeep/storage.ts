@@ -11,7 +11,7 @@ import { dateTime, idParams, madeId, page, string } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
-/** Homes of a page of the list. Source: the contract of the list. */
+/** Homes of a page of the list. */
 export const HOMES_PER_PAGE = 50;
 
 const storageHome = z
@@ -31,7 +31,7 @@ const storageHome = z
       .int()
       .describe('Size when the last session of the home ended, in bytes; 0 until one was measured.'),
     created_at: dateTime.describe('When the home was made.'),
-    last_used_at: dateTime.describe('When a session last took it.'),
+    last_used_at: dateTime.describe('When a session last used it.'),
     gc_after: dateTime
       .nullable()
       .describe('When it was marked for deletion; its host deletes it a day later. null: it is kept.'),
@@ -55,7 +55,7 @@ const homesQuery = z.object({
 const gcPendingQuery = z.object({
   cursor: string({ max: MAX_GC_CURSOR })
     .optional()
-    .describe('`next_cursor` of the answer before; left out: the homes that wait longest.'),
+    .describe('`next_cursor` of the answer before; left out: from the homes that have waited longest.'),
 });
 
 const HOME_ID = '8d1f6a52-3c0b-4e7d-9a64-b5f2c7e01d38';

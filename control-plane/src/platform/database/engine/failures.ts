@@ -85,7 +85,7 @@ export function classifyFailure(error: unknown): Failure {
 /**
  * Whether a statement returns other columns than when it was planned: another replica has added one (a rolling
  * upgrade). Postgres reports it until the statement is prepared under another name. The message is translated and the
- * code has other uses, so the function that reports it is read. Source: PostgreSQL, plancache.c.
+ * error code has other uses, so the name of the reporting function decides. Source: PostgreSQL, plancache.c.
  */
 export const isOutdatedPlan = (error: unknown): boolean =>
   error instanceof Error &&

@@ -13,7 +13,7 @@ const ENROLLMENT = 'a-fixed-enrollment-token';
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const PATIENTLY = { timeout: 15_000 };
 
-/** A database that goes away, and one that has all that it acknowledged at the same address afterwards. */
+/** A database that fails, and that later returns at the same address with everything that it acknowledged. */
 interface ServerThatGoes {
   readonly url: string;
   goes(): Promise<void>;

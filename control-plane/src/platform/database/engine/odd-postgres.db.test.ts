@@ -51,14 +51,14 @@ describe.skipIf(!hasDebianPostgres)('a Postgres database', () => {
     },
   );
 
-  test('that reads a backslash in a text as a sign of its own is refused', async () => {
+  test('that treats a backslash in a text as an escape is refused', async () => {
     await run('create database backslash', 'alter database backslash set standard_conforming_strings = off');
     await expect(openAndClose(target('backslash'))).rejects.toThrow(
       'The database sets standard_conforming_strings to off, which changes the meaning of texts. Run: alter database … reset standard_conforming_strings',
     );
   });
 
-  test('whose other schema has tables of the same names holds one instance more', async () => {
+  test('whose other schema has tables of the same names can hold a second instance', async () => {
     await run('create schema one', 'create schema two');
     for (const schema of ['one', 'two', 'one']) await openAndClose(target('', `-c search_path=${schema}`));
     const [tables] = await run(

@@ -86,16 +86,16 @@ export async function restorePostgres(source: string, url: string): Promise<void
 }
 
 interface TablesThere {
-  /** In which Footlight makes its tables. */
+  /** Schema in which Footlight creates its tables. */
   schema: string;
   tables: string[];
-  /** Those that no release of Footlight made. */
+  /** Tables that no release of Footlight created. */
   foreign: string[];
 }
 
 /**
- * Tables of the database's schema. Where a newer release has been, none counts as foreign, since this one does not know
- * its tables.
+ * Tables of the database's schema. If a newer release has used the database, no table counts as foreign, because this
+ * release does not know the newer tables.
  */
 async function readTables(url: string): Promise<TablesThere> {
   const ask = (query: string) => JSON.parse(run('psql', [...PSQL, '--command', query], url));
@@ -107,7 +107,7 @@ async function readTables(url: string): Promise<TablesThere> {
   return { schema, tables, foreign: isNewer ? [] : tables.filter((table) => !own.tables.has(table)) };
 }
 
-/** Tables and steps of this release: both databases have the same, so a new SQLite file tells. */
+/** Tables and steps of this release: they are the same in both databases, so they are read from a new SQLite file. */
 async function tablesOfRelease(): Promise<{ tables: Set<string>; steps: Set<string> }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'footlight-tables-'));
   try {
@@ -151,7 +151,7 @@ function run(program: 'pg_dump' | 'pg_restore' | 'psql', words: string[], url: s
     const password = decodeURIComponent(address.password) || address.searchParams.get('password');
     address.password = '';
     address.searchParams.delete('password');
-    // A space is written as "+" by that, which only forms of pages read as a space.
+    // URLSearchParams writes a space as "+", which only forms of pages decode.
     address.search = address.search.replaceAll('+', '%20');
     if (password) env.PGPASSWORD = password;
     database.push('--dbname', address.href);

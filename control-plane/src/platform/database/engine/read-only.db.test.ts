@@ -49,7 +49,7 @@ describeDatabases('a database that refuses writes for a while', (databases) => {
 
   test('answers 503, and stores afterwards what hosts reported meanwhile', async () => {
     await setReadOnly(true);
-    // The first statement of each lost connection hears that it is lost.
+    // The first statement on each lost connection fails.
     await eventually(
       async () => ((await world.call(world.people.alice, 'GET', '/v1/me')).status === 200 ? true : undefined),
       'reads go on',

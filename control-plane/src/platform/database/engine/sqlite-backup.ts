@@ -85,8 +85,8 @@ function replaceBy(backup: number, source: string, target: string): string | nul
 }
 
 /**
- * Root restores for the service's user, with no more than that user's rights: in a folder of its own the user can swap
- * a file for a link at any moment, and root would change the file that the link names.
+ * Root restores for the service's user, with no more than that user's rights: in its own folder that user can replace a
+ * file by a link at any moment, and root would then change the target of the link.
  */
 function withRightsOfOwner<T>(folder: string, work: () => T): T {
   const { uid, gid } = statSync(folder);
@@ -145,8 +145,8 @@ function faultOf(file: string): string | null {
         .prepare("select 1 from sqlite_master where type = 'table' and name = 'schema_steps'")
         .get();
       if (!steps) return 'it holds no Footlight database';
-      // Footlight makes no trigger, which would go on to change accounts with every sign-in, and no view. SQLite takes
-      // one for what its text says, whatever the case of its type.
+      // Footlight makes no trigger, which would go on to change accounts with every sign-in, and no view. SQLite
+      // decides by the statement's text, whatever the case of the `type` column.
       const foreign = database
         .prepare("select lower(type) as type, name from sqlite_master where type not in ('table', 'index')")
         .get() as { type: string; name: string } | undefined;

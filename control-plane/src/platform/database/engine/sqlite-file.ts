@@ -133,7 +133,7 @@ export class DiskReserve {
       if (!found?.isFile() || found.size !== RESERVE_BYTES) {
         const { bavail, bsize } = statfsSync(dirname(this.#file));
         if (bavail * bsize < 4 * RESERVE_BYTES) return;
-        // Never into what lies there: in an open folder it may be a link to another file of this user.
+        // Never into an existing file: in an open folder it may be a link to another file of this user.
         rmSync(this.#file, { force: true });
         writeFileSync(this.#file, Buffer.alloc(RESERVE_BYTES), { mode: 0o600, flag: 'wx' });
       }

@@ -26,7 +26,7 @@ import { canMountDisks, mountSmallDisk } from '../../../testing/small-disk.ts';
 import { DamagedDatabase, type Database, isUnavailable, openDatabase } from '../index.ts';
 
 const logger = createLogger('silent');
-/** The reserve that a full disk took is made again at the next check. */
+/** The reserve that was released on a full disk is made again at the next check. */
 const RESERVE_CHECK_MS = 30_000;
 
 let folder: string;
@@ -43,7 +43,7 @@ const open = (clock: Clock = systemClock): Promise<Database> =>
 const write = (database: Database) =>
   database.db.updateTable('instance_settings').set({ updated_at: 7 }).where('id', '=', 1).execute();
 
-/** Lets the time of the database pass until the work is over; what it waits for depends on no other time. */
+/** Advances the clock of the database until the work ends; the work waits for no other clock. */
 async function passUntil<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
   let isOver = false;
   const end = () => {
@@ -113,7 +113,7 @@ const actions = async (database: Database) =>
   );
 
 describe('the disk is full', () => {
-  test('a write that even the reserve makes no room for is given up, and the reserve comes back', async () => {
+  test('a write that does not fit even into the reserve fails, and the reserve is restored', async () => {
     const clock = new ManualClock();
     const database = await open(clock);
     const reserve = `${file}.reserve`;
@@ -134,7 +134,7 @@ describe('the disk is full', () => {
   });
 
   test.runIf(canMountDisks)(
-    'to its last byte: the write that met it goes through, the next ones do not, reads go on, and space ends it',
+    'to its last byte: the write that finds it full succeeds, later ones fail, reads go on, and free space ends this',
     async () => {
       const disk = mountSmallDisk(64);
       try {
@@ -145,7 +145,7 @@ describe('the disk is full', () => {
         disk.fill();
         await passUntil(clock, grow(database, 'met it'));
         expect([existsSync(`${file}.reserve`), database.full]).toEqual([false, true]);
-        // Somebody else takes what the reserve gave back.
+        // Another program fills the space that the reserve has freed.
         disk.fill();
         await expect(passUntil(clock, grow(database, 'refused'))).rejects.toSatisfy(isUnavailable);
         const changes = database.transaction(async (tx) => {
@@ -224,7 +224,7 @@ describe('a damaged file refuses to start and names the restore command', () => 
         })
         .execute();
     }
-    // One that nothing reads at the start but the check.
+    // A page that only the check reads at the start.
     const { rows } = await sql<{ pageno: number }>`
       select pageno from dbstat where name = 'activity' and pagetype = 'leaf' limit 1 offset 5`.execute(
       database.db,
@@ -279,7 +279,7 @@ test('a new file and its folder are for the service alone, and writes survive a 
   await database.close();
 });
 
-test('a link in the place of the reserve is replaced, and what it leads to stays', async () => {
+test('a link in the place of the reserve is replaced, and its target stays', async () => {
   const other = join(folder, 'other-file');
   writeFileSync(other, 'precious');
   mkdirSync(join(folder, 'data'));

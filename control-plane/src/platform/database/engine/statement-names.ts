@@ -7,7 +7,7 @@ const PLANNED = /^(select|insert|update|delete|with)\b/;
 /** Names of the statements of one database, so that Postgres parses and plans each once for each connection. */
 export class StatementNames {
   #names = new Map<string, string>();
-  /** Given names (count): no name is given twice. */
+  /** Number of names so far: no name is used twice. */
   #given = 0;
 
   /** @returns undefined: a one-time text, or one more than are kept */
@@ -22,7 +22,7 @@ export class StatementNames {
   }
 
   /**
-   * Gives all statements other names, so that Postgres plans them again.
+   * Renames all statements, so that Postgres plans them again.
    * @param name of a statement whose plan is outdated; nothing happens when another connection reported that before
    */
   renew(text: string, name: string): void {

@@ -44,7 +44,7 @@ describeDatabases('a statement of a transaction', (databases) => {
     expect([seen[1], seen[3]]).toMatchObject([{ length: 3 }, { length: 9 }]);
   });
 
-  test('one that fails takes the transaction with it, with its own error, for any other statements of the batch', async () => {
+  test('one that fails ends the transaction, with its own error, for any other statements of the batch', async () => {
     const failing = database.transaction((tx) =>
       Promise.all([
         insert(tx, leases(1)),

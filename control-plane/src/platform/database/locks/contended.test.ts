@@ -25,7 +25,7 @@ function failing(times: number, code: string) {
   return { work, runs: () => runs };
 }
 
-describe('work that others stand in the way of', () => {
+describe('work that conflicts with other transactions', () => {
   test.each(['40P01', '40001'])('is done again after %s, later each time', async (code) => {
     const { waits, clock } = fastClock();
     expect(await retryContended(clock, failing(3, code).work)).toBe(4);

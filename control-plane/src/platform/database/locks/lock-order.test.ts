@@ -21,7 +21,7 @@ describe('the order in which a transaction locks rows', () => {
     ['anything after the commit', ['begin', WRITE_SESSION, 'commit', 'begin', LOCK_USERS]],
     ['anything outside transactions', [WRITE_SESSION, WRITE_GPU, WRITE_SESSIONS]],
     ['several rows that were locked by id', ['begin', LOCK_SESSIONS, WRITE_SESSIONS]],
-    ['what waits for nobody', ['begin', 'update "storage_homes" set "a" = $1 where "id" = $2', TAKE_GPUS]],
+    ['what never waits', ['begin', 'update "storage_homes" set "a" = $1 where "id" = $2', TAKE_GPUS]],
     ['tables outside the order', ['begin', WRITE_GPU, 'update "invites" set "a" = $1']],
     ['references to rows', ['begin', WRITE_GPU, 'select "id" from "users" where "id" = $1 for key share']],
   ])('is kept: %s', (_what, texts) => {

@@ -8,8 +8,8 @@ interface Call<Job, Result> {
 }
 
 /**
- * Batches concurrent writes, so that a fleet that comes back takes a few transactions and not one for each host, which
- * would wait for connections of the pool until they time out. Batches run one after the other.
+ * Batches concurrent writes, so that a reconnecting fleet needs a few transactions. One transaction for each host would
+ * wait for connections of the pool until it timed out. Batches run one after the other.
  * @param write a result for each job, in their order; `Failed` rejects that job alone, an exception rejects all
  * @param max largest batch
  */

@@ -12,7 +12,7 @@ export class Failed {
 /**
  * Runs `work` for a batch; if the batch fails, for each part alone and in order, so that only the faulty parts fail.
  * @param work does all or nothing
- * @param failsAll whether an error would meet the other parts as well; they are not tried then
+ * @param failsAll whether an error would also fail the other parts; then they are not tried
  * @returns a result for each part
  */
 export async function runWithIndividualRetry<One, Result>(

@@ -25,7 +25,7 @@ describe('usernames that look equal', () => {
     ['\u0430lice', 'alice'],
   ])('%j and %j are two names', (one, other) => expect(foldUsername(one)).not.toBe(foldUsername(other)));
 
-  test('fold to what folds to itself, and letters that regular expressions hold for one fold alike', () => {
+  test('fold idempotently, and letters that match in case-insensitive regular expressions fold alike', () => {
     const letter = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 });
     fc.assert(
       fc.property(letter, (one) => {

@@ -1,11 +1,11 @@
 /** The only lowercase letter whose uppercase form belongs to another letter, which case folding keeps apart. */
 const DOTLESS_I = '\u0131';
 
-/** Characters that nothing shows, and the blank pattern of Braille. */
+/** Characters that are invisible, and the blank pattern of Braille. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /**
- * Folded form that look-alike usernames share: NFKC and full case folding, without characters that nothing shows. Pure.
+ * Folded form that look-alike usernames share: NFKC and full case folding, without invisible characters. Pure.
  * JavaScript has no case folding; for every other letter the sequence lower, upper, lower gives the same result.
  * Source: The Unicode Standard, section 3.13, D146 and R5 (toNFKC_Casefold).
  */

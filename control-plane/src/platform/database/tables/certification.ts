@@ -59,7 +59,7 @@ export interface CertificationRunsTable {
   ended_at: number | null;
 }
 
-/** A measurement that waits for its verdict. The row goes with the verdict, or without one after ten minutes. */
+/** A measurement that waits for its verdict. The row is deleted with the verdict, or without one after ten minutes. */
 export interface CertificationCellsTable {
   id: string;
   host_id: string;

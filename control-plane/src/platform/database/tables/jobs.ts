@@ -61,6 +61,6 @@ export interface JobRunsTable {
   claimed_boot: string | null;
   /** Fencing number of the dispatcher that claimed it; null for runs of agents. */
   fence: number | null;
-  /** 1: an event met it while it was running, so another run follows. */
+  /** 1: an event came while it was running, so another run follows. */
   rerun: Generated<Flag>;
 }

@@ -16,6 +16,6 @@ export interface SessionRecordingsTable {
   /** null unless it failed. */
   error: string | null;
   created_at: number;
-  /** From then on it is neither listed nor downloaded. */
+  /** After this time it is neither listed nor downloaded. */
   expires_at: number;
 }

@@ -59,7 +59,7 @@ export interface SessionRejectedTimesTable {
   /** Guess at what the time is instead of milliseconds since 1970. */
   cause: string;
   count: number;
-  /** The last such time, as it came. A floating-point number: nanoseconds may be above the integers of a column. */
+  /** The last such time, as it was sent. A floating-point number: nanoseconds may be above the integers of a column. */
   last_ts: number;
   last_at: number;
 }

@@ -70,7 +70,7 @@ describe('connections of one address are capped', () => {
       return gone;
     });
     await Promise.all(closed);
-    // The service hears of it a moment later.
+    // The service notices it a moment later.
     await expect
       .poll(async () => {
         const [socket, answered] = await ask(portOf(addresses.http));
@@ -90,7 +90,7 @@ describe('connections of one address are capped', () => {
     expect(await hold(1, port, '127.0.0.2')).toEqual([false]);
   });
 
-  test('both listeners count together, handshakes that do not go on included', async () => {
+  test('both listeners count together, unfinished handshakes included', async () => {
     const tls = portOf(addresses.https);
     for (let n = 0; n < 5; n += 1) {
       const socket = connect({ host: '127.0.0.1', port: tls, localAddress: '127.0.0.3' });

@@ -107,7 +107,7 @@ describe.each([
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  test('a request that expects what there is not is served as any other', async () => {
+  test('a request with an unknown Expect header is served like any other', async () => {
     const text = `GET /health HTTP/1.1\r\nHost: a\r\nExpect: more\r\n${CLOSE}\r\n`;
     const answer = await send(text, overTls);
     expect(answer.status).toBe(200);

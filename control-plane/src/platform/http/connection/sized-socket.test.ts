@@ -11,7 +11,7 @@ server.listen(0, '127.0.0.1');
 afterAll(() => server.close());
 
 /**
- * What the far end hears of a socket that was opened, said `words` in one turn, and did `then`.
+ * Messages that the far end receives from a socket that sends `words` in one turn and then runs `then`.
  * @param says what the far end does once it is open
  */
 async function heard(
@@ -32,11 +32,11 @@ async function heard(
   return [...came, code];
 }
 
-test('what is said in one turn arrives in order, and before the close', async () => {
+test('messages of one turn arrive in order, and before the close', async () => {
   expect(await heard(['a', 'b', 'c'], (socket) => socket.close(4000))).toEqual(['a', 'b', 'c', 4000]);
 });
 
-test('and so does what is said in the turns after it', async () => {
+test('messages of later turns arrive in order as well', async () => {
   const later = (socket: WebSocket) =>
     setImmediate(() => {
       socket.send('d');
@@ -52,7 +52,7 @@ test('a socket that is cut in the same turn is gone', async () => {
   expect(await heard(['a'], (socket) => socket.terminate())).toEqual([1006]);
 });
 
-test('a flood of pongs cuts it, and as many as a slow moment leaves behind do not', async () => {
+test('a flood of pongs cuts the socket; as many as pile up during a short delay do not', async () => {
   /** A masked pong without content, which the library neither answers nor counts. */
   const pong = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
   const saysAfter = (pongs: number) =>

@@ -217,7 +217,7 @@ describe('slow and broken clients are let go', () => {
 });
 
 test('a connection that cannot be taken for want of descriptors ends nothing', async () => {
-  // What Node reports where even its spare descriptor is gone; without a listener it would be thrown.
+  // The error that Node emits when even its spare descriptor is used; without a listener it would be thrown.
   const full = Object.assign(new Error('accept EMFILE'), { code: 'EMFILE', syscall: 'accept' });
   app.plane.server.fastify.server.emit('error', full);
   expect(app.log.join('')).toContain('http.accept_failed');

@@ -1,10 +1,10 @@
-/** Part of each body that does not count, so that a sign-in always passes (bytes). */
+/** Part of each body that is not counted, so that a sign-in always passes (bytes). */
 const FREE_BYTES = 16 * 1024;
 /** Limit of one sender's concurrent bodies beyond their free parts. Clients send one or two at once. */
 const SENDER_BYTES = 32 * 1024 * 1024;
 /**
- * Memory of a chunk besides its bytes: a buffer and its place in a list. 200,000 chunks of 64 bytes took 218 bytes each as
- * parts of a longer read, and 556 as separate reads (Node 20.20, x86-64).
+ * Memory of a chunk in addition to its bytes: a buffer and its place in a list. 200,000 chunks of 64 bytes took 218
+ * bytes each as parts of a longer read, and 556 as separate reads (Node 20.20, x86-64).
  */
 const PIECE_BYTES = 512;
 
@@ -26,7 +26,7 @@ export class BodyMemory {
   /** Sender → memory and number of its bodies beyond the free part. */
   readonly #held = new Map<string, { bytes: number; bodies: number }>();
 
-  /** @param freeBytes part of each body that does not count */
+  /** @param freeBytes part of each body that is not counted */
   constructor({ freeBytes = FREE_BYTES, senderBytes = SENDER_BYTES } = {}) {
     this.#freeBytes = freeBytes;
     this.#senderBytes = senderBytes;

@@ -111,7 +111,7 @@ function requireType(contentType: string | undefined, { mediaType: declared }: U
   return mediaType;
 }
 
-/** The rest is not read: it would be held, or waited for, as what came before. */
+/** The rest is not read: it would take memory, or be waited for, like the part before it. */
 const tooMany = (): ApiError =>
   new ApiError('internal', {
     status: UNAVAILABLE_STATUS,
@@ -148,7 +148,7 @@ export function readBytes(
     const settle = (finish: () => void) => {
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
       claim.release();
-      // Errors of the connection after the answer concern nobody.
+      // Errors of the connection after the answer are ignored.
       request.on('error', () => undefined);
       finish();
     };

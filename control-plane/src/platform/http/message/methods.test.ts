@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { MethodTable } from './methods.ts';
 
-test('a path knows its methods, with any values of its parameters', () => {
+test('the methods of a path are found, with any values of its parameters', () => {
   const table = new MethodTable();
   table.add('GET', '/v1/apps/{id}');
   table.add('DELETE', '/v1/apps/{id}');

@@ -16,7 +16,7 @@ const SESSIONS = 33;
 const CONNECTIONS = 30;
 const PIPELINED = 16;
 
-describeSqlite('somebody who reads none of the answers', (databases) => {
+describeSqlite('a client that reads none of its answers', (databases) => {
   let app: TestApp;
   let http: string;
   const opened: Socket[] = [];
@@ -54,7 +54,7 @@ describeSqlite('somebody who reads none of the answers', (databases) => {
   const list = (as: Person) =>
     fetch(`${http}/v1/sessions?limit=1000`, { headers: { authorization: `Bearer ${as.token}` } });
 
-  test('gets no more of them at some point, and others notice nothing', async () => {
+  test('gets no more of them beyond the limit, and others are not affected', async () => {
     const { alice, bob } = app.people;
     const sockets = await askMuch(alice);
     await expect.poll(async () => (await list(alice)).status).toBe(503);

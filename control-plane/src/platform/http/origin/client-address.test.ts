@@ -67,7 +67,7 @@ describe('the client address', () => {
     expect(forged.addressKey).toBe('203.0.113.9');
   });
 
-  test('cannot be chosen by what a client writes to the left of the last untrusted hop', () => {
+  test('does not depend on hops that a client adds to the left of the last untrusted hop', () => {
     const hop = fc.oneof(fc.ipV4(), fc.ipV6(), fc.string(), fc.constant(''));
     fc.assert(
       fc.property(

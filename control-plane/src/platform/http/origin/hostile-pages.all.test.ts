@@ -74,7 +74,7 @@ describeSqlite('a page of somebody else, in the browser of an administrator', (d
   const evil = { origin: 'https://evil.example', referer: 'https://evil.example/' };
 
   describe('with forms and requests that need no permission', () => {
-    test('changes nothing and reads nothing, though the cookie goes along', async () => {
+    test('changes nothing and reads nothing, although the cookie is sent', async () => {
       const before = await dumpDatabase(app.plane.platform.database);
       for (const operation of all.filter(({ auth }) => auth === 'user' || auth === 'admin')) {
         for (const type of [
@@ -92,7 +92,7 @@ describeSqlite('a page of somebody else, in the browser of an administrator', (d
       expect(await dumpDatabase(app.plane.platform.database)).toBe(before);
     });
 
-    test('is never told that it may: no answer has a CORS header, preflights among them', async () => {
+    test('is never allowed access: no answer has a CORS header, not even to a preflight', async () => {
       for (const operation of all) {
         const preflight = await app.call(null, 'OPTIONS', urlOf(operation), {
           headers: {
@@ -108,7 +108,7 @@ describeSqlite('a page of somebody else, in the browser of an administrator', (d
       }
     });
 
-    test('gets no method smuggled in by a header or a field', async () => {
+    test('cannot override the method by a header or a field', async () => {
       const created = await app.call(app.people.admin, 'POST', '/v1/apps', { body: { name: 'Kept' } });
       const id = created.body.app.id as string;
       for (const headers of [{ 'x-http-method-override': 'DELETE' }, { 'x-method-override': 'DELETE' }])
@@ -158,7 +158,7 @@ describeSqlite('a page of somebody else, in the browser of an administrator', (d
     }
   });
 
-  test('what people, pages and hosts write comes back as data only, and into no page', async () => {
+  test('texts of people, pages and hosts are returned as data only, and never in a page', async () => {
     const admin = app.people.admin;
     const made = await app.call(admin, 'POST', '/v1/apps', { body: { name: PAYLOAD, description: PAYLOAD } });
     expect(made.status).toBe(201);
@@ -240,7 +240,7 @@ describeSqlite('a page of somebody else, in the browser of an administrator', (d
     }
   });
 
-  test('bombs stay packed: bodies are never unpacked, and sockets agree on no compression', async () => {
+  test('compression bombs have no effect: bodies are never decompressed, and sockets negotiate no compression', async () => {
     const bomb = gzipSync(Buffer.alloc(32 * 1024 * 1024, 'a'));
     for (const encoding of ['gzip', 'deflate', 'br', 'gzip, gzip']) {
       const answer = await app.call(app.people.admin, 'POST', '/v1/apps', {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { instanceAddress, linkAddress } from './instance-address.ts';
 
-describe('the address that new hosts are told', () => {
+describe('the address for new hosts', () => {
   const base = new URL('https://play.example.org/footlight/');
   test.each([
     ['PUBLIC_BASE_URL counts first', base, 'inside:8443', true, 'https://play.example.org/footlight'],

@@ -1,4 +1,4 @@
-/** Which address of this service stands in what goes to other people and machines. Pure: the request's facts in. */
+/** Which address of this service is used in links for people and in the install line for new hosts. Pure. */
 import { isIPv6 } from 'node:net';
 import { invalid } from '../../errors.ts';
 import { isLoopbackHost } from './origins.ts';
@@ -33,9 +33,9 @@ export function instanceAddress({ publicBaseUrl, host, tls }: AddressFacts): str
 export type LinkSource = 'configured' | 'request' | 'machine';
 
 /**
- * Address of this service for a link that is sent to a person, without a trailing slash. Pure. An administrator at
- * the machine itself works at a loopback address, which nobody else can open: the machine's own address takes its
- * place where it has one.
+ * Address of this service for a link that is sent to a person, without a trailing slash. Pure. An administrator at the
+ * machine itself works at a loopback address, which works on that machine only, so the machine's own address replaces
+ * it if there is one.
  * @param own the machine's addresses that others can reach
  * @param port of the listener that serves pages
  * @throws ApiError 400 when the address is neither configured nor in the request

@@ -3,18 +3,21 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { appProfile, profileSchema } from './app-filter.ts';
 
-/** Where podman has its system call filter, the first one that exists. Source: containers.conf(5), seccomp_profile. */
+/**
+ * Usual places of podman's system call filter; podman uses the first one that exists. Source: containers.conf(5),
+ * seccomp_profile.
+ */
 const PODMAN_PROFILES = ['/etc/containers/seccomp.json', '/usr/share/containers/seccomp.json'];
 
 /** Files with the filters of apps, for an engine on this machine. */
 export interface AppFilters {
-  /** Path of the filter for apps without user namespaces, and for those that bring a sandbox of their own. */
+  /** Paths of two filters: for apps without user namespaces, and for apps that have their own sandbox. */
   closed: string;
   ownSandbox: string;
 }
 
 /**
- * Writes the filters of apps that podman shall use.
+ * Writes the filters that podman applies to apps.
  * @returns null: podman's own filter is in none of its usual places, or cannot be read
  * @throws when they cannot be written
  */
@@ -38,7 +41,7 @@ function podmanProfile(): unknown {
     try {
       return profileSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
     } catch {
-      // The next place.
+      // Not there: try the next place.
     }
   }
   return null;

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { appProfile } from './app-filter.ts';
 
-/** In the form of containers/common: calls for everybody, for capabilities, and with arguments. */
+/**
+ * A profile in the format of containers/common: unconditional calls, calls for capabilities, and calls with arguments.
+ */
 const PODMAN = {
   defaultAction: 'SCMP_ACT_ERRNO',
   syscalls: [
@@ -25,7 +27,7 @@ const rulesOf = (userNamespaces: boolean, profile: object = PODMAN) =>
   (appProfile(profile, userNamespaces) as { syscalls: Rule[] }).syscalls;
 const about = (rules: Rule[], name: string) => rules.filter(({ names }) => names.includes(name));
 
-test('closes what apps do not need, and keeps the rest as the engine has it', () => {
+test('closes calls that apps do not need, and keeps the engine’s other rules', () => {
   const rules = rulesOf(false);
   for (const name of ['keyctl', 'pidfd_getfd', 'clone3', 'setns']) expect(about(rules, name)).toEqual([]);
   expect(about(rules, 'read')[0]?.args).toEqual([]);
@@ -44,7 +46,7 @@ test.each([
   ]);
 });
 
-test('an app with a sandbox of its own keeps user namespaces, and nothing else', () => {
+test('for an app with its own sandbox, only user namespaces stay open', () => {
   const rules = rulesOf(true);
   for (const name of ['clone', 'clone3', 'setns', 'unshare'])
     expect(about(rules, name)).toMatchObject([{ action: 'SCMP_ACT_ALLOW', args: [] }]);

@@ -3,23 +3,26 @@ import { z } from 'zod';
 /**
  * Calls that apps do not need and podman 4.3 allows, as for apps without a container (confinement/seccomp.ts).
  *
- * With pidfd_getfd an app takes the descriptors of its display and sound servers, which run outside of its container:
- * their sockets name them (SO_PEERPIDFD). Keys stay with a user id for three days, and 200 of them are all that its next
- * holder may have. One app can take all contexts of old asynchronous I/O that the host has. openat2 names the mode of a
- * file where a filter cannot read it.
+ * With pidfd_getfd an app could take descriptors of its display and sound servers, which run outside of its container:
+ * their sockets name them (SO_PEERPIDFD). Keys stay with a user id for three days, and 200 keys use up the limit of the
+ * id's next holder. One app could use up the host's contexts of old asynchronous I/O. openat2 passes the mode of a file
+ * in memory that a filter cannot read.
  */
 const CLOSED: ReadonlySet<string> = new Set([
   ...['add_key', 'request_key', 'keyctl', 'pidfd_getfd', 'openat2'],
   ...['io_setup', 'io_uring_setup', 'io_uring_enter', 'io_uring_register'],
   ...['bpf', 'perf_event_open', 'userfaultfd'],
 ]);
-/** Make or enter user namespaces. The flags of clone3 cannot be read: the C library falls back to clone. */
+/**
+ * Calls that create or enter user namespaces. A filter cannot read the flags of clone3; without it the C library falls
+ * back to clone.
+ */
 const NAMESPACE_CALLS: ReadonlySet<string> = new Set(['clone3', 'setns']);
 
 const CLONE_NEWUSER = 0x1000_0000;
 const S_ISUID = 0o4000;
 const O_CREAT = 0o100;
-/** The own bit of O_TMPFILE. */
+/** The bit that only O_TMPFILE has. */
 const O_TMPFILE = 0o20_000_000;
 const EPERM = 1;
 
@@ -28,7 +31,7 @@ const MODE_CALLS: ReadonlyMap<string, number> = new Map([
   ...['chmod', 'fchmod', 'creat', 'mknod'].map((name) => [name, 1] as const),
   ...['fchmodat', 'fchmodat2', 'mknodat'].map((name) => [name, 2] as const),
 ]);
-/** Indexes of flags and mode; the mode counts where the call makes a file. */
+/** Indexes of flags and mode; the mode is used only when the call creates a file. */
 const OPEN_CALLS: ReadonlyMap<string, { flags: number; mode: number }> = new Map([
   ['open', { flags: 1, mode: 2 }],
   ['openat', { flags: 2, mode: 3 }],
@@ -44,12 +47,12 @@ export const profileSchema = z.looseObject({ syscalls: z.array(ruleSchema) });
 type Rule = z.infer<typeof ruleSchema>;
 
 /**
- * The filter of an app, made from that of the engine: what the engine closes stays closed. Pure.
+ * Builds the filter of an app from the engine's filter: calls that the engine refuses stay refused. Pure.
  *
- * In addition it closes the calls above and, with EPERM, files with a setuid bit: another user of the host who runs one
- * would be the user of all later sessions with this id.
+ * In addition it refuses the calls above and, with EPERM, creating files with a setuid bit: another user of the host
+ * who runs one would act as the user of later sessions with this id.
  * @param profile a filter of podman or docker (the JSON of containers/common)
- * @param userNamespaces false: also closes user namespaces, in which an app has every capability
+ * @param userNamespaces false: also refuses user namespaces, in which an app has every capability
  * @throws for another form
  */
 export function appProfile(profile: unknown, userNamespaces: boolean): object {
@@ -77,13 +80,13 @@ export function appProfile(profile: unknown, userNamespaces: boolean): object {
   return { ...rest, syscalls: [...kept.filter(({ names }) => names.length > 0), ...added] };
 }
 
-/** Whether a rule allows its calls with every argument, also without a capability. */
+/** Whether a rule allows its calls with all arguments and without any capability. */
 function isUnconditional({ action, args, includes }: Rule): boolean {
   const needs = Object.values(includes ?? {}).some((each) => !Array.isArray(each) || each.length > 0);
   return action === 'SCMP_ACT_ALLOW' && (args ?? []).length === 0 && !needs;
 }
 
-/** Allows a call unless an argument has a bit, which is refused. */
+/** Allows a call unless an argument has a certain bit. */
 const unlessBits = (name: string, index: number, bit: number) => [
   allow(name, [without(index, bit)]),
   refuse(name, [having(index, bit)]),

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '@footlight/platform';
 
-/** Where an engine listens. */
+/** Address of an engine. */
 export type EngineAddress =
   | { kind: 'socket'; path: string }
   | { kind: 'tcp'; protocol: 'http' | 'https'; host: string; port: number };
@@ -21,8 +21,8 @@ export function engineAddress(url: string): EngineAddress {
 }
 
 /**
- * Sockets at which podman, then docker, listen where nothing is configured. A rootless engine belongs to its user, so
- * an agent without root looks into its own runtime directory first.
+ * Default sockets of podman, then docker. A rootless engine belongs to its user, so an agent without root looks into
+ * its own runtime directory first.
  * Source: podman-system-service(1), dockerd(8).
  */
 export function defaultSockets(isRoot: boolean, env: Environment): string[] {

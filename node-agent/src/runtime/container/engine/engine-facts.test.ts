@@ -25,7 +25,7 @@ const docker = (version: string) =>
 const WISHES = { ociRuntime: null, nvidia: false, stateDir: '/var/lib/service-agent' };
 
 describe('a container engine', () => {
-  test('is known by its components, and not by its number', () => {
+  test('is recognized by its components, and not by its version number', () => {
     expect(podman('4.3.1')).toEqual({
       kind: 'podman',
       version: '4.3.1',
@@ -38,7 +38,7 @@ describe('a container engine', () => {
     expect(docker('27.1.1')).toMatchObject({ kind: 'docker', obeysRequests: true, rootless: true });
   });
 
-  test('podman that is rootless says so in its own API only', () => {
+  test('podman reports only in its own API that it is rootless', () => {
     const version = { Version: '4.3.1', Components: [{ Name: 'Podman Engine', Version: '4.3.1' }] };
     const info = { SecurityOptions: ['name=seccomp,profile=default'] };
     const own = (rootless: boolean) => ({ host: { security: { rootless } } });
@@ -61,7 +61,7 @@ describe('a container engine', () => {
       'ignores SERVICE_CONTAINER_RUNTIME',
     ],
     ['a runtime that is the engine’s', podman('4.3.1'), { ociRuntime: 'crun' }, null],
-    ['a runtime that is obeyed', docker('27.1.1'), { ociRuntime: 'kata' }, null],
+    ['a runtime that is honored', docker('27.1.1'), { ociRuntime: 'kata' }, null],
     ['a state directory with a comma', docker('27.1.1'), { stateDir: '/srv/a,b' }, 'SERVICE_AGENT_STATE_DIR'],
   ])('%s', (_name, facts, wishes, problem) => {
     const found = engineProblem(facts, { ...WISHES, ...wishes });

@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import { isMountable } from './engine-names.ts';
 
-/** What an engine says of itself; GET /version and GET /info of the Docker API. */
+/** An engine's description of itself: GET /version and GET /info of the Docker API. */
 export interface EngineFacts {
   kind: 'podman' | 'docker';
   version: string;
-  /** Directory of images and containers; null: not said. */
+  /** Directory of images and containers; null: not reported. */
   storeDir: string | null;
   defaultRuntime: string;
-  /** Obeys `Runtime` and `DeviceRequests` of a container. Podman before 5.4.0 ignores both without an error. */
+  /**
+   * Whether the engine honors `Runtime` and `DeviceRequests` of a container. Podman before 5.4.0 silently ignores both.
+   */
   obeysRequests: boolean;
   rootless: boolean;
 }
@@ -26,14 +28,18 @@ const infoSchema = z.object({
 /** GET /libpod/info of podman's own API. */
 const ownInfoSchema = z.object({ host: z.object({ security: z.object({ rootless: z.boolean() }) }) });
 
-/** Podman with a Docker API that has everything used here; docker with cgroups v2 and private cgroup namespaces. */
+/**
+ * Oldest usable releases: podman, whose Docker API then has every call used here; docker, with cgroups v2 and private
+ * cgroup namespaces.
+ */
 const OLDEST = { podman: [4, 0], docker: [20, 10] } as const;
 /** Source: containers/podman#22645. */
 const PODMAN_OBEYS = [5, 4] as const;
 
 /**
  * Identifies an engine by its components, because podman also answers with a version number of docker's API.
- * @param ownInfo of podman's own API: podman 4.3 does not say in docker's that it is rootless. null: no answer
+ * @param ownInfo answer of podman's own API, because podman 4.3 does not report in docker's API that it is rootless;
+ *   null: no answer
  * @throws when an answer has another form
  */
 export function readEngineFacts(version: unknown, info: unknown, ownInfo: unknown = null): EngineFacts {
@@ -54,7 +60,7 @@ export function readEngineFacts(version: unknown, info: unknown, ownInfo: unknow
   };
 }
 
-/** A reason why an engine cannot be used, with remedies for people. */
+/** A reason why an engine cannot be used, with remedies for administrators. */
 export interface EngineProblem {
   summary: string;
   mend: string[];

@@ -11,11 +11,11 @@ const limits = (files: string, processes: string) =>
 
 test.each([
   [limits('1024 20000', '96365 96365'), 4_194_304, [1_024, 20_000], [96_365, 96_365]],
-  // Podman gives itself no more processes than the kernel has.
+  // Podman limits its own processes to the kernel's maximum.
   [limits('1024 20000', '96365 96365'), 32_768, [1_024, 20_000], [32_768, 32_768]],
   [limits('unlimited unlimited', '100 unlimited'), 32_768, [-1, -1], [100, 32_768]],
 ])(
-  'containers get the limits of this process, and no more processes than the kernel has',
+  'containers get the limits of this process, and at most the kernel’s number of processes',
   (text, pidMax, files, processes) => {
     expect(ulimitsWithin(text, pidMax)).toEqual([
       { Name: 'nofile', Soft: files[0], Hard: files[1] },
@@ -24,6 +24,6 @@ test.each([
   },
 );
 
-test('a limit that is not in the table stays the engine’s', () => {
+test('a limit that is missing in the table stays the engine’s', () => {
   expect(ulimitsWithin('Max open files            1024 x files', 32_768)).toEqual([]);
 });

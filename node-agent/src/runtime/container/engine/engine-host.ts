@@ -9,18 +9,18 @@ import { defaultSockets, findEngine } from './engine-address.ts';
 import { type EngineFacts, type EngineProblem, type EngineWishes, engineProblem } from './engine-facts.ts';
 import { AGENT_LABEL, CONTAINER_PREFIX } from './engine-names.ts';
 
-/** Where distributions put podman's init. Source: containers.conf(5), init_path; Debian's package catatonit. */
+/** Usual paths of podman's init program. Source: containers.conf(5), init_path; Debian's package catatonit. */
 const INITS = ['/usr/libexec/podman/catatonit', '/usr/bin/catatonit', '/usr/local/libexec/podman/catatonit'];
 
 /**
- * Of a look for readiness: the link waits for it, and the control plane waits 15 s for each step of a registration. An
- * engine answers within 100 ms. Chosen, not measured.
+ * Time limit of a check for readiness: the registration waits for it, and the control plane waits 15 s for each step of
+ * a registration. An engine answers within 100 ms. Chosen, not measured.
  */
 const LOOK_MS = withPatience(2_000);
-/** Of the first look, which also removes containers of a killed agent. */
+/** Time limit of the first check, which also removes containers of a killed agent. */
 export const FIRST_LOOK_MS = withPatience(10_000);
 
-/** No engine can be used now; the problem is for people. */
+/** No engine can be used now; `problem` is shown to administrators. */
 export class NoEngine extends Error {
   constructor(readonly problem: EngineProblem) {
     super(problem.summary);
@@ -29,7 +29,7 @@ export class NoEngine extends Error {
 }
 
 export interface EngineHostOptions extends Omit<EngineWishes, 'nvidia'> {
-  /** Known after the hardware was probed. */
+  /** Known only after the hardware probe. */
   nvidia: () => boolean;
   /** SERVICE_CONTAINER_ENGINE; null: podman, then docker. */
   url: string | null;
@@ -55,24 +55,24 @@ export interface OpenEngine {
   hasInit: boolean;
   /** null: apps get the engine's own filter of system calls. */
   filters: AppFilters | null;
-  /** Its containers are processes of this machine, as far as their ids tell. */
+  /** Whether its containers are processes of this machine, judged by their process ids. */
   isHere: boolean;
 }
 
-/** What readiness says of containers. */
+/** The result for the readiness check of containers. */
 export type EngineFact =
   | { kind: 'off' }
   | { kind: 'works'; name: string; version: string }
   | ({ kind: 'fails' } & EngineProblem);
 
 /**
- * The container engine of this host. It is looked for when it is needed and as long as it is missing, so an engine that
- * is installed or started later serves without a restart of the agent.
+ * The container engine of this host. As long as none is found, each use looks for it again, so an engine that is
+ * installed or started later works without a restart of the agent.
  *
  * Opening it removes the containers of an earlier agent with the same state directory.
  */
 export class EngineHost {
-  /** Of this agent's containers: other agents may share the engine. */
+  /** Label of this agent's containers; other agents may share the engine. */
   readonly agentId: string;
   readonly #options: EngineHostOptions;
   readonly #clock: Clock;
@@ -91,14 +91,14 @@ export class EngineHost {
     this.agentId = createHash('sha256').update(options.stateDir).digest('hex').slice(0, 16);
   }
 
-  /** Whether the last look found an engine that works. */
+  /** Whether the last check found a working engine. */
   get works(): boolean {
     return this.#last.kind === 'works';
   }
 
   /**
-   * Looks again, and says what was found. Never throws.
-   * @param limitMs an engine that needs longer counts as one that does not answer, until it does
+   * Checks again, and returns the result. Never throws.
+   * @param limitMs a slower engine counts as not answering until its answer arrives
    */
   async look(limitMs = LOOK_MS): Promise<EngineFact> {
     if (!this.#options.required && this.#address() === null) {
@@ -158,14 +158,14 @@ export class EngineHost {
     }
     const hasInit = facts.kind === 'docker' || INITS.some((path) => existsSync(path));
     const isHere = address.kind === 'socket';
-    // Docker's own filter closes most of what these close, and it takes no file.
+    // Docker's own filter already refuses most of these calls, and docker does not accept a file.
     const filters = isHere && facts.kind === 'podman' ? await writeAppFilters(this.#options.stateDir) : null;
     return { engine, facts, hasInit, filters, isHere };
   }
 
   /**
-   * Containers of an earlier agent, which was killed. Both label and name must be this agent's: an image may carry the
-   * label, and a container that a person starts from it is not ours to remove.
+   * Removes containers of an earlier, killed agent. Both label and name must match this agent: an image may have the
+   * label, and a container that a person starts from it must not be removed.
    */
   async #removeLeftovers(engine: ContainerEngine): Promise<void> {
     const left = await engine.listed(`${AGENT_LABEL}=${this.agentId}`);

@@ -1,6 +1,6 @@
-/** Label with the agent that made a container: several agents may share an engine. */
+/** Label with the id of the agent that created a container, because several agents may share an engine. */
 export const AGENT_LABEL = 'footlight.agent';
-/** Names of containers, which no label of an image can forge. */
+/** Prefix of container names, which an image cannot forge, unlike labels. */
 export const CONTAINER_PREFIX = 'footlight-';
 
 /** Names of homes that are volumes of the engine (docs/homes.md). */
@@ -24,8 +24,8 @@ export function isMountable(path: string): boolean {
 }
 
 /**
- * Whether a text can name an image. It stands as it is in the path of a call of the engine, where `get?names=x`,
- * `json?all=1` or `../info` would make another call of it. Pure. Source: the grammar of distribution/reference.
+ * Whether a text can name an image. It is inserted unescaped into the path of an engine call, where `get?names=x`,
+ * `json?all=1` or `../info` would turn it into another call. Pure. Source: the grammar of distribution/reference.
  */
 export function isImageName(text: string): boolean {
   const [, name = ''] = /^(?:\[[0-9A-Fa-f:]+\](?::\d+)?\/)?([A-Za-z0-9][\w.:@/+-]*)$/.exec(text) ?? [];

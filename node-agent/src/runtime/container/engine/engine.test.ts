@@ -9,7 +9,7 @@ import { pack } from 'tar-stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { ContainerEngine } from './engine.ts';
 
-/** An engine that answers every call in the same way, and what it was asked. */
+/** A fake engine that gives the same answer to every call and records the requests. */
 async function startEngine(status: number, body: string) {
   const folder = mkdtempSync(join(tmpdir(), 'footlight-engine-'));
   const path = join(folder, 'engine.sock');
@@ -28,7 +28,7 @@ async function startEngine(status: number, body: string) {
   return { engine: await ContainerEngine.at({ kind: 'socket', path }, systemClock), asked };
 }
 
-test('what a container gets is in no address, which engines log', async () => {
+test('options of a container are not in the URL, which engines log', async () => {
   const { engine, asked } = await startEngine(201, '{"Id":"1"}');
   await engine.create({ name: 'footlight-1', Image: 'a', Env: ['LICENCE=secret'] });
   expect(asked).toEqual([{ url: '/containers/create?name=footlight-1', body: expect.any(String) }]);
@@ -69,7 +69,7 @@ function* chunks(bytes: number): Generator<Buffer> {
   for (let at = 0; at < bytes; at += chunk.length) yield chunk;
 }
 
-/** An engine that sends an archive of one file of 64 MiB, and its open connections. */
+/** A fake engine that sends an archive with one file of 64 MiB and counts its open connections. */
 async function startArchive() {
   const folder = mkdtempSync(join(tmpdir(), 'footlight-engine-'));
   const path = join(folder, 'engine.sock');
@@ -77,7 +77,7 @@ async function startArchive() {
   const server = createServer((_request, answer) => {
     const archive = pack();
     const size = 64 * 1024 * 1024;
-    // The other side may go away before the end.
+    // The client may disconnect before the end.
     const file = archive.entry({ name: 'group', size }).on('error', () => undefined);
     Readable.from(chunks(size)).pipe(file);
     answer.writeHead(200, { 'content-type': 'application/x-tar' });
@@ -96,7 +96,7 @@ async function startArchive() {
   return { engine: await ContainerEngine.at({ kind: 'socket', path }, systemClock), open };
 }
 
-test('a file that is too long is refused, and its connection does not stay open', async () => {
+test('a file that is too long is refused, and its connection is closed', async () => {
   const { engine, open } = await startArchive();
   await expect(engine.textFile('footlight-1', '/etc/group', 1024)).rejects.toThrow('no regular file');
   await expect.poll(() => open.size).toBe(0);

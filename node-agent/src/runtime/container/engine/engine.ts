@@ -8,13 +8,13 @@ import { type EngineFacts, readEngineFacts } from './engine-facts.ts';
 import { isImageName } from './engine-names.ts';
 
 /**
- * Answers of an engine come within a second, those about containers on a busy disk within some. A launch waits for it
- * (10 s for the ack of an assignment). Chosen, not measured.
+ * An engine answers within a second, on a busy disk within a few seconds for containers. A launch waits for it (10 s
+ * for the ack of an assignment). Chosen, not measured.
  */
 const ANSWER_MS = withPatience(8_000);
 /** Creating or removing a container copies or removes files. */
 const CHANGE_MS = withPatience(30_000);
-/** Bound of a line of progress; longer ones are dropped. */
+/** Longest line of progress; longer ones are dropped. */
 const LINE_BYTES = 64 * 1024;
 
 /** A call that the engine refused, or did not answer. */
@@ -39,9 +39,9 @@ export interface ListedContainer {
 
 /** A container as its engine sees it. */
 export interface ContainerState {
-  /** Of 64 characters. */
+  /** Id of 64 characters. */
   id: string;
-  /** Its first process, on the engine's machine; 0: it does not run. */
+  /** Process id of its first process on the engine's machine; 0: not running. */
   pid: number;
   running: boolean;
   exitCode: number;
@@ -53,7 +53,7 @@ export interface HeldImage {
   id: string;
   /** Size on disk. */
   bytes: number;
-  /** Paths that its author declared as volumes. */
+  /** Paths that the image declares as volumes. */
   volumes: string[];
   workingDir: string;
 }
@@ -68,11 +68,11 @@ export interface ProgressLine {
 }
 
 /**
- * A container engine behind the Docker API of podman or docker. Every call has a limit; the two that last as long as a
- * container or a pull end with a signal or with the container.
+ * A container engine behind the Docker API of podman or docker. Every call has a time limit, except two that last as
+ * long as a container or a pull; they end by a signal or with the container.
  *
- * An engine that is stopped and started again keeps its containers, so a call that got no answer says nothing about
- * its effect: names are chosen by the caller, and every removal may be repeated.
+ * A restarted engine keeps its containers, so a call without an answer may have had its effect. Therefore the caller
+ * chooses the names, and every removal may be repeated.
  */
 export class ContainerEngine {
   readonly #docker: Docker;
@@ -83,7 +83,7 @@ export class ContainerEngine {
     this.#clock = clock;
   }
 
-  /** Connects with the first call. The library is loaded here: hosts without an engine do without its memory. */
+  /** Connects with the first call. Imports the library on demand, which saves its memory on hosts without an engine. */
   static async at(address: EngineAddress, clock: Clock): Promise<ContainerEngine> {
     const { default: Client } = await import('dockerode');
     const docker = new Client(
@@ -102,7 +102,7 @@ export class ContainerEngine {
     return readEngineFacts(version, info, await this.#ownInfo().catch(() => null));
   }
 
-  /** What podman says in its own API; rejects with docker. */
+  /** Podman's info from its own API; rejects with docker. */
   #ownInfo(): Promise<unknown> {
     return this.#call(
       ANSWER_MS,
@@ -171,8 +171,8 @@ export class ContainerEngine {
   }
 
   async create({ name, ...options }: ContainerOptions): Promise<void> {
-    // Otherwise the client puts all options into the address too, and podman's service writes addresses into its log:
-    // with the app's variables, which may be secrets.
+    // Otherwise the client also puts all options into the URL, and podman's service logs URLs, including the app's
+    // variables, which may be secrets.
     const parts = { _query: { name }, _body: options };
     await this.#call(CHANGE_MS, () => this.#docker.createContainer(parts as Docker.ContainerCreateOptions));
   }
@@ -191,7 +191,7 @@ export class ContainerEngine {
     await this.#call(CHANGE_MS, () => this.#docker.getContainer(name).start());
   }
 
-  /** @returns false: it does not run any more */
+  /** @returns false: it no longer runs */
   async signal(name: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<boolean> {
     try {
       await this.#call(ANSWER_MS, () => this.#docker.getContainer(name).kill({ signal }));
@@ -224,7 +224,7 @@ export class ContainerEngine {
   /**
    * A small file in a container, as text.
    * @returns null: there is none
-   * @throws EngineError for what is no regular file, or has more than `maxBytes`
+   * @throws EngineError if it is not a regular file, or has more than `maxBytes`
    */
   async textFile(name: string, path: string, maxBytes: number): Promise<string | null> {
     return this.#orMissing(() =>
@@ -241,7 +241,7 @@ export class ContainerEngine {
             return Buffer.concat(parts).toString('utf8');
           }
         } finally {
-          // The rest of a long one would keep the connection open.
+          // Destroyed, because the unread rest of a long file would keep the connection open.
           archive.destroy();
         }
         throw new EngineError(`${path} of the image is no regular file of at most ${maxBytes} bytes`, null);
@@ -264,7 +264,7 @@ export class ContainerEngine {
     return rows.map(({ Id, Names }) => ({ id: Id, name: (Names[0] ?? '').replace(/^\//, '') }));
   }
 
-  /** Makes a volume, or finds it. @returns its directory on this host */
+  /** Creates a volume, or finds the existing one. @returns its directory on this host */
   async volume(name: string, labels: Record<string, string>): Promise<string> {
     await this.#call(ANSWER_MS, () => this.#docker.createVolume({ Name: name, Labels: labels }));
     const { Mountpoint } = await this.#call(ANSWER_MS, () => this.#docker.getVolume(name).inspect());
@@ -297,7 +297,7 @@ export class ContainerEngine {
     return result.value;
   }
 
-  /** A call without a limit, whose caller has one. */
+  /** A call without its own time limit; the caller limits it. */
   async #begin<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     try {
       return await call();

@@ -9,7 +9,7 @@ const frame = (stream: number, text: string) => {
   return Buffer.concat([header, Buffer.from(text)]);
 };
 
-test('frames cut anywhere give what the app wrote', () => {
+test('frames split anywhere give the app’s output', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.constantFrom(1, 2), fc.string())),
@@ -29,7 +29,7 @@ test('frames cut anywhere give what the app wrote', () => {
   );
 });
 
-test('any bytes at all are taken', () => {
+test('any bytes are accepted', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 64 })), (chunks) => {
       const frames = new OutputFrames();

@@ -2,15 +2,15 @@
 const HEADER_BYTES = 8;
 
 /**
- * Takes what a container without a terminal writes out of the frames in which an engine sends it. Chunks may be cut
- * anywhere. Keeps a header at most.
+ * Extracts the output of a container without a terminal from the engine's frames. Chunks may end anywhere. Stores at
+ * most an incomplete header.
  */
 export class OutputFrames {
   #header = Buffer.alloc(0);
-  /** Of the current frame, still to come. */
+  /** Missing bytes of the current frame. */
   #left = 0;
 
-  /** @returns the output in this chunk, of both streams in their order */
+  /** @returns the output in this chunk, of both streams in order */
   take(chunk: Buffer): Buffer[] {
     const output: Buffer[] = [];
     let rest = chunk;

@@ -15,7 +15,7 @@ let control: FakeControl;
 let agent: Agent;
 
 beforeAll(async () => {
-  // Not below /tmp, which sessions of root do not see.
+  // Not below /tmp, which sessions of a root agent do not see.
   directory = mkdtempSync('/var/tmp/footlight-resumes-');
   chmodSync(directory, 0o711);
   stateDir = join(directory, 'state');
@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('an agent that starts holds the homes that a killed one moved aside: a launch waits, and makes no other', async () => {
+test('a starting agent locks the homes that a killed one moved aside: a launch waits, and creates no new home', async () => {
   const id = randomUUID();
   const ref = join(stateDir, 'homes/alice-1/game-2');
   const trash = join(dirname(ref), `.trash-${id}`);
@@ -37,7 +37,7 @@ test('an agent that starts holds the homes that a killed one moved aside: a laun
   writeFileSync(join(trash, 'save'), '');
   const note = { id, provider: 'local', ref, root: join(stateDir, 'homes'), kept: false } as const;
   await new GcNotes(stateDir).write(note);
-  // This control plane never answers the question about it.
+  // This control plane never answers the confirmation request for the home.
   agent = await startTestAgent({ control, stateDir, uids: UIDS });
   await control.wait('heartbeat');
   const body = assignment(['xterm']);

@@ -26,7 +26,7 @@ import { ControlModel } from './testing/control-model.ts';
 const PROGRAM = resolve(import.meta.dirname, '../../../../dist/testing/collect-process.js');
 const USER = process.getuid?.() === 0 ? { uid: 71_361, gid: 71_361, groups: [] } : null;
 
-/** Of the home whose removal is killed; they are links of one file, which ext4 gives 65,000. */
+/** Files in the home whose removal is killed. They are hard links of one file; ext4 allows 65,000. */
 const FILES = 60_000;
 
 let server: Server;
@@ -71,7 +71,7 @@ function begin({ stateDir, root }: Place, order: Partial<CollectOrder>): ChildPr
   });
 }
 
-/** @returns whether it came to its end; false: it killed itself */
+/** @returns whether it finished; false: it killed itself */
 async function runs(place: Place, order: Partial<CollectOrder>): Promise<boolean> {
   const child = begin(place, order);
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
@@ -108,7 +108,7 @@ describe('kill -9 at every step of a collection', () => {
       control.add(due);
       control.add(revived);
       control.add(live, 'kept');
-      // Its owner launches the app while it is collected.
+      // The home's owner launches the app during the collection.
       control.beforeAnswer = (id) => {
         if (id === revived.id) control.set(id, 'kept');
       };
@@ -135,7 +135,7 @@ describe('kill -9 at every step of a collection', () => {
       ).toEqual(['bob-4', 'carol-3']);
       rmSync(place.directory, { recursive: true });
     }
-    // Fewer would mean that steps are no longer counted.
+    // Fewer steps would mean that the test no longer counts them.
     expect(killAt).toBeGreaterThan(20);
   });
 
@@ -145,12 +145,13 @@ describe('kill -9 at every step of a collection', () => {
     const due = await home(place, 'alice-1/game-2');
     const live = await home(place, 'bob-4/game-2');
     control.add(due);
-    // Links are made faster than files and removed as slowly. On a busy machine 20,000 were gone before the kill.
+    // Links are created faster than files, but their removal takes as long. On a busy machine 20,000 were gone before
+    // the kill.
     for (let number = 0; number < FILES; number++)
       linkSync(join(due.ref, 'save'), join(due.ref, String(number)));
     const child = begin(place, {});
     const left = () => (existsSync(trashOf(due)) ? readdirSync(trashOf(due)).length : null);
-    // Reading the whole directory takes a tenth of the removal's time.
+    // Only some names are checked, because reading the whole directory takes a tenth of the removal's time.
     const someNames = Array.from({ length: 200 }, (_, n) => join(trashOf(due), String(n * (FILES / 200))));
     await expect
       .poll(() => existsSync(trashOf(due)) && someNames.some((name) => !existsSync(name)), { interval: 1 })
@@ -190,7 +191,7 @@ test('kill -9 at every step of provisioning: the next launch gets the home with 
       const ref = join(place.root, 'alice-1/game-2');
       const other = await home(place, 'alice-1/other-3');
       const made = isNew ? null : await home(place, 'alice-1/game-2');
-      // The next holder has another uid, so that the files change their owner.
+      // The next holder has another uid, so the files change their owner.
       const user = USER && { uid: USER.uid + 1, gid: USER.gid + 1, groups: [] };
       ended = await runs(place, { killAt, provision: { ref, user } });
       const step = `killed at step ${killAt}`;

@@ -4,7 +4,7 @@ import type { DueHome, GcConfirmed } from '@footlight/protocol/agent';
 export type CollectionAnswer = 'deleted' | 'kept';
 
 /**
- * What an answer says of a home. Doubt keeps: files that were removed cannot come back.
+ * An answer's decision about a home. A contradictory answer keeps the home, because removed files cannot be restored.
  * @returns null: the answer does not name it
  */
 export function answerFor(

@@ -1,4 +1,4 @@
-/** Directories by descriptor: names are looked up in a directory that is open, so no link can lead elsewhere. */
+/** Access to directories by descriptor: names are looked up in an open directory, so no link can lead elsewhere. */
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 
@@ -45,7 +45,7 @@ export async function entryStats(directory: FileHandle, name: string): Promise<B
   }
 }
 
-/** Returns when names in it would survive a loss of power. Does nothing where the file system cannot promise it. */
+/** Syncs a directory, so that its names survive a power loss. No effect on a file system without support for it. */
 export async function syncDirectory(directory: FileHandle | string): Promise<void> {
   const handle = typeof directory === 'string' ? await open(directory, DIRECTORY) : directory;
   try {

@@ -2,10 +2,10 @@ import { gcConfirmedSchema, gcPendingSchema } from '@footlight/protocol/agent';
 import type { CallControl, HttpCall } from '../../../link/http-call.ts';
 import type { GcControl } from './home-collection.ts';
 
-/** A hundred homes with the longest paths have 60 KiB, and more where the paths need escapes. */
+/** Longest answer. A hundred homes with the longest paths have 60 KiB, or more if the paths need escapes. */
 const MAX_LIST_BYTES = 128 * 1024;
 
-/** The calls of the collection. An answer that is none of the contract's is none at all. */
+/** HTTP calls of the collection. An answer that violates the contract counts as no answer. */
 export function gcCalls(call: CallControl): GcControl {
   async function answered(request: HttpCall): Promise<unknown> {
     const { status, body } = await call(request);

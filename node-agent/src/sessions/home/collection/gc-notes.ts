@@ -10,16 +10,16 @@ const noteSchema = z.object({
   ref: z.string(),
   /** Home root at that time; "" for a volume. */
   root: z.string(),
-  /** The control plane kept it, and something stood at its place. */
+  /** The control plane kept the home, but another file or directory was in its place. */
   kept: z.boolean().default(false),
 });
 
-/** A collection under way: what must be finished after a crash. */
+/** An unfinished collection, which must be finished after a crash. */
 export type GcNote = z.output<typeof noteSchema>;
 
 /**
- * Collections under way, one file each. A note is on the disk before the home is touched, and goes when nothing is left
- * to do. Owner: the collection.
+ * Unfinished collections, one file each. A note is on the disk before the home is changed, and is deleted when nothing
+ * is left to do. Owner: the collection.
  */
 export class GcNotes {
   readonly #directory: string;
@@ -30,7 +30,7 @@ export class GcNotes {
     this.#directory = join(stateDir, 'gc');
   }
 
-  /** Returns when the note would survive a loss of power. Replaces an earlier one of the same home. */
+  /** Writes a note so that it survives a power loss. Replaces an earlier note of the same home. */
   async write(note: GcNote): Promise<void> {
     if ((await mkdir(this.#directory, { recursive: true, mode: 0o700 })) !== undefined)
       await syncDirectory(this.#stateDir);
@@ -50,12 +50,12 @@ export class GcNotes {
     await rm(this.#file(id), { force: true });
   }
 
-  /** @returns the notes, and names of files that are none */
+  /** @returns the notes, and the names of files that are not notes */
   async read(): Promise<{ notes: GcNote[]; malformed: string[] }> {
     const notes: GcNote[] = [];
     const malformed: string[] = [];
     for (const name of await readdir(this.#directory).catch(() => [])) {
-      // Half of one: the home was not touched yet.
+      // An incomplete note: its home was not changed yet.
       if (name.endsWith('.new')) await rm(join(this.#directory, name), { force: true });
       if (!name.endsWith('.json')) continue;
       const text = await readFile(join(this.#directory, name), 'utf8').catch(() => '');

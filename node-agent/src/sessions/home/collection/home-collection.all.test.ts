@@ -59,7 +59,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** A process of the agent, after the earlier one. */
+/** The next process of the agent. */
 function started(
   options: Partial<HomeCollectionOptions> = {},
   volumes: VolumeRemover = NO_ENGINE,
@@ -84,7 +84,7 @@ function started(
   );
 }
 
-/** The next process after this one ended at any moment. */
+/** The next process, after this one was killed. */
 async function restarted(volumes: VolumeRemover = NO_ENGINE): Promise<void> {
   collection.close();
   collection = started({}, volumes);
@@ -115,7 +115,7 @@ const notes = () => (existsSync(join(stateDir, 'gc')) ? readdirSync(join(stateDi
 const sh = (script: string, ...args: string[]) => execFileSync('/bin/sh', ['-euc', script, 'sh', ...args]);
 
 describe('a home that is past its grace', () => {
-  test('is removed with everything in it, and nothing else is', async () => {
+  test('is removed with its content, and nothing else is', async () => {
     const due = await dueHome('alice-1/game-2', { 'a/b/c': '', 'a/d': '' });
     const others = [await home('alice-1/other-3'), await home('bob-4/game-2')];
     expect(await collection.run()).toEqual({ deleted: 1, kept: 0, failed: 0 });
@@ -125,14 +125,14 @@ describe('a home that is past its grace', () => {
     expect(readdirSync(root).filter((name) => !name.startsWith('.'))).toEqual(['alice-1', 'bob-4']);
   });
 
-  test('takes the directory above along when it was the last in it: its name tells whose it was', async () => {
+  test('is removed with its parent directory if it was the last in it, because the name identifies the person', async () => {
     await dueHome('alice-1/game-2');
     await home('bob-4/game-2');
     await collection.run();
     expect(readdirSync(root).filter((name) => !name.startsWith('.'))).toEqual(['bob-4']);
   });
 
-  test('is gone already: only its record goes', async () => {
+  test('is already gone: only its record is deleted', async () => {
     await home('bob-4/game-2');
     const due: DueHome = { id: randomUUID(), provider: 'local', ref: join(root, 'alice-1/game-2') };
     control.add(due);
@@ -148,7 +148,7 @@ describe('a home that is past its grace', () => {
     expect([control.asked, collection.problems]).toMatchObject([[], [{ id: due.id, why: /disk mounted/ }]]);
   });
 
-  test('of more than a hundred all are collected in one run', async () => {
+  test('more than a hundred are all collected in one run', async () => {
     for (let number = 0; number < 103; number++) await dueHome(`alice-1/game-${number}`, {});
     expect(await collection.run()).toEqual({ deleted: 103, kept: 0, failed: 0 });
   });
@@ -156,7 +156,7 @@ describe('a home that is past its grace', () => {
   test.each([
     ['with pages', true],
     ['without pages, as an older control plane', false],
-  ])('behind more than a hundred that cannot be collected is collected too: %s', async (_name, pages) => {
+  ])('after a hundred that cannot be collected is collected too: %s', async (_name, pages) => {
     control.pages = pages;
     const count = pages ? 103 : 50;
     for (let number = 0; number < count; number++) {
@@ -170,7 +170,7 @@ describe('a home that is past its grace', () => {
     expect(collection.problems).toHaveLength(count);
   });
 
-  test('is asked about again until there is an answer', async () => {
+  test('is asked for again until there is an answer', async () => {
     const due = await dueHome('alice-1/game-2');
     let failures = 2;
     control.beforeAnswer = () => {
@@ -183,7 +183,7 @@ describe('a home that is past its grace', () => {
 });
 
 describe('a launch while the home is collected', () => {
-  test('keeps it: the files stand in their place before the session gets the home', async () => {
+  test('keeps it: the files are back in their place before the session gets the home', async () => {
     const due = await dueHome('alice-1/game-2');
     let session: Promise<boolean> | null = null;
     control.beforeAnswer = () => {
@@ -199,7 +199,7 @@ describe('a launch while the home is collected', () => {
     expect([readFileSync(join(due.ref, 'save'), 'utf8'), notes()]).toEqual(['of a game', []]);
   });
 
-  test('that comes after the answer makes an empty home in the same place, which stays', async () => {
+  test('after the answer creates an empty home in the same place, which stays', async () => {
     const due = await dueHome('alice-1/game-2');
     const session = Promise.resolve().then(async () => {
       const release = await locks.take(due.ref, 20_000, new AbortController().signal);
@@ -208,14 +208,14 @@ describe('a launch while the home is collected', () => {
       return release;
     });
     control.beforeAnswer = () => undefined;
-    // Taken first here, so the collection finds the home in use and leaves it.
+    // Locked here first, so the collection finds the home in use and does not touch it.
     expect(await collection.run()).toMatchObject({ deleted: 0, failed: 1 });
     (await session)?.();
     expect(readdirSync(due.ref).sort()).toEqual(['new', 'save']);
     expect(control.asked).toEqual([]);
   });
 
-  test.each(['', '/inside', '/..'])('a home whose ref%s is in use is left alone', async (suffix) => {
+  test.each(['', '/inside', '/..'])('a home whose ref%s is in use is not collected', async (suffix) => {
     const due = await dueHome('alice-1/game-2');
     const release = locks.tryTake(suffix === '/..' ? dirname(due.ref) : `${due.ref}${suffix}`);
     expect(await collection.run()).toEqual({ deleted: 0, kept: 0, failed: 1 });
@@ -224,7 +224,7 @@ describe('a launch while the home is collected', () => {
     expect(await collection.run()).toEqual({ deleted: 1, kept: 0, failed: 0 });
   });
 
-  test('a home that a session reached by another name is left alone', async () => {
+  test('a home that a session uses by another path is not collected', async () => {
     const due = await dueHome('alice-1/game-2');
     symlinkSync(root, join(directory, 'also'));
     locks.tryTake(join(directory, 'also/alice-1/game-2'));
@@ -284,7 +284,7 @@ describe('a path from the network', () => {
   });
 
   test.runIf(IS_ROOT)('below a root that the control plane chose, to what is no home', async () => {
-    // Not below /tmp, which is no place for homes either.
+    // Not below /tmp, where homes are refused too.
     const data = mkdtempSync('/srv/footlight-collection-');
     undo.push(() => rmSync(data, { recursive: true }));
     mkdirSync(join(data, 'disk'));
@@ -323,7 +323,7 @@ describe('a hostile home', () => {
     expect(readFileSync(join(outside, 'precious'), 'utf8')).toBe('precious');
   });
 
-  test('of a hundred thousand files does not hold up this process', async () => {
+  test('of a hundred thousand files does not block this process', async () => {
     const due = await dueHome('alice-1/game-2');
     execFileSync('perl', ['-e', 'chdir $ARGV[0]; for (1 .. 100_000) { open my $f, ">", $_ }', due.ref]);
     const delays = monitorEventLoopDelay({ resolution: 5 });
@@ -331,7 +331,7 @@ describe('a hostile home', () => {
     expect(await collection.run()).toEqual({ deleted: 1, kept: 0, failed: 0 });
     delays.disable();
     expect(existsSync(trashOf(due))).toBe(false);
-    // A walk in this process would take seconds; what is left is a machine with other work.
+    // A removal in this process would take seconds; shorter delays come from the machine's other work.
     expect(delays.max / 1e6).toBeLessThan(1_000);
   });
 
@@ -364,7 +364,7 @@ describe('a hostile home', () => {
       expect(readFileSync(join(outside, 'precious'), 'utf8')).toBe('precious');
     });
 
-    test('that came after it was moved: nothing goes, and the run after its end removes it', async () => {
+    test('mounted after it was moved: nothing is removed, and the run after its end removes the home', async () => {
       const due = await dueHome('alice-1/game-2');
       const place = join(trashOf(due), 'later');
       control.beforeAnswer = () => {
@@ -390,7 +390,7 @@ describe('a hostile home', () => {
       undo.push(() => sh('for path; do chattr -R -i "$path" 2>/dev/null || true; done', root));
     };
 
-    test('on itself: it stays, and says why; without, it goes', async () => {
+    test('on the home: it stays and the reason is reported; after the unmount it is removed', async () => {
       const due = await dueHome('alice-1/game-2');
       immutable(due.ref);
       expect(await collection.run()).toEqual({ deleted: 0, kept: 0, failed: 1 });
@@ -400,7 +400,7 @@ describe('a hostile home', () => {
       expect(await collection.run()).toEqual({ deleted: 1, kept: 0, failed: 0 });
     });
 
-    test('on a file inside: the rest goes, the file is named, and the next run after its end removes it', async () => {
+    test('on a file inside: the rest is removed, the file is reported, and the next run after its end removes it', async () => {
       const due = await dueHome('alice-1/game-2', { 'a/file': '', 'b/other': '' });
       immutable(join(due.ref, 'a/file'));
       expect(await collection.run()).toEqual({ deleted: 0, kept: 0, failed: 1 });
@@ -418,7 +418,7 @@ describe('a hostile home', () => {
   });
 });
 
-describe('what an earlier process left', () => {
+describe('leftovers of an earlier process', () => {
   /** Ends a process between its question and the answer. */
   async function cutOff(due: DueHome): Promise<void> {
     control.beforeAnswer = () => {
@@ -441,7 +441,7 @@ describe('what an earlier process left', () => {
       await cutOff(due);
       if (answer === 'kept') control.set(due.id, 'kept');
       await restarted();
-      // Held from the start on: a launch waits for the answer.
+      // Locked from the start on: a launch waits for the answer.
       expect(locks.isHeld(due.ref)).toBe(true);
       await collection.resume();
       expect(locks.isHeld(due.ref)).toBe(false);
@@ -453,7 +453,7 @@ describe('what an earlier process left', () => {
     },
   );
 
-  test('a note without its trash is dropped, and nothing at the place is touched', async () => {
+  test('a note without a home set aside is dropped, and the home in its place is not touched', async () => {
     const due = await dueHome('alice-1/game-2');
     await cutOff(due);
     sh('mv "$1" "$2"', trashOf(due), due.ref);
@@ -475,7 +475,7 @@ describe('what an earlier process left', () => {
     expect([existsSync(trashOf(due)), collection.problems, notes()]).toEqual([false, [], []]);
   });
 
-  test('a kept home whose place is taken: both stay, it is reported, and it goes back when the place is free', async () => {
+  test('a kept home whose place is taken: both stay, it is reported, and it is put back when the place is free', async () => {
     const due = await dueHome('alice-1/game-2');
     await cutOff(due);
     control.set(due.id, 'kept');
@@ -487,7 +487,7 @@ describe('what an earlier process left', () => {
       { id: due.id, why: expect.stringMatching(/something else stands there/) },
     ]);
     const asked = control.asked.length;
-    // Marked again: the question would delete the record that leads to what stands there.
+    // Marked again: asking would delete the record of the home that is in its place now.
     control.set(due.id, 'due');
     await collection.run();
     expect([control.asked.length, readdirSync(due.ref), readdirSync(trashOf(due))]).toEqual([
@@ -516,7 +516,7 @@ describe('what an earlier process left', () => {
     },
   );
 
-  test('directories inside a home are no leftovers, whatever their names', async () => {
+  test('directories inside a home are not taken for leftovers, whatever their names', async () => {
     const kept = await home('alice-1');
     const planted = join(kept.ref, `.trash-${randomUUID()}`);
     mkdirSync(planted);
@@ -525,7 +525,7 @@ describe('what an earlier process left', () => {
     expect([existsSync(planted), control.asked]).toEqual([true, []]);
   });
 
-  test('a note that cannot be read is no reason not to start', async () => {
+  test('an unreadable note does not prevent the start', async () => {
     mkdirSync(join(stateDir, 'gc'));
     writeFileSync(join(stateDir, 'gc', `${randomUUID()}.json`), '{"id":');
     await restarted();
@@ -561,7 +561,7 @@ describe('a home that is an engine volume', () => {
     expect([removed, notes()]).toEqual([[gone.ref], []]);
   });
 
-  test('that a container uses is tried again, also by the next process', async () => {
+  test('that a container uses is tried again, even by the next process', async () => {
     const due = volume();
     collection = started({}, engine([], 'in_use'));
     expect(await collection.run()).toEqual({ deleted: 0, kept: 0, failed: 1 });

@@ -19,9 +19,9 @@ import {
   trashName,
 } from './set-aside.ts';
 
-/** The control plane's part. Both reject when it does not answer. */
+/** Calls of the control plane. Both reject when it does not answer. */
 export interface GcControl {
-  /** @param cursor of the answer before; null: the homes that wait longest */
+  /** @param cursor next_cursor of the previous answer; null: starts with the homes that wait longest */
   pending(cursor: string | null): Promise<GcPending>;
   /** May be repeated: the answer stays the same. */
   confirm(homeIds: readonly string[]): Promise<GcConfirmed>;
@@ -29,9 +29,12 @@ export interface GcControl {
 
 /** The engine's volumes. */
 export interface VolumeRemover {
-  /** @throws when this host has no container engine that answers */
+  /** @throws when no container engine answers */
   ready(): Promise<void>;
-  /** @returns in_use: a container has it, and nothing was removed. @throws when it stays for another reason */
+  /**
+   * @returns in_use: a container uses it, and nothing was removed.
+   * @throws when it cannot be removed for another reason
+   */
   remove(ref: string): Promise<'removed' | 'absent' | 'in_use'>;
 }
 
@@ -39,7 +42,7 @@ export interface HomeCollectionOptions {
   stateDir: string;
   /** The home root in force, and whether this host chose it; otherwise the control plane did. */
   root: () => { path: string; isOwn: boolean };
-  /** Tells homes from other directories. */
+  /** Whether a group belongs to sessions, which distinguishes homes from other directories. */
   isSessionsGroup: (gid: number) => boolean;
 }
 
@@ -50,7 +53,7 @@ export interface HomeCollectionDeps {
   locks: HomeLocks;
   control: GcControl;
   volumes: VolumeRemover;
-  /** The problems may have changed. */
+  /** Called when the problems may have changed. */
   changed: () => void;
 }
 
@@ -63,7 +66,7 @@ export interface GcSummary {
 
 type Outcome = keyof GcSummary;
 
-/** A home that should be gone, or back in its place, and why it is not. */
+/** A home that could not be deleted or put back, with the reason. */
 export interface CollectionProblem {
   id: string;
   why: string;
@@ -74,30 +77,37 @@ interface LeftCollection {
   note: GcNote;
   /** Releases the home's lock; null: not held. */
   release: (() => void) | null;
-  /** The control plane has answered "deleted" to this process. */
+  /** Whether the control plane has answered "deleted" to this process. */
   isConfirmed: boolean;
-  /** null: not tried yet by this process. */
+  /** Reason of the last failure; null: not tried yet by this process. */
   why: string | null;
 }
 
-/** Of a volume: it lies below no directory. */
+/** Root of a volume, which is below no directory. */
 const NO_ROOT = '';
-/** Pages of the list in one run: 200,000 homes, asked for again once. For a control plane whose list has no end. */
+/**
+ * Most pages of the list in one run: enough for 200,000 homes, listed twice. Limits a run if a faulty control plane's
+ * list never ends.
+ */
 const MAX_PAGES = 4_000;
-/** A session that the earlier process left may hold the home for some seconds. Chosen, not measured. */
+/**
+ * Wait for a home, because a session left by the earlier process may hold it for some seconds. Chosen, not measured.
+ */
 const LEFTOVER_WAIT_MS = 60_000;
 
 /**
  * Deletes the files of homes that are past their grace, one home at a time:
  *
- * pending → taken (its lock) → noted → aside (`.trash-<id>`) → answered → removed, or put back; then the note goes.
+ * pending → taken (its lock) → noted → aside (`.trash-<id>`) → answered → removed, or put back; then the note is
+ * deleted.
  *
- * The lock is held from "taken" until the control plane has answered, and for a kept home until it stands in its place:
- * a launch of it waits. A note is on the disk before the home moves, and the move before the question. So a crash at any
- * step leaves either a home in its place, or a note with a `.trash-<id>`; the next process asks again and goes on. The
- * answer to a repeated question is the same. Only what an answer lists as deleted is removed.
+ * The lock is held from "taken" until the control plane has answered, and for a kept home until it is back in its
+ * place; a launch with this home waits for the lock. The note is written to the disk before the home is moved, and the
+ * move before the control plane is asked. So a crash at any step leaves either a home in its place, or a note with a
+ * `.trash-<id>`. The next process then asks again and continues; a repeated question gets the same answer. Only homes
+ * that an answer lists as deleted are removed.
  *
- * Owner: the agent. close() ends waits and removals; the next process goes on.
+ * Owner: the agent. close() ends waits and removals; the next process continues them.
  */
 export class HomeCollection {
   readonly #options: HomeCollectionOptions;
@@ -106,7 +116,7 @@ export class HomeCollection {
   readonly #left = new Map<string, LeftCollection>();
   /** Homes of the last run that could not be moved. */
   #refused: CollectionProblem[] = [];
-  /** Set aside without a note, and kept. */
+  /** Homes that were set aside without a note, and that the control plane kept: id → problem. */
   readonly #unplaced = new Map<string, string>();
   readonly #closed = new AbortController();
   #removal: Removal | null = null;
@@ -123,7 +133,7 @@ export class HomeCollection {
     return [...this.#refused, ...left, ...[...this.#unplaced].map(([id, why]) => ({ id, why }))];
   }
 
-  /** Takes the homes that an earlier process set aside. Call before the first launch. */
+  /** Locks the homes that an earlier process set aside. Call before the first launch. */
   async open(): Promise<void> {
     const { notes, malformed } = await this.#notes.read();
     if (malformed.length > 0)
@@ -134,13 +144,13 @@ export class HomeCollection {
         await this.#forget(note, found.place);
         continue;
       }
-      // A launch must not wait for a home that an administrator has to put back.
+      // Not locked: a launch must not wait for a home that an administrator has to put back.
       const release = note.kept ? null : this.#deps.locks.tryTake(note.ref);
       this.#left.set(note.id, { note, release, isConfirmed: false, why: null });
     }
   }
 
-  /** Finishes what an earlier process left; also homes that were set aside without a note. Never rejects. */
+  /** Finishes collections of an earlier process, including homes that were set aside without a note. Never rejects. */
   resume(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#finishLeft();
@@ -152,9 +162,9 @@ export class HomeCollection {
   }
 
   /**
-   * Collects everything that the control plane lists. Homes that cannot go now hold up no others: the cursor leads past
-   * them. Ends after a walk through the list that brought nothing which this run has not tried.
-   * @param ended no further home is begun after this
+   * Collects all homes that the control plane lists. Homes that cannot be deleted now do not block others, because the
+   * cursor continues behind them. Ends after a pass through the list without a home that this run has not tried yet.
+   * @param ended after its abort no further home is collected
    * @throws when the control plane does not answer the list
    */
   run(ended: AbortSignal = this.#closed.signal): Promise<GcSummary> {
@@ -175,7 +185,7 @@ export class HomeCollection {
           summary[await this.#collect(home)] += 1;
         }
         isWalkFresh ||= fresh.length > 0;
-        // A page without a home ends a walk too, whatever its cursor says.
+        // A page without homes also ends the pass, even if it has a cursor.
         cursor = homes.length === 0 ? null : next_cursor;
         if (cursor !== null) continue;
         if (!isWalkFresh) break;
@@ -191,7 +201,7 @@ export class HomeCollection {
     this.#removal?.stop();
   }
 
-  /** One at a time. */
+  /** Runs work after all earlier work, one at a time. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work);
     this.#last = turn.catch(() => undefined);
@@ -205,7 +215,7 @@ export class HomeCollection {
         throw new CollectionError(`${home.ref}: an earlier collection of it is not finished`);
       const nested = locks.nestedWith(home.ref);
       const release = nested === null ? locks.tryTake(home.ref) : null;
-      // A session holds it. It is no problem of the host: the next run asks again.
+      // A session uses the home. This is not a problem of the host: the next run tries again.
       if (release === null) return 'failed';
       return home.provider === 'volume'
         ? await this.#collectVolume(home, release)
@@ -248,7 +258,7 @@ export class HomeCollection {
         await this.#notes.write(note);
       });
     } catch (error) {
-      // It may have moved, and only the promise of the disk failed.
+      // The home may have been moved even though syncing the disk failed.
       if (isNoted && (await this.#look(note))?.isAside !== false) {
         this.#left.set(home.id, { ...collection, why: errorText(error) });
         return 'failed';
@@ -258,7 +268,7 @@ export class HomeCollection {
       throw error;
     }
     if (wasThere) return this.#finish(collection, place);
-    // Gone already: only its record is left.
+    // The files are already gone; only the control plane's record is left.
     const answer = await this.#answerFor(home.id);
     if (answer === null) return 'failed';
     release();
@@ -267,7 +277,7 @@ export class HomeCollection {
   }
 
   /**
-   * From "aside" on. Where the agent ends before the answer, the lock stays held.
+   * Runs the steps after "aside". If the agent ends before the answer, the lock stays held.
    * @param place null: a volume
    */
   async #finish(collection: LeftCollection, place: HomePlace | null): Promise<Outcome> {
@@ -283,7 +293,7 @@ export class HomeCollection {
         return 'kept';
       }
     } else {
-      // The next home of the same place may be made from here on: these files have another name.
+      // From now on a new home may be created in the same place, because these files have another name.
       release();
       const why = await this.#remove(note, place);
       if (why !== null) {
@@ -296,13 +306,13 @@ export class HomeCollection {
     return answer;
   }
 
-  /** Nothing is left to do. */
+  /** Deletes the note, because nothing is left to do. */
   async #forget(note: GcNote, place: HomePlace | null): Promise<void> {
     if (place !== null) await removeEmptyWay(place, this.#isFree(note.ref));
     await this.#notes.drop(note.id);
   }
 
-  /** @returns why it is not back; null: it is */
+  /** @returns why it could not be put back; null: it was */
   async #putBack(note: GcNote, place: HomePlace): Promise<string | null> {
     const where = `its files are in ${trashName(note.id)} beside it`;
     const why = await putBack(place, note.id).then(
@@ -313,7 +323,7 @@ export class HomeCollection {
     return why;
   }
 
-  /** @returns why it is not gone; null: it is */
+  /** @returns why it could not be removed; null: it was */
   async #remove(note: GcNote, place: HomePlace | null): Promise<string | null> {
     if (this.#closed.signal.aborted) return 'the agent ended';
     if (place === null)
@@ -362,7 +372,7 @@ export class HomeCollection {
         collection.release?.();
         return this.#forget(note, place);
       }
-      // The question would delete the record that leads to what stands there now.
+      // Asking would delete the record of the new home that is in its place now.
       if (note.kept && isTaken)
         throw new CollectionError(`${note.ref} is kept, but something else stands there`);
     }
@@ -374,7 +384,10 @@ export class HomeCollection {
     await this.#finish(collection, place);
   }
 
-  /** The state directory was lost, or the disk comes from another host: nobody knows where such a home belongs. */
+  /**
+   * Finishes homes without a note: the state directory was lost, or the disk comes from another host. The original
+   * place of such a home is unknown.
+   */
   async #finishUnnoted(): Promise<void> {
     const { path: root } = this.#options.root();
     for await (const { id, way } of findSetAside(root)) {
@@ -391,7 +404,7 @@ export class HomeCollection {
     }
   }
 
-  /** Asks until there is an answer. @returns null: the agent ends first */
+  /** Repeats the question until there is an answer. @returns null: the agent ended first */
   async #answerFor(id: string): Promise<CollectionAnswer | null> {
     const { control, logger, random } = this.#deps;
     for (let attempt = 0; !this.#closed.signal.aborted; attempt++) {
@@ -407,7 +420,7 @@ export class HomeCollection {
     return null;
   }
 
-  /** Ends early when the agent does. */
+  /** Ends early when the agent stops. */
   #pause(pauseMs: number): Promise<void> {
     const { signal } = this.#closed;
     return new Promise((resolve) => {
@@ -423,7 +436,7 @@ export class HomeCollection {
     });
   }
 
-  /** null: cannot be told now, for example because its disk is not mounted. */
+  /** null: unknown now, for example because its disk is not mounted. */
   async #look(note: GcNote): Promise<{ place: HomePlace; isAside: boolean } | null> {
     try {
       const place = await placeOf(note.root, note.ref, this.#options.stateDir, null);
@@ -433,7 +446,7 @@ export class HomeCollection {
     }
   }
 
-  /** Whether no session has its home in the directory above. */
+  /** Whether no session has its home in the parent directory. */
   #isFree(ref: string): () => boolean {
     const above = ref.slice(0, ref.lastIndexOf('/'));
     return () => this.#deps.locks.nestedWith(above) === null && !this.#deps.locks.isHeld(above);

@@ -6,7 +6,7 @@ const TABLE = `22 1 254:0 / / rw shared:1 - ext4 /dev/vda rw
 32 22 0:28 / /srv/homes/b\\134c rw - tmpfs tmpfs rw
 `;
 
-test('a mount point is found by its path, spaces and backslashes in it too', () => {
+test('a mount point is found by its path, even with spaces and backslashes', () => {
   expect(mountPoints(TABLE)).toEqual(['/', '/srv/homes/alice-1/a game/in', '/srv/homes/b\\c']);
 });
 

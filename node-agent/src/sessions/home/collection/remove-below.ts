@@ -6,9 +6,9 @@ import { type Child, startChild } from '../../../runtime/programs/child.ts';
 import { openBelow } from './descriptors.ts';
 import { mountPoints, mountWithin } from './mounts.ts';
 
-/** Longest removal of one home; what is left then is removed in the next run. Chosen, not measured. */
+/** Longest removal of one home; the next run removes the rest. Chosen, not measured. */
 const REMOVAL_MS = 3_600_000;
-/** Of what could not be removed. */
+/** Most listed paths that could not be removed. */
 const MAX_OUTPUT_BYTES = 2_048;
 
 export interface Removal {
@@ -18,10 +18,10 @@ export interface Removal {
 }
 
 /**
- * Removes a directory tree below a root with rm(1), which follows no link. Millions of files block that program and
- * not this process, and it ends with this process. A tree with a mount point inside is left as it is: rm(1) would empty
- * a directory that is mounted from the same file system.
- * @param names the way from the root, by names of directories; the last one is removed
+ * Removes a directory tree below a root with rm(1), which follows no link. Millions of files do not block this process,
+ * and rm(1) ends with this process. A tree that contains a mount point is not touched: rm(1) would empty a directory
+ * that is mounted from the same file system.
+ * @param names directory names from the root on; the last one is removed
  */
 export async function removeBelow(root: string, names: readonly string[], clock: Clock): Promise<Removal> {
   const parent = await openBelow(root, names.slice(0, -1));
@@ -49,7 +49,7 @@ export async function removeBelow(root: string, names: readonly string[], clock:
     const tree = join(await readlink(`/proc/self/fd/${parent.fd}`), entry);
     const mount = mountWithin(tree, mountPoints(await readFile('/proc/self/mountinfo', 'utf8')));
     if (mount !== null) return `a file system is mounted at ${mount}; unmount it`;
-    // An app may have closed its directories to everybody, which stops only an agent that is not root.
+    // An app may have removed all permissions of its directories, which blocks only an agent without root.
     if (process.geteuid?.() !== 0) await run(['chmod', '-R', 'u+rwX', '--', entry]);
     return run(['rm', '-rf', '--one-file-system', '--', entry]);
   };

@@ -1,6 +1,6 @@
 /**
- * A home's directory on its way out: `<home>` becomes `.trash-<id>` beside it, and back. Links, mounts and foreign
- * directories are refused with a reason, and nothing is touched then.
+ * Moves the directory of a home aside for its deletion, and back: `<home>` is renamed to `.trash-<id>` in the same
+ * directory. Links, mounts and foreign directories are refused with a reason, and nothing is changed then.
  */
 import type { BigIntStats } from 'node:fs';
 import { lstatSync, rmdirSync } from 'node:fs';
@@ -27,7 +27,7 @@ const PERMISSIONS = 0o7777n;
 
 export const trashName = (id: string): string => `${TRASH_PREFIX}${id}`;
 
-/** Where a home lies: names below the root, without links. */
+/** Place of a home: names below the root, without links. */
 export interface HomePlace {
   /** The root without links. */
   root: string;
@@ -39,11 +39,11 @@ export interface HomePlace {
 /** A home that cannot be collected now; the message gives reason and path. Nothing was changed. */
 export class CollectionError extends Error {}
 
-/** A file in the root that tells it from the empty directory that its disk is mounted on. */
+/** A file in the root. Without it, the root may be the empty directory on which its disk is mounted. */
 const ROOT_MARK = '.footlight-homes';
 
 /**
- * The place of a home, by text and by the links of the root only.
+ * The place of a home, computed from its path; only links of the root are resolved.
  * @param foreign set if the control plane chose the root
  * @throws CollectionError for a path outside the root, or when the root cannot be trusted to hold the homes now
  */
@@ -72,8 +72,8 @@ export async function placeOf(
 }
 
 /**
- * Whether a root holds homes, or held some once. An empty one is a disk that is not mounted: all of its homes would
- * count as gone, their records would go, and their files would stay for ever.
+ * Whether a root contains homes, or did earlier. An empty root means that its disk is not mounted: all its homes would
+ * count as gone, so their records would be deleted and their files would stay forever.
  */
 async function isInUse(root: string, stateDir: string): Promise<boolean> {
   if (isBelow(stateDir, root)) return true;
@@ -93,7 +93,7 @@ async function isEmpty(path: string): Promise<boolean> {
   }
 }
 
-/** What a home must not be to be collected. */
+/** Conditions under which a home is not collected. */
 export interface SetAsideLimits {
   /** Set if the control plane chose the root. */
   foreign: ForeignHomes | null;
@@ -102,7 +102,7 @@ export interface SetAsideLimits {
 }
 
 /**
- * Moves a home aside. Returns when the move would survive a loss of power: its record may go after that.
+ * Moves a home aside. Returns when the move would survive a power loss; only then its record may be deleted.
  * @param note called before the move; the home stays where it is when it throws
  * @returns false: there is no such directory
  * @throws CollectionError when it must not or cannot be moved
@@ -127,7 +127,7 @@ export async function setAside(
   });
 }
 
-/** @returns false: something else stands at its place by now, or it is gone; nothing was changed */
+/** @returns false: its place is taken, or it is gone; nothing was changed */
 export async function putBack(place: HomePlace, id: string): Promise<boolean> {
   return within(place, async (parent) => {
     if (!parent || (await entryStats(parent, place.name))) return false;
@@ -137,7 +137,7 @@ export async function putBack(place: HomePlace, id: string): Promise<boolean> {
   });
 }
 
-/** Whether the home is set aside, and whether something stands at its place. */
+/** Whether the home is set aside, and whether its place is taken. */
 export async function lookAt(place: HomePlace, id: string): Promise<{ isAside: boolean; isTaken: boolean }> {
   return within(place, async (parent) => {
     if (!parent) return { isAside: false, isTaken: false };
@@ -147,8 +147,8 @@ export async function lookAt(place: HomePlace, id: string): Promise<{ isAside: b
 }
 
 /**
- * Removes the directory above a home if the agent made it and nothing is left in it: its name tells whose it was.
- * Synchronous from the question to the removal, so that no session makes its home there meanwhile.
+ * Removes the parent directory of a home if the agent created it and it is empty, because its name identifies the
+ * person. Check and removal are synchronous, so that no session creates its home there in between.
  * @param isFree whether no session holds a home below that directory
  */
 export async function removeEmptyWay({ root, way }: HomePlace, isFree: () => boolean): Promise<void> {
@@ -167,8 +167,8 @@ export async function removeEmptyWay({ root, way }: HomePlace, isFree: () => boo
 }
 
 /**
- * Homes set aside below a root, also those without a note. Looks where homes lie: in the root and one level below.
- * Entries that cannot be read are left out.
+ * Finds homes set aside below a root, including those without a note. Searches where homes can be: in the root and one
+ * level below. Unreadable entries are omitted.
  */
 export async function* findSetAside(root: string): AsyncGenerator<{ id: string; way: string[] }> {
   for await (const name of directoriesIn(root)) {
@@ -194,11 +194,11 @@ async function* directoriesIn(path: string): AsyncGenerator<string> {
   for await (const entry of directory) if (entry.isDirectory()) yield entry.name;
 }
 
-/** What an app could have made is no way: it may hold directories with any name. */
+/** Only directories that the agent created are searched: an app's directory may contain any names. */
 const isWayAt = async (path: string): Promise<boolean> =>
   lstat(path, { bigint: true }).then(isWay, () => false);
 
-/** Whether the agent made it on the way to homes. Without root the mode alone tells. */
+/** Whether the agent created this directory on the path to homes. Without root, only the mode shows it. */
 function isWay({ mode, uid, gid }: BigIntStats): boolean {
   const permissions = Number(mode & PERMISSIONS);
   if (Number(uid) !== process.getuid?.()) return false;
@@ -221,7 +221,7 @@ async function within<T>(place: HomePlace, work: (parent: FileHandle | null) => 
   }
 }
 
-/** What an administrator can do something about. */
+/** Errors that an administrator can fix. */
 const WORDS: Record<string, string> = {
   EPERM: 'may not be moved; is it immutable (lsattr)?',
   EBUSY: 'a file system is mounted on it',
@@ -230,7 +230,7 @@ const WORDS: Record<string, string> = {
   ENOTDIR: 'a part of the way to it is no directory',
 };
 
-/** @throws CollectionError for what is no closed home of this host */
+/** @throws CollectionError unless it is a closed home of this host */
 async function refuse(
   place: HomePlace,
   parent: FileHandle,
@@ -247,7 +247,7 @@ async function refuse(
   }
   const mount = mountWithin(path, mountPoints(await readFile('/proc/self/mountinfo', 'utf8')));
   if (mount !== null) throw new CollectionError(`${path}: a file system is mounted at ${mount}; unmount it`);
-  // With the agent's rights a directory above homes would take all of them along.
+  // With the agent's rights, moving a parent directory would move all homes in it.
   if (process.getuid?.() === 0 && isWay(seen))
     throw new CollectionError(`${path} is a directory above homes`);
   if (foreign && process.getuid?.() === 0) {

@@ -5,7 +5,7 @@ import { median } from '../numbers.ts';
 import { ClickToPhoton } from './click-to-photon.ts';
 
 describe('click to photon', () => {
-  test('names the frame before it is shown', () => {
+  test('is completed when the host names the frame before it is shown', () => {
     const clicks = new ClickToPhoton();
     clicks.press(9, 1000);
     clicks.contained(9, 87_000);
@@ -15,7 +15,7 @@ describe('click to photon', () => {
     expect(clicks.take()).toBeNull();
   });
 
-  test('names the frame after it was shown', () => {
+  test('is completed when the host names the frame after it was shown', () => {
     const clicks = new ClickToPhoton();
     clicks.press(1, 1000);
     clicks.frame(87_000, 1020);
@@ -32,7 +32,7 @@ describe('click to photon', () => {
     expect(clicks.take()?.click_to_photon_ms).toBe(40);
   });
 
-  test('a press that no timing message names is not counted', () => {
+  test('a press that no timing message mentions is not counted', () => {
     const clicks = new ClickToPhoton();
     clicks.press(1, 0);
     clicks.contained(2, 90_000);
@@ -40,7 +40,7 @@ describe('click to photon', () => {
     expect(clicks.take()).toBeNull();
   });
 
-  test('a frame that the browser left out is replaced by the next one', () => {
+  test('a frame that the browser skipped is replaced by the next one', () => {
     const clicks = new ClickToPhoton();
     clicks.press(1, 0);
     clicks.contained(1, 90_000);
@@ -49,7 +49,7 @@ describe('click to photon', () => {
     expect(clicks.take()?.click_to_photon_ms).toBe(50);
   });
 
-  test('the middle of the presses of a window is told, and their number', () => {
+  test('a window reports the median of its presses, and their number', () => {
     const clicks = new ClickToPhoton();
     for (const [seq, displayMs] of [
       [1, 30],
@@ -64,7 +64,7 @@ describe('click to photon', () => {
     expect(clicks.take()).toEqual({ click_to_photon_ms: 45, click_to_photon_n: 4 });
   });
 
-  test('a press before the page was hidden does not end with the frame after it', () => {
+  test('a press before the page was hidden does not end with the first frame afterwards', () => {
     const clicks = new ClickToPhoton();
     clicks.press(1, 0);
     clicks.press(2, 5);
@@ -75,7 +75,7 @@ describe('click to photon', () => {
     expect(clicks.take()).toBeNull();
   });
 
-  test('a press whose frame is forgotten is not counted with a later one', () => {
+  test('a press whose frame is no longer recorded is not attributed to a later frame', () => {
     const clicks = new ClickToPhoton();
     clicks.press(1, 0);
     for (let frame = 0; frame < 600; frame += 1) clicks.frame(frame * 1_500, frame * 16);
@@ -90,16 +90,16 @@ describe('click to photon', () => {
     fc.record({ what: fc.constant('tell' as const), isLost: fc.boolean() }),
   );
 
-  test('in any order of messages and frames, a press ends with the first shown frame that has it', () => {
+  test('in any order of messages and frames, a press ends with the first frame that contains it', () => {
     fc.assert(
       fc.property(
         fc.array(event, { maxLength: 300 }),
         fc.integer({ min: 0, max: 0xffff_ffff }),
         (events, origin) => {
-          // More than 64 presses that wait are given up.
+          // More than 64 pending presses are given up.
           fc.pre(events.filter(({ what }) => what === 'press').length <= 64);
           const clicks = new ClickToPhoton();
-          /** Model of the host: frames in the order of their capture, with the last press before each. */
+          /** Model of the host: frames in the order of their capture, each with the last press before it. */
           const frames: { rtp: number; isShown: boolean; seq: number; displayMs: number | null }[] = [];
           const presses: { seq: number; sentMs: number; rtp: number | null }[] = [];
           const told = new Set<number>();

@@ -1,18 +1,20 @@
 import { isNewerSeq } from '@footlight/protocol/input';
 import { median } from '../numbers.ts';
 
-/** Half a second of fast clicks, with room; older ones are given up. */
+/** Most pending presses: half a second of very fast clicks; the oldest are given up. */
 const MAX_PENDING = 64;
-/** Two seconds at 240 fps: the host repeats a lost timing message after a quarter of a second. */
+/**
+ * Recorded frames: two seconds at 240 fps, because the host repeats a lost timing message after a quarter of a second.
+ */
 const MAX_FRAMES = 512;
 
 /**
  * Time from a press to the frame with its effect, ms on this page's clock. Pure except for its own state.
  *
- * A press is sent → named (the host's frame timing has the RTP timestamp of the first frame that contains it) → shown (the
- * callback of that frame, or of the next one, gives the display time). A press that no timing message names, or whose
- * frame left the record before the message came, is not counted. Holds nothing to free; reset() with a connection, and
- * when the page is hidden, which shows no frames.
+ * A press is sent → named (the host's frame timing has the RTP timestamp of the first frame that contains it) → shown
+ * (the callback of that frame, or of the next one, gives the display time). A press that no timing message names, or
+ * whose frame was dropped from the record before the message arrived, is not counted. Nothing needs to be freed. Call
+ * reset() for a new connection, and when the page is hidden, which shows no frames.
  */
 export class ClickToPhoton {
   /** seq → monotonic ms when it was sent */
@@ -32,13 +34,13 @@ export class ClickToPhoton {
     }
   }
 
-  /** The host names the first frame with input `seq`. */
+  /** The host reports that frame `rtp` is the first one with input `seq`. */
   contained(seq: number, rtp: number): void {
     const sentMs = this.#sent.get(seq);
     if (sentMs === undefined) return;
     this.#sent.delete(seq);
     const [oldest] = this.#shown;
-    // That frame, or one before the oldest, may have been shown and forgotten.
+    // This frame, or one before the oldest recorded, may have been shown and dropped from the record.
     if (this.#shown.length === MAX_FRAMES && oldest && isNewerSeq(oldest.rtp, rtp)) return;
     const shown = this.#shown.find((frame) => !isNewerSeq(rtp, frame.rtp));
     if (shown !== undefined) this.#finish(sentMs, shown.displayMs);
@@ -65,7 +67,7 @@ export class ClickToPhoton {
     return middle === null ? null : { click_to_photon_ms: middle, click_to_photon_n: n };
   }
 
-  /** Gives up what is pending; completed presses stay for the next take(). */
+  /** Gives up pending presses; completed ones stay for the next take(). */
   reset(): void {
     this.#sent.clear();
     this.#named = [];

@@ -1,42 +1,42 @@
 import type { DelaySplit } from '../../types.ts';
 import { median } from '../numbers.ts';
 
-/** What the host tells of one frame. */
+/** The host's report of one frame. */
 export interface HostFrameTimes {
   rtp_timestamp: number;
   /** Unix ms of the host */
   capture_ms: number;
-  /** 0: the host did not see it enter the encoder */
+  /** 0: the host did not see the frame enter the encoder */
   encode_ms: number;
 }
 
-/** What the browser tells of one shown frame, monotonic ms; null where it does not say. */
+/** The browser's report of one shown frame, monotonic ms; null if the browser does not report it. */
 export interface ShownFrameTimes {
   rtpTimestamp: number;
-  /** its last packet came */
+  /** its last packet arrived */
   receivedMs: number | null;
   /** from the decoder's input to its output, ms */
   decodeMs: number | null;
   displayMs: number;
 }
 
-/** How the clocks belong together; all in ms. */
+/** How the clocks of host and page relate; all in ms. */
 export interface ClockFacts {
-  /** host − client, of Unix times */
+  /** host − client, Unix times */
   offsetMs: number;
   /** Unix time of this page's monotonic zero */
   originUnixMs: number;
   rttMs: number;
 }
 
-/** Two seconds at 240 fps. */
+/** Recorded frames: two seconds at 240 fps. */
 const MAX_SHOWN = 512;
-/** The host reports four frames a second, and the one after each input: 64 at most. */
+/** Most timed frames in a second: the host reports four, and the one after each input, 64 at most. */
 const MAX_NAMED = 128;
 
 /**
- * Splits the time from capture to display of single frames: the host's clock tells the capture, this page's the rest,
- * and the measured offset joins them. Pure except for its own state; reset() with a connection.
+ * Splits the time from capture to display of single frames: the capture is on the host's clock, the rest on this
+ * page's, and the measured offset converts between them. Pure except for its own state; reset() for a new connection.
  *
  * A frame counts only when both sides have reported it: the host in its timing message, the browser in its frame callback.
  */
@@ -46,7 +46,7 @@ export class DelayParts {
   #named = new Map<number, HostFrameTimes>();
   #both: { host: HostFrameTimes; shown: ShownFrameTimes }[] = [];
 
-  /** The host told of a frame. */
+  /** The host reported a frame. */
   timed(host: HostFrameTimes): void {
     const shown = this.#shown.get(host.rtp_timestamp);
     if (shown !== undefined) this.#pair(host, shown);
@@ -90,7 +90,7 @@ export class DelayParts {
   }
 }
 
-/** null: the browser does not tell when the frame came. */
+/** null: the browser does not report when the frame arrived. */
 function partsOf(
   host: HostFrameTimes,
   { receivedMs, decodeMs, displayMs }: ShownFrameTimes,
@@ -101,7 +101,7 @@ function partsOf(
   const network_ms = rttMs / 2;
   const decode_ms = decodeMs ?? 0;
   return {
-    // What the host neither encodes nor the path explains: reading the screen, and waiting to be sent.
+    // The part that neither encoding nor the network explains: capturing the screen, and waiting to be sent.
     capture_ms: Math.max(0, receivedMs - capturedMs - host.encode_ms - network_ms),
     encode_ms: host.encode_ms,
     network_ms,

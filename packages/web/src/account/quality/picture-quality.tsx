@@ -29,7 +29,10 @@ export function PictureQuality() {
     queryKey: keys.profileOffer,
     queryFn: ({ signal }) => call('me.profiles', { signal }),
   });
-  /** Shown at once: a radio that jumps back until the request is known takes the next arrow key from the wrong place. */
+  /**
+   * The choice is shown before the request ends: a radio that changes back meanwhile would handle the next arrow key
+   * from the wrong position.
+   */
   const [picked, setPicked] = useState<string | null>(null);
   const save = useMutation({
     mutationFn: (id: string) =>
@@ -48,7 +51,7 @@ export function PictureQuality() {
       {error && <Problem error={error} />}
       {!user_overrides_allowed && (
         <p className={styles.dim}>
-          {t('An administrator decides it here for everybody. Your choice is kept for when that changes.')}
+          {t('An administrator sets it for everybody here. Your choice is saved in case that changes.')}
         </p>
       )}
       <div className={styles.choices} role="radiogroup" aria-label={t('Picture quality')}>

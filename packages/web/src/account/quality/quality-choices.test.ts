@@ -23,7 +23,7 @@ const offer = (profiles: Profile[], recommended_id: string): ProfileOffer => ({
 const chips = (given: ProfileOffer) => choicesOf(given, null).map(({ id, chip }) => [id, chip]);
 
 describe('the choice of a quality', () => {
-  test('says why one does not suit, and does not offer it', () => {
+  test('explains why a quality does not suit, and does not offer it', () => {
     const reasons = [{ code: 'bandwidth_too_low', message: 'The connection is too slow.' }];
     const [, choice] = choicesOf(offer([profile('4k', { eligibility: 'ineligible', reasons })], ''), null);
     expect(choice).toMatchObject({ suitability: 'ineligible', chip: 'Not for this device' });

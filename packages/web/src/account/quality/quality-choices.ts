@@ -12,10 +12,10 @@ export interface QualityChoice {
   /** "" follows the app and the device */
   id: string;
   name: string;
-  /** size and rate, or why it does not suit */
+  /** size and frame rate, or why it does not suit */
   words: string;
   suitability: Suitability;
-  /** for the chip, untranslated; null: nothing to say */
+  /** for the chip, untranslated; null: no chip */
   chip: string | null;
 }
 
@@ -26,7 +26,7 @@ const CHIPS: Readonly<Record<Suitability, string | null>> = {
   ineligible: msg('Not for this device'),
 };
 
-/** The choices: no preference first, then the offered profiles with their suitability and its reason. */
+/** The choices: no preference first, then the offered profiles, each with its suitability and the reason. */
 export function choicesOf(offer: ProfileOffer, globalDefaultId: string | null): QualityChoice[] {
   const byDefault = offer.profiles.find((profile) => profile.id === globalDefaultId);
   const none: QualityChoice = {
@@ -34,7 +34,7 @@ export function choicesOf(offer: ProfileOffer, globalDefaultId: string | null): 
     name: byDefault
       ? t('As usual here: {quality}', { quality: byDefault.display_name })
       : t('Whatever suits the app and this device'),
-    words: t('From the next launch on, for every app that leaves you the choice.'),
+    words: t('Used from the next launch on, for every app that lets you choose.'),
     suitability: 'eligible',
     chip: null,
   };
@@ -54,7 +54,7 @@ export function choicesOf(offer: ProfileOffer, globalDefaultId: string | null): 
 }
 
 /**
- * Whether to recommend a profile: the server rates the device and not the hosts, so only what every host can encode is
+ * Whether to recommend a profile: the server rates only the device, so a profile that some host cannot encode is not
  * recommended.
  */
 function isRecommended(profile: Profile, offer: ProfileOffer): boolean {

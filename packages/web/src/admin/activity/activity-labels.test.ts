@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { actionLabel, detailLabel } from './activity-labels.ts';
 
-describe('an entry of the activity in words', () => {
+describe('the labels of an activity entry', () => {
   test('shows an unknown action as it is', () => {
     expect(actionLabel('user.deleted')).toBe('Deleted an account');
     expect(actionLabel('flux.capacitor.armed')).toBe('flux.capacitor.armed');
@@ -22,7 +22,7 @@ describe('an entry of the activity in words', () => {
       { reason_source: 'control_plane', failure_code: null, state_detail: 'start timed out' },
       'Start timed out',
     ],
-    // A job's summary comes from its host, and an object of JSON may hide its methods.
+    // A job's summary comes from its host, and a JSON object may overwrite its own methods.
     [{ name: { toString: 1 } }, '{"toString":1}'],
     [{ kept: [{ toString: 1, valueOf: 1 }] }, '{"toString":1,"valueOf":1}'],
     [{}, ''],

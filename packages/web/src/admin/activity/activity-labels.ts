@@ -9,11 +9,11 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'app.artwork.set': 'Chose artwork',
   'app.artwork.upload': 'Uploaded artwork',
   'app.artwork.cleared': 'Removed artwork',
-  'app.artwork.reresolve': 'Looked all artwork up again',
+  'app.artwork.reresolve': 'Searched for all artwork again',
   'app.entitlement.grant': 'Gave an app',
   'app.entitlement.revoke': 'Took an app away',
   'app.entitlement.set_mode': 'Set who gets a library',
-  'app.library.rule.set': 'Decided about a title',
+  'app.library.rule.set': 'Made a rule about a title',
   'app.library.rule.delete': 'Removed a rule about a title',
   'library.scan.force': 'Had homes scanned',
   'runtime_preset.create': 'Added a runtime preset',
@@ -57,19 +57,19 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'session.recording.download': 'Downloaded a recording of a session',
   'session.recording.freeze': 'Kept a recording of a session',
   'session.stop': 'Stopped a session',
-  'session.capture': 'Captured from a session',
+  'session.capture': 'Made a capture of a session',
   'session.failed': 'A session failed',
-  'storage.gc.confirm': 'Had a host delete files of homes',
+  'storage.gc.confirm': 'Told a host to delete files of homes',
   'storage.home.tombstone': 'Marked a home for deletion',
   'enrollment_token.create': 'Made an enrollment token',
   'enrollment_token.delete': 'Deleted an enrollment token',
 };
 
-/** A newer service may write actions without words here; they are shown unchanged. */
+/** A newer service may write actions without a label here; they are shown unchanged. */
 export const actionLabel = (action: string): string =>
   Object.hasOwn(WORDS, action) ? WORDS[action as ActivityAction] : action;
 
-/** The most telling details of an action; ids are omitted. */
+/** The most informative details of an action; ids are omitted. */
 export function detailLabel({ details }: Pick<ActivityEntry, 'details'>): string {
   if (typeof details.failure_code === 'string') return failureLabel(details.failure_code);
   if (typeof details.state_detail === 'string') return capital(details.state_detail);

@@ -62,7 +62,7 @@ function Log() {
   return <ActivityPage search={search} onSearch={setSearch} />;
 }
 
-test('an entry says what happened to which thing, with links to it and to the person', async () => {
+test('an entry says what happened to what, with links to it and to the person', async () => {
   showPage(<Log />);
   const thing = await screen.findByRole('link', { name: 'SuperTux' });
   expect(thing.getAttribute('href')).toBe(`/admin/sessions/${id(2, 1)}`);
@@ -71,7 +71,7 @@ test('an entry says what happened to which thing, with links to it and to the pe
   expect(person.getAttribute('href')).toBe(`/admin/users/${id(9, 1)}`);
 });
 
-test('the filters are the server’s: kind, time and person', async () => {
+test('kind, time and person are filtered by the server', async () => {
   showPage(<Log />);
   fireEvent.change(await screen.findByLabelText('About'), { target: { value: 'job' } });
   fireEvent.change(screen.getByLabelText('Since'), { target: { value: '7' } });
@@ -87,7 +87,7 @@ test('the filters are the server’s: kind, time and person', async () => {
   });
 });
 
-test('the entries of some days, and those about a thing, are asked of the server', async () => {
+test('the entries of some days, and those about one thing, are requested from the server', async () => {
   showPage(<Log />);
   fireEvent.change(await screen.findByLabelText('Since'), { target: { value: 'between' } });
   fireEvent.change(await screen.findByLabelText('First day'), { target: { value: '2026-11-20' } });
@@ -104,7 +104,7 @@ test('the entries of some days, and those about a thing, are asked of the server
   });
 });
 
-test('the file has all pages, and nothing in it is a formula', async () => {
+test('the file contains all pages, and no cell is a formula', async () => {
   showPage(<Log />);
   await screen.findByRole('link', { name: 'SuperTux' });
   fireEvent.click(screen.getByRole('button', { name: 'Save as CSV' }));

@@ -16,7 +16,7 @@ import { CsvButton } from './csv-button.tsx';
 import { nameOfThing, pickThings } from './thing-lookup.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** A log is read, not watched. */
+/** No automatic refresh: a log is read, not watched. */
 const REFRESH_MS = 15_000;
 const ABOUT = [
   { value: '', label: 'About everything' },
@@ -36,7 +36,7 @@ const ABOUT = [
   { value: 'instance', label: 'Settings' },
   { value: 'secret', label: 'Secrets' },
 ];
-/** The days stand in fields of their own. */
+/** This choice shows two fields for the first and the last day. */
 const BETWEEN = 'between';
 const SINCE = [
   { value: '', label: 'At any time' },
@@ -73,7 +73,7 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
     <>
       <PageHead
         title="Activity"
-        lead="What was changed, by whom and when, and what went wrong by itself."
+        lead="What was changed, by whom and when, and which errors occurred."
         actions={<CsvButton filter={filter} />}
       />
       <div className={styles.filters}>
@@ -148,7 +148,7 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
   );
 }
 
-/** Midnight of a day in the zone of this browser, so many days later; undefined: it is none. */
+/** Midnight at the start of a day in the browser's time zone, `days` later; undefined: not a date. */
 function dayInstant(day: string | undefined, later: number): string | undefined {
   const at = new Date(`${day}T00:00:00`);
   at.setDate(at.getDate() + later);

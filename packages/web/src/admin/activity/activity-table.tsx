@@ -25,7 +25,7 @@ export function ActivityTable({ entries }: { entries: readonly ActivityEntry[] |
   if (entries?.length === 0) {
     return (
       <EmptyState icon={IconHistory} title="Nothing here">
-        Whatever administrators change, and what goes wrong by itself, is written down here.
+        Changes that administrators make, and errors, are listed here.
       </EmptyState>
     );
   }
@@ -73,7 +73,7 @@ function ThingLink({ thing }: { thing: Thing }) {
   );
 }
 
-/** Who did it, where no present account did. */
+/** Who did it, if it was not an existing account. */
 export function whoLabel(entry: Pick<ActivityEntry, 'actor_user_id'>): string {
-  return entry.actor_user_id === null ? 'by itself' : 'deleted account';
+  return entry.actor_user_id === null ? 'automatic' : 'deleted account';
 }

@@ -10,7 +10,7 @@ const names: Names = {
 const about = (action: string, target_type: string, target_id: string | null, details: object = {}) =>
   thingOf({ action, target_type, target_id, details: details as Record<string, unknown> }, names);
 
-describe('what an entry is about', () => {
+describe('the thing that an entry is about', () => {
   test.each([
     [about('app.update', 'app', 'app-1'), 'SuperTux', '/admin/apps/$id'],
     [about('app.delete', 'app', 'app-9', { name: 'Doom' }), 'Doom', undefined],
@@ -38,14 +38,14 @@ describe('what an entry is about', () => {
     expect([thing.words, thing.link?.to]).toEqual([words, to]);
   });
 
-  test('each action of the service is named without its bare id, as far as things have names', () => {
+  test('each action of the service is labelled without a bare id, if the thing has a name', () => {
     const bare = new Set(['job', 'image', 'launch_profile', 'stream_profile', 'secret']);
     for (const [action, type] of Object.entries(ACTIVITY_ACTIONS)) {
       if (!bare.has(type)) expect(about(action, type, 'an-id').words, action).not.toContain('an-id');
     }
   });
 
-  test('its details leave out what its name has told', () => {
+  test('its details omit what its label already contains', () => {
     expect(restOf({ name: 'Doom', delete_derived: true, app_name: 'x' })).toEqual({ delete_derived: true });
   });
 });

@@ -1,14 +1,14 @@
 import type { ActivityEntry } from '@footlight/protocol/rest';
 import type { LinkProps } from '@tanstack/react-router';
 
-/** Present names by id. */
+/** Current names by id. */
 export interface Names {
   apps: ReadonlyMap<string, string>;
   hosts: ReadonlyMap<string, string>;
   users: ReadonlyMap<string, string>;
 }
 
-/** What an entry is about: words, and the page that shows it; null: it has none, or is deleted. */
+/** The thing that an entry is about: its label, and the page that shows it; null: it has no page, or is deleted. */
 export interface Thing {
   words: string;
   link: { to: NonNullable<LinkProps['to']>; id?: string } | null;
@@ -76,7 +76,7 @@ export function thingOf(entry: Told, names: Names): Thing {
   }
 }
 
-/** Details that the name of a thing has told already. */
+/** Details that the label of a thing already contains. */
 const TOLD = new Set(['name', 'username', 'node_name', 'app_name']);
 
 /** The other details of an entry. */

@@ -13,13 +13,16 @@ import { restOf, thingOf } from './activity-things.ts';
 import { csvOf } from './csv.ts';
 import { useNames } from './use-names.ts';
 
-/** Largest page of the server. */
+/** Largest page size of the server. */
 const PAGE = 100;
-/** Entries of one file: a hundred requests, and what spreadsheets open at once. Chosen, not measured. */
+/**
+ * Largest number of entries in one file: a hundred requests, which spreadsheets still open quickly. Chosen, not
+ * measured.
+ */
 const MAX = 10_000;
 const HEAD = ['Time', 'Who', 'What', 'About', 'Details', 'Severity', 'Action', 'Kind', 'Id'];
 
-/** What is asked for, page by page. */
+/** The filters of the requested entries. */
 type Filter = Parameters<typeof call<'activity.list'>>[1]['query'];
 
 /** Saves the filtered entries as a table for spreadsheets. */
@@ -48,7 +51,7 @@ export function CsvButton({ filter }: { filter: Filter }) {
         entry.target_id ?? '',
       ]);
       const day = new Date(clock.nowMs()).toISOString().slice(0, 10);
-      // The mark tells spreadsheets that the text is UTF-8.
+      // The byte order mark tells spreadsheets that the text is UTF-8.
       saveFile(new Blob([`\uFEFF${csvOf([HEAD, ...rows])}`], { type: 'text/csv' }), `activity-${day}.csv`);
       return { count: entries.length, isWhole: cursor === undefined };
     },

@@ -11,9 +11,9 @@ test.each([
   ['-1', `"'-1"`],
   ['@SUM(A1)', `"'@SUM(A1)"`],
   ['\t=1', `"'\t'=1"`],
-  // Some spreadsheets drop the spaces before a formula.
+  // Some spreadsheets remove spaces before a formula.
   ['  =1', `"'  =1"`],
-  // So do those that take semicolons, tabs or lines for the ends of cells.
+  // Also with semicolons, tabs and line breaks, which some spreadsheets treat as the end of a cell.
   ['a;=1+1', `"a;'=1+1"`],
   ['a; @SUM(A1);b', `"a;' @SUM(A1);b"`],
   ['a\t-1', `"a\t'-1"`],
@@ -26,7 +26,7 @@ test.each([
 
 const SIGNS = [...'=+-@＝＋－＠;|,"a \t\r\n'];
 
-test('no text of others begins a formula or leaves its cell', () => {
+test('no foreign text starts a formula or leaves its cell', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom(...SIGNS) })),

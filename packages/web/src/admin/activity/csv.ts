@@ -1,17 +1,15 @@
-/**
- * Characters with which spreadsheets begin a formula, those of full width among them. Source: OWASP, "CSV Injection".
- */
+/** Characters with which spreadsheets begin a formula, and their full-width forms. Source: OWASP, "CSV Injection". */
 const SIGN = String.raw`[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]`;
 const AT_START = new RegExp(String.raw`^(?=\s*${SIGN}|[\t\r])`);
 /**
- * What some spreadsheets take for the end of a cell, as a German Excel does with semicolons: the quotes of all cells but the
- * first of a line are no quotes to it then.
+ * Characters that some spreadsheets treat as the end of a cell, for example the semicolon in a German Excel. In such a
+ * spreadsheet the quotes around all cells but the first of a line are ordinary characters.
  */
 const BEHIND_A_CELL = new RegExp(String.raw`([;|\t\r\n])(?=\s*${SIGN})`, 'g');
 
 /**
- * Rows as a file that spreadsheets open. Pure. Each value is quoted, and what would be a formula begins with an
- * apostrophe: names of people and apps come from others.
+ * Rows as a file that spreadsheets open. Pure. Each value is quoted, and a value that would be a formula gets an
+ * apostrophe in front, because other people choose the names of accounts and apps.
  * Source: RFC 4180.
  */
 export function csvOf(rows: readonly (readonly string[])[]): string {

@@ -2,9 +2,9 @@ import { call } from '../../api/client.ts';
 import type { Pick } from '../frame/lists/pick-dialog.tsx';
 import { pickUsers, readAccount } from '../people/user-lookup.ts';
 
-/** As many of each kind as fit together on a laptop's screen; a search narrows them. */
+/** Results of each kind: all kinds together fit on a laptop's screen, and a search narrows them. */
 const MATCHES = 8;
-/** Largest page of the hosts, which have no search of their own. */
+/** Largest page size of the hosts, whose list has no search. */
 const MAX_HOSTS = 1000;
 
 /** Apps, hosts and accounts whose name contains the text, for a picker. */
@@ -25,7 +25,7 @@ export async function pickThings(text: string, signal: AbortSignal): Promise<Pic
   ];
 }
 
-/** The name of the app, host or account with the id. Rejects where there is none. */
+/** The name of the app, host or account with the id. Rejects if there is none. */
 export const nameOfThing = (id: string, signal: AbortSignal): Promise<string> =>
   Promise.any([
     call('apps.read', { params: { id }, signal }).then(({ app }) => app.name),

@@ -5,12 +5,12 @@ import { useHosts } from '../fleet/use-fleet.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import type { Names } from './activity-things.ts';
 
-/** Largest page of the lists; in a larger instance the other things are shown without their names. */
+/** Largest page size of the lists; in a larger instance the remaining things are shown without their names. */
 const MAX = 1000;
 /** Names change seldom. */
 const STALE_MS = 60_000;
 
-/** Present names of apps, hosts and accounts; empty until they are loaded. */
+/** Current names of apps, hosts and accounts; empty until they are loaded. */
 export function useNames(): Names {
   const hosts = useHosts();
   const apps = useQuery({

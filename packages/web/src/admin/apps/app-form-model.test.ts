@@ -4,7 +4,7 @@ import { changesOf } from '../frame/changes.ts';
 import { type AppForm, appRules, bodyOf, formOf, NEW_APP } from './app-form-model.ts';
 
 describe('the app form', () => {
-  test('gives back what it was given', () => {
+  test('returns the stored values unchanged', () => {
     const stored = app(2, {
       runtime_spec: { args: ['/bin/a', 'b c'], env: { A: 'x=y' }, gpu: true, own_key: [1] },
     });
@@ -41,7 +41,7 @@ describe('the app form', () => {
     expect(bodyOf(form, undefined, false).launchable_profile_ids).toEqual([]);
   });
 
-  test('sends nothing that a part of a launcher takes from it', () => {
+  test('sends no field that a part of a launcher gets from the launcher', () => {
     const body = bodyOf({ ...NEW_APP, name: 'A' }, {}, true);
     for (const key of [
       'runtime_spec',
@@ -55,7 +55,7 @@ describe('the app form', () => {
     expect(body).toHaveProperty('profile_policy', 'inherit');
   });
 
-  test('names what is wrong', () => {
+  test('names each fault', () => {
     expect(appRules.name('  ')).not.toBeNull();
     expect(appRules.args('', NEW_APP)).not.toBeNull();
     expect(appRules.args('', { ...NEW_APP, image: 'x' })).toBeNull();

@@ -67,7 +67,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
         <NativeSelect label="Kind" data={KINDS} {...form.getInputProps('kind')} />
         <TextInput
           label="Cover picture"
-          description="A path on this server. Leave it empty to upload one once the app is there."
+          description="A path on this server. Leave it empty to upload one after you have added the app."
           placeholder="/pictures/cover.webp"
           {...form.getInputProps('cover_url')}
         />
@@ -104,7 +104,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
           />
           <Textarea
             label="Command"
-            description="The program first, then one argument per line, each as it is, without quotes."
+            description="The program first, then one argument per line, without quotes."
             placeholder={'/usr/bin/xterm\n-e\ntop'}
             rows={3}
             classNames={{ input: styles.mono ?? '' }}
@@ -146,7 +146,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
 
       <fieldset className={styles.fieldset}>
         <legend>Numbers</legend>
-        <p className={styles.dim}>The picture where no launch profile applies, and what a session takes.</p>
+        <p className={styles.dim}>The picture without a launch profile, and the resources of a session.</p>
         <div className={styles.pair}>
           <NumberInput label="Width" suffix=" px" {...form.getInputProps('default_width')} />
           <NumberInput label="Height" suffix=" px" {...form.getInputProps('default_height')} />

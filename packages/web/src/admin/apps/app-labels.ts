@@ -11,6 +11,6 @@ export function runsAsLabel(
   if (app.parent_app_id !== null)
     return parentName === undefined ? 'Part of a launcher' : `Part of ${parentName}`;
   if (app.runtime_spec.image) return 'Container';
-  // The preset decides about an image and can change at any time.
+  // The preset chooses the image, which can change at any time.
   return app.runtime_preset_id === null ? 'Process' : 'As its preset says';
 }

@@ -1,7 +1,7 @@
 import { call } from '../../api/client.ts';
 import type { Pick } from '../frame/lists/pick-dialog.tsx';
 
-/** As many as fit on a laptop's screen; a search narrows them. */
+/** As many results as fit on a laptop's screen; a search narrows them. */
 const MATCHES = 20;
 
 /** Apps whose name contains the text, disabled ones included, for a picker. */

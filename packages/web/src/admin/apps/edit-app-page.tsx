@@ -148,7 +148,7 @@ function DeleteApp({ app }: { app: AdminApp }) {
           remove.reset();
         }}
       >
-        <p>It goes from every library.</p>
+        <p>It disappears from every library.</p>
         <DeletionEffects id={app.id} />
         {tiles !== null && tiles.length > 0 && (
           <p>Its tiles go too: {tiles.map((tile) => tile.name).join(', ')}.</p>

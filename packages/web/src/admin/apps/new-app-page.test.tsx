@@ -64,7 +64,7 @@ async function open(): Promise<HTMLElement> {
   );
   return screen.findByLabelText('Name');
 }
-test('a command in one line is told to be one program, and made several lines at a press', async () => {
+test('a command on one line is explained as one program, and a button splits it into lines', async () => {
   await open();
   const command = () => screen.getByLabelText<HTMLTextAreaElement>(/^Command/);
   fireEvent.change(command(), { target: { value: 'xterm -e "top -d 1"' } });
@@ -79,10 +79,10 @@ async function fillIn(): Promise<HTMLSelectElement> {
   fireEvent.change(screen.getByLabelText(/^Command/), { target: { value: 'paint' } });
   return screen.getByLabelText('Who gets it');
 }
-// By its text: looking for a role computes the name of every control of this long form, which takes seconds.
+// Found by text: a search by role computes the name of every control in this long form, which takes seconds.
 const add = () => fireEvent.click(screen.getByText('Add app').closest('button') as HTMLElement);
 
-test('a new app starts at "only me": nobody else gets it, and it is granted to the administrator', async () => {
+test('a new app with the choice "only me" is granted only to the administrator', async () => {
   expect((await fillIn()).value).toBe('me');
   add();
   await screen.findByText('the app');
@@ -91,7 +91,7 @@ test('a new app starts at "only me": nobody else gets it, and it is granted to t
   expect(writes[1]?.body).toEqual({ subject_type: 'user', subject_id: ME });
 });
 
-test('an app without a name is not added: that field, which may be far above the button, gets the focus', async () => {
+test('an app without a name is not added: the name field, maybe out of view, gets the focus', async () => {
   const name = await open();
   add();
   await expect.poll(() => document.activeElement).toBe(name);
@@ -108,7 +108,7 @@ test.each([
   expect(writes.map(({ body }) => body.entitle)).toEqual([entitle]);
 });
 
-test('an app whose grant failed is there: its page opens, where it can be granted', async () => {
+test('if granting fails, the app exists: its page opens, where it can be granted', async () => {
   grantStatus = 500;
   await fillIn();
   add();

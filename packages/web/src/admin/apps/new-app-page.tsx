@@ -46,7 +46,7 @@ export function NewAppPage() {
       notifications.show(
         granted
           ? { message: `${app.name} was added`, autoClose: 4000 }
-          : { message: `${app.name} was added, and nobody has it yet`, color: 'yellow' },
+          : { message: `${app.name} was added; nobody may use it yet`, color: 'yellow' },
       );
       await Promise.all([
         queryClient.invalidateQueries({ queryKey: adminKeys.adminApps }),
@@ -68,7 +68,7 @@ export function NewAppPage() {
       >
         <NativeSelect
           label="Who gets it"
-          description="You can change this later. An app that gives a shell is better given to single people."
+          description="You can change this later. Give an app with a shell to single people only."
           data={AUDIENCES}
           value={audience}
           onChange={(event) => setAudience(event.currentTarget.value as Audience)}

@@ -12,13 +12,13 @@ const at = (...points: (readonly [seconds: number, v: number])[]) =>
   points.map(([seconds, v]) => ({ ts_unix_ms: seconds * 1_000, v }));
 
 describe('a line', () => {
-  test('joins its samples, and lifts the pen over a gap', () => {
+  test('joins its samples, and is interrupted at a gap', () => {
     const points = at([10, 5], [15, 10], [40, 10]);
     expect(pathOf(HOST, points, SPAN, 10, SIZE)).toBe('M10.0 5.0h0L15.0 0.0M40.0 0.0h0');
     expect(pathOf(VIEWER, points, SPAN, 10, SIZE)).toBe('M10.0 5.0h0M15.0 0.0h0M40.0 0.0h0');
   });
 
-  test('of clicks are dots', () => {
+  test('of click values consists of dots', () => {
     expect(pathOf(CLICKS, at([1, 5], [2, 5]), SPAN, 10, SIZE)).toBe('M1.0 5.0h0M2.0 5.0h0');
   });
 
@@ -27,13 +27,13 @@ describe('a line', () => {
   });
 });
 
-test('a counter is shown by its steps; a new start is none', () => {
+test('a counter is shown as its increases; a restart is not an increase', () => {
   expect(pointsOf(LOST, { [LOST.name]: at([1, 90], [2, 93], [3, 0], [4, 2]) })).toEqual(
     at([2, 3], [3, 0], [4, 2]),
   );
 });
 
-test('rates are in Mbit/s', () => {
+test('bit rates are in Mbit/s', () => {
   const rate: Line = { name: 'abr.setpoint_kbps', words: 'target' };
   expect(pointsOf(rate, { [rate.name]: at([1, 8_500]) })).toEqual(at([1, 8.5]));
 });
@@ -52,7 +52,7 @@ test.each([
   expect(topOf(values)).toBe(top);
 });
 
-test('no value is over the axis', () => {
+test('no value is above the axis', () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: 1e-3, max: 1e9, noNaN: true }), { minLength: 1 }), (values) => {
       const top = topOf(values);
@@ -88,7 +88,7 @@ test('the time in which the page was hidden', () => {
   ]);
 });
 
-test('the table has the mean of each part, and nothing where nothing was measured', () => {
+test('the table has the mean of each part, and an empty cell if nothing was measured', () => {
   expect(tableOf([HOST, VIEWER], { [HOST.name]: at([0, 1], [10, 3], [100, 7]) }, SPAN, 2)).toEqual([
     { from_ms: 0, means: [2, undefined] },
     { from_ms: 50_000, means: [7, undefined] },

@@ -1,6 +1,6 @@
 /** Series of a session as lines of charts on one time axis. Pure. */
 
-/** Milliseconds since 1970; both ends belong to it. */
+/** Milliseconds since 1970; both ends are included. */
 export interface Span {
   from_ms: number;
   to_ms: number;
@@ -15,22 +15,22 @@ export interface Line {
   /** Name of the series. */
   name: string;
   words: string;
-  /** A running total: each point shows what was added since the one before. */
+  /** A running total: each point shows the increase since the previous one. */
   counts?: true;
-  /** Its points stand alone. */
+  /** Points are not joined by lines. */
   dots?: true;
 }
 export interface Chart {
   words: string;
   unit: string;
   lines: readonly Line[];
-  /** Series of the falsifier whose threshold is drawn. */
+  /** Series of the verdict's condition whose threshold is drawn. */
   bound?: { name: string; estimator: string };
-  /** Digits after the point. */
+  /** Decimals. */
   digits: 0 | 1;
 }
 
-/** What one looks at to find out what was bad, from the host to the person. */
+/** The charts, in the order of the stream from the host to the person. */
 export const CHARTS: readonly Chart[] = [
   {
     words: 'Frames',
@@ -90,17 +90,17 @@ export const CHARTS: readonly Chart[] = [
 /** Shades the time in which the page was hidden. */
 export const HIDDEN_SERIES = 'client.is_hidden';
 
-/** Every series that the page draws. */
+/** All series that the page draws. */
 export const SERIES_NAMES: readonly string[] = [
   ...CHARTS.flatMap(({ lines }) => lines.map(({ name }) => name)),
   HIDDEN_SERIES,
 ];
 
-/** An agent reports every 5 s, a viewer every second; two missing samples are a gap. */
+/** An agent reports every 5 s, a viewer every second; more than two missing samples are a gap. */
 const GAP_MS = { agent: 12_500, viewer: 3_500 } as const;
 const KBIT = 1_000;
 
-/** Longest distance of two points with a line between them. */
+/** Longest distance between two points that a line joins. */
 function gapOf({ name, dots }: Line): number {
   if (dots) return 0;
   return name.startsWith('client.') || (name.startsWith('transport.') && !name.includes('gcc'))
@@ -114,7 +114,7 @@ export function pointsOf(line: Line, series: SeriesByName): readonly SeriesPoint
   if (line.counts)
     return points.slice(1).map(({ ts_unix_ms, v }, n) => ({
       ts_unix_ms,
-      // A counter that begins again after a reconnect lost nothing by its fall.
+      // A counter that restarts after a reconnect has not decreased.
       v: Math.max(0, v - (points[n]?.v ?? v)),
     }));
   return line.name.endsWith('_kbps')
@@ -124,22 +124,22 @@ export function pointsOf(line: Line, series: SeriesByName): readonly SeriesPoint
 
 const STEPS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
 
-/** The end of an axis from 0: the least round number that is not below any value. */
+/** Upper end of an axis that starts at 0: the smallest round number that is not below any value. */
 export function topOf(values: readonly number[]): number {
   const most = Math.max(0, ...values.filter(Number.isFinite));
   if (most === 0) return 1;
   const power = 10 ** Math.floor(Math.log10(most));
   const step = STEPS.find((each) => each * power >= most) ?? 10;
-  // Without the error of the product, as in 3 × 0.1.
+  // Removes the rounding error of the product, for example 3 × 0.1.
   return Number((step * power).toPrecision(2));
 }
 
-/** Where an instant is on the axis, 0 to 1. */
+/** Position of an instant on the axis, 0 to 1. */
 export const placeOf = (ms: number, { from_ms, to_ms }: Span): number =>
   Math.min(1, Math.max(0, (ms - from_ms) / (to_ms - from_ms)));
 
 /**
- * SVG path of a line; a gap lifts the pen, and a point by itself is a dot where line ends are round.
+ * SVG path of a line; it is interrupted at a gap, and a single point is drawn as a dot by round line ends.
  * @param size of the drawing
  */
 export function pathOf(
@@ -162,7 +162,7 @@ export function pathOf(
   return path;
 }
 
-/** The point at an instant, or the nearest one close enough to be joined to it. */
+/** The point at an instant, or the nearest one within the distance that a line may join. */
 export function valueAt(line: Line, points: readonly SeriesPoint[], ms: number): number | undefined {
   let nearest: SeriesPoint | undefined;
   for (const point of points) {
@@ -174,8 +174,8 @@ export function valueAt(line: Line, points: readonly SeriesPoint[], ms: number):
 }
 
 /**
- * The newest instant at which host and viewer are both known: a viewer posts every 5 s, so at the end of a live window
- * its values are missing. The end of the window where one of them has been silent for longer.
+ * The newest instant for which host and viewer have samples: a viewer posts every 5 s, so at the end of a live window
+ * its values are missing. The end of the window if one of them has been silent for longer.
  */
 export function newestMs(series: SeriesByName, { from_ms, to_ms }: Span): number {
   const last = (gapMs: number) =>
@@ -191,7 +191,7 @@ export function newestMs(series: SeriesByName, { from_ms, to_ms }: Span): number
   return to_ms - both <= GAP_MS.agent ? Math.min(both, to_ms) : to_ms;
 }
 
-/** Parts of the window in which a series of 0 and 1 was 1. */
+/** Parts of the window in which a series of zeros and ones was 1. */
 export function trueSpans(points: readonly SeriesPoint[]): Span[] {
   const spans: Span[] = [];
   let open = false;

@@ -64,7 +64,7 @@ test.each([
   expect(eventLabel(event(type, payload))).toBe(words);
 });
 
-test('a long payload is cut', () => {
+test('a long payload is shortened', () => {
   expect(detailLabel(event('host.xid', { text: 'x'.repeat(1_000) }))).toHaveLength(161);
 });
 
@@ -82,7 +82,7 @@ test.each([Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER])('%d ms of a host 
   expect(timeLabel(new Date(2026, 10, 20, 14, 3, 5).getTime())).toBe('14:03:05');
 });
 
-// Payloads are free objects of hosts and viewers: one that cannot be a text would take the page away.
+// Hosts and viewers send payloads as arbitrary objects; one that cannot be converted to text would crash the page.
 test.each([
   'client.first_frame',
   'webrtc.state_changed',

@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<AgentEventType | BrowserEventType, string>> = {
   'pipeline.source_swapped': 'Another app',
   'app.launch_state': 'State of the app',
   'app.exited': 'App exited',
-  'display.name_taken': 'App reached for the displays of others',
+  'display.name_taken': 'App tried to access the displays of other apps',
   'audio.degraded': 'Sound degraded',
   'agent.link_restored': 'Host reconnected',
   'agent.event_oversize': 'Event was too large',
@@ -57,7 +57,7 @@ const TONES: Readonly<Record<string, Tone>> = {
 /** Longest detail of a row, in characters; payloads of captures have hundreds of kilobytes. */
 const MAX_DETAIL = 160;
 
-/** A newer agent may report types without words here; they are shown unchanged. */
+/** A newer agent may report types without a label here; they are shown unchanged. */
 export const eventLabel = ({ type, payload }: TraceEvent): string => {
   if (type === 'encoder.stall' && payload.phase === 'recovered') return 'Encoder recovered';
   if (type === 'client.visibility_changed' && typeof payload.hidden === 'boolean')
@@ -65,7 +65,7 @@ export const eventLabel = ({ type, payload }: TraceEvent): string => {
   return Object.hasOwn(WORDS, type) ? WORDS[type as AgentEventType] : type;
 };
 
-/** How alarming an event is. */
+/** Severity of an event. */
 export function toneOf({ type, payload }: TraceEvent): Tone {
   if (type === 'encoder.stall' && payload.phase === 'recovered') return 'neutral';
   const { from_kbps, to_kbps } = payload;
@@ -106,7 +106,7 @@ const DETAILS: Readonly<Record<string, (payload: Payload) => string>> = {
   'webrtc.state_changed': ({ kind, from, to }) => `${toldText(kind)}: ${toldText(from)} → ${toldText(to)}`,
 };
 
-/** What belongs to an event, in one line. */
+/** The details of an event, in one line. */
 export function detailLabel({ type, payload }: TraceEvent): string {
   if (type.startsWith('diag.')) return typeof payload.error === 'string' ? payload.error : '';
   const known = Object.hasOwn(DETAILS, type) ? DETAILS[type] : undefined;

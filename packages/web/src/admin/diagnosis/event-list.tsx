@@ -18,14 +18,14 @@ const COLUMNS: readonly Column[] = [
   { words: 'Seen by' },
 ];
 
-/** What happened in a window, newest first; a time moves the cursor of the charts there. */
+/** Events of a window, newest first; a press on a time moves the cursor of the charts there. */
 export function EventList(props: { events: readonly TraceEvent[]; onCursor: (ms: number) => void }) {
   const { events, onCursor } = props;
   const [rows, setRows] = useState(FIRST_ROWS);
   if (events.length === 0) {
     return (
       <EmptyState icon={IconHistory} title="Nothing happened in this window">
-        Changes of the connection, freezes, stalls and notes stand here.
+        Changes of the connection, freezes, stalls and notes are listed here.
       </EmptyState>
     );
   }
@@ -71,7 +71,7 @@ export function EventList(props: { events: readonly TraceEvent[]; onCursor: (ms:
   );
 }
 
-/** Several events may have the same time and type; their order tells them apart. */
+/** Several events may have the same time and type; a number makes their keys unique. */
 export function keyed(events: readonly TraceEvent[]): { key: string; event: TraceEvent }[] {
   const seen = new Map<string, number>();
   return events.map((event) => {

@@ -21,7 +21,7 @@ const charts = (events: readonly TraceEvent[]) => (
   </MantineProvider>
 );
 
-test('events with the same time and type are drawn once each, also when the window moves on', () => {
+test('events with the same time and type are drawn once each, also when the window moves', () => {
   const at = (ms: number): TraceEvent => ({
     source: 'browser',
     ts_unix_ms: diagnosis.window.from_ms + ms,

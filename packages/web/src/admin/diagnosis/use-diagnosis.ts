@@ -10,10 +10,10 @@ import { SERIES_NAMES, type SeriesByName } from './chart-model.ts';
 import type { TraceEvent } from './event-labels.ts';
 import { windowOf } from './window-choice.ts';
 
-/** Agents report every 5 s; three requests each time, and none while the page is hidden. */
+/** Agents report every 5 s. Each refresh sends three requests; none while the page is hidden. */
 const REFRESH_MS = 5_000;
 
-/** One window of a session: what was measured, what happened, and what limited it. */
+/** One window of a session: samples, events, and the verdict. */
 export interface Diagnosis {
   verdict: SessionVerdict;
   window: { from_ms: number; to_ms: number };
@@ -21,7 +21,7 @@ export interface Diagnosis {
   events: readonly TraceEvent[];
 }
 
-/** The chosen window, refreshed while new samples may come into it. */
+/** The chosen window, refreshed while new samples may arrive in it. */
 export function useDiagnosis(
   session: Pick<Session, 'id' | 'started_at' | 'ended_at'>,
   search: DiagnosisSearch,
@@ -32,7 +32,7 @@ export function useDiagnosis(
     queryKey: adminKeys.sessionDiagnosis(id, search, ran.endedAtMs),
     queryFn: async ({ signal }): Promise<Diagnosis> => {
       const { from, to } = windowOf(search, ran, clock.nowMs());
-      // The service tells the window in force, because its clock may be another one than that of this browser.
+      // The service reports the window that it used, because its clock may differ from the browser's.
       const verdict = await call('admin.sessions.verdict', { params: { id }, query: { from, to }, signal });
       const { from_ms, to_ms } = verdict.window;
       const query = { from: from_ms, to: to_ms };
@@ -53,7 +53,7 @@ export function useDiagnosis(
 
 const parsed = (at: string | null): number | null => (at === null ? null : Date.parse(at));
 
-/** Names of what a session belongs to; undefined while loading, null where the record was deleted. */
+/** Names of the session's app, host and person; undefined while loading, null if the record was deleted. */
 export function useNames(session: Pick<Session, 'app_id' | 'user_id' | 'host_id'>) {
   const hostId = session.host_id;
   const app = useQuery({

@@ -23,7 +23,7 @@ test.each([
   expect(verdictLabel(verdict).title).toBe(title);
 });
 
-test('a condition says what was measured, how, and its bound', () => {
+test('a condition names the measured value, its estimator and its bound', () => {
   const rtt = falsifier({});
   expect([conditionLabel(rtt), figureLabel(rtt.value, rtt.unit), boundLabel(rtt)]).toEqual([
     'Round trip, 95th percentile',

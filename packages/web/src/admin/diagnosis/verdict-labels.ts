@@ -48,7 +48,7 @@ const WORDS: Readonly<Record<VerdictName, VerdictText>> = {
   },
 };
 
-/** A newer service may give verdicts without words here; they are shown unchanged. */
+/** A newer service may send verdicts without a label here; they are shown unchanged. */
 export const verdictLabel = (verdict: string): VerdictText =>
   Object.hasOwn(WORDS, verdict)
     ? WORDS[verdict as VerdictName]

@@ -22,7 +22,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'Remark' },
 ];
 
-/** What limited the session in the window, what speaks for and against it, and how far to trust it. */
+/** What limited the session in the window, the evidence for and against it, and how reliable the verdict is. */
 export function VerdictSection({ verdict }: { verdict: SessionVerdict }) {
   const words = verdictLabel(verdict.verdict);
   const { n_host, n_client } = verdict.window;

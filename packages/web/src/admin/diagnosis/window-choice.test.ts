@@ -21,7 +21,7 @@ describe('the window of a diagnosis', () => {
     });
   });
 
-  test('the one beside it begins where it ends', () => {
+  test('the next window begins where the previous one ends', () => {
     const shown = { from_ms: NOW, to_ms: NOW + 2 * MINUTE };
     const beside = (direction: -1 | 1) =>
       windowOf(
@@ -43,7 +43,7 @@ describe('the window of a diagnosis', () => {
   });
 });
 
-test('a field of date and time gives back its instant, to the second', () => {
+test('a date-time field returns its instant, to the second', () => {
   expect(instantOf(fieldOf(NOW))).toBe(NOW);
   expect(instantOf('')).toBeUndefined();
   expect(instantOf('14:03')).toBeUndefined();

@@ -1,24 +1,24 @@
-/** The window of time that a diagnosis shows, from the moment that was chosen. Pure. */
+/** The time window that a diagnosis shows, around the chosen moment. Pure. */
 import type { DiagnosisSearch, WindowMinutes } from '../../search/diagnosis-search.ts';
 
 const MINUTE_MS = 60_000;
-/** The service reads no shorter window. */
+/** Shortest window that the service reads. */
 const SHORTEST_MS = 2 * MINUTE_MS;
-/** Length that is read where nothing was chosen, as by the service. */
+/** Length of the window without a choice, the same as in the service. */
 export const USUAL_MINUTES: WindowMinutes = 5;
 
-/** Ends to ask for, in ms since 1970; `to` missing: now. */
+/** The ends to request, in ms since 1970; `to` missing: now. */
 export interface AskedWindow {
   from: number;
   to?: number;
-  /** New samples may still come into it. */
+  /** whether new samples may still arrive in it */
   grows: boolean;
 }
 
 /**
- * The moment is in the middle, so that what led to it and what followed are seen; it never reaches past the end of
- * the session, where the newest samples are. A session shorter than the usual window is shown whole.
- * @param session when it began to run and when it ended, ms; null: not yet
+ * The moment is in the middle, so that the time before and after it is shown. The window never reaches past the end of
+ * the session, after which there are no samples. A session shorter than the usual window is shown whole.
+ * @param session when it started to run and when it ended, ms; null: not yet
  */
 export function windowOf(
   search: DiagnosisSearch,
@@ -36,14 +36,14 @@ export function windowOf(
 
 /**
  * The moment one window earlier or later.
- * @param shown the window that is shown, ms
+ * @param shown the shown window, ms
  */
 export function momentBeside(shown: { from_ms: number; to_ms: number }, direction: -1 | 1): number {
   const lengthMs = shown.to_ms - shown.from_ms;
   return shown.from_ms + lengthMs / 2 + direction * lengthMs;
 }
 
-/** The value of a field of date and time for an instant, in the zone of this browser. */
+/** The value of a date-time field for an instant, in the browser's time zone. */
 export function fieldOf(ms: number): string {
   const at = new Date(ms);
   const two = (value: number) => String(value).padStart(2, '0');
@@ -51,7 +51,7 @@ export function fieldOf(ms: number): string {
   return `${day}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
-/** The instant of such a field; undefined: it is empty or no date. */
+/** The instant of such a field; undefined: it is empty or not a date. */
 export function instantOf(field: string): number | undefined {
   const ms = new Date(field).getTime();
   return Number.isNaN(ms) ? undefined : ms;

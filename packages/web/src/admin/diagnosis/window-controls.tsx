@@ -9,7 +9,7 @@ import { fieldOf, instantOf, momentBeside, USUAL_MINUTES } from './window-choice
 
 const LENGTHS = WINDOW_MINUTES.map((minutes) => ({ value: String(minutes), words: `${minutes} min` }));
 
-/** Chooses the moment in question and how much around it is shown. @param props.shown undefined while loading */
+/** Chooses the moment and the length of the shown window. @param props.shown undefined while loading */
 export function WindowControls(props: {
   search: DiagnosisSearch;
   shown: { from_ms: number; to_ms: number } | undefined;
@@ -22,7 +22,7 @@ export function WindowControls(props: {
   useEffect(() => {
     if (chosen !== undefined) setField(chosen);
   }, [chosen]);
-  // Once, so that only the time has to be typed; a live window would overwrite it every 5 s.
+  // Filled only once, so that only the time has to be typed; a live window would overwrite it every 5 s.
   const middle = shown === undefined ? undefined : fieldOf((shown.from_ms + shown.to_ms) / 2);
   const isKnown = middle !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above

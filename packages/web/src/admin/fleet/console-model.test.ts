@@ -32,38 +32,38 @@ const reported = (
   capabilities: { connectors: [], outputs, audio_sinks: [], input_devices: [] },
 });
 
-describe('displays to choose from', () => {
+describe('choices of the display', () => {
   test('modes of connected outputs, without the interlaced ones', () => {
     const choices = displayChoices(reported({}, output('card1:DP-4', true), output('card1:DP-5', false)));
     expect(choices.map(({ label }) => label)).toEqual([
-      'Whatever is connected, as it likes',
+      'Any connected display, in its preferred mode',
       'card1:DP-4: 1920 × 1080, 59.94 Hz',
     ]);
     expect(displayOf(choices[1]?.value ?? '')).toEqual({ output_id: 'card1:DP-4', mode: MODE });
   });
 
-  test('what is stored stays a choice while it is not connected', () => {
+  test('the stored output stays a choice while it is not connected', () => {
     const stored = reported({ output_id: 'card1:DP-4', mode: MODE });
     expect(displayChoices(stored)[1]?.label).toContain('not connected');
     expect(displayOf(valueOfDisplay(stored.config))).toEqual({ output_id: 'card1:DP-4', mode: MODE });
   });
 
-  test('any is neither output nor mode', () => {
+  test('the choice "any" sends neither output nor mode', () => {
     expect(displayOf(valueOfDisplay(consoleDefaults))).toEqual({ output_id: null, mode: null });
     expect(modeLabel({ ...MODE, refresh_millihz: 60_000 })).toBe('1920 × 1080, 60 Hz');
   });
 });
 
-test('what is as it was is no change', () => {
+test('unchanged values are not sent', () => {
   expect(realChanges(consoleDefaults, { grab: true, mode: null, enabled: true })).toEqual({ enabled: true });
 });
 
-test('what starts by itself needs an account', () => {
+test('an app that starts automatically needs an account', () => {
   expect(consoleProblem({ ...consoleDefaults, auto_start_on_display: true })).toContain('account');
   expect(consoleProblem(consoleDefaults)).toBeNull();
 });
 
-test('what a display shows, in words', () => {
+test('the label of a display’s content', () => {
   const session = { app_name: 'SuperTux', username: 'alice', state: 'running' } as AdminSession;
   expect(shownLabel(session)).toBe('SuperTux for alice is running there.');
 });

@@ -39,7 +39,7 @@ export function displayChoices({ config, capabilities }: HostConsole): { value: 
     isOffered || config.mode === null
       ? []
       : [{ value: stored, label: `${config.output_id}: ${modeLabel(config.mode)} (not connected)` }];
-  return [{ value: ANY, label: 'Whatever is connected, as it likes' }, ...kept, ...choices];
+  return [{ value: ANY, label: 'Any connected display, in its preferred mode' }, ...kept, ...choices];
 }
 
 /** The choice of a configuration. */
@@ -66,7 +66,7 @@ export function shownLabel({ app_name, username, state }: AdminSession): string 
   return `${app_name ?? 'A deleted app'} for ${username ?? 'a deleted account'} is ${state} there.`;
 }
 
-/** Why the draft cannot be saved; null: it can. */
+/** Why the draft cannot be saved; null: it can be saved. */
 export function consoleProblem(config: ConsoleConfig): string | null {
   return config.auto_start_on_display && config.default_user === null
     ? 'Choose the account that the app starts for.'

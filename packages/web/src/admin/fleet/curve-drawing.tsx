@@ -3,7 +3,8 @@ import { CURVE_SIZE, placesOf } from './curve-places.ts';
 import styles from './fleet.module.css';
 
 /**
- * The time to encode by sessions at once, with the time of a frame as its limit. The values stand beside it as text.
+ * The encode time by number of concurrent sessions, with the frame time as its limit. The values are shown as text next
+ * to it.
  * @param props.frameMs null: unknown
  */
 export function CurveDrawing({ curve, frameMs }: { curve: Concurrency; frameMs: number | null }) {

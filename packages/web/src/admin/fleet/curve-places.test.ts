@@ -7,14 +7,14 @@ const curve = [
   { n: 3, encode_ms_p95: 20 },
 ];
 
-test('rises with the time to encode, from the first to the last number of sessions', () => {
+test('rises with the encode time, from the first to the last number of sessions', () => {
   const { dots } = placesOf({ curve, sessions: 2 }, 16.7);
   expect(dots.map(({ x }) => x)).toEqual([6, 130, 254]);
   const heights = dots.map(({ y }) => y);
   expect(heights).toEqual([...heights].sort((a, b) => b - a));
 });
 
-test('what is over the time of a frame lies above its line, and does not pass', () => {
+test('a value above the frame time is above its line, and does not pass', () => {
   const { dots, limitY } = placesOf({ curve, sessions: 2 }, 16.7);
   expect(dots.map(({ y, passes }) => [y > (limitY ?? 0), passes])).toEqual([
     [true, true],
@@ -23,7 +23,7 @@ test('what is over the time of a frame lies above its line, and does not pass', 
   ]);
 });
 
-test('a single point and an unknown frame rate have a place', () => {
+test('a single point and an unknown frame rate can be drawn', () => {
   const { dots, limitY } = placesOf({ curve: curve.slice(0, 1), sessions: 1 }, null);
   expect(limitY).toBeNull();
   expect(dots).toEqual([{ x: 6, y: expect.any(Number), passes: true }]);

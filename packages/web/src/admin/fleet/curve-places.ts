@@ -1,8 +1,8 @@
-/** Units of the drawing, which keeps its shape. */
+/** Units of the drawing, which keeps its aspect ratio. */
 export const CURVE_SIZE = { width: 260, height: 96 };
 /** Room for the dots at the edges. */
 const EDGE = 6;
-/** Above the highest value, so that it does not touch the edge. */
+/** Space above the highest value, so that it does not touch the edge. */
 const HEADROOM = 1.1;
 
 interface Dot {
@@ -12,8 +12,8 @@ interface Dot {
 }
 
 /**
- * Where a curve's points lie in its drawing, and its limit. Pure.
- * @param frameMs time of a frame at the rate of the rung; null: unknown
+ * Positions of a curve's points and of its limit in the drawing. Pure.
+ * @param frameMs frame time at the rung's frame rate; null: unknown
  */
 export function placesOf(
   { curve, sessions }: { curve: readonly { n: number; encode_ms_p95: number }[]; sessions: number },

@@ -173,7 +173,7 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
         >
           <TextInput
             label="Note"
-            description="To know it again in the list."
+            description="To recognise it in the list."
             data-autofocus
             key={form.key('note')}
             {...form.getInputProps('note')}
@@ -199,8 +199,8 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
         <div className={styles.stack}>
           <CopyLine value={made.command} label="line that adds the host" />
           <p>
-            Paste it into a shell of a Debian 12 machine. It installs the agent, connects it, and says what
-            the machine still lacks. The host appears here by itself.
+            Paste it into a shell of a Debian 12 machine. It installs the agent, connects it, and reports what
+            the machine still lacks. The host then appears here.
           </p>
           <p className={styles.dim}>
             It is shown only now, adds one machine, and ends <RelativeTime at={made.expires_at} />.

@@ -140,7 +140,7 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
       >
         <p>
           Its agent ends and is started again; the machine itself stays up.
-          {live > 0 ? ' What runs on it ends:' : ' Nothing runs on it now.'}
+          {live > 0 ? ' Its sessions end:' : ' Nothing runs on it now.'}
         </p>
         {live > 0 && <EndedSessions sessions={sessions} count={live} />}
       </ConfirmDialog>

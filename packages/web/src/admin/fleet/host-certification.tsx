@@ -49,7 +49,7 @@ export const useCertification = (id: string) =>
     },
   });
 
-/** What the encoders of a host were measured to sustain, and how many sessions at once. */
+/** The load that a host's encoders sustained in measurements, and the number of concurrent sessions. */
 export function HostCertification({ id }: { id: string }) {
   const found = useCertification(id);
   if (found.isError)
@@ -156,11 +156,14 @@ const encoderLabel = ({ encoder, gpu_index }: Pick<Certification, 'encoder' | 'g
 const curveKey = ({ gpu_index, encoder, stream_profile_id, bitrate_kbps }: Concurrency): string =>
   [gpu_index, encoder, stream_profile_id, bitrate_kbps].join(' ');
 
-/** Frame rate of a rung, where a verdict tells it. */
+/** Frame rate of a rung, if a verdict contains it. */
 const fpsOf = (curve: Concurrency, rows: readonly Certification[]): number | null =>
   rows.find(({ stream_profile_id }) => stream_profile_id === curve.stream_profile_id)?.fps ?? null;
 
-/** The fewest sessions at once of each GPU, where one passed: its slots hold for each rung that was measured. */
+/**
+ * For each GPU with a passed measurement: the smallest number of concurrent sessions over all measured rungs, which its
+ * slots allow for each of them.
+ */
 function slotsByGpu(curves: readonly Concurrency[]): { gpu_index: number; sessions: number }[] {
   const fewest = new Map<number, number>();
   for (const { gpu_index, sessions } of curves)

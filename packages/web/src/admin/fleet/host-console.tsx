@@ -36,10 +36,7 @@ const COMPOSITORS = [
   { value: 'cage', label: 'Cage' },
 ];
 
-/**
- * The console of a host.
- * @param shown the session on it; undefined: none or unknown
- */
+/** The console of a host. @param shown the session on it; undefined: none or unknown */
 export function HostConsoleSection({ host, shown }: { host: Host; shown: AdminSession | undefined }) {
   const query = useQuery({
     queryKey: adminKeys.hostConsole(host.id),
@@ -75,7 +72,7 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
   const errorOf: FieldProps['errorOf'] = (field) =>
     field === 'default_user' && problem !== null ? problem : refused?.field === field ? refused.words : null;
   const put = (next: ConsoleDraft) => {
-    // What the server said was about the former values.
+    // The server's refusal was about the previous values.
     if (save.isError) save.reset();
     setDraft(next);
   };
@@ -109,7 +106,7 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
             />
             <NativeSelect
               label="Connector"
-              description="Where no display is named."
+              description="Used if no display is chosen."
               data={[
                 { value: 'auto', label: 'Any' },
                 ...others(reported.capabilities.connectors, config.connector),
@@ -163,7 +160,7 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
   );
 }
 
-/** Fields that the server may refuse, and the ones at which it says so for others. */
+/** Fields that the server may refuse, and the field that shows the refusal of another one. */
 const REFUSABLE = [
   'output_id',
   'connector',
@@ -196,7 +193,7 @@ function Toggle(props: Pick<FieldProps, 'config' | 'set'> & { name: Switches; la
   );
 }
 
-/** Reported names, and the stored one even if not reported. */
+/** Reported names, and the stored one even if it is not reported. */
 function others(reported: readonly string[], stored: string): string[] {
   return stored === 'auto' || reported.includes(stored) ? [...reported] : [stored, ...reported];
 }
@@ -289,7 +286,7 @@ function AutoStart({ config, set, errorOf }: FieldProps) {
     <div className={pageStyles.choices}>
       <Toggle
         name="auto_start_on_display"
-        label="Start an app by itself whenever a display is connected"
+        label="Start an app automatically whenever a display is connected"
         config={config}
         set={set}
       />
@@ -319,7 +316,7 @@ function AutoStart({ config, set, errorOf }: FieldProps) {
       )}
       <PickDialog
         opened={picking === 'app'}
-        title="Which app starts by itself"
+        title="Which app starts automatically"
         words="Name of the app"
         kind="apps"
         act="Start"

@@ -48,7 +48,7 @@ export function HostPage({ id }: { id: string }) {
     refetchInterval: REFRESH_MS,
   });
   const sessions = useActiveSessions();
-  // The parts load them themselves; all are shown at once, so that none pushes the others down.
+  // The parts load their data themselves; they are shown together, so that none moves the others.
   const parts = [gpus, sessions, useHostLoad(id), useCertification(id)];
   usePageTitle(host.data?.node_name ?? 'Host');
   const back = { to: '/admin/hosts', words: 'Hosts' } as const;

@@ -101,7 +101,7 @@ function Fields(props: {
   );
   useRefusedFocus(refused?.field, save.error);
   const change = (setting: ConfigSetting, value: ConfigSetting['default']) => {
-    // What the server said was about the former value.
+    // The server's refusal was about the previous value.
     if (save.isError) save.reset();
     setDraft(withChange(draft, settings, setting.key, value));
   };
@@ -120,8 +120,8 @@ function Fields(props: {
     >
       <div className={pageStyles.stack}>
         <p className={pageStyles.dim}>
-          What is set here comes before the environment of the agent. Settings count for sessions that start
-          later; those marked “Restart” restart the agent.
+          Values set here override the environment of the agent. Settings apply to sessions that start later;
+          those marked “Restart” restart the agent.
         </p>
         {groupSettings(catalog).map((group) => {
           const set = group.settings.filter((setting) => isSet(setting, settings, draft)).length;
@@ -167,7 +167,7 @@ function Fields(props: {
             {wrong.length > 0 && (
               <span
                 className={pageStyles.dim}
-              >{`${countLabel(wrong.length, 'value')} to put right first`}</span>
+              >{`${countLabel(wrong.length, 'value')} to correct first`}</span>
             )}
           </div>
         )}
@@ -181,7 +181,7 @@ function Fields(props: {
         onConfirm={() => save.mutate(true)}
         onClose={() => save.reset()}
       >
-        <p>These settings count when the agent starts. Restarting it ends what runs on this host:</p>
+        <p>These settings apply when the agent starts. Restarting it ends the sessions on this host:</p>
         <EndedSessions sessions={props.sessions} count={live} />
       </ConfirmDialog>
     </form>
@@ -215,7 +215,7 @@ function SettingRow(props: {
           <Button
             size="compact-sm"
             variant="subtle"
-            aria-label={`Take back what is set for ${nameOfSetting(setting)}`}
+            aria-label={`Set ${nameOfSetting(setting)} back to default`}
             onClick={() => props.onChange(setting, null)}
           >
             Back to default
@@ -229,7 +229,7 @@ function SettingRow(props: {
 function SettingField(props: {
   setting: ConfigSetting;
   value: ConfigSetting['default'];
-  /** what the server said about it; null: nothing */
+  /** the server's refusal; null: none */
   refused: string | null;
   onChange: (value: ConfigSetting['default']) => void;
 }) {

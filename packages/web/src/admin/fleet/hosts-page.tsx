@@ -19,7 +19,7 @@ import { HostActions } from './host-actions.tsx';
 import { HostChip } from './states.tsx';
 import { useHosts } from './use-fleet.ts';
 
-/** Hosts that fit on a laptop's screen need no search. */
+/** A list of this length fits on a laptop's screen and needs no search. */
 const SEARCHED_FROM = 8;
 
 const COLUMNS: readonly Column[] = [
@@ -74,7 +74,8 @@ export function HostsPage() {
       {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
       {items?.length === 0 ? (
         <EmptyState icon={IconServer} title="No host has enrolled">
-          A host is a machine whose agent connects here. Add one by a line to run on it; it appears by itself.
+          A host is a machine whose agent connects here. Add one by running a line on it; it then appears
+          here.
         </EmptyState>
       ) : (
         <DataTable

@@ -29,7 +29,7 @@ const settings = (overrides: HostSettings['overrides']): HostSettings => ({
 });
 
 describe('groups of settings', () => {
-  test('go by their keys, in the order of the catalog; what is new here comes last', () => {
+  test('are grouped by their keys, in the order of the catalog; unknown ones are last', () => {
     const keys = ['abr_enabled', 'abr_ladder_fps', 'brand_new', 'gop', 'abr_mode'];
     expect(
       groupSettings(keys.map((key) => setting(key))).map(({ title, settings }) => [
@@ -56,17 +56,17 @@ describe('a draft of settings', () => {
     expect(fieldValue(gop, settings({}), {})).toBe(60);
   });
 
-  test('going back to what is stored is no change', () => {
+  test('a value that equals the stored one is not a change', () => {
     expect(withChange({ gop: 10 }, stored, 'gop', 30)).toEqual({});
     expect(withChange({ slices: 1 }, settings({}), 'slices', null)).toEqual({});
     expect(withChange({}, stored, 'gop', null)).toEqual({ gop: null });
   });
 
-  test('what was saved meanwhile is no change any more', () => {
+  test('a value that was saved meanwhile is not a change any more', () => {
     expect(openChanges({ gop: 30, slices: 4 }, stored)).toEqual({ slices: 4 });
   });
 
-  test('a setting is set when it has, or will have, an override', () => {
+  test('a setting counts as set if it has, or will have, an override', () => {
     expect([
       isSet(gop, stored, {}),
       isSet(gop, stored, { gop: null }),
@@ -75,7 +75,7 @@ describe('a draft of settings', () => {
   });
 });
 
-describe('what a field says', () => {
+describe('the text below a field', () => {
   test.each([
     [setting('gop', { min: 1 }), 1, true],
     [setting('gop', { min: 1 }), 0, false],
@@ -91,7 +91,7 @@ describe('what a field says', () => {
     expect(valueProblem(one, value) === null).toBe(right);
   });
 
-  test('default and bounds, and values, are in words', () => {
+  test('default, bounds and values are shown as text', () => {
     expect(hintOf(setting('gop', { min: 1 }))).toBe('Default 60; from 1 up.');
     expect(hintOf(setting('zerocopy', { type: 'bool', default: false }))).toBe('Default off.');
     expect([valueLabel(null), valueLabel(''), valueLabel('true'), valueLabel(0)]).toEqual([

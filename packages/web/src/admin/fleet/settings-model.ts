@@ -30,7 +30,7 @@ const GROUPS: readonly Group[] = [
   { title: 'Adapting size and frame rate', keys: ['abr_ladder'] },
   { title: 'Adapting the bitrate', keys: ['abr_'] },
 ];
-/** Settings of a newer server. */
+/** Settings that only a newer server has. */
 const OTHERS = 'Others';
 
 /** Settings by group in catalog order, without empty groups. */
@@ -62,7 +62,10 @@ export function isSet(setting: ConfigSetting, settings: HostSettings, draft: Set
   return Object.hasOwn(settings.overrides, setting.key);
 }
 
-/** The draft with one more change; an unchanged value is no change. @param value null: the default */
+/**
+ * The draft with one more change; a value equal to the stored one removes the change.
+ * @param value null: the default
+ */
 export function withChange(
   draft: SettingsDraft,
   settings: HostSettings,
@@ -81,7 +84,7 @@ export function openChanges(draft: SettingsDraft, settings: HostSettings): Setti
   return open;
 }
 
-/** Fault of a field's value; null: none. "" is no number. */
+/** Fault of a field's value; null: none. "" is not a number. */
 export function valueProblem(setting: ConfigSetting, value: SettingValue): string | null {
   if (setting.type === 'string') {
     if (!isPath(setting) || value === '' || String(value).startsWith('/')) return null;

@@ -37,7 +37,7 @@ export function CheckChip({ status }: { status: string }) {
     skip: ['neutral', 'Does not apply'],
     unknown: ['warning', 'Not known'],
   };
-  // Own members only: a host may write "constructor".
+  // Only own members: a host may send "constructor".
   const [tone, words] = (Object.hasOwn(known, status) ? known[status] : null) ?? ['info', status];
   return <StateChip tone={tone}>{words}</StateChip>;
 }

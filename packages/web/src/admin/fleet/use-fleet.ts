@@ -3,9 +3,9 @@ import { useQueries, useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 
-/** A new host is seen within 3 s. */
+/** A new host appears within 3 s. */
 const REFRESH_MS = 2_500;
-/** Largest page of the server; a larger fleet would need paging. */
+/** Largest page size of the server; a larger fleet would need paging. */
 const MAX = 1000;
 
 /** All hosts, refreshed while the page is visible. */
@@ -17,7 +17,7 @@ export function useHosts() {
   });
 }
 
-/** GPUs by host id; a host is missing until its answer has arrived, and undefined while there is only an error. */
+/** GPUs by host id; a host is missing until its answer has arrived, and undefined while every answer was an error. */
 export function useGpus(hosts: readonly Host[]): ReadonlyMap<string, Gpu[] | undefined> {
   return useQueries({
     queries: hosts.map((host) => ({

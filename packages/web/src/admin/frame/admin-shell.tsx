@@ -38,18 +38,18 @@ import '@mantine/core/styles/NumberInput.css';
 import '@mantine/notifications/styles.css';
 import styles from './admin-layout.module.css';
 
-// Every page of the administration stands in this shell.
+// Every administration page is shown in this shell.
 addOperations(adminOperationTable);
 
 interface Entry {
   to: NonNullable<LinkProps['to']>;
   words: string;
   icon: Icon;
-  /** A page that is reached from there only. */
+  /** A page that is only reached from there. */
   also?: string;
 }
 
-/** Pages by what they are about. */
+/** The pages, grouped by subject. */
 const GROUPS: readonly { words: string; entries: readonly Entry[] }[] = [
   {
     words: 'Fleet',
@@ -79,7 +79,7 @@ const GROUPS: readonly { words: string; entries: readonly Entry[] }[] = [
     ],
   },
 ];
-/** Each page notices within it that the server is gone. */
+/** Interval within which each page notices that the server is gone. */
 const ALIVE_MS = 5_000;
 
 /** Frame of the administrators' area. */
@@ -87,7 +87,7 @@ export function AdminShell() {
   const setup = useQuery({
     queryKey: keys.setup,
     queryFn: ({ signal }) => call('setup.status', { signal }),
-    // The only request of some pages: it tells whether the server answers.
+    // The only request of some pages: it shows whether the server answers.
     refetchInterval: ALIVE_MS,
   });
   useClearedToasts();

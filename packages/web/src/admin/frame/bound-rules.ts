@@ -1,12 +1,12 @@
 import type { Bounds } from '@footlight/protocol/rest';
 
-/** Bounds of int32, which say nothing to people. */
+/** Bounds of int32, which are not shown to people. */
 const INT32 = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
 
 /** Fault of a form field; null: none. */
 type Rule<Value> = (value: Value) => string | null;
 
-/** The rule of a number, which is "" while its field is empty. */
+/** The rule of a number field, whose value is "" while it is empty. */
 export function numberRule(bounds: Bounds): Rule<number | string> {
   const { type, minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity, multipleOf } = bounds;
   return (value) => {
@@ -36,7 +36,7 @@ const multipleLabel = (divisor: number): string =>
   divisor === 2 ? 'An even number' : `A multiple of ${divisor}`;
 
 /**
- * The rule of a text. The request carries it without the spaces around it.
+ * The rule of a text field. The request contains the text without surrounding spaces.
  * @param words.blank fault of an empty field; missing: it may be empty
  * @param words.pattern fault of a text with another pattern
  */

@@ -2,7 +2,7 @@ import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 
-/** Takes the last toast away when something else is asked for: beside a refusal, "It was saved" would be a lie. */
+/** Removes the last toast when another action is requested: next to a refusal, "It was saved" would be wrong. */
 export function useClearedToasts(): void {
   const client = useQueryClient();
   useEffect(

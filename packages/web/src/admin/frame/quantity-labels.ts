@@ -1,4 +1,4 @@
-/** A readable number of megabytes. @param mb megabytes; null is unknown */
+/** A readable number of megabytes. @param mb megabytes; null = unknown */
 export function megabytesLabel(mb: number | null): string {
   if (mb === null) return 'unknown';
   return mb < 1024 ? `${mb} MB` : `${(mb / 1024).toFixed(mb < 10_240 ? 1 : 0)} GB`;

@@ -40,7 +40,7 @@ export function AbsentRecord(props: {
 /**
  * Deletes a page's record after a confirmation, and returns to its list.
  * @param props.stale caches to invalidate
- * @param props.children what is deleted with it
+ * @param props.children what is deleted together with the record
  */
 export function DeleteRecord(props: {
   name: string;

@@ -3,7 +3,7 @@ export function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line.trim() !== '');
 }
 
-/** Words of a field that is one line with spaces, with quotes as a shell reads them; null: it is something else. */
+/** Words of a line separated by spaces, with quotes as in a shell; null: it is not such a line. */
 export function wordsOfLine(text: string): string[] | null {
   const [line = '', ...more] = linesOf(text);
   if (more.length > 0) return null;
@@ -28,7 +28,7 @@ export function listOf(text: string, stored: readonly string[]): readonly string
   return text === stored.join('\n') ? stored : linesOf(text);
 }
 
-/** As `listOf`, for variables. */
+/** Like `listOf`, for variables. */
 export function envOf(
   text: string,
   stored: Readonly<Record<string, string>>,

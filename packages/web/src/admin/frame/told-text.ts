@@ -1,6 +1,6 @@
 /**
- * A value that a host or a viewer told, as text; nothing is "". An object that hides its methods, as JSON can, has no
- * text: String() would throw, and take the page away.
+ * A value from a host or a viewer as text; a missing one is "". A JSON object may overwrite its own methods and then
+ * cannot be converted: String() would throw and crash the page.
  */
 export const toldText = (value: unknown): string =>
   typeof value === 'object' ? (value === null ? '' : JSON.stringify(value)) : String(value ?? '');

@@ -4,12 +4,12 @@ import { countLabel } from '../frame/quantity-labels.ts';
 
 type OnHost = CatalogImage['hosts'][number];
 
-/** What hosts have of an image, counted. */
+/** Counts of an image's states on the hosts. */
 export interface Presence {
   ready: OnHost[];
   busy: OnHost[];
   failed: OnHost[];
-  /** Bytes on the disks of the hosts that said how many. */
+  /** Bytes on the disks of those hosts that reported a size. */
   bytes: number;
 }
 
@@ -22,7 +22,7 @@ export function presenceOf({ hosts }: Pick<CatalogImage, 'hosts'>): Presence {
   };
 }
 
-/** What a list says of an image, the worst first. Pure. */
+/** Label of an image in the list; the worst state decides. Pure. */
 export function imageState(image: CatalogImage): readonly [Tone, string] {
   if (!image.installed) return ['neutral', 'Not installed'];
   const { busy, failed } = presenceOf(image);
@@ -49,9 +49,9 @@ const ON_HOST: Readonly<Record<OnHost['state'], readonly [Tone, string]>> = {
   failed: ['danger', 'Failed'],
 };
 
-/** The state of an image on a host as a chip has it. */
+/** The state of an image on a host, for its chip. */
 export const onHostState = ({ state }: Pick<OnHost, 'state'>): readonly [Tone, string] => ON_HOST[state];
 
-/** Whether a pull or a build of any image is under way. */
+/** Whether a pull or a build of any image is in progress. */
 export const isAdvancing = (images: readonly CatalogImage[] | undefined): boolean =>
   images?.some((image) => presenceOf(image).busy.length > 0) ?? false;

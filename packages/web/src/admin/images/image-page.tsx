@@ -28,13 +28,13 @@ const COLUMNS: readonly Column[] = [
   { words: 'Size', kind: 'number' },
 ];
 
-/** One image: what it is, what each host has of it, and what can be done with it. */
+/** One image: its description, its state on each host, and its actions. */
 export function ImagePage({ id }: { id: string }) {
   const query = useImages();
   const image = query.data?.images.find((each) => each.id === id);
   usePageTitle(image?.display_name ?? 'Image');
   if (image === undefined) {
-    // The list has every image, so one that it lacks does not exist.
+    // The list contains every image, so an id that is not in it does not exist.
     const gone = query.isSuccess
       ? { isError: true, error: new ApiFailure(404, 'not_found', ''), refetch: query.refetch }
       : query;
@@ -243,7 +243,7 @@ function useUseOf({ runtime_preset_id }: CatalogImage): ImageUse | undefined {
 const appLabel = (apps: ImageUse['apps']): string =>
   apps.length === 0 ? 'No app' : apps.map((app) => app.name).join(', ');
 
-/** What goes with an image, in numbers. */
+/** What is deleted together with an image, in numbers. */
 export function UninstallEffect({ image, use }: { image: CatalogImage; use: ImageUse | undefined }) {
   const { ready, bytes } = presenceOf(image);
   return (
@@ -262,7 +262,7 @@ export function UninstallEffect({ image, use }: { image: CatalogImage; use: Imag
         </p>
       )}
       {use !== undefined && use.sessions > 0 && (
-        <p>{countLabel(use.sessions, 'session')} of them go on; their hosts keep the image.</p>
+        <p>{countLabel(use.sessions, 'session')} of them continue; their hosts keep the image.</p>
       )}
     </>
   );

@@ -50,7 +50,7 @@ const SORT_KEYS = {
 
 export type ImagesSearch = ListSearch<'q' | 'state' | 'sort'>;
 
-/** The image catalog, with what is installed and what each host has. */
+/** The image catalog, with its origin and the state on each host. */
 export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: ImagesSearch) => void }) {
   usePageTitle('Images');
   const { search, onSearch } = props;
@@ -96,7 +96,7 @@ export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: Ima
       )}
       {isNew ? (
         <EmptyState icon={IconPackage} title="No images yet" act={fetchNow}>
-          An image holds an app with all it needs, for the container engine of the hosts. The catalog is a
+          An image contains an app with all it needs, for the container engine of the hosts. The catalog is a
           file that SERVICE_IMAGE_CATALOG_REPO of the server's environment names.
         </EmptyState>
       ) : (
@@ -177,7 +177,7 @@ function CatalogLead({ catalog }: { catalog: ImageCatalog }) {
   );
 }
 
-/** Where the catalog comes from, for those who want to prove it. */
+/** Where the catalog comes from, for people who want to verify it. */
 function Provenance({ catalog }: { catalog: ImageCatalog }) {
   const from = catalog.manifest_provenance;
   if (from === null) return null;

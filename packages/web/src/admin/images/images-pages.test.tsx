@@ -31,7 +31,7 @@ afterEach(() => {
 const press = async (name: string | RegExp) => fireEvent.click(await screen.findByRole('button', { name }));
 const list = () => showPage(<ImagesPage search={{}} onSearch={() => undefined} />);
 
-describe('what a list says of an image', () => {
+describe('the label of an image in the list', () => {
   const pulling = onHost(1, { state: 'pulling', progress_pct: 40, bytes: null });
   const failed = onHost(2, { state: 'failed', error: 'no space' });
   test.each([
@@ -52,7 +52,7 @@ describe('what a list says of an image', () => {
 });
 
 describe('the list of images', () => {
-  test('shows what is in use, what is newer, and how far a pull is', async () => {
+  test('shows images in use, newer versions, and the progress of a pull', async () => {
     list();
     const row = (await screen.findByText('Retro games')).closest('tr')!;
     expect(within(row).getByText('Failed on 1 host')).toBeDefined();
@@ -60,7 +60,7 @@ describe('the list of images', () => {
     expect(screen.getByText(/3 images in the catalog, 2 installed/)).toBeDefined();
   });
 
-  test('a pull that advances is seen without a reload', async () => {
+  test('the progress of a pull is updated without a reload', async () => {
     let percent = 10;
     answers['images.list'] = () => ({
       ...imageCatalog,
@@ -72,7 +72,7 @@ describe('the list of images', () => {
     await screen.findByText('0 of 1 host, 55 %');
   });
 
-  test('a catalog that cannot be fetched keeps the list and says why', async () => {
+  test('a catalog that cannot be fetched keeps the old list and shows the reason', async () => {
     answers['images.sync'] = () => ({ ...imageCatalog, sync_error: 'The server answered 503.' });
     list();
     await press('Fetch the catalog');
@@ -82,13 +82,13 @@ describe('the list of images', () => {
 });
 
 describe('the page of an image', () => {
-  test('shows why a host has failed, and how far another is', async () => {
+  test('shows why a host failed, and the progress of another one', async () => {
     showPage(<ImagePage id="retro" />);
     await screen.findByText(/manifest unknown \(tried three times\)/);
     expect(screen.getByRole('progressbar').getAttribute('value')).toBe('62');
   });
 
-  test('states what an uninstallation does, in numbers, and shows its refusal', async () => {
+  test('shows the effect of uninstalling in numbers, and its refusal', async () => {
     answers['images.uninstall'] = () =>
       refusal(409, 'provider_enabled', 'Discovery is on, and finds titles in this image.');
     showPage(<ImagePage id="retro" />);
@@ -96,12 +96,12 @@ describe('the page of an image', () => {
     await press('Uninstall');
     await screen.findByText(/It is deleted on 1 host, which frees 734 MB/);
     expect(screen.getByText(/1 app uses it: Paint/)).toBeDefined();
-    await screen.findByText(/1 session of them go on/);
+    await screen.findByText(/1 session of them continue/);
     await press('Remove it from 1 host');
     await screen.findByText('Discovery is on, and finds titles in this image.');
   });
 
-  test('installs at once or with the first launch', async () => {
+  test('installs now or at the first launch', async () => {
     showPage(<ImagePage id="steam" />);
     await press('Install');
     expect(await screen.findByText(/3 hosts fetch it now/)).toBeDefined();
@@ -119,7 +119,7 @@ describe('the page of an image', () => {
     await waitFor(() => expect(writes).toMatchObject([{ id: 'images.unpin' }]));
   });
 
-  test('an image that left the catalog is gone', async () => {
+  test('an image that was removed from the catalog does not exist', async () => {
     showPage(<ImagePage id="gone" />);
     await screen.findByText('It is not here any more');
   });

@@ -6,11 +6,11 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import { countLabel } from '../frame/quantity-labels.ts';
 import { isAdvancing } from './image-labels.ts';
 
-/** An advancing pull is seen within 3 s, the answer of a slow server included. */
+/** The progress of a pull is shown within 3 s, even if the server answers slowly. */
 const ADVANCING_MS = 1_000;
 const CALM_MS = 2_500;
 
-/** The image catalog with what hosts have, kept up to date while the page is visible. */
+/** The image catalog with the state on hosts, refreshed while the page is visible. */
 export function useImages() {
   return useQuery({
     queryKey: adminKeys.images,
@@ -21,7 +21,7 @@ export function useImages() {
 
 export type ImageAct = 'install' | 'installLazily' | 'update' | 'pin' | 'unpin' | 'uninstall';
 
-/** One action on an image; a refusal takes the place of the last good news. */
+/** One action on an image; a refusal replaces the last success message. */
 export function useImageAct() {
   const queryClient = useQueryClient();
   return useMutation({
@@ -35,7 +35,7 @@ export function useImageAct() {
   });
 }
 
-/** @returns what was done, for people */
+/** @returns a message about what was done */
 async function perform(image: CatalogImage, act: ImageAct): Promise<string> {
   const params = { id: image.id };
   const hosts = countLabel(image.hosts.length, 'host');

@@ -26,7 +26,7 @@ describe('the form of a job', () => {
     });
   });
 
-  test('never sends an interval that the environment sets, nor one of a job without', () => {
+  test('sends no interval if the environment sets it or the job has none', () => {
     const locked = { ...job, schedule: { ...job.schedule, locked: true } };
     expect(changed({ count: 1, unit: 'days' }, locked)).toEqual({});
     const event = { ...job, schedule: { ...job.schedule, kind: 'event' as const, interval_secs: null } };

@@ -12,20 +12,20 @@ export const jobRules = {
 /** Fields of the form of a job. */
 export interface JobValues {
   enabled: boolean;
-  /** Of the unit; "" while its field is empty. */
+  /** Number of the unit; "" while its field is empty. */
   count: number | string;
   unit: string;
   windowed: boolean;
   /** HH:MM or HH:MM:SS. */
   start: string;
   end: string;
-  /** Numbers of days, as the check boxes have them. */
+  /** Days as numbers, the form of the check boxes. */
   days: string[];
   timezone: string;
   history_limit: number | string;
 }
 
-/** The stored job as the form has it. */
+/** The stored job as form values. */
 export function jobValues({ enabled, schedule, history_limit }: Job): JobValues {
   const { count, unit } = splitInterval(schedule.interval_secs ?? 0);
   return {
@@ -41,7 +41,7 @@ export function jobValues({ enabled, schedule, history_limit }: Job): JobValues 
   };
 }
 
-/** The body of a change with all fields that the job has. The interval is left out where the environment sets it. */
+/** The body of a change with all fields of the job, without the interval if the environment sets it. */
 export function jobBody(
   values: JobValues,
   { schedule }: Pick<Job, 'schedule'>,

@@ -13,7 +13,7 @@ import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { intervalProblem, jobBody, jobRules, jobValues, timeProblem } from './job-form-model.ts';
 import { DAYS, INTERVAL_UNITS, type IntervalUnit } from './job-labels.ts';
 
-/** Fields by the names of the service. */
+/** Fields by the service's names. */
 const FIELDS = { interval_secs: 'count', window_start: 'start', window_end: 'end' };
 const UNITS = INTERVAL_UNITS.map(({ value }) => ({ value, label: value }));
 
@@ -62,7 +62,7 @@ export function JobForm({ job }: { job: Job }) {
     >
       <Switch
         label="Switched on"
-        description="Switched off it never runs, not by hand either. A run under way goes on."
+        description="A job that is switched off never runs, not even manually. A run in progress continues."
         {...form.getInputProps('enabled', { type: 'checkbox' })}
       />
       {schedule.kind === 'interval' && (
@@ -157,7 +157,7 @@ export function JobForm({ job }: { job: Job }) {
   );
 }
 
-/** Zones that the browser knows, the stored one in any case. */
+/** Time zones that the browser knows, and always the stored one. */
 function timeZones(stored: string): string[] {
   return [...new Set(['UTC', stored, ...Intl.supportedValuesOf('timeZone')])];
 }

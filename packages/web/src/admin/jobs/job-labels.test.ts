@@ -11,15 +11,15 @@ const interval = (interval_secs: number | null) => ({
   window_end: null,
 });
 
-describe('a schedule in words', () => {
+describe('the label of a schedule', () => {
   test.each([
     [interval(86_400), 'Every day'],
     [interval(21_600), 'Every 6 hours'],
     [interval(900), 'Every 15 minutes'],
     [interval(60), 'Every minute'],
     [interval(90), 'Every 90 seconds'],
-    // The environment switched it off.
-    [interval(0), 'Never by itself'],
+    // The environment disabled it.
+    [interval(0), 'Never automatically'],
     [{ ...interval(null), kind: 'event' as const }, 'When it is needed'],
     [{ ...interval(null), kind: 'manual' as const }, 'Only when you run it'],
     [example.schedule, 'Every 6 hours, between 03:00 and 05:00 (Europe/Berlin)'],
@@ -38,7 +38,7 @@ describe('a schedule in words', () => {
   });
 });
 
-describe('what a list says of a job', () => {
+describe('the label of a job in the list', () => {
   const failed: JobRun = { ...run, state: 'failed', error: 'no space left' };
   const target = (n: number, last_run: JobRun | null, running = false) => ({
     host_id: `h${n}`,

@@ -15,21 +15,21 @@ export const INTERVAL_UNITS = [
 ] as const;
 export type IntervalUnit = (typeof INTERVAL_UNITS)[number]['value'];
 
-/** Days of the week as the schedule numbers them. */
+/** Days of the week in the schedule's numbering. */
 export const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
 
-/** The largest unit that a number of seconds is a multiple of. */
+/** The largest unit that divides a number of seconds. */
 export function splitInterval(secs: number): { count: number; unit: IntervalUnit } {
   const unit = INTERVAL_UNITS.find(({ seconds }) => secs % seconds === 0) ?? INTERVAL_UNITS[3];
   return { count: secs / unit.seconds, unit: unit.value };
 }
 
-/** When a job runs by itself: "Every 6 hours, between 03:00 and 05:00 on Sunday (Europe/Berlin)". */
+/** When a job runs automatically: "Every 6 hours, between 03:00 and 05:00 on Sunday (Europe/Berlin)". */
 export function scheduleLabel(schedule: JobSchedule): string {
   const { kind, interval_secs, window_start, window_end, window_days, timezone } = schedule;
   if (kind === 'manual') return 'Only when you run it';
   if (kind === 'event') return 'When it is needed';
-  if (interval_secs === 0 || interval_secs === null) return 'Never by itself';
+  if (interval_secs === 0 || interval_secs === null) return 'Never automatically';
   const { count, unit } = splitInterval(interval_secs);
   const one = INTERVAL_UNITS.find(({ value }) => value === unit)?.one ?? unit;
   const every = count === 1 ? `Every ${one}` : `Every ${count} ${unit}`;
@@ -39,7 +39,7 @@ export function scheduleLabel(schedule: JobSchedule): string {
   return `${every}, ${between}${days === '' ? '' : ` on ${days}`} (${timezone})`;
 }
 
-/** A time of day without its zero seconds. */
+/** A time of day; seconds are omitted if they are 0. */
 export const timeLabel = (time: string): string => time.replace(/^(\d\d:\d\d):00$/, '$1');
 
 const RUN: Readonly<Record<JobRun['state'], readonly [Tone, string]>> = {
@@ -52,7 +52,7 @@ const RUN: Readonly<Record<JobRun['state'], readonly [Tone, string]>> = {
   aborted: ['danger', 'Given up'],
 };
 
-/** The state of a run as a chip has it. */
+/** The state of a run, for its chip. */
 export const runState = (state: JobRun['state']): readonly [Tone, string] => RUN[state];
 
 export const TRIGGER_WORDS: Readonly<Record<JobRun['trigger'], string>> = {
@@ -61,7 +61,7 @@ export const TRIGGER_WORDS: Readonly<Record<JobRun['trigger'], string>> = {
   event: 'An event',
 };
 
-/** What a run says of its end: its error, why it did nothing, or what it counted. */
+/** The result of a run: its error, why it did nothing, or its counts. */
 export function resultLabel({ error, summary }: Pick<JobRun, 'error' | 'summary'>): string {
   if (error !== null) return error;
   const { reason, ...counted } = summary;
@@ -69,12 +69,12 @@ export function resultLabel({ error, summary }: Pick<JobRun, 'error' | 'summary'
   return typeof reason === 'string' ? [reason, others].filter(Boolean).join(' · ') : others;
 }
 
-/** What a list says of a job, over all its hosts. */
+/** The label of a job in the list, over all its hosts. */
 export interface JobStanding {
   tone: Tone;
   words: string;
   running: boolean;
-  /** It needs a person: its last run failed or was given up, somewhere. */
+  /** The job needs attention: its last run failed or was given up on some host. */
   failing: boolean;
   lastRun: JobRun | null;
   nextRunAt: string | null;
@@ -83,7 +83,7 @@ export interface JobStanding {
 const isFailure = (run: JobRun | null | undefined): boolean =>
   run?.state === 'failed' || run?.state === 'aborted';
 
-/** Sums a job up. Pure. Jobs of hosts count their hosts; a job that is only listed has no runs. */
+/** Summarizes a job. Pure. A job of hosts counts its hosts; a job that is only listed has no runs. */
 export function standingOf(job: Job): JobStanding {
   const places = job.targets ?? [
     { running: job.running ?? false, next_run_at: job.next_run_at ?? null, last_run: job.last_run ?? null },
@@ -110,7 +110,7 @@ export function standingOf(job: Job): JobStanding {
   return { ...base, tone, words };
 }
 
-/** How a job fails: again and again, or on how many hosts. */
+/** How a job fails: repeatedly, or on how many hosts. */
 export function failureLabel({ consecutive_failures = 0, targets }: Job): string {
   if (consecutive_failures > 1) return `Failed ${consecutive_failures} times in a row`;
   if (targets === undefined) return 'Failed';

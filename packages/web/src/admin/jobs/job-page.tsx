@@ -22,7 +22,7 @@ import { NextRun } from './next-run.tsx';
 import { useRunJob } from './run-job.ts';
 
 const BACK = { to: '/admin/jobs', words: 'Jobs' } as const;
-/** A run of this service lasts seconds, so a person sees it begin and end. Chosen, not measured. */
+/** Refresh interval. A run of this service lasts seconds, so a person sees it begin and end. Chosen, not measured. */
 const REFRESH_MS = 2_000;
 const TARGET_COLUMNS: readonly Column[] = [
   { words: 'Host' },
@@ -34,7 +34,7 @@ const TARGET_COLUMNS: readonly Column[] = [
 
 export type JobSearch = ListSearch<'host'>;
 
-/** One job: what it does, when, and how it went. */
+/** One job: its task, its schedule, and its runs. */
 export function JobPage(props: { id: string; search: JobSearch; onSearch: (search: JobSearch) => void }) {
   const query = useQuery({
     queryKey: adminKeys.job(props.id),

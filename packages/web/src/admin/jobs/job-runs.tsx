@@ -29,7 +29,7 @@ const HOST_COLUMNS: readonly Column[] = [{ words: 'State' }, { words: 'Host' }, 
 
 /**
  * Runs of a job, newest first.
- * @param props.live a run is under way
+ * @param props.live a run is in progress
  * @param props.hostId undefined: of all hosts
  */
 export function JobRuns(props: {
@@ -114,5 +114,5 @@ export function JobRuns(props: {
   );
 }
 
-/** Runs mostly last less than a second. */
+/** Most runs take less than a second. */
 const millisecondsLabel = (ms: number): string => (ms < 1000 ? `${ms} ms` : durationLabel(ms));

@@ -22,9 +22,9 @@ import { type JobStanding, scheduleLabel, standingOf } from './job-labels.ts';
 import { NextRun } from './next-run.tsx';
 import { useRunJob } from './run-job.ts';
 
-/** Largest page of the server; there are a few dozen jobs. */
+/** Largest page size of the server; there are a few dozen jobs. */
 const MAX = 500;
-/** A run of this service lasts seconds, so a person sees it begin and end. Chosen, not measured. */
+/** Refresh interval. A run of this service lasts seconds, so a person sees it begin and end. Chosen, not measured. */
 const REFRESH_MS = 2_000;
 
 const COLUMNS: readonly Column[] = [
@@ -63,7 +63,7 @@ const SORT_KEYS = {
   next: ({ standing }: Row) => standing.nextRunAt,
 };
 
-/** All background jobs, kept up to date while the page is visible. */
+/** All background jobs, refreshed while the page is visible. */
 export function useJobs() {
   return useQuery({
     queryKey: adminKeys.jobList,
@@ -189,7 +189,7 @@ function fits({ job, standing }: Row, filter: Filter): boolean {
   return filter === 'all' || !job.enabled;
 }
 
-/** Who does the work of a job. */
+/** Who runs a job: the service or hosts. */
 export function placeLabel({ plane, scope }: Pick<Job, 'plane' | 'scope'>): string {
   if (plane === 'agent') return 'The agent of each host';
   return scope === 'host' ? 'This service, for each host' : 'This service';

@@ -49,7 +49,7 @@ const names = () =>
 const press = (name: string) => fireEvent.click(screen.getByRole('button', { name }));
 
 describe('the list of jobs', () => {
-  test('a job whose time has come is due, not over', async () => {
+  test('a job whose time has passed is due, not finished', async () => {
     answers['admin.jobs.list'] = () => ({
       items: [job({ next_run_at: ago(3 * 60_000) })],
       next_cursor: null,
@@ -58,18 +58,18 @@ describe('the list of jobs', () => {
     await screen.findByText('due now');
   });
 
-  test('says of each job when it runs and how it went, and sets apart what is listed only', async () => {
+  test('shows schedule and result of each job, and separates jobs that are only listed', async () => {
     showPage(<List />);
     await screen.findByText('Failed 3 times in a row');
     expect(screen.getByText('Every 15 minutes')).toBeDefined();
     expect(screen.getByText('Running on 1 of 3 hosts')).toBeDefined();
-    // The filter has the same words as the chip.
+    // The filter has the same label as the chip.
     expect(screen.getAllByText('Switched off')).toHaveLength(2);
     expect(screen.getByText('Other work of the service (1)')).toBeDefined();
     expect(screen.queryByRole('button', { name: 'Run Start watchdog now' })).toBeNull();
   });
 
-  test('sorts by a column’s head and filters; the address has both', async () => {
+  test('sorts by a column’s head and filters; the URL contains both', async () => {
     showPage(<List />);
     await screen.findByText('Artwork search');
     fireEvent.click(screen.getByRole('button', { name: 'Next run' }));
@@ -89,7 +89,7 @@ describe('the list of jobs', () => {
     ]);
   });
 
-  test('a refusal takes the place of the last good news', async () => {
+  test('a refusal replaces the last success message', async () => {
     showPage(<List />);
     await screen.findByText('Token janitor');
     press('Run Token janitor now');
@@ -122,7 +122,7 @@ describe('the page of a job', () => {
     expect(writes).toMatchObject([{ body: { host_id: jobs[2]?.targets?.[0]?.host_id } }]);
   });
 
-  test('sends only what was changed, and tells of an interval that the environment sets', async () => {
+  test('sends only changed fields, and mentions an interval that the environment sets', async () => {
     show('artwork.sweep');
     await screen.findByText(/SERVICE_ARTWORK_SWEEP_INTERVAL of the server's environment/);
     expect((screen.getByLabelText(/^Time between two runs/) as HTMLInputElement).disabled).toBe(true);
@@ -133,7 +133,7 @@ describe('the page of a job', () => {
     );
   });
 
-  test('a job that is listed only has neither a form nor a history', async () => {
+  test('a job that is only listed has no form and no history', async () => {
     show('session.start_watchdog');
     await screen.findByText('Ends sessions that do not start in time.');
     expect(screen.queryByText('History')).toBeNull();

@@ -4,7 +4,7 @@ import { call } from '../../api/client.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { countLabel } from '../frame/quantity-labels.ts';
 
-/** Where a run is asked for: the instance, or hosts. */
+/** Where a run is requested: for the instance, or on hosts. */
 interface RunRequest {
   id: string;
   name: string;
@@ -12,7 +12,7 @@ interface RunRequest {
   hostIds: readonly string[];
 }
 
-/** Queues a run at once and says when it will start, in the words of the service. */
+/** Queues a run at once. The service's answer says when it will start. */
 export function useRunJob() {
   const queryClient = useQueryClient();
   return useMutation({
@@ -28,7 +28,7 @@ export function useRunJob() {
       const where = hostIds.length > 1 ? ` on ${countLabel(hostIds.length, 'host')}` : '';
       notifications.show({ message: `${name} was asked for${where}. ${note}`, autoClose: 8000 });
     },
-    // Of several hosts some may have been asked before one refused.
+    // With several hosts, some runs may already be queued when one is refused.
     onSettled: () => queryClient.invalidateQueries({ queryKey: adminKeys.jobs }),
   });
 }

@@ -11,36 +11,36 @@ describe('who may use a launcher', () => {
     [
       [ALL],
       'Everybody may use it.',
-      'It goes from the libraries of 4 people. What runs goes on.',
-      'It goes from the libraries of 3 people. What runs goes on.',
+      'It disappears from the libraries of 4 people. Running sessions continue.',
+      'It disappears from the libraries of 3 people. Running sessions continue.',
     ],
     [
       [ALL, grantOf('me')],
       'Everybody may use it.',
-      'It goes from the libraries of 5 people. What runs goes on.',
-      'It goes from the libraries of 4 people. What runs goes on.',
+      'It disappears from the libraries of 5 people. Running sessions continue.',
+      'It disappears from the libraries of 4 people. Running sessions continue.',
     ],
     [
       [grantOf('me')],
       'You alone may use it.',
-      'It goes from the library of 1 person. What runs goes on.',
+      'It disappears from the library of 1 person. Running sessions continue.',
       'Nobody loses it.',
     ],
     [
       [grantOf('bob')],
       '1 person may use it.',
-      'It goes from the library of 1 person. What runs goes on.',
-      'It goes from the library of 1 person. What runs goes on.',
+      'It disappears from the library of 1 person. Running sessions continue.',
+      'It disappears from the library of 1 person. Running sessions continue.',
     ],
     [
       [grantOf('bob'), grantOf('me')],
       '2 people may use it.',
-      'It goes from the libraries of 2 people. What runs goes on.',
-      'It goes from the library of 1 person. What runs goes on.',
+      'It disappears from the libraries of 2 people. Running sessions continue.',
+      'It disappears from the library of 1 person. Running sessions continue.',
     ],
   ])('%j: %s', (grants, words, takenFromAll, leftToMe) => {
     const access = accessOf(grants, 'me');
-    // Four people have it by the grant for everybody only.
+    // Four people have it only by the grant for everybody.
     const byAll = access.everybodyId === null ? 0 : 4;
     expect([accessLabel(access), lossLabel(access, byAll, false), lossLabel(access, byAll, true)]).toEqual([
       words,

@@ -1,21 +1,21 @@
 import type { Entitlement } from '@footlight/protocol/rest';
 import { countLabel } from '../frame/quantity-labels.ts';
 
-/** Who may use a launcher, by its grants. */
+/** Who may use a launcher, according to its grants. */
 export interface Access {
-  /** The choice that is in force; some: single accounts have it. */
+  /** The current choice; some: single accounts have it. */
   mode: 'all' | 'user' | 'none' | 'some';
   /** The grant for everybody; null: there is none. */
   everybodyId: string | null;
-  /** Accounts with a grant of their own (count). */
+  /** Number of accounts with their own grant. */
   singles: number;
-  /** Whether the person who looks has a grant of their own. */
+  /** Whether the signed-in person has their own grant. */
   hasOwn: boolean;
 }
 
 type Grant = Pick<Entitlement, 'id' | 'subject_type' | 'subject_id'>;
 
-/** Pure. @param me the account that looks */
+/** Pure. @param me the signed-in account */
 export function accessOf(grants: readonly Grant[], me: string | undefined): Access {
   const everybodyId = grants.find((grant) => grant.subject_type === 'all')?.id ?? null;
   const own = grants.filter((grant) => grant.subject_type === 'user');
@@ -41,12 +41,12 @@ export function accessLabel({ mode, singles }: Pick<Access, 'mode' | 'singles'>)
 
 /**
  * How many people lose a launcher when all of its grants are replaced. Pure.
- * @param byAll people who have it by the grant for everybody only, the one who looks included (count)
- * @param keepsOwn the person who looks keeps or gets it
+ * @param byAll people who have it only by the grant for everybody, including the signed-in person (count)
+ * @param keepsOwn the signed-in person keeps or gets it
  */
 export function lossLabel(access: Access, byAll: number, keepsOwn: boolean): string {
   const hasIt = access.hasOwn || access.everybodyId !== null;
   const people = byAll + access.singles - (keepsOwn && hasIt ? 1 : 0);
   if (people === 0) return 'Nobody loses it.';
-  return `It goes from the ${people === 1 ? 'library of 1 person' : `libraries of ${people} people`}. What runs goes on.`;
+  return `It disappears from the ${people === 1 ? 'library of 1 person' : `libraries of ${people} people`}. Running sessions continue.`;
 }

@@ -17,7 +17,7 @@ import { type Access, accessLabel, accessOf, lossLabel } from './launcher-access
 
 type Mode = SentBody<'libraryProviders.setEntitlementMode'>['mode'];
 
-/** The question before each choice, and what is said afterwards. */
+/** The question before each choice, and the message after it. */
 const CHOICES: Readonly<Record<Mode, (app: string) => { title: string; act: string; done: string }>> = {
   all: (app) => ({
     title: `Give ${app} to everybody?`,
@@ -41,7 +41,7 @@ const BUTTONS: readonly { mode: Mode; words: string }[] = [
   { mode: 'none', words: 'Take from everybody' },
 ];
 
-/** Who may use a launcher, and the three choices that replace all of its grants at once. */
+/** Who may use a launcher, and three choices, each of which replaces all of its grants. */
 export function LauncherAccess({ app }: { app: AdminApp }) {
   const [choosing, setChoosing] = useState<Mode | null>(null);
   const queryClient = useQueryClient();
@@ -117,7 +117,7 @@ export function LauncherAccess({ app }: { app: AdminApp }) {
   );
 }
 
-/** How many people lose the launcher. @param keepsOwn the caller is not one of them */
+/** How many people lose the launcher. @param keepsOwn the signed-in person does not lose it */
 function Loss({ access, keepsOwn }: { access: Access; keepsOwn: boolean }) {
   return access.everybodyId === null ? (
     <p>{lossLabel(access, 0, keepsOwn)}</p>
@@ -126,7 +126,7 @@ function Loss({ access, keepsOwn }: { access: Access; keepsOwn: boolean }) {
   );
 }
 
-/** The server counts the people who have it by the grant for everybody only. */
+/** The number of people who have it only by the grant for everybody, from the server. */
 function LossOfAll(props: { access: Access; keepsOwn: boolean; everybodyId: string }) {
   const effect = useEffectOf(props.everybodyId);
   if (effect.isError) return <p>How many people lose it could not be counted.</p>;

@@ -6,14 +6,14 @@ const REASONS: Readonly<Record<UnpublishedTitle['suppressed_by'], string>> = {
   builtin_appid: 'It is part of the launcher',
   builtin_prefix: 'It is a tool, by its name',
   appdetails: 'The store says that it is no game',
-  other: 'Switched off by hand, or still downloading',
+  other: 'Switched off by an administrator, or still downloading',
 };
 
 /** Why a title has no enabled tile. */
 export const reasonLabel = ({ suppressed_by }: Pick<UnpublishedTitle, 'suppressed_by'>): string =>
   REASONS[suppressed_by];
 
-/** What a scan that was asked for will do. */
+/** What a requested scan will do. */
 export function scanLabel({ queued, skipped, eligible, inert_reason }: Success<'library.scan'>): string {
   if (inert_reason !== '') return `Nothing was searched. ${inert_reason}`;
   if (eligible === 0) return 'There is no home to search.';
@@ -21,12 +21,12 @@ export function scanLabel({ queued, skipped, eligible, inert_reason }: Success<'
   return `${countLabel(queued, 'home')} will be searched within a minute.${open}`;
 }
 
-/** What discovery does at present, in a sentence for the top of its page. */
+/** The present state of discovery, as a sentence for the top of its page. */
 export function discoveryLabel(status: LibraryStatus): string {
   if (status.inert_reason !== '') return 'No home is searched for games at present.';
   const under = status.scans.pending + status.scans.claimed;
   return under === 0
-    ? 'Homes are searched for games by themselves.'
+    ? 'Homes are searched for games automatically.'
     : `${countLabel(under, 'home is', 'homes are')} being searched now.`;
 }
 

@@ -45,12 +45,12 @@ afterEach(() => {
 const press = async (name: string | RegExp) => fireEvent.click(await screen.findByRole('button', { name }));
 const sent = () => writes.map(({ id, body }) => [id, body]);
 
-test('a forced search says what it will do', async () => {
+test('a forced search explains its effect', async () => {
   await press('Search all homes now');
   await screen.findByText('2 homes will be searched within a minute. 1 home is being searched already.');
 });
 
-test('while discovery is off the page says so, and what stays', async () => {
+test('while discovery is off, the page says so, and what is kept', async () => {
   answers['library.status'] = () => ({
     ...libraryStatus,
     enabled: false,
@@ -60,14 +60,14 @@ test('while discovery is off the page says so, and what stays', async () => {
   expect(screen.getByText(/their launchers are switched off until it is on again/)).toBeDefined();
 });
 
-test('a tool can be published: the decision is enough', async () => {
+test('a tool can be published by a decision alone', async () => {
   await press('Publish Steamworks Common Redistributables');
   await waitFor(() =>
     expect(sent()).toEqual([['libraryRules.set', { rule: 'allow', external_source: 'steam' }]]),
   );
 });
 
-test('a title whose tile somebody switched off gets it back', async () => {
+test('a title whose tile was disabled gets it back', async () => {
   await press('Publish Team Fortress 2');
   await waitFor(() =>
     expect(sent()).toEqual([
@@ -77,7 +77,7 @@ test('a title whose tile somebody switched off gets it back', async () => {
   );
 });
 
-test('a new decision says whom it took a title from', async () => {
+test('a new decision names the people who lost a title', async () => {
   await press('Add a decision');
   fireEvent.change(await screen.findByLabelText(/^Number of the title/), { target: { value: '570' } });
   await press('Save the decision');
@@ -86,7 +86,7 @@ test('a new decision says whom it took a title from', async () => {
   );
 });
 
-test('a refusal stands in the dialog', async () => {
+test('a refusal is shown in the dialog', async () => {
   answers['libraryRules.delete'] = () => refusal(404, 'not_found', '');
   await press('Remove the decision about 570');
   await press('Remove 1 decision');
@@ -100,27 +100,31 @@ describe('who may use a launcher', () => {
     return screen.findByRole('dialog');
   };
 
-  test('says from how many libraries it goes before it is taken from everybody', async () => {
+  test('shows how many libraries lose it before the access of everybody is removed', async () => {
     answers['admin.deletions.read'] = () => ({ ...effect, people: 6 });
     await screen.findByText(/^Everybody may use it\./);
     const question = await open('Take from everybody');
-    await within(question).findByText('It goes from the libraries of 7 people. What runs goes on.');
+    await within(question).findByText(
+      'It disappears from the libraries of 7 people. Running sessions continue.',
+    );
     fireEvent.click(within(question).getByRole('button', { name: 'Take Steam from everybody' }));
     await screen.findByText('Nobody may use Steam now');
     await screen.findByText(/^Nobody may use it, administrators included\./);
     expect(sent()).toEqual([['libraryProviders.setEntitlementMode', { mode: 'none' }]]);
   });
 
-  test('leaves it to the person who looks', async () => {
+  test('can be limited to the signed-in person', async () => {
     answers['entitlements.list'] = () => ({ items: entitlements(launcher.id).slice(1) });
     await screen.findByText(/^1 person may use it\./);
     const question = await open('Give to me alone');
-    await within(question).findByText('It goes from the library of 1 person. What runs goes on.');
+    await within(question).findByText(
+      'It disappears from the library of 1 person. Running sessions continue.',
+    );
     fireEvent.click(within(question).getByRole('button', { name: 'Give Steam to you alone' }));
     await screen.findByText('You alone may use Steam now');
   });
 
-  test('is not offered for a second app of the launcher, whose grants the choice leaves alone', async () => {
+  test('is not offered for a second app of the launcher, whose grants are unchanged', async () => {
     cleanup();
     const second = app(7, { name: 'Second', library_provider: 'steam' });
     answers['admin.apps.list'] = () => ({ items: [second, launcher], next_cursor: null });

@@ -25,9 +25,9 @@ import { discoveryLabel, intervalLabel, scanLabel } from './library-labels.ts';
 import { Rules } from './rules.tsx';
 import { Unpublished } from './unpublished.tsx';
 
-/** Hosts ask for scans every 60 s and report seconds later. */
+/** Hosts ask for scans every 60 s and report a few seconds later. */
 const REFRESH_MS = 3_000;
-/** Largest page of the server. A library with more titles shows the first ones. */
+/** Largest page size of the server. A larger library shows the first titles. */
 const MAX_APPS = 1000;
 
 const SCAN_COLUMNS: readonly Column[] = [
@@ -71,7 +71,7 @@ export function LibraryPage(props: { search: LibrarySearch; onSearch: (search: L
   const status = query.data;
   const providers = apps.data?.items.filter((app) => app.library_provider !== '') ?? [];
   const provider = providers.find((app) => app.id === search.app) ?? providers[0];
-  // The choice of who may use a launcher counts for the oldest app of its provider, which comes last in the list.
+  // The choice of who may use a launcher applies to its provider's oldest app, which is last in the list.
   const isOldest =
     provider?.id === providers.findLast((app) => app.library_provider === provider?.library_provider)?.id;
   const who = search.user === undefined ? 'all homes' : 'the homes of one person';
@@ -189,7 +189,7 @@ function Status({ status, providers }: { status: LibraryStatus; providers: reado
   );
 }
 
-/** The app of a launcher is made from its image, so the page leads to the images. */
+/** A launcher's app is created from its image, so the page links to the images. */
 function NoProvider() {
   return (
     <EmptyState
@@ -197,8 +197,8 @@ function NoProvider() {
       title="No launcher yet"
       act={<Button renderRoot={(root) => <Link to="/admin/images" {...root} />}>Open the images</Button>}
     >
-      A launcher is an app in which people install games, such as Steam. Its app is made by itself from an
-      image of the catalog once discovery is switched on.
+      A launcher is an app in which people install games, such as Steam. Its app is created automatically from
+      an image of the catalog after discovery is switched on.
     </EmptyState>
   );
 }

@@ -31,16 +31,16 @@ const DECISIONS = [
   { value: 'ignore', label: 'Keep out: never a tile' },
   { value: 'allow', label: 'Publish: always a tile' },
 ];
-/** Steam’s numbers have 32 bits. */
+/** Steam’s app numbers have 32 bits. */
 const END = 2 ** 32;
 
-/** Fault of the number of a title; null: none. */
+/** Fault of a title's number; null: none. */
 export function titleProblem(number: string): string | null {
   const text = number.trim();
   return /^[1-9][0-9]{0,9}$/.test(text) && Number(text) < END ? null : 'A number such as 228980';
 }
 
-/** Decisions about titles of a launcher, which count before everything that the service decides itself. */
+/** Decisions about titles of a launcher, which have priority over the service's own decisions. */
 export function Rules({ app }: { app: AdminApp }) {
   const [editing, setEditing] = useState<LibraryRule | 'new' | null>(null);
   const [removing, setRemoving] = useState<LibraryRule | null>(null);
@@ -79,7 +79,7 @@ export function Rules({ app }: { app: AdminApp }) {
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {rules?.length === 0 ? (
         <EmptyState icon={IconListDetails} title="No decisions" act={add}>
-          The service publishes what looks like a game. A decision about a title counts more.
+          The service publishes what looks like a game. Your decision about a title overrides it.
         </EmptyState>
       ) : (
         <DataTable label="Decisions" columns={COLUMNS}>
@@ -138,8 +138,8 @@ export function Rules({ app }: { app: AdminApp }) {
         }}
       >
         <p>
-          Nothing changes at once. With the next search of a home the service decides itself whether people
-          see the title.
+          Nothing changes at once. At the next search of a home the service decides whether people see the
+          title.
         </p>
       </ConfirmDialog>
     </Section>

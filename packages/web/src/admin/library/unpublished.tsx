@@ -21,12 +21,12 @@ const COLUMNS: readonly Column[] = [
   { words: 'Last seen' },
   { words: 'Act', kind: 'action' },
 ];
-/** A search that ends may add titles. */
+/** A finished search may have added titles. */
 const REFRESH_MS = 5_000;
 
 /**
- * Titles in homes that people do not see, and the decision about each.
- * @param props.apps all apps, to find the tile of a title that has a disabled one
+ * Titles in homes that people do not see, with the decision about each.
+ * @param props.apps all apps, to find the disabled tile of a title
  */
 export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly AdminApp[] }) {
   const queryClient = useQueryClient();
@@ -41,7 +41,7 @@ export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly Admin
         params: { id: app.id, external_id: title.external_id },
         body: { rule, external_source: 'steam' },
       });
-      // A rule that allows a title leaves a tile as it is that somebody switched off.
+      // A rule that allows a title does not enable its disabled tile.
       const tile = rule === 'allow' && title.has_tile ? tileOf(apps, app.id, title) : undefined;
       if (tile !== undefined) await call('apps.update', { params: { id: tile.id }, body: { enabled: true } });
     },
@@ -50,7 +50,7 @@ export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly Admin
       const name = title.name || title.external_id;
       const message =
         rule === 'ignore'
-          ? `${name} is kept out, whatever is found`
+          ? `${name} is kept out, even if it is found`
           : `${name} is published with the next search of a home that has it`;
       notifications.show({ message, autoClose: 6000 });
       return Promise.all(

@@ -3,7 +3,7 @@ import { host, hosts } from '../../../test/fixtures.ts';
 import { findingsHeadline, findingsOf } from './findings.ts';
 
 describe('findings', () => {
-  test('name failed checks with their remedy first, then hosts that are away', () => {
+  test('name failed checks with their remedy first, then offline hosts', () => {
     const findings = findingsOf(hosts);
     expect(findings.map((finding) => finding.key)).toEqual([
       `${hosts[1]?.id}:media_reachability`,
@@ -13,7 +13,7 @@ describe('findings', () => {
     expect(findingsHeadline(findings)).toBe('2 things need you');
   });
 
-  test('say when no slot is left, and that nothing needs the administrator', () => {
+  test('report that no slot is left, and that no action is needed', () => {
     const full = host(1, {
       capacity: {
         slots_total: 2,
@@ -28,7 +28,7 @@ describe('findings', () => {
     expect(findingsHeadline(findingsOf([full]))).toBe('All is well');
   });
 
-  test('show a check that still lets sessions run as a warning, after the faults', () => {
+  test('show a check that does not prevent sessions as a warning, after the faults', () => {
     const check = (id: string) => ({ id, status: 'fail', summary: '', remediation: [] });
     const found = findingsOf([host(1, { readiness: [check('input_devices'), check('encoder_probe')] })]);
     expect(found.map(({ key, tone }) => [key.split(':')[1], tone])).toEqual([
@@ -37,7 +37,7 @@ describe('findings', () => {
     ]);
   });
 
-  test('say why a host takes nothing, and pass over outcomes unknown here', () => {
+  test('explain why a host takes no sessions, and skip unknown results', () => {
     const odd = host(1, {
       capacity: null,
       capacity_detection: 'failed',

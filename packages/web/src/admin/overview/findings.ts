@@ -1,7 +1,7 @@
 import { ADVISORY_CHECKS } from '@footlight/protocol/readiness';
 import type { Host } from '@footlight/protocol/rest';
 
-/** A fault of the fleet that needs a person. */
+/** A fault of the fleet that a person has to fix. */
 export interface Finding {
   key: string;
   tone: 'danger' | 'warning' | 'info';
@@ -9,13 +9,13 @@ export interface Finding {
   text: string;
   remediation: readonly string[];
   hostId: string | null;
-  /** Page of the thing, where it is no host. */
+  /** Page about the thing, if it is not a host. */
   link?: { to: '/admin/jobs/$id' | '/admin/images/$id'; id: string; words: string };
 }
 
 /**
- * Faults reported by the hosts, worst first. Pure. Only failed readiness checks count; results unknown to this page
- * are shown on the host's page only.
+ * Faults reported by the hosts, worst first. Pure. Only failed readiness checks count; results unknown here are shown
+ * only on the host's page.
  */
 export function findingsOf(hosts: readonly Host[]): Finding[] {
   const found: Finding[] = [];
@@ -27,7 +27,7 @@ export function findingsOf(hosts: readonly Host[]): Finding[] {
         key: `${host.id}:offline`,
         tone: 'warning',
         title: `${host.node_name} is offline`,
-        text: 'Its agent is not connected. Sessions on it go on and are waited for.',
+        text: 'Its agent is not connected. Sessions on it continue while the service waits for it.',
       });
       // The last report of an offline host may be outdated.
       continue;
@@ -73,11 +73,11 @@ export function findingsOf(hosts: readonly Host[]): Finding[] {
 
 const ORDER = { danger: 0, warning: 1, info: 2 };
 
-/** Findings by how bad they are; equal ones keep their order. */
+/** Findings sorted by severity; equal ones keep their order. */
 export const worstFirst = (findings: readonly Finding[]): Finding[] =>
   [...findings].sort((a, b) => ORDER[a.tone] - ORDER[b.tone]);
 
-/** The findings as a headline. */
+/** The findings summarized as a headline. */
 export function findingsHeadline(findings: readonly Finding[]): string {
   const count = findings.filter((finding) => finding.tone !== 'info').length;
   if (count === 0) return 'All is well';

@@ -6,13 +6,18 @@ import { HostChip } from '../fleet/states.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { countLabel } from '../frame/quantity-labels.ts';
 
-/** Squares up to which they are more readable than numbers. */
+/** Up to this number squares are more readable than numbers. */
 const MAX_SQUARES = 32;
 
-/** Hosts up to which each has its load drawn: a request each, every 2.5 s. A larger fleet is a picture of slots. */
+/**
+ * Up to this number of hosts each one's load is drawn, with one request per host every 2.5 s. A larger fleet shows only
+ * slots.
+ */
 const MAX_STRIPS = 24;
 
-/** The fleet as a picture: a row per host, a cell per GPU, a square per slot, and its load of the last minutes. */
+/**
+ * The fleet as a picture: a row per host, a cell per GPU, a square per slot, and the host's load of the last minutes.
+ */
 export function FleetPicture({
   hosts,
   gpus,

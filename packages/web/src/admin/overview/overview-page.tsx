@@ -25,10 +25,10 @@ import { upkeepFindings } from './upkeep-findings.ts';
 import { useFailures } from './use-failures.ts';
 
 const LATEST = 8;
-/** The cards are counts; the pages behind them are fresher. */
+/** The cards show counts; the pages behind them refresh more often. */
 const REFRESH_MS = 15_000;
 
-/** Fills a laptop's screen. */
+/** As many rows as fit on a laptop's screen. */
 const LOADING_HEIGHT = 640;
 
 /** Findings, the fleet as a picture, live sessions. */
@@ -51,7 +51,7 @@ export function OverviewPage() {
     ...findingsOf(items),
     ...upkeepFindings(jobs.data?.items ?? [], images.data?.images ?? []),
   ]);
-  // All at once: each part that came later would push down those below it.
+  // The parts are shown together: a part that came later would push down those below it.
   const isLoading =
     [hosts, sessions, activity, jobs, images, failures].some((query) => query.isPending) ||
     items.some(({ id }) => !gpus.has(id));
@@ -94,7 +94,7 @@ export function OverviewPage() {
                   </Button>
                 }
               >
-                A host is a machine whose agent connects here. It appears by itself once it has enrolled.
+                A host is a machine whose agent connects here. It appears here after it has enrolled.
               </EmptyState>
             )}
             <FleetPicture hosts={items} gpus={gpus} />

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { image, job, jobRun, jobs, onHost } from '../../../test/upkeep-fixtures.ts';
 import { upkeepFindings } from './upkeep-findings.ts';
 
-test('name jobs that fail, images that are missing somewhere, and newer images', () => {
+test('name failing jobs, images that are missing on a host, and newer images', () => {
   const failing = job({
     last_run: jobRun(1, 0, { state: 'failed', error: 'The disk is full.' }),
     consecutive_failures: 2,
@@ -25,12 +25,12 @@ test('a job that runs on one host and failed on another says where it failed', (
   ]);
 });
 
-test('stand, whatever a host says of a run that failed', () => {
+test('are shown whatever text a host sends about a failed run', () => {
   const odd = jobRun(1, 0, { state: 'failed', error: null, summary: { name: { toString: 0 } } });
   expect(upkeepFindings([job({ last_run: odd })], [])).toMatchObject([{ text: '{"toString":0}' }]);
 });
 
-test('say nothing of what is off, pinned or not installed', () => {
+test('ignore what is off, pinned or not installed', () => {
   const failed = jobRun(1, 0, { state: 'failed', error: 'x' });
   const broken = [onHost(1, { state: 'failed' as const, error: 'x' })];
   expect(

@@ -7,7 +7,9 @@ import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 
-/** Says where invites have no effect, and opens registration for invited people at a press. */
+/**
+ * Explains that invites have no effect while registration is closed, with a button that opens it for invited people.
+ */
 export function ClosedRegistration() {
   const queryClient = useQueryClient();
   const settings = useQuery({

@@ -102,7 +102,7 @@ export function InvitesPage() {
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
       {invites?.length === 0 ? (
         <EmptyState icon={IconMailPlus} title={state === 'pending' ? 'No open invites' : 'No invites yet'}>
-          An invite lets as many people register as you say, with the role you say. Its code is shown once.
+          An invite lets a number of people register, with the role that you choose. Its code is shown once.
         </EmptyState>
       ) : (
         <DataTable
@@ -218,7 +218,7 @@ function MakeInvite({ opened, onClose }: { opened: boolean; onClose: () => void 
         >
           <TextInput
             label="Note"
-            description="To know it again in the list. Only administrators see it."
+            description="To recognise it in the list. Only administrators see it."
             data-autofocus
             key={form.key('note')}
             {...form.getInputProps('note')}

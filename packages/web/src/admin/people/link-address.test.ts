@@ -20,6 +20,6 @@ test.each([
   expect(linkBase(origin, withAddresses(addresses))).toEqual({ address, source });
 });
 
-test('without a certificate the page has only its own address', () => {
+test('without a certificate only the page’s own address is available', () => {
   expect(linkBase('http://localhost:8080', undefined)).toMatchObject({ source: 'request' });
 });

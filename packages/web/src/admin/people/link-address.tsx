@@ -1,10 +1,10 @@
 import type { AccessCheck, Success } from '@footlight/protocol/rest';
 import styles from '../frame/admin-pages.module.css';
 
-/** Where the address of a link to be sent comes from. */
+/** Origin of the address in a link that people send. */
 export type LinkSource = Success<'users.passwordReset'>['address_source'];
 
-/** Says which address a link has, and how to give it another. */
+/** Explains which address a link has, and how to change it. */
 export function LinkAddress({ source, url }: { source: LinkSource; url: string }) {
   const host = new URL(url).host;
   return (
@@ -19,8 +19,8 @@ export function LinkAddress({ source, url }: { source: LinkSource; url: string }
 }
 
 /**
- * Address for a link of this page, where the service does not know its public one. A page that was opened at a
- * loopback address takes an address of the certificate, which has those of the machine.
+ * Address for a link from this page, if the service does not know its public one. A page that was opened at a loopback
+ * address uses an IP address from the certificate, which lists those of the machine.
  * @param origin of this page
  */
 export function linkBase(

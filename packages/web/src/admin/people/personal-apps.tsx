@@ -24,7 +24,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'Act', kind: 'action' },
 ];
 
-/** An account's own entitlements, without those of everybody. */
+/** An account's own entitlements, without those for everybody. */
 export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'> }) {
   const [giving, setGiving] = useState(false);
   const [revoking, setRevoking] = useState<Entitlement | null>(null);
@@ -65,7 +65,7 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
       {items?.length === 0 ? (
         <EmptyState icon={IconAppWindow} title="None of its own" act={give}>
-          Apps that everybody may use are in this person’s library all the same.
+          Apps that everybody may use are in this person’s library as well.
         </EmptyState>
       ) : (
         <>

@@ -45,8 +45,8 @@ export function ResetLink({ user }: { user: AdminUser }) {
         }}
       >
         <p>
-          The link works once, for a day, and takes the place of an earlier one. The password of today works
-          until it is used; then every device of {user.username} has to sign in again. What runs goes on.
+          The link works once, for a day, and replaces an earlier one. The present password works until the
+          link is used; then every device of {user.username} has to sign in again. Running sessions continue.
         </p>
       </ConfirmDialog>
       <Dialog

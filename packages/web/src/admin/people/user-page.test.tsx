@@ -20,7 +20,7 @@ function show(active_session_count: number) {
 const press = (name: string) => fireEvent.click(screen.getByRole('button', { name }));
 
 describe('disabling an account', () => {
-  test('offers to end what it runs, and says how many sessions that are', () => {
+  test('offers to end the account’s sessions, with their number', () => {
     const onConfirm = show(2);
     const box = screen.getByRole('checkbox', { name: 'End the 2 sessions that run now' });
     expect((box as HTMLInputElement).checked).toBe(false);
@@ -29,14 +29,14 @@ describe('disabling an account', () => {
     expect(onConfirm).toHaveBeenCalledExactlyOnceWith(true);
   });
 
-  test('leaves sessions alone unless that was asked for', () => {
+  test('leaves sessions alone unless ending them was chosen', () => {
     const onConfirm = show(1);
     expect(screen.getByRole('checkbox', { name: 'End the session that runs now' })).toBeDefined();
     press('Disable the account');
     expect(onConfirm).toHaveBeenCalledExactlyOnceWith(false);
   });
 
-  test('offers nothing where nothing runs', () => {
+  test('offers nothing if no session runs', () => {
     const onConfirm = show(0);
     expect(screen.queryByRole('checkbox')).toBeNull();
     press('Disable the account');

@@ -112,7 +112,7 @@ interface RightsValues {
 
 function Rights({ user, own }: { user: AdminUser; own: boolean }) {
   const queryClient = useQueryClient();
-  /** Values to save after the person confirms that the account is disabled; null: no question. */
+  /** Values to save after the person confirms disabling the account; null: no open question. */
   const [confirming, setConfirming] = useState<RightsValues | null>(null);
   const form = useForm<RightsValues>({
     mode: 'uncontrolled',
@@ -224,7 +224,7 @@ export function DisableUser(props: {
       {count > 0 && (
         <Checkbox
           label={`End ${count === 1 ? 'the session that runs' : `the ${countLabel(count, 'session')} that run`} now`}
-          description="Left unchecked, what runs goes on until it is stopped."
+          description="If not ticked, running sessions continue until they are stopped."
           checked={endSessions}
           onChange={(event) => setEndSessions(event.currentTarget.checked)}
         />

@@ -20,7 +20,7 @@ const PAGES: Record<string, object> = {
   3: { items: [user('bob', 2)], next_cursor: null },
 };
 
-test('an order loads the further pages, and goes over all of them', async () => {
+test('sorting loads the further pages and includes all of them', async () => {
   answerBy({ 'users.list': ({ query }) => PAGES[query.get('cursor') ?? ''] ?? {} });
   showPage(<UsersPage />);
   const names = () =>

@@ -41,14 +41,14 @@ export function PresetFields(props: {
         <legend>What apps start with</legend>
         <TextInput
           label="Container image"
-          description="For apps that name none of their own."
+          description="For apps that do not name their own."
           {...mono}
           key={form.key('image')}
           {...form.getInputProps('image')}
         />
         <Textarea
           label="Arguments"
-          description="One per line. They come before those of the app."
+          description="One per line. They are put before those of the app."
           rows={2}
           {...mono}
           key={form.key('args')}
@@ -56,7 +56,7 @@ export function PresetFields(props: {
         />
         <Textarea
           label="Environment"
-          description="One NAME=value per line. The app’s own value counts where both have one."
+          description="One NAME=value per line. If both have one, the app’s own value is used."
           rows={2}
           {...mono}
           key={form.key('env')}
@@ -64,7 +64,7 @@ export function PresetFields(props: {
         />
         <Textarea
           label="Mounts"
-          description="One per line, as /on/the/host:/in/the/app or with :ro at the end. The host has the last word on each."
+          description="One per line, as /on/the/host:/in/the/app or with :ro at the end. The host may refuse each of them."
           rows={2}
           {...mono}
           key={form.key('mounts')}
@@ -72,7 +72,7 @@ export function PresetFields(props: {
         />
         <NativeSelect
           label="Network"
-          description="For apps that name none of their own."
+          description="For apps that do not name their own."
           data={NETWORKS}
           key={form.key('network')}
           {...form.getInputProps('network')}
@@ -87,7 +87,7 @@ export function PresetFields(props: {
         />
         <TextInput
           label="Where the home appears inside the app"
-          description="An app that names another place goes before this."
+          description="An app that names another place overrides this."
           placeholder={DEFAULT_HOME_PATH}
           {...mono}
           key={form.key('home_container_path')}

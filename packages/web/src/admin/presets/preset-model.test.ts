@@ -4,12 +4,12 @@ import { changesOf } from '../frame/changes.ts';
 import { bodyOf, formOf, NEW_PRESET, presetRules } from './preset-model.ts';
 
 describe('the preset form', () => {
-  test('sends nothing of what was not changed', () => {
+  test('sends no unchanged values', () => {
     const stored = preset({ args: ['--a', 'b c'], env: { A: 'x=y' }, mounts: ['/srv/roms:/roms:ro'] });
     expect(changesOf(stored, bodyOf(formOf(stored), stored))).toEqual({});
   });
 
-  test('leaves values that lines cannot express alone until an edit', () => {
+  test('keeps values that lines cannot express until they are edited', () => {
     const stored = preset({ args: ['two\nlines', ''], env: { SCRIPT: 'a\nB=b' } });
     const form = { ...formOf(stored), name: 'Other' };
     expect(changesOf(stored, bodyOf(form, stored))).toEqual({ name: 'Other' });
@@ -24,12 +24,12 @@ describe('the preset form', () => {
     ]);
   });
 
-  test('drops empty lines, and takes the default home for an empty one', () => {
+  test('drops empty lines, and uses the default home for an empty one', () => {
     const body = bodyOf({ ...NEW_PRESET, name: ' A ', args: 'a\n\n b', home_container_path: ' ' }, undefined);
     expect(body).toMatchObject({ name: 'A', args: ['a', ' b'], home_container_path: '/home/service' });
   });
 
-  test('names what is wrong', () => {
+  test('names each fault', () => {
     expect(presetRules.name(' ')).not.toBeNull();
     expect(presetRules.home_container_path('home')).not.toBeNull();
     expect(presetRules.home_container_path('/home')).toBeNull();

@@ -48,7 +48,7 @@ function LoadedPreset({ preset }: { preset: RuntimePreset }) {
     <>
       <PageHead
         title={preset.name}
-        lead="A change counts for every session that starts from then on, and for none that runs."
+        lead="A change applies to sessions that start later, not to running ones."
         back={BACK}
         actions={<DeletePreset preset={preset} />}
       />
@@ -96,7 +96,7 @@ function DeletePreset({ preset }: { preset: RuntimePreset }) {
     >
       <p>
         {preset.used_by.length === 0
-          ? 'No app uses it. Sessions that run go on.'
+          ? 'No app uses it. Running sessions continue.'
           : `${countLabel(preset.used_by.length, 'app uses', 'apps use')} it, and must name another first, disabled ones too.`}
       </p>
     </DeleteRecord>

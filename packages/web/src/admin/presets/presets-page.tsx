@@ -48,7 +48,7 @@ export function PresetsPage() {
     <>
       <PageHead
         title="Presets"
-        lead="What several apps start with. Each launch lays the app’s own fields over it."
+        lead="Common values of several apps. The app’s own fields override them."
         actions={presets?.length === 0 ? undefined : add}
       />
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}

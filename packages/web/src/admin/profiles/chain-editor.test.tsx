@@ -24,7 +24,7 @@ const button = (name: string) => screen.getByRole('button', { name });
 const chain = () => document.querySelector('output')?.textContent;
 const said = () => document.querySelector('p[role="status"]')?.textContent;
 
-test('a rung keeps the focus on its way to an end, and says where it is', () => {
+test('a rung keeps the focus when it is moved, and its position is announced', () => {
   render(<Editor initial={['a', 'b', 'c']} />);
   const up = button('Move Rung c up');
   up.focus();
@@ -39,7 +39,7 @@ test('a rung keeps the focus on its way to an end, and says where it is', () => 
   expect(chain()).toBe('c a b');
 });
 
-test('a rung that was taken out can be added again, at the end', () => {
+test('a removed rung can be added again, at the end', () => {
   render(<Editor initial={['a', 'b']} />);
   const choice = screen.getByRole('combobox', { name: 'Rung to add' });
   fireEvent.click(button('Take Rung a out'));
@@ -51,7 +51,7 @@ test('a rung that was taken out can be added again, at the end', () => {
   expect(said()).toBe('Rung a is now number 2, the last');
 });
 
-test('adding without a choice leads to the choice', () => {
+test('adding without a choice focuses the choice', () => {
   render(<Editor initial={['a']} />);
   fireEvent.click(button('Add'));
   expect(chain()).toBe('a');

@@ -54,7 +54,7 @@ export function ChainEditor(props: {
           Chain
         </Input.Label>
         <Input.Description>
-          Best rung first. A launch takes the first that host and device can do, and the last H.264 rung where
+          Best rung first. A launch takes the first that host and device support, or the last H.264 rung if
           none fits.
         </Input.Description>
       </div>

@@ -13,7 +13,7 @@ describe('a chain', () => {
     expect(moved(['a', 'b'], 1, 1)).toEqual(['a', 'b']);
   });
 
-  test('keeps every rung, and one step back undoes one step on', () => {
+  test('keeps every rung, and a move back undoes a move', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.string()), fc.nat(), (chain, at) => {
         const index = chain.length === 0 ? 0 : at % chain.length;

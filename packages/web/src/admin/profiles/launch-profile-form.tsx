@@ -11,7 +11,7 @@ import { VISIBILITIES } from './profile-labels.ts';
 
 /**
  * The fields of a launch profile for create and change.
- * @param props.made it exists, so its id is fixed
+ * @param props.made whether it exists; its id is then fixed
  */
 export function LaunchProfileFields(props: {
   initial: LaunchProfileForm;
@@ -34,7 +34,7 @@ export function LaunchProfileFields(props: {
       {!props.made && (
         <TextInput
           label="Id"
-          description="What addresses and settings call it. It stays as it is now chosen."
+          description="Its name in addresses and settings. You cannot change it later."
           placeholder="1080p60"
           classNames={{ input: styles.mono ?? '' }}
           {...form.getInputProps('id')}

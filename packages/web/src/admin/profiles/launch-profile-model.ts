@@ -61,7 +61,7 @@ export const launchProfileRules = {
   rungs: (value: string[]) => (value.length === 0 ? 'Add at least one rung, one of them H.264' : null),
 };
 
-/** What goes with a launch profile, or what keeps it, in numbers. Pure. */
+/** What a deletion of a launch profile affects, or what prevents it, in numbers. Pure. */
 export function deletionLabel({ rungs, used_by, allowed_by }: LaunchProfile): string {
   const kept = [
     used_by.apps.length > 0 && countLabel(used_by.apps.length, 'app'),
@@ -76,5 +76,5 @@ export function deletionLabel({ rungs, used_by, allowed_by }: LaunchProfile): st
     alone === 0
       ? ''
       : ` ${apps === 1 ? 'It' : `${alone} of them`} ${alone === 1 ? 'allows' : 'allow'} nothing else, and can then be launched with any launch profile.`;
-  return `${stays} It goes from the ${apps === 1 ? 'list of 1 app that allows it' : `lists of ${apps} apps that allow it`}.${widened}`;
+  return `${stays} It disappears from the ${apps === 1 ? 'list of 1 app that allows it' : `lists of ${apps} apps that allow it`}.${widened}`;
 }

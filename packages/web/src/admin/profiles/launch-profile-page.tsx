@@ -19,7 +19,7 @@ import { useRungs } from './use-profiles.ts';
 
 const BACK = { to: '/admin/profiles', words: 'Profiles' } as const;
 
-/** One launch profile: its uses as a default, fields, deletion. */
+/** One launch profile: where it is a default, fields, deletion. */
 export function LaunchProfilePage({ id }: { id: string }) {
   const query = useQuery({
     queryKey: adminKeys.launchProfile(id),
@@ -44,7 +44,7 @@ function LoadedProfile({ profile }: { profile: LaunchProfile }) {
       }),
     onSuccess: (answer) => {
       queryClient.setQueryData(adminKeys.launchProfile(profile.id), answer);
-      const doubt = answer.warnings.length === 0 ? '' : ', with a doubt about its chain';
+      const doubt = answer.warnings.length === 0 ? '' : ', with a warning about its chain';
       notifications.show({ message: `${answer.display_name} was saved${doubt}`, autoClose: 4000 });
       return Promise.all([
         queryClient.invalidateQueries({ queryKey: adminKeys.launchProfileList }),

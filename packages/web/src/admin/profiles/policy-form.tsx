@@ -46,7 +46,7 @@ export function PolicyForm(props: { policy: InstanceProfilePolicy; profiles: rea
     >
       <NativeSelect
         label="Default of the instance"
-        description="For every app that names none of its own, where the person chose none."
+        description="For every app without its own default, if the person chose none."
         data={defaultOptions(
           props.profiles,
           policy.global_default_profile_id,

@@ -3,24 +3,24 @@ import { launchProfile, rung } from '../../../test/fixtures.ts';
 import { bitrateLabel, defaultOptions, rungLabel, usesLabel, warningLabel } from './profile-labels.ts';
 
 describe('words', () => {
-  test('of a rung name what it encodes', () => {
+  test('of a rung name its size, codec and bitrate', () => {
     expect(rungLabel(rung('a'))).toBe('H.264, 1920 × 1080, 60 FPS, 8.0 Mbit/s');
     expect(bitrateLabel(800)).toBe('800 kbit/s');
   });
 
-  test('of uses count, and are none where nobody has it', () => {
+  test('of uses are counts, and null without uses', () => {
     expect(usesLabel({ apps: [], global_default: false, user_preferences: 0 })).toBeNull();
     expect(usesLabel({ apps: [{ id: '1', name: 'A' }], global_default: true, user_preferences: 2 })).toBe(
       'Default here, 1 app, 2 people',
     );
   });
 
-  test('of warnings pass over what is unknown here', () => {
+  test('of warnings skip unknown ones', () => {
     expect(warningLabel({ code: 'h264_floor_not_last', message: '' })).toBe('H.264 is not last');
     expect(warningLabel({ code: 'constructor_of_the_future', message: '' })).toBe('Look at the chain');
   });
 
-  test('of defaults offer what people may choose, and what is set though it was hidden since', () => {
+  test('of defaults offer what people may choose, and the stored one even if it is hidden', () => {
     const profiles = [
       launchProfile('a', { display_name: 'A' }),
       launchProfile('b', { display_name: 'B', visibility: 'debug' }),

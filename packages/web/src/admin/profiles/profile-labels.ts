@@ -46,10 +46,7 @@ export function warningLabel(warning: Pick<ChainWarning, 'message'> & { code: st
   return WARNING_WORDS[warning.code] ?? 'Look at the chain';
 }
 
-/**
- * Launch profiles for a default: those that people may choose, and the stored one.
- * @param none meaning of no choice
- */
+/** Launch profiles for a default: those that people may choose, and the stored one. @param none label of no choice */
 export function defaultOptions(
   profiles: readonly Pick<LaunchProfile, 'id' | 'display_name' | 'visibility'>[],
   currentId: string | null,

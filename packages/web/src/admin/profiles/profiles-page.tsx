@@ -37,7 +37,7 @@ export function ProfilesPage() {
   const policy = useProfilePolicy();
   const items = profiles.data?.items;
   const rungs = useRungs();
-  // All at once: each list that came later would push down what is below it.
+  // The lists are shown together: one that came later would push down those below it.
   const isLoading = [profiles, policy, rungs].some((query) => query.isPending);
   const [search, setSearch] = useListSearch(['sort']);
   const add = (

@@ -81,7 +81,7 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
   if (save.data?.warnings !== undefined) {
     return (
       <div className={styles.stack}>
-        <p>It was saved. With its new codec these chains are doubtful:</p>
+        <p>It was saved. With its new codec these chains have warnings:</p>
         <ChainWarnings warnings={save.data.warnings} />
         <Button variant="filled" onClick={onDone}>
           I have seen it
@@ -99,7 +99,7 @@ function RungFields({ rung, onDone }: { rung: StreamProfile | null; onDone: () =
       {rung === null && (
         <TextInput
           label="Id"
-          description="What chains call it. It stays as it is now chosen."
+          description="Its name in chains. You cannot change it later."
           placeholder="1080p60-h264"
           classNames={{ input: styles.mono ?? '' }}
           data-autofocus

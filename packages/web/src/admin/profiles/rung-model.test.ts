@@ -4,7 +4,7 @@ import { changesOf } from '../frame/changes.ts';
 import { DISCLOSED_FIELDS, NEW_RUNG, rungOf, rungRules } from './rung-model.ts';
 
 describe('the rung form', () => {
-  test('sends nothing of what was not changed', () => {
+  test('sends no unchanged values', () => {
     const stored = rung('1080p60-h264');
     expect(changesOf(stored, rungOf(stored))).toEqual({});
     expect(changesOf(stored, rungOf({ ...stored, fps: '90' }))).toEqual({ fps: 90 });
@@ -18,7 +18,7 @@ describe('the rung form', () => {
     expect(rungRules.id(NEW_RUNG.id)).not.toBeNull();
   });
 
-  test('names what is wrong', () => {
+  test('names each fault', () => {
     expect(rungRules.width(1921)).toBe('An even number');
     expect(rungRules.fps(0)).not.toBeNull();
     expect(rungRules.headroom_factor(0)).not.toBeNull();
@@ -33,7 +33,7 @@ describe('the rung form', () => {
     for (const id of ['', '  ', '.', '..', 'a'.repeat(129)]) expect(rungRules.id(id), id).not.toBeNull();
   });
 
-  test('folds away no field that a new rung has to be given', () => {
+  test('collapses no field that a new rung requires', () => {
     expect(DISCLOSED_FIELDS).not.toContain('id');
     expect(DISCLOSED_FIELDS).not.toContain('display_name');
   });

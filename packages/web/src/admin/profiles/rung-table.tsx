@@ -135,12 +135,12 @@ export function Rungs() {
   );
 }
 
-/** What stands in the way of a deletion, in numbers. */
+/** What prevents a deletion, in numbers. */
 function deletionLabel({ used_by = [], session_count = 0 }: ListedStreamProfile): string {
   if (used_by.length === 0 && session_count === 0) return 'No chain lists it, and no session has used it.';
   return [
     used_by.length > 0
-      ? `${countLabel(used_by.length, 'chain lists', 'chains list')} it: take it out there first.`
+      ? `${countLabel(used_by.length, 'chain lists', 'chains list')} it; remove it there first.`
       : '',
     session_count > 0
       ? `${countLabel(session_count, 'session has', 'sessions have')} used it, so it stays for their history.`

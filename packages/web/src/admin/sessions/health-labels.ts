@@ -13,7 +13,7 @@ const SENTENCES: Record<Sick, string> = {
 
 /**
  * What limits a session, in a sentence with its reason.
- * @returns undefined while nothing does or nothing is known, and for a failed session, which has a message of its own
+ * @returns undefined while nothing limits it or nothing is known, and for a failed session, which has its own message
  */
 export function healthLabel({
   health_state: state,

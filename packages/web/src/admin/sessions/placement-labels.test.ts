@@ -22,7 +22,7 @@ test('GPUs of a host with the same reason share a sentence', () => {
   ]);
 });
 
-test('an unknown clamp stays as it came', () => {
+test('an unknown clamp is shown unchanged', () => {
   expect(clampLabel('client_decode')).toContain('decodes');
   expect(clampLabel('something_new')).toBe('something_new');
 });

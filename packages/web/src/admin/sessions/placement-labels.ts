@@ -13,7 +13,7 @@ export function refusalLines(refusals: readonly PlacementRefusal[]): string[] {
   );
 }
 
-/** Rules that one GPU of a host may break and another one keep. */
+/** Rules that one GPU of a host may fail and another GPU pass. */
 const GPU_RULES: ReadonlySet<PlacementRefusal['rule']> = new Set(['encoder_binding', 'slots', 'vram']);
 
 function refusalLabel({ node_name, rule, have, need }: PlacementRefusal): string {
@@ -33,7 +33,7 @@ const REFUSALS: Readonly<Record<PlacementRefusal['rule'], (have: string, need: s
 
 const CLAMPS: Readonly<Record<string, string>> = {
   host_encoder: 'the host does not encode it',
-  client_decode: 'the device does not say that it decodes it',
+  client_decode: 'the device does not report that it can decode it',
   decode_height: 'more lines than the device decodes',
   decode_history: 'the device could not keep up with it before',
   hardware_encoder: 'the host encodes in software',
@@ -49,6 +49,6 @@ export function passedOverLabel(decision: CodecDecision | null): { rungId: strin
     .filter((rung) => rung.rejected_by !== null)
     .map(({ rung_id, rejected_by, selected }) => ({
       rungId: rung_id,
-      words: `${rung_id}: ${clampLabel(rejected_by ?? '')}${selected ? ', taken all the same since nothing else would do' : ''}`,
+      words: `${rung_id}: ${clampLabel(rejected_by ?? '')}${selected ? ', used nevertheless, because no other rung was possible' : ''}`,
     }));
 }

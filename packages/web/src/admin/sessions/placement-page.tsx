@@ -41,7 +41,7 @@ const COLUMNS: readonly Column[] = [
 ];
 const CODEC_WORDS: Readonly<Record<string, string>> = { h264: 'H.264', h265: 'H.265', av1: 'AV1' };
 const CODECS = [
-  { value: '', label: 'The best that both know' },
+  { value: '', label: 'The best that both support' },
   ...Object.entries(CODEC_WORDS).map(([value, label]) => ({ value, label })),
 ];
 const CLIENTS = [
@@ -85,7 +85,7 @@ export function PlacementPage(props: {
     <>
       <PageHead
         title="Placement"
-        lead="Where a launch would go now, and why nowhere else. Nothing is started or reserved."
+        lead="Where a launch would run now, and why not elsewhere. Nothing is started or reserved."
         back={{ to: '/admin/sessions', words: 'Sessions' }}
         actions={
           question !== null && (
@@ -103,15 +103,15 @@ export function PlacementPage(props: {
               userId={userId}
               onPick={(pick) => props.onSearch({ ...props.search, ...pick })}
             />
-            <Disclosure words="Wishes for the stream">
+            <Disclosure words="Options of the stream">
               <RequestFields request={request} set={(change) => setRequest({ ...request, ...change })} />
             </Disclosure>
           </div>
         </div>
         {appId === undefined && (
           <EmptyState icon={IconMap2} title="Choose an app to see where it would run">
-            The answer is the one that a launch would get: the hosts in the order in which they are tried, and
-            what keeps each of the others from taking it.
+            The answer is the same as for a launch: the hosts in the order in which they are tried, and why
+            the others cannot take it.
           </EmptyState>
         )}
         {answer.isError && <Problem error={answer.error} retry={() => void answer.refetch()} />}

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { EMPTY_REQUEST, previewOf } from './preview-model.ts';
 
-test('a trial without wishes asks for the app and the account alone', () => {
+test('a preview without options sends only the app and the account', () => {
   expect(previewOf('a', 'u', EMPTY_REQUEST)).toEqual({ app_id: 'a', user_id: 'u', client_type: 'browser' });
 });
 
-test('what is filled in is asked for, as numbers', () => {
+test('filled fields are sent, as numbers', () => {
   const request = {
     ...EMPTY_REQUEST,
     width: 1280,

@@ -95,7 +95,7 @@ function open(address = '') {
 }
 const verdictAsked = () =>
   asked.filter(({ what }) => what.endsWith('/verdict')).map(({ query }) => Object.fromEntries(query));
-/** Without the question for the first picture. */
+/** Requests without the one for the first picture. */
 const tracesAsked = (kind = '(metrics|events)') =>
   asked.filter(
     ({ what, query }) =>
@@ -104,7 +104,7 @@ const tracesAsked = (kind = '(metrics|events)') =>
 const table = (name: string) => screen.findByRole('region', { name: `${name}, table` });
 
 describe('the story', () => {
-  test('of a failed session tells reason, remedy, step, place and the app’s last words', async () => {
+  test('of a failed session shows reason, remedy, step, place and the app’s last output', async () => {
     subject = { ...failedSession, id: subject.id };
     answers[`GET /v1/admin/sessions/${subject.id}/placement`] = () =>
       Response.json({
@@ -131,7 +131,7 @@ describe('the story', () => {
     expect(story.getByText(/^What the app wrote last/)).toBeDefined();
     expect(story.getByText('Failed')).toBeDefined();
     expect(await story.findByText('The only GPU that could run it, 2 slots free then.')).toBeDefined();
-    expect(screen.getByRole('log', { name: 'Last words of the app' }).textContent).toContain('libGL.so.1');
+    expect(screen.getByRole('log', { name: 'Last output of the app' }).textContent).toContain('libGL.so.1');
   });
 
   test.each([1e18, -1e18, 600_001])(
@@ -153,7 +153,7 @@ describe('the story', () => {
     },
   );
 
-  test('of a running session counts on, and offers to stop it with the number', async () => {
+  test('of a running session keeps counting, and offers to stop it with its number', async () => {
     subject = { ...subject, state: 'running', ended_at: null };
     answers[`DELETE /v1/sessions/${subject.id}`] = () => Response.json({ session: subject }, { status: 202 });
     open();
@@ -164,7 +164,7 @@ describe('the story', () => {
 });
 
 describe('why it was bad', () => {
-  test('names person, host and app, and says what limited it with a remedy', async () => {
+  test('names person, host and app, and shows what limited it with a remedy', async () => {
     open();
     expect(await screen.findByRole('heading', { level: 1, name: app(0).name })).toBeDefined();
     expect(await screen.findByText('Probably the network')).toBeDefined();
@@ -180,7 +180,7 @@ describe('why it was bad', () => {
       expect((await screen.findByRole('link', { name })).getAttribute('href')).toBe(href);
   });
 
-  test('each condition has its value, its bound and whether it holds', async () => {
+  test('each condition has its value, its bound and whether it is met', async () => {
     open();
     const rows = within(await table('Conditions of the verdict')).getAllByRole('row');
     expect(
@@ -198,7 +198,7 @@ describe('why it was bad', () => {
     ]);
   });
 
-  test('a verdict of a newer service is shown as it is', async () => {
+  test('a verdict of a newer service is shown unchanged', async () => {
     const newer = { ...diagnosis.verdict, verdict: 'likely_moon_phase', falsifiers: [] };
     answers[`GET /v1/admin/sessions/${subject.id}/verdict`] = () => Response.json(newer);
     open();
@@ -207,7 +207,7 @@ describe('why it was bad', () => {
 });
 
 describe('the window', () => {
-  test('is the last five minutes of an ended session, and the others read the one in force', async () => {
+  test('is the last five minutes of an ended session; other requests use the returned window', async () => {
     open();
     await screen.findByText('Probably the network');
     const endMs = Date.parse(subject.ended_at ?? '');
@@ -217,7 +217,7 @@ describe('the window', () => {
       expect([query.get('from'), query.get('to')]).toEqual([String(from_ms), String(to_ms)]);
   });
 
-  test('is around the moment that was chosen, which the address keeps', async () => {
+  test('is around the chosen moment, which is kept in the URL', async () => {
     const router = open();
     await screen.findByText('Probably the network');
     fireEvent.change(screen.getByLabelText('Moment'), { target: { value: '2026-11-20T14:03:00' } });
@@ -248,7 +248,7 @@ describe('what was measured', () => {
   const figure = (name: string) =>
     screen.getAllByRole('figure').find((each) => each.textContent?.startsWith(name))?.textContent;
 
-  test('has a chart for each series, whose values the slider chooses', async () => {
+  test('has a chart for each series, and the slider selects their values', async () => {
     open();
     const at = diagnosis.window.from_ms + 170_000;
     fireEvent.change(await slider(), { target: { value: String(at) } });
@@ -259,7 +259,7 @@ describe('what was measured', () => {
     expect(screen.getByText('Shaded: the page was hidden.')).toBeDefined();
   });
 
-  test('a time of an event moves the cursor there', async () => {
+  test('a press on an event’s time moves the cursor there', async () => {
     open();
     const rows = within(await table('Events')).getAllByRole('row');
     expect(rows[1]?.textContent).toContain('9400 → 14800 kbit/s, network up');
@@ -269,7 +269,7 @@ describe('what was measured', () => {
     expect((await slider()).value).toBe(String(diagnosis.window.from_ms + 180_000));
   });
 
-  test('without samples and events it says what would fill it', async () => {
+  test('without samples and events it explains what would appear there', async () => {
     const { window } = diagnosis;
     answers[`GET /v1/admin/sessions/${subject.id}/trace/metrics`] = () =>
       Response.json({ window, series: {} });
@@ -280,7 +280,7 @@ describe('what was measured', () => {
     expect(screen.getByText('Nothing happened in this window')).toBeDefined();
   });
 
-  test('a refusal is told, and can be tried again', async () => {
+  test('a refusal is shown, and can be retried', async () => {
     const path = `GET /v1/admin/sessions/${subject.id}/trace/metrics`;
     const answer = answers[path];
     answers[path] = () => Response.json({ error: { code: 'internal', message: '' } }, { status: 500 });
@@ -302,6 +302,6 @@ test('a note is added at the cursor', async () => {
       label: 'Ada called',
     }),
   );
-  // The events are read again.
+  // The events are requested again.
   await waitFor(() => expect(tracesAsked('events')).toHaveLength(2));
 });

@@ -29,13 +29,13 @@ import { SessionRecordings } from './session-recordings.tsx';
 import { SessionStory } from './session-story.tsx';
 import { type Stoppable, StopSession } from './stop-session.tsx';
 
-/** State and end of a session that runs; a step of a launch is seen within 3 s. */
+/** Refresh interval of a live session; a launch step is shown within 3 s. */
 const REFRESH_MS = 2_000;
 const BACK = { to: '/admin/sessions', words: 'Sessions' } as const;
 
 /**
- * One session: its story first, the app's last words where it failed, then what limited it, what was measured and
- * what happened in a window of time, and what was captured and recorded.
+ * One session: its story first, the app's last output if it failed, then the verdict, the samples and events of a time
+ * window, captures and recordings.
  */
 export function SessionPage(props: {
   id: string;
@@ -65,7 +65,7 @@ function LoadedSession(props: {
   const [cursor, setCursor] = useState<number>();
   const [stopping, setStopping] = useState<Stoppable | null>(null);
   const shown = diagnosis.data?.window;
-  // Without a chosen instant the cursor is at the moment in question, or at the newest samples.
+  // Without a chosen instant the cursor is at the chosen moment, or at the newest samples.
   const newest = diagnosis.data === undefined ? 0 : newestMs(diagnosis.data.series, diagnosis.data.window);
   const wanted = cursor ?? search.at ?? newest;
   const cursorMs = shown === undefined ? wanted : Math.min(shown.to_ms, Math.max(shown.from_ms, wanted));
@@ -104,9 +104,9 @@ function LoadedSession(props: {
       />
       <SessionStory session={session} names={names} />
       {session.app_log_tail !== null && (
-        <Section title="Last words of the app">
+        <Section title="Last output of the app">
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, which a keyboard must be able to do */}
-          <pre className={pages.log} tabIndex={0} role="log" aria-label="Last words of the app">
+          <pre className={pages.log} tabIndex={0} role="log" aria-label="Last output of the app">
             {session.app_log_tail}
           </pre>
         </Section>
@@ -160,7 +160,7 @@ function LoadedSession(props: {
   );
 }
 
-/** What people and the service did to a session: who launched, stopped, captured and recorded. */
+/** Actions of people and the service on a session: launch, stop, captures and recordings. */
 function SessionActivity({ sessionId }: { sessionId: string }) {
   const filter = { target_type: 'session', target_id: sessionId };
   const query = useQuery({
@@ -175,7 +175,7 @@ function SessionActivity({ sessionId }: { sessionId: string }) {
   );
 }
 
-/** Fields of the record that the story does not tell. */
+/** Fields of the record that the story does not show. */
 function SessionFacts({ session }: { session: Session }) {
   const { stream } = session;
   const facts: [string, string | null | undefined][] = [

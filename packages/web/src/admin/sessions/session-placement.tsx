@@ -5,7 +5,7 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { passedOverLabel, refusalLines } from './placement-labels.ts';
 
-/** Why a session runs on its host, as it was stored with it; an error where nothing was. */
+/** Why a session runs on its host, as stored with it; an error if nothing was stored. */
 export const useStoredPlacement = (sessionId: string) =>
   useQuery({
     queryKey: adminKeys.sessionPlacement(sessionId),
@@ -15,7 +15,7 @@ export const useStoredPlacement = (sessionId: string) =>
     retry: false,
   });
 
-/** Every GPU and rung that a launch looked at, with what spoke against it. */
+/** Every GPU and rung that a launch considered, with the reasons against it. */
 export function PlacementFacts({ placement }: { placement: Placement }) {
   const passedOver = passedOverLabel(placement.codec_decision);
   return (

@@ -12,7 +12,7 @@ import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { megabytesLabel } from '../frame/quantity-labels.ts';
 
 const POLL_MS = 1_000;
-/** A failure, a note or a verdict keeps one without this page. */
+/** A failure, a note or a verdict saves a recording without this page. */
 const REFRESH_MS = 15_000;
 const COLUMNS: readonly Column[] = [
   { words: 'Kept' },
@@ -23,7 +23,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'Act', kind: 'action' },
 ];
 
-/** Keeps the last minute of a recorded session, and downloads what was kept. */
+/** Saves the last minute of a recorded session, and downloads saved recordings. */
 export function SessionRecordings({ session }: { session: Session }) {
   const { id, state, stream } = session;
   const queryClient = useQueryClient();
@@ -57,7 +57,7 @@ export function SessionRecordings({ session }: { session: Session }) {
           Keep the last minute
         </Button>
         <span className={pages.dim}>
-          Its host keeps it for a day. A failure, a note or a bad verdict keeps it by itself.
+          Its host keeps it for a day. A failure, a note or a bad verdict keeps it automatically.
         </span>
       </div>
       {keep.isError && <Problem error={keep.error} />}

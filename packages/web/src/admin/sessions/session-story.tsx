@@ -21,19 +21,19 @@ const ICONS = {
   info: IconInfoCircle,
   neutral: IconCircleCheck,
 };
-/** Durations are shown in seconds. */
+/** Interval of the clock: durations are shown in seconds. */
 const TICK_MS = 1_000;
-/** The longest window that the service reads; a first picture that comes later is not looked for. */
+/** The longest window that the service reads; a first picture after it is not found. */
 const FIRST_PICTURE_MS = 600_000;
 
-/** Names of what a session belongs to; undefined while loading, null where the record was deleted. */
+/** Names of the session's app, host and person; undefined while loading, null if the record was deleted. */
 export interface SessionNames {
   app: string | null | undefined;
   user: string | null | undefined;
   host: string | null | undefined;
 }
 
-/** The whole story at one glance: how it is or why it ended, its steps, and who, what, where and why there. */
+/** The story at a glance: its state or why it ended, its steps, who launched it, what it runs, and why on this host. */
 export function SessionStory({ session, names }: { session: Session; names: SessionNames }) {
   const nowMs = useSeconds(session.ended_at === null);
   const story = storyOf(session, nowMs);
@@ -104,13 +104,13 @@ export function SessionStory({ session, names }: { session: Session; names: Sess
           {placement.data === undefined
             ? placement.isPending
               ? '…'
-              : 'Nothing was kept of the decision.'
+              : 'The decision was not stored.'
             : whyThere(placement.data, session.host_id)}
         </dd>
       </dl>
       {placement.isPending && <div className={styles.foldAhead} />}
       {placement.data !== undefined && (
-        <Disclosure words="All that was judged for the place">
+        <Disclosure words="All GPUs and rungs that were considered">
           <PlacementFacts placement={placement.data} />
         </Disclosure>
       )}
@@ -118,7 +118,7 @@ export function SessionStory({ session, names }: { session: Session; names: Sess
   );
 }
 
-/** Where the picture is seen besides pages. */
+/** Where the picture is shown, apart from pages. */
 function shownLabel({ video_topology }: Session): string {
   if (video_topology === undefined) return '';
   return video_topology === 'local_only'
@@ -126,7 +126,7 @@ function shownLabel({ video_topology }: Session): string {
     : ', on the display beside it and to viewers';
 }
 
-/** The time, ms since 1970, renewed each second while it counts. */
+/** The current time, ms since 1970, updated every second while `counts` is true. */
 function useSeconds(counts: boolean): number {
   const [nowMs, setNowMs] = useState(() => clock.nowMs());
   useEffect(() => {
@@ -137,7 +137,7 @@ function useSeconds(counts: boolean): number {
   return nowMs;
 }
 
-/** From the launch to the first picture at the viewer, ms; undefined: none is known. */
+/** From the launch to the first picture at the viewer, ms; undefined: not known. */
 function useFirstPicture(session: Session): number | undefined {
   const fromMs = Date.parse(session.created_at);
   const found = useQuery({
@@ -149,10 +149,10 @@ function useFirstPicture(session: Session): number | undefined {
         signal,
       });
       const since = events[0]?.payload.since_launch_ms;
-      // A viewer may say any number, and one beyond all dates would take the page away.
+      // A viewer may send any number; one outside the range of dates would crash the page.
       return typeof since === 'number' && since >= 0 && since <= FIRST_PICTURE_MS ? since : null;
     },
-    // One that has come stays; until then it is looked for as often as the session is read.
+    // A found value is final; until then it is requested again as often as the session.
     staleTime: ({ state }) => (state.data == null ? 0 : Number.POSITIVE_INFINITY),
     refetchInterval: ({ state }) => (state.data == null && session.ended_at === null ? 5_000 : false),
     retry: false,

@@ -25,7 +25,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'Act', kind: 'action' },
 ];
 
-/** Of sessions that failed: why, instead of the picture, and nothing can be stopped. */
+/** Columns for failed sessions: the reason instead of state and picture, and no Stop button. */
 const FAILED_COLUMNS: readonly Column[] = [
   ...COLUMNS.filter(({ words }) => !['State', 'Picture', 'Act'].includes(words)),
   { words: 'Why' },
@@ -42,9 +42,9 @@ export const SESSION_SORT_KEYS = {
 
 /**
  * A table of sessions, whose names open their pages.
- * @param props.failed all of them failed: a column says why
+ * @param props.failed all of them failed: a column shows the reason
  * @param props.sessions undefined while loading
- * @param props.order missing: as they are
+ * @param props.order missing: the given order
  */
 export function SessionTable(props: {
   failed?: boolean;

@@ -5,7 +5,7 @@ import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 
-/** A session to stop, with its names as the page tells them. */
+/** A session to stop, with its names as the page shows them. */
 export interface Stoppable {
   id: string;
   app: string;

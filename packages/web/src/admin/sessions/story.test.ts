@@ -9,7 +9,7 @@ const at = (secondsAfter: number) => new Date(NOW_MS - 100_000 + secondsAfter * 
 const lived = (part: Partial<Session>): Session =>
   session(0, { created_at: at(0), started_at: at(1.2), state_detail: null, ...part });
 
-describe('the sentence of a session', () => {
+describe('the sentence about a session', () => {
   test.each(FAILURE_CODES)('a failure by %s has a sentence and a remedy', (failure_code) => {
     const { tone, sentence, remedy } = storyOf(lived({ state: 'failed', failure_code }), NOW_MS);
     expect([tone, sentence.endsWith('.'), remedy?.endsWith('.')]).toEqual(['danger', true, true]);
@@ -21,7 +21,7 @@ describe('the sentence of a session', () => {
     expect(sentence).toMatch(/^[A-Z][^_]+\.$/);
   });
 
-  test('a code of a newer service is shown as it is', () => {
+  test('a code of a newer service is shown unchanged', () => {
     const failure_code = 'moon_phase' as never;
     expect(storyOf(lived({ state: 'failed', failure_code }), NOW_MS).sentence).toBe('It ended: moon phase.');
   });
@@ -44,7 +44,7 @@ describe('the steps of a session', () => {
   const told = (part: Partial<Session>, firstPictureMs?: number) =>
     storySteps(lived(part), firstPictureMs, NOW_MS).map(({ words, note, state }) => [words, note, state]);
 
-  test('of one that ended say how long each took', () => {
+  test('that ended show how long each took', () => {
     expect(told({ state: 'stopped', ended_at: at(62.2) }, 1_840)).toEqual([
       ['Launched', '', 'done'],
       ['App started', 'after 1.2 s', 'done'],
@@ -53,18 +53,18 @@ describe('the steps of a session', () => {
     ]);
   });
 
-  test('of one that runs end with how long it does', () => {
+  test('that runs end with the elapsed time', () => {
     expect(told({}).at(-1)).toEqual(['Running', 'for 1:38', 'current']);
   });
 
-  test('of one that starts end with the step of its host', () => {
+  test('that starts end with its host’s step', () => {
     expect(told({ state: 'starting', started_at: null, state_detail: 'pulling image 40 %' })).toEqual([
       ['Launched', '', 'done'],
       ['Starting', 'Pulling image 40 %', 'current'],
     ]);
   });
 
-  test('of one that failed name the step at which it did', () => {
+  test('that failed name the step at which it failed', () => {
     const steps = storySteps(
       { ...failedSession, created_at: ago(33_000), started_at: null },
       undefined,

@@ -1,4 +1,4 @@
-/** What the page of a session tells first: one sentence, its steps, and why it ran where it ran. Pure. */
+/** Top of the session page: one sentence, the session's steps, and why it ran on its host. Pure. */
 import type { END_REASONS, FailureCode } from '@footlight/protocol';
 import type { Placement, Session } from '@footlight/protocol/rest';
 import { isTerminal } from '@footlight/protocol/session-states';
@@ -7,7 +7,7 @@ import { durationLabel } from '../../i18n/duration-labels.ts';
 import { countLabel } from '../frame/quantity-labels.ts';
 import { healthLabel } from './health-labels.ts';
 
-/** A sentence about a session, and what an administrator can do; remedy null: nothing has to be done. */
+/** A sentence about a session, and what an administrator can do; remedy null: nothing to do. */
 export interface Story {
   tone: Tone;
   sentence: string;
@@ -17,7 +17,7 @@ export interface Story {
 type Texts = readonly [sentence: string, remedy: string];
 
 const UPDATE = 'Update the agent of this host: it and this service are of different versions.';
-const BELOW = 'What the app wrote last stands below; most often a program, a library or a file is missing.';
+const BELOW = 'The last output of the app is below; most often a program, a library or a file is missing.';
 const BUNDLE = 'Save the bundle before its samples are deleted, a day after the end.';
 
 const FAILURES: Readonly<Record<FailureCode, Texts>> = {
@@ -44,7 +44,7 @@ const FAILURES: Readonly<Record<FailureCode, Texts>> = {
   display_failed: ['The display of the app stopped answering.', BUNDLE],
   capture_failed: ['The picture of the app could not be taken.', BUNDLE],
   display_name_taken: [
-    'It reached for the displays of other apps, and was ended for it.',
+    'The app tried to access the displays of other apps, so it was ended.',
     'Look at what this app runs before you offer it again.',
   ],
   container_failed: [
@@ -69,7 +69,7 @@ const FAILURES: Readonly<Record<FailureCode, Texts>> = {
   ],
   busy: ['The host had no room when the launch reached it.', 'Look at what else runs there.'],
   internal: ['The agent of the host had an error of its own.', 'The log of its unit has more.'],
-  invalid: ['The host could not read the launch.', UPDATE],
+  invalid: ['The host could not read the launch command.', UPDATE],
   unsupported: ['The host cannot run this kind of app.', UPDATE],
   unknown_command: ['The host does not know how to launch it.', UPDATE],
   no_such_session: [
@@ -88,18 +88,18 @@ const ENDS: Readonly<Record<EndReason, Texts>> = {
   host_draining: ['It was ended so that its host could be drained.', ''],
   console_disabled: ['The console of its host was switched off.', ''],
   console_display_disconnected: ['The display of the console was unplugged.', ''],
-  'cert bench complete': ['It measured an encoder, and was done.', ''],
+  'cert bench complete': ['The measurement of an encoder is finished.', ''],
   'cert bench timeout': [
-    'It measured an encoder, and took too long.',
+    'The measurement of an encoder took too long.',
     'Certify while nothing else runs there.',
   ],
-  unknown_session: ['The service knew it no more, so its host ended it.', ''],
+  unknown_session: ['The service did not know it any more, so its host ended it.', ''],
   app_exited: ['The app closed itself.', ''],
-  idle_timeout: ['Nobody watched it for as long as its host waits.', ''],
+  idle_timeout: ['It had no viewer for longer than its host allows.', ''],
   peer_gone: ['The connection to its viewer was lost for too long.', 'The figures below show the network.'],
   agent_shutdown: ['Its host was shut down.', ''],
   agent_restart: ['The agent of its host restarted.', ''],
-  orphaned: ['Its host had lost touch with this service for too long.', 'Look at the network between both.'],
+  orphaned: ['Its host had no connection to this service for too long.', 'Look at the network between both.'],
   assign_refused: ['The host refused the launch.', 'The message says why.'],
   start_refused: ['The host refused to start it.', 'The message says why.'],
   assign_timed_out: ['The host did not answer the launch in time.', 'Look at the load of the host.'],
@@ -135,7 +135,7 @@ export function failureLabel(code: string): string {
   return sentence;
 }
 
-/** How the session fares, or why it ended. A code of a newer service is shown unchanged. */
+/** The state of the session, or why it ended. A code of a newer service is shown unchanged. */
 export function storyOf(session: Told, nowMs: number): Story {
   if (!isTerminal(session.state)) return liveStory(session, nowMs);
   const { failure_code, end_reason } = session;
@@ -178,15 +178,15 @@ function liveStory(session: Told, nowMs: number): Story {
 export interface StoryStep {
   key: string;
   words: string;
-  /** When it happened, ms since 1970; null: it has not, or no time is known. */
+  /** When it happened, ms since 1970; null: it has not, or the time is not known. */
   atMs: number | null;
-  /** "after 1.2 s"; "" where there is nothing to add. */
+  /** "after 1.2 s"; "" without a note. */
   note: string;
   state: 'done' | 'current' | 'failed';
 }
 
 /**
- * The steps that the session has gone through, and the one that it is at.
+ * The session's past steps and its current one.
  * @param firstPictureMs from the launch to the first picture at the viewer, ms; undefined: not known
  */
 export function storySteps(session: Told, firstPictureMs: number | undefined, nowMs: number): StoryStep[] {
@@ -245,7 +245,7 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
   return steps;
 }
 
-/** "1.2 s" below ten seconds, where tenths count; then as other durations. */
+/** "1.2 s" below ten seconds, where tenths matter; otherwise like other durations. */
 export const secondsLabel = (ms: number): string =>
   ms < 10_000 ? `${(Math.max(0, ms) / 1000).toFixed(1)} s` : durationLabel(ms);
 

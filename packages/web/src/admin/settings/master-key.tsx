@@ -6,7 +6,7 @@ import styles from '../frame/admin-pages.module.css';
 /** Length of the key of AES-256. */
 const KEY_BYTES = 32;
 
-/** Makes a master key in this browser. The key is never sent to the server, whose database it protects. */
+/** Creates a master key in this browser. The key is never sent to the server, whose database it protects. */
 export function MasterKey() {
   const [key, setKey] = useState<string | null>(null);
   return (
@@ -24,7 +24,7 @@ export function MasterKey() {
             </p>
             <CopyLine value={`SERVICE_SECRET_KEY=1:${key}`} label="line for the environment" />
             <p>
-              Keep a copy where the backups of the database are not: both together reveal the secrets. Without
+              Keep a copy apart from the backups of the database: both together reveal the secrets. Without
               the key, every secret has to be stored again.
             </p>
           </>
@@ -39,7 +39,7 @@ export function MasterKey() {
   );
 }
 
-/** 32 random bytes in standard base64, as SERVICE_SECRET_KEY takes them. */
+/** 32 random bytes in standard base64, the form that SERVICE_SECRET_KEY requires. */
 export function makeMasterKey(): string {
   return btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(KEY_BYTES))));
 }

@@ -88,8 +88,8 @@ export function Secrets() {
         onClose={() => setClearing(null)}
       >
         <p>
-          What uses it stops working
-          {clearing?.env_set ? `, or goes on with ${clearing.env_var} of the server's environment` : ''}.
+          The features that use it stop working
+          {clearing?.env_set ? `, or continue with ${clearing.env_var} of the server's environment` : ''}.
         </p>
       </ConfirmDialog>
     </Section>

@@ -33,7 +33,7 @@ export function SettingsPage() {
   const settings = query.data?.settings;
   return (
     <>
-      <PageHead title="Settings" lead="Every change is in force at once; nothing has to be restarted." />
+      <PageHead title="Settings" lead="Every change takes effect at once, without a restart." />
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {settings === undefined && !query.isError && <Skeleton height={360} radius={14} />}
       {settings !== undefined && <Form key={settings.updated_at} settings={settings} />}
@@ -111,7 +111,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
         />
         <Switch
           label="Record the last minute of new sessions"
-          description="Hosts keep the last 60 seconds of picture and sound in memory. Administrators can save them for a day, and a failure, a note or a bad verdict does it by itself. People see a mark as long as their session is recorded."
+          description="Hosts keep the last 60 seconds of picture and sound in memory. Administrators can save them for a day, and a failure, a note or a bad verdict does it automatically. People see a mark as long as their session is recorded."
           key={form.key('flight_recorder_enabled')}
           {...form.getInputProps('flight_recorder_enabled', { type: 'checkbox' })}
         />
@@ -121,7 +121,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
         <legend>Other addresses of this service</legend>
         <Textarea
           label="Allowed origins"
-          description="One a line, such as https://play.example. The address in the browser's own line needs no entry; a proxy that changes the Host header does."
+          description="One per line, such as https://play.example. The address of this page needs no entry, except behind a proxy that changes the Host header."
           rows={3}
           classNames={{ input: styles.mono ?? '' }}
           key={form.key('origins')}

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test('a master key has 32 random bytes, is shown as the line to set, and is sent nowhere', async () => {
+test('a master key has 32 random bytes, is shown as the line to set, and is never sent', async () => {
   expect(makeMasterKey()).not.toBe(makeMasterKey());
   expect(Buffer.from(makeMasterKey(), 'base64')).toHaveLength(32);
   const writes = answerBy({});

@@ -43,24 +43,24 @@ test.each([
   [90, 'every 90 seconds'],
   [3_600, 'every 60 minutes'],
 ])(
-  'an interval of %i s in the environment is told, because the stored one has no effect',
+  'an interval of %i s from the environment is shown, because it overrides the stored one',
   async (secs, words) => {
     show({ interval_overridden_by_env: true, scan_interval_secs: secs });
     expect(await notes(/SERVICE_LIBRARY_SCAN_INTERVAL/)).toContain(`replaces this: ${words}.`);
   },
 );
 
-test('a lookup in the environment is told', async () => {
+test('a lookup that the environment sets is shown', async () => {
   show({ appdetails_overridden_by_env: true, appdetails_lookup: false });
   expect(await notes(/SERVICE_STEAM_APPDETAILS_LOOKUP/)).toContain('the store is not asked');
 });
 
-test('why no home is searched is told, though the switch is on', async () => {
+test('the page explains why no home is searched although the switch is on', async () => {
   show({ inert_reason: 'No app is marked as a library provider.' });
   expect(await notes(/No home is searched/)).toContain('No app is marked as a library provider.');
 });
 
-test('without variables nothing is told', async () => {
+test('without variables no hint is shown', async () => {
   show({});
   await screen.findByText('Homes of apps');
   expect(screen.queryByText(/SERVICE_/)).toBeNull();

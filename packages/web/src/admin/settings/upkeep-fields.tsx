@@ -19,7 +19,7 @@ const UPDATES = [
   { value: 'auto', label: 'Update all hosts' },
 ];
 
-/** What the service does by itself: keep homes, find games in them, update images. */
+/** Automatic work of the service: keep homes, find games in them, update images. */
 export interface UpkeepValues {
   storage_provider: string;
   library_discovery_enabled: boolean;
@@ -51,7 +51,7 @@ export const upkeepBody = (values: UpkeepValues) => ({
   image_update_policy: values.image_update_policy as InstanceSettings['image_update_policy'],
 });
 
-/** Fields of the settings' form. A field that a variable of the server replaces says so. */
+/** Fields of the settings' form. A field that an environment variable of the server overrides says so. */
 export function UpkeepFields<Values extends UpkeepValues>({ form }: { form: UseFormReturnType<Values> }) {
   const { data: library } = useQuery({
     queryKey: adminKeys.libraryStatus,
@@ -62,7 +62,7 @@ export function UpkeepFields<Values extends UpkeepValues>({ form }: { form: UseF
       <fieldset className={styles.fieldset}>
         <legend>Homes of apps</legend>
         <NativeSelect
-          label="Where new homes lie"
+          label="Where new homes are stored"
           description="A home keeps what an app saves for one person. Homes that exist stay where they are."
           data={STORAGE}
           key={form.key('storage_provider')}

@@ -3,7 +3,7 @@ import { accessCheck } from '../../../test/fixtures.ts';
 import { findingsOf } from './access-findings.ts';
 
 describe('the access step', () => {
-  test('is content with a secure address and points at the certificate', () => {
+  test('accepts a secure address and points at the certificate', () => {
     expect(findingsOf(accessCheck).map(({ key, good }) => [key, good])).toEqual([
       ['secure', true],
       ['certificate', false],

@@ -14,7 +14,7 @@ const COPIED: Record<string, string> = {
   proxy: 'line of the environment',
 };
 
-/** Stands above what can be copied. */
+/** Labels above values to copy. */
 const LABELS: Record<string, string> = {
   certificate: 'Its SHA-256 fingerprint; a browser that warns shows the same one:',
   proxy: 'For the environment of this server:',

@@ -34,8 +34,8 @@ export function FirstHostStep() {
       {hosts.isPending && <Skeleton height={84} radius={14} />}
       {hosts.isSuccess && items.length === 0 && (
         <EmptyState icon={IconServer} title="Waiting for a host">
-          A host is a machine that runs apps. Add one by running a line on it; it appears here by itself, once
-          it has measured what it can encode.
+          A host is a machine that runs apps. Add one by running a line on it; it appears here after it has
+          measured what it can encode.
         </EmptyState>
       )}
       {items.length > 0 && (
@@ -62,7 +62,7 @@ const useFirstApps = () =>
     queryFn: ({ signal }) => call('admin.apps.list', { query: { limit: SHOWN_APPS }, signal }),
   });
 
-/** Last step: the first apps, to be launched at once. Empty without one. */
+/** Last step: the first apps, to launch at once. Empty without an app. */
 export function ReadyApps() {
   const apps = useFirstApps();
   const items = apps.data?.items.filter(({ enabled }) => enabled) ?? [];
@@ -74,7 +74,7 @@ export function ReadyApps() {
   );
 }
 
-/** Tiles that launch their apps, in the other document. */
+/** Tiles that launch their apps, in the users' document. */
 function AppTiles({ apps }: { apps: readonly AdminApp[] }) {
   const launch = useLaunchNow();
   return (
@@ -101,7 +101,7 @@ function AppTiles({ apps }: { apps: readonly AdminApp[] }) {
   );
 }
 
-/** Third step: something to launch. */
+/** Third step: an app to launch. */
 export function FirstAppStep() {
   const apps = useFirstApps();
   if (apps.isError) return <Problem error={apps.error} retry={() => void apps.refetch()} />;
@@ -120,7 +120,7 @@ export function FirstAppStep() {
   }
   return (
     <div className={styles.stack}>
-      <p className={styles.dim}>These are here already; they wait in your library.</p>
+      <p className={styles.dim}>These apps are here already; you find them in your library.</p>
       <AppTiles apps={apps.data.items} />
       <div>{add}</div>
     </div>

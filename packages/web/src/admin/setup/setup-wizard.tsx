@@ -21,7 +21,7 @@ const STEPS = [
 ] as const;
 type StepKey = (typeof STEPS)[number]['key'];
 
-/** The first run after the claim: address, host, app. Every step can be skipped. */
+/** Setup after the claim: address, host, app. Every step can be skipped. */
 export function SetupWizard() {
   usePageTitle('Set up');
   const [step, setStep] = useState<StepKey>(readStep);
@@ -55,9 +55,9 @@ export function SetupWizard() {
       <>
         <div className={`${styles.sheet} ${styles.stack}`}>
           <div>
-            <h2>The stage is yours</h2>
+            <h2>Setup is complete</h2>
             <p className={styles.dim}>
-              Apps, hosts and everything else wait in this area. What you skipped can be done there at any
+              You find apps, hosts and everything else in this area. You can do there what you skipped, at any
               time.
             </p>
           </div>

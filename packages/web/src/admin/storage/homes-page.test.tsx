@@ -37,7 +37,7 @@ function List() {
 }
 const press = async (name: string | RegExp) => fireEvent.click(await screen.findByRole('button', { name }));
 
-test('the filters are the server’s: state and person', async () => {
+test('state and person are filtered by the server', async () => {
   showPage(<List />);
   await screen.findAllByText('SuperTux');
   await press('Being deleted');
@@ -50,7 +50,7 @@ test('the filters are the server’s: state and person', async () => {
   await waitFor(() => expect(queries.at(-1)).toBe('pending_gc=true'));
 });
 
-test('a deletion says how much goes, when, and who can stop it', async () => {
+test('a deletion shows the size, the date, and who can stop it', async () => {
   showPage(<List />);
   await press('Delete alice’s files of SuperTux on gpu-01');
   await screen.findByText(/deletes 73\.4 MB a day from now, for good/);
@@ -62,7 +62,7 @@ test('a deletion says how much goes, when, and who can stop it', async () => {
   ]);
 });
 
-test('a home in use is kept, and leads to the session that uses it', async () => {
+test('a home in use is kept, with a link to the session that uses it', async () => {
   answers['admin.storage.homes.delete'] = () =>
     refusal(409, 'home_in_use', 'A session uses it.', { session_id: id(2, 7) });
   showPage(<List />);
@@ -72,7 +72,7 @@ test('a home in use is kept, and leads to the session that uses it', async () =>
   expect(link.getAttribute('href')).toBe(`/admin/sessions/${id(2, 7)}`);
 });
 
-test('what is marked already offers no second deletion', async () => {
+test('a home that is already marked has no second deletion', async () => {
   showPage(<List />);
   await screen.findByText('deleted account');
   expect(screen.getAllByRole('button', { name: /^Delete / })).toHaveLength(3);

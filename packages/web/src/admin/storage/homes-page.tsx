@@ -51,14 +51,14 @@ const PENDING: Readonly<Record<Filter, string | undefined>> = {
   kept: 'false',
   marked: 'true',
 };
-/** From the mark to the deletion. Source: docs/homes.md, "Deletion". */
+/** Time from marking to deletion. Source: docs/homes.md, "Deletion". */
 const GRACE_MS = 24 * 60 * 60 * 1000;
-/** Sizes and marks change when a session ends. */
+/** Refresh interval: sizes and marks change when a session ends. */
 const REFRESH_MS = 15_000;
 
 export type HomesSearch = ListSearch<'user' | 'app' | 'state' | 'sort'>;
 
-/** The files that people keep for apps, on all hosts. */
+/** The files that people's apps store, on all hosts. */
 export function HomesPage(props: { search: HomesSearch; onSearch: (search: HomesSearch) => void }) {
   usePageTitle('Homes');
   const { search, onSearch } = props;
@@ -223,7 +223,7 @@ function HomeRow({ home, onDelete }: { home: StorageHome; onDelete: () => void }
 function HomeChip({ home }: { home: StorageHome }) {
   if (home.gc_after === null) return <StateChip tone="success">Kept</StateChip>;
   const dueMs = Date.parse(home.gc_after) + GRACE_MS;
-  if (dueMs <= clock.nowMs()) return <StateChip tone="warning">Deleted when its host looks</StateChip>;
+  if (dueMs <= clock.nowMs()) return <StateChip tone="warning">Deleted at its host’s next check</StateChip>;
   return (
     <StateChip tone="warning">
       Deleted <RelativeTime at={new Date(dueMs).toISOString()} />
@@ -231,9 +231,9 @@ function HomeChip({ home }: { home: StorageHome }) {
   );
 }
 
-/** What goes with a home, and until when it can be taken back. */
+/** What is deleted with a home, and until when the deletion can be cancelled. */
 export function DeleteEffect({ home }: { home: StorageHome }) {
-  const size = home.bytes_used === 0 ? 'files of a size that is not known' : bytesLabel(home.bytes_used);
+  const size = home.bytes_used === 0 ? 'files of unknown size' : bytesLabel(home.bytes_used);
   return (
     <>
       <p>

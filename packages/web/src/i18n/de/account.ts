@@ -15,10 +15,10 @@ export const account: Table = {
   Colours: 'Farben',
   'As the browser': 'Wie der Browser',
   'Keyboard of this device': 'Tastatur dieses Geräts',
-  'An app gets the characters printed on your keys. It counts for this device.':
+  'Apps get the characters that are printed on your keys. The choice is for this device.':
     'Eine App bekommt die Zeichen, die auf deinen Tasten stehen. Es gilt für dieses Gerät.',
-  'As the browser tells': 'Wie der Browser meldet',
-  'An administrator decides it here for everybody. Your choice is kept for when that changes.':
+  'As the browser reports': 'Wie der Browser meldet',
+  'An administrator sets it for everybody here. Your choice is saved in case that changes.':
     'Ein Administrator entscheidet es hier für alle. Deine Wahl bleibt gespeichert, falls sich das ändert.',
   Saved: 'Gespeichert',
   Recommended: 'Empfohlen',
@@ -26,7 +26,7 @@ export const account: Table = {
   'Not for this device': 'Nicht für dieses Gerät',
   'As usual here: {quality}': 'Wie hier üblich: {quality}',
   'Whatever suits the app and this device': 'Was zur App und zu diesem Gerät passt',
-  'From the next launch on, for every app that leaves you the choice.':
+  'Used from the next launch on, for every app that lets you choose.':
     'Ab dem nächsten Start, für jede App, die dir die Wahl lässt.',
   'Up to {size} at {fps} frames a second, about {mbps} Mbit/s.':
     'Bis zu {size} bei {fps} Bildern pro Sekunde, etwa {mbps} Mbit/s.',

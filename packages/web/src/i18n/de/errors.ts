@@ -26,7 +26,7 @@ export const errors: Table = {
   'End one of them, then launch this one.': 'Beende eine davon, dann starte diese.',
   'This app’s files are in use by another session':
     'Die Dateien dieser App sind in einer anderen Sitzung in Gebrauch',
-  'Go on in that session, or end it first.': 'Mach dort weiter, oder beende sie zuerst.',
+  'Continue in that session, or end it first.': 'Mach dort weiter, oder beende sie zuerst.',
   'The launcher has not been started yet': 'Der Launcher wurde noch nicht gestartet',
   'Start the launcher this app belongs to once, then try again.':
     'Starte den Launcher dieser App einmal, dann versuche es noch einmal.',
@@ -69,7 +69,7 @@ export const errors: Table = {
   'That is too large': 'Das ist zu groß',
   'Nothing was changed. Try a smaller one.': 'Nichts wurde geändert. Versuche es mit etwas Kleinerem.',
   '{message} Ask an administrator.': '{message} Frage einen Administrator.',
-  'This page stumbled': 'Diese Seite ist gestolpert',
+  'This page had an error': 'Diese Seite ist gestolpert',
   'Your apps keep running. Reload the page; if it happens again, tell an administrator.':
     'Deine Apps laufen weiter. Lade die Seite neu; passiert es wieder, sag es einem Administrator.',
   'The server had a problem': 'Der Server hatte ein Problem',

@@ -4,7 +4,7 @@ import type { Table } from '../translate.ts';
 export const launch: Table = {
   'Starting {app}': '{app} startet',
   'Finding a machine': 'Rechner suchen',
-  'Waiting for your last session to let go of its files':
+  'Waiting for your last session to release its files':
     'Warten, bis deine letzte Sitzung ihre Dateien freigibt',
   'Preparing your files': 'Deine Dateien vorbereiten',
   'Fetching the app': 'App laden',

@@ -40,7 +40,7 @@ export const library: Table = {
   'Back to the library': 'Zurück zur Bibliothek',
   'No apps here yet': 'Noch keine Apps',
   'Add an app': 'App hinzufügen',
-  'Apps appear here once they exist and somebody is allowed to use them.':
+  'Add an app and choose who may use it. Then it appears here.':
     'Apps erscheinen hier, sobald es sie gibt und jemand sie benutzen darf.',
   'Apps appear here once an administrator gives you one.':
     'Apps erscheinen hier, sobald ein Administrator dir eine gibt.',

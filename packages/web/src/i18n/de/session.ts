@@ -1,6 +1,6 @@
 import type { Table } from '../translate.ts';
 
-/** A session: its bar, its dialogs, its statistics, and what happens when the way to it is lost. */
+/** A session: its bar, its dialogs, its statistics, and messages about a lost connection. */
 export const session: Table = {
   'The server takes long to answer. This page waits.':
     'Der Server braucht lange für eine Antwort. Diese Seite wartet.',
@@ -29,7 +29,7 @@ export const session: Table = {
     other: 'Nächster Versuch in {n} Sekunden.',
   },
   'Reconnecting by itself.': 'Die Verbindung kommt von selbst zurück.',
-  'The app goes on.': 'Die App läuft weiter.',
+  'The app keeps running.': 'Die App läuft weiter.',
   'The app stays open for {time}.': 'Die App bleibt noch {time} offen.',
   Excellent: 'Sehr gut',
   Good: 'Gut',
@@ -80,8 +80,8 @@ export const session: Table = {
   now: 'jetzt',
   'Leave full screen (hold Esc)': 'Vollbild verlassen (Esc gedrückt halten)',
   'Leave full screen (Esc)': 'Vollbild verlassen (Esc)',
-  'What this app gets without a choice.': 'Was diese App ohne eine Wahl bekommt.',
-  'An administrator decides it here for everybody.': 'Ein Administrator entscheidet es hier für alle.',
+  'The usual quality of this app.': 'Was diese App ohne eine Wahl bekommt.',
+  'An administrator sets it for everybody here.': 'Ein Administrator entscheidet es hier für alle.',
   'Choose the quality of {app}': 'Qualität von {app} wählen',
   'Relaunch with another quality': 'Mit anderer Qualität neu starten',
   'End and relaunch {app}': '{app} beenden und neu starten',
@@ -92,7 +92,7 @@ export const session: Table = {
   'Type text or keys': 'Text oder Tasten eingeben',
   'Keyboard {sign}; type text or keys': 'Tastatur {sign}; Text oder Tasten eingeben',
   'Change the app': 'App wechseln',
-  'Catch the pointer': 'Zeiger fangen',
+  'Lock the pointer': 'Zeiger fangen',
   'Turn the microphone off': 'Mikrofon ausschalten',
   'Turn the microphone on': 'Mikrofon einschalten',
   'Give the app its own shape back': 'Der App ihre eigene Form zurückgeben',
@@ -133,7 +133,7 @@ export const session: Table = {
   'On a gamepad the guide button opens it, or View and Menu held for a second.':
     'Am Gamepad öffnet sie die Guide-Taste, oder View und Menu zusammen eine Sekunde lang.',
   'Hold {view} and {menu} for the controls': '{view} und {menu} halten für die Bedienung',
-  'With a handle the bar never comes when the pointer rests at the edge. {keys} opens it always, and so does a long touch. Your account remembers this.':
+  'With a handle, the bar does not open when the pointer rests at the edge. {keys} or a long touch always opens it. Your account stores this choice.':
     'Mit einem Griff kommt die Leiste nie, wenn der Zeiger am Rand ruht. {keys} öffnet sie immer, und eine lange Berührung auch. Dein Konto merkt sich das.',
   'Your keyboard': 'Deine Tastatur',
   'As detected: {name}': 'Wie erkannt: {name}',
@@ -154,37 +154,37 @@ export const session: Table = {
   'Delete {file} for good': '{file} endgültig löschen',
   'Delete {file}': '{file} löschen',
   Delete: 'Löschen',
-  'More lies here than can be shown.': 'Hier liegt mehr, als gezeigt werden kann.',
+  'There is more here than can be shown.': 'Hier liegt mehr, als gezeigt werden kann.',
   Transfers: 'Übertragungen',
   'Hide {file}': '{file} ausblenden',
   'Cancel {file}': '{file} abbrechen',
   '{file} is on its way': '{file} ist unterwegs',
   '{moved} of {size}': '{moved} von {size}',
   'It moved to another window': 'Es ist in ein anderes Fenster umgezogen',
-  'The app goes on there. You can bring it back here.':
+  'The app keeps running there. You can bring it back here.':
     'Die App läuft dort weiter. Du kannst sie hierher zurückholen.',
   'Use it here': 'Hier benutzen',
   'This browser cannot play the picture': 'Dieser Browser kann das Bild nicht zeigen',
-  'The app goes on. Another browser, or a current version of this one, can show it.':
+  'The app keeps running. Another browser, or a current version of this one, can show it.':
     'Die App läuft weiter. Ein anderer Browser oder eine aktuelle Version von diesem kann sie zeigen.',
-  'The server was updated. The app goes on.': 'Der Server wurde aktualisiert. Die App läuft weiter.',
+  'The server was updated. The app keeps running.': 'Der Server wurde aktualisiert. Die App läuft weiter.',
   Reload: 'Neu laden',
   'You cannot watch this session': 'Du kannst diese Sitzung nicht sehen',
   'Only the person who launched it can.': 'Das kann nur, wer sie gestartet hat.',
   'The picture could not be shown': 'Das Bild konnte nicht gezeigt werden',
-  'The app goes on. Try again in a moment.': 'Die App läuft weiter. Versuche es gleich noch einmal.',
+  'The app keeps running. Try again in a moment.': 'Die App läuft weiter. Versuche es gleich noch einmal.',
   'The last minute is recorded': 'Die letzte Minute wird aufgenommen',
   'Administrators can keep it for a day.': 'Administratoren können sie einen Tag lang behalten.',
   'Changing the app': 'Die App wird gewechselt',
   'The host did not change the app': 'Der Rechner hat die App nicht gewechselt',
-  'The new app did not start; the former one goes on':
+  'The new app did not start; the previous one keeps running':
     'Die neue App ist nicht gestartet; die bisherige läuft weiter',
   'Time played': 'Gespielt',
   Smooth: 'Flüssig',
   'Click to picture': 'Vom Klick zum Bild',
   'How it was': 'Wie es war',
   'Judged by the last {n} minutes.': 'Beurteilt nach den letzten {n} Minuten.',
-  'All but the time played is of the last {n} minutes.':
+  'Everything except the time played is about the last {n} minutes.':
     'Alles außer der Spielzeit ist aus den letzten {n} Minuten.',
   '{app}. {keys} shows the controls.': '{app}. {keys} zeigt die Bedienung.',
   'Microphone on': 'Mikrofon an',
@@ -203,7 +203,7 @@ export const session: Table = {
   'An administrator took the machine out of service.':
     'Ein Administrator hat den Rechner außer Betrieb genommen.',
   'The machine was shut down.': 'Der Rechner wurde heruntergefahren.',
-  'The machine lost touch with the server for too long.':
+  'The machine lost its connection to the server for too long.':
     'Der Rechner hatte zu lange keine Verbindung zum Server.',
   'Your account was disabled.': 'Dein Konto wurde gesperrt.',
   'This device was signed out.': 'Dieses Gerät wurde abgemeldet.',
@@ -216,11 +216,12 @@ export const session: Table = {
   'The app started but never drew a picture.': 'Die App ist gestartet, hat aber nie ein Bild gezeichnet.',
   'The machine does not have this app.': 'Der Rechner hat diese App nicht.',
   'Fetching the app took too long.': 'Das Holen der App hat zu lange gedauert.',
-  'The machine has nothing to make the picture with.': 'Der Rechner hat nichts, um das Bild zu erzeugen.',
-  'The machine could not go on making the picture.': 'Der Rechner konnte das Bild nicht weiter erzeugen.',
-  'The part that makes the picture crashed.': 'Der Teil, der das Bild erzeugt, ist abgestürzt.',
+  'The machine has no encoder for the picture.': 'Der Rechner hat nichts, um das Bild zu erzeugen.',
+  'The machine could not continue to encode the picture.':
+    'Der Rechner konnte das Bild nicht weiter erzeugen.',
+  'The program that encodes the picture crashed.': 'Der Teil, der das Bild erzeugt, ist abgestürzt.',
   'The app’s display stopped answering.': 'Die Anzeige der App antwortet nicht mehr.',
-  'The app was ended because it reached for the displays of other apps.':
+  'The app was ended because it tried to access the displays of other apps.':
     'Die App wurde beendet, weil sie nach den Anzeigen anderer Apps gegriffen hat.',
   'The app’s picture could not be taken.': 'Das Bild der App konnte nicht aufgenommen werden.',
   'The app’s container could not be started.': 'Der Container der App konnte nicht gestartet werden.',
@@ -287,16 +288,17 @@ export const session: Table = {
   Host: 'Host',
   'It is not there any more.': 'Sie ist nicht mehr da.',
   'The host does not allow that.': 'Der Rechner erlaubt das nicht.',
-  'It is larger than the host takes.': 'Sie ist größer, als der Rechner annimmt.',
+  'It is larger than the host accepts.': 'Sie ist größer, als der Rechner annimmt.',
   'The host has too little space left.': 'Der Rechner hat zu wenig Platz.',
   'Too many transfers at once. Try again in a moment.':
     'Zu viele Übertragungen auf einmal. Versuche es gleich noch einmal.',
   'Too many files have this name.': 'Zu viele Dateien heißen so.',
-  'It could not be read or written to the end.': 'Sie konnte nicht ganz gelesen oder geschrieben werden.',
-  'The connection was lost; nothing half is left.': 'Die Verbindung ging verloren; nichts Halbes ist übrig.',
+  'It could not be read or written completely.': 'Sie konnte nicht ganz gelesen oder geschrieben werden.',
+  'The connection was lost; the incomplete file was removed.':
+    'Die Verbindung ging verloren; nichts Halbes ist übrig.',
   'This browser cannot read it.': 'Dieser Browser kann sie nicht lesen.',
   'It is in {path}': 'Sie liegt in {path}',
   'It is in your downloads.': 'Sie liegt in deinen Downloads.',
-  'The host takes {size} a file.': 'Der Rechner nimmt {size} je Datei.',
+  'The host accepts files of up to {size}.': 'Der Rechner nimmt {size} je Datei.',
   '{app} decides its picture quality itself.': '{app} legt die Bildqualität selbst fest.',
 };

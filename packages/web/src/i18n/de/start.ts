@@ -23,9 +23,10 @@ export const start: Table = {
   Register: 'Registrieren',
   'This email address or name is taken.': 'Diese E-Mail-Adresse oder dieser Name ist vergeben.',
   'Make an account': 'Konto anlegen',
-  'For this instance only; nothing leaves it.': 'Nur für diese Instanz; nichts verlässt sie.',
+  'The account is only for this instance; its data stays here.':
+    'Nur für diese Instanz; nichts verlässt sie.',
   'Invite code': 'Einladungscode',
-  'This instance lets invited people in.': 'Diese Instanz lässt Eingeladene herein.',
+  'Only invited people can register here.': 'Diese Instanz lässt Eingeladene herein.',
   'Enter the invite code you were given': 'Gib den Einladungscode ein, den du bekommen hast',
   'Needed only if this instance asks for one.': 'Nur nötig, wenn diese Instanz einen verlangt.',
   'Shown to administrators and on your screen.': 'Sichtbar für Administratoren und auf deinem Bildschirm.',
@@ -43,7 +44,7 @@ export const start: Table = {
   'It was used already, or replaced, or is older than a day. Ask your administrator for another.':
     'Er wurde schon benutzt oder ersetzt, oder er ist älter als einen Tag. Bitte deinen Administrator um einen neuen.',
   'Go to the login': 'Zur Anmeldung',
-  'It takes the place of the old one, and every device has to sign in again.':
+  'It replaces the old one, and every device has to sign in again.':
     'Es ersetzt das alte, und jedes Gerät muss sich neu anmelden.',
   'Too common, or it contains your name or email address. Choose another.':
     'Zu verbreitet, oder es enthält deinen Namen oder deine E-Mail-Adresse. Wähle ein anderes.',
@@ -60,7 +61,7 @@ export const start: Table = {
     'Auf dem Rechner des Servers: ./scripts/up nennt den Befehl, der es zeigt. Ein installierter Dienst legt es in /run/service/setup-token ab. Jeder Start macht ein neues.',
   'Claim this instance': 'Instanz übernehmen',
   'I have a backup of an instance': 'Ich habe die Sicherung einer Instanz',
-  'Restore it instead of making an account: accounts, apps and settings come back with it. Stop the server, run this in its folder, and start it again. Pictures of apps and the certificate are files of their own, which a backup does not hold.':
+  'Restore it instead of making an account: accounts, apps and settings come back with it. Stop the server, run this in its folder, and start it again. Pictures of apps and the certificate are separate files, which a backup does not contain.':
     'Spiele sie ein, statt ein Konto anzulegen: Konten, Apps und Einstellungen kommen damit zurück. Halte den Server an, führe dies in seinem Ordner aus und starte ihn wieder. Bilder der Apps und das Zertifikat sind eigene Dateien, die nicht in der Sicherung sind.',
   'command that restores a backup': 'Befehl, der eine Sicherung einspielt',
   'Copy {what}': '{what} kopieren',
@@ -78,7 +79,7 @@ export const start: Table = {
   'just now': 'gerade eben',
   'in under a minute': 'in weniger als einer Minute',
   'Nothing here': 'Nichts hier',
-  'Nothing is staged here': 'Hier wird nichts gespielt',
-  'The address leads nowhere. It may have been mistyped, or what it named was removed.':
+  'Page not found': 'Hier wird nichts gespielt',
+  'Check the address for typing errors. The page may also have been removed.':
     'Die Adresse führt nirgendwohin. Vielleicht ist sie vertippt, oder was sie benannte, wurde entfernt.',
 };

@@ -19,7 +19,7 @@ export const touch: Table = {
   'Full gamepad': 'Ganzes Gamepad',
   'Cross and buttons': 'Kreuz und Knöpfe',
   'Two sticks': 'Zwei Sticks',
-  'This host takes no gamepads. Your choice counts where one does.':
+  'This host does not support gamepads. Your choice is used on hosts that do.':
     'Dieser Host nimmt keine Gamepads. Deine Wahl gilt, wo einer es tut.',
   'The app sees it as a gamepad that is plugged in.': 'Die App sieht es als angestecktes Gamepad.',
   'This device remembers both.': 'Dieses Gerät merkt sich beides.',

@@ -9,10 +9,10 @@ import { useAppOf } from '../use-library.ts';
 import { idleEnded } from './idle-sessions.ts';
 
 const KEY = 'footlight.idle-ended.seen';
-/** As many as a page of sessions has. */
+/** Largest number of sessions in one page of the list. */
 const MAX_SEEN = 50;
 
-/** Says which sessions the idle time-out has ended since the person last looked, until each is dismissed. */
+/** Shows which sessions the idle time-out has ended since the last visit, until each is dismissed. */
 export function IdleEnded(props: {
   sessions: readonly Session[];
   apps: readonly AppListItem[];

@@ -1,8 +1,7 @@
 import type { Session } from '@footlight/protocol/rest';
 
 /**
- * Sessions to tell about: ended by the idle time-out, not told yet, and not followed by a newer session of the app, in
- * which the person has seen it. Pure.
+ * Sessions to report: ended by the idle time-out, not dismissed yet, and without a newer session of the same app. Pure.
  * @param sessions newest first
  */
 export function idleEnded(sessions: readonly Session[], seen: readonly string[]): Session[] {

@@ -2,20 +2,20 @@ import type { UiPreferences } from '@footlight/protocol/rest';
 
 export type Edge = 'top' | 'bottom' | 'left' | 'right';
 
-/** Where the bar is, and how it is reached. */
+/** Edge of the bar, and how the bar is opened. */
 export interface BarPlace {
   edge: Edge;
   /** a small handle opens it; otherwise a pointer that rests at the edge */
   handle: boolean;
 }
 
-/** Reads the place from the settings of the web client; their `minimal` strip is the handle. */
+/** Reads the bar's place from the settings of the web client; their `minimal` strip means the handle. */
 export function barPlace(settings: UiPreferences | undefined): BarPlace {
   const { strip_position = 'top', strip_preset } = settings?.session_overlay ?? {};
   return { edge: strip_position, handle: strip_preset === 'minimal' };
 }
 
-/** The settings with that place. */
+/** The settings with this place. */
 export function withBarPlace(settings: UiPreferences | undefined, { edge, handle }: BarPlace): UiPreferences {
   const session_overlay = {
     ...settings?.session_overlay,
@@ -25,7 +25,7 @@ export function withBarPlace(settings: UiPreferences | undefined, { edge, handle
   return { ...settings, session_overlay };
 }
 
-/** Whether a point lies at the edge, within that many pixels of it. */
+/** Whether a point is within that many pixels of the edge. */
 export function isAtEdge(
   { x, y }: { x: number; y: number },
   edge: Edge,

@@ -59,12 +59,12 @@ function bar(now: { shown: boolean; focusAsked: number; hasFiles?: boolean }) {
 
 const first = () => screen.getByRole('button', { name: /^Back to the library/, hidden: true });
 
-test('the bar takes the focus that keys asked for, however late its file comes', () => {
+test('the bar takes the focus that keys requested, even if its file is loaded later', () => {
   render(bar({ shown: true, focusAsked: 1 }));
   expect(document.activeElement).toBe(first());
 });
 
-test('it takes the focus once it is shown, and again when it is asked for again', () => {
+test('it takes the focus when it is shown, and again when it is requested again', () => {
   const { rerender } = render(bar({ shown: false, focusAsked: 1 }));
   expect(document.activeElement).toBe(document.body);
   rerender(bar({ shown: true, focusAsked: 1 }));
@@ -74,12 +74,12 @@ test('it takes the focus once it is shown, and again when it is asked for again'
   expect(document.activeElement).toBe(first());
 });
 
-test('a bar that a pointer brought leaves the focus with the app', () => {
+test('a bar that a pointer opened leaves the focus with the app', () => {
   render(bar({ shown: true, focusAsked: 0 }));
   expect(document.activeElement).toBe(document.body);
 });
 
-test('a focused button that goes gives the keyboard back to the app', () => {
+test('when a focused button is removed, the app gets the keyboard back', () => {
   const { rerender } = render(bar({ shown: true, focusAsked: 0, hasFiles: true }));
   const files = screen.getByRole('button', { name: 'Files' });
   files.focus();

@@ -42,14 +42,14 @@ export function SessionBar(props: {
   name: string;
   view: StreamView;
   microphone: boolean;
-  /** the app follows the window */
+  /** the app's size follows the window */
   following: boolean;
   shown: boolean;
-  /** how often keys or a pad asked for the bar since it is shown */
+  /** how often keys or a pad requested the bar since it is shown */
   focusAsked: number;
   place: BarPlace;
   quality: Quality | undefined;
-  /** the session's keyboard layout, as two or three letters; null: this host keeps its own */
+  /** the session's keyboard layout, as two or three letters; null: this host cannot set one */
   layoutSign: string | null;
   level: StatsLevel;
   onLevel: (level: StatsLevel) => void;
@@ -57,7 +57,7 @@ export function SessionBar(props: {
   onHold: (by: 'pointer' | 'focus', holds: boolean) => void;
   onKeyboard: () => void;
   onWindows: () => void;
-  /** null: this session has no files */
+  /** null: this session has no file transfer */
   onFiles: (() => void) | null;
   onPlace: () => void;
   /** null: no touch screen */
@@ -77,7 +77,8 @@ export function SessionBar(props: {
   const micOn = audio?.microphone === 'on';
   const bar = useRef<HTMLDivElement>(null);
   const { shown, focusAsked } = props;
-  // Once it is shown, because a hidden element cannot take the focus; its file may come after the keys.
+  // Focused only when it is shown, because a hidden element cannot take the focus; its file may be loaded after the
+  // keys.
   useLayoutEffect(() => {
     if (shown && focusAsked > 0) bar.current?.querySelector('button')?.focus();
   }, [shown, focusAsked]);
@@ -86,7 +87,7 @@ export function SessionBar(props: {
     hasFocus.current = holds;
     props.onHold('focus', holds);
   };
-  // React tells nobody that a focused button went; the app would get no more input.
+  // React has no event for the removal of a focused button; without this the app would get no more input.
   useLayoutEffect(() => {
     if (!hasFocus.current || bar.current?.contains(document.activeElement)) return;
     holdFocus(false);
@@ -100,7 +101,7 @@ export function SessionBar(props: {
         data-stream-overlay
         role="toolbar"
         aria-label={t('Controls')}
-        // A click does not take the focus: keys go to the app, and the bar hides when the pointer leaves.
+        // A click does not take the focus: keys still go to the app, and the bar hides when the pointer leaves.
         onMouseDown={(event) => event.preventDefault()}
         onPointerEnter={() => props.onHold('pointer', true)}
         onPointerLeave={() => props.onHold('pointer', false)}
@@ -179,7 +180,7 @@ export function SessionBar(props: {
           <IconAdjustmentsHorizontal size={20} />
         </Act>
         {input?.pointer_lock_wanted && !input.pointer_locked && (
-          <Act label={t('Catch the pointer')} onClick={() => void client?.requestPointerLock()}>
+          <Act label={t('Lock the pointer')} onClick={() => void client?.requestPointerLock()}>
             <IconMouse size={20} />
           </Act>
         )}
@@ -226,7 +227,7 @@ export function SessionBar(props: {
   );
 }
 
-/** Opens the bar from its edge, where a person wants no bar that comes by itself. */
+/** Opens the bar at its edge, for a person who does not want the bar to appear by itself. */
 export function BarHandle({ place, onReveal }: { place: BarPlace; onReveal: () => void }) {
   return (
     <button

@@ -5,7 +5,7 @@ import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { type BarPlace, barPlace, withBarPlace } from './bar-place.ts';
 
-/** The person's settings of the web client; undefined: not loaded, or not to be had. */
+/** The person's settings of the web client; undefined: not loaded, or not available. */
 export function useUiPreferences(enabled: boolean): UiPreferences | undefined {
   return useQuery({
     queryKey: keys.uiPreferences,
@@ -16,7 +16,7 @@ export function useUiPreferences(enabled: boolean): UiPreferences | undefined {
   }).data;
 }
 
-/** Where the bar is; a change is shown at once, and the account remembers it. */
+/** Where the bar is; a change is shown at once, and stored in the account. */
 export function useBarPlace(settings: UiPreferences | undefined) {
   const queryClient = useQueryClient();
   const { edge, handle } = barPlace(settings);

@@ -32,7 +32,7 @@ const wait = (ms: number) => act(() => vi.advanceTimersByTime(ms));
 const mouse = (clientX: number, clientY: number, more: PointerEventInit = {}) =>
   pointer('pointermove', { pointerType: 'mouse', clientX, clientY, ...more });
 
-test('a mouse that rests at the top edge brings the bar, and it leaves after two seconds', () => {
+test('a mouse that rests at the top edge opens the bar, which closes after two seconds', () => {
   const bar = open();
   mouse(300, 200);
   mouse(300, 2);
@@ -45,7 +45,7 @@ test('a mouse that rests at the top edge brings the bar, and it leaves after two
 });
 
 test.each([
-  ['goes on to a menu within 300 ms', () => mouse(300, 12)],
+  ['moves on to a menu within 300 ms', () => mouse(300, 12)],
   ['drags something there', () => mouse(301, 1, { buttons: 1 })],
   ['presses a menu there', () => pointer('pointerdown', { pointerType: 'mouse', clientX: 300, clientY: 2 })],
   ['leaves the window', () => pointer('pointerleave', { pointerType: 'mouse' })],
@@ -62,7 +62,7 @@ test.each([
   ['bottom', 300, window.innerHeight - 1],
   ['left', 0, 300],
   ['right', window.innerWidth - 1, 300],
-] as const)('the bar comes at the %s edge alone, where it was moved to', (edge, x, y) => {
+] as const)('a bar that was moved to the %s edge opens only there', (edge, x, y) => {
   const bar = open({ edge, handle: false });
   mouse(300, 1);
   wait(1_000);
@@ -72,14 +72,14 @@ test.each([
   expect(bar.current.shown).toBe(true);
 });
 
-test('with a handle no edge brings it', () => {
+test('with a handle no edge opens it', () => {
   const bar = open({ edge: 'top', handle: true });
   mouse(300, 1);
   wait(1_000);
   expect(bar.current.shown).toBe(false);
 });
 
-test('a press on the picture puts it away, since it may lie over what the person wants', () => {
+test('a press on the picture closes it, because it may cover what the person wants', () => {
   const bar = open();
   mouse(300, 1);
   wait(300);
@@ -99,7 +99,7 @@ test('it stays while the pointer is in it', () => {
   expect(bar.current.shown).toBe(false);
 });
 
-test('a finger that rests brings it, trembling included', () => {
+test('a finger that rests opens it, even if it trembles', () => {
   const bar = open();
   pointer('pointerdown', { clientX: 100, clientY: 100 });
   pointer('pointermove', { clientX: 105, clientY: 104 });
@@ -120,7 +120,7 @@ test.each([
   expect(bar.current.shown).toBe(false);
 });
 
-test('keys and a pad ask for the focus until the bar goes; a finger does not', () => {
+test('keys and a pad request the focus until the bar closes; a finger does not', () => {
   let asks: (from: { source: 'keyboard' | 'pad' | 'touch' }) => void = () => {};
   const client = {
     on(_name: string, listener: typeof asks) {

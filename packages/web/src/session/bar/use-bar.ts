@@ -6,13 +6,13 @@ import { type BarPlace, isAtEdge } from './bar-place.ts';
 
 /** Time to read the bar's symbols after the pointer stopped. */
 const STAYS_MS = 2000;
-/** A pointer that is pushed against the edge; wider would catch menus of the app. */
+/** Distance of a pointer that is pushed against the edge; a wider zone would include menus of the app. */
 const EDGE_PX = 3;
-/** A pointer on its way to a menu or another window does not rest for so long. */
+/** Time at the edge: a pointer on its way to a menu or another window does not rest for so long. */
 const REST_MS = 300;
 /** Longer than a tap (Android's long press is 400 ms), so that games with held touches rarely open the bar. */
 const LONG_PRESS_MS = 600;
-/** Movement of a resting finger; a larger one draws or scrolls in the app. */
+/** Largest movement of a resting finger; a larger one draws or scrolls in the app. */
 const TREMBLE_PX = 12;
 
 /** The key combination that releases the keyboard, as readable text. */
@@ -21,8 +21,8 @@ export const BAR_KEYS = 'Ctrl + Alt + Shift + Z';
 /**
  * Shows the bar: a pointer that rests at its edge, its handle, a long press, a pad's request, or the key combination. It hides after two seconds unless pointer or focus is in it, and at once with a press on the picture.
  * @param place longPress false: a long press belongs to the app
- * @returns focusAsked: how often keys or a pad asked for the shown bar, which then takes the focus; 0: fingers or a
- * pointer brought it
+ * @returns focusAsked: how often keys or a pad requested the shown bar, which then takes the focus; 0: fingers or a
+ * pointer opened it
  */
 export function useBar(
   theatre: RefObject<HTMLElement | null>,
@@ -77,7 +77,7 @@ export function useBar(
       }
       const { innerWidth: width, innerHeight: height } = window;
       const at = { x: event.clientX, y: event.clientY };
-      // A drag to the edge belongs to the app.
+      // A drag to the edge is input of the app.
       if (handle || event.buttons !== 0 || !isAtEdge(at, edge, { width, height }, EDGE_PX)) left();
       else rest ??= clock.setTimeout(rested, REST_MS);
     };
@@ -113,7 +113,7 @@ export function useBar(
     () =>
       client?.on('menu', ({ source }) => {
         reveal(source === 'touch' ? 2 * STAYS_MS : STAYS_MS);
-        // Fingers press where they like.
+        // Not for touch: fingers can press without the focus.
         if (source !== 'touch') setFocusAsked((times) => times + 1);
       }),
     [client, reveal],

@@ -3,10 +3,10 @@ import { useEffect, useState } from 'react';
 import { clock } from '../../clock.ts';
 import type { StreamView } from '../use-stream.ts';
 
-/** Statistics come once a second, each of the second before. */
+/** Statistics arrive once a second, each for the previous second. */
 const SECOND_MS = 1000;
 
-/** The quality of whole seconds of the app's own picture; undefined: none has passed. */
+/** The quality in full seconds of the app's own picture; undefined: no full second has passed. */
 export function useShownQuality({ shown, history }: StreamView): Quality | undefined {
   const [sinceMs, setSinceMs] = useState<number | null>(null);
   useEffect(() => setSinceMs(shown ? clock.nowMs() : null), [shown]);

@@ -12,7 +12,7 @@ const EDGES: readonly [Edge, string][] = [
   ['right', msg('Right')],
 ];
 
-/** Where the bar is, and how it is reached. */
+/** Chooses the bar's edge, and how it is opened. */
 export default function BarDialog(props: {
   onClose: () => void;
   place: BarPlace;
@@ -43,7 +43,7 @@ export default function BarDialog(props: {
       </Button>
       <p className={styles.hint}>
         {t(
-          'With a handle the bar never comes when the pointer rests at the edge. {keys} opens it always, and so does a long touch. Your account remembers this.',
+          'With a handle, the bar does not open when the pointer rests at the edge. {keys} or a long touch always opens it. Your account stores this choice.',
           { keys: BAR_KEYS },
         )}
       </p>

@@ -11,7 +11,7 @@ afterEach(cleanup);
 const file = (name: string): FileEntry => ({ name, kind: 'file', size: 3, mtime_ms: 0 });
 const folder = (name: string): FileEntry => ({ name, kind: 'folder', size: 0, mtime_ms: 0 });
 
-/** The dialog over these folders; a folder that is missing refuses to be listed. */
+/** Shows the dialog with these folders; listing any other folder is refused. */
 function show(folders: Record<string, FileEntry[]>) {
   const deleted: string[] = [];
   const files = {
@@ -31,7 +31,7 @@ function show(folders: Record<string, FileEntry[]>) {
 }
 const press = async (name: string) => fireEvent.click(await screen.findByRole('button', { name }));
 
-test('a file is deleted in the folder that is shown, after a second press', async () => {
+test('a file is deleted in the shown folder, after a second press', async () => {
   const { deleted } = show({ '': [folder('Saves')], Saves: [file('one')] });
   await press('Saves');
   await press('Delete one');
@@ -40,7 +40,7 @@ test('a file is deleted in the folder that is shown, after a second press', asyn
   expect(deleted).toEqual(['Saves/one']);
 });
 
-test('a folder that refuses to be listed shows no entries of another one, which would name its own files', async () => {
+test('a folder that cannot be listed shows no entries of another folder', async () => {
   show({ '': [folder('closed'), file('letter')] });
   await press('closed');
   await screen.findByText('The host does not allow that.');

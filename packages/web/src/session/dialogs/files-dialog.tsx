@@ -7,7 +7,7 @@ import { t } from '../../i18n/translate.ts';
 import { type FileTransfers, sizeLabel } from '../files/file-transfers.ts';
 import styles from './dialogs.module.css';
 
-/** The home of the session's app: what lies in it, with download and delete, and a way to send files to it. */
+/** The home of the session's app: its entries, with download and delete, and a way to send files to it. */
 export default function FilesDialog(props: { onClose: () => void; files: FileTransfers; maxFileMb: number }) {
   const { files } = props;
   const [path, setPath] = useState('');
@@ -20,7 +20,7 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
   const place = useRef(path);
   const load = useCallback(() => {
     setAsked(null);
-    // After a deletion the person may have gone on to another folder.
+    // After a deletion the person may have opened another folder.
     const isHere = () => place.current === path;
     if (!isHere()) return;
     files.list(path).then(
@@ -37,7 +37,7 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
     load();
   }, [load, path]);
 
-  // What is shown is acted on below the path: never the entries of another folder, which may have the same names.
+  // Actions apply to the shown path, so the entries of another folder, which may have the same names, are never shown.
   const shown = loaded?.path === path ? loaded : null;
   const inside = (name: string) => (path === '' ? name : `${path}/${name}`);
   const entries = [...(shown?.entries ?? [])].sort(
@@ -123,7 +123,7 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
           </li>
         ))}
       </ul>
-      {shown?.truncated && <p className={styles.hint}>{t('More lies here than can be shown.')}</p>}
+      {shown?.truncated && <p className={styles.hint}>{t('There is more here than can be shown.')}</p>}
     </Dialog>
   );
 }

@@ -16,7 +16,7 @@ const COMBINATIONS = [
   { words: 'Escape', codes: ['Escape'] },
   { words: 'Meta', codes: ['MetaLeft'] },
 ];
-/** Value of the choice to follow what the browser tells. */
+/** Value of the choice to follow the layout that the browser reports. */
 const DETECTED = '';
 
 /**
@@ -25,11 +25,11 @@ const DETECTED = '';
  */
 export default function KeyboardDialog(props: {
   onClose: () => void;
-  /** null: this host keeps its own layout */
+  /** null: this host cannot set a layout */
   inForce: KeyboardLayout | null;
-  /** what the browser tells; null: not known yet */
+  /** what the browser reports; null: not known yet */
   detected: KeyboardLayout | null;
-  /** the person's own choice for this device; null: the detected one counts */
+  /** the person's own choice for this device; null: the detected one is used */
   chosen: KeyboardLayout | null;
   onLayout: (layout: KeyboardLayout | null) => void;
   onText: (text: string) => void;

@@ -5,7 +5,7 @@ import styles from '../session.module.css';
 
 type Ended = Extract<StreamState, { kind: 'ended' }>;
 
-/** Why the picture ended although the app goes on, and what the person can do. */
+/** Why the picture ended although the app is still running, and what the person can do. */
 export default function StreamEndedCard(props: { state: Ended; onAgain: () => void; onLibrary: () => void }) {
   const { reason, code, message } = props.state;
   const [title, advice, act] = STREAM_ENDS[reason] ?? STREAM_ENDS.error;
@@ -32,15 +32,19 @@ type EndText = [title: string, advice: string, act: string];
 const STREAM_ENDS: Partial<Record<Ended['reason'], EndText>> & { error: EndText } = {
   taken_over: [
     msg('It moved to another window'),
-    msg('The app goes on there. You can bring it back here.'),
+    msg('The app keeps running there. You can bring it back here.'),
     msg('Use it here'),
   ],
   codec_unsupported: [
     msg('This browser cannot play the picture'),
-    msg('The app goes on. Another browser, or a current version of this one, can show it.'),
+    msg('The app keeps running. Another browser, or a current version of this one, can show it.'),
     msg('Try again'),
   ],
-  reload: [msg('This page is out of date'), msg('The server was updated. The app goes on.'), msg('Reload')],
+  reload: [
+    msg('This page is out of date'),
+    msg('The server was updated. The app keeps running.'),
+    msg('Reload'),
+  ],
   refused: [
     msg('You cannot watch this session'),
     msg('Only the person who launched it can.'),
@@ -48,7 +52,7 @@ const STREAM_ENDS: Partial<Record<Ended['reason'], EndText>> & { error: EndText 
   ],
   error: [
     msg('The picture could not be shown'),
-    msg('The app goes on. Try again in a moment.'),
+    msg('The app keeps running. Try again in a moment.'),
     msg('Try again'),
   ],
 };

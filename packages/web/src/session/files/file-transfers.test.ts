@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { runIn } from '../../clock.ts';
 import { FileTransfers, type TransferView } from './file-transfers.ts';
 
-/** A page's transfers and the host at the other end. */
+/** A page's transfers, connected to a fake host. */
 function open() {
   const asked: { type: string; id: number }[] = [];
   const chunks: number[] = [];
@@ -53,7 +53,7 @@ describe('a fetched file', () => {
     expect(saved.map(({ size }) => size)).toEqual([3]);
   });
 
-  test('is saved once, however often a hostile host says that it is whole', () => {
+  test('is saved once, even if a hostile host reports its end several times', () => {
     const { files, saved, view, says, sends } = open();
     files.fetch('a.txt', 3);
     says({ type: 'ready', id: 1, size: 3 });
@@ -68,7 +68,7 @@ describe('a fetched file', () => {
     expect(view()?.state).toBe('done');
   });
 
-  test('takes no more bytes than the host announced', () => {
+  test('accepts no more bytes than the host announced', () => {
     const { files, saved, view, says, sends, asked } = open();
     files.fetch('a.txt', 3);
     says({ type: 'ready', id: 1, size: 5 });
@@ -81,7 +81,7 @@ describe('a fetched file', () => {
   });
 });
 
-test('a path that is too long for a host, which would not answer, is refused here', async () => {
+test('a path that is too long for a host, which would not answer, is refused by the page', async () => {
   const { files, view, asked } = open();
   const deep = Array(5).fill('d'.repeat(250)).join('/');
   await expect(files.list(deep)).rejects.toThrow('The host does not allow that.');
@@ -95,7 +95,7 @@ describe('a file that is sent', () => {
   let back = () => {};
   afterEach(() => back());
 
-  test('leaves the input its place: it begins at the rate of a slow line, and waits for the path', async () => {
+  test('does not delay the input: it starts slowly, and waits for queue measurements', async () => {
     const time = new ManualClock();
     back = runIn(time);
     const { files, says, bytes, view } = open();
@@ -110,7 +110,7 @@ describe('a file that is sent', () => {
       time.advance(5);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    // 1 Mbit/s: nothing was heard of the path that would let it go faster.
+    // 1 Mbit/s: without a queue measurement the rate must not rise.
     expect(await taken(50_000)).toBeLessThan(150_000);
     expect(view()?.state).toBe('running');
   });

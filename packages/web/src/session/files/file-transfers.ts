@@ -17,7 +17,7 @@ import type { FilesLink } from '@footlight/stream-client';
 import { clock } from '../../clock.ts';
 import { localeTag, msg, t } from '../../i18n/translate.ts';
 
-/** A file on its way. */
+/** A file that is being transferred. */
 export interface TransferView {
   id: number;
   kind: 'send' | 'fetch';
@@ -26,24 +26,26 @@ export interface TransferView {
   size: number;
   moved: number;
   state: 'waiting' | 'running' | 'done' | 'failed';
-  /** what the person reads at the end */
+  /** message at the end */
   words: string;
 }
 
-/** Two at a time leave the host room for listings, and share a line no worse than four. Chosen, not measured. */
+/**
+ * Two transfers at a time leave the host capacity for listings, and use a line as well as four. Chosen, not measured.
+ */
 const AT_ONCE = 2;
-/** Fetched bytes that are handed to a Blob together, which a browser may keep on disk. */
+/** Fetched bytes that are put into a Blob together, because a browser may keep a Blob on disk. */
 const BLOB_PART_BYTES = 8 * 1024 * 1024;
 const MIB = 1024 * 1024;
 
 export const FAILURE_WORDS: Readonly<Record<FileFailure, string>> = {
   not_found: msg('It is not there any more.'),
   not_allowed: msg('The host does not allow that.'),
-  too_large: msg('It is larger than the host takes.'),
+  too_large: msg('It is larger than the host accepts.'),
   no_space: msg('The host has too little space left.'),
   busy: msg('Too many transfers at once. Try again in a moment.'),
   exists: msg('Too many files have this name.'),
-  io: msg('It could not be read or written to the end.'),
+  io: msg('It could not be read or written completely.'),
 };
 
 interface Job {
@@ -59,7 +61,7 @@ interface Job {
  * Files between this page and the home of the session's app, over one channel.
  *
  * A transfer is waiting → running → done or failed; cancel() removes it. Owner: the session page, one for each channel.
- * dispose() ends what runs; the host then removes what is not whole.
+ * dispose() ends running transfers; the host then removes incomplete files.
  */
 export class FileTransfers {
   readonly #link: FilesLink;
@@ -68,7 +70,7 @@ export class FileTransfers {
   readonly #jobs = new Map<number, Job>();
   readonly #answers = new Map<number, (answer: AgentFiles | null) => void>();
   #nextId = 1;
-  /** How fast files go beside the input, which waits in the same queue. */
+  /** Rate limit of files, because input waits in the same queue. */
   readonly #pace = new FilesPace();
   #sending = 0;
   #unfollow: (() => void) | null = null;
@@ -96,7 +98,7 @@ export class FileTransfers {
     channel.onclose = () => this.#lost();
   }
 
-  /** Entries of a folder of the home. @throws Error with words for the person */
+  /** Entries of a folder of the home. @throws Error with a message for the person */
   async list(path: string): Promise<{ entries: FileEntry[]; truncated: boolean }> {
     requirePath(path);
     const answer = await this.#ask({ type: 'list', id: this.#id(), path });
@@ -104,7 +106,7 @@ export class FileTransfers {
     throw new Error(labelOf(answer));
   }
 
-  /** Deletes a file or an empty folder. @throws Error with words for the person */
+  /** Deletes a file or an empty folder. @throws Error with a message for the person */
   async delete(path: string): Promise<void> {
     requirePath(path);
     const answer = await this.#ask({ type: 'delete', id: this.#id(), path });
@@ -127,7 +129,10 @@ export class FileTransfers {
       this.#finish(job, 'done', t('It is in {path}', { path: kept ?? path }));
     };
     if (file.size > this.#link.maxFileMb * MIB)
-      this.#fail(job, t('The host takes {size} a file.', { size: sizeLabel(this.#link.maxFileMb * MIB) }));
+      this.#fail(
+        job,
+        t('The host accepts files of up to {size}.', { size: sizeLabel(this.#link.maxFileMb * MIB) }),
+      );
     else this.#next();
   }
 
@@ -148,7 +153,7 @@ export class FileTransfers {
       partBytes = 0;
     };
     job.chunk = (data) => {
-      // A host that never comes to an end would fill the disk of the person.
+      // Without a limit, a host that sends endlessly would fill the person's disk.
       if (job.view.moved + data.length > job.view.size) {
         this.#write({ type: 'cancel', id });
         this.#fail(job, FAILURE_WORDS.io);
@@ -168,7 +173,7 @@ export class FileTransfers {
     this.#next();
   }
 
-  /** Stops a transfer, or takes an ended one off the list. */
+  /** Stops a transfer, or removes a finished one from the list. */
   cancel(id: number): void {
     const job = this.#jobs.get(id);
     if (job === undefined) return;
@@ -179,7 +184,7 @@ export class FileTransfers {
     this.#changed();
   }
 
-  /** Takes the ended ones off the list. */
+  /** Removes finished transfers from the list. */
   clear(): void {
     for (const [id, { view }] of this.#jobs)
       if (view.state === 'done' || view.state === 'failed') this.#jobs.delete(id);
@@ -214,7 +219,7 @@ export class FileTransfers {
 
   async #sendBytes(job: Job, file: File): Promise<void> {
     this.#sending++;
-    // What is put into the channel before the first answer would be a queue of seconds on a slow line.
+    // Starts at a slow rate: bytes sent before the first measurement could be a queue of seconds on a slow line.
     this.#pace.heard(0, clock.monotonicMs());
     this.#unfollow ??= this.#link.followQueue((queueMs) => this.#pace.heard(queueMs, clock.monotonicMs()));
     try {
@@ -240,11 +245,11 @@ export class FileTransfers {
     }
   }
 
-  /** Waits until pace and channel take more, or the transfer is over. */
+  /** Waits until rate limit and channel accept more, or the transfer has ended. */
   async #place(job: Job): Promise<void> {
     const { channel } = this.#link;
     while (!job.stopped && job.view.state === 'running') {
-      // Behind another tab there is no input to wait for, and timers are late by a second.
+      // A hidden tab has no input to protect, and its timers are up to a second late.
       const waitMs = document.hidden ? 0 : this.#pace.waitMs(channel.bufferedAmount, clock.monotonicMs());
       if (waitMs > 0) await new Promise<void>((resolve) => clock.setTimeout(resolve, waitMs));
       else if (channel.bufferedAmount > FILES_BUFFER_BYTES - FILE_CHUNK_BYTES)
@@ -278,7 +283,7 @@ export class FileTransfers {
     if (chunk !== null) this.#running(chunk.id)?.chunk?.(chunk.data);
   }
 
-  /** The host has no say about the others: a second end of a transfer would save its file again. */
+  /** Ignores other transfers: a second end of a transfer would save its file again. */
   #running(id: number): Job | undefined {
     const job = this.#jobs.get(id);
     return job?.view.state === 'running' ? job : undefined;
@@ -312,7 +317,7 @@ export class FileTransfers {
     });
   }
 
-  /** @returns false: the channel is gone */
+  /** @returns false: the channel is closed */
   #write(message: ViewerFiles): boolean {
     if (this.#link.channel.readyState !== 'open') return false;
     this.#link.channel.send(JSON.stringify(message));
@@ -328,12 +333,12 @@ export class FileTransfers {
   }
 }
 
-/** A host answers no request with a path that is too long. @throws Error with words for the person */
+/** A host answers no request with a path that is too long. @throws Error with a message for the person */
 function requirePath(path: string): void {
   if (fileNames(path) === null) throw new Error(t(FAILURE_WORDS.not_allowed));
 }
 
-const LOST = msg('The connection was lost; nothing half is left.');
+const LOST = msg('The connection was lost; the incomplete file was removed.');
 
 function labelOf(answer: AgentFiles | null): string {
   return t(answer?.type === 'failed' ? FAILURE_WORDS[answer.code] : LOST);
@@ -354,7 +359,7 @@ export function sizeLabel(bytes: number): string {
   return `${number} ${units[unit]}`;
 }
 
-/** A name that the host takes: names of other systems may have characters that it refuses. */
+/** A name that the host accepts: names from other systems may contain characters that it refuses. */
 export function cleanName(name: string): string {
   if (isFileName(name)) return name;
   const clean = name.replace(/[^\p{L}\p{N} ._()-]/gu, '_').slice(-80);
@@ -367,6 +372,6 @@ function saveFile(blob: Blob, name: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has taken the file by the end of the next turn.
+  // The browser has read the URL after two frames.
   requestAnimationFrame(() => requestAnimationFrame(() => URL.revokeObjectURL(url)));
 }

@@ -3,7 +3,7 @@ import { type RefObject, useCallback, useEffect, useRef, useState } from 'react'
 import { clock } from '../../clock.ts';
 import type { FileTransfers, TransferView } from './file-transfers.ts';
 
-/** Time to read where files are; what failed stays until the person hides it. */
+/** Time to read where the files were saved; a failed transfer stays until the person hides it. */
 const READ_MS = 8_000;
 
 /** The files of the session's app, as its page needs them. */
@@ -11,17 +11,17 @@ export interface SessionFiles {
   /** null: this host or session has none */
   link: FilesLink | null;
   transfers: readonly TransferView[];
-  /** the transfers once they were used; null before */
+  /** the transfers after their first use; null before */
   files: FileTransfers | null;
-  /** Loads what transfers need. */
+  /** Loads the code of transfers. */
   open: () => Promise<FileTransfers | null>;
-  /** something is held over the picture */
+  /** a file is dragged over the picture */
   dragged: boolean;
 }
 
 /**
- * Files of a session: dropped on the picture, or used by the dialog. The code of transfers comes with the first use.
- * A new connection ends the transfers of the former one.
+ * Files of a session: dropped on the picture, or used by the dialog. The code of transfers is loaded at the first use.
+ * A new connection ends the transfers of the previous one.
  */
 export function useFiles(client: StreamClient | null, theatre: RefObject<HTMLElement | null>): SessionFiles {
   const [link, setLink] = useState<FilesLink | null>(null);

@@ -4,7 +4,7 @@ import { followsWindow, rememberFollowing } from './fit-choice.ts';
 
 beforeEach(() => localStorage.clear());
 
-test('an app keeps its shape until the person wants otherwise, each app for itself', () => {
+test('an app keeps its own aspect ratio until the person chooses otherwise, separately for each app', () => {
   expect(followsWindow('a')).toBe(false);
   rememberFollowing('a', true);
   expect([followsWindow('a'), followsWindow('b')]).toEqual([true, false]);
@@ -12,7 +12,7 @@ test('an app keeps its shape until the person wants otherwise, each app for itse
   expect(followsWindow('a')).toBe(false);
 });
 
-test('a bounded number of apps is kept, and nonsense in the storage is none', () => {
+test('a bounded number of apps is stored, and invalid storage is ignored', () => {
   for (let n = 0; n < 150; n++) rememberFollowing(`app${n}`, true);
   expect([followsWindow('app0'), followsWindow('app149')]).toEqual([false, true]);
   for (const text of ['{', 'null', '{"a":1}', '[1]']) {

@@ -8,7 +8,7 @@ import { type PictureArea, pictureScale } from './window-fit.ts';
 import type { WindowFollower } from './window-follower.ts';
 
 /**
- * Makes the session's sizes follow the window, if wanted, and hides the bars of a display with another shape.
+ * Adapts the session's sizes to the window, if chosen, and hides the bars of a display with another shape.
  * @param paused an element of the page, such as a dialog with an on-screen keyboard, may change the window's size
  */
 export function useWindowFit(
@@ -32,7 +32,7 @@ export function useWindowFit(
 
   const id = session?.id;
   const follower = useRef<WindowFollower | null>(null);
-  // Loaded with the first wish to follow; it stays, because it also gives the launch size back.
+  // Loaded at the first wish to follow the window; it stays loaded, because it also restores the launch size.
   const [Follower, setFollower] = useState<typeof WindowFollower | null>(null);
   useEffect(() => {
     if (!following || Follower !== null) return;
@@ -58,7 +58,7 @@ export function useWindowFit(
   const { state } = stream;
   const live = state.kind === 'live' && state.signaling === 'connected' && !paused;
   useEffect(() => {
-    // The follower that was just loaded has to hear how things stand.
+    // A newly loaded follower needs the current facts.
     if (Follower === null) return;
     const { stream: launch } = session ?? {};
     follower.current?.update({
@@ -97,7 +97,7 @@ function usePictureArea(surface: RefObject<HTMLElement | null>): PictureArea | n
     };
     const observer = new ResizeObserver(measure);
     observer.observe(element);
-    // A move to a screen of another density, or a zoom, may keep the size.
+    // A move to a screen of another pixel density, or a zoom, may keep the size in CSS pixels.
     window.addEventListener('resize', measure);
     return () => {
       observer.disconnect();

@@ -32,7 +32,7 @@ const display = (part: Partial<Display> = {}): Display => ({
   ...part,
 });
 
-describe('the display that suits a window', () => {
+describe('the display size for a window', () => {
   test.each<[string, PictureArea, number, number]>([
     ['has its pixels', area(1200, 800), 1200, 800],
     ['counts those of the screen, not of the page', area(600, 400, 2), 1200, 800],
@@ -46,7 +46,7 @@ describe('the display that suits a window', () => {
     expect(renderFor(window, FULL_HD.launch)).toEqual({ width, height });
   });
 
-  test('is always one that the service takes', () => {
+  test('is always one that the service accepts', () => {
     const side = fc.integer({ min: 0, max: 20_000 });
     const launchSide = fc.integer({ min: 8, max: 4096 }).map((half) => half * 2);
     fc.assert(
@@ -72,7 +72,7 @@ describe('the display that suits a window', () => {
   });
 });
 
-describe('the picture that suits a window', () => {
+describe('the picture size for a window', () => {
   test.each<[string, PictureArea, number]>([
     ['the smallest rung that shows every pixel of the display', area(800, 450), 1280],
     ['a larger one for a larger window', area(1366, 768), 1600],
@@ -83,10 +83,10 @@ describe('the picture that suits a window', () => {
   });
 });
 
-describe('what is asked for', () => {
+describe('the requested change', () => {
   const SMALL = area(800, 450);
 
-  test('display and picture together; nothing where both suit', () => {
+  test('display and picture together; nothing if both fit', () => {
     const sizes = { render_width: 800, render_height: 450, stream_width: 1280, stream_height: 720 };
     expect(decideFit(SMALL, FULL_HD, display(), null)).toEqual(sizes);
     expect(
@@ -109,14 +109,14 @@ describe('what is asked for', () => {
     expect(decideFit(SMALL, FULL_HD, now, null)).toEqual({ render_width: 800, render_height: 450 });
   });
 
-  test('no other picture of a session whose picture cannot change', () => {
+  test('no other picture size if the session’s picture cannot change', () => {
     expect(decideFit(SMALL, { ...FULL_HD, resizable: false }, display(), null)).toEqual({
       render_width: 800,
       render_height: 450,
     });
   });
 
-  test('afterwards the launch size, and the picture only where this page pinned it', () => {
+  test('after following: the launch size, and the picture only if this page pinned it', () => {
     const now = display({
       render_width: 800,
       render_height: 450,
@@ -135,7 +135,7 @@ describe('what is asked for', () => {
   });
 });
 
-describe('how large the picture is shown', () => {
+describe('the shown size of the picture', () => {
   test.each<[string, { width: number; height: number }, Display | null, number]>([
     ['as large as fits, while nothing is known', { width: 390, height: 844 }, null, 1],
     ['as large as fits, for a display of its shape', { width: 390, height: 844 }, display(), 1],

@@ -25,13 +25,13 @@ export interface FitBounds {
 
 export type DisplayChange = SentBody<'sessions.display'>;
 
-/** Least display size that a host accepts. */
+/** Smallest display size that a host accepts. */
 const MIN_RENDER_PX = 16;
-/** Least usable side; a smaller window shows this size scaled down. */
+/** Smallest usable side; a smaller window shows this size scaled down. */
 const LEAST_SIDE_PX = 240;
-/** Share of the launch size from which the display takes all of it, because the difference is invisible. */
+/** Share of the launch size from which the display uses the full launch size, because the difference is invisible. */
 const NEARLY_WHOLE = 0.99;
-/** Share of the needed size from which a picture looks as sharp. */
+/** Share of the needed size from which a picture looks sharp. */
 const SHARP_ENOUGH = 0.99;
 
 /**

@@ -48,7 +48,7 @@ beforeEach(() => {
   });
 });
 
-/** Lets time go by, in steps that let answers come in between. */
+/** Advances the clock in steps, so that answers arrive in between. */
 async function pass(ms: number): Promise<void> {
   for (const endMs = nowMs + ms; nowMs < endMs; nowMs += 10) {
     const due = timers.filter((timer) => timer.atMs <= nowMs);
@@ -64,7 +64,7 @@ const update = (part: Partial<FollowerFacts>) => {
 const upright = (height: number): PictureArea => ({ width: 360, height, dpr: 1 });
 
 describe('a session follows its window', () => {
-  test('one request for a window that is dragged, once it rests', async () => {
+  test('one request for a window that is being resized, after it stops', async () => {
     update({});
     await pass(500);
     expect(asked).toEqual([]);
@@ -79,7 +79,7 @@ describe('a session follows its window', () => {
     expect(asked).toEqual([TALL]);
   });
 
-  test('one request at a time and one a second, the last of which has the newest size', async () => {
+  test('one request at a time and one a second; the last one has the newest size', async () => {
     let done: () => void = () => undefined;
     answer = () => new Promise<void>((resolve) => (done = resolve));
     update({ area: upright(720) });
@@ -96,7 +96,7 @@ describe('a session follows its window', () => {
     expect(asked).toEqual([TALL, { render_width: 360, render_height: 480 }]);
   });
 
-  test('nothing is asked while no picture is live, or the page lies over it', async () => {
+  test('nothing is requested while no picture is live, or while the page covers it', async () => {
     update({ live: false, area: upright(720) });
     await pass(5_000);
     expect(asked).toEqual([]);
@@ -105,7 +105,7 @@ describe('a session follows its window', () => {
     expect(asked).toEqual([TALL]);
   });
 
-  test('nothing is asked unless the person wants it; their change of mind gives the display back', async () => {
+  test('nothing is requested without the person’s choice; undoing it restores the display', async () => {
     update({ following: false, area: upright(720) });
     await pass(2_000);
     expect(asked).toEqual([]);
@@ -118,7 +118,7 @@ describe('a session follows its window', () => {
     expect(asked).toEqual([TALL, WHOLE]);
   });
 
-  test('what was refused is not asked again until the window changes', async () => {
+  test('a refused request is not repeated until the window changes', async () => {
     answer = () => Promise.reject(new Error('display_update_rejected'));
     update({ area: upright(720) });
     await pass(10_000);
@@ -128,7 +128,7 @@ describe('a session follows its window', () => {
     expect(asked.length).toBe(2);
   });
 
-  test('what was refused while an app’s window had one size is asked again after it', async () => {
+  test('a request refused while an app’s window had a fixed size is repeated afterwards', async () => {
     const fixed = { render_width: 800, render_height: 600, stream_width: 800, stream_height: 600 };
     const { display } = facts;
     if (display === null) throw new Error('no display');
@@ -142,7 +142,7 @@ describe('a session follows its window', () => {
     expect(asked).toEqual([TALL, TALL]);
   });
 
-  test('where the picture cannot change its size, the display does alone', async () => {
+  test('if the picture cannot change its size, only the display does', async () => {
     const rungs = [
       [1280, 720],
       [640, 360],
@@ -156,7 +156,7 @@ describe('a session follows its window', () => {
     expect(asked).toEqual([{ ...render, stream_width: 640, stream_height: 360 }, render]);
   });
 
-  test('a page that is left asks for nothing more', async () => {
+  test('after the page is left, nothing is requested', async () => {
     update({ area: upright(720) });
     follower.dispose();
     await pass(5_000);

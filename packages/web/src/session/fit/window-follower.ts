@@ -44,9 +44,9 @@ export class WindowFollower {
   #facts: FollowerFacts = { following: false, live: false, area: null, bounds: null, display: null };
   /** current sizes: the host's report, and accepted changes since */
   #display: Display | null = null;
-  /** size of the picture that this page pinned */
+  /** size that this page pinned for the picture */
   #pinned: Size | null = null;
-  /** the person turned it off, and the sizes are still the window's */
+  /** the person turned following off, and the sizes are still the window's */
   #releasing = false;
   #resizable = true;
   #isRequesting = false;
@@ -59,7 +59,7 @@ export class WindowFollower {
     this.#deps = deps;
   }
 
-  /** Updates the facts; repeats have no effect. */
+  /** Updates the facts; unchanged facts have no effect. */
   update(facts: FollowerFacts): void {
     const before = this.#facts;
     this.#facts = facts;
@@ -114,7 +114,7 @@ export class WindowFollower {
     if (area === null || this.#facts.bounds === null) return null;
     const bounds = { ...this.#facts.bounds, resizable: this.#facts.bounds.resizable && this.#resizable };
     if (!following) return this.#releasing ? decideRelease(bounds, display, this.#pinned) : null;
-    // After a reload the picture has the size that this page would pin: it was its own request.
+    // After a reload the picture has the size that this page would pin, so it counts as pinned by this page.
     const fitting = streamFor(area, renderFor(area, bounds.launch), bounds);
     const { owner, stream_width: width, stream_height: height } = display;
     if (owner === 'pinned' && width === fitting.width && height === fitting.height) this.#pinned = fitting;
@@ -133,7 +133,7 @@ export class WindowFollower {
       this.#pinned = isLaunch ? null : { width: stream_width, height: stream_height };
       owner = isLaunch ? 'auto' : 'pinned';
     }
-    // The host reports it too, on another path and possibly later.
+    // The host reports the change too, on another path and possibly later.
     const sizes = { render_width, render_height, stream_width, stream_height };
     this.#display = { ...display, ...sizes, owner };
   }

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { reconnectLabel } from './reconnect-labels.ts';
 
-describe('what the page says of a lost picture', () => {
+describe('the message about a lost picture', () => {
   test.each([
     [
       'network',
       { awayMs: 7_400, nextMs: null, endsMs: null },
-      'No network for 7 seconds. Reconnecting by itself. The app goes on.',
+      'No network for 7 seconds. Reconnecting by itself. The app keeps running.',
     ],
     [
       'media',
       { awayMs: 0, nextMs: null, endsMs: null },
-      'No picture for 1 second. Reconnecting by itself. The app goes on.',
+      'No picture for 1 second. Reconnecting by itself. The app keeps running.',
     ],
     [
       'signaling',

@@ -1,23 +1,23 @@
-/** What the page says while the picture is being restored. Pure. */
+/** The message while the picture is being restored. Pure. */
 import type { StreamState } from '@footlight/stream-client';
 import { durationLabel } from '../../i18n/duration-labels.ts';
 import { plural, t } from '../../i18n/translate.ts';
 
 const SECOND_MS = 1_000;
 
-/** Times of now; null: unknown, or none. */
+/** Current durations in ms; null: unknown, or none. */
 export interface ReconnectTimes {
   /** since the picture was lost */
   awayMs: number;
   /** until the next attempt */
   nextMs: number | null;
-  /** until the host ends the app for want of a viewer, as it said last */
+  /** until the host ends the app because it has no viewer, from its last report */
   endsMs: number | null;
 }
 
 type Reconnecting = Extract<StreamState, { kind: 'reconnecting' }>;
 
-/** What is lost and for how long; what the page does; what remains. */
+/** What is lost and for how long; what the page does; when the app will be ended. */
 export function reconnectLabel({ why }: Pick<Reconnecting, 'why'>, times: ReconnectTimes): string[] {
   const seconds = Math.max(1, Math.round(times.awayMs / SECOND_MS));
   const next = times.nextMs === null ? 0 : Math.round(times.nextMs / SECOND_MS);
@@ -29,7 +29,7 @@ export function reconnectLabel({ why }: Pick<Reconnecting, 'why'>, times: Reconn
       ? plural(next, 'Next attempt in {n} second.', 'Next attempt in {n} seconds.')
       : t('Reconnecting by itself.'),
     times.endsMs === null
-      ? t('The app goes on.')
+      ? t('The app keeps running.')
       : t('The app stays open for {time}.', { time: durationLabel(Math.max(0, times.endsMs)) }),
   ];
 }

@@ -7,8 +7,9 @@ import { reconnectLabel } from './reconnect-labels.ts';
 const SECOND_MS = 1_000;
 
 /**
- * What to say of a lost picture, counted by the second; null: it is there, or none was shown.
- * @param recordAtMs when the record of the session came, Unix ms: an older one tells of a time-out that the viewer ended
+ * The message about a lost picture, updated every second; null: the picture is shown, or none was shown yet.
+ * @param recordAtMs when the record of the session came, Unix ms: an older record has a time-out that a viewer has
+ * stopped since
  */
 export function useReconnectLabel(
   state: StreamState,

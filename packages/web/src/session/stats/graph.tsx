@@ -14,7 +14,7 @@ export function Graph(props: {
   /** the newest value in words */
   now: string;
   values: readonly (number | undefined)[];
-  /** the scale reaches at least so far */
+  /** smallest upper end of the scale */
   least: number;
 }) {
   const known = props.values.filter((value): value is number => value !== undefined);

@@ -1,4 +1,4 @@
-/** What the statistics show of each second: names, units, and where the values are. Pure. */
+/** The figures of each second in the statistics: names, units, and where the values are. Pure. */
 import type { DelaySplit, StreamStats } from '@footlight/stream-client';
 import { localeTag, msg, t } from '../../i18n/translate.ts';
 
@@ -8,7 +8,7 @@ export interface Measure {
   /** untranslated */
   label: string;
   unit: string;
-  /** The scale reaches at least so far: less is noise, and looks like none. Chosen, not measured. */
+  /** Smallest upper end of the scale: smaller values are noise and must look small. Chosen, not measured. */
   least: number;
   read: (stats: StreamStats) => number | undefined;
 }
@@ -27,7 +27,7 @@ export const DELAY: Measure = {
   least: 50,
   read: (stats) => stats.delay?.total_ms ?? number(stats.metrics.rvfc_capture_to_display_ms),
 };
-/** In the order in which a person looks for a cause. */
+/** In the order in which a person searches for a cause. */
 export const OTHERS: readonly Measure[] = [
   {
     key: 'rate',
@@ -82,7 +82,7 @@ export const PARTS: readonly { key: Exclude<keyof DelaySplit, 'total_ms'>; label
   { key: 'present_ms', label: msg('Show') },
 ];
 
-/** The newest click to photon of the last minute: there is one only in seconds with a press. */
+/** The newest click to photon of the last minute: only seconds with a press have one. */
 export function clickToPhoton(history: readonly StreamStats[]): number | undefined {
   for (let at = history.length - 1; at >= 0; at -= 1) {
     const value = number(history[at]?.metrics.click_to_photon_ms);
@@ -100,7 +100,7 @@ export function newestSplit(history: readonly StreamStats[]): DelaySplit | null 
 /** Seconds for which an older split is shown. Chosen, not measured. */
 const RECENT = 5;
 
-/** Rows of the full statistics that are no series: [name, value], translated. */
+/** Rows of the full statistics that are not series: [name, value], translated. */
 export function factsOf(last: StreamStats): [name: string, value: string][] {
   const { metrics } = last;
   const codec = last.codec_mime_type?.replace('video/', '') ?? '–';
@@ -116,7 +116,7 @@ export function factsOf(last: StreamStats): [name: string, value: string][] {
   ];
 }
 
-/** A value with its unit, in the person's number format; "–" where nothing was measured. */
+/** A value with its unit, in the person's number format; "–" if nothing was measured. */
 export function valueLabel(value: number | undefined, unit: string): string {
   if (value === undefined) return '–';
   const digits = value >= 100 || unit === '/s' || unit === '' ? 0 : 1;

@@ -27,7 +27,7 @@ describe('a scale', () => {
 
 describe('a line', () => {
   const graph = { width: 100, height: 10, slots: 11, top: 10 };
-  test('ends at the right edge, and is broken where nothing was measured', () => {
+  test('ends at the right edge, and is interrupted where nothing was measured', () => {
     expect(pathOf([0, 10], graph)).toBe('M90.0 10.0L100.0 0.0');
     expect(pathOf([5, undefined, 5], graph)).toBe('M80.0 5.0M100.0 5.0');
   });

@@ -1,8 +1,8 @@
 /** Scales of the graphs. Pure. */
 
-/** Steps of a scale that people read at a glance, within a power of ten. */
+/** Round steps of a scale, within a power of ten. */
 const STEPS = [1, 2, 5, 10] as const;
-/** Values between a line and the next: more lines would be hatching at the height of these graphs. */
+/** Most lines of a graph: more would be unreadable at its height. */
 const MAX_LINES = 3;
 
 /** Marked values of an axis from 0, ascending; the last one is its top. @param most largest value to show */
@@ -15,8 +15,7 @@ export function scaleOf(most: number): number[] {
 }
 
 /**
- * The line of a graph as an SVG path: the newest value stands at the right edge. A value that is missing is a gap,
- * never a zero.
+ * The line of a graph as an SVG path; the newest value is at the right edge. A missing value is a gap, never a zero.
  */
 export function pathOf(
   values: readonly (number | undefined)[],

@@ -1,4 +1,4 @@
-/** How much of the statistics is shown on the picture; `dot` is the bar's own dot and word. */
+/** How much of the statistics is shown over the picture; `dot` is only the bar's dot and word. */
 export type StatsLevel = 'dot' | 'line' | 'graph' | 'full';
 
 const ORDER: readonly StatsLevel[] = ['dot', 'line', 'graph', 'full'];

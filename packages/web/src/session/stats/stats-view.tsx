@@ -19,13 +19,13 @@ import styles from './stats.module.css';
 import type { StatsLevel } from './stats-level.ts';
 
 /**
- * Statistics in the picture's corner: one line for people who play, two graphs for those who look for a cause, and
- * everything that is measured.
+ * Statistics in the picture's corner, in three levels: one line for players, two graphs for people who search for a
+ * cause, and all measurements.
  */
 export function StatsView(props: {
   history: readonly StreamStats[];
   level: StatsLevel;
-  /** frames a second of the launch; undefined: unknown */
+  /** frame rate of the launch; undefined: unknown */
   targetFps: number | undefined;
   onClose: () => void;
 }) {
@@ -108,7 +108,7 @@ function MeasureGraph(props: {
   );
 }
 
-/** Where the time of a frame goes, as one bar, and the time from a press to its picture. */
+/** The parts of a frame's delay, as one bar, and the time from a press to its picture. */
 function Split({ split, click }: { split: DelaySplit | null; click: number | undefined }) {
   return (
     <div className={styles.split}>

@@ -1,7 +1,7 @@
 import type { ControlErrorCode } from '@footlight/protocol';
 import { msg, t } from '../../i18n/translate.ts';
 
-/** Codes of messages to the person: those of the control channel, and the player's own. */
+/** Codes of messages to the person, from the control channel and from the player. */
 type NoticeCode = ControlErrorCode | 'clipboard_too_long';
 
 const BY_CODE: Readonly<Record<NoticeCode, string>> = {
@@ -13,7 +13,7 @@ const BY_CODE: Readonly<Record<NoticeCode, string>> = {
   clipboard_too_long: msg('The app did not get what you pasted: it is longer than 64 KiB.'),
 };
 
-/** A message in the person's language. One with a code that this page does not know is told as it came. */
+/** A message in the person's language. A message with an unknown code is shown unchanged. */
 export function noticeLabel({ code, text }: { code: string; text: string }): string {
   return Object.hasOwn(BY_CODE, code) ? t(BY_CODE[code as NoticeCode]) : text;
 }

@@ -2,8 +2,8 @@ import { t } from '../../i18n/translate.ts';
 import styles from '../session.module.css';
 
 /**
- * Says that the flight recorder keeps the last minute of this session; shown as long as it does. Its words open what
- * that means for the person. Neither the bar nor full screen hides it.
+ * Shows, as long as the flight recorder is on, that it keeps the last minute of this session. A press explains what
+ * that means. Neither the bar nor full screen hides it.
  */
 export function RecordingMark() {
   return (

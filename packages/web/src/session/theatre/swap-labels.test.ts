@@ -4,7 +4,7 @@ import { swapLabel } from './swap-labels.ts';
 test.each([
   ['swapping', 'Changing the app'],
   ['swap rejected', 'The host did not change the app'],
-  ['swap rolled back: the app drew nothing', 'The new app did not start; the former one goes on'],
+  ['swap rolled back: the app drew nothing', 'The new app did not start; the previous one keeps running'],
   ['swap complete', null],
   ['app presented', null],
   [null, null],

@@ -4,6 +4,7 @@ import { t } from '../../i18n/translate.ts';
 export function swapLabel(detail: string | null | undefined): string | null {
   if (detail === 'swapping') return t('Changing the app');
   if (detail === 'swap rejected') return t('The host did not change the app');
-  if (detail?.startsWith('swap rolled back')) return t('The new app did not start; the former one goes on');
+  if (detail?.startsWith('swap rolled back'))
+    return t('The new app did not start; the previous one keeps running');
   return null;
 }

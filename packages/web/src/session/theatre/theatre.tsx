@@ -19,7 +19,7 @@ import type { StreamView } from '../use-stream.ts';
 import { type OpenDialog, TheatreDialogs } from './theatre-dialogs.tsx';
 import { HINT_MS, useToast } from './use-toast.ts';
 
-// Wanted with the first picture, so the launch screen does not wait for it.
+// Loaded with the first picture, so that the launch screen does not wait for it.
 const loadBar = () => import('../bar/session-bar.tsx');
 const SessionBar = lazy(async () => ({ default: (await loadBar()).SessionBar }));
 const BarHandle = lazy(async () => ({ default: (await loadBar()).BarHandle }));
@@ -28,10 +28,10 @@ const StreamEndedCard = lazy(() => import('../dialogs/stream-ended-card.tsx'));
 const RecordingMark = lazy(async () => ({ default: (await import('./recording-mark.tsx')).RecordingMark }));
 const TransfersPanel = lazy(() => import('../files/transfers-panel.tsx'));
 
-/** The app of the session; until its record is there, by its id alone. */
+/** The app of the session; until its record is loaded, only its id. */
 export type ShownApp = Pick<AppListItem, 'id' | 'name'> & Partial<AppListItem>;
 
-/** The live picture with all that lies over it: the bar, what fingers use, figures, messages, dialogs. */
+/** The live picture with everything over it: the bar, touch controls, statistics, messages, dialogs. */
 export function Theatre(props: {
   app: ShownApp;
   stream: StreamView;
@@ -40,7 +40,7 @@ export function Theatre(props: {
   ending: boolean;
   endError: unknown;
   session: Session | undefined;
-  /** when that record came, Unix ms */
+  /** when that record arrived, Unix ms */
   recordAtMs: number;
   onEnd: () => void;
   onRelaunch: (profileId: string | null) => void;
@@ -60,10 +60,10 @@ export function Theatre(props: {
   const { kit } = touch;
   const bar = useBar(theatre, client, { ...place, longPress: !touch.holds });
 
-  // While a control or dialog is in use, no input goes to the app.
+  // While a control or dialog is in use, no input is sent to the app.
   const away = dialog !== null || inBar.pointer || inBar.focus;
   useEffect(() => client?.setInputEnabled(!away), [client, away]);
-  // Before the picture is drawn: the first key belongs to the app already.
+  // Before the picture is rendered, because the first key already belongs to the app.
   useLayoutEffect(() => {
     if (stream.shown) client?.focus();
   }, [stream.shown, client]);
@@ -79,7 +79,7 @@ export function Theatre(props: {
   const fit = useWindowFit(session, stream, props.surface, dialog !== null || touch.typing);
 
   const { state } = stream;
-  // A gamepad is the app's, except where the page has the focus.
+  // The app gets the gamepad, except while the page has the focus.
   const padOfPage = dialog !== null || inBar.focus || state.kind === 'ended';
   useEffect(() => (padOfPage ? awaitPad(() => client?.focus()) : undefined), [padOfPage, client]);
   const toast = useToast(stream, session, {
@@ -99,7 +99,7 @@ export function Theatre(props: {
       <div
         ref={props.surface}
         className={styles.surface}
-        // Behind the launch screen nothing can be used.
+        // Controls behind the launch screen cannot be used.
         inert={!stream.shown}
         role="application"
         aria-label={t('{app}. {keys} shows the controls.', { app: name, keys: BAR_KEYS })}

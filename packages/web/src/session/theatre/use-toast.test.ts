@@ -36,14 +36,14 @@ const hint = (barAsked: boolean) =>
     },
   );
 
-test('a person with a gamepad reads for a while how to reach the controls', () => {
+test('the hint for a gamepad’s controls is shown for a while', () => {
   const { result } = hint(false);
   expect(result.current?.words).toMatch(/^Hold .+ for the controls$/);
   act(() => vi.advanceTimersByTime(HINT_MS));
   expect(result.current).toBeNull();
 });
 
-test('it goes with the controls that the gamepad asked for, and does not come back', () => {
+test('it disappears when the controls are opened, and does not come back', () => {
   const { result, rerender } = hint(false);
   rerender(true);
   expect(result.current).toBeNull();

@@ -19,14 +19,14 @@ const NOTICE_MS = 6000;
 
 export interface Toast {
   words: string;
-  /** something goes on, so a spinner turns */
+  /** work is in progress, so a spinner turns */
   busy: boolean;
 }
 
 /**
  * The most urgent message at the bottom of the picture; null: none.
  * @param recordAtMs when the session's record came, Unix ms
- * @param barAsked keys or a gamepad asked for the bar that is shown
+ * @param barAsked keys or a gamepad opened the shown bar
  */
 export function useToast(
   stream: StreamView,
@@ -61,7 +61,7 @@ function useSwapLabel(detail: string | null): string | null {
   return over === detail && detail !== null ? null : swapLabel(detail);
 }
 
-/** How to leave full screen, for a while after it was entered; null: not now. */
+/** How to leave full screen, for a while after entering it; null: not now. */
 function useLeaveLabel({ input }: StreamView): string | null {
   const fullscreen = input?.fullscreen ?? false;
   const [until, setUntil] = useState(false);
@@ -74,7 +74,10 @@ function useLeaveLabel({ input }: StreamView): string | null {
   return until && input !== null ? leaveLabel(input) : null;
 }
 
-/** How a gamepad reaches the controls, for a while after the picture came to a person who uses one; null: not now. */
+/**
+ * How to open the controls with a gamepad, shown for a while after the first picture to a person who uses one; null:
+ * not now.
+ */
 function usePadHint(shown: boolean, barAsked: boolean): string | null {
   const input = useInputKind();
   const [until, setUntil] = useState(false);
@@ -84,7 +87,7 @@ function usePadHint(shown: boolean, barAsked: boolean): string | null {
     const timer = clock.setTimeout(() => setUntil(false), HINT_MS);
     return () => timer.cancel();
   }, [shown]);
-  // Who has found the controls needs it no more, nor once they are closed again.
+  // A person who has opened the controls does not need the hint, even after they are closed.
   useEffect(() => {
     if (barAsked) setUntil(false);
   }, [barAsked]);

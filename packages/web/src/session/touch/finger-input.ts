@@ -5,41 +5,40 @@ import { DirectTouch, type Gesture, type Gestures, type Point, TouchPad } from '
 import { pinched, settled, showing, WHOLE, within, type Zoom, type ZoomArea } from './picture-zoom.ts';
 import type { TouchMode } from './touch-choice.ts';
 
-/** The pointer goes as far as the finger when it is slow, and up to so much farther when it is quick. Chosen, not measured. */
+/** The pointer moves as far as a slow finger, and up to this factor farther for a fast one. Chosen, not measured. */
 const MAX_GAIN = 3;
-/** CSS pixels a millisecond at which the gain has doubled. Chosen, not measured. */
+/** Speed at which the gain is twice that of a slow finger, CSS pixels per millisecond. Chosen, not measured. */
 const QUICK_PX_PER_MS = 0.8;
-/** A finger scrolls farther than its way, since a picture shows more than a phone's page. Chosen, not measured. */
+/** Scrolling is multiplied by this factor, because a picture shows more than a phone's page. Chosen, not measured. */
 const SCROLL_GAIN = 2;
 
 interface FingerInputDeps {
   out: PointerOutput;
   area: HTMLElement;
   picture: HTMLElement;
-  /** where the touch pad's pointer is drawn; null: not now */
+  /** position at which the touch pad's pointer is drawn; null: not now */
   pointer(): HTMLElement | null;
   mode: TouchMode;
   relative: boolean;
   onScale(scale: number): void;
 }
 
-/** How much farther than its finger the pointer goes. */
+/** Factor by which the pointer moves farther than its finger. */
 export function pointerGain(dx: number, dy: number, ms: number): number {
   const speed = Math.hypot(dx, dy) / Math.max(1, ms);
   return Math.min(MAX_GAIN, 1 + speed / QUICK_PX_PER_MS);
 }
 
 /**
- * Sends what the fingers on the picture mean, and holds the picture's zoom and the touch pad's pointer.
- *
- * Owner: useFingers, one for each way of touching. dispose() shows the whole picture and cancels the wait for a long press.
+ * Translates fingers on the picture into input, and holds the picture's zoom and the touch pad's pointer. Owner:
+ * useFingers, one for each touch mode. dispose() shows the whole picture and cancels the wait for a long press.
  */
 export class FingerInput implements FingerReader {
   readonly #deps: FingerInputDeps;
   readonly #gestures: Gestures;
   #timer: Timer | null = null;
   #zoom: Zoom = WHOLE;
-  /** of the picture's width and height */
+  /** as fractions of the picture's width and height */
   #place: Point = { x: 0.5, y: 0.5 };
   #shape: PointerShape = 'default';
 
@@ -59,7 +58,7 @@ export class FingerInput implements FingerReader {
     this.#schedule();
   }
 
-  /** The area has another size. */
+  /** The area has changed its size. */
   refit(): void {
     this.#setZoom(within(this.#zoom, this.#area()));
   }
@@ -119,7 +118,7 @@ export class FingerInput implements FingerReader {
     }
     const box = out.box();
     if (box.width <= 0 || box.height <= 0) return;
-    // A picture that is shown enlarged is moved over as finely.
+    // On an enlarged picture the pointer moves less, so that it stays precise.
     this.#place = {
       x: Math.min(1, Math.max(0, this.#place.x + (dx * gain) / box.width)),
       y: Math.min(1, Math.max(0, this.#place.y + (dy * gain) / box.height)),
@@ -132,7 +131,7 @@ export class FingerInput implements FingerReader {
     this.#drawPointer();
   }
 
-  /** Where the pointer is on the page; null: only the app knows. */
+  /** The pointer's position on the page; null: only the app knows it. */
   #pointerPlace(): Point | null {
     const { out, relative } = this.#deps;
     if (relative) return null;
@@ -143,7 +142,7 @@ export class FingerInput implements FingerReader {
   #area(): ZoomArea {
     const { area, picture, out } = this.#deps;
     const { left, top } = area.getBoundingClientRect();
-    // The picture's place without its zoom.
+    // The picture's rectangle without its zoom.
     const { offsetLeft, offsetTop, offsetWidth: width, offsetHeight: height } = picture;
     const box = out.box();
     const { scale } = this.#zoom;
@@ -157,7 +156,7 @@ export class FingerInput implements FingerReader {
   #setZoom(zoom: Zoom): void {
     this.#zoom = zoom;
     const { style } = this.#deps.picture;
-    // Not the property `scale`, which hides the bars of a display with another shape.
+    // The property `scale` is in use: it hides the bars of a display with another shape.
     style.translate = zoom.scale === 1 ? '' : `${zoom.x}px ${zoom.y}px`;
     style.transform = zoom.scale === 1 ? '' : `scale(${zoom.scale})`;
     this.#deps.onScale(zoom.scale);

@@ -5,7 +5,7 @@ import { DirectTouch, type Gesture, type Gestures, TouchPad } from './gestures.t
 
 type Step = [action: Finger['action'] | 'wait', id: number, x: number, y: number, atMs: number];
 
-/** What a machine says of some steps; `wait` lets the time pass until atMs. */
+/** The machine's gestures after some steps; `wait` advances the time to atMs. */
 function told(machine: Gestures, steps: readonly Step[]): Gesture[] {
   return steps.flatMap(([action, id, x, y, atMs]) =>
     action === 'wait' ? machine.wait(atMs) : machine.take({ action, id, x, y, atMs, pressure: 128 }),
@@ -83,7 +83,7 @@ describe('the touch pad', () => {
       ['scroll 0 10', 'scroll 0 2'],
     ],
     [
-      'a second finger goes on with one that moves, and scrolls',
+      'a second finger joins a moving one, and both scroll',
       [
         ['down', 1, 10, 10, 0],
         ['move', 1, 40, 10, 20],
@@ -194,7 +194,7 @@ describe('direct touch', () => {
       ['touch down 10 20', 'touch cancel 10 20'],
     ],
     [
-      'a drag in the app goes on under a second finger',
+      'a drag in the app continues when a second finger comes',
       [
         ['down', 1, 10, 20, 0],
         ['move', 1, 40, 20, 20],
@@ -211,7 +211,7 @@ describe('direct touch', () => {
   });
 });
 
-describe('whatever four fingers do', () => {
+describe('any sequence of four fingers', () => {
   const step = fc.record({
     action: fc.constantFrom('down', 'move', 'up', 'cancel', 'wait') as fc.Arbitrary<Step[0]>,
     id: fc.integer({ min: 1, max: 4 }),
@@ -219,7 +219,7 @@ describe('whatever four fingers do', () => {
     y: fc.integer({ min: 0, max: 60 }),
     ms: fc.integer({ min: 0, max: 300 }),
   });
-  /** As a browser tells them: a finger is down before it moves or lifts, and all lift at the end. */
+  /** As in a browser: a finger is down before it moves or lifts, and all lift at the end. */
   function possible(
     steps: readonly { action: Step[0]; id: number; x: number; y: number; ms: number }[],
   ): Step[] {
@@ -252,7 +252,7 @@ describe('whatever four fingers do', () => {
     );
   });
 
-  test('direct touch lifts what it put down, moves nothing else, and ends idle', () => {
+  test('direct touch lifts each touch that it started, moves only that one, and ends idle', () => {
     fc.assert(
       fc.property(all, (steps) => {
         const machine = new DirectTouch();

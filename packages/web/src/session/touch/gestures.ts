@@ -1,4 +1,4 @@
-/** What fingers mean, apart from the page: one machine for each way to use them. Pure except for their own state. */
+/** The meaning of fingers, without the page: one state machine for each touch mode. Pure except for its own state. */
 import type { Finger } from '@footlight/stream-client';
 
 export interface Point {
@@ -11,9 +11,9 @@ export type Gesture =
   | { do: 'move'; dx: number; dy: number; ms: number }
   /** at null: where the pointer is */
   | { do: 'press' | 'release' | 'click'; button: number; at: Point | null }
-  /** the content follows the fingers, CSS pixels */
+  /** moves the content by the fingers' distance, CSS pixels */
   | { do: 'scroll'; dx: number; dy: number }
-  /** a finger on the app itself */
+  /** a touch in the app itself */
   | { do: 'touch'; action: Finger['action']; x: number; y: number; pressure: number }
   /** two fingers, before and after a move */
   | { do: 'pinch'; from: readonly [Point, Point]; to: readonly [Point, Point] };
@@ -21,34 +21,34 @@ export type Gesture =
 /** Turns fingers into gestures. */
 export interface Gestures {
   take(finger: Finger): Gesture[];
-  /** monotonic ms at which wait() has something to say; null: never */
+  /** monotonic ms at which wait() must be called; null: never */
   readonly dueMs: number | null;
   wait(nowMs: number): Gesture[];
-  /** everything is released; no gesture of it is told */
+  /** everything was released; no gesture reports it */
   forget(): void;
 }
 
-/** Movement of a finger that rests or taps, CSS pixels. Android: 8 dp (ViewConfiguration.TOUCH_SLOP). */
+/** Largest movement of a finger that rests or taps, CSS pixels. Android: 8 dp (ViewConfiguration.TOUCH_SLOP). */
 const SLOP_PX = 8;
-/** From here on a resting finger drags. Android: 400 ms (ViewConfiguration, long press). */
+/** After this time a resting finger drags. Android: 400 ms (ViewConfiguration, long press). */
 const LONG_PRESS_MS = 400;
-/** Two fingers that tap lift by then. Chosen, not measured. */
+/** Longest tap of two fingers. Chosen, not measured. */
 const PAIR_TAP_MS = 400;
 /**
- * A second finger that comes by then makes a pair, and the app never sees the first. Two fingers of a hand land within 50 ms.
- * Chosen, not measured.
+ * A second finger within this time makes a pair, and the app never gets the first finger. Two fingers of a hand land
+ * within 50 ms. Chosen, not measured.
  */
 const PAIR_MS = 60;
 
 const LEFT = 0;
 const RIGHT = 2;
 
-/** Fingers that are down, in the order in which they came. */
+/** Fingers that are down, in the order in which they were put down. */
 class Hand {
   readonly fingers = new Map<number, { from: Point; at: Point; atMs: number; pressure: number }>();
-  /** a finger has left its place */
+  /** a finger has moved by more than the slop */
   moved = false;
-  /** the first came down, ms */
+  /** when the first finger was put down, ms */
   sinceMs = 0;
 
   down({ id, x, y, atMs, pressure }: Finger): void {
@@ -59,7 +59,7 @@ class Hand {
     this.fingers.set(id, { from: { x, y }, at: { x, y }, atMs, pressure });
   }
 
-  /** @returns where it was; null: it is not known */
+  /** @returns its previous position; null: unknown finger */
   move({ id, x, y, atMs, pressure }: Finger): { was: Point; ms: number } | null {
     const finger = this.fingers.get(id);
     if (finger === undefined) return null;
@@ -80,8 +80,8 @@ class Hand {
  * The picture as a touch pad: a finger moves the pointer, a tap clicks, a long press drags; two fingers scroll, and their tap
  * is a right click.
  *
- * idle → one → (moved) → idle; one → drag, after a long press → idle; one → two → over, with the first that lifts → idle,
- * with the last. A third finger ends the gesture.
+ * idle → one → (moved) → idle; one → drag, after a long press → idle; one → two → over, when the first lifts → idle,
+ * when the last lifts. A third finger ends the gesture.
  */
 export class TouchPad implements Gestures {
   #hand = new Hand();
@@ -113,7 +113,7 @@ export class TouchPad implements Gestures {
     if (this.#state === 'idle') this.#state = 'one';
     else if (this.#state === 'one' && !this.#hand.moved) this.#state = 'two';
     else if (this.#state !== 'drag') {
-      // A finger joins one that moves: the pair scrolls from here.
+      // A second finger joins a moving one: both scroll from now on.
       const joins = this.#state === 'one' && this.#hand.fingers.size === 2;
       this.#state = joins ? 'two' : 'over';
     }
@@ -126,11 +126,11 @@ export class TouchPad implements Gestures {
     if (moved === null) return [];
     const [dx, dy] = [finger.x - moved.was.x, finger.y - moved.was.y];
     const isFirst = this.#hand.fingers.keys().next().value === finger.id;
-    // The first pixels only told a move from a tap.
+    // The first pixels only distinguish a move from a tap, so they are not sent.
     if (this.#state === 'drag') return isFirst ? [{ do: 'move', dx, dy, ms: moved.ms }] : [];
     if (!before) return [];
     if (this.#state === 'one') return [{ do: 'move', dx, dy, ms: moved.ms }];
-    // Each finger moves the middle of the pair by half.
+    // The middle of the pair moves half as far as each finger.
     return this.#state === 'two' ? [{ do: 'scroll', dx: dx / 2, dy: dy / 2 }] : [];
   }
 
@@ -153,16 +153,16 @@ export class TouchPad implements Gestures {
 }
 
 /**
- * A finger on the app's own picture; two fingers move and enlarge the picture itself, and their tap is a right click. Where the
- * app has a touch screen of its own, all fingers go there, and this is not used.
+ * A finger on the app's own picture; two fingers move and enlarge the picture itself, and their tap is a right click.
+ * Not used if the app has a touch screen, which gets all fingers.
  *
- * idle → held back → touching → idle; held back, or touching at one place → two → over, with the first that lifts → idle, with
- * the last.
+ * idle → held back → touching → idle; held back, or touching at one place → two → over, when the first lifts → idle,
+ * when the last lifts.
  */
 export class DirectTouch implements Gestures {
   #hand = new Hand();
   #state: 'idle' | 'held back' | 'touching' | 'two' | 'over' = 'idle';
-  /** the finger that touches the app */
+  /** id of the finger that touches the app */
   #id = 0;
 
   get dueMs(): number | null {
@@ -184,7 +184,7 @@ export class DirectTouch implements Gestures {
     this.#state = 'idle';
   }
 
-  /** The app sees the finger, at the place where it came down. */
+  /** Sends the touch to the app, at the position where the finger was put down. */
   #begin(): Gesture[] {
     const finger = this.#hand.fingers.get(this.#id);
     if (finger === undefined) return [];
@@ -201,7 +201,7 @@ export class DirectTouch implements Gestures {
       return [];
     }
     if (before === 'touching') {
-      // A drag in the app goes on; a finger that only rests was the first of a pair.
+      // A drag in the app continues; a resting finger was the first of a pair.
       if (this.#hand.moved) return [];
       this.#state = 'two';
       const { x, y } = this.#hand.fingers.get(this.#id)?.at ?? finger;

@@ -4,7 +4,7 @@ import { PadFingers, readingOf } from './pad-fingers.ts';
 import { LEAST_PX, PAD_LAYOUTS, type PadControl, type PadLayoutName, placePad } from './pad-layouts.ts';
 
 const layout = fc.constantFrom(...PAD_LAYOUTS.map(({ name }) => name));
-/** Phones and tablets on end or on their side. */
+/** Phones and tablets, upright and sideways. */
 const area = fc.oneof(
   fc.record({ width: fc.integer({ min: 320, max: 1400 }), height: fc.integer({ min: 400, max: 1400 }) }),
   fc.record({ width: fc.integer({ min: 568, max: 1400 }), height: fc.integer({ min: 320, max: 1400 }) }),
@@ -15,12 +15,12 @@ const overlap = (a: PadControl, b: PadControl) =>
   a.left < b.left + b.size && b.left < a.left + a.size && a.top < b.top + b.size && b.top < a.top + a.size;
 
 describe('the controls of a pad', () => {
-  test('lie in the area, apart from each other, each large enough for a finger', () => {
+  test('are inside the area, do not overlap, and are large enough for a finger', () => {
     fc.assert(
       fc.property(layout, area, (name, size) => {
         const controls = placePad(name, size);
         for (const control of controls) {
-          // A cross has three fields a side.
+          // A cross has three fields on each side.
           const least = control.kind === 'cross' ? 3 * LEAST_PX : LEAST_PX;
           expect(control.size).toBeGreaterThanOrEqual(least);
           expect(control.left).toBeGreaterThanOrEqual(0);
@@ -36,7 +36,7 @@ describe('the controls of a pad', () => {
     );
   });
 
-  test('of the full one are all seventeen buttons and four axes of the standard mapping', () => {
+  test('of the full pad are all seventeen buttons and four axes of the standard mapping', () => {
     const controls = placePad('full', phone);
     const buttons = controls.filter(({ kind }) => kind === 'button').map(({ index }) => index);
     expect([...buttons, 12, 13, 14, 15].sort((a, b) => a - b)).toEqual(
@@ -61,7 +61,7 @@ function pad(name: PadLayoutName = 'full') {
 }
 
 describe('fingers on a pad', () => {
-  test('press several buttons at once, and release each by itself', () => {
+  test('press several buttons at once, and release each separately', () => {
     const { fingers, middle, pressed } = pad();
     fingers.down(1, middle('A'));
     fingers.down(2, middle('RT'));
@@ -80,7 +80,7 @@ describe('fingers on a pad', () => {
     expect(pressed()).toEqual([]);
   });
 
-  test('beside every control press nothing', () => {
+  test('outside every control press nothing', () => {
     const { fingers } = pad();
     expect(fingers.down(1, { x: 422, y: 60 })).toBe(false);
     expect(fingers.picture.pressed.size).toBe(0);
@@ -102,7 +102,7 @@ describe('fingers on a pad', () => {
     expect(pressed()).toEqual(wanted);
   });
 
-  test('move both sticks, to their ends and no farther, and let them go back', () => {
+  test('move both sticks, at most to their ends, and release them', () => {
     const { fingers, middle, axes } = pad('sticks');
     fingers.down(1, middle('Left stick'));
     fingers.down(2, middle('Right stick', 0, 0.9));
@@ -114,7 +114,7 @@ describe('fingers on a pad', () => {
     expect(axes()).toEqual([0, 0, 0, 0]);
   });
 
-  test('near the middle of a stick leave it at rest, and from there it goes without a jump', () => {
+  test('near the middle of a stick leave it at rest, and beyond it the value starts at 0', () => {
     const { fingers, middle, axes } = pad('sticks');
     fingers.down(1, middle('Left stick', 0.119, 0));
     expect(axes()[0]).toBe(0);
@@ -123,7 +123,7 @@ describe('fingers on a pad', () => {
     expect(axes()[0]).toBeLessThan(0.05);
   });
 
-  test('never push a stick out of its circle or press what no layout has', () => {
+  test('never push a stick out of its circle, and press no button that the layout lacks', () => {
     const step = fc.record({
       id: fc.integer({ min: 1, max: 5 }),
       action: fc.constantFrom('down', 'move', 'up'),

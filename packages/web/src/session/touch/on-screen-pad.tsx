@@ -5,7 +5,7 @@ import { PadFingers, type PadPicture, readingOf } from './pad-fingers.ts';
 import { CROSS, type PadArea, type PadControl, type PadLayoutName, placePad } from './pad-layouts.ts';
 import styles from './touch.module.css';
 
-/** Felt, and shorter than a tap. Chosen, not measured. */
+/** Vibration of a press, ms: noticeable, and shorter than a tap. Chosen, not measured. */
 const BUZZ_MS = 8;
 const NOTHING: PadPicture = { pressed: new Set(), sticks: new Map() };
 /** The cross's arms, clockwise. */
@@ -16,11 +16,11 @@ const ARMS = [
   ['left', 'M5 12l8-6v12z'],
 ] as const;
 
-/** A gamepad over the picture; the app sees it as one that is plugged in. */
+/** A gamepad over the picture; for the app it is like one that is plugged in. */
 export function OnScreenPad(props: {
   client: StreamClient;
   layout: PadLayoutName;
-  /** room above the controls of an upright screen, CSS pixels; null: they lie at the sides, or there are none */
+  /** free space above the controls on an upright screen, CSS pixels; null: they are at the sides, or there are none */
   onRoom: (room: number | null) => void;
 }) {
   const { client, layout, onRoom } = props;
@@ -39,7 +39,7 @@ export function OnScreenPad(props: {
     observer.observe(container);
     return () => observer.disconnect();
   }, []);
-  // A page that turns has its controls elsewhere: what was held is released.
+  // After a rotation the controls are elsewhere, so held ones are released.
   useEffect(() => {
     setPicture(NOTHING);
     client.setOnScreenPad(readingOf(fingers.picture));

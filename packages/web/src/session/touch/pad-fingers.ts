@@ -1,26 +1,26 @@
-/** Fingers on the controls of a gamepad on the screen. Pure except for its own state. */
+/** Fingers on the controls of an on-screen gamepad. Pure except for its own state. */
 import type { PadReading } from '@footlight/stream-client';
 import type { Point } from './gestures.ts';
 import { CROSS, PAD_BUTTONS, type PadControl } from './pad-layouts.ts';
 
-/** Share of a stick's way in which it rests: a thumb never lies exactly in the middle. Chosen, not measured. */
+/** Dead zone, as a share of a stick's range: a thumb is never exactly in the middle. Chosen, not measured. */
 const STICK_DEAD = 0.15;
-/** The stick is at its end before the finger leaves its square. */
+/** Share of the half side at which the stick is at its end, so that the finger is still inside its square. */
 const STICK_WAY = 0.8;
-/** Share of the cross around its middle in which no direction is meant. */
+/** Share of the cross, around its middle, without a direction. */
 const CROSS_DEAD = 0.2;
-/** A finger that slides from button to button may be so far beside one, CSS pixels. */
+/** Largest distance from a button at which a sliding finger still presses it, CSS pixels. */
 const SLIDE_PX = 8;
 
-/** State of the pad, for its picture. */
+/** State of the pad, for drawing it. */
 export interface PadPicture {
-  /** numbers of the pressed buttons, those of the cross included */
+  /** numbers of the pressed buttons, including those of the cross */
   pressed: ReadonlySet<number>;
-  /** by the stick's first axis: −1 to 1 */
+  /** by the number of the stick's first axis: −1 to 1 */
   sticks: ReadonlyMap<number, Point>;
 }
 
-/** A finger keeps the control on which it came down; from one button it may slide to another. */
+/** A finger stays with the control on which it was put down, but may slide from button to button. */
 export class PadFingers {
   #controls: readonly PadControl[];
   #fingers = new Map<number, { control: PadControl; at: Point }>();
@@ -29,7 +29,7 @@ export class PadFingers {
     this.#controls = controls;
   }
 
-  /** @returns whether it is on a control */
+  /** @returns whether the finger is on a control */
   down(id: number, at: Point): boolean {
     const control = this.#controls.find((each) => isOn(each, at, 0));
     if (control !== undefined) this.#fingers.set(id, { control, at });
@@ -65,7 +65,7 @@ export class PadFingers {
   }
 }
 
-/** What the pad reads, in the standard mapping. */
+/** State of the pad in the standard mapping. */
 export function readingOf({ pressed, sticks }: PadPicture): PadReading {
   const [left, right] = [sticks.get(0), sticks.get(2)];
   return {
@@ -77,7 +77,7 @@ export function readingOf({ pressed, sticks }: PadPicture): PadReading {
   };
 }
 
-/** Where a stick is, −1 to 1 each and at most 1 from the middle, without its dead zone. */
+/** Position of a stick, −1 to 1 on each axis and at most 1 from the middle, without its dead zone. */
 function stickAt(control: PadControl, at: Point): Point {
   const { x, y } = fromMiddle(control, at);
   const way = Math.hypot(x, y) / STICK_WAY;
@@ -87,7 +87,7 @@ function stickAt(control: PadControl, at: Point): Point {
   return { x: (x / length) * out, y: (y / length) * out };
 }
 
-/** One direction, or two between them: each of eight has an eighth of the circle. */
+/** One direction, or two for a diagonal: each of the eight sectors has an eighth of the circle. */
 function directionsAt(control: PadControl, at: Point): number[] {
   const { x, y } = fromMiddle(control, at);
   if (Math.hypot(x, y) < CROSS_DEAD) return [];
@@ -99,7 +99,7 @@ function directionsAt(control: PadControl, at: Point): number[] {
   return directions;
 }
 
-/** From the middle of a control, 1 at its edge. */
+/** Distance from the middle of a control, 1 at its edge. */
 function fromMiddle({ left, top, size }: PadControl, at: Point): Point {
   return { x: (at.x - left - size / 2) / (size / 2), y: (at.y - top - size / 2) / (size / 2) };
 }

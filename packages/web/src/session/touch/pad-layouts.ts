@@ -1,4 +1,4 @@
-/** The gamepads that a touch screen can show, and where their controls are. Pure. */
+/** The gamepads that can be shown on a touch screen, and the positions of their controls. Pure. */
 
 import { msg } from '../../i18n/translate.ts';
 
@@ -25,7 +25,7 @@ export const CROSS = { up: 12, down: 13, left: 14, right: 15 } as const;
 /** Buttons of the standard mapping. */
 export const PAD_BUTTONS = 17;
 
-/** A part of a side, outermost last: a row of buttons, or a square of three by three buttons. */
+/** A part of one side of the pad: a row of buttons, or a square of three by three buttons. */
 type Part = readonly ButtonName[] | 'cross' | 'letters' | 'stick';
 
 interface PadLayout {
@@ -63,7 +63,7 @@ export const PAD_LAYOUTS = [
 ] as const satisfies readonly PadLayout[];
 export type PadLayoutName = (typeof PAD_LAYOUTS)[number]['name'];
 
-/** A control at its place: its square in CSS pixels from the area's left and top edge. */
+/** A control with its position: its square in CSS pixels from the area's left and top edge. */
 export interface PadControl {
   kind: 'button' | 'cross' | 'stick';
   /** of a button: its number; of a stick: its first axis; of the cross: 0 */
@@ -79,18 +79,18 @@ export interface PadArea {
   height: number;
 }
 
-/** The least side of a control that a finger meets (WCAG 2.5.5). */
+/** Smallest side of a control for a finger (WCAG 2.5.5). */
 export const LEAST_PX = 44;
-/** Wider buttons leave less of the picture. Chosen, not measured. */
+/** Largest width of a button: wider ones would cover more of the picture. Chosen, not measured. */
 const MAX_PX = 58;
-/** The buttons of the middle are pressed less often. */
+/** The buttons in the middle are smaller, because they are pressed less often. */
 const MIDDLE_PX = 48;
 const GAP_PX = 8;
 const EDGE_PX = 10;
 
 /**
- * Places the controls of a layout: a column at each side, the rest between them, or above them where it is narrow. The parts
- * of a low area stand next to each other.
+ * Places the controls of a layout: a column at each side, the rest between them, or above them in a narrow area. In a
+ * low area the parts of a side are next to each other.
  * @returns controls that do not overlap, in an area of at least 320 × 400 or 568 × 320
  */
 export function placePad(name: PadLayoutName, area: PadArea): PadControl[] {
@@ -98,7 +98,7 @@ export function placePad(name: PadLayoutName, area: PadArea): PadControl[] {
   const whole = area.height - 2 * EDGE_PX;
   const stacked = columnHeight(layout.left, LEAST_PX) <= whole;
   const widest = unitOf(layout.left, area, whole);
-  // The row above the sides needs its own room.
+  // The row above the sides needs its own space.
   const isAbove = area.width - 2 * (EDGE_PX + 3 * widest + GAP_PX) < middleWidth(layout.middle, widest);
   const unit = isAbove ? unitOf(layout.left, area, whole - MIDDLE_PX - GAP_PX) : widest;
   const sides = [
@@ -129,7 +129,7 @@ function columnHeight(parts: readonly Part[], unit: number): number {
 
 /**
  * One side, measured from the lower outer corner.
- * @param stacked the parts stand on each other; otherwise the squares stand next to each other
+ * @param stacked the parts are above each other; otherwise the squares are next to each other
  */
 function placeSide(parts: readonly Part[], unit: number, stacked: boolean, firstAxis: number): PadControl[] {
   const controls: PadControl[] = [];

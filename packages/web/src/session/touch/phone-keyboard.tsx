@@ -6,11 +6,11 @@ import { chordCode } from '../../keyboard/chord-code.ts';
 import styles from './touch.module.css';
 import { editsOf } from './typed-edits.ts';
 
-/** What the field holds at first, so that a backspace in it has something to delete: an empty one tells nothing of it. */
+/** Initial content of the field, so that a backspace has something to delete: in an empty field it causes no event. */
 const PAD = ' ';
-/** Text before the caret that a phone's keyboard may correct; what is older is settled. */
+/** Length of the text before the caret that a phone's keyboard may correct; older text is removed from the field. */
 const MAX_CHARACTERS = 200;
-/** Less is a bar of the browser that comes or goes; no phone's keyboard is so low. */
+/** A smaller change of height is a browser bar that appears or disappears; every phone's keyboard is higher. */
 const KEYBOARD_PX = 100;
 
 const KEYS = [
@@ -25,16 +25,16 @@ const HELD_KEYS = [
   ['Ctrl', 'ControlLeft'],
   ['Alt', 'AltLeft'],
 ] as const;
-/** Keys of a keyboard of its own that are no text. */
+/** Keys of a hardware keyboard that type no text. */
 const OTHER_KEYS = /^(Arrow|Home$|End$|Page|Delete$|Insert$|Escape$|Tab$|F\d+$)/;
 
 /**
- * The phone's own keyboard for the app: a field that holds its focus, and keys that it lacks. What is typed, composed or
- * corrected in the field is sent as text and backspaces.
+ * Uses the phone's own keyboard for the app: a field that holds the focus, and buttons for missing keys. Text that is
+ * typed, composed or corrected in the field is sent as text and backspaces.
  */
 export function PhoneKeyboard(props: {
   client: StreamClient;
-  /** of the app's display; null: the host keeps its own */
+  /** layout of the app's display; null: the host cannot set one */
   layout: KeyboardLayout | null;
   theatre: RefObject<HTMLElement | null>;
   typing: boolean;
@@ -109,7 +109,7 @@ export function PhoneKeyboard(props: {
       start();
     });
     listen('keydown', (event) => {
-      // Of an input method; its text comes by composition.
+      // An event of an input method; its text arrives by composition.
       if (event.isComposing || event.keyCode === 229) return;
       const { key, code } = event;
       const isChord = event.ctrlKey || event.altKey || event.metaKey;
@@ -141,7 +141,7 @@ export function PhoneKeyboard(props: {
     };
   }, [client, onTyping, type]);
 
-  // The picture stays above the keyboard, which covers the page without changing its size.
+  // Keeps the picture above the keyboard, which covers the page without changing its size.
   useEffect(() => {
     const [element, viewport] = [theatre.current, window.visualViewport];
     if (!typing || element === null || viewport === null) return;
@@ -150,7 +150,7 @@ export function PhoneKeyboard(props: {
       const isCovered = window.innerHeight - viewport.height > KEYBOARD_PX;
       element.style.inset = isCovered ? `${viewport.offsetTop}px 0 auto` : '';
       element.style.height = isCovered ? `${viewport.height}px` : '';
-      // The phone has put its keyboard away.
+      // The phone's keyboard was closed.
       if (covered && !isCovered) field.current?.blur();
       covered = isCovered;
     };
@@ -183,7 +183,7 @@ export function PhoneKeyboard(props: {
           role="toolbar"
           aria-label={t('More keys')}
           data-stream-overlay=""
-          // The field keeps the focus, and with it the keyboard.
+          // Keeps the focus in the field, so that the keyboard stays open.
           onMouseDown={(event) => event.preventDefault()}
         >
           {HELD_KEYS.map(([words, code]) => (

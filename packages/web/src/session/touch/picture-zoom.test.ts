@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { pinched, settled, showing, WHOLE, within, type Zoom, type ZoomArea } from './picture-zoom.ts';
 
-/** A phone on end with a wide picture. */
+/** A phone held upright, with a wide picture. */
 const PHONE: ZoomArea = {
   middle: { x: 195, y: 422 },
   area: { width: 390, height: 844 },
@@ -11,7 +11,7 @@ const PHONE: ZoomArea = {
 const point = fc.record({ x: fc.integer({ min: 0, max: 390 }), y: fc.integer({ min: 0, max: 844 }) });
 const pair = fc.tuple(point, point);
 
-/** The place in the picture under a point of the page, from its middle, at scale 1. */
+/** The point of the picture under a point of the page, measured from the middle, at scale 1. */
 const under = (zoom: Zoom, at: { x: number; y: number }) => ({
   x: (at.x - PHONE.middle.x - zoom.x) / zoom.scale,
   y: (at.y - PHONE.middle.y - zoom.y) / zoom.scale,
@@ -25,7 +25,7 @@ function expectWithin({ scale, x, y }: Zoom): void {
 }
 
 describe('two fingers', () => {
-  test('that part enlarge the picture around their middle', () => {
+  test('that move apart enlarge the picture around their middle', () => {
     const zoom = pinched(
       WHOLE,
       [
@@ -41,7 +41,7 @@ describe('two fingers', () => {
     expect(zoom).toEqual({ scale: 2, x: 0, y: 0 });
   });
 
-  test('keep what lies under their middle there, as long as the picture covers the area', () => {
+  test('keep the point under their middle, as long as the picture covers the area', () => {
     const big: ZoomArea = { ...PHONE, picture: PHONE.area };
     const from = [
       { x: 150, y: 400 },
@@ -57,7 +57,7 @@ describe('two fingers', () => {
     expect(under(zoom, { x: 175, y: 410 }).y).toBeCloseTo(under(start, { x: 170, y: 400 }).y);
   });
 
-  test('never lose the picture, wherever they go', () => {
+  test('never move the picture out of the area', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(pair, pair), { maxLength: 20 }), (pinches) => {
         let zoom = WHOLE;
@@ -69,13 +69,13 @@ describe('two fingers', () => {
     );
   });
 
-  test('that leave nearly the whole picture leave the whole one', () => {
+  test('that leave the picture nearly at its full size restore exactly that size', () => {
     expect(settled({ scale: 1.02, x: 3, y: 0 })).toEqual(WHOLE);
     expect(settled({ scale: 1.5, x: 3, y: 0 })).toEqual({ scale: 1.5, x: 3, y: 0 });
   });
 });
 
-test('the pointer is brought into the area, as far as the picture goes', () => {
+test('the pointer is brought into the area, as far as the picture can move', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 4, max: 6 }),

@@ -1,7 +1,7 @@
 /** How a person enlarges the picture. Pure. */
 import type { Point } from './gestures.ts';
 
-/** scale 1: the whole picture. x and y: how far its middle is from that of the area, CSS pixels. */
+/** scale 1: the whole picture. x and y: distance of its middle from the area's middle, CSS pixels. */
 export interface Zoom extends Point {
   scale: number;
 }
@@ -11,7 +11,7 @@ interface Size {
   height: number;
 }
 
-/** Middle of the area on the page, its size, and the size in which the whole picture is shown. */
+/** Middle of the area on the page, its size, and the size at which the whole picture is shown. */
 export interface ZoomArea {
   middle: Point;
   area: Size;
@@ -19,14 +19,14 @@ export interface ZoomArea {
 }
 
 export const WHOLE: Zoom = { scale: 1, x: 0, y: 0 };
-/** A pixel of a picture of 1080 lines is as wide as a finger's uncertainty then. Chosen, not measured. */
+/** At this scale a pixel of a 1080-line picture is as wide as the imprecision of a finger. Chosen, not measured. */
 const MAX_SCALE = 6;
-/** So little is the whole picture; a blurred one would help nobody. */
+/** Below this scale the whole picture is shown, because a small zoom only blurs. */
 const NEARLY_WHOLE = 1.03;
-/** The pointer stays so far from the area's edge, CSS pixels. */
+/** Smallest distance of the pointer from the area's edge, CSS pixels. */
 const EDGE_PX = 32;
 
-/** The picture under two fingers follows them, as far as it covers the area. */
+/** The picture follows the two fingers on it, as far as it covers the area. */
 export function pinched(
   zoom: Zoom,
   from: readonly [Point, Point],
@@ -41,7 +41,7 @@ export function pinched(
   return within({ scale, x: along('x'), y: along('y') }, area);
 }
 
-/** What remains to be seen of a zoom in an area that may have changed. */
+/** Limits a zoom to an area that may have changed. */
 export function within({ scale, x, y }: Zoom, { area, picture }: ZoomArea): Zoom {
   if (scale <= 1) return WHOLE;
   const bound = (value: number, shown: number, room: number) => {
@@ -55,12 +55,12 @@ export function within({ scale, x, y }: Zoom, { area, picture }: ZoomArea): Zoom
   };
 }
 
-/** The zoom when the fingers have left: nearly the whole picture is the whole. */
+/** The zoom after the fingers have lifted: nearly the whole picture becomes the whole picture. */
 export function settled(zoom: Zoom): Zoom {
   return zoom.scale < NEARLY_WHOLE ? WHOLE : zoom;
 }
 
-/** Moves the picture so that a point of the page, such as the pointer, is in the area. @returns the zoom then */
+/** Moves the picture so that a point of the page, such as the pointer, is in the area. @returns the new zoom */
 export function showing(zoom: Zoom, point: Point, area: ZoomArea): Zoom {
   const along = (axis: 'x' | 'y', room: number) => {
     const half = Math.max(0, room / 2 - EDGE_PX);

@@ -1,8 +1,8 @@
-/** How this device is touched, remembered in its browser: a phone and a desk of the same person differ. */
+/** The touch settings of this device, stored in its browser, because a person's phone and desktop differ. */
 import { PAD_LAYOUTS, type PadLayoutName } from './pad-layouts.ts';
 
 export const TOUCH_MODES = ['direct', 'pad'] as const;
-/** direct: a finger is on the app. pad: the picture is a touch pad. */
+/** direct: fingers touch the app. pad: the picture is a touch pad. */
 export type TouchMode = (typeof TOUCH_MODES)[number];
 
 export interface TouchChoice {
@@ -13,13 +13,13 @@ export interface TouchChoice {
 
 const STORAGE_KEY = 'footlight.touch';
 
-/** The choice of this device; direct touch without a gamepad at first. */
+/** The stored choice of this device; by default direct touch without a gamepad. */
 export function readTouchChoice(): TouchChoice {
   let stored: unknown = null;
   try {
     stored = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? 'null');
   } catch {
-    // Storage can be refused or hold anything; the first choice counts then.
+    // Storage may be unavailable or hold invalid values; then the default is used.
   }
   const { mode, gamepad } = (typeof stored === 'object' && stored !== null ? stored : {}) as Record<
     string,

@@ -11,11 +11,11 @@ const MODES: readonly [TouchMode, string][] = [
   ['pad', msg('Touch pad')],
 ];
 
-/** How fingers reach the app, and which gamepad is on the screen. */
+/** Chooses the touch mode, and the on-screen gamepad. */
 export function TouchDialog(props: {
   onClose: () => void;
   choice: TouchChoice;
-  /** gamepads that the session takes; 0: none */
+  /** gamepads that the session accepts; 0: none */
   maxPads: number;
   /** the app has a touch screen */
   touchScreen: boolean;
@@ -51,7 +51,7 @@ export function TouchDialog(props: {
       </div>
       <p className={styles.hint}>
         {props.maxPads === 0
-          ? t('This host takes no gamepads. Your choice counts where one does.')
+          ? t('This host does not support gamepads. Your choice is used on hosts that do.')
           : t('The app sees it as a gamepad that is plugged in.')}{' '}
         {t('This device remembers both.')}
       </p>

@@ -1,4 +1,4 @@
-/** What a device with a touch screen loads: use-touch.ts imports it for those alone. */
+/** Code that only devices with a touch screen load: use-touch.ts imports it on demand. */
 export { keepTouchChoice, readTouchChoice } from './touch-choice.ts';
 export { TouchDialog } from './touch-dialog.tsx';
 export { TouchLayer } from './touch-layer.tsx';

@@ -9,11 +9,14 @@ import styles from './touch.module.css';
 import type { TouchChoice } from './touch-choice.ts';
 import { useFingers } from './use-fingers.ts';
 
-/** Over the picture of a device with a touch screen: the touch pad's pointer, the gamepad, the field for its keyboard. */
+/**
+ * Shown over the picture on a device with a touch screen: the touch pad's pointer, the gamepad, the field for the
+ * phone's keyboard.
+ */
 export function TouchLayer(props: {
   client: StreamClient;
   input: InputStatus | null;
-  /** of the app's display; null: the host keeps its own */
+  /** layout of the app's display; null: the host cannot set one */
   layout: KeyboardLayout | null;
   choice: TouchChoice;
   theatre: RefObject<HTMLElement | null>;
@@ -21,7 +24,7 @@ export function TouchLayer(props: {
   video: RefObject<HTMLVideoElement | null>;
   typing: boolean;
   onTyping: (typing: boolean) => void;
-  /** set to what opens the keyboard */
+  /** receives the function that opens the keyboard */
   type: RefObject<(() => void) | null>;
 }) {
   const { client, input, choice, surface, video } = props;
@@ -34,7 +37,7 @@ export function TouchLayer(props: {
     relative,
     touchScreen: input?.touch_screen ?? false,
   });
-  // Nobody sees a picture below two thumbs.
+  // The picture is shown above the gamepad, because thumbs would cover it.
   const onRoom = useCallback(
     (room: number | null) => {
       if (video.current !== null) video.current.style.height = room === null ? '' : `${room}px`;

@@ -14,7 +14,7 @@ test.each([
   expect(editsOf(before, after)).toEqual({ backspaces, text });
 });
 
-test('an app that follows the edits has what the field has', () => {
+test('an app that applies the edits has the field’s text', () => {
   const word = fc.string({ unit: fc.constantFrom('a', 'b', ' ', 'ü', '🎭', '中') });
   fc.assert(
     fc.property(word, word, (before, after) => {

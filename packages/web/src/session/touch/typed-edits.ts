@@ -1,14 +1,15 @@
-/** What a person changed in a field, as keys and text for an app that has no such field. Pure. */
+/** Changes of a text field, as keys and text for an app that has no such field. Pure. */
 
 export interface Edits {
-  /** characters (code points) to take back */
+  /** number of characters (code points) to delete */
   backspaces: number;
   /** then typed */
   text: string;
 }
 
 /**
- * The edits at the end of a text. A phone's keyboard also changes words that stand there already, such as a correction.
+ * The edits at the end of a text. A phone's keyboard also changes words that were typed earlier, for example by a
+ * correction.
  */
 export function editsOf(before: string, after: string): Edits {
   const [old, now] = [Array.from(before), Array.from(after)];

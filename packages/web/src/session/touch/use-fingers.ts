@@ -5,7 +5,8 @@ import type { TouchMode } from './touch-choice.ts';
 
 /**
  * Reads the fingers on the picture.
- * @returns the picture's scale in tenths, a way back to the whole picture, and where the touch pad's pointer is drawn
+ * @returns the picture's scale in tenths, a function that shows the whole picture, and the position of the touch
+ * pad's pointer
  */
 export function useFingers(props: {
   client: StreamClient;
@@ -20,7 +21,7 @@ export function useFingers(props: {
   const [scale, setScale] = useState(1);
   const pointer = useRef<HTMLDivElement>(null);
   const input = useRef<FingerInput | null>(null);
-  // All fingers of an app with a touch screen go there.
+  // An app with a touch screen gets all fingers.
   const reads = mode === 'pad' || !touchScreen;
 
   useEffect(() => {

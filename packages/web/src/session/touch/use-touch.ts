@@ -3,21 +3,21 @@ import type { TouchChoice } from './touch-choice.ts';
 
 type TouchKit = typeof import('./touch-kit.ts');
 
-/** Whether fingers can reach this page. */
+/** Whether this device has a touch screen. */
 const isTouched = () => navigator.maxTouchPoints > 0 || matchMedia('(any-pointer: coarse)').matches;
 
-/** What a device with a touch screen adds to a session; its code comes to those alone. */
+/** The touch features of a session; their code is loaded only by devices with a touch screen. */
 export interface Touch {
   /** null: no touch screen, or not loaded yet */
   kit: TouchKit | null;
   choice: TouchChoice | null;
   choose: (choice: TouchChoice) => void;
-  /** the phone's keyboard types into the app, and covers a part of the page */
+  /** the phone's keyboard is open for the app, and covers a part of the page */
   typing: boolean;
   setTyping: (typing: boolean) => void;
-  /** opens the phone's keyboard; only in a press, by the browsers' rule */
+  /** opens the phone's keyboard; browsers allow it only during a press */
   type: React.RefObject<(() => void) | null>;
-  /** a long press belongs to the app, so the bar has to be reached in another way */
+  /** the app gets long presses, so the bar has to be opened in another way */
   holds: boolean;
 }
 
@@ -35,7 +35,7 @@ export function useTouch(): Touch {
         setKit({ TouchLayer, TouchDialog, readTouchChoice, keepTouchChoice });
         setChoice(readTouchChoice());
       },
-      // Fingers are touches of the session then, as the player sends them by itself.
+      // Then fingers are touches of the session, which the player sends itself.
       () => undefined,
     );
     return () => {

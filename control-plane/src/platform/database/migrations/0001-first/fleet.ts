@@ -65,7 +65,7 @@ export async function createFleet(db: Kysely<Schema>, dialect: Dialect): Promise
     .addColumn('vram_sampled_at', 'bigint')
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .addUniqueConstraint('gpus_host_index', ['host_id', 'gpu_index'])
-    // The last guard against overbooking: admission decides, this constraint stops a bug of admission.
+    // Last guard against overbooking: admission decides, and this constraint catches a bug in admission.
     .addCheckConstraint('gpus_slots_bounded', sql`slots_used >= 0 and slots_used <= slots_guard`)
     .execute();
   // Placement reads the free slots of every GPU from this index instead of summing sessions.

@@ -12,7 +12,7 @@ const COUNTERS = [
   'backfilled',
 ] as const;
 
-/** Library discovery. Everything goes with the user, app or host that it is about. */
+/** Library discovery. Every row is deleted with its user, app or host. */
 export async function createLibrary(db: Kysely<Schema>): Promise<void> {
   let scans = db.schema
     .createTable('library_scans')

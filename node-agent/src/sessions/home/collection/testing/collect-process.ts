@@ -1,7 +1,7 @@
 /**
- * Provisions or collects homes in a process of its own, which kills itself at a step: before the first change of a file
- * or directory, before the second, and so on, and around each call. Started by tests, which ask another process about
- * the rest.
+ * Provisions or collects homes in a separate process that kills itself at a step: before the first change of a file or
+ * directory, before the second, and so on, and around each call. Tests start it and then check the rest with another
+ * process.
  *
  * FOOTLIGHT_TEST: JSON of CollectOrder.
  */
@@ -47,7 +47,7 @@ const handle = await fs.promises.open('/dev/null');
 watch(Object.getPrototypeOf(handle), ['sync', 'writeFile']);
 await handle.close();
 
-// After the functions were replaced.
+// Imported after the functions were replaced.
 const { silentLogger, systemClock, systemRandom } = await import('@footlight/platform');
 const { closeHome, openHome } = await import('../../home.ts');
 const { HomeLocks } = await import('../../home-locks.ts');

@@ -1,24 +1,24 @@
 import type { DueHome, GcConfirmed, GcPending } from '@footlight/protocol/agent';
 import type { GcControl } from '../home-collection.ts';
 
-/** What the control plane knows of a home: kept, or marked and past its grace. */
+/** The control plane's record of a home: kept, or marked and past its grace. */
 type State = 'kept' | 'due';
 
 /** The control plane's part of the collection, without a database. */
 export class ControlModel implements GcControl {
   readonly #homes = new Map<string, DueHome & { state: State }>();
-  /** Ids of all questions. */
+  /** Ids of all confirmation requests. */
   readonly asked: string[] = [];
-  /** Whether its answers lead to the next page. */
+  /** Whether its answers contain a cursor of the next page. */
   pages = true;
-  /** Called before each answer to a question; a rejection is no answer. */
+  /** Called before each answer to a confirmation; a rejection means no answer. */
   beforeAnswer: (id: string) => Promise<void> | void = () => undefined;
 
   add(home: DueHome, state: State = 'due'): void {
     this.#homes.set(home.id, { ...home, state });
   }
 
-  /** A launch of its app, or a mark whose grace is over. */
+  /** Sets the state of a record: kept by a launch, or marked with an expired grace. */
   set(id: string, state: State): void {
     const home = this.#homes.get(id);
     if (home !== undefined) home.state = state;

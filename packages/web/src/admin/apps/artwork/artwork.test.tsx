@@ -26,7 +26,7 @@ const press = async (name: string | RegExp) => fireEvent.click(await screen.find
 const sent = () => writes.map(({ id, body }) => [id, body]);
 
 describe('the pictures of every app', () => {
-  test('are matched again, and the page says what came of it', async () => {
+  test('are matched again, and the page reports the result', async () => {
     show();
     await press('Match every app again');
     await press('Match every app');
@@ -36,7 +36,7 @@ describe('the pictures of every app', () => {
     expect(sent()).toEqual([['artwork.reresolve', { force: false }]]);
   });
 
-  test('replace chosen ones only where the button says so', async () => {
+  test('replaces chosen pictures only if the button says so', async () => {
     show();
     await press('Match every app again');
     fireEvent.click(await screen.findByRole('checkbox'));
@@ -44,7 +44,7 @@ describe('the pictures of every app', () => {
     await waitFor(() => expect(sent()).toEqual([['artwork.reresolve', { force: true }]]));
   });
 
-  test('a run that is under way already is told in the question', async () => {
+  test('a run that is already in progress is mentioned in the question', async () => {
     answers['artwork.reresolve'] = () => refusal(409, 'conflict', 'Such a run is already under way.');
     show();
     await press('Match every app again');

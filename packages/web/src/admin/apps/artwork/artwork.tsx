@@ -20,7 +20,7 @@ const CROPS: readonly { crop: ArtworkCrop; words: string; hint: string }[] = [
   { crop: 'hero', words: 'Wide picture', hint: 'Behind the library and the launch' },
 ];
 
-/** An app's pictures, and every way to change them. */
+/** An app's pictures, and all actions that change them. */
 export function Artwork({ app }: { app: AdminApp }) {
   const [confirming, setConfirming] = useState<'search' | 'address' | 'remove' | null>(null);
   const queryClient = useQueryClient();
@@ -87,9 +87,9 @@ export function Artwork({ app }: { app: AdminApp }) {
       {envelope !== undefined && <p className={styles.dim}>{recordLabel(envelope)}</p>}
       {remote !== null && (
         <p className={styles.note}>
-          Its cover names another server, which no page loads.{' '}
+          Its cover is on another server, and pages load no pictures from there.{' '}
           <Button size="compact-sm" loading={set.isPending} onClick={() => set.mutate({ tile_url: remote })}>
-            Fetch it into this one
+            Copy it to this server
           </Button>
         </p>
       )}
@@ -167,12 +167,12 @@ function recordLabel({ artwork, provider_configured, provider_problem }: Artwork
       : artwork.source === 'none'
         ? 'Looked up by name, and nothing was found.'
         : artwork.source === 'provider'
-          ? `Found by itself as “${artwork.matched_name}”. ${artwork.attribution}`
+          ? `Found automatically as “${artwork.matched_name}”. ${artwork.attribution}`
           : `Chosen by an administrator; no automatic match replaces it. ${artwork.attribution}`;
   if (provider_problem !== undefined) return `${found} ${provider_problem}`;
   return provider_configured
     ? found
-    : `${found} With a SteamGridDB key in the settings, pictures are also found by themselves.`;
+    : `${found} With a SteamGridDB key in the settings, pictures are also found automatically.`;
 }
 
 /** The server downloads the pictures, because the page loads nothing from other servers. */

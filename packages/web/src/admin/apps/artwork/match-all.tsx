@@ -18,7 +18,7 @@ export function MatchAll() {
     onSuccess: (counts) => {
       setAsking(false);
       notifications.show({ message: matchedLabel(counts), autoClose: 12_000 });
-      // Many answers name pictures.
+      // Many cached answers contain pictures.
       return queryClient.invalidateQueries();
     },
   });
@@ -48,8 +48,8 @@ export function MatchAll() {
         }}
       >
         <p>
-          Each app is looked up at SteamGridDB again, which takes about two seconds an app and goes on when
-          you leave this page. Pictures that were found before are replaced, or go where nothing is found.
+          Each app is looked up at SteamGridDB again. This takes about two seconds for each app, and continues
+          when you leave this page. Earlier found pictures are replaced, or removed if nothing is found.
         </p>
         <Checkbox
           label="Also where an administrator has chosen pictures; they are lost"
@@ -61,7 +61,7 @@ export function MatchAll() {
   );
 }
 
-/** What a run did, in a sentence. */
+/** The result of a run as a sentence. */
 export function matchedLabel(counts: Success<'artwork.reresolve'>): string {
   const { total, resolved, skipped_locked, failed } = counts;
   const nothing = total - resolved - skipped_locked - failed;

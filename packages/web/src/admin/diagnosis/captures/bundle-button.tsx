@@ -5,7 +5,7 @@ import { send } from '../../../api/client.ts';
 import { errorText } from '../../../api/error-text.ts';
 import { fileNameOf, saveFile } from '../save-file.ts';
 
-/** Saves all that is known of a session in a window as one file. @param props.window undefined while loading */
+/** Saves all data of a session in a time window as one file. @param props.window undefined while loading */
 export function BundleButton(props: {
   sessionId: string;
   window: { from_ms: number; to_ms: number } | undefined;

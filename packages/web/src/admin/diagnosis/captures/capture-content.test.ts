@@ -17,14 +17,14 @@ test('data that is not compressed is an error', async () => {
   await expect(captureText({ data: btoa('plain') })).rejects.toThrow();
 });
 
-test('a bomb is not unpacked', async () => {
+test('a decompression bomb is not unpacked', async () => {
   const longest = 4 * 1024 * 1024;
   expect((await captureText({ data: packed('x'.repeat(longest)) }))?.length).toBe(longest);
   await expect(captureText({ data: packed('x'.repeat(longest + 1)) })).rejects.toThrow('too long');
   await expect(captureText({ data: packed('\0'.repeat(64 * 1024 * 1024)) })).rejects.toThrow('too long');
 });
 
-test('a burst has as many rows as a capture may have windows', () => {
+test('a burst has at most as many rows as a capture may have windows', () => {
   expect(burstRows(JSON.stringify({ windows: Array(100_000).fill({}) }))).toHaveLength(40);
 });
 

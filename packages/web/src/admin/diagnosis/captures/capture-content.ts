@@ -1,30 +1,30 @@
 import type { Capture } from '@footlight/protocol/rest';
 
-/** Kinds of captures in the order in which they are offered, with what they tell. */
+/** Kinds of captures in the order in which they are offered, with a description. */
 export const CAPTURE_KINDS = [
   {
     kind: 'burst_stats',
     words: 'Frame by frame',
-    tells: 'Whether single frames are late where samples of 5 s look well. Takes 5 s.',
+    tells: 'Shows whether single frames are late although samples of 5 s look good. Takes 5 s.',
     extension: 'json',
   },
   {
     kind: 'encoder_props',
     words: 'Encoder',
-    tells: 'The settings that the encoder really has now.',
+    tells: 'The actual settings of the encoder.',
     extension: 'json',
   },
   {
     kind: 'pipeline_dot',
     words: 'Pipeline',
-    tells: 'Which elements the picture passes, in which state and format.',
+    tells: 'The elements that the picture passes, with state and format.',
     extension: 'dot',
   },
-  { kind: 'log_tail', words: 'Log', tells: 'What app and agent said last.', extension: 'txt' },
+  { kind: 'log_tail', words: 'Log', tells: 'The last output of the app and the agent.', extension: 'txt' },
 ] as const;
 export type CaptureKind = (typeof CAPTURE_KINDS)[number]['kind'];
 
-/** A newer service may have kinds without words here; they are shown unchanged. */
+/** A newer service may have kinds without a label here; they are shown unchanged. */
 export const kindLabel = (kind: string): string =>
   CAPTURE_KINDS.find((each) => each.kind === kind)?.words ?? kind;
 
@@ -34,13 +34,16 @@ export function captureFileName({ kind, capture_id }: Pick<Capture, 'kind' | 'ca
   return `${kind}-${capture_id}.${extension}`;
 }
 
-/** Longest unpacked result in bytes: gzip makes a thousandth of a text, so a host could fill the memory of this page. */
+/**
+ * Longest unpacked result in bytes. Gzip can compress a text to a thousandth of its size, so a host could fill the
+ * memory of this page.
+ */
 const MAX_UNPACKED_BYTES = 4 * 1024 * 1024;
 
 /**
  * The result as text; JSON is indented.
  * @returns null without a result
- * @throws TypeError for data that is no gzip stream, RangeError for a longer one than is unpacked
+ * @throws TypeError for data that is no gzip stream, RangeError for a result longer than the limit
  */
 export async function captureText({ data, json }: Pick<Capture, 'data' | 'json'>): Promise<string | null> {
   if (json !== undefined) return JSON.stringify(json, null, 2);
@@ -62,7 +65,7 @@ export async function captureText({ data, json }: Pick<Capture, 'data' | 'json'>
   return indented(await new Blob(parts).text());
 }
 
-/** A long burst is compressed JSON. */
+/** The result of a long burst is compressed JSON. */
 function indented(text: string): string {
   if (!text.startsWith('{')) return text;
   try {
@@ -83,7 +86,7 @@ export interface BurstRow {
   dropped: number | undefined;
 }
 
-/** Windows of a capture (count). */
+/** Number of windows of a capture. */
 const MAX_WINDOWS = 40;
 
 const numberOf = (value: unknown): number | undefined =>

@@ -51,7 +51,7 @@ beforeEach(() => {
   vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
     asked.push(`${init.method} ${url}`);
     if (init.method === 'POST') return arm(JSON.parse(String(init.body)));
-    // The last answer is repeated.
+    // The last answer is repeated for further requests.
     const [next = refusal(404, 'not_found')] = results.length > 1 ? results.splice(0, 1) : results;
     return next.clone();
   });
@@ -80,7 +80,7 @@ const open = (part: { running?: boolean; events?: TraceEvent[] } = {}) =>
 const press = async (name: string | RegExp) => fireEvent.click(await screen.findByRole('button', { name }));
 
 describe('a capture', () => {
-  test('is under way until its result arrives, which is shown and can be saved', async () => {
+  test('is in progress until its result arrives, which is shown and can be saved', async () => {
     results = [
       refusal(404, 'not_found'),
       Response.json(result({ data: gzipSync('app hello').toString('base64') })),
@@ -111,7 +111,7 @@ describe('a capture', () => {
     ).toEqual(['0 ms', '60', '4.0', '6.0', '9.0', '–', '1']);
   });
 
-  test('of the window is unpacked when it is opened, because a host may have sent 200 of them', async () => {
+  test('of the window is unpacked when opened, because a host may have sent 200 of them', async () => {
     const unpacked = vi.spyOn(globalThis, 'atob');
     results = [Response.json(result({ data: gzipSync('app hello').toString('base64') }))];
     const payload = { capture_id: CAPTURE };
@@ -123,7 +123,7 @@ describe('a capture', () => {
     expect(unpacked).toHaveBeenCalledOnce();
   });
 
-  // The host's texts: of its log, of its pipeline's names, and of an app that writes to its own output.
+  // Texts from the host: its log, names in its pipeline, and output of an app.
   const MARKUP = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
   const windows = [{ t_ms: 0, fps: MARKUP, encode_ms: { p50: MARKUP } }];
   test.each([
@@ -155,7 +155,7 @@ describe('a capture', () => {
     expect(screen.getByText('The host could not capture it: timed out.')).toBeDefined();
   });
 
-  test('of the window is listed, and lost where its result never came', async () => {
+  test('of the window is listed, and shown as lost if its result is missing', async () => {
     const event = (kind: string, secondsAgo: number): TraceEvent => ({
       source: 'agent',
       ts_unix_ms: NOW - secondsAgo * 1_000,
@@ -167,7 +167,7 @@ describe('a capture', () => {
     expect(screen.getByRole('button', { name: 'Pipeline' })).toBeDefined();
   });
 
-  test('is offered while the session runs only', async () => {
+  test('is offered only while the session runs', async () => {
     open({ running: false });
     expect((await screen.findByRole<HTMLButtonElement>('button', { name: 'Capture log' })).disabled).toBe(
       true,
@@ -184,7 +184,7 @@ describe('a capture', () => {
     ],
     [501, 'capture_unsupported', '', 'The agent of this host is too old to capture.'],
     [503, 'agent_not_connected', '', 'It reconnects by itself when it can. Try again shortly.'],
-  ])('refused with %i %s is told in words', async (status, code, message, words) => {
+  ])('refused with %i %s shows the reason', async (status, code, message, words) => {
     arm = () => refusal(status, code, message);
     open();
     await press('Capture log');

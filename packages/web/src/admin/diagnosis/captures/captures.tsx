@@ -24,23 +24,25 @@ import {
 } from './capture-content.ts';
 import { readPipeline } from './pipeline-graph.ts';
 
-/** The layout of graphs is loaded with the first one that is shown. */
+/** The library for graph layout is loaded with the first shown graph. */
 const PipelineDrawing = lazy(() =>
   import('./pipeline-drawing.tsx').then((module) => ({ default: module.PipelineDrawing })),
 );
 
 const POLL_MS = 1_000;
-/** The host ends a capture after 11 s; a result that is not there by then is lost with its host. */
+/**
+ * The host ends a capture after 11 s. If the result is not there after this time, it is lost together with the host.
+ */
 const LIMIT_MS = 30_000;
 
-/** A capture that was armed here, or whose result is among the events of the window. */
+/** A capture that was started here, or whose result is among the events of the window. */
 interface Known {
   id: string;
   kind: string;
   atMs: number;
 }
 
-/** Arms captures on a running session, and shows their results. @param props.events those of the shown window */
+/** Starts captures on a running session, and shows their results. @param props.events events of the shown window */
 export function Captures(props: { sessionId: string; running: boolean; events: readonly TraceEvent[] }) {
   const { sessionId, running, events } = props;
   const [armed, setArmed] = useState<readonly Known[]>([]);
@@ -106,7 +108,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'Act', kind: 'action' },
 ];
 
-/** Captures whose results the events of a window have, newest first. */
+/** Captures of a window whose results are among its events, newest first. */
 function capturesAmong(events: readonly TraceEvent[]): Known[] {
   return events
     .filter(({ type, payload }) => type.startsWith('diag.') && typeof payload.capture_id === 'string')
@@ -189,14 +191,14 @@ function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onT
   );
 }
 
-/** Unpacks a result for a file; one that cannot be read is not saved. */
+/** Unpacks a result for a file; a result that cannot be unpacked is not saved. */
 async function saveText(capture: Capture | undefined): Promise<void> {
   if (capture === undefined) return;
   const text = await captureText(capture).catch(() => null);
   if (text !== null) saveFile(new Blob([text], { type: 'text/plain' }), captureFileName(capture));
 }
 
-/** Polls for the result of a capture. `lost`: it will not come. */
+/** Polls for the result of a capture. `lost`: it will not arrive. */
 function useCaptureResult(sessionId: string, known: Known) {
   const query = useQuery({
     queryKey: adminKeys.sessionCapture(sessionId, known.id),
@@ -206,7 +208,7 @@ function useCaptureResult(sessionId: string, known: Known) {
         const capture = await call('admin.sessions.captureResult', { params, signal });
         return { capture, lost: false };
       } catch (error) {
-        // Until the result has arrived there is no such capture.
+        // The server answers "not found" until the result has arrived.
         if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
         return { lost: clock.nowMs() - known.atMs > LIMIT_MS };
       }
@@ -219,7 +221,7 @@ function useCaptureResult(sessionId: string, known: Known) {
   return { capture: query.data?.capture, lost: query.data?.lost ?? false };
 }
 
-/** Unpacks the result while it is shown: a session may have 200 of them. */
+/** Unpacks a result only while it is shown: a session may have 200 of them. */
 function CaptureBody({ sessionId, capture }: { sessionId: string; capture: Capture }) {
   const { data: text } = useQuery({
     queryKey: adminKeys.captureText(sessionId, capture.capture_id),
@@ -281,6 +283,6 @@ const figure = (value: number | undefined, digits: number): string =>
 const bytesLabel = (bytes: number): string =>
   bytes < 1_024 ? `${bytes} B` : `${Math.round(bytes / 1_024)} kB`;
 
-/** Such a host answers 501, which is no fault of the server. */
+/** A host without captures makes the server answer 501, which is not a fault of the server. */
 const isTooOld = (error: unknown): boolean =>
   error instanceof ApiFailure && error.code === 'capture_unsupported';

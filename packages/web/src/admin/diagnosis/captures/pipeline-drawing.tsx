@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import styles from './pipeline.module.css';
 import { capsLabel, type PipelineGraph } from './pipeline-graph.ts';
 
-/** Units are pixels; a name of thirty characters fits. */
+/** Sizes in pixels; a name of thirty characters fits. */
 const BOX = { width: 216, height: 44 };
 const MAX_CHARACTERS = 30;
 
@@ -19,7 +19,7 @@ function place(graph: PipelineGraph): Placed {
   const layout = new dagre.graphlib.Graph();
   layout.setGraph({ rankdir: 'TB', nodesep: 40, ranksep: 44, marginx: 8, marginy: 8 });
   layout.setDefaultEdgeLabel(() => ({}));
-  // Names of its own: the layout keeps nodes as members of objects, and a host may call one "__proto__".
+  // Uses numbered names: the layout library keeps nodes as members of objects, and a host may call one "__proto__".
   const nodes = new Map(graph.elements.map(({ id }, n) => [id, `element ${n}`]));
   const nodeOf = (id: string) => nodes.get(id) ?? '';
   for (const { id } of graph.elements) layout.setNode(nodeOf(id), { ...BOX });
@@ -47,7 +47,7 @@ function place(graph: PipelineGraph): Placed {
   };
 }
 
-/** A pipeline as a picture; its text stands below it. */
+/** A pipeline as a drawing; its text is shown below it. */
 export function PipelineDrawing({ graph }: { graph: PipelineGraph }) {
   const { width, height, boxes, arrows } = useMemo(() => place(graph), [graph]);
   return (

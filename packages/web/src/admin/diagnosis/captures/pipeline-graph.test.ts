@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { capsLabel, readPipeline } from './pipeline-graph.ts';
 
-/** As gst_debug_bin_to_dot_data of GStreamer 1.22 writes it: a source, and an encoder in a bin. */
+/** Written as by gst_debug_bin_to_dot_data of GStreamer 1.22: a source, and an encoder in a bin. */
 const DOT = String.raw`digraph pipeline {
   rankdir=LR;
   label="<GstPipeline>\npipeline0\n[>]";
@@ -46,7 +46,7 @@ const DOT = String.raw`digraph pipeline {
 `;
 
 describe('the graph of a pipeline', () => {
-  test('has the elements with their states, joined through the pads of bins', () => {
+  test('has the elements with their states, connected through the pads of bins', () => {
     expect(readPipeline(DOT)).toEqual({
       elements: [
         { id: 'cluster_src_0x5', name: 'screen', type: 'GstXImageSrc', state: 'playing' },

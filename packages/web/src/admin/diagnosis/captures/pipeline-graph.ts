@@ -1,19 +1,19 @@
-/** The graph of a pipeline, from the Graphviz text that GStreamer makes of it. Pure. */
+/** The graph of a pipeline, read from GStreamer's Graphviz text. Pure. */
 
 /** An element, such as an encoder. */
 export interface PipelineElement {
   id: string;
   /** Its name in the pipeline, such as `encoder`. */
   name: string;
-  /** Its type, such as `GstVaapiEncodeH264`; "" where the text has none. */
+  /** Its type, such as `GstVaapiEncodeH264`; "" if the text has none. */
   type: string;
-  /** In words; "" where the text has none. */
+  /** The element's state in words; "" if the text has none. */
   state: string;
 }
 export interface PipelineLink {
   from: string;
   to: string;
-  /** What flows, a line for each field, the media type first; empty where nothing is told. */
+  /** The caps of the link, a line for each field, the media type first; empty if the text has none. */
   caps: readonly string[];
 }
 export interface PipelineGraph {
@@ -22,17 +22,18 @@ export interface PipelineGraph {
 }
 
 /**
- * Pipelines of sessions have about thirty elements and texts of 50 kB. A host may send any text, and each element takes
- * time to place: the worst of 150 elements and 300 links took 15 s, and the worst of these 1.7 s (Node 20, load 14).
+ * Limits of a text. Pipelines of sessions have about thirty elements and texts of 50 kB. A host may send any text, and
+ * the layout takes time for each element: the worst text with 150 elements and 300 links took 15 s, the worst within
+ * these limits 1.7 s (Node 20, load 14).
  */
 const MAX_CHARACTERS = 1024 * 1024;
 const MAX_ELEMENTS = 60;
 const MAX_LINKS = 80;
-/** With those of pads: an element in a bin has some more. */
+/** Nodes including pads: an element in a bin has some more. */
 const MAX_PAD_LINKS = 300;
-/** Bins in bins, with the clusters of their pads. */
+/** Nested bins, including the clusters of their pads. */
 const MAX_LEVELS = 32;
-/** Ghost pads between two elements: one for each bin around them. */
+/** Ghost pads between two elements: one for each enclosing bin. */
 const MAX_PADS = 8;
 
 /** Source: GstDebugUtils, "Element-States" of the legend of each graph. */
@@ -48,7 +49,7 @@ interface Cluster {
   id: string;
   label: string | null;
   parent: Cluster | null;
-  /** It has elements of its own. */
+  /** The cluster contains further elements. */
   isBin: boolean;
 }
 
@@ -110,7 +111,7 @@ export function readPipeline(text: string): PipelineGraph | null {
   return joined(padOwners, links);
 }
 
-/** The nearest cluster around that is an element or a bin. */
+/** The nearest enclosing cluster that is an element or a bin. */
 function elementOf(cluster: Cluster | null): Cluster | null {
   let at = cluster;
   while (at !== null && (at.label ?? '') === '') at = at.parent;
@@ -120,7 +121,7 @@ function elementOf(cluster: Cluster | null): Cluster | null {
 const splitAt = (text: string, at: number): [string, string] =>
   at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at)];
 
-/** The caps of a link: those of its end where both ends are told. */
+/** The caps of a link: those at its end if both ends have caps. */
 function capsOf(attributes: string): string[] {
   const told = [...attributes.matchAll(CAPS)]
     .map((match) => match[1] ?? '')
@@ -131,7 +132,7 @@ function capsOf(attributes: string): string[] {
     .filter((each) => each !== '');
 }
 
-/** Elements joined by their links; the pads of bins only pass on. */
+/** Elements with the links between them; the pads of bins are passed through. */
 function joined(
   padOwners: ReadonlyMap<string, Cluster | null>,
   links: readonly PipelineLink[],
@@ -148,7 +149,8 @@ function joined(
   };
   for (const first of links) {
     if (passes(first.from)) continue;
-    // Breadth first through the pads of bins, each of them once: the ways through pads multiply.
+    // Breadth first through the pads of bins, visiting each once, because the number of paths through pads grows
+    // exponentially.
     const passed = new Set<string>();
     let ends: PipelineLink[] = [first];
     for (let hop = 0; hop < MAX_PADS && ends.length > 0; hop++) {
@@ -178,7 +180,7 @@ function elementFor(pad: string, cluster: Cluster | null): PipelineElement {
   return { id: cluster.id, name: name || type || cluster.id, type, state: STATES[state] ?? '' };
 }
 
-/** What flows over a link in a few words: "video/x-raw, I420, 1280 × 720". */
+/** The caps of a link in short form: "video/x-raw, I420, 1280 × 720". */
 export function capsLabel(caps: readonly string[]): string {
   const field = (name: string) =>
     caps

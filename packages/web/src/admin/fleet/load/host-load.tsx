@@ -29,7 +29,7 @@ export function HostLoadSection({ host }: { host: Host }) {
           icon={IconActivity}
           title={host.status === 'offline' ? 'The host is away' : 'Nothing told yet'}
         >
-          Its agent tells every five seconds how busy the machine is.
+          Its agent reports the load of the machine every five seconds.
         </EmptyState>
       ) : (
         <>
@@ -63,7 +63,7 @@ function Keys({ chart }: { chart: LoadChart }) {
   ));
 }
 
-/** The newest samples, one a row. */
+/** The newest samples, one per row. */
 function LoadTable({ charts }: { charts: readonly LoadChart[] }) {
   const lines = charts.flatMap((chart) => chart.lines.map((line) => ({ chart, line })));
   const times = [...new Set(lines.flatMap(({ line }) => line.points.map(({ ts_unix_ms }) => ts_unix_ms)))];
@@ -97,7 +97,7 @@ function LoadTable({ charts }: { charts: readonly LoadChart[] }) {
   );
 }
 
-/** "GPU 2" says enough, and leaves the table its room where a host has many. */
+/** "GPU 2" is enough, and keeps the table narrow for a host with many GPUs. */
 function headOf(chart: LoadChart, line: string): string {
   if (chart.lines.length === 1) return chart.words;
   return chart.key === 'gpu' ? line : `${chart.words}, ${line}`;

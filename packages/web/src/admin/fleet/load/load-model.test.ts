@@ -15,7 +15,7 @@ const sample = (n: number, part: Partial<HostLoadSample> = {}): HostLoadSample =
 const now = (samples: HostLoadSample[], memMb: number | null = 8_000) =>
   Object.fromEntries(loadCharts(samples, memMb, 4).map((chart) => [chart.key, chart.now]));
 
-test('the newest values stand in words, with what there is of each', () => {
+test('the newest values are text, each with its total', () => {
   expect(now([sample(1), sample(2, { cpu_busy: 0.5 })])).toEqual({
     cpu: '50 %',
     gpu: '10 %',
@@ -25,7 +25,7 @@ test('the newest values stand in words, with what there is of each', () => {
   });
 });
 
-test('what is not measured is not drawn and has no value', () => {
+test('values that are not measured are not drawn', () => {
   const nothing = sample(1, {
     cpu_busy: null,
     mem_free_mb: null,
@@ -43,7 +43,7 @@ test('what is not measured is not drawn and has no value', () => {
   expect(loadCharts([nothing], 8_000, 4).find(({ key }) => key === 'gpu')?.lines).toEqual([]);
 });
 
-test('the busiest GPU is told, and each has a line', () => {
+test('the busiest GPU is the value, and each GPU has a line', () => {
   const gpus = [
     { gpu_index: 0, encoder_busy: 0.1, vram_mb_used: null },
     { gpu_index: 1, encoder_busy: 0.8, vram_mb_used: null },

@@ -8,14 +8,14 @@ export interface LoadLine {
   points: readonly SeriesPoint[];
 }
 
-/** One chart: its newest values in words, and its lines in the unit of the axis. */
+/** One chart: its newest values as text, and its lines in the unit of the axis. */
 export interface LoadChart {
   key: 'cpu' | 'gpu' | 'memory' | 'network' | 'sessions';
   words: string;
   /** The newest values; null: not measured. */
   now: string | null;
   lines: readonly LoadLine[];
-  /** End of the axis, which begins at 0, and its words. */
+  /** Upper end of the axis, which begins at 0, and its label. */
   top: number;
   topLabel: string;
 }
@@ -35,13 +35,13 @@ const lineOf = (words: string, samples: Samples, read: Read): LoadLine => ({
 });
 const newestOf = ({ points }: LoadLine): number | undefined => points.at(-1)?.v;
 const percentLabel = (share: number): string => `${Math.round(share * 100)} %`;
-/** The first one and the second one, in the order of the lines. */
+/** Labels of the first and the second line. */
 const bothLabel = (sent: number, received: number): string =>
   `${megabits(sent)} / ${megabits(received)} Mbit/s`;
 const megabits = (kbps: number): string => (kbps / 1000).toFixed(kbps < 10_000 ? 1 : 0);
 const megabitLabel = (kbps: number): string => `${megabits(kbps)} Mbit/s`;
 
-/** The window that ends with the newest sample, in the clock of the service. */
+/** The window that ends with the newest sample, on the service's clock. */
 export function spanOf(samples: Samples): Span {
   const to_ms = samples.at(-1)?.ts_unix_ms ?? 0;
   return { from_ms: to_ms - SHOWN_MS, to_ms };
@@ -112,7 +112,7 @@ export function loadCharts(samples: Samples, memMb: number | null, slots: number
 const told = (value: number | undefined, words: (value: number) => string): string | null =>
   value === undefined ? null : words(value);
 
-/** A line for each GPU whose encoder is measured. */
+/** A line for each GPU whose encoder load is measured. */
 function gpuLines(samples: Samples): LoadLine[] {
   const indexes = samples.at(-1)?.gpus.map(({ gpu_index }) => gpu_index) ?? [];
   return indexes

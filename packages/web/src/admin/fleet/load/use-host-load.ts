@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { call } from '../../../api/client.ts';
 import { adminKeys } from '../../frame/admin-query-keys.ts';
 
-/** A sample is seen within 3 s of its arrival; agents send one each 5 s. */
+/** A sample is shown within 3 s of its arrival; agents send one every 5 s. */
 const REFRESH_MS = 2_500;
 
-/** The last five minutes of a host, kept up while the page is visible. */
+/** The last five minutes of a host, refreshed while the page is visible. */
 export function useHostLoad(hostId: string) {
   return useQuery({
     queryKey: adminKeys.hostLoad(hostId),

@@ -5,17 +5,20 @@ import styles from '../admin-pages.module.css';
 import { adminKeys } from '../admin-query-keys.ts';
 import { effectLines, revokedLabel } from './effect-lines.ts';
 
-/** What would go with a thing, counted now. */
+/** What a deletion would remove, counted now. */
 export const useEffectOf = (id: string) =>
   useQuery({
     queryKey: adminKeys.deletion(id),
     queryFn: ({ signal }) => call('admin.deletions.read', { params: { id }, signal }),
-    // What was counted for an earlier question may have changed.
+    // The counts may have changed since an earlier question.
     staleTime: 0,
     gcTime: 0,
   });
 
-/** How many people lose an app with a grant, as the server counts it now. Stands in the question before it is taken. */
+/**
+ * How many people lose an app if a grant is removed, as the server counts it now. Shown in the question before the
+ * removal.
+ */
 export function RevokedGrant({ id }: { id: string }) {
   const effect = useEffectOf(id);
   if (effect.isError) return <p>How many people lose it could not be counted.</p>;
@@ -23,7 +26,10 @@ export function RevokedGrant({ id }: { id: string }) {
   return <p>{revokedLabel(effect.data)}</p>;
 }
 
-/** What goes with an app, a host or an account, as the server counts it now. Stands in the question before a deletion. */
+/**
+ * What is deleted together with an app, a host or an account, as the server counts it now. Shown in the question before
+ * a deletion.
+ */
 export function DeletionEffects({ id }: { id: string }) {
   const effect = useEffectOf(id);
   if (effect.isError) return <p>How much goes with it could not be counted.</p>;

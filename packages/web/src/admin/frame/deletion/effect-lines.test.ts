@@ -6,7 +6,7 @@ const none = {
   ...{ favourites: 0, tiles: 0, devices: 0, invites: 0, people: 0, running: 0 },
 };
 
-test('a line for each thing that goes, in numbers', () => {
+test('a line for each kind of deleted thing, with numbers', () => {
   const effect = {
     ...none,
     kind: 'app' as const,
@@ -18,7 +18,7 @@ test('a line for each thing that goes, in numbers', () => {
   };
   expect(effectLines(effect)).toEqual([
     '1 tile of titles inside it',
-    '128 sessions with what was measured of them',
+    '128 sessions with their measurements',
     '4 grants that let people use it',
     '3 homes with 73.4 MB of files, which their hosts delete a day later',
   ]);
@@ -26,7 +26,7 @@ test('a line for each thing that goes, in numbers', () => {
 
 test('the files of a host stay on its machine', () => {
   expect(effectLines({ ...none, kind: 'host', homes: 1, home_bytes: 2_000_000_000 })).toEqual([
-    '1 home with 2.0 GB of files, which stay on the machine and are listed no longer',
+    '1 home with 2.0 GB of files, which stay on the machine and are no longer listed',
   ]);
 });
 
@@ -41,7 +41,7 @@ test('an account has devices, invites and apps of its own', () => {
     favourites: 5,
   };
   expect(effectLines(effect)).toEqual([
-    '1 session with what was measured of it',
+    '1 session with its measurements',
     '1 app given to them alone',
     '5 favourites',
     '2 devices that are signed out',
@@ -49,15 +49,15 @@ test('an account has devices, invites and apps of its own', () => {
   ]);
 });
 
-test('nothing goes with what was never used', () => {
+test('a thing that was never used has no lines', () => {
   expect(effectLines({ ...none, kind: 'app' })).toEqual([]);
 });
 
 test.each([
-  [0, 0, 'Nobody loses it: another grant keeps it in every library.'],
-  [1, 0, 'It goes from the library of 1 person.'],
-  [12, 1, 'It goes from the libraries of 12 people. 1 session that runs goes on.'],
-  [2, 3, 'It goes from the libraries of 2 people. 3 sessions that run go on.'],
+  [0, 0, 'Nobody loses it, because another grant still allows it.'],
+  [1, 0, 'It disappears from the library of 1 person.'],
+  [12, 1, 'It disappears from the libraries of 12 people. 1 running session continues.'],
+  [2, 3, 'It disappears from the libraries of 2 people. 3 running sessions continue.'],
 ])('a grant of %i people with %i sessions: %s', (people, running, words) => {
   expect(revokedLabel({ people, running })).toBe(words);
 });

@@ -2,26 +2,23 @@ import type { DeletionEffect } from '@footlight/protocol/rest';
 import { bytesLabel } from '../../../i18n/bytes-labels.ts';
 import { countLabel } from '../quantity-labels.ts';
 
-/** What a grant that is taken away means for people. Pure. */
+/** The effect of a removed grant on people, as text. Pure. */
 export function revokedLabel({ people, running }: Pick<DeletionEffect, 'people' | 'running'>): string {
-  if (people === 0) return 'Nobody loses it: another grant keeps it in every library.';
+  if (people === 0) return 'Nobody loses it, because another grant still allows it.';
   const goesOn =
     running === 0
       ? ''
-      : ` ${countLabel(running, 'session')} that ${running === 1 ? 'runs goes' : 'run go'} on.`;
-  return `It goes from the ${people === 1 ? 'library of 1 person' : `libraries of ${people} people`}.${goesOn}`;
+      : ` ${countLabel(running, 'running session')} ${running === 1 ? 'continues' : 'continue'}.`;
+  return `It disappears from the ${people === 1 ? 'library of 1 person' : `libraries of ${people} people`}.${goesOn}`;
 }
 
-/** What goes with a deleted thing, a line each, without what there is none of. Pure. */
+/** What is deleted together with a thing, one line per kind; kinds with a count of 0 are left out. Pure. */
 export function effectLines(effect: DeletionEffect): string[] {
   const { kind, homes, home_bytes, tiles, sessions, entitlements, favourites, devices, invites } = effect;
   const files = `${countLabel(homes, 'home')} with ${bytesLabel(home_bytes)} of files`;
   const lines: [number, string][] = [
     [tiles, `${countLabel(tiles, 'tile')} of titles inside it`],
-    [
-      sessions,
-      `${countLabel(sessions, 'session')} with what was measured of ${sessions === 1 ? 'it' : 'them'}`,
-    ],
+    [sessions, `${countLabel(sessions, 'session')} with ${sessions === 1 ? 'its' : 'their'} measurements`],
     [
       entitlements,
       kind === 'app'

@@ -7,13 +7,13 @@ export interface RefusedField {
   words: string;
 }
 
-/** Statuses of refusals that name a field of the body: it is wrong, or something else holds its value. */
+/** Statuses of refusals that name a body field: its value is wrong, or is already in use. */
 const STATUSES: readonly number[] = [400, 409];
 
 /**
  * The field that a refusal of the server is about.
  * @param fields of the form
- * @param aliases field by the name that the server uses, where the form has another one
+ * @param aliases field by the server's name, if the form uses another name
  * @returns null: it is about none of them
  */
 export function refusedField(
@@ -22,7 +22,7 @@ export function refusedField(
   aliases: Readonly<Record<string, string>> = {},
 ): RefusedField | null {
   if (!(error instanceof ApiFailure) || !STATUSES.includes(error.status)) return null;
-  // "runtime_spec.image: no name of an image", "abr_floor_kbps must be smaller than …"
+  // Examples: "runtime_spec.image: no name of an image", "abr_floor_kbps must be smaller than …"
   const [, place = '', rest = ''] = /^([a-z][a-z0-9_.]*)(.*)$/s.exec(error.message) ?? [];
   const field = [place, ...place.split('.').reverse()]
     .map((name) => aliases[name] ?? name)

@@ -34,7 +34,7 @@ describe('a refusal of the server', () => {
     expect(refusedField(refusal(status, message), fields, aliases)).toEqual(expected);
   });
 
-  test('that is no answer is about no field', () => {
+  test('without an answer of the server is about no field', () => {
     expect(refusedField(new Error('name: it broke'), fields)).toBeNull();
   });
 });
@@ -61,7 +61,7 @@ describe('a form', () => {
       </MantineProvider>,
     );
 
-  test('says it at the field, which has the focus, until the field is changed', async () => {
+  test('is shown at its field, which gets the focus, until the field is changed', async () => {
     show(refusal(409, 'name: another one has it'));
     const field = screen.getByLabelText('Name');
     await waitFor(() => expect(document.activeElement).toBe(field));
@@ -71,7 +71,7 @@ describe('a form', () => {
     await waitFor(() => expect(screen.queryByText('Another one has it')).toBeNull());
   });
 
-  test('leaves to its page what is about no field', () => {
+  test('that is about no field is left to the page', () => {
     show(refusal(409, 'Sessions are still on this host.'));
     screen.getByText('elsewhere');
   });

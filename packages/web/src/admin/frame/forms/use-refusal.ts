@@ -22,10 +22,10 @@ export function useRefusedFocus(field: string | undefined, error: unknown): void
 }
 
 /**
- * Puts a refusal of the server at the field that it names, which gets the focus.
+ * Shows a refusal of the server at the field that it names, and focuses it.
  * @param error of the last attempt; null: none
- * @param aliases field by the name that the server uses, where the form has another one
- * @returns the error, where it is about no field of the form: the form shows it itself; otherwise null
+ * @param aliases field by the server's name, if the form uses another name
+ * @returns the error if it is about no field of the form, so that the form shows it; otherwise null
  */
 export function useRefusal<Values extends object>(
   form: UseFormReturnType<Values>,
@@ -33,7 +33,7 @@ export function useRefusal<Values extends object>(
   aliases?: Readonly<Record<string, string>>,
 ): unknown {
   const refused = refusedField(error, Object.keys(form.getValues()), aliases);
-  // Told once: the next key in the field takes it away.
+  // Set once: the next key in the field removes it.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the field follows from the error
   useEffect(() => {
     if (refused !== null) form.setFieldError(refused.field, refused.words);

@@ -1,18 +1,18 @@
-/** What a column of a table takes: a date, a name or a chip, with its margins. Measured on the pages, in pixels. */
+/** Width of a table's column (a date, a name or a chip) with its margins. Measured on the pages, in pixels. */
 const COLUMN_PX = 136;
-/** A frame up to this width has cards for every table: a phone. */
+/** Up to this width of the frame every table is shown as cards: a phone. */
 const PHONE_PX = 560;
 /** From this width on, two fields of a card stand next to each other. */
 const TWO_FIELDS_PX = 520;
-/** A laptop's frame, which has tables whatever they list: its rows stay comparable. */
+/** From this width of the frame on, a laptop, every table keeps its columns, so that its rows stay comparable. */
 const LAPTOP_PX = 960;
 
 /**
  * Whether the rows of a table are cards, and how wide these are. Pure.
  * @param width of the table's frame, in pixels
  * @param columns of the table
- * @param content width that the table took at most while it had columns, in pixels; 0: not known
- * @returns null: there is room for columns
+ * @param content largest width of the table while it had columns, in pixels; 0: not known
+ * @returns null: the columns fit
  */
 export function cardsOf(width: number, columns: number, content: number): 'one' | 'two' | null {
   const needed = Math.min(LAPTOP_PX, Math.max(PHONE_PX, columns * COLUMN_PX, content));

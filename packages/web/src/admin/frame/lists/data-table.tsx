@@ -10,11 +10,11 @@ import { nextSort, readSort } from './table-sort.ts';
 export interface Column {
   words: string;
   kind?: 'text' | 'number' | 'action';
-  /** Key by which its head orders the table; missing: it does not. */
+  /** Sort key of the column's head; missing: the table cannot be sorted by it. */
   sort?: string;
 }
 
-/** The order of a table, as the URL keeps it. */
+/** The sort order of a table, as stored in the URL. */
 export interface TableOrder {
   sort: string | undefined;
   onSort: (sort: string | undefined) => void;
@@ -45,8 +45,8 @@ export function EndButton(props: {
 }
 
 /**
- * A compact table in a frame with horizontal scrolling; where its columns have no room, each row is a card, with the
- * columns' words before its values.
+ * A compact table in a frame with horizontal scrolling. If its columns do not fit, each row is shown as a card, with
+ * the column's label before each value.
  */
 export function DataTable(props: {
   label: string;
@@ -57,7 +57,7 @@ export function DataTable(props: {
   const frame = useRef<HTMLElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
   const cards = useCards(frame, props.columns.length);
-  // The words stand in attributes, which only the style sheet of cards shows: rows are made by many components.
+  // The labels are attributes, which only the style sheet of cards shows, because many components make rows.
   useLayoutEffect(() => {
     for (const row of body.current?.rows ?? []) {
       if (row.cells.length !== props.columns.length) continue;
@@ -91,14 +91,14 @@ export function DataTable(props: {
   );
 }
 
-/** Follows the width of a table's frame and of its content; measured before the first paint, so that nothing moves. */
+/** Follows the widths of a table's frame and content; measured before the first paint, so that nothing moves. */
 function useCards(frame: RefObject<HTMLElement | null>, columns: number): 'one' | 'two' | null {
   const [cards, setCards] = useState<'one' | 'two' | null>(null);
   const content = useRef(0);
   const measure = () => {
     const node = frame.current;
     if (node === null) return;
-    // Cards do not tell how wide the columns would be, so the table remembers it.
+    // Cards do not show how wide the columns would be, so the table remembers it.
     if (cards === null && node.scrollWidth > node.clientWidth)
       content.current = Math.max(content.current, node.scrollWidth);
     setCards(cardsOf(node.clientWidth, columns, content.current));

@@ -7,10 +7,12 @@ import { clock } from '../../../clock.ts';
 import styles from '../admin-pages.module.css';
 import { type SortKeys, sortRows } from './table-sort.ts';
 
-/** Longer than the pause between two keys of a person who types (about 200 ms), so one search is sent for a word. */
+/**
+ * Debounce of a search: longer than the pause between two keys while typing (about 200 ms), so a word sends one search.
+ */
 const TYPING_MS = 250;
 
-/** A page of the API; cursor null: the last one. */
+/** A page of the API; cursor null: it is the last one. */
 interface Page<Item, Cursor> {
   items: readonly Item[];
   next_cursor: Cursor | null;
@@ -37,13 +39,13 @@ export function usePages<Item, Cursor extends string | number>(
   return { query, items: query.data?.pages.flatMap((page) => page.items) };
 }
 
-/** Pages that an order loads: in a longer list a search finds what is looked for. Chosen, not measured. */
+/** Most pages that are loaded to sort a list; in a longer list people use the search. Chosen, not measured. */
 const SORTED_PAGES = 10;
 
 /**
- * A paged list in the order of the page's address, which the service does not know: its further pages are loaded, too.
+ * A paged list, sorted in the page because the service does not know the order: its further pages are loaded, too.
  * @param order.sort as in `sortRows`; undefined: the order of the service, a page at a time
- * @returns as usePages; `sortedOf` is the number of rows that an order was made of, where there are more, else null
+ * @returns as usePages; `sortedOf` is the number of sorted rows if the list has more, else null
  */
 export function useSortedPages<Item, Cursor extends string | number>(
   key: QueryKey,
@@ -68,7 +70,7 @@ export function useSortedPages<Item, Cursor extends string | number>(
   return { query, items: sorted, sortedOf: isSorted && hasNextPage ? (items?.length ?? 0) : null };
 }
 
-/** Fetches the next page of a list, while there is one. @param props.sortedOf as useSortedPages tells it */
+/** Fetches the next page of a list, if there is one. @param props.sortedOf as returned by useSortedPages */
 export function ShowMore(props: {
   query: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown };
   sortedOf?: number | null;

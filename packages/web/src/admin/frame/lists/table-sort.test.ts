@@ -24,7 +24,7 @@ describe('the order of a table', () => {
     expect(names(sort)).toEqual(order);
   });
 
-  test('a column’s head goes up, down, and back to the order of the server', () => {
+  test('a press on a column’s head sorts ascending, then descending, then as the server does', () => {
     expect(nextSort(undefined, 'name')).toBe('name');
     expect(nextSort('name', 'name')).toBe('-name');
     expect(nextSort('-name', 'name')).toBeUndefined();

@@ -4,12 +4,12 @@ type SortValue = string | number | null;
 /** Values of a row by sort key. */
 export type SortKeys<Row> = Readonly<Record<string, (row: Row) => SortValue>>;
 
-/** Text as people order it: "gpu-2" before "gpu-10". */
+/** Sorts text as people do: "gpu-2" before "gpu-10". */
 const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
 /**
  * Rows in the order of a URL. Pure.
- * @param sort a key, with "-" in front for the reverse; an unknown one, or undefined, keeps the order of the rows
+ * @param sort a key, with "-" in front for descending order; an unknown one, or undefined, keeps the order of the rows
  */
 export function sortRows<Row>(
   rows: readonly Row[],
@@ -30,12 +30,12 @@ export function sortRows<Row>(
   });
 }
 
-/** Key and direction of a URL's order. */
+/** Key and direction of the order in a URL. */
 export function readSort(sort = ''): { key: string; reverse: boolean } {
   return sort.startsWith('-') ? { key: sort.slice(1), reverse: true } : { key: sort, reverse: false };
 }
 
-/** The order after a press on a column's head: up, then down, then as the server gives it. */
+/** The order after a press on a column's head: ascending, then descending, then the server's order. */
 export function nextSort(sort: string | undefined, key: string): string | undefined {
   const now = readSort(sort);
   if (now.key !== key) return key;

@@ -2,8 +2,8 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ListSearch, parseListSearch } from '../../../search/list-search.ts';
 
 /**
- * The state of a list in the address of its page. Its names stand here and not with the route, which every user loads.
- * @returns the state, and what puts another in its place
+ * The state of a list in the URL of its page. Its names are here and not in the route, which every user loads. @returns
+ * the state, and a function that replaces it
  */
 export function useListSearch<const Key extends string>(
   keys: readonly Key[],
@@ -14,7 +14,7 @@ export function useListSearch<const Key extends string>(
     parseListSearch(search, keys),
     (next) => {
       const told = Object.entries(next).filter(([, value]) => value !== undefined && value !== '');
-      // Another list of the page keeps its own.
+      // Keeps the state of other lists on the page.
       const others = Object.entries(search).filter(([key]) => !(keys as readonly string[]).includes(key));
       void navigate({ to: '.', search: Object.fromEntries([...others, ...told]) as never, replace: true });
     },
