@@ -15,7 +15,6 @@ import type { Inventory } from './readiness/inventory.ts';
 import type { FlightRecorder } from './recorder/flight-recorder.ts';
 import type { AgentContainers } from './runtime/container/agent-containers.ts';
 import type { NetworkPool } from './runtime/network/network-pool.ts';
-import type { removeOwnedFiles } from './runtime/owned-files.ts';
 import type { HomeCollection } from './sessions/home/collection/home-collection.ts';
 import type { Quarantine } from './sessions/resources/quarantine.ts';
 import type { UidSweep } from './sessions/resources/uid-sweep.ts';
@@ -27,11 +26,6 @@ export interface AgentDeps {
   displays?: Displays;
   /** Default: weston on this machine. */
   screens?: ConsoleScreens;
-  /**
-   * Removes files that a session's user left on this machine. Default: searches all directories that every user can
-   * write.
-   */
-  removeOwned?: typeof removeOwnedFiles;
   random: Random;
   logger: Logger;
 }

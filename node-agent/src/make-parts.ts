@@ -25,7 +25,7 @@ import { type AgentContainers, agentContainers } from './runtime/container/agent
 import { AppRuntimes } from './runtime/container/app-runtimes.ts';
 import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { NetworkPool } from './runtime/network/network-pool.ts';
-import { removeOwnedFiles } from './runtime/owned-files.ts';
+import { OPEN_TO_ALL } from './runtime/owned-files.ts';
 import { findIsolation, ProcessRuntime } from './runtime/process.ts';
 import { gcCalls } from './sessions/home/collection/gc-calls.ts';
 import { HomeCollection } from './sessions/home/collection/home-collection.ts';
@@ -61,7 +61,8 @@ export async function makeAgentParts(
   const uids = process.getuid?.() === 0 ? range : null;
   const homes = new HomeLocks(clock);
   const quarantine = new Quarantine(deps);
-  const sweep = new UidSweep({ ...deps, remove: deps.removeOwned ?? removeOwnedFiles });
+  // An isolated app has its own directories of this kind.
+  const sweep = new UidSweep({ ...deps, openToAll: isolated ? [] : OPEN_TO_ALL });
   const screens = deps.screens ?? westonScreens();
   await removeLeftovers(config.stateDir, {
     ...deps,

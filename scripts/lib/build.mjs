@@ -52,8 +52,8 @@ const UNUSED = {
  */
 
 const AGENT_SOURCES = ['node-agent/src', 'packages/gst/src', 'packages/platform/src', 'protocol/src'];
-/** What modules of the agent read beside themselves. */
-const AGENT_COPIES = ['runtime/remove-owned.pl', 'runtime/network/hold-network.sh'];
+/** Files that modules of the agent read next to themselves. */
+const AGENT_COPIES = ['runtime/network/hold-network.sh'];
 
 /** @type {Bundle[]} */
 const bundles = [

@@ -69,7 +69,7 @@ describe.each(DATABASES)('a person’s first session, on %s', (database) => {
     for (const [words, act] of [
       ['The connection is secure', 'Next'],
       ['1 host connected', 'Next'],
-      ['These are here already', 'Finish'],
+      ['These apps are here already', 'Finish'],
     ] as const) {
       await page.getByText(words).waitFor();
       await page.getByRole('button', { name: act }).click();

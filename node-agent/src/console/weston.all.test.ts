@@ -104,7 +104,7 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
     await removeLeftovers(stateDir, {
       ...deps,
       quarantine: new Quarantine(deps),
-      sweep: new UidSweep(deps),
+      sweep: new UidSweep({ ...deps, openToAll: [] }),
       uids: new UidPool([FORMER_UID, FORMER_UID]),
       take: () => () => undefined,
       reclaimConsole: () => screens.reclaim(),

@@ -14,7 +14,7 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   'matchbox-window-manager': 'matchbox-window-manager',
   'dbus-daemon': 'dbus',
   bwrap: 'bubblewrap',
-  perl: 'perl-base',
+  find: 'findutils',
   setpriv: 'util-linux',
   unshare: 'util-linux',
   choom: 'util-linux',

@@ -1,10 +1,14 @@
 import { lstatSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { systemClock } from '@footlight/platform';
 import { baseEnvironment } from './confinement/command-line.ts';
 import { startChild } from './programs/child.ts';
 
 /** World-writable directories of a Linux host. */
-const OPEN_TO_ALL: readonly string[] = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp', '/run/lock'];
+export const OPEN_TO_ALL: readonly string[] = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp', '/run/lock'];
+/** Of the errors of a search. */
+const MAX_OUTPUT_BYTES = 64 * 1024;
+/** An entry that others removed; a search that ends early has another line. */
+const VANISHED = /^find: '.*': No such file or directory$/;
 /**
  * rm(1) fails for a directory that is replaced by a link during its work; an attacker who keeps swapping them wins
  * some attempts, not all.
@@ -21,35 +25,77 @@ const SYSTEM_V = [
 ] as const;
 
 /**
- * Removes what a session's user left outside the session's directories: System V objects, and files in world-writable
- * directories or in directories that another session's user opened. Otherwise the next session with this uid could
- * read them. Call it when the user has no process left.
+ * Removes what a session's user left outside the session's directories: System V objects, and files in the given
+ * directories. Otherwise the next session with this uid could read them. Call it when the user has no process left.
  *
- * A separate program does this (remove-owned.pl), so millions of files do not block this process. Apps that change the
- * directories meanwhile can neither redirect it nor stop its search.
+ * find(1) does this as that user, so it can remove no file of others, whatever apps do with the directories meanwhile.
+ * It does not search directories that the user cannot open: the next session with this uid cannot open them either.
  * @param keep paths that are kept: the session's homes
- * @param others directories of other sessions
+ * @param places directories to search; links and missing ones are skipped
  * @param limitSecs time limit of the search
- * @param openToAll directories of this host that every user may write to
  * @returns whether the search was complete; otherwise the uid must not be reused
  */
 export async function removeOwnedFiles(
   uid: number,
   keep: readonly string[],
-  others: readonly string[],
+  places: readonly string[],
   limitSecs: number,
-  openToAll: readonly string[] = OPEN_TO_ALL,
 ): Promise<boolean> {
   const ids = SYSTEM_V.flatMap(({ table, idColumn, option }) =>
     ownedIds(uid, readFileSync(`/proc/sysvipc/${table}`, 'utf8'), idColumn).flatMap((id) => [option, id]),
   );
   if (ids.length > 0) await run(['ipcrm', ...ids]);
-  const script = fileURLToPath(new URL('remove-owned.pl', import.meta.url));
-  const code = await run([
-    ...['timeout', '--kill-after=1', String(limitSecs), 'nice', '-n', '10'],
-    ...['perl', script, String(uid), ...keep, '--', ...openToAll, ...others],
-  ]);
-  return code === 0;
+  const searches = searchesOf(places.flatMap(entryAt), keep.flatMap(entryAt));
+  const results = await Promise.all(
+    searches.map((search) =>
+      run([
+        ...['timeout', '--kill-after=1', String(limitSecs), 'nice', '-n', '10'],
+        ...['setpriv', '--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--no-new-privs'],
+        ...['--', 'find', ...search.places, '-xdev', '-ignore_readdir_race'],
+        ...search.kept.flatMap((inode) => ['-inum', String(inode), '-prune', '-o']),
+        // An app may have closed a directory to itself. -execdir runs in the entry's directory, so no link leads elsewhere.
+        ...['-user', String(uid), '(', '-type', 'd', '-execdir', 'chmod', '-R', 'u+rwX', '--', '{}', ';'],
+        ...['-o', '-true', ')'],
+        ...['-execdir', 'rm', '-rf', '--one-file-system', '--', '{}', '+', '-prune', '-o'],
+        ...['-type', 'd', '(', '!', '-readable', '-o', '!', '-executable', ')', '-prune'],
+      ]),
+    ),
+  );
+  return results.every(isComplete);
+}
+
+/** find(1) also reports what others removed during the search; -ignore_readdir_race does not cover all of it. */
+function isComplete({ code, output }: { code: number | null; output: string }): boolean {
+  const lines = output.trim().split('\n');
+  return (
+    code === 0 ||
+    (code === 1 && output.length < MAX_OUTPUT_BYTES && lines.every((line) => VANISHED.test(line)))
+  );
+}
+
+interface Entry {
+  path: string;
+  device: number;
+  inode: number;
+  isDirectory: boolean;
+}
+
+function entryAt(path: string): Entry[] {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return [];
+  return [{ path, device: stats.dev, inode: stats.ino, isDirectory: stats.isDirectory() }];
+}
+
+/** One search for each device, because kept paths are recognised by their inode. */
+function searchesOf(
+  places: readonly Entry[],
+  keep: readonly Entry[],
+): { places: string[]; kept: number[] }[] {
+  const directories = places.filter(({ isDirectory }) => isDirectory);
+  return [...new Set(directories.map(({ device }) => device))].map((device) => ({
+    places: directories.filter((entry) => entry.device === device).map(({ path }) => path),
+    kept: keep.filter((entry) => entry.device === device).map(({ inode }) => inode),
+  }));
 }
 
 /**
@@ -80,8 +126,17 @@ export function ownedIds(uid: number, table: string, idColumnName: string): stri
     .filter((id) => /^\d+$/.test(id));
 }
 
-/** @returns the exit status; null after a signal */
-async function run(argv: readonly string[]): Promise<number | null> {
-  const child = await startChild(argv, { env: baseEnvironment(process.env), cwd: '/' });
-  return (await child.exited).code;
+/** @returns code: null after a signal; output: the beginning of it */
+async function run(argv: readonly string[]): Promise<{ code: number | null; output: string }> {
+  let output = '';
+  const child = await startChild(argv, {
+    env: { ...baseEnvironment(process.env), LC_ALL: 'C' },
+    cwd: '/',
+    clock: systemClock,
+    onOutput: (chunk) => {
+      if (output.length < MAX_OUTPUT_BYTES) output += chunk.toString('latin1');
+    },
+  });
+  const [{ code }] = await Promise.all([child.exited, child.drained]);
+  return { code, output };
 }

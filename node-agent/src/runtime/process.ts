@@ -232,7 +232,7 @@ function isDirectory(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** Device files and directories that apps use: GPUs, input, sound, file systems of AppImages, cameras. Pure. */
+/** Device files and directories that apps use: GPUs, input, sound, file systems of AppImages, cameras. */
 export function appDevices(names: readonly string[]): string[] {
   return names
     .filter((name) => /^(dri|kfd|input|snd|fuse|nvidia.*|video\d+|media\d+)$/.test(name))

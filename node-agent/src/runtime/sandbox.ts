@@ -147,7 +147,7 @@ const tmpfs = (path: string, bytes: number, mode: string): string[] => [
 
 /**
  * Options of bwrap for the file systems of an app. Everything of the host is visible with the host's permissions, but
- * no setuid program has an effect, and no device except the named ones exists. Pure.
+ * no setuid program has an effect, and no device except the named ones exists.
  *
  * Two sessions must not both be able to write to one place: a socket there could pass descriptors from one to the other,
  * and the memory behind these would outlive the session that made it.

@@ -7,7 +7,6 @@ import type { SessionState } from '@footlight/protocol/agent';
 import { type assignment, FakeControl } from '@footlight/test-harness/fake-control';
 import { expect } from 'vitest';
 import { socketMark } from '../display/display-number.ts';
-import { removeOwnedFiles } from '../runtime/owned-files.ts';
 import { readProcess } from '../runtime/proc-table.ts';
 import { startTestAgent } from './test-agent.ts';
 import { type DisplayTrace, processesOf, type Traces, tracesOf } from './traces.ts';
@@ -109,10 +108,7 @@ export async function startHostedSessions(uids: readonly [number, number], env: 
     // A poll without an answer would delay the agent's stop.
     answers: () => ({ status: 200, body: { runs: [], scans: [] } }),
   });
-  // A search of /tmp would take long, because it contains files of other tests and of this checkout.
-  const removeOwned: typeof removeOwnedFiles = (uid, keep, others, limitSecs) =>
-    removeOwnedFiles(uid, keep, others, limitSecs, ['/dev/shm', folder]);
-  const agent = await startTestAgent({ control, stateDir, uids }, env, { removeOwned });
+  const agent = await startTestAgent({ control, stateDir, uids }, env);
   await control.wait('heartbeat');
   return {
     control,

@@ -13,7 +13,7 @@ export interface SentStream {
 
 /**
  * The host's RTCP reports to one viewer: they map RTP timestamps to the wall clock, and contain the delay since the
- * viewer's last reference time. Pure: facts and times in, packets out. Source: RFC 3550, 6.4.1; RFC 3611, 4.5.
+ * viewer's last reference time. Facts and times in, packets out. Source: RFC 3550, 6.4.1; RFC 3611, 4.5.
  */
 export class SenderReports {
   readonly #cname: string;

@@ -22,7 +22,7 @@ function agent(stateDir: string, remove: (uid: number) => Promise<boolean>) {
   return {
     ...{ ...deps, stateDir, homes: new HomeLocks(deps.clock), uids: new UidPool([UID, UID]) },
     quarantine: new Quarantine({ ...deps, kill: () => 0 }),
-    sweep: new UidSweep({ ...deps, remove }),
+    sweep: new UidSweep({ ...deps, openToAll: [], remove }),
   };
 }
 

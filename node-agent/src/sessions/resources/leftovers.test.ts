@@ -24,7 +24,7 @@ test('an agent starts while leftovers take long to remove, and has reserved thei
   const removed = removeLeftovers(stateDir, {
     ...deps,
     quarantine,
-    sweep: new UidSweep(deps),
+    sweep: new UidSweep({ ...deps, openToAll: [] }),
     uids: new UidPool([1, 1]),
     take: (ownership) => {
       taken.push(ownership);

@@ -60,7 +60,7 @@ const root = process.getuid?.() === 0;
 let directory: string;
 
 beforeAll(async () => {
-  directory = await mkdtemp('/var/tmp/footlight-names-');
+  directory = await mkdtemp(root ? '/srv/footlight-names-' : '/var/tmp/footlight-names-');
   await chmod(directory, 0o711);
 });
 

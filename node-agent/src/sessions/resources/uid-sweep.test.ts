@@ -17,7 +17,7 @@ beforeEach(() => {
   freed = [];
   const remove = (uid: number) =>
     new Promise<boolean>((end, fail) => searches.push({ uid, end, fail: () => fail(new Error('no find')) }));
-  sweep = new UidSweep({ clock, logger: silentLogger(), remove });
+  sweep = new UidSweep({ clock, logger: silentLogger(), openToAll: ['/tmp'], remove });
 });
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));

@@ -32,15 +32,23 @@ export class UidSweep {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #remove: typeof removeOwnedFiles;
+  readonly #openToAll: readonly string[];
   readonly #timers = new Set<Timer>();
   /** Chain of the later searches, which run one after another. */
   #queue: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  constructor(deps: { clock: Clock; logger: Logger; remove?: typeof removeOwnedFiles }) {
+  /** @param deps openToAll: directories of the host that the sessions' users can write to */
+  constructor(deps: {
+    clock: Clock;
+    logger: Logger;
+    openToAll: readonly string[];
+    remove?: typeof removeOwnedFiles;
+  }) {
     this.#clock = deps.clock;
     this.#logger = deps.logger;
     this.#remove = deps.remove ?? removeOwnedFiles;
+    this.#openToAll = deps.openToAll;
   }
 
   /**
@@ -83,6 +91,6 @@ export class UidSweep {
 
   /** Never throws: a failed search counts as incomplete. */
   #search(uid: number, { keep, others }: SweepPlaces, limitSecs: number): Promise<boolean> {
-    return this.#remove(uid, keep, others, limitSecs).catch(() => false);
+    return this.#remove(uid, keep, [...this.#openToAll, ...others], limitSecs).catch(() => false);
   }
 }

@@ -81,7 +81,9 @@ describe('the report after the end', () => {
   test('of a session of more than ten minutes names the part that the figures are about', async () => {
     report = { played_ms: 11 * MINUTE_MS };
     open();
-    expect((await card()).textContent).toContain('All but the time played is of the last 10 minutes.');
+    expect((await card()).textContent).toContain(
+      'Everything except the time played is about the last 10 minutes.',
+    );
   });
 
   test('is not shown without a picture', async () => {

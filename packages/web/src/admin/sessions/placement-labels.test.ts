@@ -23,6 +23,6 @@ test('GPUs of a host with the same reason share a sentence', () => {
 });
 
 test('an unknown clamp is shown unchanged', () => {
-  expect(clampLabel('client_decode')).toContain('decodes');
+  expect(clampLabel('client_decode')).toContain('decode');
   expect(clampLabel('something_new')).toBe('something_new');
 });

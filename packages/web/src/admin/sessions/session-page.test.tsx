@@ -128,7 +128,7 @@ describe('the story', () => {
     const story = within(await screen.findByRole('region', { name: 'The story' }));
     expect(story.getByText('The app ended before it showed anything.')).toBeDefined();
     expect(story.getByText(failedSession.error_message ?? '')).toBeDefined();
-    expect(story.getByText(/^What the app wrote last/)).toBeDefined();
+    expect(story.getByText(/^The last output of the app/)).toBeDefined();
     expect(story.getByText('Failed')).toBeDefined();
     expect(await story.findByText('The only GPU that could run it, 2 slots free then.')).toBeDefined();
     expect(screen.getByRole('log', { name: 'Last output of the app' }).textContent).toContain('libGL.so.1');

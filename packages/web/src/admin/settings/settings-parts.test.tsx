@@ -18,7 +18,7 @@ test('a master key has 32 random bytes, is shown as the line to set, and is neve
   fireEvent.click(await screen.findByRole('button', { name: 'Make a master key' }));
   const line = screen.getByLabelText('line for the environment') as HTMLInputElement;
   expect(line.value).toMatch(/^SERVICE_SECRET_KEY=1:[A-Za-z0-9+/]{43}=$/);
-  expect(screen.getByText(/where the backups of the database are not/)).toBeDefined();
+  expect(screen.getByText(/apart from the backups of the database/)).toBeDefined();
   expect(writes).toEqual([]);
 });
 

@@ -31,7 +31,7 @@ export function effectLines(effect: DeletionEffect): string[] {
     [
       homes,
       kind === 'host'
-        ? `${files}, which stay on the machine and are listed no longer`
+        ? `${files}, which stay on the machine and are no longer listed`
         : `${files}, which their hosts delete a day later`,
     ],
   ];
