@@ -1,6 +1,6 @@
 // Bundles each program into one file, so that a start reads a few files instead of a thousand, and nothing is compiled
 // while apps run.
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { digestOf } from './digest.mjs';
@@ -47,13 +47,10 @@ const UNUSED = {
  * @property {string} dist     folder of the built files, below the package
  * @property {string[]} sources folders that the bundle is made of
  * @property {Record<string, string>} programs  built file below dist: its source below src
- * @property {readonly string[]} copies  files that a program reads from its own folder
  * @property {string[]} external
  */
 
 const AGENT_SOURCES = ['node-agent/src', 'packages/gst/src', 'packages/platform/src', 'protocol/src'];
-/** Files that modules of the agent read next to themselves. */
-const AGENT_COPIES = ['runtime/network/hold-network.sh'];
 
 /** @type {Bundle[]} */
 const bundles = [
@@ -62,7 +59,6 @@ const bundles = [
     dist: 'dist',
     sources: ['control-plane/src', 'packages/platform/src', 'protocol/src'],
     programs: { 'main.js': 'main.ts', 'backup-main.js': 'backup-main.ts' },
-    copies: [],
     external: OUTSIDE,
   },
   {
@@ -77,7 +73,6 @@ const bundles = [
       'scan-main.js': 'library/scan-main.ts',
       'files-main.js': 'files/files-main.ts',
     },
-    copies: AGENT_COPIES,
     external: OUTSIDE,
   },
   {
@@ -86,7 +81,6 @@ const bundles = [
     dist: 'dist',
     sources: ['node-agent/src/diagnostics-app'],
     programs: { 'diagnostics.mjs': 'diagnostics-app/main.ts' },
-    copies: [],
     external: [],
   },
 ];
@@ -103,7 +97,6 @@ const testPrograms = {
     'collect-process.js': 'sessions/home/collection/testing/collect-process.ts',
     'run-apps.js': 'testing/run-apps.ts',
   },
-  copies: AGENT_COPIES,
   external: OUTSIDE,
 };
 
@@ -112,9 +105,7 @@ const testPrograms = {
  * @param {string} folder
  */
 export function builtFilesOf(folder) {
-  return bundles
-    .filter((b) => b.folder === folder)
-    .flatMap((b) => [...Object.keys(b.programs), ...b.copies.map((copy) => path.basename(copy))]);
+  return bundles.filter((b) => b.folder === folder).flatMap((b) => Object.keys(b.programs));
 }
 
 /** The folders that the programs of a package are made of. @param {string} folder */
@@ -171,11 +162,6 @@ async function make(wanted) {
         logLevel: 'error',
       });
       for (const file of result.outputFiles) writeWhole(file.path, file.contents);
-    }
-    for (const copy of bundle.copies) {
-      const target = path.join(dist, path.basename(copy));
-      copyFileSync(path.join(root, bundle.folder, 'src', copy), `${target}.${process.pid}`);
-      renameSync(`${target}.${process.pid}`, target);
     }
     writeWhole(stamp, digest);
   }

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@footlight/platform';
 import { withLoopWatched } from '@footlight/platform/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { OPEN_TO_ALL, ownedIds, removeOwnedFiles, removeTree } from './owned-files.ts';
@@ -134,7 +135,7 @@ describe.runIf(root)('what a session leaves outside its directories', () => {
     spawnSync('setpriv', [...asUser, 'ipcmk', '-M', '4096', '-S', '1', '-Q']);
     try {
       expect(objectsOf(UID)).toBe(3);
-      await removeOwnedFiles(UID, [home], OPEN_TO_ALL, LIMIT_SECS);
+      await removeOwnedFiles(UID, [home], OPEN_TO_ALL, LIMIT_SECS, systemClock);
       expect(left.filter((path) => existsSync(path))).toEqual([]);
       expect(objectsOf(UID)).toBe(0);
       expect(existsSync(join(home, 'deep'))).toBe(true);
@@ -151,7 +152,7 @@ test('a search is complete even while others create and remove directories', asy
   try {
     const complete: boolean[] = [];
     for (let search = 0; search < SEARCHES; search++)
-      complete.push(await removeOwnedFiles(UID, [], OPEN_TO_ALL, LIMIT_SECS));
+      complete.push(await removeOwnedFiles(UID, [], OPEN_TO_ALL, LIMIT_SECS, systemClock));
     expect(complete).toEqual(Array(SEARCHES).fill(true));
   } finally {
     const ended = once(churn, 'exit');
@@ -194,7 +195,7 @@ describe.runIf(root)('beside an app that moves directories away from the search'
           writeFileSync(path, 'secret', { mode: 0o600 });
           chownSync(path, UID, UID);
         }
-        const isComplete = await removeOwnedFiles(UID, [], OPEN_TO_ALL, LIMIT_SECS);
+        const isComplete = await removeOwnedFiles(UID, [], OPEN_TO_ALL, LIMIT_SECS, systemClock);
         if (isComplete) expect(left.filter((path) => existsSync(path))).toEqual([]);
       }
     } finally {
@@ -213,7 +214,7 @@ describe.runIf(root)('an app that leaves many files', () => {
     execFileSync('python3', ['-c', MANY, place, String(FILES), String(UID)]);
     try {
       const { result, longestStallMs } = await withLoopWatched(() =>
-        removeOwnedFiles(UID, [], OPEN_TO_ALL, LIMIT_SECS),
+        removeOwnedFiles(UID, [], OPEN_TO_ALL, LIMIT_SECS, systemClock),
       );
       expect(result).toBe(true);
       expect(longestStallMs).toBeLessThan(SILENCE_MS);
@@ -246,7 +247,7 @@ describe.runIf(root)('what a session leaves in open directories of others', () =
         writeFileSync(join(inside(place), 'not its own'), '');
       }
       make(join(home, 'files'), UID);
-      const isClean = await removeOwnedFiles(UID, [home], [...OPEN_TO_ALL, scratch], LIMIT_SECS);
+      const isClean = await removeOwnedFiles(UID, [home], [...OPEN_TO_ALL, scratch], LIMIT_SECS, systemClock);
       for (const place of [open, scratch]) expect(readdirSync(inside(place))).toEqual(['not its own']);
       expect(readdirSync(home)).toEqual(['files']);
       expect(isClean).toBe(true);

@@ -1,5 +1,5 @@
 import { lstatSync, readFileSync } from 'node:fs';
-import { systemClock } from '@footlight/platform';
+import type { Clock } from '@footlight/platform';
 import { baseEnvironment } from './confinement/command-line.ts';
 import { startChild } from './programs/child.ts';
 
@@ -7,8 +7,11 @@ import { startChild } from './programs/child.ts';
 export const OPEN_TO_ALL: readonly string[] = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp', '/run/lock'];
 /** Of the errors of a search. */
 const MAX_OUTPUT_BYTES = 64 * 1024;
-/** An entry that others removed; a search that ends early has another line. */
-const VANISHED = /^find: '.*': No such file or directory$/;
+/**
+ * An entry that others removed, or that the user cannot reach, nor can the next one with its uid. A search that ends
+ * early has another line.
+ */
+const HARMLESS = /^find: '.*': (No such file or directory|Permission denied)$/;
 /**
  * rm(1) fails for a directory that is replaced by a link during its work; an attacker who keeps swapping them wins
  * some attempts, not all.
@@ -40,6 +43,7 @@ export async function removeOwnedFiles(
   keep: readonly string[],
   places: readonly string[],
   limitSecs: number,
+  clock: Clock,
 ): Promise<boolean> {
   const ids = SYSTEM_V.flatMap(({ table, idColumn, option }) =>
     ownedIds(uid, readFileSync(`/proc/sysvipc/${table}`, 'utf8'), idColumn).flatMap((id) => [option, id]),
@@ -47,29 +51,32 @@ export async function removeOwnedFiles(
   if (ids.length > 0) await run(['ipcrm', ...ids]);
   const searches = searchesOf(places.flatMap(entryAt), keep.flatMap(entryAt));
   const results = await Promise.all(
-    searches.map((search) =>
-      run([
-        ...['timeout', '--kill-after=1', String(limitSecs), 'nice', '-n', '10'],
-        ...['setpriv', '--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--no-new-privs'],
-        ...['--', 'find', ...search.places, '-xdev', '-ignore_readdir_race'],
-        ...search.kept.flatMap((inode) => ['-inum', String(inode), '-prune', '-o']),
-        // An app may have closed a directory to itself. -execdir runs in the entry's directory, so no link leads elsewhere.
-        ...['-user', String(uid), '(', '-type', 'd', '-execdir', 'chmod', '-R', 'u+rwX', '--', '{}', ';'],
-        ...['-o', '-true', ')'],
-        ...['-execdir', 'rm', '-rf', '--one-file-system', '--', '{}', '+', '-prune', '-o'],
-        ...['-type', 'd', '(', '!', '-readable', '-o', '!', '-executable', ')', '-prune'],
-      ]),
+    searches.map(({ places: searched, kept }) =>
+      search(
+        [
+          ...['timeout', '--kill-after=1', String(limitSecs), 'nice', '-n', '10'],
+          ...['setpriv', '--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--no-new-privs'],
+          ...['--', 'find', ...searched, '-xdev', '-ignore_readdir_race'],
+          ...kept.flatMap((inode) => ['-inum', String(inode), '-prune', '-o']),
+          // An app may have closed a directory to itself. -execdir runs in the entry's directory, so no link leads elsewhere.
+          ...['-user', String(uid), '(', '-type', 'd', '-execdir', 'chmod', '-R', 'u+rwX', '--', '{}', ';'],
+          ...['-o', '-true', ')'],
+          ...['-execdir', 'rm', '-rf', '--one-file-system', '--', '{}', '+', '-prune', '-o'],
+          ...['-type', 'd', '(', '!', '-readable', '-o', '!', '-executable', ')', '-prune'],
+        ],
+        clock,
+      ),
     ),
   );
   return results.every(isComplete);
 }
 
-/** find(1) also reports what others removed during the search; -ignore_readdir_race does not cover all of it. */
+/** -ignore_readdir_race does not cover all that others remove during a search. */
 function isComplete({ code, output }: { code: number | null; output: string }): boolean {
   const lines = output.trim().split('\n');
   return (
     code === 0 ||
-    (code === 1 && output.length < MAX_OUTPUT_BYTES && lines.every((line) => VANISHED.test(line)))
+    (code === 1 && output.length < MAX_OUTPUT_BYTES && lines.every((line) => HARMLESS.test(line)))
   );
 }
 
@@ -126,17 +133,24 @@ export function ownedIds(uid: number, table: string, idColumnName: string): stri
     .filter((id) => /^\d+$/.test(id));
 }
 
+const settings = { env: { ...baseEnvironment(process.env), LC_ALL: 'C' }, cwd: '/' };
+
+/** @returns the exit status; null after a signal */
+async function run(argv: readonly string[]): Promise<number | null> {
+  const child = await startChild(argv, settings);
+  return (await child.exited).code;
+}
+
 /** @returns code: null after a signal; output: the beginning of it */
-async function run(argv: readonly string[]): Promise<{ code: number | null; output: string }> {
+async function search(
+  argv: readonly string[],
+  clock: Clock,
+): Promise<{ code: number | null; output: string }> {
   let output = '';
-  const child = await startChild(argv, {
-    env: { ...baseEnvironment(process.env), LC_ALL: 'C' },
-    cwd: '/',
-    clock: systemClock,
-    onOutput: (chunk) => {
-      if (output.length < MAX_OUTPUT_BYTES) output += chunk.toString('latin1');
-    },
-  });
+  const onOutput = (chunk: Buffer) => {
+    if (output.length < MAX_OUTPUT_BYTES) output += chunk.toString('latin1');
+  };
+  const child = await startChild(argv, { ...settings, clock, onOutput });
   const [{ code }] = await Promise.all([child.exited, child.drained]);
   return { code, output };
 }

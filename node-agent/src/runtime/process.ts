@@ -29,7 +29,14 @@ import {
 } from './proc-table.ts';
 import { type Child, killUntilGone, sendSignal, startChild } from './programs/child.ts';
 import type { AppContext, AppExit, RunningApp, Runtime, SessionUser } from './runtime.ts';
-import { openRoom, type Sandboxed, type SandboxMounts, type SandboxRoom, startSandboxed } from './sandbox.ts';
+import {
+  mountOptions,
+  openRoom,
+  type Room,
+  type Sandboxed,
+  type SandboxMounts,
+  startSandboxed,
+} from './sandbox.ts';
 import { type SessionBus, startSessionBus } from './session-bus.ts';
 
 /**
@@ -135,15 +142,24 @@ export class ProcessRuntime implements Runtime {
       cpus: this.#options.cpus,
     });
     const procsFiles = cgroup?.procsFiles ?? [];
-    let room: SandboxRoom | null = null;
+    let room: Room | null = null;
     try {
       const prefix = [...(network?.enter ?? []), ...enter];
       const mounts = isolation === 'root' ? await this.#mounts(context) : this.#mountsOfUser(context);
-      room = await openRoom(prefix, isolation, mounts, launchEnvironment(context), clock);
-      const inRoom = [...prefix, ...room.enter];
+      const asUser = isolation === 'user' ? ['--unshare-user'] : [];
+      const roomOptions = [
+        ...(isolation === 'user' ? asUser : ['--cap-drop', 'ALL']),
+        ...mountOptions(mounts),
+      ];
+      room = await openRoom(prefix, roomOptions, launchEnvironment(context), clock);
+      const inRoom = [
+        ...[...prefix, 'nsenter', '--target', String(room.first)],
+        ...(isolation === 'user' ? ['--user', '--preserve-credentials'] : []),
+        ...['--mount', '--pid', '--'],
+      ];
       const sandbox = (options: readonly string[], line: readonly string[]) => ({
         prefix: inRoom,
-        options: [...(isolation === 'user' ? ['--unshare-user'] : []), '--dev-bind', '/', '/', ...options],
+        options: [...asUser, '--dev-bind', '/', '/', ...options],
         command: [
           ...this.#limits(user),
           ...(user === null ? [] : ['setpriv', ...userOptions(user), '--']),
@@ -351,7 +367,7 @@ abstract class ChildApp implements RunningApp {
 
 /** An app in its own room. */
 class IsolatedApp extends ChildApp {
-  readonly #room: SandboxRoom;
+  readonly #room: Room;
   /** Process 1 of the app's sandbox, and its process namespace. */
   readonly #first: number;
   readonly #namespace: string | null;
@@ -361,7 +377,7 @@ class IsolatedApp extends ChildApp {
 
   constructor(
     { child, pid, empty }: Sandboxed,
-    room: SandboxRoom,
+    room: Room,
     log: LogRing,
     { cgroup, network }: { cgroup: SessionCgroup | null; network: AppNetwork | null },
     clock: Clock,

@@ -1,6 +1,6 @@
 /** Sandboxes of bubblewrap, bwrap(1). Source of its options: bubblewrap 0.8 of Debian 12. */
 import { dirname } from 'node:path';
-import { type Clock, within } from '@footlight/platform';
+import { type Clock, delay, within } from '@footlight/platform';
 import { withPatience } from '../patience.ts';
 import { enterCgroup } from './cgroups.ts';
 import { asSessionUser, FILTERS } from './confinement/command-line.ts';
@@ -10,6 +10,8 @@ import type { SessionUser } from './runtime.ts';
 
 /** Ten times the slowest of 30 starts (95 ms) on two cores with a load of ten. */
 const START_LIMIT_MS = withPatience(5_000);
+/** Between two looks for a helper below bwrap. */
+const START_PERIOD_MS = 2;
 /** Descriptors of bwrap; 3 belongs to the command. */
 const [INFO, BLOCK, FILTER, SYNC] = [4, 5, 6, 7];
 
@@ -98,24 +100,26 @@ export async function startHelper(
 ): Promise<Child> {
   const command = asSessionUser(user, argv);
   if (user === null || enter.length === 0) return startChild([...enter, ...command], options);
-  const { child, pid } = await startSandboxed(
-    {
-      prefix: enter,
-      options: ['--dev-bind', '/', '/', '--die-with-parent'],
-      command,
-      filter: FILTERS.no_user_namespaces,
-    },
-    options,
-    clock,
-  );
+  // The process namespace ends the helper with this agent: the kernel lets bwrap, which has no capabilities, end no
+  // process of another user.
+  const sandbox = ['--dev-bind', '/', '/', '--unshare-pid', '--proc', '/proc', '--die-with-parent'];
+  const line = { prefix: enter, options: sandbox, command, filter: FILTERS.no_user_namespaces };
+  const { child, pid: first } = await startSandboxed(line, options, clock);
+  const deadlineMs = clock.monotonicMs() + START_LIMIT_MS;
+  let [pid] = childrenOf(first);
+  while (pid === undefined && child.alive && clock.monotonicMs() < deadlineMs) {
+    await delay(clock, START_PERIOD_MS);
+    [pid] = childrenOf(first);
+  }
+  const helper = pid ?? child.pid;
   return {
     ...child,
-    pid,
+    pid: helper,
     get alive() {
       return child.alive;
     },
     signal: (signal) => {
-      if (child.alive) sendSignal(pid, signal);
+      if (child.alive) sendSignal(helper, signal);
     },
   };
 }
@@ -175,37 +179,35 @@ export function mountOptions(mounts: SandboxMounts): string[] {
   ];
 }
 
-/** A mount namespace and a process namespace of an app's file systems, in which programs can be started. */
-export interface SandboxRoom {
-  /** Command prefix that enters it. */
-  readonly enter: readonly string[];
-  /** Ends with everything in the room. */
+/** Namespaces that are kept open, in which programs can be started. */
+export interface Room {
+  /** bwrap, whose one child is process 1. It ends with everything in the room. */
   readonly child: Child;
+  /** Process 1 of the room. */
+  readonly first: number;
 }
 
+const READY = 'ready\n';
+
 /**
- * Opens a room: its program is cat(1), which waits for the end of this process.
- * @param prefix enters the namespaces of the session
- * @param isolation user: also makes a user namespace, in which an agent without root may make the others
+ * Opens a room. Its program is cat(1), which waits for the end of this process.
+ * @param prefix enters other namespaces
+ * @param options of bwrap
  * @throws when it cannot be made
  */
 export async function openRoom(
   prefix: readonly string[],
-  isolation: 'root' | 'user',
-  mounts: SandboxMounts,
+  options: readonly string[],
   env: Record<string, string>,
   clock: Clock,
-): Promise<SandboxRoom> {
+): Promise<Room> {
   let output = '';
   let resolveReady: (isReady: true) => void = () => undefined;
   const ready = new Promise<true>((resolve) => {
     resolveReady = resolve;
   });
-  const options = [
-    ...(isolation === 'user' ? ['--unshare-user'] : ['--cap-drop', 'ALL']),
-    ...[...mountOptions(mounts), '--unshare-pid', '--die-with-parent'],
-  ];
-  const child = await startChild([...prefix, 'bwrap', ...options, '--', 'cat'], {
+  const line = [...options, '--unshare-pid', '--die-with-parent', '--', 'cat'];
+  const child = await startChild([...prefix, 'bwrap', ...line], {
     env,
     cwd: '/',
     lifeline: true,
@@ -219,13 +221,8 @@ export async function openRoom(
   const ended = child.exited.then(() => false as const);
   const isReady = await within(clock, START_LIMIT_MS, Promise.race([ready, ended]), false);
   const [first] = isReady ? childrenOf(child.pid) : [];
-  if (first !== undefined) {
-    const user = isolation === 'user' ? ['--user', '--preserve-credentials'] : [];
-    return { child, enter: ['nsenter', '--target', String(first), ...user, '--mount', '--pid', '--'] };
-  }
+  if (first !== undefined) return { child, first };
   child.signal('SIGKILL');
   await child.exited;
-  throw new Error(`the app could not be isolated: ${output.trim() || 'bwrap gave no reason'}`);
+  throw new Error(`bwrap: ${output.trim() || 'it gave no reason'}`);
 }
-
-const READY = 'ready\n';

@@ -1,6 +1,12 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { displaySocket, SOCKET_DIR, socketMark } from '../display/display-number.ts';
-import { listProcesses, SESSION_VARIABLE, startVariable } from '../runtime/proc-table.ts';
+import {
+  childrenOf,
+  listProcesses,
+  pidNamespace,
+  SESSION_VARIABLE,
+  startVariable,
+} from '../runtime/proc-table.ts';
 
 /** Remains of sessions on this host. A test expects every list to be empty. */
 export interface Traces {
@@ -69,11 +75,11 @@ export function processesOf(sessionId: string): { pid: number; command: string }
     .map(({ pid }) => ({ pid, command: commandOf(pid) }));
 }
 
-/** Process ids of the holders of an agent's app networks. One network may be kept for the next app. */
+/** Processes that hold the app networks of an agent, in these networks. One network may be kept for the next app. */
 export function networkHolders(agentPid: number): number[] {
   return listProcesses()
-    .filter((row) => row.ppid === agentPid && commandOf(row.pid).includes('hold-network.sh'))
-    .map(({ pid }) => pid);
+    .filter((row) => row.ppid === agentPid && commandOf(row.pid).includes('--unshare-net'))
+    .flatMap(({ pid }) => childrenOf(pid));
 }
 
 /** Identity of a process's network namespace; "" after the process has ended. */
@@ -85,12 +91,12 @@ export function networkOf(pid: number): string {
   }
 }
 
-/** True when pasta carries the traffic of the network with this holder. */
+/** True when pasta carries the traffic of the network with this holder, in whose process namespace it runs. */
 export function hasPasta(holder: number): boolean {
-  const rows = listProcesses();
-  const below = (pid: number): boolean =>
-    commandOf(pid).startsWith('/usr/bin/pasta') || rows.some((row) => row.ppid === pid && below(row.pid));
-  return below(holder);
+  const namespace = pidNamespace(holder);
+  return listProcesses().some(
+    ({ pid }) => commandOf(pid).startsWith('/usr/bin/pasta') && pidNamespace(pid) === namespace,
+  );
 }
 
 export function commandOf(pid: number): string {

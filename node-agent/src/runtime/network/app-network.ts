@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
-import { type Clock, errorText, within } from '@footlight/platform';
+import { type Clock, delay, errorText } from '@footlight/platform';
 import { withPatience } from '../../patience.ts';
 import { enterCgroup } from '../cgroups.ts';
 import { hostProgram, PATH } from '../confinement/command-line.ts';
@@ -10,6 +9,7 @@ import { sharedPortsFilter } from '../confinement/seccomp.ts';
 import { HeldNamespace } from '../held-namespace.ts';
 import { familyOf, listProcesses, SESSION_VARIABLE } from '../proc-table.ts';
 import { type Child, type ChildExit, killUntilGone, sendSignal, startChild } from '../programs/child.ts';
+import { openRoom, type Room, type Sandboxed, startSandboxed } from '../sandbox.ts';
 import { readSocketUse, type SocketUse } from './app-sockets.ts';
 import {
   appResolvConf,
@@ -23,6 +23,8 @@ import { type PortRange, UdpPorts } from './udp-ports.ts';
 
 /** Ten times the slowest of 30 starts (483 ms) on a machine with two cores and a load of ten. */
 const OPEN_LIMIT_MS = withPatience(5_000);
+/** Between two looks for pasta's file. */
+const READY_PERIOD_MS = 5;
 /** A network namespace of one app. */
 export interface AppNetwork {
   /** Command prefix that enters it. */
@@ -115,6 +117,16 @@ function pastaLine(): string[] {
   ];
 }
 
+/** Where the room has a name for its network namespace: pasta has no right to read it from /proc. */
+const NETWORK_PATH = '/tmp/network';
+/** pasta writes its process id here when the network is ready. */
+const READY_PATH = '/tmp/pasta';
+/**
+ * Memory that options of a socket may take, such as multicast filters, which no control group counts: the kernel's
+ * default until Linux 6.6, instead of 128 KiB. Before 6.7 it is no value of a namespace.
+ */
+const OPTION_BYTES = 20_480;
+
 /**
  * @param udpPorts source ports of its datagrams; null: a closed network
  * @param onClosed called when it is closed
@@ -127,76 +139,126 @@ async function holdNetwork(
 ): Promise<AppNetwork> {
   // Read before pasta starts, which reads both too, so that a change in between is detected.
   const host = readHost();
-  const { setup4, setup6 } = networkSetup(host.addresses);
-  const outward = udpPorts === null ? [] : [udpTranslation(udpPorts), connectionLimits(), ...pastaLine()];
-  let output = '';
-  let settleReady: () => void = () => undefined;
-  const ready = new Promise<'ready'>((resolve) => {
-    settleReady = () => resolve('ready');
-  });
-  const child = await startChild(
-    [
-      ...['setpriv', '--pdeathsig', 'KILL', '--'],
-      ...['unshare', '--net', '--mount', '--pid', '--fork', '--kill-child', '--'],
-      ...['/bin/sh', fileURLToPath(new URL('hold-network.sh', import.meta.url))],
-      ...[`/proc/${process.pid}/ns/net`, setup4, setup6, ...outward],
-    ],
-    {
-      // No session id, because it may be created before the session; cleanup finds leftovers by this value.
-      env: { PATH, [SESSION_VARIABLE]: 'network' },
-      cwd: '/',
-      clock,
-      onOutput: (chunk) => {
-        output = `${output}${chunk.toString('utf8')}`.slice(-2_000);
-      },
-      onReport: () => settleReady(),
-      pipes: 1,
-    },
-  );
-  const [filter] = child.pipes;
-  filter?.resume().end(sharedPortsFilter());
-  const ended = child.exited.then(() => 'ended' as const);
-  const outcome = await within(clock, OPEN_LIMIT_MS, Promise.race([ready, ended]), 'late' as const);
-  if (outcome !== 'ready') {
-    await endNamespace(child, clock);
-    await child.drained;
-    const why = outcome === 'late' ? `not ready within ${OPEN_LIMIT_MS} ms` : 'it ended before it was ready';
-    const words = output.split('\n').filter((line) => line.trim() !== '' && !line.includes('to syslog'));
-    throw new Error(words.length === 0 ? `the network of the app: ${why}` : words.join('; '));
-  }
-  const namespace = new HeldNamespace('net', child.pid);
+  // No session id, because it may be created before the session; cleanup finds leftovers by this value.
+  const env = { PATH: `${PATH}:/usr/sbin:/sbin`, [SESSION_VARIABLE]: 'network' };
+  const room = await openRoom([], ROOM_OPTIONS, env, clock);
+  const namespace = new HeldNamespace('net', room.first);
+  const run = inNetwork(namespace.enter, env, clock);
+  let pasta: Sandboxed | null = null;
   let closing: Promise<void> | null = null;
+  const close = () => {
+    closing ??= endNamespace(room.child, clock)
+      .then(() => pasta?.child.exited)
+      .finally(() => {
+        namespace.close();
+        onClosed();
+      })
+      .then(() => undefined);
+    return closing;
+  };
+  try {
+    const { setup4, setup6 } = networkSetup(host.addresses);
+    await run(['ip', '-batch', '-'], setup4);
+    // Missing if the kernel was started without IPv6.
+    if (existsSync('/proc/net/if_inet6')) await run(['ip', '-6', '-batch', '-'], setup6);
+    await run(['tee', '/proc/sys/net/core/optmem_max'], String(OPTION_BYTES)).catch(() => undefined);
+    if (udpPorts !== null) {
+      await run(['nft', '-f', '-'], udpTranslation(udpPorts));
+      // A kernel that cannot count connections does without this limit.
+      await run(['nft', '-f', '-'], connectionLimits()).catch(() => undefined);
+      pasta = await startPasta(room, env, clock);
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const running = [room.child, ...(pasta === null ? [] : [pasta.child])];
   return {
     enter: namespace.enter,
     resolvConf: udpPorts === null ? null : appResolvConf(host.resolvConf),
     problem,
     get isCurrent() {
-      return isRunning(child.pid) && isDeepStrictEqual(readHost(), host);
+      return running.every(({ pid }) => isRunning(pid)) && isDeepStrictEqual(readHost(), host);
     },
-    exited: child.exited,
+    exited: Promise.race(running.map(({ exited }) => exited)),
     countIn: (procsFiles) => {
-      const family = child.alive ? familyOf(child.pid) : [];
-      for (const pid of family) enterCgroup(procsFiles, pid);
+      for (const { pid, alive } of running)
+        for (const one of alive ? familyOf(pid) : []) enterCgroup(procsFiles, one);
     },
-    socketUse: () => (child.alive ? readSocketUse(child.pid) : Promise.resolve(null)),
-    close() {
-      closing ??= endNamespace(child, clock).finally(() => {
-        namespace.close();
-        onClosed();
-      });
-      return closing;
-    },
+    socketUse: () => (room.child.alive ? readSocketUse(room.first) : Promise.resolve(null)),
+    close,
   };
 }
 
+/** Options of bwrap for a room with a network namespace and a place for its name. */
+const ROOM_OPTIONS = [
+  ...['--dev-bind', '/', '/', '--tmpfs', '/tmp', '--dev-bind', '/dev/null', NETWORK_PATH, '--unshare-net'],
+];
+
+/** @returns a function that runs a program in a network with a text as its input, and rejects with the program's error */
+function inNetwork(enter: readonly string[], env: Record<string, string>, clock: Clock) {
+  return async (argv: readonly string[], input: string): Promise<void> => {
+    let output = '';
+    const child = await startChild([...enter, ...argv], {
+      env,
+      cwd: '/',
+      lifeline: true,
+      clock,
+      onOutput: (chunk) => {
+        output = `${output}${chunk.toString('utf8')}`.slice(-2_000);
+      },
+    });
+    child.stdin?.end(`${input}\n`);
+    const [{ code }] = await Promise.all([child.exited, child.drained]);
+    if (code !== 0) throw new Error(output.trim() || `${argv[0]} ended with status ${code}`);
+  };
+}
+
+/** Starts pasta beside the room's network, and waits until it serves it. @throws when it does not */
+async function startPasta(room: Room, env: Record<string, string>, clock: Clock): Promise<Sandboxed> {
+  const enter = ['nsenter', '--target', String(room.first), '--mount', '--'];
+  await inNetwork(
+    enter,
+    env,
+    clock,
+  )(['mount', '--no-canonicalize', '--bind', `/proc/${room.first}/ns/net`, NETWORK_PATH], '');
+  let output = '';
+  const pasta = await startSandboxed(
+    {
+      prefix: ['nsenter', '--target', String(room.first), '--mount', '--pid', '--'],
+      options: ['--dev-bind', '/', '/'],
+      command: [...pastaLine(), '--netns', NETWORK_PATH, '--pid', READY_PATH],
+      filter: sharedPortsFilter(),
+    },
+    {
+      env,
+      cwd: '/',
+      clock,
+      onOutput: (chunk) => {
+        output = `${output}${chunk.toString('utf8')}`.slice(-2_000);
+      },
+    },
+    clock,
+  );
+  const deadlineMs = clock.monotonicMs() + OPEN_LIMIT_MS;
+  while (!existsSync(`/proc/${room.first}/root${READY_PATH}`)) {
+    if (!pasta.child.alive || clock.monotonicMs() > deadlineMs) {
+      const words = output.split('\n').filter((line) => line.trim() !== '' && !line.includes('to syslog'));
+      throw new Error(words.join('; ') || `pasta is not ready after ${OPEN_LIMIT_MS} ms`);
+    }
+    await delay(clock, READY_PERIOD_MS);
+  }
+  return pasta;
+}
+
 /**
- * Ends the process namespace of an app, or of its network: `child` is `unshare --fork`, and its one child is process 1.
+ * Ends the process namespace of an app, or of its network: `child` is bwrap, and its one child is process 1.
  * @throws when it does not end
  */
 export async function endNamespace(child: Child, clock: Clock): Promise<void> {
   const kill = () => {
     if (!child.alive) return true;
-    // Only process 1 is waited for: it is reaped only when its whole namespace is empty, and unshare waits for it.
+    // Only process 1 is waited for: it is reaped only when its whole namespace is empty, and bwrap waits for it.
     const first = listProcesses().filter((row) => row.ppid === child.pid);
     for (const row of first) sendSignal(row.pid, 'SIGKILL');
     if (first.length === 0) child.signal('SIGKILL');

@@ -11,7 +11,7 @@ export interface SocketUse {
 
 /**
  * Most sockets of one app with all its processes (count). Their options take at most 80 MiB (optmem_max, which
- * hold-network.sh sets). Enough for a browser with some hundred tabs. Chosen, not measured.
+ * app-network.ts sets). Enough for a browser with some hundred tabs. Chosen, not measured.
  */
 export const MAX_SOCKETS = 4_096;
 /**

@@ -43,7 +43,9 @@ async function take(): Promise<AppNetwork> {
 /** Process id of the holder of the first prefetched network, once it carries traffic. */
 async function keptHolder(): Promise<number> {
   await expect.poll(() => made).toBe(1);
-  return networkHolders(process.pid)[0] ?? 0;
+  const [holder] = networkHolders(process.pid);
+  if (holder === undefined) throw new Error('no network is kept');
+  return holder;
 }
 
 async function inside({ enter }: AppNetwork, ...command: string[]): Promise<string> {

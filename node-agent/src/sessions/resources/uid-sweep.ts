@@ -91,6 +91,8 @@ export class UidSweep {
 
   /** Never throws: a failed search counts as incomplete. */
   #search(uid: number, { keep, others }: SweepPlaces, limitSecs: number): Promise<boolean> {
-    return this.#remove(uid, keep, [...this.#openToAll, ...others], limitSecs).catch(() => false);
+    return this.#remove(uid, keep, [...this.#openToAll, ...others], limitSecs, this.#clock).catch(
+      () => false,
+    );
   }
 }
