@@ -76,13 +76,8 @@ export function hostTraces(agentPid: number, agentDirectory: string): HostTraces
   const isTheirs = usersOf(agentPid);
   return {
     processes: descendants(agentPid)
-      // The command of the prepared network contains the agent's pid, and the ports of that network, which another
-      // network has after a session took the prepared one.
-      .map(([, command]) =>
-        command
-          .replace(/\/proc\/\d+\//, '/proc/self/')
-          .replaceAll(/(?<=udp masquerade to :)\d+-\d+/g, 'PORTS'),
-      )
+      // Commands of the prepared network contain its process 1, which another network has after a session took this one.
+      .map(([, command]) => command.replace(/(?<=--target )\d+/, 'PID'))
       .sort(),
     displays: [
       ...names('/tmp/.X11-unix').map((name) => `/tmp/.X11-unix/${name}`),
