@@ -14,6 +14,7 @@ const MAX_HTML = 160;
  * @returns `rule: element | element` each
  */
 export async function accessibilityProblems(page: Page, rules?: readonly string[]): Promise<string[]> {
+  await page.evaluate(settled);
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source);
   const { violations } = await page.evaluate(
     (options) => (window as unknown as { axe: typeof axe }).axe.run(document, options),
@@ -27,4 +28,16 @@ export async function accessibilityProblems(page: Page, rules?: readonly string[
   return violations.map(
     ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, MAX_HTML)).join(' | ')}`,
   );
+}
+
+/** Waits until no colour changes any more: one in transition can have too little contrast. Runs in the page. */
+async function settled(): Promise<void> {
+  // Animations that follow scrolling have no end in time.
+  const ends = ({ effect }: Animation) => Number.isFinite(effect?.getComputedTiming().endTime);
+  for (let running = document.getAnimations().filter(ends); running.length > 0; ) {
+    await Promise.allSettled(running.map(({ finished }) => finished));
+    // A change of colour begins one frame later in each element below.
+    await new Promise(requestAnimationFrame);
+    running = document.getAnimations().filter(ends);
+  }
 }
