@@ -47,7 +47,10 @@ export interface FleetService {
   installFile(name: InstallFile, withContent: boolean): ReturnType<typeof openInstallFile>;
   /** Counts downloads of the archive by address. */
   readonly archiveLimiter: Limiter;
-  /** Starts the consoles until closed. Close them before the sessions. */
+  /**
+   * Starts and ends console sessions (apps on a host's own display) until it is closed. Close them before the
+   * sessions.
+   */
   startConsoles(sessions: ConsoleSessions): { close(): Promise<void> };
   /** Authenticates agents' HTTP calls; null is answered by one indistinguishable 401. */
   readonly authenticateNode: AuthenticateNode;

@@ -103,7 +103,10 @@ function provenanceOf(
   };
 }
 
-/** Asks the registries for all tags. @returns a clause for each image whose digest stays as it was */
+/**
+ * Asks the registries for the current digest of each image. @returns "ID (reason)" for each image whose digest could
+ * not be resolved; its stored digest is kept
+ */
 async function resolveDigests(
   { clock, database }: Pick<Platform, 'clock' | 'database'>,
   resolver: DigestResolver,

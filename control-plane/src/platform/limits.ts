@@ -64,8 +64,9 @@ export class LimiterKeys<Entry> {
   }
 
   /**
-   * The shared entry of keys without a place: used while all places are refused, and then until its own refusal ends,
-   * because any of these keys may be the refused one.
+   * The entry that keys share while every stored key is refused, so that none can be evicted. If the shared entry
+   * itself is refused, unknown keys keep getting it until that refusal ends, because each of them may be the refused
+   * key.
    */
   #sharedEntry(nowMs: number): Entry | undefined {
     if (this.#shared === undefined) return undefined;

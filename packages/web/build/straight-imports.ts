@@ -33,7 +33,10 @@ export function straightImports(): Plugin {
   };
 }
 
-/** Splits each import from an indexed package into one per file. Re-exports of other packages stay. */
+/**
+ * Splits each import from an indexed package into one per file. A name that the index re-exports from another package
+ * is still imported from the index.
+ */
 export function withStraightImports(
   code: string,
   indexes: ReadonlyMap<string, ReadonlyMap<string, Target>>,

@@ -1,6 +1,7 @@
 /**
  * Viewer without a browser: speaks /v1/signal, answers offers, receives media, sends input, and simulates faults on
- * request. It follows the contract like a page (make before break, resume) and records all received data.
+ * request. Like a page, it keeps the old connection until the new one is connected, and resumes its connection after
+ * its socket was lost. It records all received data.
  *
  * Owns its socket, connections, decoder and one timer.
  *

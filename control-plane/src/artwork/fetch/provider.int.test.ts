@@ -89,7 +89,7 @@ describeDatabases('artwork of a provider', (databases) => {
   const activities = (action: string, on = app) => loggedActivity(on, { action });
   const codeOf = ({ status, body }: Answer) => [status, body?.error?.code];
 
-  /** What a provider may do instead of answering. */
+  /** Ways in which a provider can fail: error statuses, broken answers, no answer, an endless body. */
   const FAILURES: [string, NonNullable<FakeProvider['broken']>][] = [
     ['429', (_request, response) => json(response, 429, { success: false })],
     ['500', (_request, response) => json(response, 500, { success: false })],

@@ -22,7 +22,7 @@ describeDatabases('a network that breaks between agent and control plane', (data
     await world.close();
   });
 
-  /** Sends a message every two seconds of the service's time. */
+  /** An agent that sends a heartbeat every two seconds of the test's clock. */
   const agentFor = (options: Partial<FakeAgentOptions> = {}): FakeAgent =>
     world.agent('hosta', { url: `http://127.0.0.1:${relay.port}`, heartbeatMs: 2_000, ...options });
   const status = async () =>

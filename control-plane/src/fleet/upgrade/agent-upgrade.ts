@@ -24,7 +24,10 @@ export type AgentIdentity = {
       kind: 'enrolled';
       /** null: enrolled by the fixed token. */
       tokenId: string | null;
-      /** The token was minted for this name, so it may take over a record that counts. */
+      /**
+       * Whether the one-use token was created for this host name. Only then may the agent take over the record of a
+       * host that has already reported its capacity.
+       */
       mintedForName: boolean;
       /** Releases the name. Called by the owner of the connection; a second call does nothing. */
       release: () => void;

@@ -5,7 +5,7 @@ import { type BucketShape, bucketWaitMs, judgeRequest } from './bucket-rules.ts'
 export interface TokenBuckets extends Limiter {
   /** Takes one request. @returns 0: taken; otherwise nothing was taken and this many milliseconds remain */
   tryTake(key: string): number;
-  /** Returns a taken request that shall not count. */
+  /** Undoes one `tryTake`, for a request that must not count. */
   giveBack(key: string): void;
 }
 

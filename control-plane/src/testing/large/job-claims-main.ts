@@ -2,7 +2,7 @@
  * Claims and reports runs of many hosts, for the bench of jobs. For each line of standard input it makes the runs due,
  * lets every host claim and report until none is left, and prints {"perSecond"} with the claimed and reported runs.
  *
- * Without HTTP and without agents, as the peers of the bench.
+ * It uses no HTTP and no agents, like the programs that it is compared with (pg-boss, graphile-worker).
  */
 import { createInterface } from 'node:readline';
 import { buildControlPlane } from '../../app.ts';

@@ -25,7 +25,7 @@ export interface ProbeGpu {
 }
 
 export interface EncoderProbeResult {
-  /** One row per plausible family, GPU and codec. */
+  /** One entry for each GPU and each row of ENCODERS that lists the GPU's vendor. */
   encoders: EncoderInfo[];
   /**
    * Megapixels per second of working encoders, measured one at a time on 90 frames of 1280×720, by family. A missing

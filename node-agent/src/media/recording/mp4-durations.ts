@@ -1,8 +1,8 @@
 /**
  * Durations in the header of a fragmented MP4 file. mp4mux leaves them 0 where it cannot seek, and a player then finds
- * the length only when it has read the whole file. It is not given a seekable file: it would rewrite its whole header
- * at the end, and if a change of the picture's size has made the header longer, it would overwrite the first pictures
- * (GStreamer 1.22).
+ * the length only when it has read the whole file. mp4mux gets no seekable file, because it would then rewrite the
+ * whole header at the end. If the picture's size has changed, that header can be longer and would overwrite the first
+ * pictures (GStreamer 1.22).
  */
 
 /** Bytes at the begin of a file that contain its header: with two tracks it takes 1.4 KiB. */

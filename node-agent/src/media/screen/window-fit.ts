@@ -3,7 +3,7 @@ import type { ShownWindow } from '../../display/x11/x-windows.ts';
 
 /** Time that a window must keep its size before the display takes it. */
 export const FIT_AFTER_MS = 1_000;
-/** Sizes that the display may take within FIT_PERIOD_MS (count). */
+/** How many times the display may take a window's size within FIT_PERIOD_MS. */
 export const MAX_FITS = 6;
 /**
  * A change of the display costs a keyframe and a jump of the picture; six a minute are bearable. Chosen, not

@@ -54,8 +54,9 @@ export function readLanguageChoice(): LanguageChoice {
 const FRAMES_OF_A_PAGE = 120;
 
 /**
- * Stores a choice and shows the page in that language. All controls are rendered again, so none has the focus: the
- * control with the same `data-language` gets it. If it was a link in the person's menu, which closes, the menu's button
+ * Stores a choice and shows the page in that language. This renders all controls again, so the focus is lost. The
+ * control with the same `data-language` as the former one gets it. If it was a link in the person's menu, which
+ * closes, the menu's button
  * gets it.
  */
 export async function chooseLanguage(choice: LanguageChoice): Promise<void> {

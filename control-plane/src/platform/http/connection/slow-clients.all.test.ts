@@ -110,7 +110,7 @@ const SLOW_WRITERS: Record<string, () => Client> = {
   'a handshake that never goes on': () => client(connect(tlsPort(), '127.0.0.1'), () => undefined),
 };
 
-/** Take not one byte of what they asked for. */
+/** Clients that send a request and then read nothing of the answer. */
 const NO_READERS: Record<string, () => Client> = {
   'an answer that nobody takes': () =>
     client(connect(plainPort(), '127.0.0.1'), (socket) => {

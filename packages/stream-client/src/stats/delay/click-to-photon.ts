@@ -34,7 +34,10 @@ export class ClickToPhoton {
     }
   }
 
-  /** The host reports that frame `rtp` is the first one with input `seq`. */
+  /**
+   * The host reports the first frame that it captured after it injected input `seq`; `rtp` is the RTP timestamp of
+   * that frame.
+   */
   contained(seq: number, rtp: number): void {
     const sentMs = this.#sent.get(seq);
     if (sentMs === undefined) return;

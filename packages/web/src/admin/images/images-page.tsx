@@ -117,7 +117,7 @@ export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: Ima
           </div>
           {images?.length === 0 ? (
             <EmptyState icon={IconSearch} title="No such image">
-              Another filter shows the others.
+              Nothing matches the filter and the search text.
             </EmptyState>
           ) : (
             <DataTable

@@ -80,6 +80,8 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
   const run = useRunJob();
   const jobs = query.data?.items;
   const state = FILTERS.find((filter) => filter.value === search.state)?.value ?? 'all';
+  // With a search text, a failing job may only not match it.
+  const isAllWell = state === 'failing' && (search.q ?? '') === '';
   const text = (search.q ?? '').toLowerCase();
   const rows = jobs
     ?.map((job): Row => ({ job, standing: standingOf(job) }))
@@ -106,8 +108,10 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {run.isError && <Problem error={run.error} />}
       {managed?.length === 0 ? (
-        <EmptyState icon={IconSearch} title={state === 'failing' ? 'No job fails' : 'No such job'}>
-          {state === 'failing' ? 'The last run of every job went well.' : 'Another filter shows the others.'}
+        <EmptyState icon={IconSearch} title={isAllWell ? 'No job fails' : 'No such job'}>
+          {isAllWell
+            ? 'The last run of every job went well.'
+            : 'No job matches the filter and the search text.'}
         </EmptyState>
       ) : (
         <DataTable

@@ -131,7 +131,7 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
       {homes?.length === 0 ? (
         <EmptyState icon={IconFolders} title={filtered ? 'No such home' : 'No homes yet'}>
           {filtered
-            ? 'Another filter shows the others.'
+            ? 'Nothing matches the filter and the search text.'
             : 'A home is made with the first launch of an app that keeps its files.'}
         </EmptyState>
       ) : (

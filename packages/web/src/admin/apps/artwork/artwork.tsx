@@ -17,7 +17,11 @@ import { MatchAll } from './match-all.tsx';
 const TYPES = 'image/jpeg,image/png,image/webp';
 const CROPS: readonly { crop: ArtworkCrop; words: string; hint: string }[] = [
   { crop: 'tile', words: 'Tile', hint: 'Portrait, 2:3' },
-  { crop: 'hero', words: 'Wide picture', hint: 'Behind the library and the launch' },
+  {
+    crop: 'hero',
+    words: 'Wide picture',
+    hint: 'Background of the library and of the page that starts the app',
+  },
 ];
 
 /** An app's pictures, and all actions that change them. */

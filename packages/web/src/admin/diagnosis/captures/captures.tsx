@@ -31,7 +31,8 @@ const PipelineDrawing = lazy(() =>
 
 const POLL_MS = 1_000;
 /**
- * The host ends a capture after 11 s. If the result is not there after this time, it is lost together with the host.
+ * The host ends a capture after 11 s. A capture without a result after this time is shown as lost: the connection to
+ * the host was probably lost.
  */
 const LIMIT_MS = 30_000;
 
@@ -262,7 +263,9 @@ function CaptureBody({ sessionId, capture }: { sessionId: string; capture: Captu
           {text}
         </pre>
       )}
-      {capture.truncated && <p className={pages.dim}>A part was cut off, because it was too long.</p>}
+      {capture.truncated && (
+        <p className={pages.dim}>The result was too long, so only a part of it is here.</p>
+      )}
     </div>
   );
 }
