@@ -71,7 +71,7 @@ export function createFleet(platform: Platform, deps: FleetDeps): FleetService {
   const handover =
     platform.config.bus === null
       ? null
-      : new Handover(platform, databaseAnswers(platform.database, platform.clock), () => links.sendAway());
+      : new Handover(platform, databaseAnswers(platform.database), () => links.sendAway());
   const checkSecret = nodeSecretCheck(platform);
   const limits = new CredentialLimits(deps.credentialLimits);
   return {

@@ -9,9 +9,9 @@ export const OPEN_TO_ALL: readonly string[] = ['/dev/shm', '/dev/mqueue', '/tmp'
 const MAX_OUTPUT_BYTES = 64 * 1024;
 /**
  * An entry that others removed, or that the user cannot reach, nor can the next one with its uid. A search that ends
- * early has another line.
+ * early has another line, and so has a program that cannot be started.
  */
-const HARMLESS = /^find: '.*': (No such file or directory|Permission denied)$/;
+const HARMLESS = /^find: '\/.*': (No such file or directory|Permission denied)$/;
 /**
  * rm(1) fails for a directory that is replaced by a link during its work; an attacker who keeps swapping them wins
  * some attempts, not all.

@@ -45,7 +45,7 @@ import { type SessionBus, startSessionBus } from './session-bus.ts';
  */
 const DRAIN_LIMIT_MS = 200;
 /** Between two looks for processes of an app whose first process has ended. */
-const PLAIN_PERIOD_MS = 1_000;
+const PLAIN_PERIOD_MS = 200;
 /** Mode of a directory with homes of one person. */
 export const CLOSED_WAY_MODE = 0o710;
 /** Size of an app's own /tmp and of its /var/tmp, which are in memory. Chosen with a margin, not measured. */
@@ -410,6 +410,8 @@ class IsolatedApp extends ChildApp {
     }
     try {
       await endNamespace(this.#room.child, this.clock);
+      // nsenter waits for a process of the room; an app of an agent without root could have stopped it.
+      this.child.signal('SIGKILL');
       await this.child.exited;
     } finally {
       await this.#network?.close();
@@ -466,7 +468,11 @@ class PlainApp extends ChildApp {
   }
 
   async #untilEmpty(): Promise<void> {
-    while (this.#members().length > 0) await delay(this.clock, PLAIN_PERIOD_MS);
+    // Twice, because the variables of a process that starts a program cannot be read for a moment.
+    for (let empty = 0; empty < 2; ) {
+      empty = this.#members().length === 0 ? empty + 1 : 0;
+      if (empty < 2) await delay(this.clock, PLAIN_PERIOD_MS);
+    }
   }
 
   /** Processes of the app, without the bus and what that activated. */

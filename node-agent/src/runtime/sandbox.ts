@@ -8,8 +8,10 @@ import { childrenOf } from './proc-table.ts';
 import { type Child, type ChildOptions, sendSignal, startChild } from './programs/child.ts';
 import type { SessionUser } from './runtime.ts';
 
-/** Ten times the slowest of 30 starts (95 ms) on two cores with a load of ten. */
+/** Fifty times the slowest of 30 starts (95 ms) on two cores with a load of ten. */
 const START_LIMIT_MS = withPatience(5_000);
+/** Wait for the reason of a bwrap that has ended. */
+const LAST_OUTPUT_MS = 200;
 /** Between two looks for a helper below bwrap. */
 const START_PERIOD_MS = 2;
 /** Descriptors of bwrap; 3 belongs to the command. */
@@ -47,6 +49,20 @@ export async function startSandboxed(
   clock: Clock,
 ): Promise<Sandboxed> {
   const hasPidNamespace = options.includes('--unshare-pid');
+  let output = '';
+  let pid: number | null = null;
+  const { onOutput } = child;
+  // Output that nobody reads is discarded, also here.
+  const watched: ChildOptions = onOutput
+    ? {
+        ...child,
+        clock,
+        onOutput: (chunk) => {
+          if (pid === null) output = `${output}${chunk.toString('utf8')}`.slice(-2_000);
+          onOutput(chunk);
+        },
+      }
+    : child;
   const started = await startChild(
     [
       ...prefix,
@@ -57,7 +73,7 @@ export async function startSandboxed(
       '--',
       ...command,
     ],
-    { ...child, pipes: hasPidNamespace ? 4 : 3 },
+    { ...watched, pipes: hasPidNamespace ? 4 : 3 },
   );
   const [info, block, filterPipe, sync] = started.pipes;
   const isForked = new Promise<true>((resolve) => info?.once('data', () => resolve(true)));
@@ -65,13 +81,14 @@ export async function startSandboxed(
   for (const pipe of started.pipes) pipe.resume();
   filterPipe?.end(filter ?? undefined);
   const ended = started.exited.then(() => false as const);
-  const pid = (await within(clock, START_LIMIT_MS, Promise.race([isForked, ended]), false))
+  pid = (await within(clock, START_LIMIT_MS, Promise.race([isForked, ended]), false))
     ? lastOf(started.pid, (one) => enterCgroup(procsFiles, one))
     : null;
   if (pid === null) {
     started.signal('SIGKILL');
     await started.exited;
-    throw new Error('bwrap did not start the app; its reason is in the log of the app');
+    await within(clock, LAST_OUTPUT_MS, started.drained, undefined);
+    throw new Error(`bwrap did not start: ${output.trim() || 'it gave no reason'}`);
   }
   block?.end('x');
   return { child: started, pid, empty };
@@ -214,7 +231,7 @@ export async function openRoom(
     clock,
     onOutput: (chunk) => {
       output = `${output}${chunk.toString('utf8')}`.slice(-2_000);
-      if (output === READY) resolveReady(true);
+      if (output.endsWith(READY)) resolveReady(true);
     },
   });
   child.stdin?.write(READY);

@@ -1,7 +1,7 @@
 import { type Clock, within } from '@footlight/platform';
 import { withPatience } from '../patience.ts';
 import { hostProgram, PATH } from './confinement/command-line.ts';
-import { type Child, type ChildOptions, killUntilGone } from './programs/child.ts';
+import { type Child, type ChildOptions, killUntilGone, sendSignal } from './programs/child.ts';
 
 /** The address of a bus, a socket path of at most 107 bytes with its parameters. */
 const ADDRESS = /^[\x21-\x7e]{1,400}$/;
@@ -42,11 +42,16 @@ export async function startSessionBus(
     text = `${text}${chunk.toString('latin1')}`.slice(0, 1_000);
     if (text.includes('\n')) resolveAddress(text.slice(0, text.indexOf('\n')));
   };
-  const { child, pid } = await start(argv, { env: { PATH }, cwd: '/', onReport });
+  // An app can do without a bus.
+  const started = await start(argv, { env: { PATH }, cwd: '/', onReport }).catch(() => null);
+  if (started === null) return null;
+  const { child, pid } = started;
   const ended = child.exited.then(() => null);
   const address = await within(clock, START_LIMIT_MS, Promise.race([listening, ended]), null);
   const stop = async () => {
     const kill = () => {
+      // In a sandbox, the child is what started the bus.
+      if (child.alive) sendSignal(pid, 'SIGKILL');
       child.signal('SIGKILL');
       return !child.alive;
     };

@@ -1,4 +1,4 @@
-import { type Clock, SECOND_MS, within } from '@footlight/platform';
+import { type Clock, SECOND_MS, systemClock, within } from '@footlight/platform';
 import type { Database } from './database.ts';
 
 /** Longest wait for the database. */
@@ -7,8 +7,12 @@ const PING_LIMIT_MS = SECOND_MS;
 /**
  * Checks whether the database answers a one-row read within a second. Concurrent callers share one read and one
  * connection.
+ * @param clock of the limit; default: the machine's, as for all waits of the database
  */
-export function databaseAnswers(database: Pick<Database, 'ping'>, clock: Clock): () => Promise<boolean> {
+export function databaseAnswers(
+  database: Pick<Database, 'ping'>,
+  clock: Clock = systemClock,
+): () => Promise<boolean> {
   let inFlight: Promise<boolean> | null = null;
   return () => {
     inFlight ??= database

@@ -142,7 +142,13 @@ async function holdNetwork(
   // No session id, because it may be created before the session; cleanup finds leftovers by this value.
   const env = { PATH: `${PATH}:/usr/sbin:/sbin`, [SESSION_VARIABLE]: 'network' };
   const room = await openRoom([], ROOM_OPTIONS, env, clock);
-  const namespace = new HeldNamespace('net', room.first);
+  let namespace: HeldNamespace;
+  try {
+    namespace = new HeldNamespace('net', room.first);
+  } catch (error) {
+    await endNamespace(room.child, clock);
+    throw error;
+  }
   const run = inNetwork(namespace.enter, env, clock);
   let pasta: Sandboxed | null = null;
   let closing: Promise<void> | null = null;
