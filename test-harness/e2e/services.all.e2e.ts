@@ -90,7 +90,7 @@ describe.each([
   test('explains each protection that is left off', () => {
     const lines = text().split('\n');
     const comments = lines.filter((line) => line.startsWith('#')).join('\n');
-    const openSettings = lines.slice(lines.indexOf('# What is open, and why.'));
+    const openSettings = lines.slice(lines.indexOf('# Exceptions, with reasons.'));
     const isExplained = (directive: string) =>
       comments.includes(directive) || openSettings.some((line) => line.startsWith(`${directive}=`));
     const unexplained = verdict.findings
