@@ -11,8 +11,6 @@ import { forkEntry } from '../media/worker/child-entry.ts';
 const WRITE_LIMIT_MS = 30_000;
 /** Debian's nobody. */
 const NOBODY = 65_534;
-/** Unit of `ulimit -f`. */
-const FILE_BLOCK_BYTES = 512;
 
 export interface WriteRecording {
   codec: Codec;
@@ -47,7 +45,7 @@ export async function writeRecording(
         env,
         within: [
           ...(isRoot ? ['unshare', '--net', '--ipc', '--'] : []),
-          ...['/bin/sh', '-c', `ulimit -f ${MAX_RECORDING_BYTES / FILE_BLOCK_BYTES}; exec "$@"`, 'sh'],
+          ...['prlimit', `--fsize=${MAX_RECORDING_BYTES}`, '--'],
         ],
         descriptors: ['pipe', file.fd],
       },

@@ -32,7 +32,7 @@ const SYSTEM_V = [
  * directories. Otherwise the next session with this uid could read them. Call it when the user has no process left.
  *
  * find(1) does this as that user, so it can remove no file of others, whatever apps do with the directories meanwhile.
- * It does not search directories that the user cannot open: the next session with this uid cannot open them either.
+ * It does not search directories that the user cannot open, nor those that only a group of the session may open.
  * @param keep paths that are kept: the session's homes
  * @param places directories to search; links and missing ones are skipped
  * @param limitSecs time limit of the search

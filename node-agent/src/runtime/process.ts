@@ -74,8 +74,9 @@ export interface ProcessRuntimeOptions {
  * namespace, a seccomp filter, and of a root agent the session's user without capabilities. The kernel kills everything
  * in the room with its first process, which dies with the agent.
  *
- * Plain, where the agent may make no namespaces: the app leads a process group, as root with the session's user. Processes that leave the group are found by
- * the session's variable in their environment. They outlive a killed agent until its next start.
+ * Plain, where the agent may make no namespaces: the app leads a process group; a root agent gives it the session's user.
+ * Processes that leave the group are found by the session's variable in their environment. They outlive a killed agent
+ * until its next start.
  */
 export class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
@@ -148,7 +149,7 @@ export class ProcessRuntime implements Runtime {
       const mounts = isolation === 'root' ? await this.#mounts(context) : this.#mountsOfUser(context);
       const asUser = isolation === 'user' ? ['--unshare-user'] : [];
       const roomOptions = [
-        ...(isolation === 'user' ? asUser : ['--cap-drop', 'ALL']),
+        ...(isolation === 'root' ? ['--cap-drop', 'ALL'] : asUser),
         ...mountOptions(mounts),
       ];
       room = await openRoom(prefix, roomOptions, launchEnvironment(context), clock);
@@ -180,7 +181,8 @@ export class ProcessRuntime implements Runtime {
       if (cgroup !== null) network?.countIn(cgroup.procsFiles);
       return new IsolatedApp(sandboxed, room, log, { cgroup, network }, clock);
     } catch (error) {
-      if (room !== null) await endNamespace(room.child, clock);
+      // The first error is the reason, so the cleanup goes on after another one.
+      if (room !== null) await endNamespace(room.child, clock).catch(() => undefined);
       removeCgroupDirs(cgroup?.dirs ?? []);
       await network?.close();
       throw error;

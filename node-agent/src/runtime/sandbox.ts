@@ -23,14 +23,17 @@ export interface SandboxLine {
   /** Options of bwrap. */
   options: readonly string[];
   command: readonly string[];
-  /** seccomp filter of the command; null: none. */
-  filter: Buffer | null;
+  /** seccomp filter of the command. */
+  filter: Buffer;
   /** Control groups that the command starts in (paths of cgroup.procs). */
   procsFiles?: readonly string[];
 }
 
 export interface Sandboxed {
-  /** bwrap, or `nsenter` before it: it ends with the command's first process, with its status. */
+  /**
+   * bwrap, or `nsenter` before it: it ends with the command's first process, with its status, or 128 + n after
+   * signal n.
+   */
   child: Child;
   /** The process below bwrap: the command, or process 1 where the sandbox has a process namespace. */
   pid: number;
@@ -41,7 +44,7 @@ export interface Sandboxed {
 /**
  * Starts a command in a sandbox. It is in its control groups before its first instruction: bwrap waits until the
  * processes that exist so far were moved.
- * @throws when bwrap fails
+ * @throws when bwrap does not start; if it fails later, the child ends with status 1
  */
 export async function startSandboxed(
   { prefix, options, command, filter, procsFiles = [] }: SandboxLine,
@@ -66,8 +69,7 @@ export async function startSandboxed(
   const started = await startChild(
     [
       ...prefix,
-      ...['bwrap', '--info-fd', String(INFO), '--block-fd', String(BLOCK)],
-      ...(filter === null ? [] : ['--seccomp', String(FILTER)]),
+      ...['bwrap', '--info-fd', String(INFO), '--block-fd', String(BLOCK), '--seccomp', String(FILTER)],
       ...(hasPidNamespace ? ['--sync-fd', String(SYNC)] : []),
       ...options,
       '--',
@@ -79,7 +81,7 @@ export async function startSandboxed(
   const isForked = new Promise<true>((resolve) => info?.once('data', () => resolve(true)));
   const empty = new Promise<void>((resolve) => sync?.once('close', () => resolve()));
   for (const pipe of started.pipes) pipe.resume();
-  filterPipe?.end(filter ?? undefined);
+  filterPipe?.end(filter);
   const ended = started.exited.then(() => false as const);
   pid = (await within(clock, START_LIMIT_MS, Promise.race([isForked, ended]), false))
     ? lastOf(started.pid, (one) => enterCgroup(procsFiles, one))
@@ -150,13 +152,13 @@ export interface SandboxMounts {
   group: string | null;
   /** Its resolv.conf: a file, and the path that it replaces; null: the host's. */
   resolver: { file: string; path: string } | null;
-  /** Directories of which it sees only what is kept. */
+  /** Directories that look empty in the sandbox, except for the paths in `keep`. */
   covered: readonly string[];
-  /** Paths below these, /tmp and /var/tmp that stay. */
+  /** Paths below `covered`, /tmp and /var/tmp that the sandbox still sees. */
   keep: readonly string[];
   /** Device files and directories of /dev, besides those of every sandbox; null: all, with an agent without root. */
   devices: readonly string[] | null;
-  /** Directories that it sees empty. */
+  /** Directories that look empty in the sandbox. */
   hidden: readonly string[];
   /** Directories that the host has, of those that it gets its own of: /var/tmp, /run/lock, /dev/mqueue. */
   own: readonly string[];

@@ -17,9 +17,9 @@ export const PARENT_PID_VARIABLE = 'FOOTLIGHT_PARENT_PID';
  */
 export const BUILT_ENTRIES_VARIABLE = 'FOOTLIGHT_BUILT_ENTRIES';
 
-/** Descriptor of a media worker for records of the encoded stream, which the agent keeps in a ring. */
+/** File descriptor on which a media worker writes the encoded stream. The agent keeps the last minute of it. */
 export const RECORDING_FD = 4;
-/** Descriptor of a media worker for messages to the process that serves the files of a home. */
+/** File descriptor of a media worker for messages to the process that serves the files of a home. */
 export const WORKER_FILES_FD = 5;
 
 /** Most characters of a line of output. */

@@ -2,6 +2,7 @@ import { chownSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runApps } from '../../testing/apps-process.ts';
+import { BLOCKED } from '../../testing/blocked-call.ts';
 import type { AppRun } from '../../testing/run-apps.ts';
 import { makeStateDir } from '../../testing/runtime-app.ts';
 
@@ -56,9 +57,6 @@ for ring in (USER, SESSION):
 print("ready", flush=True)
 if sys.argv[1] == "keep": time.sleep(60)
 `;
-
-/** The C library's text for ENOSYS: the filter answers a blocked system call like a kernel without it. */
-const BLOCKED = 'Function not implemented';
 
 /** Each is an entry to a large part of the kernel that apps do not need. */
 const SURFACE = `

@@ -6,21 +6,20 @@ import { promisify } from 'node:util';
 import { systemClock } from '@footlight/platform';
 import { noRealPodman } from '@footlight/test-harness/containers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BLOCKED } from '../../testing/blocked-call.ts';
 import { type ContainedSessions, startContainedSessions } from '../../testing/contained-sessions.ts';
 import type { Assignment, HostedSessions } from '../../testing/hosted-sessions.ts';
 import { refuseNumberedGroups } from './container-runtime.ts';
 import { ContainerEngine } from './engine/engine.ts';
 
 const why = noRealPodman();
-/** The C library's text for ENOSYS: the filter answers a blocked system call like a kernel without it. */
-const BLOCKED = 'Function not implemented';
 const SOCKETS = 'use Socket; socket(S, AF_UNIX, SOCK_STREAM, 0)';
 /** Takes a descriptor of the process at the other end of a socket: SO_PEERPIDFD, then pidfd_getfd(2). */
 const TAKE = (path: string) =>
   `${SOCKETS}; connect(S, pack_sockaddr_un(${path})) or print qq(no socket $!\\n); my $peer = unpack(q(i), getsockopt(S, 1, 77)); print syscall(438, $peer, 1, 0) < 0 ? qq(refused: $!\\n) : qq(taken\\n);`;
 const CALL = (name: string, call: string) =>
   `print syscall(${call}) < 0 ? qq(${name}: $!\\n) : qq(${name} works\\n);`;
-/** Fills netlink sockets with the kernel's error answers, each of which contains the refused message. */
+/** Fills netlink sockets: for each refused message the kernel queues an error that contains a copy of it. */
 const FILL_NETLINK = `
 my $message = pack(q(LSSLL), 100016, 0x7ff0, 1, 1, 0) . q(x) x 100000;
 my $kernel = pack(q(SSLL), 16, 0, 0, 0);

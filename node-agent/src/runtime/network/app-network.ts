@@ -7,7 +7,7 @@ import { enterCgroup } from '../cgroups.ts';
 import { hostProgram, PATH } from '../confinement/command-line.ts';
 import { sharedPortsFilter } from '../confinement/seccomp.ts';
 import { HeldNamespace } from '../held-namespace.ts';
-import { familyOf, listProcesses, SESSION_VARIABLE } from '../proc-table.ts';
+import { childrenOf, familyOf, SESSION_VARIABLE } from '../proc-table.ts';
 import { type Child, type ChildExit, killUntilGone, sendSignal, startChild } from '../programs/child.ts';
 import { openRoom, type Room, type Sandboxed, startSandboxed } from '../sandbox.ts';
 import { readSocketUse, type SocketUse } from './app-sockets.ts';
@@ -265,8 +265,8 @@ export async function endNamespace(child: Child, clock: Clock): Promise<void> {
   const kill = () => {
     if (!child.alive) return true;
     // Only process 1 is waited for: it is reaped only when its whole namespace is empty, and bwrap waits for it.
-    const first = listProcesses().filter((row) => row.ppid === child.pid);
-    for (const row of first) sendSignal(row.pid, 'SIGKILL');
+    const first = childrenOf(child.pid);
+    for (const pid of first) sendSignal(pid, 'SIGKILL');
     if (first.length === 0) child.signal('SIGKILL');
     return false;
   };

@@ -7,7 +7,7 @@ import { MAX_SOCKETS, netlinkBytes, socketExcess } from './app-sockets.ts';
 
 const UID = 71_095;
 
-/** Fills netlink sockets with the kernel's error answers, each of which contains the refused message. */
+/** Fills netlink sockets: for each refused message the kernel queues an error that contains a copy of it. */
 const FILL = `
 import os, resource, socket, struct, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)

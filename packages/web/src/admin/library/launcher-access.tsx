@@ -41,7 +41,7 @@ const BUTTONS: readonly { mode: Mode; words: string }[] = [
   { mode: 'none', words: 'Take from everybody' },
 ];
 
-/** Who may use a launcher, and three choices, each of which replaces all of its grants. */
+/** Shows who may use a launcher. Each of three buttons replaces all of its grants. */
 export function LauncherAccess({ app }: { app: AdminApp }) {
   const [choosing, setChoosing] = useState<Mode | null>(null);
   const queryClient = useQueryClient();
