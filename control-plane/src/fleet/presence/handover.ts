@@ -66,14 +66,16 @@ export class Handover {
   async #check(): Promise<void> {
     if (this.#checking) return;
     this.#checking = true;
-    if (await this.#answers()) this.#reached();
+    const answered = await this.#answers();
+    if (this.#timer === null) return;
+    if (answered) this.#reached();
     else await this.#missed();
     this.#checking = false;
   }
 
   #reached(): void {
     this.#failedChecks = 0;
-    if (this.#timer !== null && this.#responder === null) this.#respond();
+    if (this.#responder === null) this.#respond();
     if (!this.#isActive) return;
     this.#isActive = false;
     this.#platform.logger.info({}, 'fleet.takes_hosts');

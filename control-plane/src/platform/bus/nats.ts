@@ -98,6 +98,8 @@ export async function createNatsBus(
     key: string | null,
     receive: (message: Msg) => void,
   ): Subscription {
+    // A closed connection would throw, and a check that is running when the service stops still subscribes.
+    if (closed) return inProcess ?? { close() {} };
     const others = connection.subscribe(wireName(subject, key), {
       callback: (error, message) => {
         if (error !== null) line(subject, error, 'bus.not_received');
