@@ -29,21 +29,28 @@ import { createServer, type Server } from './platform/http/server.ts';
 import { createLeader } from './platform/leader.ts';
 import { NO_METERS } from './platform/meters.ts';
 import type { Platform } from './platform/platform.ts';
+import { PeriodicWriter } from './platform/queues/periodic-writer.ts';
+import { WriteBatch } from './platform/queues/write-batch.ts';
 import { loadCertificate } from './platform/tls.ts';
 import { createProfiles, registerProfilesRoutes } from './profiles/index.ts';
 import { createRecordings, registerRecordingsRoutes } from './recordings/index.ts';
 import { registerReference } from './reference/index.ts';
 import {
+  createSessionGate,
   createSessions,
   registerSessionsRoutes,
   registerVerdictRoutes,
-  registerViewerReportRoutes,
   type Sessions,
 } from './sessions/index.ts';
 import { createSecrets, createSettings, registerSettingsRoutes } from './settings/index.ts';
 import { createSignaling, createSignalingTokens, registerSignalingRoutes } from './signaling/index.ts';
 import { createStorage, registerStorageRoutes } from './storage/index.ts';
-import { createTelemetry, registerTelemetryRoutes, type Telemetry } from './telemetry/index.ts';
+import {
+  createTelemetry,
+  registerTelemetryRoutes,
+  registerViewerReportRoutes,
+  type Telemetry,
+} from './telemetry/index.ts';
 import { createOtlpTraces } from './traces/index.ts';
 
 /** Replacements of tests for the machine's dependencies, and raised limits. */
@@ -116,6 +123,10 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       ...(metrics && { queried: meters.queried }),
     });
     opened.push(() => database.close());
+    const writeBatch = new WriteBatch(database);
+    opened.push(() => writeBatch.idle());
+    const periodicWriter = new PeriodicWriter(clock, writeBatch);
+    opened.push(() => periodicWriter.close());
     const plainBus = await openBus(config.bus, { clock, logger });
     const bus = metrics === null ? plainBus : measuredBus(plainBus, meters, () => clock.monotonicMs());
     opened.push(() => bus.close());
@@ -125,7 +136,10 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     opened.push(() => activity.settled());
     const traces = config.traces && (await createOtlpTraces(config.traces, { clock: systemClock, logger }));
     if (traces) opened.push(() => traces.close());
-    const base = { config, database, clock, random, logger, bus, leader, activity, meters, traces };
+    const base = {
+      ...{ config, database, writeBatch, periodicWriter, clock, random, logger },
+      ...{ bus, leader, activity, meters, traces },
+    };
     const jobs = createJobs(base);
     opened.push(() => jobs.close());
     const platform: Platform = { ...base, jobs };
@@ -176,7 +190,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const library = createLibrary(platform, { settings, images: images.providers, ...overrides.library });
     opened.push(() => library.close());
     const tokens = createSignalingTokens(platform);
-    const telemetry = createTelemetry(platform, { write: (rows, work) => fleet.links.write(rows, work) });
+    const telemetry = createTelemetry(platform);
     opened.push(() => telemetry.close());
     const recordings = createRecordings(platform, { agents: fleet.agents });
     const sessions = createSessions(platform, { fleet, images, recordings, settings, telemetry, tokens });
@@ -220,8 +234,12 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       authenticate: accounts.authenticate,
     });
     registerTelemetryRoutes(server, telemetry, recordings);
+    registerViewerReportRoutes(server, telemetry.ingest, {
+      openGate: () => createSessionGate(sessions, clock),
+      reported: sessions.viewerReported,
+      seen: sessions.seen,
+    });
     registerRecordingsRoutes(server, recordings);
-    registerViewerReportRoutes(server, sessions, { telemetry, clock });
     registerVerdictRoutes(server, sessions, { recordings, telemetry, clock });
     registerCertificationRoutes(server, certification, config);
     registerSignalingRoutes(server, signaling);

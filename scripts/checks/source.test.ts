@@ -32,7 +32,7 @@ const EXEMPT_FROM_CLOCK: readonly (readonly [files: RegExp, reason: string])[] =
   [/^node-agent\/src\/media\/session\/media-clock\.ts$/, 'the clock of media workers'],
   [/^control-plane\/src\/platform\/database\//, WAITS_OF_DATABASE],
   [/^control-plane\/src\/platform\/queues\/batch-queue\.ts$/, WAITS_OF_DATABASE],
-  [/^control-plane\/src\/fleet\/reports\/write-batch\.ts$/, WAITS_OF_DATABASE],
+  [/^control-plane\/src\/platform\/queues\/write-batch\.ts$/, WAITS_OF_DATABASE],
   [/^packages\/platform\/src\/(clock|random)\.ts$/, 'clock and chance of both programs'],
   [/^packages\/web\/src\/(clock|api\/retry-delay)\.ts$/, 'clock and chance of the page'],
   [/^packages\/stream-client\/src\/environment\.ts$/, 'clock and chance of the player'],

@@ -11,8 +11,9 @@ import type {
 } from '@footlight/protocol/agent';
 import type { LogEvent } from '@footlight/protocol/telemetry';
 import type { Tx } from '../platform/database/database.ts';
-import type { RowsToLock } from '../platform/database/index.ts';
-import type { ReliableEvent } from '../telemetry/index.ts';
+
+/** An event of the reliable lane with its number. */
+export type ReliableEvent = SessionTraceEvent & { seq: number };
 
 /** A registering host, as the reconciliation needs it. */
 export interface RegisteringHost {
@@ -120,13 +121,6 @@ export interface Links {
    * share the transaction.
    */
   addRegistrationStep(step: (tx: Tx, hosts: readonly RegisteringHost[]) => Promise<void>): void;
-  /**
-   * Runs a short write in the transaction that all writes of this turn share, so a thousand concurrent agents cost
-   * one commit.
-   * @param rows rows that `work` changes; locked beforehand
-   * @param work awaits only the database; may be retried after a rollback
-   */
-  write<T>(rows: RowsToLock, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Logs a line that a host can cause at will, as often as `HostLog` allows for each host; its id becomes `host_id`. */
   log(level: LogLevel, hostId: string, fields: object, event: LogEvent): void;
   /** Whether this process has the host's live link. */

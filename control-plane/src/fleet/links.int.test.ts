@@ -45,7 +45,7 @@ describeDatabases('agent links', (databases) => {
       const hostId = await ready(agent);
       agent.heartbeat({ gpu_vram: [{ index: 0, used_mb: 1000, free_mb: 20_000 }] });
       await agent.waitFor('heartbeat_ack');
-      await world.fleet.links.flush();
+      await world.heartbeatsWritten();
       await agent.drop();
       const quiet = agentFor('hosta', { credential: { secret: agent.secret! }, silentAfterRegistered: true });
       await quiet.connect();
@@ -344,7 +344,7 @@ describeDatabases('agent links', (databases) => {
       const hostId = await ready(agent);
       running(agent, sessionId);
       await agent.waitFor('seen', ({ seq }) => seq === 1);
-      await world.fleet.links.flush();
+      await world.heartbeatsWritten();
       expect(await hostRow(hostId)).toMatchObject({ last_seq: 1, boot_id: agent.bootId });
     });
 
@@ -435,7 +435,7 @@ describeDatabases('agent links', (databases) => {
       const hostId = await ready(agent);
       agent.heartbeat({ ts: 12_345, gpu_vram: [{ index: 0, used_mb: 4_000, free_mb: 20_000 }] });
       expect(await agent.waitFor('heartbeat_ack')).toMatchObject({ echo: 12_345 });
-      await world.fleet.links.flush();
+      await world.heartbeatsWritten();
       expect((await hostRow(hostId)).last_heartbeat_at).not.toBeNull();
       const { body } = await world.call('GET', `/v1/hosts/${hostId}/gpus`);
       expect(body).toMatchObject({ items: [{ vram_mb_used: 4_000, vram_mb_free: 20_000, gpu_index: 0 }] });
@@ -446,7 +446,7 @@ describeDatabases('agent links', (databases) => {
       const agent = agentFor('hosta', { capacity: gpuCapacity(1) });
       const hostId = await ready(agent);
       const gpu = async () => {
-        await world.fleet.links.flush();
+        await world.heartbeatsWritten();
         return ((await world.call('GET', `/v1/hosts/${hostId}/gpus`)).body as { items: object[] }).items[0];
       };
       agent.heartbeat({ gpu_vram: [{ index: 0, used_mb: 0, free_mb: 24_577 }] });

@@ -10,7 +10,7 @@ import type { HostLoadSample } from '@footlight/protocol/rest';
 import type { LogEvent } from '@footlight/protocol/telemetry';
 import type { WebSocket } from 'ws';
 import type { Subscription } from '../platform/bus/bus.ts';
-import type { RowsToLock, Tx } from '../platform/database/index.ts';
+import type { Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import { BUS_LIMIT_MS } from './agents.ts';
 import type { AgentHandlers, HostPresence, ImageHandlers, Links, RegisteringHost } from './fleet.ts';
@@ -26,7 +26,6 @@ import { HeartbeatBuffer } from './reports/heartbeat-buffer.ts';
 import { OrderedReports } from './reports/ordered-reports.ts';
 import type { RegistrationFacts, RegistrationOutcome } from './reports/registration.ts';
 import { createRegistrations } from './reports/registrations.ts';
-import { WriteBatch } from './reports/write-batch.ts';
 import { ConfigPush } from './settings/config-push.ts';
 import {
   type CommandResult,
@@ -63,7 +62,6 @@ const GOODBYE_MS = SECOND_MS;
 export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
   readonly #platform: Platform;
   readonly #wheel: TimerWheel;
-  readonly #batch: WriteBatch;
   readonly #heartbeats: HeartbeatBuffer;
   readonly #reports: OrderedReports;
   readonly #storeRegistration: (facts: RegistrationFacts) => Promise<RegistrationOutcome>;
@@ -91,16 +89,10 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
   constructor(platform: Platform) {
     this.#platform = platform;
     this.#wheel = new TimerWheel(platform.clock);
-    this.#batch = new WriteBatch(platform.database);
-    this.#heartbeats = new HeartbeatBuffer({
-      batch: this.#batch,
-      clock: platform.clock,
-      logger: platform.logger,
-    });
+    this.#heartbeats = new HeartbeatBuffer(platform);
     const links = this;
     this.#reports = new OrderedReports({
       platform,
-      batch: this.#batch,
       heartbeats: this.#heartbeats,
       get handlers() {
         return links.handlers;
@@ -120,7 +112,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
         imageHandlers: this.#imageHandlers,
         steps: this.#registrationSteps,
       }),
-      this.#batch,
+      platform.writeBatch,
     );
     this.#hostLog = new HostLog(platform.logger, platform.clock);
     this.#configs = new ConfigPush(platform, this.#hostLog, (hostId) => this.#liveLink(hostId));
@@ -153,10 +145,6 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     this.#registrationSteps.push(step);
   }
 
-  write<T>(rows: RowsToLock, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#batch.run(rows, work);
-  }
-
   /** @throws when setHandlers was not called */
   get handlers(): AgentHandlers {
     if (this.#handlers === null) throw new Error('the fleet was started without handlers');
@@ -173,8 +161,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     this.#closing = true;
     for (const subscription of this.#changes) subscription.close();
     for (const link of this.#open) link.close(AGENT_CLOSE.restarting, 'the control plane restarts');
-    await this.#heartbeats.close();
-    await this.#batch.idle();
+    await this.#platform.writeBatch.idle();
     if (this.#open.size > 0) {
       const deadline = this.#platform.clock.setTimeout(() => {
         for (const link of this.#open) link.terminate();
@@ -396,11 +383,6 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     return count;
   }
 
-  /** Writes pending heartbeats for a caller that reads them now. */
-  flush(): Promise<void> {
-    return this.#heartbeats.flush();
-  }
-
   /** Methods instead of closures, because each connected host has these subscriptions. */
   #subscribe(hostId: string): Subscription[] {
     const { bus } = this.#platform;
@@ -441,7 +423,7 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
     const link = await this.#displace(hostId);
     if (link !== null) {
       // The other replica goes on from the stored number of the last report.
-      await this.#heartbeats.flush();
+      await this.#platform.periodicWriter.flush();
       await this.#markOffline(hostId, link);
     }
     return {};
@@ -536,7 +518,9 @@ export class AgentLinks implements Links, LinkOwner, OpenNames, HostPresence {
 
   async #markOffline(hostId: string, link: AgentLink): Promise<void> {
     try {
-      await this.#batch.run({ hosts: [hostId] }, (tx) => markOffline(tx, hostId, link.connectionId));
+      await this.#platform.writeBatch.run({ hosts: [hostId] }, (tx) =>
+        markOffline(tx, hostId, link.connectionId),
+      );
     } catch (error) {
       this.#platform.logger.error({ err: error, host_id: hostId }, 'host.not_marked_offline');
     }

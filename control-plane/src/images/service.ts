@@ -78,7 +78,7 @@ export function createImages(platform: Platform, deps: ImagesDeps): Images {
   const fetcher = createFetcher({ clock, policy: PUBLIC_INTERNET, stopping: stopping.signal });
   const resolver = createDigestResolver({ clock, fetcher, hosts: config.images.registryHosts });
   const ensurer = new Ensurer(platform, fleet.agents, fleet.links);
-  fleet.links.setImageHandlers(createImageHandlers(platform, { ensurer, links: fleet.links }));
+  fleet.links.setImageHandlers(createImageHandlers(platform, ensurer));
   const syncedListeners: (() => Promise<void>)[] = [];
   let running: Promise<unknown> = Promise.resolve();
   let waiting: Promise<ImageCatalog> | null = null;

@@ -8,6 +8,8 @@ import type { Database, Tx } from './database/database.ts';
 import type { LaunchTraces } from './launch-traces.ts';
 import type { Fence, Leader } from './leader.ts';
 import type { Meters } from './meters.ts';
+import type { PeriodicWriter } from './queues/periodic-writer.ts';
+import type { WriteBatch } from './queues/write-batch.ts';
 
 /** Writes the activity log; never throws and never rolls anything back. */
 export interface Activity {
@@ -96,6 +98,9 @@ export interface Jobs {
 export interface Platform {
   readonly config: Config;
   readonly database: Database;
+  /** For short writes: those of one turn of the event loop share a transaction. */
+  readonly writeBatch: WriteBatch;
+  readonly periodicWriter: PeriodicWriter;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

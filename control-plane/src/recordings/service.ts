@@ -3,12 +3,11 @@ import { cutUtf8 } from '@footlight/protocol';
 import { RECORDING_KEPT_MS, recordingEventSchema } from '@footlight/protocol/agent';
 import type { Recording, Success } from '@footlight/protocol/rest';
 import { LRUCache } from 'lru-cache';
-import type { Agents } from '../fleet/index.ts';
+import type { Agents, ReliableEvent } from '../fleet/index.ts';
 import { instant, type Tx } from '../platform/database/index.ts';
 import type { SessionRecordingsTable } from '../platform/database/tables/recordings.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { ReliableEvent } from '../telemetry/index.ts';
 import { judgeFreeze, mayHaveBegun, refusalOfHost, stateAt } from './freeze-rules.ts';
 import {
   deleteExpired,

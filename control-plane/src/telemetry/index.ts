@@ -1,5 +1,5 @@
 export type { ViewerSecond } from './ingest/client-samples.ts';
 export type { ViewerReport } from './ingest/ingest.ts';
-export type { ReliableEvent } from './reliable-event.ts';
 export { registerTelemetryRoutes } from './routes.ts';
 export { createTelemetry, type Telemetry } from './service.ts';
+export { registerViewerReportRoutes } from './viewer-routes.ts';

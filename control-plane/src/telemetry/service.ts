@@ -1,16 +1,16 @@
 import type { Capture, SessionVerdict } from '@footlight/protocol/rest';
-import type { RowsToLock, Tx } from '../platform/database/index.ts';
+import type { ReliableEvent } from '../fleet/index.ts';
+import type { Tx } from '../platform/database/index.ts';
 import { flag, toJson } from '../platform/database/index.ts';
 import type { SessionTraceEventsTable } from '../platform/database/tables/telemetry.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type Bundles, createBundles } from './bundle/bundle.ts';
-import { captureRecord, storedCapture } from './captures/capture-payload.ts';
+import { captureRecord, isCapture, storedCapture } from './captures/capture-payload.ts';
 import { findCapture } from './captures/capture-store.ts';
 import { TelemetryBuffer } from './ingest/buffer.ts';
 import { createIngest, type Ingest } from './ingest/ingest.ts';
 import { insertEvents } from './ingest/ingest-store.ts';
-import { isCapture, type ReliableEvent } from './reliable-event.ts';
 import { createRetention, type KeptLimits } from './retention/retention.ts';
 import { type JudgedSession, loadFacts } from './trace/facts-store.ts';
 import { createTraceReads, type TraceReads } from './trace/reads.ts';
@@ -18,13 +18,6 @@ import type { Sample } from './trace/series.ts';
 import { loadHostSamples } from './trace/trace-store.ts';
 import { type WindowEnds, windowOf } from './trace/window.ts';
 import { decideVerdict } from './verdict/verdict.ts';
-
-export interface TelemetryDeps {
-  /** The transaction that is shared with the reports of hosts. */
-  write(rows: RowsToLock, work: (tx: Tx) => Promise<void>): Promise<void>;
-  /** Bounds of what is kept; tests lower them. */
-  kept?: Partial<KeptLimits>;
-}
 
 /** What hosts and viewers report of sessions, with the configured retention. */
 export interface Telemetry extends Bundles {
@@ -45,16 +38,16 @@ export interface Telemetry extends Bundles {
   verdict(session: JudgedSession, asked: WindowEnds): Promise<SessionVerdict>;
   /** Result of a capture. @throws ApiError 404: unknown, of another session, or not there yet */
   capture(sessionId: string, captureId: string): Promise<Capture>;
-  /** Writes what waits in memory, for a caller that reads it now. Never rejects. */
-  flush(): Promise<void>;
-  /** Writes what waits in memory. */
-  close(): Promise<void>;
+  /** Later reports are dropped. */
+  close(): void;
 }
 
-export function createTelemetry(platform: Platform, deps: TelemetryDeps): Telemetry {
-  const { clock, database, logger } = platform;
-  const retention = createRetention(platform, deps.kept);
-  const buffer = new TelemetryBuffer({ clock, logger, database, retention, write: deps.write });
+/** @param kept bounds of the stored telemetry; tests lower them */
+export function createTelemetry(platform: Platform, kept?: Partial<KeptLimits>): Telemetry {
+  const { clock, database, logger, periodicWriter } = platform;
+  const retention = createRetention(platform, kept);
+  const buffer = new TelemetryBuffer({ logger, database, retention, periodicWriter });
+  const flush = () => periodicWriter.flush();
 
   async function store(tx: Tx, events: readonly SessionTraceEventsTable[]): Promise<void> {
     await insertEvents(tx, events);
@@ -63,7 +56,7 @@ export function createTelemetry(platform: Platform, deps: TelemetryDeps): Teleme
 
   return {
     ingest: createIngest(platform, buffer),
-    reads: createTraceReads(platform, { flush: () => buffer.flush(), store }),
+    reads: createTraceReads(platform, { flush, store }),
     async storeEvents(tx, { hostId, bootId }, events) {
       const nowMs = clock.nowMs();
       const rows = events.map((event) => ({
@@ -82,12 +75,12 @@ export function createTelemetry(platform: Platform, deps: TelemetryDeps): Teleme
     },
     async hostSamples(sessionId) {
       // Also read the newest second, which waits in memory.
-      await buffer.flush();
+      await flush();
       return loadHostSamples(database.db, sessionId);
     },
     async verdict(session, asked) {
       // Also judge the newest second, which waits in memory.
-      await buffer.flush();
+      await flush();
       const window = windowOf(asked, session.ended_at, clock.nowMs());
       return decideVerdict(await loadFacts(database.db, session, window));
     },
@@ -99,8 +92,7 @@ export function createTelemetry(platform: Platform, deps: TelemetryDeps): Teleme
         message: 'This session has no such capture, or its result has not arrived yet.',
       });
     },
-    ...createBundles(platform, () => buffer.flush()),
-    flush: () => buffer.flush(),
+    ...createBundles(platform, flush),
     close: () => buffer.close(),
   };
 }

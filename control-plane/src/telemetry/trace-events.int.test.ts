@@ -151,10 +151,7 @@ describeDatabases('events of the reliable lane', (databases) => {
     const { platform } = world.plane;
     const keptBytes = 64 * 1024;
     const alone = { ...platform, jobs: { ...platform.jobs, handle: () => undefined } };
-    const telemetry = createTelemetry(alone, {
-      write: (_rows, work) => platform.database.transaction(work),
-      kept: { bytesOfHost: keptBytes },
-    });
+    const telemetry = createTelemetry(alone, { bytesOfHost: keptBytes });
     const payload = { text: 'x'.repeat(4_000) };
     for (let seq = 1; seq <= 100; seq += 1) {
       await world.clock.pass(1);

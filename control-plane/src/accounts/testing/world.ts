@@ -14,6 +14,8 @@ import { createServer } from '../../platform/http/server.ts';
 import { createLeader } from '../../platform/leader.ts';
 import { NO_METERS } from '../../platform/meters.ts';
 import type { ControlJobId, Platform } from '../../platform/platform.ts';
+import { PeriodicWriter } from '../../platform/queues/periodic-writer.ts';
+import { WriteBatch } from '../../platform/queues/write-batch.ts';
 import { createSettings } from '../../settings/index.ts';
 import { CHEAP_HASHES, ManualClock, PASSWORD } from '../../testing/index.ts';
 import { type AccountsDeps, createAccounts, registerAccountsRoutes } from '../index.ts';
@@ -61,9 +63,12 @@ export async function openAccountsWorld(target: DatabaseTarget, options: Account
   const bus = createInProcessBus({ clock, logger });
   const leader = createLeader({ database, clock, random: systemRandom, logger });
   const activity = { record: async () => {}, settled: async () => {} };
+  const writeBatch = new WriteBatch(database);
   const base = {
     config,
     database,
+    writeBatch,
+    periodicWriter: new PeriodicWriter(clock, writeBatch),
     clock,
     random: systemRandom,
     logger,

@@ -30,7 +30,7 @@ describeDatabases('the host status machine, row by row', (databases) => {
     const id = await world.ready(agent);
     agent.heartbeat({ gpu_vram: [{ index: 0, used_mb: 1_000, free_mb: 20_000 }] });
     await agent.waitFor('heartbeat_ack');
-    await world.fleet.links.flush();
+    await world.heartbeatsWritten();
     expect(await gpus()).toMatchObject([{ reported: 1, vram_mb_used: 1_000 }]);
     await world.platform.database.db.updateTable('hosts').set({ pending_restart: 1 }).execute();
     return [agent, id];

@@ -56,7 +56,7 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
       const [agent, id] = await connect('hosta', { capacity: gpuCapacity(2) });
       agent.heartbeat({ gpu_vram: [{ index: 0, used_mb: 1_000, free_mb: 23_000 }] });
       await agent.waitFor('heartbeat_ack');
-      await world.fleet.links.flush();
+      await world.heartbeatsWritten();
       expect(await read(id)).toEqual({
         id,
         node_name: 'hosta',
@@ -87,7 +87,7 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
       const [agent, id] = await connect('hosta', { capacity: gpuCapacity(1) });
       agent.heartbeat({ gpu_vram: [{ index: 0, used_mb: 1_000, free_mb: 23_000 }] });
       await agent.waitFor('heartbeat_ack');
-      await world.fleet.links.flush();
+      await world.heartbeatsWritten();
       await offline(agent, id);
       await clock.pass(20_000);
       expect((await read(id)).capacity?.vram_mb_used).toBe(1_000);

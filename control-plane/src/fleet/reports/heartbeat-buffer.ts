@@ -1,10 +1,10 @@
-import type { Logger } from '@footlight/platform';
-import { type Clock, SECOND_MS, type Timer } from '@footlight/platform';
+import type { Clock, Logger } from '@footlight/platform';
 import type { Heartbeat } from '@footlight/protocol/agent';
 import type { RowsToLock } from '../../platform/database/index.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { CollectedValues, Collector } from '../../platform/queues/periodic-writer.ts';
 import { type HostHeartbeat, type VramHeartbeat, writeHeartbeatBatch } from './heartbeat-store.ts';
 import { plausibleVram } from './vram.ts';
-import type { WriteBatch } from './write-batch.ts';
 
 /** GPU columns that samples need. */
 export interface SampledGpu {
@@ -14,25 +14,22 @@ export interface SampledGpu {
 }
 
 /**
- * Collects heartbeats and samples in memory and writes them once a second: a write per heartbeat would cost a large
- * fleet more than all its other work.
+ * Collects heartbeats and samples until they are written; a newer value of a host or GPU replaces the older one. The
+ * writer's batch also writes the registrations, so an old sample is never written after the reset of a registration.
  *
- * At most one pending entry per host and GPU; newer ones replace older ones. Owner: the fleet service.
+ * Owner: the fleet service.
  */
-export class HeartbeatBuffer {
-  /** Shared with registrations, so that an old sample is never written after their reset. */
-  readonly #batch: WriteBatch;
+export class HeartbeatBuffer implements Collector {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #hosts = new Map<string, HostHeartbeat>();
   readonly #samples = new Map<string, VramHeartbeat>();
-  #timer: Timer | null = null;
-  #writing: Promise<void> | null = null;
+  readonly #isDue: () => void;
 
-  constructor(deps: { batch: WriteBatch; clock: Clock; logger: Logger }) {
-    this.#batch = deps.batch;
-    this.#clock = deps.clock;
-    this.#logger = deps.logger;
+  constructor({ clock, logger, periodicWriter }: Pick<Platform, 'clock' | 'logger' | 'periodicWriter'>) {
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#isDue = periodicWriter.register(this);
   }
 
   /** @param gpus the host's reported GPUs; further samples are ignored */
@@ -45,13 +42,13 @@ export class HeartbeatBuffer {
       const { used, free } = plausibleVram(sample, gpu.vramMbTotal);
       this.#samples.set(gpu.id, { gpuId: gpu.id, used, free, sampledAt: nowMs });
     }
-    this.#arm();
+    this.#isDue();
   }
 
   /** Marks a reliable report as handled; a later control plane process continues from this number. */
   handled(hostId: string, bootId: string, seq: number): void {
     this.#host(hostId).report = { bootId, seq };
-    this.#arm();
+    this.#isDue();
   }
 
   /** Drops pending samples of these GPUs. */
@@ -59,27 +56,18 @@ export class HeartbeatBuffer {
     for (const id of gpuIds) this.#samples.delete(id);
   }
 
-  /** Writes pending values. Never rejects: the next heartbeats bring new ones. */
-  async flush(): Promise<void> {
-    await this.#writing;
-    if (this.#hosts.size === 0 && this.#samples.size === 0) return;
+  take(): CollectedValues | null {
+    if (this.#hosts.size === 0 && this.#samples.size === 0) return null;
     const hosts = [...this.#hosts.values()];
     const samples = [...this.#samples.values()];
     this.#hosts.clear();
     this.#samples.clear();
-    this.#writing = this.#batch
-      .run(rowsOf(hosts, samples), (tx) => writeHeartbeatBatch(tx, hosts, samples))
-      .catch((error: unknown) => this.#logger.warn({ err: error }, 'heartbeats.not_written'))
-      .finally(() => {
-        this.#writing = null;
-      });
-    await this.#writing;
-  }
-
-  async close(): Promise<void> {
-    this.#timer?.cancel();
-    this.#timer = null;
-    await this.flush();
+    return {
+      rows: rowsOf(hosts, samples),
+      write: (tx) => writeHeartbeatBatch(tx, hosts, samples),
+      // The next heartbeats bring new values.
+      lost: (error) => this.#logger.warn({ err: error }, 'heartbeats.not_written'),
+    };
   }
 
   #host(hostId: string): HostHeartbeat {
@@ -89,13 +77,6 @@ export class HeartbeatBuffer {
       this.#hosts.set(hostId, host);
     }
     return host;
-  }
-
-  #arm(): void {
-    this.#timer ??= this.#clock.setTimeout(() => {
-      this.#timer = null;
-      void this.flush();
-    }, SECOND_MS);
   }
 }
 

@@ -30,7 +30,7 @@ describeDatabases('heartbeats', ({ fresh, dialect }) => {
       );
     const before = await bytes();
     for (let at = 1; at <= HEARTBEATS; at += 1)
-      await app.plane.fleet.links.write({ hosts: ids }, (tx) =>
+      await app.plane.platform.writeBatch.run({ hosts: ids }, (tx) =>
         writeHeartbeatBatch(
           tx,
           ids.map((hostId) => ({ hostId, heartbeatAt: at, report: null })),

@@ -2,9 +2,8 @@ import type { LogLevel } from '@footlight/platform';
 import type { ImageState, SessionState } from '@footlight/protocol/agent';
 import type { LogEvent } from '@footlight/protocol/telemetry';
 import type { Platform } from '../../platform/platform.ts';
-import type { ReliableEvent } from '../../telemetry/index.ts';
 import { CONSOLE_FEATURE } from '../console/config.ts';
-import type { AgentHandlers, ImageHandlers } from '../fleet.ts';
+import type { AgentHandlers, ImageHandlers, ReliableEvent } from '../fleet.ts';
 import type { HostMemory } from '../link/host-memory.ts';
 import type { AgentLink } from '../link/link.ts';
 import type { CapacityMessage, OrderedMessage, ReportMessage } from '../link/report-run.ts';
@@ -18,14 +17,12 @@ import {
   retryUntilStored,
   type StoredCapacity,
 } from './store-capacity.ts';
-import type { WriteBatch } from './write-batch.ts';
 
 /** Unstored events of a host at which its further reports wait. */
 const MAX_UNSTORED_EVENTS = 64;
 
 export interface OrderedReportsDeps {
   platform: Platform;
-  batch: WriteBatch;
   heartbeats: HeartbeatBuffer;
   readonly handlers: AgentHandlers;
   readonly imageHandlers: ImageHandlers | null;
@@ -47,7 +44,7 @@ export class OrderedReports {
 
   constructor(deps: OrderedReportsDeps) {
     this.#deps = deps;
-    this.#storeCapacity = createCapacities(deps.platform, deps.batch);
+    this.#storeCapacity = createCapacities(deps.platform);
   }
 
   /**

@@ -1,6 +1,7 @@
 import { runWithIndividualRetry } from '../../platform/database/index.ts';
 import { joinRows } from '../../platform/database/locks/row-locks.ts';
 import { batchWrites } from '../../platform/database/query/batch-writes.ts';
+import type { WriteBatch } from '../../platform/queues/write-batch.ts';
 import {
   type RegistrationDeps,
   type RegistrationFacts,
@@ -8,7 +9,6 @@ import {
   registerTogether,
   rowsOfRegistration,
 } from './registration.ts';
-import type { WriteBatch } from './write-batch.ts';
 
 /** Agents that register in one transaction, so that the write lock is not held noticeably long. */
 const MAX_BATCH = 128;

@@ -10,7 +10,6 @@ import { applyCapacities, type CapacityChange, gpusOf, lockCapacities } from '..
 import { changesNothing, planCapacity } from './capacity.ts';
 import type { SampledGpu } from './heartbeat-buffer.ts';
 import { turnsOfHosts } from './turns-of-hosts.ts';
-import type { WriteBatch } from './write-batch.ts';
 
 const RETRY_MS = SECOND_MS;
 /** Hosts whose capacity is stored in one transaction, so that the write lock is not held noticeably long. */
@@ -73,14 +72,15 @@ export interface CapacityOfHost {
  * is repeated alone. Reports of a host keep their order; those of a deleted host change nothing.
  */
 export function createCapacities(
-  platform: Pick<Platform, 'clock' | 'random'>,
-  batch: WriteBatch,
+  platform: Pick<Platform, 'clock' | 'random' | 'writeBatch'>,
 ): (report: CapacityOfHost) => Promise<StoredCapacity> {
   return batchWrites<CapacityOfHost, StoredCapacity>(
     (all) =>
       runWithIndividualRetry(all, (some) => {
         const hosts = [...new Set(some.map(({ hostId }) => hostId))];
-        return batch.run({ hosts, gpusOfHosts: hosts }, (tx) => storeCapacities(tx, platform, some));
+        return platform.writeBatch.run({ hosts, gpusOfHosts: hosts }, (tx) =>
+          storeCapacities(tx, platform, some),
+        );
       }),
     MAX_BATCH,
   );

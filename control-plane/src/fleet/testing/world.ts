@@ -14,6 +14,8 @@ import { type DatabaseTarget, lockForRemoval, openDatabase } from '../../platfor
 import { createServer } from '../../platform/http/server.ts';
 import { NO_METERS } from '../../platform/meters.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { PeriodicWriter } from '../../platform/queues/periodic-writer.ts';
+import { WriteBatch } from '../../platform/queues/write-batch.ts';
 import { PATIENTLY } from '../../testing/patience.ts';
 import type { AgentHandlers, GpuLoad, RegisteringHost } from '../fleet.ts';
 import {
@@ -139,6 +141,8 @@ export interface FleetWorld {
    * stay.
    */
   reset(): Promise<void>;
+  /** Writes the received heartbeats. */
+  heartbeatsWritten(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -162,9 +166,13 @@ export async function openFleetWorld(
   });
   const database = await openDatabase(target, { logger });
   const audit: RecordedAction[] = [];
+  const writeBatch = new WriteBatch(database);
+  const periodicWriter = new PeriodicWriter(clock, writeBatch);
   const platform: Platform = {
     config,
     database,
+    writeBatch,
+    periodicWriter,
     clock,
     random: systemRandom,
     logger,
@@ -279,8 +287,10 @@ export async function openFleetWorld(
       audit.length = 0;
       Object.assign(handlers, new RecordingHandlers());
     },
+    heartbeatsWritten: () => periodicWriter.flush(),
     async close() {
       await fleet.close();
+      await periodicWriter.close();
       await server.listeners.close();
       await server.fastify.close();
       await platform.bus.close();

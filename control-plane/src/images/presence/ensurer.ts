@@ -132,8 +132,8 @@ export class Ensurer {
       bytes: null,
       updated_at: this.#platform.clock.nowMs(),
     };
-    await this.#links
-      .write({ hosts: [hostId] }, async (tx) => {
+    await this.#platform.writeBatch
+      .run({ hosts: [hostId] }, async (tx) => {
         const installed = await findInstalled(tx, imageId);
         if (installed?.version === ask.version) await storeHostImage(tx, row);
       })

@@ -1,5 +1,5 @@
 import type { ImageState, Register } from '@footlight/protocol/agent';
-import type { ImageHandlers, Links, RegisteringHost } from '../../fleet/index.ts';
+import type { ImageHandlers, RegisteringHost } from '../../fleet/index.ts';
 import { bool, type Tx } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { InstalledRow } from '../record.ts';
@@ -12,12 +12,9 @@ const NOTHING_STORED = { afterCommit() {} };
 
 /** Stores what agents report about images, and orders the images that a host lacks. */
 export function createImageHandlers(
-  platform: Pick<Platform, 'clock' | 'jobs'>,
-  deps: { ensurer: Ensurer; links: Links },
+  { clock, jobs, writeBatch }: Pick<Platform, 'clock' | 'jobs' | 'writeBatch'>,
+  ensurer: Ensurer,
 ): ImageHandlers {
-  const { clock, jobs } = platform;
-  const { ensurer, links } = deps;
-
   const store = (tx: Tx, hostId: string, imageId: string, presence: Presence) =>
     storeHostImage(tx, {
       host_id: hostId,
@@ -69,7 +66,7 @@ export function createImageHandlers(
     },
 
     async imageStates(hostId: string, reports: readonly ImageState[]) {
-      await links.write({ hosts: [hostId] }, async (tx) => {
+      await writeBatch.run({ hosts: [hostId] }, async (tx) => {
         const ids = [...new Set(reports.map((report) => report.image_id))];
         const installed = await findInstalledIds(tx, ids);
         const held: Map<string, Presence> = await loadImagesOfHost(tx, hostId);

@@ -50,9 +50,9 @@ export function createHandlers(
     bootAtMs: number;
   },
 ): AgentHandlers {
-  const { bus, clock, database, logger } = platform;
+  const { bus, clock, database, logger, writeBatch } = platform;
   const { agents, links, live, recordings, telemetry, transitions, driver, bootAtMs } = deps;
-  const hostReports = createHostReports(platform, live, { transitions, together: links.write.bind(links) });
+  const hostReports = createHostReports(platform, live, transitions);
   const stopsSent = new Map<string, number>();
   /** A host holds no more sessions; a longer list is forged. */
   const stopsOfHost = new LimiterKeys<WindowCounter>((stops, nowMs) => stops.isFull(nowMs));
@@ -145,7 +145,7 @@ export function createHandlers(
       // Keep the remaining disk space for the rows that end sessions.
       if (database.full) throw unavailable('The disk is full.');
       // Each event inserts a row of its own, so this transaction locks no row that another one needs.
-      await links.write({}, async (tx) => {
+      await writeBatch.run({}, async (tx) => {
         const unknown = events.filter(({ session_id }) => live.get(session_id)?.hostId !== source.hostId);
         const found =
           unknown.length === 0
@@ -229,12 +229,12 @@ export function createHandlers(
   async function markUnreachable(hostId: string): Promise<void> {
     const nowMs = clock.nowMs();
     const rows = { gpusOfHosts: [hostId], sessionsOfHosts: [hostId] };
-    const ids = await links.write(rows, (tx) =>
+    const ids = await writeBatch.run(rows, (tx) =>
       setDetailOfHost(tx, hostId, DETAIL.host_unreachable, null, nowMs),
     );
     // The host may have reconnected meanwhile, and this write may have overwritten the text of its registration.
     if ((await agents.link(hostId)) !== null)
-      await links.write(rows, (tx) =>
+      await writeBatch.run(rows, (tx) =>
         setDetailOfHost(tx, hostId, DETAIL.host_reconnected, DETAIL.host_unreachable, nowMs),
       );
     for (const id of ids) bus.publish(sessionSubjects.changed, id, {});

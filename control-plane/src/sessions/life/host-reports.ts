@@ -1,5 +1,4 @@
 import { isTerminal, type SessionStateName } from '@footlight/protocol';
-import type { Links } from '../../fleet/index.ts';
 import { runWithIndividualRetry, type Tx } from '../../platform/database/index.ts';
 import { batchWrites } from '../../platform/database/query/batch-writes.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -29,20 +28,19 @@ export interface HostReports {
   report(hostId: string, reports: readonly HostReport[]): Promise<void>;
 }
 
-/** @param together runs writes in a transaction that is shared with others of the same turn */
 export function createHostReports(
-  platform: Pick<Platform, 'clock' | 'database' | 'logger'>,
+  platform: Pick<Platform, 'clock' | 'database' | 'logger' | 'writeBatch'>,
   live: LiveSessions,
-  { transitions, together }: { transitions: Transitions; together: Links['write'] },
+  transitions: Transitions,
 ): HostReports {
-  const { clock, database, logger } = platform;
+  const { clock, database, logger, writeBatch } = platform;
 
   // A reconnecting fleet reports thousands of sessions at once; a read and a write for each host take longer than all
   // else that a report needs.
   const applyTogether = batchWrites<OfHost, readonly Change[]>(
     (batch) =>
       runWithIndividualRetry(batch, (some) =>
-        together({ sessions: some.flatMap(({ reports }) => idsOf(reports)) }, (tx) => apply(tx, some)),
+        writeBatch.run({ sessions: some.flatMap(({ reports }) => idsOf(reports)) }, (tx) => apply(tx, some)),
       ),
     MAX_BATCH,
   );

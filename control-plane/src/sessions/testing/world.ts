@@ -182,7 +182,7 @@ export async function openSessionsWorld(
         await app.clock.pass(Math.min(left, HEARTBEAT_MS));
         await Promise.all(beating.map((agent) => agent.heard()));
         // Five seconds of this clock pass faster than a database writes; a host that is silent for 20 s is offline.
-        await Promise.all(app.replicas?.each.map(({ plane }) => plane.fleet.links.flush()) ?? []);
+        await Promise.all(app.replicas?.each.map(({ plane }) => plane.platform.periodicWriter.flush()) ?? []);
         await app.replicas?.settled();
       }
     },

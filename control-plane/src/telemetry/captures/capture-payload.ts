@@ -5,6 +5,9 @@ import { type CaptureResult, captureResultSchema } from '@footlight/protocol/age
 import type { Capture } from '@footlight/protocol/rest';
 import { fromJson, toJson } from '../../platform/database/index.ts';
 
+/** Whether an event is the result of a capture. Captures have their own retention. */
+export const isCapture = (eventType: string): boolean => eventType.startsWith('diag.');
+
 /**
  * The stored payload of a diag.<kind> event: with the id as its first key, by which it is found.
  * @returns null: not the result of a capture of this kind; such an event is stored like any other

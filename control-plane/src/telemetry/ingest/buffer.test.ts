@@ -1,6 +1,7 @@
 import type { Logger } from '@footlight/platform';
 import { ManualClock } from '@footlight/platform/testing';
 import { describe, expect, test } from 'vitest';
+import { PeriodicWriter } from '../../platform/queues/periodic-writer.ts';
 import { TelemetryBuffer } from './buffer.ts';
 
 const sample = (n: number, metrics = '{}') => ({
@@ -17,16 +18,19 @@ function opened(more: { full?: boolean } = {}) {
   const clock = new ManualClock();
   const writes: { resolve: () => void; reject: (error: Error) => void }[] = [];
   const dropped: number[] = [];
+  const writer = new PeriodicWriter(clock, {
+    run: <T>() =>
+      new Promise<T>((resolve, reject) => writes.push({ resolve: () => resolve(undefined as T), reject })),
+  });
   const buffer = new TelemetryBuffer({
-    clock,
     logger: {
       warn: (fields: { reports: number }) => void dropped.push(fields.reports),
     } as unknown as Logger,
     database: { full: more.full ?? false },
     retention: { trim: async () => undefined },
-    write: () => new Promise<void>((resolve, reject) => writes.push({ resolve, reject })),
+    periodicWriter: writer,
   });
-  return { buffer, clock, writes, dropped };
+  return { buffer, writer, clock, writes, dropped };
 }
 
 describe('reports in memory', () => {
@@ -73,13 +77,13 @@ describe('reports in memory', () => {
   );
 
   test('wait while a write takes long, within the same bounds', async () => {
-    const { buffer, clock, dropped, writes } = opened();
+    const { buffer, writer, clock, dropped, writes } = opened();
     buffer.sample(sample(0), null);
     await clock.pass(1_000);
     for (let n = 0; n < 20_000; n += 1) buffer.sample(sample(n), null);
     await clock.pass(60_000);
     expect(writes).toHaveLength(1);
-    const readers = [buffer.flush(), buffer.flush()];
+    const readers = [writer.flush(), writer.flush()];
     let isRead = false;
     const read = Promise.all(readers).then(() => {
       isRead = true;
@@ -111,9 +115,10 @@ describe('reports in memory', () => {
   });
 
   test('are written at the end, and later ones are dropped', async () => {
-    const { buffer, clock, writes } = opened();
+    const { buffer, writer, clock, writes } = opened();
     buffer.sample(sample(0), null);
-    const closed = buffer.close();
+    buffer.close();
+    const closed = writer.close();
     await expect.poll(() => writes.length).toBe(1);
     writes[0]?.resolve();
     await closed;

@@ -1,11 +1,12 @@
-import { type Clock, type Logger, SECOND_MS, type Timer } from '@footlight/platform';
-import type { RowsToLock, Tx } from '../../platform/database/index.ts';
+import type { Logger } from '@footlight/platform';
+import type { Tx } from '../../platform/database/index.ts';
 import type {
   SessionClocksTable,
   SessionRejectedTimesTable,
   SessionSamplesTable,
   SessionTraceEventsTable,
 } from '../../platform/database/tables/telemetry.ts';
+import type { CollectedValues, Collector, PeriodicWriter } from '../../platform/queues/periodic-writer.ts';
 import type { Retained } from '../retention/retention.ts';
 import { addRejectedTimes, hostsOfSessions, insertEvents, insertSamples, putClocks } from './ingest-store.ts';
 
@@ -42,30 +43,28 @@ const nothing = (): Waiting => ({
 });
 
 export interface BufferDeps {
-  clock: Clock;
   logger: Logger;
   database: { readonly full: boolean };
   retention: Retained;
-  /** The transaction that is shared with the reports of hosts. */
-  write(rows: RowsToLock, work: (tx: Tx) => Promise<void>): Promise<void>;
+  periodicWriter: Pick<PeriodicWriter, 'register'>;
 }
 
 /**
- * Collects reports in memory and writes them once a second: a write for each would cost more than all other work of
- * the service. Reports are lost when the process ends by force, when they cannot be written, and beyond the bounds.
+ * Collects reports until they are written. Reports are lost when the process is killed, when the write fails, and
+ * beyond the bounds.
  *
- * Owner: the telemetry service, which closes it before the links and the database.
+ * Owner: the telemetry service.
  */
-export class TelemetryBuffer {
+export class TelemetryBuffer implements Collector {
   readonly #deps: BufferDeps;
+  readonly #isDue: () => void;
   #waiting = nothing();
-  #timer: Timer | null = null;
-  #writing: Promise<void> | null = null;
   #dropped = 0;
   #isClosed = false;
 
   constructor(deps: BufferDeps) {
     this.#deps = deps;
+    this.#isDue = deps.periodicWriter.register(this);
   }
 
   /** @param personId whose session it is, of a viewer's report; null: a host's */
@@ -96,33 +95,26 @@ export class TelemetryBuffer {
     rejected.set(key, { ...row, count: row.count + (known?.count ?? 0) });
   }
 
-  /** Writes what waits. Never rejects. */
-  async flush(): Promise<void> {
-    // Another caller may have begun the next write meanwhile.
-    while (this.#writing !== null) await this.#writing;
+  take(): CollectedValues | null {
     const waiting = this.#waiting;
     const dropped = this.#dropped;
-    if (waiting.count === 0 && dropped === 0) return;
+    if (waiting.count === 0 && dropped === 0) return null;
     this.#waiting = nothing();
     this.#dropped = 0;
-    const { database, logger, write } = this.#deps;
+    const { database, logger } = this.#deps;
     if (dropped > 0) logger.warn({ reports: dropped }, 'telemetry.dropped');
     // Keep the remaining disk space for the rows that end sessions.
-    if (database.full || waiting.count === 0) return;
-    this.#writing = write({}, (tx) => this.#store(tx, waiting))
-      .catch((error: unknown) => logger.warn({ err: error, reports: waiting.count }, 'telemetry.not_written'))
-      .finally(() => {
-        this.#writing = null;
-      });
-    await this.#writing;
+    if (database.full || waiting.count === 0) return null;
+    return {
+      rows: {},
+      write: (tx) => this.#store(tx, waiting),
+      lost: (error) => logger.warn({ err: error, reports: waiting.count }, 'telemetry.not_written'),
+    };
   }
 
-  /** Writes what waits; later reports are dropped. */
-  async close(): Promise<void> {
+  /** Drops later reports. */
+  close(): void {
     this.#isClosed = true;
-    this.#timer?.cancel();
-    this.#timer = null;
-    await this.flush();
   }
 
   async #store(tx: Tx, { samples, events, clocks, rejected }: Waiting): Promise<void> {
@@ -142,10 +134,7 @@ export class TelemetryBuffer {
   #take(bytes: number, personId: string | null): boolean {
     const waiting = this.#waiting;
     if (this.#isClosed) return false;
-    this.#timer ??= this.#deps.clock.setTimeout(() => {
-      this.#timer = null;
-      void this.flush();
-    }, SECOND_MS);
+    this.#isDue();
     const person = personId === null ? null : (waiting.people.get(personId) ?? { count: 0, bytes: 0 });
     if (
       waiting.count >= MAX_WAITING ||

@@ -38,7 +38,7 @@ describeSqlite('a viewer that floods', (databases) => {
     for (let round = 0; round < POSTS / AT_ONCE; round += 1) {
       await Promise.all(Array.from({ length: AT_ONCE }, post));
       await app.clock.pass(1_000);
-      await app.plane.telemetry.flush();
+      await app.plane.platform.periodicWriter.flush();
       if (round === POSTS / AT_ONCE / 5) warm = process.memoryUsage().rss;
     }
     expect(process.memoryUsage().rss - warm).toBeLessThan(128 * MIB);

@@ -21,7 +21,7 @@ describeDatabases('hostile telemetry changes nothing but a counter', (databases)
 
   /** All rows except the counter, and the counter. */
   const state = async () => {
-    await world.plane.telemetry.flush();
+    await world.plane.platform.periodicWriter.flush();
     const lines = (await dumpDatabase(world.plane.platform.database)).split('\n');
     const { db } = world.plane.platform.database;
     const counted = await db.selectFrom('session_rejected_times').select(['cause', 'count']).execute();

@@ -35,7 +35,7 @@ describeDatabases('reports of viewers and hosts', (databases) => {
     metrics,
     ...more,
   });
-  const written = () => world.plane.telemetry.flush();
+  const written = () => world.plane.platform.periodicWriter.flush();
   const database = () => world.plane.platform.database;
   const samplesOf = async (id: string) => {
     await written();

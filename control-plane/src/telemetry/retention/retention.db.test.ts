@@ -129,7 +129,7 @@ describeDatabases('how long and how many samples are kept', (databases) => {
       };
       telemetry = createTelemetry(
         { ...platform, config, database: database as typeof platform.database, jobs },
-        { write: (_rows, work) => platform.database.transaction(work), kept },
+        kept,
       );
     }
 
@@ -178,9 +178,9 @@ describeDatabases('how long and how many samples are kept', (databases) => {
         }));
         const session = { id: sessionId, user_id: app.people.alice.id, host_id: hostId };
         telemetry.ingest.stats(session, { client, samples });
-        if (n % 8 === 7) await telemetry.flush();
+        if (n % 8 === 7) await app.plane.platform.periodicWriter.flush();
       }
-      await telemetry.flush();
+      await app.plane.platform.periodicWriter.flush();
     }
 
     test.each([
@@ -237,7 +237,7 @@ describeDatabases('how long and how many samples are kept', (databases) => {
           metrics: { fps: 60 },
         });
       }
-      await telemetry.flush();
+      await app.plane.platform.periodicWriter.flush();
       expect(await count(measured)).toBe(20);
       for (const id of watched) await flood(id, 'this host', 16, 'browser');
       expect(await count(measured)).toBe(20);

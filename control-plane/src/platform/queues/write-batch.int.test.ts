@@ -1,7 +1,7 @@
 import { createLogger } from '@footlight/platform';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../platform/database/index.ts';
 import { describeDatabases } from '../../testing/index.ts';
+import { type Database, openDatabase } from '../database/index.ts';
 import { WriteBatch } from './write-batch.ts';
 
 describeDatabases('writes of one turn', (databases) => {

@@ -6,9 +6,9 @@ import {
   type RowsToLock,
   runWithIndividualRetry,
   type Tx,
-} from '../../platform/database/index.ts';
-import { joinRows } from '../../platform/database/locks/row-locks.ts';
-import { BatchQueue } from '../../platform/queues/batch-queue.ts';
+} from '../database/index.ts';
+import { joinRows } from '../database/locks/row-locks.ts';
+import { BatchQueue } from './batch-queue.ts';
 
 /** Largest batch, so that the write lock is not held noticeably long. */
 const MAX_BATCH = 128;
