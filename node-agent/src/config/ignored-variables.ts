@@ -6,5 +6,4 @@ const NO_SETTING = 'the setting is kept and not used';
 export const IGNORED_VARIABLES: IgnoredVariables = {
   SERVICE_ZEROCOPY: NO_SETTING,
   SERVICE_LATENCY_PROBE: NO_SETTING,
-  SERVICE_NV_LIB32_PATH: NO_SETTING,
 };

@@ -20,6 +20,7 @@ export interface AgentContainers {
 export interface ProbedHost {
   homeRoot: string;
   hasNvidia: boolean;
+  nvidiaLib32Path: string | null;
 }
 
 export function agentContainers(
@@ -46,6 +47,7 @@ export function agentContainers(
       ociRuntime: config.containerRuntime,
       hostLimits: config.containerUlimits === 'host',
       rules,
+      nvidiaLib32Path: () => probed().nvidiaLib32Path,
     },
     { host, pulls, clock, logger },
   );

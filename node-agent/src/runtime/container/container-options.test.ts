@@ -46,6 +46,7 @@ const host: ContainerHost = {
   hasInit: true,
   ownIds: { uid: 0, gid: 0 },
   inputDevices: null,
+  nvidiaLib32Path: null,
 };
 
 function made(
@@ -175,6 +176,22 @@ describe('the container of an app', () => {
       DeviceRequests: [{ Driver: 'cdi', DeviceIDs: ['nvidia.com/gpu=1'] }],
     });
     expect(made().HostConfig).not.toHaveProperty('Devices');
+  });
+
+  test('32-bit libraries of the driver are mounted for apps on an NVIDIA GPU only, and searched first', () => {
+    const nvidia = { renderNode: null, cdiName: 'nvidia.com/gpu=0' };
+    const nvidiaLib32Path = '/usr/lib/i386-linux-gnu/nvidia';
+    const options = made({ gpu: nvidia }, { nvidiaLib32Path });
+    expect(options.HostConfig?.Mounts).toContainEqual(
+      expect.objectContaining({ Source: nvidiaLib32Path, Target: nvidiaLib32Path, ReadOnly: true }),
+    );
+    expect(env(options).LD_LIBRARY_PATH).toBe(nvidiaLib32Path);
+    const own = { env: { LD_LIBRARY_PATH: '/game/lib' } };
+    expect(env(made({ gpu: nvidia, spec: own }, { nvidiaLib32Path })).LD_LIBRARY_PATH).toBe(
+      `${nvidiaLib32Path}:/game/lib`,
+    );
+    for (const gpu of [null, { ...nvidia, cdiName: null }])
+      expect(targets(made({ gpu }, { nvidiaLib32Path }))).not.toContain(nvidiaLib32Path);
   });
 
   test('the host’s input devices are mounted, and a session may open only its own', () => {

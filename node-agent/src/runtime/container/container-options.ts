@@ -47,6 +47,8 @@ export interface ContainerHost {
   ownIds: { uid: number; gid: number };
   /** Directory of input devices; null: the host has none. */
   inputDevices: string | null;
+  /** Directory with the 32-bit libraries of the NVIDIA driver, for apps on such a GPU; null: none is set. */
+  nvidiaLib32Path: string | null;
 }
 
 /** Device of an app's GPU. */
@@ -87,12 +89,14 @@ export function containerOptions(plan: ContainerPlan, host: ContainerHost): Cont
   const runtimeDir = `/run/user/${user.uid}`;
   const taken = new Set([home, ...mounts.map(({ target }) => target)]);
   const memory = ['/tmp', '/var/tmp', ...image.volumes].filter((path) => !taken.has(path));
+  // The container device interface usually brings only the 64-bit libraries, and many games are 32-bit programs.
+  const lib32 = gpu === null || gpu.cdiName === null ? null : host.nvidiaLib32Path;
   const memoryBytes = limits.memoryMb * 1024 * 1024;
   return {
     name: containerName(context.instance),
     Image: app.image,
     ...(app.args.length > 0 ? { Cmd: app.args } : {}),
-    Env: Object.entries(containerEnvironment(app, context, { home, runtimeDir })).map((entry) =>
+    Env: Object.entries(containerEnvironment(app, context, { home, runtimeDir, lib32 })).map((entry) =>
       entry.join('='),
     ),
     User: `${user.uid}:${user.gid}`,
@@ -145,6 +149,7 @@ export function containerOptions(plan: ContainerPlan, host: ContainerHost): Cont
         ...homeMount(app, context, home),
         ...mounts.map(({ source, target, writable }) => bind(source, target, !writable)),
         ...(host.inputDevices === null ? [] : [bind(host.inputDevices, '/dev/input', true)]),
+        ...(lib32 === null ? [] : [bind(lib32, lib32, true)]),
       ],
       // Device files of input belong to one session's user each (input/device-access.ts).
       ...(host.inputDevices === null ? {} : { DeviceCgroupRules: [`c ${INPUT_MAJOR}:* rw`] }),
@@ -170,12 +175,15 @@ function filterOf({ systempaths_unconfined }: AppSpec, { closed, ownSandbox }: A
 function containerEnvironment(
   { env }: Pick<AppSpec, 'env'>,
   context: AppContext,
-  { home, runtimeDir }: { home: string; runtimeDir: string },
+  { home, runtimeDir, lib32 }: { home: string; runtimeDir: string; lib32: string | null },
 ): Record<string, string> {
   // A name with `=` in it would override another variable.
   const own = Object.entries(env).filter(([name]) => name !== '' && !name.includes('='));
   return {
     ...Object.fromEntries(own),
+    ...(lib32 !== null && {
+      LD_LIBRARY_PATH: env.LD_LIBRARY_PATH ? `${lib32}:${env.LD_LIBRARY_PATH}` : lib32,
+    }),
     HOME: home,
     TMPDIR: '/tmp',
     XDG_RUNTIME_DIR: runtimeDir,

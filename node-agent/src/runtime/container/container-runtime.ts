@@ -32,6 +32,8 @@ export interface ContainerRuntimeOptions {
   /** Whether containers get the limits of the host. */
   hostLimits: boolean;
   rules: () => MountRules;
+  /** As in ContainerHost. */
+  nvidiaLib32Path: () => string | null;
 }
 
 /**
@@ -85,7 +87,7 @@ export class ContainerRuntime implements Runtime {
       const { engine, facts, hasInit, filters, isHere } = await this.#host.open();
       const image = await engine.image(app.image);
       if (image === null) throw new LaunchError('image_missing', `the engine no longer holds ${app.image}`);
-      const { limits, network, ociRuntime, hostLimits, rules } = this.#options;
+      const { limits, network, ociRuntime, hostLimits, rules, nvidiaLib32Path } = this.#options;
       // Checked again, as late as possible: a link may have been changed since the assignment.
       const mounts = await resolveMounts(app.mounts, rules());
       const options = containerOptions(
@@ -95,6 +97,7 @@ export class ContainerRuntime implements Runtime {
           ulimits: hostLimits ? hostUlimits() : null,
           ownIds: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
           inputDevices: existsSync(INPUT_DEVICES) ? INPUT_DEVICES : null,
+          nvidiaLib32Path: nvidiaLib32Path(),
         },
       );
       await engine.create(options).catch(async (error: unknown) => {

@@ -1,5 +1,5 @@
 import type { AdminSession, Host, HostConsole } from '@footlight/protocol/rest';
-import { Button, Checkbox, Input, NativeSelect, Switch, TextInput } from '@mantine/core';
+import { Button, Input, NativeSelect, Switch } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useId, useState } from 'react';
@@ -124,26 +124,11 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
                 set({ compositor: event.currentTarget.value as ConsoleConfig['compositor'] })
               }
             />
-            <AudioOutput reported={reported} config={config} set={set} errorOf={errorOf} />
           </div>
           <div className={pageStyles.choices}>
-            <Toggle name="fullscreen" label="The app fills the display" config={config} set={set} />
             <Toggle name="stream" label="Viewers can join what it shows" config={config} set={set} />
             <Toggle name="stream_audio" label="Viewers hear it too" config={config} set={set} />
-            <Toggle
-              name="grab"
-              label="Nothing else on the host sees what is typed there"
-              config={config}
-              set={set}
-            />
-            <Toggle
-              name="auto_connect_controller"
-              label="Controllers join as soon as they are plugged in"
-              config={config}
-              set={set}
-            />
           </div>
-          <InputDevices reported={reported} config={config} set={set} errorOf={errorOf} />
           <AutoStart config={config} set={set} errorOf={errorOf} />
         </Disclosure>
         {save.isError && refused === null && <Problem error={save.error} />}
@@ -161,14 +146,7 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
 }
 
 /** Fields that the server may refuse, and the field that shows the refusal of another one. */
-const REFUSABLE = [
-  'output_id',
-  'connector',
-  'audio_output',
-  'input_devices',
-  'default_app',
-  'default_user',
-] as const;
+const REFUSABLE = ['output_id', 'connector', 'default_app', 'default_user'] as const;
 const ALIASES = { mode: 'output_id', auto_start_on_display: 'default_user' };
 
 interface FieldProps {
@@ -196,67 +174,6 @@ function Toggle(props: Pick<FieldProps, 'config' | 'set'> & { name: Switches; la
 /** Reported names, and the stored one even if it is not reported. */
 function others(reported: readonly string[], stored: string): string[] {
   return stored === 'auto' || reported.includes(stored) ? [...reported] : [stored, ...reported];
-}
-
-function AudioOutput({ reported, config, set, errorOf }: FieldProps & { reported: HostConsole }) {
-  const sinks = reported.capabilities.audio_sinks;
-  const common = {
-    label: 'Sound',
-    value: config.audio_output ?? '',
-    error: errorOf('audio_output'),
-    'data-path': 'audio_output',
-  };
-  if (sinks.length === 0) {
-    return (
-      <TextInput
-        {...common}
-        description="Audio sink of the host; empty: silent."
-        onChange={(event) => set({ audio_output: event.currentTarget.value || null })}
-      />
-    );
-  }
-  return (
-    <NativeSelect
-      {...common}
-      data={[{ value: '', label: 'Silent' }, ...sinks.map(({ id, label }) => ({ value: id, label }))]}
-      onChange={(event) => set({ audio_output: event.currentTarget.value || null })}
-    />
-  );
-}
-
-function InputDevices({ reported, config, set, errorOf }: FieldProps & { reported: HostConsole }) {
-  const chosen = config.input_devices;
-  const devices = reported.capabilities.input_devices;
-  return (
-    <div className={pageStyles.choices}>
-      <Checkbox
-        label="All keyboards, pointers and controllers of the host belong to it"
-        checked={chosen === 'auto'}
-        error={errorOf('input_devices')}
-        data-path="input_devices"
-        onChange={(event) => set({ input_devices: event.currentTarget.checked ? 'auto' : [] })}
-      />
-      {chosen !== 'auto' && (
-        <div className={pageStyles.checkColumns}>
-          {devices.length === 0 && <span className={pageStyles.dim}>The host has reported no devices.</span>}
-          {devices.map(({ path, label }) => (
-            <Checkbox
-              key={path}
-              label={label}
-              checked={chosen.includes(path)}
-              onChange={(event) =>
-                set({
-                  input_devices: event.currentTarget.checked
-                    ? [...chosen, path]
-                    : chosen.filter((other) => other !== path),
-                })
-              }
-            />
-          ))}
-        </div>
-      )}
-    </div>
-  );
 }
 
 function AutoStart({ config, set, errorOf }: FieldProps) {

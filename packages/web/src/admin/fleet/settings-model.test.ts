@@ -29,8 +29,8 @@ const settings = (overrides: HostSettings['overrides']): HostSettings => ({
 });
 
 describe('groups of settings', () => {
-  test('are grouped by their keys, in the order of the catalog; unknown ones are last', () => {
-    const keys = ['abr_enabled', 'abr_ladder_fps', 'brand_new', 'gop', 'abr_mode'];
+  test('are grouped by their keys, in the order of the catalog; unknown ones are last, and those without effect are hidden', () => {
+    const keys = ['abr_enabled', 'abr_ladder_fps', 'brand_new', 'gop', 'zerocopy', 'abr_mode'];
     expect(
       groupSettings(keys.map((key) => setting(key))).map(({ title, settings }) => [
         title,
@@ -93,7 +93,7 @@ describe('the text below a field', () => {
 
   test('default, bounds and values are shown as text', () => {
     expect(hintOf(setting('gop', { min: 1 }))).toBe('Default 60; from 1 up.');
-    expect(hintOf(setting('zerocopy', { type: 'bool', default: false }))).toBe('Default off.');
+    expect(hintOf(setting('abr_ladder', { type: 'bool', default: false }))).toBe('Default off.');
     expect([valueLabel(null), valueLabel(''), valueLabel('true'), valueLabel(0)]).toEqual([
       'none',
       'none',

@@ -22,14 +22,14 @@ const GROUPS: readonly Group[] = [
       'slices',
       'target_usage',
       'queue_buffers',
-      'zerocopy',
-      'latency_probe',
     ],
   },
   { title: 'Sessions and files', keys: ['idle_timeout', 'app_boot_timeout', 'home_root', 'nvidia_lib32'] },
   { title: 'Adapting size and frame rate', keys: ['abr_ladder'] },
   { title: 'Adapting the bitrate', keys: ['abr_'] },
 ];
+/** Settings without effect in this version; the API keeps them for clients that send them. */
+const WITHOUT_EFFECT: readonly string[] = ['latency_probe', 'zerocopy'];
 /** Settings that only a newer server has. */
 const OTHERS = 'Others';
 
@@ -37,10 +37,11 @@ const OTHERS = 'Others';
 export function groupSettings(
   catalog: readonly ConfigSetting[],
 ): { title: string; settings: ConfigSetting[] }[] {
+  const shown = catalog.filter(({ key }) => !WITHOUT_EFFECT.includes(key));
   const titleOf = ({ key }: ConfigSetting) =>
     GROUPS.find((group) => group.keys.some((prefix) => key.startsWith(prefix)))?.title ?? OTHERS;
   return [...GROUPS.map(({ title }) => title), OTHERS]
-    .map((title) => ({ title, settings: catalog.filter((setting) => titleOf(setting) === title) }))
+    .map((title) => ({ title, settings: shown.filter((setting) => titleOf(setting) === title) }))
     .filter((group) => group.settings.length > 0);
 }
 
@@ -159,8 +160,6 @@ const NAMES: Record<string, string> = {
   slices: 'Slices of a picture',
   target_usage: 'Speed (7) against quality (1)',
   queue_buffers: 'Frames that may wait for the encoder',
-  zerocopy: 'Zero copy',
-  latency_probe: 'Measure latency inside',
   idle_timeout_secs: 'End without a viewer after, s (0: never)',
   app_boot_timeout_secs: 'Give up on a start after, s (0: never)',
   home_root: 'Where homes lie',
