@@ -58,14 +58,17 @@ export class XClipboard {
     fixes.SelectSelectionInput(this.#window, atoms.clipboard, SET_OWNER_MASK);
   }
 
-  /** @throws when the display has no XFIXES */
+  /** Texts that are copied after it resolves are reported. @throws when the display has no XFIXES */
   static async open(x: XConnection, onText: (text: string) => void): Promise<XClipboard> {
     const fixes = await x.request<XFixes>((callback) => x.client.require('fixes', callback));
     const [clipboard, utf8, targets, text, transfer] = await Promise.all(
       ['CLIPBOARD', 'UTF8_STRING', 'TARGETS', 'TEXT', 'FOOTLIGHT_CLIPBOARD'].map((name) => x.atom(name)),
     );
     if (!clipboard || !utf8 || !targets || !text || !transfer) throw new Error('the display gives no atoms');
-    return new XClipboard(x, fixes, { clipboard, utf8, targets, text, transfer }, onText);
+    const opened = new XClipboard(x, fixes, { clipboard, utf8, targets, text, transfer }, onText);
+    // The server reads each client's requests on its own, so a text copied now could be announced to nobody.
+    await x.settle();
+    return opened;
   }
 
   /** Offers a text to the display's apps; a text over the limit is ignored. */
