@@ -13,10 +13,15 @@ import { type Artwork, type ArtworkDeps, createArtwork, registerArtworkRoutes } 
 import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/index.ts';
 import { createCertification, registerCertificationRoutes } from './certification/index.ts';
 import { registerDeletionRoutes } from './deletions/index.ts';
+import {
+  createDiscovery,
+  type Discovery,
+  type DiscoveryDeps,
+  registerDiscoveryRoutes,
+} from './discovery/index.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
 import { createImages, type Images, registerImagesRoutes } from './images/index.ts';
 import { createJobs, type JobsService, registerJobsRoutes } from './jobs/index.ts';
-import { createLibrary, type Library, type LibraryDeps, registerLibraryRoutes } from './library/index.ts';
 import { createMetrics, createMetricsListener, measuredBus } from './metrics/index.ts';
 import type { Bus } from './platform/bus/bus.ts';
 import { createInProcessBus } from './platform/bus/in-process.ts';
@@ -63,7 +68,7 @@ export interface Overrides {
   installDir?: string;
   listenerLimits?: Partial<ListenerLimits>;
   artwork?: Omit<ArtworkDeps, 'secrets'>;
-  library?: Partial<Omit<LibraryDeps, 'settings'>>;
+  discovery?: Partial<Omit<DiscoveryDeps, 'settings'>>;
 }
 
 /** metrics: address of the metrics page; null: none is served. */
@@ -75,7 +80,7 @@ export interface ControlPlane {
   readonly server: Server;
   readonly catalog: Catalog;
   readonly artwork: Artwork;
-  readonly library: Library;
+  readonly discovery: Discovery;
   readonly fleet: FleetService;
   readonly images: Images;
   readonly sessions: Sessions;
@@ -187,8 +192,12 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
         hosts.filter(({ sameBoot }) => !sameBoot),
       ),
     );
-    const library = createLibrary(platform, { settings, images: images.providers, ...overrides.library });
-    opened.push(() => library.close());
+    const discovery = createDiscovery(platform, {
+      settings,
+      images: images.providers,
+      ...overrides.discovery,
+    });
+    opened.push(() => discovery.close());
     const tokens = createSignalingTokens(platform);
     const telemetry = createTelemetry(platform);
     opened.push(() => telemetry.close());
@@ -222,7 +231,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerCatalogRoutes(server, catalog);
     registerArtworkRoutes(server, artwork, config.artwork.maxBytes);
     registerImagesRoutes(server, images);
-    registerLibraryRoutes(server, library);
+    registerDiscoveryRoutes(server, discovery);
     registerProfilesRoutes(server, profiles);
     registerSettingsRoutes(server, { settings, secrets });
     registerFleetRoutes(server, fleet);
@@ -243,7 +252,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerVerdictRoutes(server, sessions, { recordings, telemetry, clock });
     registerCertificationRoutes(server, certification, config);
     registerSignalingRoutes(server, signaling);
-    registerStorageRoutes(server, createStorage(platform, { collected: library.forget }), platform);
+    registerStorageRoutes(server, createStorage(platform, { collected: discovery.forget }), platform);
     registerJobsRoutes(server, jobs);
     await registerReference(server);
     await registerPages(server, { webDir: config.webDir, logger, gate: accounts });
@@ -260,7 +269,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     await fleet.start();
     await sessions.start();
     await artwork.start();
-    await library.settleProviders();
+    await discovery.settleProviders();
     await server.fastify.ready();
 
     return {
@@ -268,7 +277,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       server,
       catalog,
       artwork,
-      library,
+      discovery,
       fleet,
       images,
       sessions,

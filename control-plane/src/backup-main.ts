@@ -9,15 +9,15 @@ import { backupSqlite, restoreSqlite } from './platform/database/engine/sqlite-b
 
 /** @returns the sentence for the operator @throws BackupRefused, ConfigError */
 async function main(): Promise<string> {
-  const [act, file, ...rest] = process.argv.slice(2);
-  if ((act !== 'backup' && act !== 'restore') || file === undefined || rest.length > 0) {
-    throw new BackupRefused(`Usage: scripts/${act === 'restore' ? 'restore' : 'backup'} <file>`);
+  const [command, file, ...rest] = process.argv.slice(2);
+  if ((command !== 'backup' && command !== 'restore') || file === undefined || rest.length > 0) {
+    throw new BackupRefused(`Usage: scripts/${command === 'restore' ? 'restore' : 'backup'} <file>`);
   }
   // A backup contains hashes of passwords and tokens.
   process.umask(0o077);
   const { database } = loadConfig(process.env);
   const backup = path.resolve(file);
-  if (act === 'backup') {
+  if (command === 'backup') {
     if (existsSync(backup)) throw new BackupRefused(`${backup} exists already; a backup overwrites nothing.`);
     if (database.dialect === 'sqlite') await backupSqlite(database.file, backup);
     else await backupPostgres(database.url, backup);

@@ -10,7 +10,7 @@ import {
 import closeWithGrace from 'close-with-grace';
 import { buildControlPlane } from './app.ts';
 import { ConfigError, type LoadedConfig, readConfig } from './platform/config/config.ts';
-import { install } from './systemd/install.ts';
+import { install } from './install/install.ts';
 
 /** Time for an orderly stop after a signal. Afterwards the process exits. */
 const GRACE_MS = 10_000;

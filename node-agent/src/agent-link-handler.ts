@@ -78,9 +78,9 @@ export function agentLinkHandler(agent: () => AgentParts, requestRestart: () => 
 }
 
 /** Asks for jobs and library scans from now on. Needs the host's identity; a second call does nothing. */
-export function startPolls({ jobs, library }: AgentParts): void {
+export function startPolls({ jobs, homeScanner }: AgentParts): void {
   jobs.start();
-  library.start();
+  homeScanner.start();
 }
 
 /** Reports the current capacity. Without a connection, it is reported after the next registration. */

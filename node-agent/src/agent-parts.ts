@@ -5,9 +5,9 @@ import type { HostSettings } from './config/host-settings.ts';
 import type { ConnectorWatch } from './console/connector-watch.ts';
 import type { Displays } from './console/displays.ts';
 import type { ConsoleScreens, HostConsole } from './console/host-console.ts';
+import type { HomeScanner } from './discovery/home-scanner.ts';
 import type { HostImages } from './images/host-images.ts';
 import type { AgentJobs } from './jobs/agent-jobs.ts';
-import type { LibraryScanner } from './library/library-scanner.ts';
 import type { ControlLink } from './link/control-link.ts';
 import type { MediaWorkerPool } from './media/worker/worker-pool.ts';
 import type { AgentMetrics } from './metrics/agent-metrics.ts';
@@ -57,7 +57,7 @@ export interface AgentParts {
   /** null: no address of the metrics page is configured. */
   readonly metrics: AgentMetrics | null;
   readonly jobs: AgentJobs;
-  readonly library: LibraryScanner;
+  readonly homeScanner: HomeScanner;
   /** null until the container engine was checked for the first time. */
   images: HostImages | null;
   /** Storage of the last capacity report. */

@@ -134,11 +134,11 @@ export class Agent {
   }
 
   async #stop(restart: boolean): Promise<void> {
-    const { collection, jobs, library, link, supervisor } = this.#parts;
+    const { collection, homeScanner, jobs, link, supervisor } = this.#parts;
     for (const timer of this.#timers) timer.cancel();
     // Closed before the jobs: the collection job may wait for the control plane.
     collection.close();
-    await Promise.all([jobs.stop(), library.stop()]);
+    await Promise.all([jobs.stop(), homeScanner.stop()]);
     if (restart) {
       await link.flush(FLUSH_MS);
       await link.stop();

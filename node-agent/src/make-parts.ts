@@ -8,8 +8,8 @@ import { ConnectorWatch } from './console/connector-watch.ts';
 import { linuxDisplays } from './console/displays.ts';
 import { HostConsole } from './console/host-console.ts';
 import { westonScreens } from './console/weston.ts';
+import { HomeScanner } from './discovery/home-scanner.ts';
 import { AgentJobs } from './jobs/agent-jobs.ts';
-import { LibraryScanner } from './library/library-scanner.ts';
 import { ControlLink } from './link/control-link.ts';
 import { IdentityStore } from './link/identity.ts';
 import { createEncoderWarmUp, type WarmUpHost } from './media/warm-up/encoder-warm-up.ts';
@@ -101,7 +101,7 @@ export async function makeAgentParts(
   );
   const metrics = config.metricsAddress === null ? null : await openMetrics(clock);
   const jobs = new AgentJobs({ ...deps, stateDir: config.stateDir, call: (call) => link.call(call) });
-  const library = new LibraryScanner({ ...deps, call: (call) => link.call(call) });
+  const homeScanner = new HomeScanner({ ...deps, call: (call) => link.call(call) });
   const shown = deps.displays ?? linuxDisplays();
   const console = new HostConsole(shown, screens);
   const displays = new ConnectorWatch({ displays: shown, clock, changed: () => reportCapacity(parts) });
@@ -164,7 +164,7 @@ export async function makeAgentParts(
   );
   const parts: AgentParts = {
     ...{ config, clock, logger, settings, inventory, displays, console, workers, warmUps, networks },
-    ...{ quarantine, sweep, recorder, collection, supervisor, containers, link, metrics, jobs, library },
+    ...{ quarantine, sweep, recorder, collection, supervisor, containers, link, metrics, jobs, homeScanner },
     images: null,
     reportedStorage: [],
   };

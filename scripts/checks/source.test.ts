@@ -26,7 +26,7 @@ const WAITS_OF_DATABASE = 'waits of the database';
 const EXEMPT_FROM_CLOCK: readonly (readonly [files: RegExp, reason: string])[] = [
   [/^control-plane\/src\/(app|main)\.ts$/, 'the program hands the system clock to the rest'],
   [
-    /^node-agent\/src\/(cli|doctor|diagnostics-app\/main|library\/scan-main)\.ts$/,
+    /^node-agent\/src\/(cli|doctor|diagnostics-app\/main|discovery\/scan-main)\.ts$/,
     'programs hand the system clock to the rest',
   ],
   [/^node-agent\/src\/media\/session\/media-clock\.ts$/, 'the clock of media workers'],

@@ -70,7 +70,7 @@ const bundles = [
       'worker-main.js': 'media/worker/worker-main.ts',
       'probe-main.js': 'media/worker/probe-main.ts',
       'recording-main.js': 'media/worker/recording-main.ts',
-      'scan-main.js': 'library/scan-main.ts',
+      'scan-main.js': 'discovery/scan-main.ts',
       'files-main.js': 'files/files-main.ts',
     },
     external: OUTSIDE,

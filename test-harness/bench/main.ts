@@ -5,13 +5,13 @@
 import { benchAdmission } from './api/admission.ts';
 import { benchApi } from './api/api.ts';
 import { benchLogin } from './api/login.ts';
-import { benchBus } from './bus/bus.ts';
+import { benchBus } from './bus.ts';
 import { benchFanin, benchReconnect, benchStorm } from './fleet/fleet.ts';
 import { benchMetrics } from './fleet/metrics.ts';
 import { benchReplicas } from './fleet/replicas.ts';
 import { benchSize } from './fleet/size.ts';
 import { benchJobs } from './jobs/jobs.ts';
-import { benchLibrary } from './library/library.ts';
+import { benchLibrary } from './library.ts';
 import { benchCaptures } from './media/captures.ts';
 import { benchDensity } from './media/density.ts';
 import { benchLoss } from './media/loss.ts';

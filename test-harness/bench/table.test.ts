@@ -29,12 +29,12 @@ describe('a row of the table of benches', () => {
       bench: 'reconnect',
       hosts: 1_000,
       rounds: 3,
-      worstSeconds: 4.2,
+      worstSecs: 4.2,
       mark: '5 s',
       verdict: 'met',
     };
     expect(tableRow(verdict, today, machine)).toBe(
-      '| `reconnect` | hosts 1000, worstSeconds 4.2 | 3 rounds | mark 5 s: met | 2026-11-22 | 2 cores, load 0.9 |',
+      '| `reconnect` | hosts 1000, worstSecs 4.2 | 3 rounds | mark 5 s: met | 2026-11-22 | 2 cores, load 0.9 |',
     );
   });
 });

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CONTROL_SERVICE, controlUnit } from '../../control-plane/src/systemd/unit.ts';
+import { CONTROL_SERVICE, controlUnit } from '../../control-plane/src/install/unit.ts';
 import { AGENT_SERVICE, agentUnit } from '../../node-agent/src/install/unit.ts';
 import { NotifySocket } from '../src/stack/notify-socket.ts';
 import { freePort, type Program, repositoryRoot, startProgram } from '../src/stack/program.ts';
@@ -258,7 +258,7 @@ describe('install', () => {
   describe('of the control plane', () => {
     const said: string[] = [];
     const call = async (env: Record<string, string>, closed = false) => {
-      const { install } = await import('../../control-plane/src/systemd/install.ts');
+      const { install } = await import('../../control-plane/src/install/install.ts');
       const at = (file: string) => path.join(directory, closed ? 'closed' : 'open', file);
       mkdirSync(path.dirname(at('x')), { recursive: true });
       chmodSync(path.dirname(at('x')), closed ? 0o700 : 0o755);

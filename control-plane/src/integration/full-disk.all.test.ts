@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type LibraryWorld, openLibraryWorld } from '../library/testing/world.ts';
+import { type DiscoveryWorld, openDiscoveryWorld } from '../discovery/testing/world.ts';
 import { describeDatabases } from '../testing/index.ts';
 
 describeDatabases('the calls of hosts while the disk of the control plane is full', ({ dialect, fresh }) => {
   // SQLite only: a Postgres server has its own disk.
   describe.runIf(dialect === 'sqlite')('under SQLite', () => {
-    let world: LibraryWorld;
+    let world: DiscoveryWorld;
     beforeAll(async () => {
-      world = await openLibraryWorld(await fresh());
+      world = await openDiscoveryWorld(await fresh());
     });
     afterAll(() => world.close());
 

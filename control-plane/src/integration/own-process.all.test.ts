@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeAgent, softwareCapacity } from '@footlight/test-harness';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { controlUnit } from '../systemd/unit.ts';
+import { controlUnit } from '../install/unit.ts';
 import { failSystemCalls } from '../testing/failing-calls.ts';
 import { makeMemoryGroup } from '../testing/memory-group.ts';
 import { askOwnProcess, type OwnProcess, startOwnProcess } from '../testing/own-process.ts';

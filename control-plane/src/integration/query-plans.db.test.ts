@@ -16,7 +16,7 @@ import {
 import { type Database, openDatabase } from '../platform/database/index.ts';
 import { loadDisplayStreams } from '../profiles/rungs/display-streams.ts';
 import { listDueHomes, listHomes } from '../storage/collection-store.ts';
-import { findCapture } from '../telemetry/captures/capture-store.ts';
+import { findCapture } from '../telemetry/capture-store.ts';
 import { describeDatabases, TEST_EPOCH_MS } from '../testing/index.ts';
 import { fillLargeCatalog, type LargeCatalog } from '../testing/large/large-catalog.ts';
 

@@ -33,7 +33,7 @@ import { createLauncher } from './launch/launch.ts';
 import { findLaunchUser } from './launch/launch-store.ts';
 import { refusalError } from './launch/refusal.ts';
 import type { BookedLaunch, LaunchBody } from './launch/stages.ts';
-import { createLaunchWatch } from './launch-trace/launch-watch.ts';
+import { createLaunchWatch } from './launch/launch-watch.ts';
 import { createDriver } from './life/driver.ts';
 import { createHandlers } from './life/handlers.ts';
 import { setNegotiatedCodec } from './life/life-store.ts';

@@ -6,8 +6,8 @@ import type { SessionTraceEventsTable } from '../platform/database/tables/teleme
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type Bundles, createBundles } from './bundle/bundle.ts';
-import { captureRecord, isCapture, storedCapture } from './captures/capture-payload.ts';
-import { findCapture } from './captures/capture-store.ts';
+import { captureRecord, isCapture, storedCapture } from './capture-payload.ts';
+import { findCapture } from './capture-store.ts';
 import { TelemetryBuffer } from './ingest/buffer.ts';
 import { createIngest, type Ingest } from './ingest/ingest.ts';
 import { insertEvents } from './ingest/ingest-store.ts';

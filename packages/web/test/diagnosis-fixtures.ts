@@ -17,8 +17,8 @@ const noise = (n: number): number => {
 /** 1 in the middle of the bad period, 0 outside of it. */
 const trouble = (second: number): number => Math.max(0, 1 - Math.abs(second - 170) / 25);
 
-function points(everySeconds: number, v: (second: number) => number | undefined): Series[string] {
-  return Array.from({ length: LENGTH_MS / SECOND_MS / everySeconds }, (_none, n) => n * everySeconds).flatMap(
+function points(everySecs: number, v: (second: number) => number | undefined): Series[string] {
+  return Array.from({ length: LENGTH_MS / SECOND_MS / everySecs }, (_none, n) => n * everySecs).flatMap(
     (second) => {
       const value = v(second);
       return value === undefined ? [] : [{ ts_unix_ms: window.from_ms + second * SECOND_MS, v: value }];

@@ -27,7 +27,7 @@ export interface Side {
 /** A control plane on its own core. */
 export interface ControlSide extends Side {
   /** Duration from its start to its first answer on /health. */
-  readonly startSeconds: number;
+  readonly startSecs: number;
   kill(): Promise<void>;
 }
 
@@ -135,7 +135,7 @@ async function startControl(
   return {
     url,
     pid: program.pid,
-    startSeconds: Math.round(performance.now() - startedMs) / 1_000,
+    startSecs: Math.round(performance.now() - startedMs) / 1_000,
     async stop() {
       await program.kill('SIGTERM');
     },

@@ -154,7 +154,7 @@ export async function benchReconnect(rounds: number): Promise<number> {
             hosts,
             round,
             seconds: seconds.at(-1),
-            startSeconds: side.startSeconds,
+            startSecs: side.startSecs,
           });
         }
         await run(agents, { kind: 'drop' });
@@ -169,8 +169,8 @@ export async function benchReconnect(rounds: number): Promise<number> {
       bench: 'reconnect',
       hosts,
       rounds,
-      medianSeconds: median(seconds),
-      worstSeconds: worst,
+      medianSecs: median(seconds),
+      worstSecs: worst,
       mark: `${RECONNECT_MARK_SECS} s`,
       verdict: isMetHere ? 'met' : 'missed',
     });

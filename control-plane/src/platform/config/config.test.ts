@@ -217,18 +217,18 @@ describe('configuration from the environment', () => {
     ] as const)
       expect(loadConfig({ SERVICE_JOBS: value }).jobs.isOn).toBe(isOn);
     expect(loadConfig({ SERVICE_JOBS_RUN_RETENTION_DAYS: '0' }).jobs.retentionMs).toBeNull();
-    expect(loadConfig({}).library).toEqual({ scanInterval: null, storeLookup: null, providers: ['steam'] });
+    expect(loadConfig({}).discovery).toEqual({ scanInterval: null, storeLookup: null, providers: ['steam'] });
     const set = {
       SERVICE_LIBRARY_SCAN_INTERVAL: '0',
       SERVICE_STEAM_APPDETAILS_LOOKUP: 'false',
       SERVICE_LIBRARY_PROVIDERS: ' Steam ,gog,',
     };
-    expect(loadConfig(set).library).toEqual({
+    expect(loadConfig(set).discovery).toEqual({
       ...{ scanInterval: { everyMs: null }, storeLookup: false, providers: ['steam', 'gog'] },
     });
     // Times of runs are whole milliseconds.
     for (const text of ['1ns', '100us'])
-      expect(loadConfig({ SERVICE_LIBRARY_SCAN_INTERVAL: text }).library.scanInterval).toEqual({
+      expect(loadConfig({ SERVICE_LIBRARY_SCAN_INTERVAL: text }).discovery.scanInterval).toEqual({
         everyMs: 1,
       });
   });

@@ -92,7 +92,7 @@ export interface Config {
     /** Registries that may be asked for digests. */
     registryHosts: readonly RegistryHost[];
   };
-  library: {
+  discovery: {
     /** Interval of scans, everyMs null: no scans. null: the stored setting applies. */
     scanInterval: { everyMs: number | null } | null;
     /** Whether the store is asked about titles. null: the stored setting applies. */
@@ -249,7 +249,7 @@ const withoutCredentials = (text: string): string =>
 
 /** Values of unset variables, in the form in which they would be set. */
 function defaultsInForce(config: Config): Partial<Record<VariableName, string>> {
-  const { http, tls, accounts, artwork, images, library, jobs, settings, sessions, telemetry } = config;
+  const { http, tls, accounts, artwork, images, discovery, jobs, settings, sessions, telemetry } = config;
   const address = ({ host, port }: ListenAddress) => `${host ?? ''}:${port}`;
   return {
     SERVICE_DATA_DIR: config.dataDir,
@@ -279,7 +279,7 @@ function defaultsInForce(config: Config): Partial<Record<VariableName, string>> 
     SERVICE_IMAGE_CATALOG_PATH: images.path,
     SERVICE_IMAGE_CATALOG_BASE_URL: images.base.url,
     SERVICE_IMAGE_REGISTRY_HOSTS: images.registryHosts.map(({ host }) => host).join(','),
-    SERVICE_LIBRARY_PROVIDERS: library.providers.join(','),
+    SERVICE_LIBRARY_PROVIDERS: discovery.providers.join(','),
     SERVICE_PLACEMENT_POLICY: sessions.placementPolicy,
     SERVICE_VRAM_MIN_FREE_MB: String(sessions.vramMinFreeMb),
     SERVICE_VRAM_INFLIGHT_ESTIMATE_MB: String(sessions.vramInflightEstimateMb),
@@ -481,7 +481,7 @@ function assemble(values: Values): Config {
         { scheme: 'https', host: 'ghcr.io', isNamed: false },
       ],
     },
-    library: {
+    discovery: {
       scanInterval: values.SERVICE_LIBRARY_SCAN_INTERVAL ?? null,
       storeLookup:
         values.SERVICE_STEAM_APPDETAILS_LOOKUP === undefined

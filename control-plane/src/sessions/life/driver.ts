@@ -11,7 +11,7 @@ import type { Agents, CommandResult, HostPresence, Links } from '../../fleet/ind
 import type { Platform } from '../../platform/platform.ts';
 import type { Assignment } from '../app-spec.ts';
 import type { DisplayChange } from '../display/display.ts';
-import type { LaunchWatch } from '../launch-trace/launch-watch.ts';
+import type { LaunchWatch } from '../launch/launch-watch.ts';
 import { markSwapTaken } from '../swap/swap-store.ts';
 import { decideStuck, type HostTimes, isStarting, startDeadline } from '../sweeps/timeouts.ts';
 import type { LiveSessions } from './live.ts';

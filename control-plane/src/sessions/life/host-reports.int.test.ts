@@ -123,9 +123,9 @@ describeDatabases('what a host reports of a running session', (databases) => {
         }, 'the sample is listed');
       return world.session(id);
     };
-    const inSeconds = (seconds: number) => new Date(world.clock.nowMs() + seconds * 1000).toISOString();
-    expect((await says(480, false, 1)).idle_ends_at).toBe(inSeconds(480));
-    expect((await says(3, true, 2)).idle_ends_at).toBe(inSeconds(480));
+    const inSecs = (seconds: number) => new Date(world.clock.nowMs() + seconds * 1000).toISOString();
+    expect((await says(480, false, 1)).idle_ends_at).toBe(inSecs(480));
+    expect((await says(3, true, 2)).idle_ends_at).toBe(inSecs(480));
     expect((await says(null, false, 3)).idle_ends_at).toBeNull();
     expect(await says(undefined, false, 4)).not.toHaveProperty('idle_ends_at');
     await says(1e9, false, 5);

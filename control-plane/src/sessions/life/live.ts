@@ -268,8 +268,8 @@ const isSilent = ({ decode: { heardAtMs }, observed }: LiveSession, monotonicMs:
   heardAtMs !== null && observed.viewing?.isHidden !== true && monotonicMs - heardAtMs > MAX_VIEWER_GAP_MS;
 
 /** Epoch ms; null: the host runs no idle timer. */
-function idleEndsAt(inSeconds: number | null, nowMs: number): number | null {
-  return inSeconds === null ? null : nowMs + Math.min(inSeconds, MAX_IDLE_SECS) * SECOND_MS;
+function idleEndsAt(inSecs: number | null, nowMs: number): number | null {
+  return inSecs === null ? null : nowMs + Math.min(inSecs, MAX_IDLE_SECS) * SECOND_MS;
 }
 
 function ratesOf(row: TrackedRow): LiveSession['rates'] {

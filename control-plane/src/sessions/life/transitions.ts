@@ -9,7 +9,7 @@ import { unavailable } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { type SessionChange, sessionSubjects } from '../../signaling/index.ts';
 import { storeHomeSize } from '../../storage/index.ts';
-import type { LaunchWatch } from '../launch-trace/launch-watch.ts';
+import type { LaunchWatch } from '../launch/launch-watch.ts';
 import type { SessionRow } from '../record.ts';
 import { loadSession } from '../store.ts';
 import { type SwapStep, swapRejected } from '../swap/swap-rules.ts';

@@ -10,7 +10,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { type SessionChange, sessionSubjects } from '../../signaling/index.ts';
 import { stateRank } from '../changes.ts';
 import type { ViewerWatch } from '../health/viewer-watch.ts';
-import type { LaunchWatch } from '../launch-trace/launch-watch.ts';
+import type { LaunchWatch } from '../launch/launch-watch.ts';
 import type { Driver } from '../life/driver.ts';
 import type { LiveSessions } from '../life/live.ts';
 import { type FollowedRow, loadFollowed, loadLiveSessions, loadSession } from '../store.ts';

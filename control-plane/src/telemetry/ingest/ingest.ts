@@ -5,7 +5,7 @@ import { createTokenBuckets } from '../../platform/buckets/token-buckets.ts';
 import { flag, toJson } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { firstFrameMs } from '../bundle/bundle-parts.ts';
-import { isCapture } from '../captures/capture-payload.ts';
+import { isCapture } from '../capture-payload.ts';
 import type { TelemetryBuffer } from './buffer.ts';
 import {
   allowedMetrics,

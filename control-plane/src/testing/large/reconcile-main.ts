@@ -77,7 +77,7 @@ async function reconcile(): Promise<void> {
     })
     .execute();
   const node = { hostId: home.host_id, nodeName: 'bench-host', bootId: null };
-  await plane.library.report(node, { scan_id: id, ok: true, entries });
+  await plane.discovery.report(node, { scan_id: id, ok: true, entries });
 }
 
 const plain = ({ apps, entitlements, observations }: Rows): Promise<void> =>

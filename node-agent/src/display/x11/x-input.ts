@@ -45,7 +45,7 @@ const MAX_WAITING_MS = 3_000;
 type Waiting =
   | { kind: 'move'; atMs: number; x: number; y: number; relative: boolean }
   | { kind: 'text'; text: string }
-  | { kind: 'other'; atMs: number; act(): void };
+  | { kind: 'other'; atMs: number; run(): void };
 
 /**
  * Injects input into an X display by XTEST, in order. Typing a text may wait for apps to read a new keyboard map. Later
@@ -133,7 +133,7 @@ export class XInput {
     onInjected: (() => void) | null = null,
     onTaken: (() => void) | null = null,
   ): void {
-    this.#act(() => {
+    this.#run(() => {
       const lock = LOCK_KEYS.find((entry) => entry.code === code);
       if (lock && down) this.#locks ^= lock.bit;
       this.#fakeKey(code + EVDEV_OFFSET, down);
@@ -155,7 +155,7 @@ export class XInput {
   ): void {
     const number = X_BUTTON[button];
     if (number === undefined) return;
-    this.#act(() => {
+    this.#run(() => {
       this.#fakeButton(number, down);
       onInjected?.();
       this.#tellTaken(onTaken);
@@ -173,7 +173,7 @@ export class XInput {
 
   /** Wheel clicks, positive right and down. */
   wheel(clicksX: number, clicksY: number): void {
-    this.#act(() => {
+    this.#run(() => {
       this.#click(clicksY < 0 ? WHEEL_BUTTON.up : WHEEL_BUTTON.down, Math.abs(clicksY));
       this.#click(clicksX < 0 ? WHEEL_BUTTON.left : WHEEL_BUTTON.right, Math.abs(clicksX));
     });
@@ -196,7 +196,7 @@ export class XInput {
   layout(layout: KeyboardLayout): Promise<boolean> {
     if (this.#x.closed) return Promise.resolve(false);
     return new Promise((resolve) => {
-      this.#act(() => {
+      this.#run(() => {
         // The display's notice of the new map may arrive after a following text.
         this.#keymapIsStale = true;
         loadLayout(this.#x, this.#xkb, layout).then(resolve, () => resolve(false));
@@ -218,8 +218,8 @@ export class XInput {
     if (onTaken) this.#x.settle().then(onTaken, () => undefined);
   }
 
-  #act(act: () => void): void {
-    this.#inOrder({ kind: 'other', atMs: this.#x.clock.monotonicMs(), act });
+  #run(run: () => void): void {
+    this.#inOrder({ kind: 'other', atMs: this.#x.clock.monotonicMs(), run });
   }
 
   #move(x: number, y: number, relative: boolean): void {
@@ -243,7 +243,7 @@ export class XInput {
 
   #perform(entry: Waiting): void {
     if (entry.kind === 'text') this.#startTyping(entry.text);
-    else if (entry.kind === 'other') entry.act();
+    else if (entry.kind === 'other') entry.run();
     else {
       const [x, y] = [clampInt16(entry.x), clampInt16(entry.y)];
       this.#test.FakeInput(this.#test.MotionNotify, entry.relative ? 1 : 0, 0, this.#x.root, x, y);

@@ -121,9 +121,9 @@ export class SessionInput {
     for (const { action, onApplied } of due) this.#performOnDisplay(device, action, onApplied);
     this.#timer?.cancel();
     const atMs = this.#presses.nextAtMs;
-    const act = () => this.#performAll(device, this.#presses.due(this.#clock.monotonicMs()));
+    const performDue = () => this.#performAll(device, this.#presses.due(this.#clock.monotonicMs()));
     this.#timer =
-      atMs === null ? null : this.#clock.setTimeout(act, Math.ceil(atMs - this.#clock.monotonicMs()));
+      atMs === null ? null : this.#clock.setTimeout(performDue, Math.ceil(atMs - this.#clock.monotonicMs()));
   }
 
   #performOnDisplay(device: XInput, action: DisplayAction, onApplied: (() => void) | null): void {

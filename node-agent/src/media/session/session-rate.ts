@@ -79,7 +79,7 @@ export class SessionRate implements PathListener {
 
   tune(bitrateKbps: number): void {
     const { clock } = this.#options;
-    this.#act(
+    this.#apply(
       this.#control.tune(bitrateKbps, this.#control.floorKbps, clock.monotonicMs()),
       clock.monotonicMs(),
     );
@@ -88,7 +88,7 @@ export class SessionRate implements PathListener {
   onPath(path: PathView, nowMs: number): void {
     this.#path = path;
     this.#options.onQueue(path.queueingDelayMs);
-    this.#act(this.#control.step(path, nowMs), nowMs);
+    this.#apply(this.#control.step(path, nowMs), nowMs);
   }
 
   onDrained(nowMs: number): void {
@@ -97,7 +97,7 @@ export class SessionRate implements PathListener {
   }
 
   onProbed({ receivedKbps, clean }: { receivedKbps: number; clean: boolean }, nowMs: number): void {
-    this.#act(this.#control.probed(clean ? receivedKbps : null, nowMs), nowMs);
+    this.#apply(this.#control.probed(clean ? receivedKbps : null, nowMs), nowMs);
   }
 
   /** Another connection, or none, carries the picture: its path is unknown. */
@@ -152,7 +152,7 @@ export class SessionRate implements PathListener {
     if (this.#ladder.window(facts, nowMs)) this.#usePicture();
   }
 
-  #act(actions: readonly RateAction[], nowMs: number): void {
+  #apply(actions: readonly RateAction[], nowMs: number): void {
     for (const action of actions) {
       switch (action.kind) {
         case 'retarget':

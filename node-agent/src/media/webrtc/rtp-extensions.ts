@@ -78,9 +78,9 @@ export function writeExtensions(target: Buffer, offset: number, values: Extensio
 
 /** Writes epoch milliseconds as a 64-bit NTP timestamp. Source: RFC 5905, 6. */
 export function writeNtp(target: Buffer, offset: number, epochMs: number): void {
-  const wholeSeconds = Math.floor(epochMs / 1000);
-  target.writeUInt32BE((wholeSeconds + NTP_EPOCH_SECONDS) >>> 0, offset);
-  target.writeUInt32BE(Math.floor((epochMs / 1000 - wholeSeconds) * 2 ** 32) >>> 0, offset + 4);
+  const wholeSecs = Math.floor(epochMs / 1000);
+  target.writeUInt32BE((wholeSecs + NTP_EPOCH_SECONDS) >>> 0, offset);
+  target.writeUInt32BE(Math.floor((epochMs / 1000 - wholeSecs) * 2 ** 32) >>> 0, offset + 4);
 }
 
 function playoutSteps(ms: number): number {

@@ -173,10 +173,10 @@ export class Meter {
     });
   }
 
-  #clockFacts(clock: ClockRecord | null, rttSeconds: number | undefined): ClockFacts | null {
-    if (clock === null || rttSeconds === undefined) return null;
+  #clockFacts(clock: ClockRecord | null, rttSecs: number | undefined): ClockFacts | null {
+    if (clock === null || rttSecs === undefined) return null;
     const originUnixMs = this.#environment.nowUnixMs() - this.#environment.monotonicMs();
-    return { offsetMs: clock.client_offset_ms, originUnixMs, rttMs: rttSeconds * 1000 };
+    return { offsetMs: clock.client_offset_ms, originUnixMs, rttMs: rttSecs * 1000 };
   }
 
   #watchPlayout(target: number | boolean | undefined): void {

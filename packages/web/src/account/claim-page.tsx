@@ -60,7 +60,7 @@ export function ClaimPage() {
         {claim.isError && !isWrongToken(claim.error) && passwordRefusal(claim.error) === null && (
           <Problem
             error={claim.error}
-            act={
+            action={
               isClaimed && (
                 <Button size="xs" component="a" href="/login">
                   {t('Log in')}

@@ -88,7 +88,7 @@ export function Devices() {
       <ConfirmDialog
         opened={removing !== null}
         title={t('Sign {device} out?', { device: removing === null ? '' : deviceLabel(removing) })}
-        act={t('Sign 1 device out')}
+        action={t('Sign 1 device out')}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => removing !== null && remove.mutate(removing)}

@@ -80,10 +80,10 @@ function personId(): string | null {
 }
 
 /**
- * Calls `act` when the user of this document signs out in another tab, or when another user signs in there. Then this
+ * Calls `callback` when the user of this document signs out in another tab, or when another user signs in there. Then this
  * document must no longer show the data of the first user.
  */
-export function onPersonLeft(act: () => void): () => void {
+export function onPersonLeft(callback: () => void): () => void {
   let person = personId();
   const follow = () => {
     person = personId();
@@ -92,7 +92,7 @@ export function onPersonLeft(act: () => void): () => void {
     const former = person;
     follow();
     if (former === null || former === person) return;
-    if (person === null || (former !== '' && person !== '')) act();
+    if (person === null || (former !== '' && person !== '')) callback();
   };
   // A document in the back/forward cache gets no storage events, so it compares when it is shown again.
   const events = ['storage', 'pageshow'] as const;

@@ -69,8 +69,8 @@ export function addOperations(table: OperationTable): void {
 let whenSignedOut: () => void = () => {};
 
 /** Sets the action for a refused token: the page opens the login. */
-export function onSignedOut(act: () => void): void {
-  whenSignedOut = act;
+export function onSignedOut(callback: () => void): void {
+  whenSignedOut = callback;
 }
 
 /**

@@ -12,7 +12,7 @@ import { Problem } from './problem.tsx';
 export function ConfirmDialog(props: {
   opened: boolean;
   title: string;
-  act: string;
+  action: string;
   /** whether the action ends or deletes nothing; the dialog then only asks how to do it */
   harmless?: boolean;
   children: ReactNode;
@@ -37,7 +37,7 @@ export function ConfirmDialog(props: {
           loading={props.pending}
           onClick={props.onConfirm}
         >
-          {props.act}
+          {props.action}
         </Button>
       </div>
     </Dialog>

@@ -15,7 +15,7 @@ function show(part: Partial<Parameters<typeof ConfirmDialog>[0]> = {}) {
       <ConfirmDialog
         opened
         title="Drain gpu-02?"
-        act="End 3 sessions and drain gpu-02"
+        action="End 3 sessions and drain gpu-02"
         pending={false}
         error={null}
         onConfirm={onConfirm}

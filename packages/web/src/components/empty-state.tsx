@@ -6,7 +6,7 @@ export function EmptyState(props: {
   icon: ComponentType<{ size?: number; stroke?: number }>;
   title: string;
   children: ReactNode;
-  act?: ReactNode;
+  action?: ReactNode;
 }) {
   const Icon = props.icon;
   return (
@@ -16,7 +16,7 @@ export function EmptyState(props: {
       </span>
       <h2>{props.title}</h2>
       <p>{props.children}</p>
-      {props.act}
+      {props.action}
     </div>
   );
 }

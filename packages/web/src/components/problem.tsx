@@ -6,7 +6,7 @@ import { t } from '../i18n/translate.ts';
 import styles from './components.module.css';
 
 /** An error in place: event, advice, code. Announced to screen readers. */
-export function Problem(props: { error: unknown; retry?: () => void; act?: ReactNode }) {
+export function Problem(props: { error: unknown; retry?: () => void; action?: ReactNode }) {
   const text = errorText(props.error);
   return (
     <div className={styles.problem} role="alert">
@@ -18,7 +18,7 @@ export function Problem(props: { error: unknown; retry?: () => void; act?: React
         <p>{text.advice}</p>
         <code>{text.code}</code>
       </div>
-      {props.act ??
+      {props.action ??
         (props.retry && (
           <Button size="xs" onClick={props.retry}>
             {t('Try again')}

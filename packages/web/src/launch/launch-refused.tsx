@@ -33,7 +33,7 @@ export function LaunchRefused(props: {
       <Problem
         error={error}
         {...(refusal.kind === 'tell' ? { retry } : {})}
-        {...(refusal.kind === 'elsewhere' ? { act: <ResumeIt id={refusal.sessionId} /> } : {})}
+        {...(refusal.kind === 'elsewhere' ? { action: <ResumeIt id={refusal.sessionId} /> } : {})}
       />
       {refusal.kind === 'wait' && (
         <p className={styles.waiting}>
@@ -69,15 +69,15 @@ function ResumeIt({ id }: { id: string }) {
 function Countdown({ afterMs, onOver }: { afterMs: number; onOver: () => void }) {
   const [endsAtMs] = useState(() => clock.monotonicMs() + afterMs);
   const [leftMs, setLeftMs] = useState(afterMs);
-  const act = useRef(onOver);
-  act.current = onOver;
+  const latest = useRef(onOver);
+  latest.current = onOver;
   useEffect(() => {
     const timer = clock.setInterval(() => {
       const left = endsAtMs - clock.monotonicMs();
       setLeftMs(left);
       if (left > 0) return;
       timer.cancel();
-      act.current();
+      latest.current();
     }, SECOND_MS);
     return () => timer.cancel();
   }, [endsAtMs]);

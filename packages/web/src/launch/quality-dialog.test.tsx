@@ -53,7 +53,7 @@ function open(role: 'user' | 'admin', profile_policy: 'inherit' | 'force') {
         <QualityDialog
           app={{ id: '1', name: 'Blender', profile_policy }}
           title="Relaunch"
-          act="End and relaunch Blender"
+          action="End and relaunch Blender"
           current="720p60"
           pending={false}
           error={null}

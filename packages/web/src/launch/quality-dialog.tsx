@@ -28,7 +28,7 @@ export default function QualityDialog(props: {
   app: Pick<AppListItem, 'id' | 'name'> & Partial<Pick<AppListItem, 'profile_policy'>>;
   title: string;
   /** label of the button */
-  act: string;
+  action: string;
   /** launch profile that is chosen first; null: no preference */
   current: string | null;
   pending: boolean;
@@ -119,7 +119,7 @@ export default function QualityDialog(props: {
           disabled={choices === null}
           onClick={() => props.onChoose(chosen === '' ? null : chosen)}
         >
-          {props.act}
+          {props.action}
         </Button>
       </div>
     </Dialog>

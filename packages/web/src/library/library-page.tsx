@@ -217,7 +217,7 @@ export function LibraryPage() {
         <EmptyState
           icon={IconSearch}
           title={t('Nothing by that name')}
-          act={
+          action={
             <Button
               onClick={() => {
                 const none = { text: '', kind: null, favourites: false };
@@ -241,7 +241,7 @@ export function LibraryPage() {
           <QualityDialog
             app={asked}
             title={t('Launch {app}', { app: asked.name })}
-            act={t('Launch {app}', { app: asked.name })}
+            action={t('Launch {app}', { app: asked.name })}
             current={null}
             pending={false}
             error={null}
@@ -277,7 +277,7 @@ function NoApps({ admin }: { admin: boolean }) {
     <EmptyState
       icon={IconLayoutGrid}
       title={t('No apps here yet')}
-      act={
+      action={
         admin && (
           <Button component="a" href="/admin/apps" variant="filled">
             {t('Add an app')}

@@ -133,8 +133,8 @@ export function useHighlights(
 }
 
 /** Short caption of a highlight's reason; unknown reasons have none. */
-export function captionOf(reason: string, playSeconds: number): string {
-  if (reason === 'most_played') return playedLabel(playSeconds);
+export function captionOf(reason: string, playSecs: number): string {
+  if (reason === 'most_played') return playedLabel(playSecs);
   if (reason === 'resume') return t('Used before');
   return reason === 'recently_added' ? t('New') : '';
 }

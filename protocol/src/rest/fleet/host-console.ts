@@ -40,12 +40,16 @@ const fields = {
   output_id: name(128).nullable().describe('The output to use, with `mode`; null: as `connector` says.'),
   mode: displayMode.nullable().describe('Mode of that output; null: the one that it prefers.'),
   compositor: z.enum(['weston', 'cage']).describe('What draws on the display.'),
-  audio_output: name(256).nullable().describe('Audio sink of the host. Stored without effect in this version: the host is silent.'),
+  audio_output: name(256)
+    .nullable()
+    .describe('Audio sink of the host. Stored without effect in this version: the host is silent.'),
   stream: z.boolean().describe('Viewers can join what the display shows.'),
   stream_audio: z.boolean().describe('They hear it too.'),
   input_devices: z
     .union([z.literal('auto'), z.array(name(256)).max(128)])
-    .describe('Input devices of the host, by path, or `auto`. Stored without effect in this version: all are used.'),
+    .describe(
+      'Input devices of the host, by path, or `auto`. Stored without effect in this version: all are used.',
+    ),
   grab: z.boolean().describe('Stored without effect in this version.'),
   auto_start_on_display: z
     .boolean()

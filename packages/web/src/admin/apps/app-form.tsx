@@ -24,7 +24,7 @@ const checkbox = { type: 'checkbox' } as const;
 
 interface AppFieldsProps {
   initial: AppForm;
-  act: string;
+  action: string;
   pending: boolean;
   error: unknown;
   /** the tile's parent; missing: no tile. The name is undefined while unknown */
@@ -161,7 +161,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
       {refusal !== null && refusal !== undefined && <Problem error={refusal} />}
       <div>
         <Button type="submit" variant="filled" loading={props.pending}>
-          {props.act}
+          {props.action}
         </Button>
       </div>
     </form>

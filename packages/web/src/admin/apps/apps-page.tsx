@@ -69,7 +69,7 @@ export function AppsPage() {
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {none ? (
         q === '' ? (
-          <EmptyState icon={IconAppWindow} title="No apps yet" act={add}>
+          <EmptyState icon={IconAppWindow} title="No apps yet" action={add}>
             An app is a program of your hosts or a container image, with the picture and the slots it needs.
           </EmptyState>
         ) : (

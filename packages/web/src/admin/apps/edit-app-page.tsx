@@ -91,7 +91,7 @@ function LoadedApp({ app }: { app: AdminApp }) {
         </Section>
         <AppFields
           initial={formOf(app)}
-          act="Save changes"
+          action="Save changes"
           {...(parentId !== null && { parent: { id: parentId, name: parent.data?.app.name } })}
           pending={save.isPending}
           error={save.error}
@@ -138,7 +138,7 @@ function DeleteApp({ app }: { app: AdminApp }) {
       <ConfirmDialog
         opened={confirming}
         title={`Delete ${app.name}${withTiles}?`}
-        act={`Delete ${app.name}${withTiles}`}
+        action={`Delete ${app.name}${withTiles}`}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => remove.mutate()}

@@ -84,7 +84,7 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
               <td>
                 <RelativeTime at={item.created_at} />
               </td>
-              <td className={styles.act}>
+              <td className={styles.rowActions}>
                 <EndButton label={`Take it from ${whoLabel(item)}`} onClick={() => setRevoking(item)}>
                   Take away
                 </EndButton>
@@ -111,7 +111,7 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
         title={`Give ${app.name} to a person`}
         words="Name or email"
         kind="users"
-        act="Give to"
+        action="Give to"
         find={pickUsers}
         taken={new Set(items?.flatMap((item) => item.subject_id ?? []))}
         pending={grant.isPending ? (grant.variables ?? undefined) : undefined}
@@ -122,7 +122,7 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
       <ConfirmDialog
         opened={revoking !== null}
         title={`Take ${app.name} from ${revoking === null ? '' : whoLabel(revoking)}?`}
-        act={`Take ${app.name} away`}
+        action={`Take ${app.name} away`}
         pending={revoke.isPending}
         error={revoke.error}
         onConfirm={() => revoking !== null && revoke.mutate(revoking)}

@@ -61,7 +61,7 @@ export function NewAppPage() {
       <PageHead title="Add an app" back={{ to: '/admin/apps', words: 'Apps' }} />
       <AppFields
         initial={NEW_APP}
-        act="Add app"
+        action="Add app"
         pending={create.isPending}
         error={create.error}
         onSubmit={(form) => create.mutate(form)}

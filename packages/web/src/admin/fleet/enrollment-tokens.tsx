@@ -100,7 +100,7 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
               <td>
                 <RelativeTime at={token.expires_at} />
               </td>
-              <td className={styles.act}>
+              <td className={styles.rowActions}>
                 <EndButton
                   label={`Delete token ${token.note || token.id}`}
                   onClick={() => setDeleting(token)}
@@ -115,7 +115,7 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
       <ConfirmDialog
         opened={deleting !== null}
         title={deleting?.note ? `Delete the token “${deleting.note}”?` : 'Delete this token?'}
-        act="Delete 1 token"
+        action="Delete 1 token"
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => deleting !== null && remove.mutate(deleting)}

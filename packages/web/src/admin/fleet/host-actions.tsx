@@ -103,7 +103,7 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
       <ConfirmDialog
         opened={confirming === 'drain'}
         title={`Drain ${host.node_name}?`}
-        act={
+        action={
           force && live > 0
             ? `End ${countLabel(live, 'session')} and drain ${host.node_name}`
             : `Drain ${host.node_name}`
@@ -128,7 +128,7 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
       <ConfirmDialog
         opened={confirming === 'restart'}
         title={`Restart the agent of ${host.node_name}?`}
-        act={
+        action={
           live > 0
             ? `End ${countLabel(live, 'session')} and restart ${host.node_name}`
             : `Restart ${host.node_name}`
@@ -147,7 +147,7 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
       <ConfirmDialog
         opened={confirming === 'delete'}
         title={`Delete ${host.node_name}?`}
-        act={`Delete ${host.node_name}`}
+        action={`Delete ${host.node_name}`}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => remove.mutate()}

@@ -236,7 +236,7 @@ function AutoStart({ config, set, errorOf }: FieldProps) {
         title="Which app starts automatically"
         words="Name of the app"
         kind="apps"
-        act="Start"
+        action="Start"
         find={pickApps}
         taken={new Set(default_app === null ? [] : [default_app])}
         pending={undefined}
@@ -249,7 +249,7 @@ function AutoStart({ config, set, errorOf }: FieldProps) {
         title="For whom it starts"
         words="Name or email"
         kind="users"
-        act="Start for"
+        action="Start for"
         find={pickUsers}
         taken={new Set(default_user === null ? [] : [default_user])}
         pending={undefined}

@@ -175,7 +175,7 @@ function Fields(props: {
       <ConfirmDialog
         opened={needsConfirm}
         title={`Restart ${host.node_name}?`}
-        act={`End ${countLabel(live, 'session')} and restart ${host.node_name}`}
+        action={`End ${countLabel(live, 'session')} and restart ${host.node_name}`}
         pending={save.isPending}
         error={null}
         onConfirm={() => save.mutate(true)}

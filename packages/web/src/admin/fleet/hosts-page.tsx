@@ -107,7 +107,7 @@ export function HostsPage() {
                 <RelativeTime at={host.last_heartbeat_at} />
               </td>
               <td className={styles.mono}>{host.agent_version ?? '–'}</td>
-              <td className={styles.act}>
+              <td className={styles.rowActions}>
                 <HostActions host={host} compact />
               </td>
             </tr>

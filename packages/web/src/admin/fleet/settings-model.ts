@@ -14,15 +14,7 @@ interface Group {
 const GROUPS: readonly Group[] = [
   {
     title: 'Encoding',
-    keys: [
-      'encoder',
-      'render_node',
-      'cuda_device',
-      'gop',
-      'slices',
-      'target_usage',
-      'queue_buffers',
-    ],
+    keys: ['encoder', 'render_node', 'cuda_device', 'gop', 'slices', 'target_usage', 'queue_buffers'],
   },
   { title: 'Sessions and files', keys: ['idle_timeout', 'app_boot_timeout', 'home_root', 'nvidia_lib32'] },
   { title: 'Adapting size and frame rate', keys: ['abr_ladder'] },

@@ -68,7 +68,7 @@ export function DeleteRecord(props: {
       <ConfirmDialog
         opened={confirming}
         title={`Delete ${props.name}?`}
-        act={`Delete ${props.name}`}
+        action={`Delete ${props.name}`}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => remove.mutate()}

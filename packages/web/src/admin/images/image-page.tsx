@@ -17,7 +17,7 @@ import { PageHead, Section } from '../frame/page-head.tsx';
 import { countLabel } from '../frame/quantity-labels.ts';
 import { AbsentRecord } from '../frame/record-page.tsx';
 import { imageState, onHostState, presenceOf } from './image-labels.ts';
-import { useImageAct, useImages } from './use-images.ts';
+import { useImageAction, useImages } from './use-images.ts';
 
 const BACK = { to: '/admin/images', words: 'Images' } as const;
 const COLUMNS: readonly Column[] = [
@@ -44,13 +44,13 @@ export function ImagePage({ id }: { id: string }) {
 }
 
 function LoadedImage({ image }: { image: CatalogImage }) {
-  const act = useImageAct();
+  const action = useImageAction();
   const [removing, setRemoving] = useState(false);
   const [installing, setInstalling] = useState(false);
   const [tone, words] = imageState(image);
   const { bytes } = presenceOf(image);
   const use = useUseOf(image);
-  const isBusy = (name: string) => act.isPending && act.variables.act === name;
+  const isBusy = (name: string) => action.isPending && action.variables.action === name;
   return (
     <>
       <PageHead
@@ -65,14 +65,14 @@ function LoadedImage({ image }: { image: CatalogImage }) {
                   variant="filled"
                   disabled={image.pinned}
                   loading={isBusy('update')}
-                  onClick={() => act.mutate({ image, act: 'update' })}
+                  onClick={() => action.mutate({ image, action: 'update' })}
                 >
                   Update to {image.version}
                 </Button>
               )}
               <Button
                 loading={isBusy('pin') || isBusy('unpin')}
-                onClick={() => act.mutate({ image, act: image.pinned ? 'unpin' : 'pin' })}
+                onClick={() => action.mutate({ image, action: image.pinned ? 'unpin' : 'pin' })}
               >
                 {image.pinned ? 'Unpin' : 'Pin this version'}
               </Button>
@@ -87,7 +87,7 @@ function LoadedImage({ image }: { image: CatalogImage }) {
           )
         }
       />
-      {act.isError && !removing && !installing && <Problem error={act.error} />}
+      {action.isError && !removing && !installing && <Problem error={action.error} />}
       {image.pinned && image.update_available && (
         <p className={styles.note}>
           {image.version} is newer. The image is pinned, so it stays at {image.installed_version} until you
@@ -158,28 +158,28 @@ function LoadedImage({ image }: { image: CatalogImage }) {
         image={image}
         opened={installing}
         pending={isBusy('install') || isBusy('installLazily')}
-        error={act.error}
+        error={action.error}
         onInstall={(lazy) =>
-          act.mutate(
-            { image, act: lazy ? 'installLazily' : 'install' },
+          action.mutate(
+            { image, action: lazy ? 'installLazily' : 'install' },
             { onSuccess: () => setInstalling(false) },
           )
         }
         onClose={() => {
           setInstalling(false);
-          act.reset();
+          action.reset();
         }}
       />
       <ConfirmDialog
         opened={removing}
         title={`Uninstall ${image.display_name}?`}
-        act={`Remove it from ${countLabel(presenceOf(image).ready.length, 'host')}`}
+        action={`Remove it from ${countLabel(presenceOf(image).ready.length, 'host')}`}
         pending={isBusy('uninstall')}
-        error={act.error}
-        onConfirm={() => act.mutate({ image, act: 'uninstall' }, { onSuccess: () => setRemoving(false) })}
+        error={action.error}
+        onConfirm={() => action.mutate({ image, action: 'uninstall' }, { onSuccess: () => setRemoving(false) })}
         onClose={() => {
           setRemoving(false);
-          act.reset();
+          action.reset();
         }}
       >
         <UninstallEffect image={image} use={use} />
@@ -282,7 +282,7 @@ function InstallDialog(props: {
     <ConfirmDialog
       opened={props.opened}
       title={`Install ${image.display_name} ${image.version}?`}
-      act={lazy ? 'Install for later' : `Install on ${countLabel(image.hosts.length, 'host')}`}
+      action={lazy ? 'Install for later' : `Install on ${countLabel(image.hosts.length, 'host')}`}
       harmless
       pending={props.pending}
       error={props.error}

@@ -19,13 +19,13 @@ export function useImages() {
   });
 }
 
-export type ImageAct = 'install' | 'installLazily' | 'update' | 'pin' | 'unpin' | 'uninstall';
+export type ImageAction = 'install' | 'installLazily' | 'update' | 'pin' | 'unpin' | 'uninstall';
 
 /** One action on an image; a refusal replaces the last success message. */
-export function useImageAct() {
+export function useImageAction() {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: ({ image, act }: { image: CatalogImage; act: ImageAct }) => perform(image, act),
+    mutationFn: ({ image, action }: { image: CatalogImage; action: ImageAction }) => perform(image, action),
     onMutate: () => notifications.clean(),
     onSuccess: (message) => notifications.show({ message, autoClose: 6000 }),
     onSettled: () =>
@@ -36,10 +36,10 @@ export function useImageAct() {
 }
 
 /** @returns a message about what was done */
-async function perform(image: CatalogImage, act: ImageAct): Promise<string> {
+async function perform(image: CatalogImage, action: ImageAction): Promise<string> {
   const params = { id: image.id };
   const hosts = countLabel(image.hosts.length, 'host');
-  switch (act) {
+  switch (action) {
     case 'install':
       await call('images.install', { params, body: { lazy: false } });
       return `${image.display_name} is being installed on ${hosts}`;

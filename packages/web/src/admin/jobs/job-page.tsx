@@ -155,7 +155,7 @@ function TargetRow(props: { job: Job; target: JobTarget; pending: boolean; onRun
       <td>
         <NextRun at={target.next_run_at} enabled={job.enabled} />
       </td>
-      <td className={styles.act}>
+      <td className={styles.rowActions}>
         <Button
           size="compact-sm"
           variant="subtle"

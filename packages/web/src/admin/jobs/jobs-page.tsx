@@ -145,7 +145,7 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
                 <td>
                   <NextRun at={standing.nextRunAt} enabled={job.enabled} />
                 </td>
-                <td className={styles.act}>
+                <td className={styles.rowActions}>
                   <Button
                     size="compact-sm"
                     variant="subtle"

@@ -18,20 +18,20 @@ import { type Access, accessLabel, accessOf, lossLabel } from './launcher-access
 type Mode = SentBody<'libraryProviders.setEntitlementMode'>['mode'];
 
 /** The question before each choice, and the message after it. */
-const CHOICES: Readonly<Record<Mode, (app: string) => { title: string; act: string; done: string }>> = {
+const CHOICES: Readonly<Record<Mode, (app: string) => { title: string; action: string; done: string }>> = {
   all: (app) => ({
     title: `Give ${app} to everybody?`,
-    act: `Give ${app} to everybody`,
+    action: `Give ${app} to everybody`,
     done: `Everybody may use ${app} now`,
   }),
   user: (app) => ({
     title: `Give ${app} to you alone?`,
-    act: `Give ${app} to you alone`,
+    action: `Give ${app} to you alone`,
     done: `You alone may use ${app} now`,
   }),
   none: (app) => ({
     title: `Take ${app} from everybody?`,
-    act: `Take ${app} from everybody`,
+    action: `Take ${app} from everybody`,
     done: `Nobody may use ${app} now`,
   }),
 };
@@ -98,7 +98,7 @@ export function LauncherAccess({ app }: { app: AdminApp }) {
       <ConfirmDialog
         opened={question !== null}
         title={question?.title ?? ''}
-        act={question?.act ?? ''}
+        action={question?.action ?? ''}
         harmless={choosing === 'all'}
         pending={set.isPending}
         error={set.error}

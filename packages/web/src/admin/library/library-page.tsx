@@ -195,7 +195,7 @@ function NoProvider() {
     <EmptyState
       icon={IconBooks}
       title="No launcher yet"
-      act={<Button renderRoot={(root) => <Link to="/admin/images" {...root} />}>Open the images</Button>}
+      action={<Button renderRoot={(root) => <Link to="/admin/images" {...root} />}>Open the images</Button>}
     >
       A launcher is an app in which people install games, such as Steam. Its app is created automatically from
       an image of the catalog after discovery is switched on.

@@ -78,7 +78,7 @@ export function Rules({ app }: { app: AdminApp }) {
     >
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {rules?.length === 0 ? (
-        <EmptyState icon={IconListDetails} title="No decisions" act={add}>
+        <EmptyState icon={IconListDetails} title="No decisions" action={add}>
           The service publishes what looks like a game. Your decision about a title overrides it.
         </EmptyState>
       ) : (
@@ -98,7 +98,7 @@ export function Rules({ app }: { app: AdminApp }) {
               <td>
                 <RelativeTime at={rule.created_at} />
               </td>
-              <td className={styles.act}>
+              <td className={styles.rowActions}>
                 <Button
                   size="compact-sm"
                   variant="subtle"
@@ -128,7 +128,7 @@ export function Rules({ app }: { app: AdminApp }) {
       <ConfirmDialog
         opened={removing !== null}
         title={`Remove the decision about ${removing?.external_id ?? ''}?`}
-        act="Remove 1 decision"
+        action="Remove 1 decision"
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => removing !== null && remove.mutate(removing)}

@@ -98,7 +98,7 @@ export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly Admin
                 <td>
                   <RelativeTime at={title.last_seen_at} />
                 </td>
-                <td className={styles.act}>
+                <td className={styles.rowActions}>
                   <Button
                     size="compact-sm"
                     variant="subtle"

@@ -88,7 +88,7 @@ export function OverviewPage() {
               <EmptyState
                 icon={IconServer}
                 title="No host has enrolled"
-                act={
+                action={
                   <Button variant="filled" renderRoot={(props) => <Link to="/admin/hosts" {...props} />}>
                     Enroll a host
                   </Button>

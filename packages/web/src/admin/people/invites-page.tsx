@@ -131,7 +131,7 @@ export function InvitesPage() {
               <td>
                 <RelativeTime at={invite.created_at} />
               </td>
-              <td className={styles.act}>
+              <td className={styles.rowActions}>
                 {isOpen(invite) && (
                   <EndButton
                     label={`Withdraw invite ${invite.note ?? invite.code_prefix}`}
@@ -149,7 +149,7 @@ export function InvitesPage() {
       <ConfirmDialog
         opened={revoking !== null}
         title={`Withdraw the invite ${revoking?.note ?? revoking?.code_prefix ?? ''}?`}
-        act="Withdraw 1 invite"
+        action="Withdraw 1 invite"
         pending={revoke.isPending}
         error={revoke.error}
         onConfirm={() => revoking !== null && revoke.mutate(revoking)}

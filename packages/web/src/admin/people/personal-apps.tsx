@@ -64,7 +64,7 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
     <div className={styles.stack}>
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
       {items?.length === 0 ? (
-        <EmptyState icon={IconAppWindow} title="None of its own" act={give}>
+        <EmptyState icon={IconAppWindow} title="None of its own" action={give}>
           Apps that everybody may use are in this person’s library as well.
         </EmptyState>
       ) : (
@@ -82,7 +82,7 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
                 <td>
                   <RelativeTime at={row.created_at} />
                 </td>
-                <td className={styles.act}>
+                <td className={styles.rowActions}>
                   <EndButton label={`Take ${row.app_name} away`} onClick={() => setRevoking(row)}>
                     Take away
                   </EndButton>
@@ -98,7 +98,7 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
         title={`Give an app to ${user.username}`}
         words="Find an app"
         kind="apps"
-        act="Give"
+        action="Give"
         find={pickApps}
         taken={new Set(items?.map((row) => row.app_id))}
         pending={grant.isPending ? grant.variables : undefined}
@@ -109,7 +109,7 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
       <ConfirmDialog
         opened={revoking !== null}
         title={`Take ${revoking?.app_name ?? 'it'} from ${user.username}?`}
-        act={`Take ${revoking?.app_name ?? 'it'} away`}
+        action={`Take ${revoking?.app_name ?? 'it'} away`}
         pending={revoke.isPending}
         error={revoke.error}
         onConfirm={() => revoking !== null && revoke.mutate(revoking)}

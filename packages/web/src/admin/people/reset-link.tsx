@@ -34,7 +34,7 @@ export function ResetLink({ user }: { user: AdminUser }) {
       <ConfirmDialog
         opened={asking}
         title={`A new password for ${user.username}?`}
-        act="Make 1 link"
+        action="Make 1 link"
         harmless
         pending={make.isPending}
         error={make.error}

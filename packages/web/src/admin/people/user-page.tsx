@@ -212,7 +212,7 @@ export function DisableUser(props: {
     <ConfirmDialog
       opened={props.opened}
       title={`Disable ${user.username}?`}
-      act={
+      action={
         endSessions && count > 0 ? `Disable and end ${countLabel(count, 'session')}` : 'Disable the account'
       }
       pending={props.pending}

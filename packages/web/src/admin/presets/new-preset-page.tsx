@@ -26,7 +26,7 @@ export function NewPresetPage() {
       <PageHead title="Add a preset" back={{ to: '/admin/presets', words: 'Presets' }} />
       <PresetFields
         initial={NEW_PRESET}
-        act="Add preset"
+        action="Add preset"
         pending={create.isPending}
         error={create.error}
         onSubmit={(form) => create.mutate(form)}

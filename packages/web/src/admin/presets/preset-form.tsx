@@ -11,7 +11,7 @@ import { NETWORKS, type PresetForm, presetRules } from './preset-model.ts';
 /** The fields of a runtime preset, for making one and for changing one. */
 export function PresetFields(props: {
   initial: PresetForm;
-  act: string;
+  action: string;
   pending: boolean;
   error: unknown;
   onSubmit: (form: PresetForm) => void;
@@ -97,7 +97,7 @@ export function PresetFields(props: {
       {refusal !== null && refusal !== undefined && <Problem error={refusal} />}
       <div>
         <Button type="submit" variant="filled" loading={props.pending}>
-          {props.act}
+          {props.action}
         </Button>
       </div>
     </form>

@@ -77,7 +77,7 @@ function LoadedPreset({ preset }: { preset: RuntimePreset }) {
       </div>
       <PresetFields
         initial={formOf(preset)}
-        act="Save changes"
+        action="Save changes"
         pending={save.isPending}
         error={save.error}
         onSubmit={(form) => save.mutate(form)}

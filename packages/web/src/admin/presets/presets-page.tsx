@@ -53,7 +53,7 @@ export function PresetsPage() {
       />
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {presets?.length === 0 ? (
-        <EmptyState icon={IconTemplate} title="No presets yet" act={add}>
+        <EmptyState icon={IconTemplate} title="No presets yet" action={add}>
           A preset holds what several apps have in common: an image, arguments, variables, mounts, a home.
         </EmptyState>
       ) : (

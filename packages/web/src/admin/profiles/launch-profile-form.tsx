@@ -17,7 +17,7 @@ export function LaunchProfileFields(props: {
   initial: LaunchProfileForm;
   rungs: readonly StreamProfile[];
   made: boolean;
-  act: string;
+  action: string;
   pending: boolean;
   error: unknown;
   onSubmit: (form: LaunchProfileForm) => void;
@@ -59,7 +59,7 @@ export function LaunchProfileFields(props: {
       {refusal !== null && refusal !== undefined && <Problem error={refusal} />}
       <div>
         <Button type="submit" variant="filled" loading={props.pending}>
-          {props.act}
+          {props.action}
         </Button>
       </div>
     </form>

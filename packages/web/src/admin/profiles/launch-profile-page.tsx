@@ -73,7 +73,7 @@ function LoadedProfile({ profile }: { profile: LaunchProfile }) {
           initial={formOf(profile)}
           rungs={rungs.data.items}
           made
-          act="Save changes"
+          action="Save changes"
           pending={save.isPending}
           error={save.error}
           onSubmit={(form) => save.mutate(form)}

@@ -41,7 +41,7 @@ export function NewLaunchProfilePage() {
           initial={newLaunchProfile(profiles.data.items)}
           rungs={rungs.data.items}
           made={false}
-          act="Add launch profile"
+          action="Add launch profile"
           pending={create.isPending}
           error={create.error}
           onSubmit={(form) => create.mutate(form)}

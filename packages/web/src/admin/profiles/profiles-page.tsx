@@ -63,7 +63,7 @@ export function ProfilesPage() {
           <Section title="Launch profiles" busy={profiles.isPending}>
             {profiles.isError && <Problem error={profiles.error} retry={() => void profiles.refetch()} />}
             {items?.length === 0 ? (
-              <EmptyState icon={IconStack2} title="No launch profiles" act={add}>
+              <EmptyState icon={IconStack2} title="No launch profiles" action={add}>
                 Without one, every app streams with its own numbers.
               </EmptyState>
             ) : (

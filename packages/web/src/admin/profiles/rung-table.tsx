@@ -68,7 +68,7 @@ export function Rungs() {
     <Section title="Rungs" actions={rungs?.length === 0 ? undefined : add} busy={query.isPending}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {rungs?.length === 0 ? (
-        <EmptyState icon={IconStack2} title="No rungs yet" act={add}>
+        <EmptyState icon={IconStack2} title="No rungs yet" action={add}>
           A rung is one way to encode: codec, size, frames per second and bitrate. Launch profiles are made of
           them.
         </EmptyState>
@@ -103,7 +103,7 @@ export function Rungs() {
                 )}
               </td>
               <td className={styles.number}>{rung.session_count ?? 0}</td>
-              <td className={styles.act}>
+              <td className={styles.rowActions}>
                 <EndButton label={`Delete rung ${rung.display_name}`} onClick={() => setDeleting(rung)}>
                   Delete
                 </EndButton>
@@ -120,7 +120,7 @@ export function Rungs() {
       <ConfirmDialog
         opened={deleting !== null}
         title={`Delete the rung ${deleting?.display_name ?? ''}?`}
-        act={`Delete ${deleting?.display_name ?? 'it'}`}
+        action={`Delete ${deleting?.display_name ?? 'it'}`}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => deleting !== null && remove.mutate(deleting)}

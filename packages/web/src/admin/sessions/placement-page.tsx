@@ -165,7 +165,7 @@ function Subject(props: {
         title="Which app would be launched"
         words="Name of the app"
         kind="apps"
-        act="Choose"
+        action="Choose"
         find={pickApps}
         taken={new Set(appId === undefined ? [] : [appId])}
         pending={undefined}
@@ -178,7 +178,7 @@ function Subject(props: {
         title="Who would launch it"
         words="Name or email"
         kind="users"
-        act="Choose"
+        action="Choose"
         find={pickUsers}
         taken={new Set(userId === undefined ? [] : [userId])}
         pending={undefined}

@@ -101,7 +101,7 @@ function Row({ recording }: { recording: Recording }) {
       <td>
         <RelativeTime at={expires_at} />
       </td>
-      <td className={pages.act}>
+      <td className={pages.rowActions}>
         <Button
           size="compact-sm"
           variant="subtle"

@@ -98,7 +98,7 @@ export function SessionTable(props: {
               </td>
             )}
             {!failed && (
-              <td className={styles.act}>
+              <td className={styles.rowActions}>
                 {!isTerminal(session.state) && (
                   <EndButton
                     label={`Stop ${nameOf(session)} of ${session.username ?? 'a deleted account'}`}

@@ -32,7 +32,7 @@ export function StopSession({ session, onClose }: { session: Stoppable | null; o
     <ConfirmDialog
       opened={session !== null}
       title={`Stop ${session?.app ?? ''} of ${session?.user ?? ''}?`}
-      act="Stop 1 session"
+      action="Stop 1 session"
       pending={stop.isPending}
       error={stop.error}
       onConfirm={() => session !== null && stop.mutate(session)}

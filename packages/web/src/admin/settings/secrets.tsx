@@ -81,7 +81,7 @@ export function Secrets() {
       <ConfirmDialog
         opened={clearing !== null}
         title={`Forget the ${clearing?.label ?? 'secret'}?`}
-        act="Forget 1 secret"
+        action="Forget 1 secret"
         pending={clear.isPending}
         error={clear.error}
         onConfirm={() => clearing !== null && clear.mutate(clearing)}

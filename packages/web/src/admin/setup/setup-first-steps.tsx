@@ -113,7 +113,7 @@ export function FirstAppStep() {
   );
   if (apps.data.items.length === 0) {
     return (
-      <EmptyState icon={IconAppWindow} title="No apps yet" act={add}>
+      <EmptyState icon={IconAppWindow} title="No apps yet" action={add}>
         An app is a program of your hosts or a container image. Add one now, or later in the apps page.
       </EmptyState>
     );

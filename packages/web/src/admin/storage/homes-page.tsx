@@ -146,7 +146,7 @@ export function HomesPage(props: { search: HomesSearch; onSearch: (search: Homes
       <ConfirmDialog
         opened={deleting !== null}
         title={deleting === null ? '' : `Delete ${nameOf(deleting)}?`}
-        act={
+        action={
           deleting === null || deleting.bytes_used === 0
             ? 'Delete 1 home'
             : `Delete ${sizeLabel(deleting)} of files`
@@ -209,7 +209,7 @@ function HomeRow({ home, onDelete }: { home: StorageHome; onDelete: () => void }
       <td>
         <RelativeTime at={home.last_used_at} />
       </td>
-      <td className={styles.act}>
+      <td className={styles.rowActions}>
         {home.gc_after === null && (
           <EndButton label={`Delete ${nameOf(home)}`} onClick={onDelete}>
             Delete

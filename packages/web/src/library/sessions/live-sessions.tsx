@@ -111,7 +111,7 @@ function LiveCard(props: { session: Session; apps: readonly AppListItem[]; first
       <ConfirmDialog
         opened={confirming}
         title={t('End {app}?', { app: app.name })}
-        act={t('End {app}', { app: app.name })}
+        action={t('End {app}', { app: app.name })}
         pending={end.isPending}
         error={end.error}
         onConfirm={() => end.mutate(session.id)}

@@ -14,7 +14,7 @@ export default function RelaunchDialog(props: {
     <QualityDialog
       app={props.app}
       title={t('Relaunch with another quality')}
-      act={t('End and relaunch {app}', { app: props.app.name })}
+      action={t('End and relaunch {app}', { app: props.app.name })}
       current={props.profileId}
       pending={false}
       error={null}

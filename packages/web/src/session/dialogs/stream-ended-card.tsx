@@ -8,7 +8,7 @@ type Ended = Extract<StreamState, { kind: 'ended' }>;
 /** Why the picture ended although the app is still running, and what the person can do. */
 export default function StreamEndedCard(props: { state: Ended; onAgain: () => void; onLibrary: () => void }) {
   const { reason, code, message } = props.state;
-  const [title, advice, act] = STREAM_ENDS[reason] ?? STREAM_ENDS.error;
+  const [title, advice, action] = STREAM_ENDS[reason] ?? STREAM_ENDS.error;
   return (
     <div className={styles.card} role="alertdialog" aria-label={t(title)}>
       <h2>{t(title)}</h2>
@@ -20,7 +20,7 @@ export default function StreamEndedCard(props: { state: Ended; onAgain: () => vo
           autoFocus
           onClick={reason === 'reload' ? () => window.location.reload() : props.onAgain}
         >
-          {t(act)}
+          {t(action)}
         </Button>
         <Button onClick={props.onLibrary}>{t('Back to the library')}</Button>
       </div>
@@ -28,7 +28,7 @@ export default function StreamEndedCard(props: { state: Ended; onAgain: () => vo
   );
 }
 
-type EndText = [title: string, advice: string, act: string];
+type EndText = [title: string, advice: string, action: string];
 const STREAM_ENDS: Partial<Record<Ended['reason'], EndText>> & { error: EndText } = {
   taken_over: [
     msg('It moved to another window'),

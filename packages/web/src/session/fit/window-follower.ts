@@ -84,11 +84,11 @@ export class WindowFollower {
     const waitMs = Math.max(ms, this.#nextRequestAtMs - this.#deps.nowMs());
     this.#stop = this.#deps.after(waitMs, () => {
       this.#stop = null;
-      this.#act();
+      this.#requestChange();
     });
   }
 
-  #act(): void {
+  #requestChange(): void {
     const { live } = this.#facts;
     const display = this.#display;
     if (!live || display === null || this.#isRequesting) return;

@@ -54,7 +54,7 @@ export function TheatreDialogs(props: {
       <ConfirmDialog
         opened={dialog === 'end'}
         title={t('End {app}?', { app: app.name })}
-        act={t('End {app}', { app: app.name })}
+        action={t('End {app}', { app: app.name })}
         pending={props.ending}
         error={props.endError}
         onConfirm={props.onEnd}

@@ -51,7 +51,7 @@ export function OnScreenPad(props: {
     return () => onRoom(null);
   }, [area, controls, onRoom]);
 
-  const act = (event: PointerEvent, change: (id: number, at: { x: number; y: number }) => void) => {
+  const handle = (event: PointerEvent, change: (id: number, at: { x: number; y: number }) => void) => {
     const { left = 0, top = 0 } = element.current?.getBoundingClientRect() ?? {};
     change(event.pointerId, { x: event.clientX - left, y: event.clientY - top });
     const now = fingers.picture;
@@ -60,15 +60,15 @@ export function OnScreenPad(props: {
     setPicture(now);
     client.setOnScreenPad(readingOf(now));
   };
-  const lift = (event: PointerEvent) => act(event, (id) => fingers.up(id));
+  const lift = (event: PointerEvent) => handle(event, (id) => fingers.up(id));
   return (
     <fieldset
       ref={element}
       className={styles.pad}
       aria-label={t('Gamepad on the screen')}
       data-stream-overlay=""
-      onPointerDown={(event) => act(event, (id, at) => fingers.down(id, at))}
-      onPointerMove={(event) => act(event, (id, at) => fingers.move(id, at))}
+      onPointerDown={(event) => handle(event, (id, at) => fingers.down(id, at))}
+      onPointerMove={(event) => handle(event, (id, at) => fingers.move(id, at))}
       onPointerUp={lift}
       onPointerCancel={lift}
       onContextMenu={(event) => event.preventDefault()}

@@ -149,7 +149,7 @@ export function Artwork({ app }: { app: AdminApp }) {
       <ConfirmDialog
         opened={confirming === 'remove'}
         title={`Remove the pictures of ${app.name}?`}
-        act="Remove the pictures"
+        action="Remove the pictures"
         pending={remove.isPending}
         error={remove.error}
         onConfirm={() => remove.mutate()}

@@ -37,7 +37,7 @@ export function MatchAll() {
       <ConfirmDialog
         opened={asking}
         title="Match the pictures of every app again?"
-        act={force ? 'Replace chosen pictures too' : 'Match every app'}
+        action={force ? 'Replace chosen pictures too' : 'Match every app'}
         harmless={!force}
         pending={match.isPending}
         error={match.error}

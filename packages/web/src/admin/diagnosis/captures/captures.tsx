@@ -158,7 +158,7 @@ function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onT
         </td>
         <td className="tabular">{timeLabel(capture?.ts_unix_ms ?? known.atMs)}</td>
         <td className={pages.number}>{capture === undefined ? '–' : bytesLabel(capture.bytes)}</td>
-        <td className={pages.act}>
+        <td className={pages.rowActions}>
           <Button
             size="compact-sm"
             variant="subtle"

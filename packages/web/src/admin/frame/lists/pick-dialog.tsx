@@ -25,7 +25,7 @@ export function PickDialog(props: {
   title: string;
   words: string;
   kind: string;
-  act: string;
+  action: string;
   find: (text: string, signal: AbortSignal) => Promise<Pick[]>;
   taken: ReadonlySet<string>;
   pending: string | undefined;
@@ -59,10 +59,10 @@ export function PickDialog(props: {
                 size="compact-sm"
                 disabled={props.taken.has(each.id)}
                 loading={props.pending === each.id}
-                aria-label={`${props.act} ${each.name}`}
+                aria-label={`${props.action} ${each.name}`}
                 onClick={() => props.onPick(each.id)}
               >
-                {props.taken.has(each.id) ? 'Has it' : props.act}
+                {props.taken.has(each.id) ? 'Has it' : props.action}
               </Button>
             </li>
           ))}

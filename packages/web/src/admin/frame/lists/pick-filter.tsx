@@ -47,7 +47,7 @@ export function PickFilter(props: {
         title={words}
         words="Find by name"
         kind={props.kind}
-        act="Show"
+        action="Show"
         find={props.find}
         taken={new Set(id === undefined ? [] : [id])}
         pending={undefined}

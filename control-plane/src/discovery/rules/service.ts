@@ -26,7 +26,7 @@ import {
 const MAX_NOTE_CHARACTERS = 512;
 
 /** Decisions of administrators about the titles of a provider app. Every method throws 404 for an unknown app, 400 for no provider. */
-export interface LibraryRules {
+export interface DiscoveryRules {
   list(appId: string): Promise<LibraryRule[]>;
   unpublished(appId: string): Promise<UnpublishedTitle[]>;
   /** ignore also disables the tile and revokes discovery's entitlements to it. */
@@ -40,7 +40,7 @@ export interface LibraryRules {
   remove(actor: Caller, appId: string, externalId: string, source: string): Promise<void>;
 }
 
-export function createLibraryRules(platform: Platform): LibraryRules {
+export function createDiscoveryRules(platform: Platform): DiscoveryRules {
   const { activity, clock, database } = platform;
   const { db } = database;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { decideInertReason, type LibrarySettings, planLibrary } from './inertness.ts';
+import { type DiscoverySettings, decideInertReason, planReconcile } from './inertness.ts';
 
-const settings: LibrarySettings = {
+const settings: DiscoverySettings = {
   libraryDiscoveryEnabled: true,
   libraryDiscoveryIntervalMinutes: 360,
   libraryDiscoveryAppdetailsEnabled: false,
@@ -34,11 +34,11 @@ describe('a set variable wins over its setting', () => {
     ['no scans', KILLED, { scanIntervalMs: null }],
     ['the lookup', { ...UNSET, storeLookup: true }, { storeLookup: true }],
   ])('%s', (_what, environment, expected) => {
-    expect(planLibrary(environment, settings)).toMatchObject(expected);
+    expect(planReconcile(environment, settings)).toMatchObject(expected);
   });
 
   test('off too', () => {
     const on = { ...settings, libraryDiscoveryAppdetailsEnabled: true };
-    expect(planLibrary({ ...UNSET, storeLookup: false }, on).storeLookup).toBe(false);
+    expect(planReconcile({ ...UNSET, storeLookup: false }, on).storeLookup).toBe(false);
   });
 });

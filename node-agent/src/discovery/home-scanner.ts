@@ -33,7 +33,7 @@ const SETTLED: ReadonlySet<number> = new Set([200, 400, 401, 409]);
 /** A poll returns at most 50 tasks. This bounds memory if a control plane sends more. */
 const MAX_WAITING = 200;
 
-export interface LibraryScannerDeps {
+export interface HomeScannerDeps {
   call: CallControl;
   clock: Clock;
   random: Random;
@@ -50,15 +50,15 @@ export interface LibraryScannerDeps {
  *
  * Teardown: `stop` ends the polls and a running scan. The next process repeats unreported scans.
  */
-export class LibraryScanner {
-  readonly #deps: LibraryScannerDeps;
+export class HomeScanner {
+  readonly #deps: HomeScannerDeps;
   readonly #poll: Poll;
   /** By scan id, in the order of the polls; the first is being worked on. */
   readonly #tasks = new Map<string, ScanTask>();
   readonly #stopping = new AbortController();
   #work: Promise<void> | null = null;
 
-  constructor(deps: LibraryScannerDeps) {
+  constructor(deps: HomeScannerDeps) {
     this.#deps = deps;
     this.#poll = new Poll({ ...deps, everyMs: POLL_INTERVAL_MS, poll: (stopping) => this.ask(stopping) });
   }

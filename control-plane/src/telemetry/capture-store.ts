@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Executor } from '../../platform/database/index.ts';
+import type { Executor } from '../platform/database/index.ts';
 import { beginOfCapture } from './capture-payload.ts';
 
 /** Captures of a bundle (count). */

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { MINUTE_MS } from '@footlight/platform';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { describeDatabases, dumpDatabase, refused, UNKNOWN_ID } from '../../testing/index.ts';
-import { type LibraryWorld, openLibraryWorld, type TestHost } from '../testing/world.ts';
+import { type DiscoveryWorld, openDiscoveryWorld, type TestHost } from '../testing/world.ts';
 
 describeDatabases('reports of scans', ({ fresh }) => {
-  let world: LibraryWorld;
+  let world: DiscoveryWorld;
   beforeEach(async () => {
-    world = await openLibraryWorld(await fresh());
+    world = await openDiscoveryWorld(await fresh());
     await world.addHome(world.app.people.alice, world.hostA);
   });
   afterEach(() => world.close());

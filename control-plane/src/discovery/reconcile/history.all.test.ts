@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
-import { type LibraryWorld, openLibraryWorld } from '../testing/world.ts';
+import { type DiscoveryWorld, openDiscoveryWorld } from '../testing/world.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const RUNS = LONG ? 100 : 6;
@@ -35,9 +35,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 ) as fc.Arbitrary<Step>;
 
 describeDatabases('discovery over any history', ({ fresh }) => {
-  let world: LibraryWorld;
+  let world: DiscoveryWorld;
   beforeAll(async () => {
-    world = await openLibraryWorld(await fresh());
+    world = await openDiscoveryWorld(await fresh());
     // A person's home on each of the hosts.
     await world.addHome(world.app.people.alice, world.hostA);
     await world.addHome(world.app.people.bob, world.hostB);

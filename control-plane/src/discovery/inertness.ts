@@ -4,21 +4,21 @@
  */
 
 /** The environment's part. null: the variable is not set. */
-export interface LibraryEnvironment {
+export interface DiscoveryEnvironment {
   /** everyMs null: 0, which ends all scans. */
   scanInterval: { everyMs: number | null } | null;
   storeLookup: boolean | null;
 }
 
 /** The part of the stored settings. */
-export interface LibrarySettings {
+export interface DiscoverySettings {
   libraryDiscoveryEnabled: boolean;
   libraryDiscoveryIntervalMinutes: number;
   libraryDiscoveryAppdetailsEnabled: boolean;
   storageProvider: 'auto' | 'local' | 'volume';
 }
 
-export interface LibraryInForce {
+export interface DiscoveryInForce {
   /** Time between two scans of a home; null: no scans. */
   scanIntervalMs: number | null;
   storeLookup: boolean;
@@ -27,7 +27,10 @@ export interface LibraryInForce {
 const MINUTE_MS = 60_000;
 
 /** A set variable wins over the setting. */
-export function planLibrary(environment: LibraryEnvironment, settings: LibrarySettings): LibraryInForce {
+export function planReconcile(
+  environment: DiscoveryEnvironment,
+  settings: DiscoverySettings,
+): DiscoveryInForce {
   return {
     scanIntervalMs:
       environment.scanInterval === null
@@ -39,8 +42,8 @@ export function planLibrary(environment: LibraryEnvironment, settings: LibrarySe
 
 /** @returns why discovery does nothing, for people; "": it works. The order of the reasons is fixed. */
 export function decideInertReason(
-  environment: LibraryEnvironment,
-  settings: LibrarySettings,
+  environment: DiscoveryEnvironment,
+  settings: DiscoverySettings,
   hasProviderApp: boolean,
 ): string {
   if (!settings.libraryDiscoveryEnabled) return 'Library discovery is switched off in the settings.';

@@ -40,7 +40,7 @@ describeDatabases('provider apps', ({ fresh }) => {
   let images: FakeImages;
   const open = async (env: Record<string, string> = {}) => {
     images = new FakeImages();
-    app = await createTestApp(await fresh(), { env, overrides: { library: { images } } });
+    app = await createTestApp(await fresh(), { env, overrides: { discovery: { images } } });
   };
   beforeEach(() => open());
   afterEach(() => app.close());
@@ -95,7 +95,7 @@ describeDatabases('provider apps', ({ fresh }) => {
       expect((await discovery(true)).status).toBe(200);
       expect(await apps()).toEqual([]);
       images.broken = false;
-      await app.plane.library.settleProviders();
+      await app.plane.discovery.settleProviders();
       expect(await apps()).toHaveLength(1);
     });
   });

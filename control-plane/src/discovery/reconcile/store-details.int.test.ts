@@ -2,10 +2,10 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { describeSqlite } from '../../testing/index.ts';
-import { type LibraryWorld, openLibraryWorld } from '../testing/world.ts';
+import { type DiscoveryWorld, openDiscoveryWorld } from '../testing/world.ts';
 
 describeSqlite('details of titles from the store', ({ fresh }) => {
-  let world: LibraryWorld;
+  let world: DiscoveryWorld;
   const asked: string[] = [];
   let answer: (id: string, response: ServerResponse) => void;
   const server = createServer((request, response) => {
@@ -26,7 +26,7 @@ describeSqlite('details of titles from the store', ({ fresh }) => {
     answer = (id, response) => say(id, { type: 'game', short_description: `About &amp; of ${id}` })(response);
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const policy = { isAllowed: () => true, lookup: () => undefined, providerUrl: '' } as never;
-    world = await openLibraryWorld(await fresh(), { overrides: { library: { store: { policy, url } } } });
+    world = await openDiscoveryWorld(await fresh(), { overrides: { discovery: { store: { policy, url } } } });
     await world.addHome(world.app.people.alice, world.hostA);
   });
   afterEach(() => world.close());

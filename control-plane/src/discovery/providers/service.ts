@@ -41,7 +41,7 @@ export function createProviderApps(
     const declared = await deps.images.declared();
     const seen = new Set<LibraryProvider>();
     for (const one of declared) {
-      if (!config.library.providers.includes(one.provider) || seen.has(one.provider)) continue;
+      if (!config.discovery.providers.includes(one.provider) || seen.has(one.provider)) continue;
       seen.add(one.provider);
       try {
         await ensure(one);

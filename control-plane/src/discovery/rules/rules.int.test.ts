@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { describeDatabases, loggedActivity, refused, UNKNOWN_ID } from '../../testing/index.ts';
-import { type LibraryWorld, openLibraryWorld } from '../testing/world.ts';
+import { type DiscoveryWorld, openDiscoveryWorld } from '../testing/world.ts';
 
 describeDatabases('rules about titles', ({ fresh }) => {
-  let world: LibraryWorld;
+  let world: DiscoveryWorld;
   beforeEach(async () => {
-    world = await openLibraryWorld(await fresh());
+    world = await openDiscoveryWorld(await fresh());
     await world.addHome(world.app.people.alice, world.hostA);
   });
   afterEach(() => world.close());

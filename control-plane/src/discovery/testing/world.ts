@@ -16,7 +16,7 @@ export interface TestHost {
 type Title = string | { id: string; name?: string; flags?: number };
 
 /** An instance with discovery on, a provider app and two hosts. */
-export interface LibraryWorld {
+export interface DiscoveryWorld {
   readonly app: TestApp;
   readonly hostA: TestHost;
   readonly hostB: TestHost;
@@ -38,10 +38,10 @@ export interface LibraryWorld {
 
 const BOOT = '11111111-1111-4111-8111-111111111111';
 
-export async function openLibraryWorld(
+export async function openDiscoveryWorld(
   target: DatabaseTarget,
   options: Parameters<typeof createTestApp>[1] = {},
-): Promise<LibraryWorld> {
+): Promise<DiscoveryWorld> {
   const app = await createTestApp(target, options);
   const { db } = app.plane.platform.database;
   const admin = (method: string, path: string, body?: unknown) =>
@@ -78,7 +78,7 @@ export async function openLibraryWorld(
     };
   }
 
-  const world: LibraryWorld = {
+  const world: DiscoveryWorld = {
     app,
     hostA: await addAgent('host-a'),
     hostB: await addAgent('host-b'),

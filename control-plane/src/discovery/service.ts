@@ -8,12 +8,12 @@ import { PUBLIC_INTERNET } from '../platform/outgoing/guarded-fetch.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Settings } from '../settings/index.ts';
 import type { CollectedHome } from '../storage/index.ts';
-import { decideInertReason, planLibrary } from './inertness.ts';
+import { decideInertReason, planReconcile } from './inertness.ts';
 import type { ProviderImages } from './providers/images.ts';
 import { createProviderApps } from './providers/service.ts';
 import { createReports } from './reconcile/reports.ts';
 import { createStoreLookup, type StoreTarget } from './reconcile/store-details.ts';
-import { createLibraryRules, type LibraryRules } from './rules/service.ts';
+import { createDiscoveryRules, type DiscoveryRules } from './rules/service.ts';
 import { createScans, type PassResult } from './scans/service.ts';
 import { countScans, listEnded, loadLastReportAt, type ScanRow } from './scans/store.ts';
 
@@ -21,7 +21,7 @@ const RECENT_SCANS = 20;
 
 const STEAM_STORE: StoreTarget = { policy: PUBLIC_INTERNET, url: 'https://store.steampowered.com' };
 
-export interface LibraryDeps {
+export interface DiscoveryDeps {
   settings: Settings;
   images: ProviderImages;
   /** Replacement of tests for Steam's store. */
@@ -29,8 +29,8 @@ export interface LibraryDeps {
 }
 
 /** Discovery of titles in homes: scans, rules, provider apps. */
-export interface Library {
-  readonly rules: LibraryRules;
+export interface Discovery {
+  readonly rules: DiscoveryRules;
   status(): Promise<LibraryStatus>;
   /** @throws ApiError 404, 400 */
   force(actor: Caller, body: Body<'library.scan'>): Promise<Success<'library.scan'>>;
@@ -50,17 +50,17 @@ export interface Library {
   close(): void;
 }
 
-export function createLibrary(platform: Platform, deps: LibraryDeps): Library {
+export function createDiscovery(platform: Platform, deps: DiscoveryDeps): Discovery {
   const { clock, config, database, jobs, logger } = platform;
   const { db } = database;
   const stopping = new AbortController();
 
   const inForce = async () => {
     const settings = await deps.settings.current();
-    return { settings, ...planLibrary(config.library, settings) };
+    return { settings, ...planReconcile(config.discovery, settings) };
   };
   const inertReason = async () =>
-    decideInertReason(config.library, await deps.settings.current(), await hasProviderApp(db));
+    decideInertReason(config.discovery, await deps.settings.current(), await hasProviderApp(db));
 
   const scans = createScans(platform, {
     gate: async () => ({ reason: await inertReason(), intervalMs: (await inForce()).scanIntervalMs }),
@@ -92,9 +92,9 @@ export function createLibrary(platform: Platform, deps: LibraryDeps): Library {
   });
 
   jobs.handle('library.discovery', {
-    lock: config.library.scanInterval && {
+    lock: config.discovery.scanInterval && {
       variable: 'SERVICE_LIBRARY_SCAN_INTERVAL',
-      ...config.library.scanInterval,
+      ...config.discovery.scanInterval,
     },
     firstIntervalMs: async () => (await deps.settings.current()).libraryDiscoveryIntervalMinutes * MINUTE_MS,
     async run({ fence }) {
@@ -110,7 +110,7 @@ export function createLibrary(platform: Platform, deps: LibraryDeps): Library {
   });
 
   return {
-    rules: createLibraryRules(platform),
+    rules: createDiscoveryRules(platform),
     force: scans.force,
     claim: scans.claim,
     report: ({ hostId }, report) => reports.take(hostId, report),
@@ -126,8 +126,8 @@ export function createLibrary(platform: Platform, deps: LibraryDeps): Library {
         storage_provider: settings.storageProvider,
         scan_interval_secs: Math.round((scanIntervalMs ?? 0) / SECOND_MS),
         appdetails_lookup: storeLookup,
-        interval_overridden_by_env: config.library.scanInterval !== null,
-        appdetails_overridden_by_env: config.library.storeLookup !== null,
+        interval_overridden_by_env: config.discovery.scanInterval !== null,
+        appdetails_overridden_by_env: config.discovery.storeLookup !== null,
         last_scan_completed_at: instantOrNull(await loadLastReportAt(db)),
         recent_scans: (await listEnded(db, RECENT_SCANS)).map(toRecentScan),
         inert_reason: await inertReason(),

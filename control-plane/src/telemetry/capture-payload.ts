@@ -3,7 +3,7 @@ import { maskJson, maskSecrets } from '@footlight/platform';
 import type { JsonObject } from '@footlight/protocol';
 import { type CaptureResult, captureResultSchema } from '@footlight/protocol/agent';
 import type { Capture } from '@footlight/protocol/rest';
-import { fromJson, toJson } from '../../platform/database/index.ts';
+import { fromJson, toJson } from '../platform/database/index.ts';
 
 /** Whether an event is the result of a capture. Captures have their own retention. */
 export const isCapture = (eventType: string): boolean => eventType.startsWith('diag.');

@@ -1,17 +1,17 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@footlight/platform';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { describeDatabases, loggedActivity, refused, UNKNOWN_ID } from '../../testing/index.ts';
-import { type LibraryWorld, openLibraryWorld } from '../testing/world.ts';
+import { type DiscoveryWorld, openDiscoveryWorld } from '../testing/world.ts';
 
 describeDatabases('scans of homes', ({ fresh }) => {
-  let world: LibraryWorld;
+  let world: DiscoveryWorld;
   beforeEach(async () => {
-    world = await openLibraryWorld(await fresh());
+    world = await openDiscoveryWorld(await fresh());
   });
   afterEach(() => world.close());
 
   const alice = () => world.app.people.alice;
-  const pass = () => world.app.plane.library.pass(async () => undefined);
+  const pass = () => world.app.plane.discovery.pass(async () => undefined);
   const states = async () => (await world.admin('GET', '/v1/admin/library/status')).body.scans;
   const settings = (body: object) => world.admin('PATCH', '/v1/admin/settings', body);
 
@@ -159,7 +159,7 @@ describeDatabases('scans of homes', ({ fresh }) => {
 
     test('stops when its guard throws', async () => {
       await world.addHome(alice(), world.hostA);
-      const lost = world.app.plane.library.pass(async () => {
+      const lost = world.app.plane.discovery.pass(async () => {
         throw new Error('the lease is lost');
       });
       await expect(lost).rejects.toThrow('the lease is lost');
@@ -299,7 +299,7 @@ describeDatabases('scans of homes', ({ fresh }) => {
 });
 
 describeDatabases('variables of the environment', ({ fresh }) => {
-  const open = async (env: Record<string, string>) => openLibraryWorld(await fresh(), { env });
+  const open = async (env: Record<string, string>) => openDiscoveryWorld(await fresh(), { env });
 
   test('SERVICE_LIBRARY_SCAN_INTERVAL=0 ends all scans, those by hand too', async () => {
     const world = await open({ SERVICE_LIBRARY_SCAN_INTERVAL: '0' });
@@ -309,7 +309,7 @@ describeDatabases('variables of the environment', ({ fresh }) => {
       eligible: 0,
       inert_reason: expect.stringMatching(/SERVICE_LIBRARY_SCAN_INTERVAL/),
     });
-    expect(await world.app.plane.library.pass(async () => undefined)).toHaveProperty('inert');
+    expect(await world.app.plane.discovery.pass(async () => undefined)).toHaveProperty('inert');
     expect((await world.admin('GET', '/v1/admin/library/status')).body).toMatchObject({
       enabled: true,
       scan_interval_secs: 0,

@@ -5,9 +5,9 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type PostgresServer, startPostgres } from '../../src/postgres.ts';
-import { CORES, startWorker, type Worker } from '../api/load.ts';
-import { alternate, exitStatus, judge, printVerdict } from '../rounds.ts';
+import { type PostgresServer, startPostgres } from '../src/postgres.ts';
+import { CORES, startWorker, type Worker } from './api/load.ts';
+import { alternate, exitStatus, judge, printVerdict } from './rounds.ts';
 
 /** Longest scan and longest reconcile. */
 const MARK_MS = 2_000;
@@ -41,7 +41,7 @@ export async function benchLibrary(rounds: number): Promise<number> {
   try {
     postgres = await startPostgres();
     const subjects = {
-      'library scan': await start('node-agent/src/library/testing/large-scan-main.ts', {}),
+      'library scan': await start('node-agent/src/discovery/testing/large-scan-main.ts', {}),
       'library reconcile sqlite': await controlPlane('sqlite', {}),
       'library reconcile postgres': await controlPlane('postgres', {
         DATABASE_URL: (await postgres.createDatabase()).url,

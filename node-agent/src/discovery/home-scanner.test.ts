@@ -4,7 +4,7 @@ import type { ScanReport, ScanTask } from '@footlight/protocol/agent';
 import { describe, expect, test, vi } from 'vitest';
 import type { HttpCall } from '../link/http-call.ts';
 import { EVENT_LIMIT_MS } from '../testing/event-limit.ts';
-import { LibraryScanner } from './library-scanner.ts';
+import { HomeScanner } from './home-scanner.ts';
 import type { ScanResult } from './steam-library.ts';
 
 const task = (n: number): ScanTask => ({
@@ -25,7 +25,7 @@ function world(statuses: readonly (number | 'lost')[] = [200]) {
   const scans: string[] = [];
   let finish: (() => void) | null = null;
   const state = { holdScans: false, pollStatus: 200 };
-  const scanner = new LibraryScanner({
+  const scanner = new HomeScanner({
     clock,
     random: seededRandom(1),
     logger: silentLogger(),

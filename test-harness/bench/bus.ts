@@ -4,10 +4,10 @@
  * compared with bare forwarding over the same server.
  */
 import { systemClock, within } from '@footlight/platform';
-import { startNats } from '../../src/nats.ts';
-import { CORES, startWorker, type Worker } from '../api/load.ts';
-import { makeNegotiation } from '../media/negotiation.ts';
-import { alternate, exitStatus, judge, median, printVerdict, round2 } from '../rounds.ts';
+import { startNats } from '../src/nats.ts';
+import { CORES, startWorker, type Worker } from './api/load.ts';
+import { makeNegotiation } from './media/negotiation.ts';
+import { alternate, exitStatus, judge, median, printVerdict, round2 } from './rounds.ts';
 
 const PROGRAM = 'control-plane/src/testing/large/bus-main.ts';
 /** Largest additional time of a command compared with in process, median, milliseconds. */
