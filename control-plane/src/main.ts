@@ -9,8 +9,8 @@ import {
 } from '@footlight/platform';
 import closeWithGrace from 'close-with-grace';
 import { buildControlPlane } from './app.ts';
-import { ConfigError, type LoadedConfig, readConfig } from './platform/config/config.ts';
 import { install } from './install/install.ts';
+import { ConfigError, type LoadedConfig, readConfig } from './platform/config/config.ts';
 
 /** Time for an orderly stop after a signal. Afterwards the process exits. */
 const GRACE_MS = 10_000;

@@ -85,6 +85,7 @@ describeDatabases('encoder certification', (databases) => {
       encoder: 'openh264',
       bench: { budget_ms: 1000 / 60, live_write_probe: true },
       idle_timeout_secs: 0,
+      app_boot_timeout_secs: 0,
       video_topology: 'stream_only',
       resources: { encode_slots: 1 },
       app: {
@@ -246,6 +247,14 @@ describeDatabases('encoder certification', (databases) => {
   ] as const)('%s', async (_what, more, status, code) => {
     expect(await refusal(startCell(more))).toEqual([status, code]);
     expect(await liveCells()).toEqual([]);
+  });
+
+  test('a host that reports no encoders is judged by its codecs', async () => {
+    const { encoders: _, ...without } = softwareCapacity({ codecs: ['h264'] });
+    const old = await world.host('old-host', { capacity: without });
+    const at = `/v1/admin/hosts/${old.hostId}/encoder-certification`;
+    expect(await refusal(startCell({ stream_profile_id: '1080p60-hevc' }, at))).toEqual([409, 'conflict']);
+    expect((await startCell({}, at)).status).toBe(201);
   });
 
   test('a profile without a rung means its first H.264 rung', async () => {

@@ -75,13 +75,17 @@ export function rungOfCell(
     : { profileId: chain.profile.id, rung };
 }
 
-/** Why a host cannot encode this, as a sentence; null: it can, or it never reported its encoders. */
+/**
+ * Why a host cannot encode this, as a sentence; null: it can. A host that reported no encoders is judged by its codecs
+ * alone, and H.264 is assumed if it reported none.
+ */
 export function cannotEncode(
-  { encoders, node_name }: Pick<CertifiedHost, 'encoders' | 'node_name'>,
+  { codecs, encoders, node_name }: Pick<CertifiedHost, 'codecs' | 'encoders' | 'node_name'>,
   asked: { gpuIndex: number; encoder: EncoderFamily; codec: Codec },
 ): string | null {
-  if (encoders === null) return null;
   const { gpuIndex, encoder, codec } = asked;
+  if (!(codecs ?? ['h264']).includes(codec)) return `${node_name} cannot encode ${codec}.`;
+  if (encoders === null) return null;
   const isOffered = encoders.some(
     (row) => row.family === encoder && row.gpu_index === gpuIndex && row.codec === codec && row.available,
   );

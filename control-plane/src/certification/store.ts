@@ -21,6 +21,8 @@ export interface CertifiedHost {
   features: readonly string[];
   /** Encoder family in force; null: unknown. */
   encoder: string | null;
+  /** Codecs that it can encode; null: never reported. */
+  codecs: readonly string[] | null;
   /** Proved encoders, one for each family, GPU and codec; null: never reported. */
   encoders: readonly { family: string; gpu_index: number; codec: string; available: boolean }[] | null;
 }
@@ -35,6 +37,7 @@ export async function findHost(db: Executor, id: string): Promise<CertifiedHost 
       'status',
       'agent_version',
       'features',
+      'codecs',
       'encoders',
       'effective_settings',
       'settings_overrides',
@@ -51,6 +54,7 @@ export async function findHost(db: Executor, id: string): Promise<CertifiedHost 
     ...host,
     features: fromJson(host.features),
     encoder: settings.encoder ?? null,
+    codecs: host.codecs === null ? null : fromJson(host.codecs),
     encoders: host.encoders === null ? null : fromJson(host.encoders),
   };
 }

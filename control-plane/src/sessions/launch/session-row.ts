@@ -118,7 +118,8 @@ export function assignmentOf(
       row.video_topology === 'stream_only' && bench === null
         ? Number(inForce(settings, 'idle_timeout_secs'))
         : NEVER,
-    app_boot_timeout_secs: Number(inForce(settings, 'app_boot_timeout_secs')),
+    // A measurement ends by itself, however long its app takes to draw.
+    app_boot_timeout_secs: bench === null ? Number(inForce(settings, 'app_boot_timeout_secs')) : NEVER,
   };
 }
 
