@@ -9,6 +9,7 @@ import { linuxDisplays } from './console/displays.ts';
 import { HostConsole } from './console/host-console.ts';
 import { westonScreens } from './console/weston.ts';
 import { HomeScanner } from './discovery/home-scanner.ts';
+import { PRODUCT_ROOT } from './install-location.ts';
 import { AgentJobs } from './jobs/agent-jobs.ts';
 import { ControlLink } from './link/control-link.ts';
 import { IdentityStore } from './link/identity.ts';
@@ -26,7 +27,7 @@ import { AppRuntimes } from './runtime/container/app-runtimes.ts';
 import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { NetworkPool } from './runtime/network/network-pool.ts';
 import { OPEN_TO_ALL } from './runtime/owned-files.ts';
-import { findIsolation, ProcessRuntime } from './runtime/process.ts';
+import { findIsolation, ProcessRuntime, TEMPORARY } from './runtime/process.ts';
 import { gcCalls } from './sessions/home/collection/gc-calls.ts';
 import { HomeCollection } from './sessions/home/collection/home-collection.ts';
 import { HomeLocks } from './sessions/home/home-locks.ts';
@@ -126,7 +127,7 @@ export async function makeAgentParts(
   const supervisor = new Supervisor(
     {
       orphanSecs: config.orphanSecs,
-      context: () => launchContext(parts),
+      context: () => launchContext(parts, isolation === 'none' ? [] : TEMPORARY),
       console,
       containers: containers.admission,
     },
@@ -229,9 +230,14 @@ function warmUpHost(parts: AgentParts): WarmUpHost {
   };
 }
 
-function launchContext({ config, containers, inventory }: AgentParts): LaunchContext {
+/** @param hiddenDirs directories that each app gets its own of */
+function launchContext(
+  { config, containers, inventory }: AgentParts,
+  hiddenDirs: readonly string[],
+): LaunchContext {
   return {
     processRuntime: config.processRuntime,
+    hidden: { dirs: hiddenDirs, except: [inventory.homeRoot, PRODUCT_ROOT] },
     containerEngine: containers.engine.works,
     homeRoot: inventory.homeRoot,
     ownsHomeRoot: inventory.ownsHomeRoot,

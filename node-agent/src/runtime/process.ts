@@ -275,7 +275,8 @@ async function hasNeighbours(home: string): Promise<boolean> {
   return uid === 0 && (mode & 0o7777) === CLOSED_WAY_MODE;
 }
 
-const TEMPORARY = ['/tmp', '/var/tmp'];
+/** Directories that an isolated app gets its own of. */
+export const TEMPORARY = ['/tmp', '/var/tmp'];
 
 /** Paths below directories that the app gets its own of, which must stay reachable; nested ones are omitted. */
 export function keptPaths(paths: readonly string[], replaced: readonly string[] = TEMPORARY): string[] {

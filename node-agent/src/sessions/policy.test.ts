@@ -7,6 +7,7 @@ import { type AssignFacts, decideAssign } from './policy.ts';
 describe('assignments that a host accepts', () => {
   const host: AssignFacts = {
     processRuntime: true,
+    hidden: { dirs: ['/tmp', '/var/tmp'], except: ['/srv/homes', '/tmp/checkout'] },
     containerEngine: false,
     console: 'none',
     homeRoot: '/srv/homes',
@@ -49,6 +50,14 @@ describe('assignments that a host accepts', () => {
     ['a plain process', () => undefined, {}, null],
     ['processes forbidden', () => undefined, { processRuntime: false }, 'policy'],
     ['an empty command', (a) => Object.assign(a.app, { args: [''] }), {}, 'policy'],
+    ['a program in /tmp', (a) => Object.assign(a.app, { args: ['/tmp/./game/run'] }), {}, 'policy'],
+    ['a program of this checkout', (a) => Object.assign(a.app, { args: ['/tmp/checkout/app'] }), {}, null],
+    [
+      'a program in the shared /tmp',
+      (a) => Object.assign(a.app, { args: ['/tmp/run'] }),
+      { hidden: { dirs: [], except: [] } },
+      null,
+    ],
     ['a NUL', (a) => Object.assign(a.app, { args: ['a\0b'] }), {}, 'policy'],
     ['a NUL in a variable', (a) => Object.assign(a.app, { env: { A: '1\0B=2' } }), {}, 'policy'],
     ['a NUL in its name', (a) => Object.assign(a.app, { env: { 'A\0B': '1' } }), {}, 'policy'],

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import type { RefusalCode } from '@footlight/protocol';
 import type { AppSpec, EncoderInfo, SessionAssign } from '@footlight/protocol/agent';
 import type { ConsoleState } from '../console/host-console.ts';
@@ -10,6 +10,8 @@ export interface AssignFacts {
   /** State of the console. */
   console: ConsoleState;
   processRuntime: boolean;
+  /** Directories that each app gets its own of, and the paths below them that apps still see. */
+  hidden: { dirs: readonly string[]; except: readonly string[] };
   /** Whether a container engine answers. */
   containerEngine: boolean;
   homeRoot: string;
@@ -60,7 +62,19 @@ function appRefusal(app: AppSpec, host: AssignFacts): Refusal | null {
   if (app.args.length === 0 || app.args[0] === '')
     return refuse('policy', 'a process needs a command in args');
   if (app.mounts.length > 0) return refuse('policy', `a process takes no mounts: ${app.mounts[0]}`);
-  return nulRefusal(app);
+  return hiddenRefusal(app.args[0] as string, host) ?? nulRefusal(app);
+}
+
+/** A program that the app could not find would end with status 127, which tells an administrator nothing. */
+function hiddenRefusal(program: string, { hidden }: AssignFacts): Refusal | null {
+  if (!isAbsolute(program)) return null;
+  const path = resolve(program);
+  const dir = hidden.dirs.find((one) => isBelow(one, path));
+  if (dir === undefined || hidden.except.some((one) => isBelow(one, path))) return null;
+  return refuse(
+    'policy',
+    `${program} cannot be found in a session, because each session has its own ${dir}; move the program, for example to /opt`,
+  );
 }
 
 function nulRefusal({ args, env }: AppSpec): Refusal | null {

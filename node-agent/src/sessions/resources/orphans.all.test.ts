@@ -46,6 +46,7 @@ async function host(orphanSecs: number, graceSecs: number, uids: UidPool | null 
       containers: { refusal: async () => null },
       context: () => ({
         processRuntime: true,
+        hidden: { dirs: [], except: [] },
         containerEngine: false,
         homeRoot: join(stateDir, 'homes'),
         ownsHomeRoot: true,
