@@ -257,7 +257,7 @@ describe('a recorded session', () => {
       await page.screenshot({ path: path.join(images, `recording-${name}.png`) });
     }
     await mark.click();
-    await page.getByText('Administrators can keep it for a day.').waitFor();
+    await page.getByText('Administrators can save it for a day.').waitFor();
     for (const [name, width, height] of [
       ['laptop', 1366, 768],
       ['phone', 390, 844],

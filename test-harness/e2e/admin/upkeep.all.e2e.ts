@@ -144,7 +144,7 @@ describe('an administrator', () => {
     await fake.drop();
     await open(`/admin/hosts/${fake.hostId}`);
     await press('Delete');
-    await page.getByRole('dialog').getByText('Its agent has to be enrolled again to come back.').waitFor();
+    await page.getByRole('dialog').getByText('To add it again later, enroll its agent again.').waitFor();
     await press('Delete far-away');
     await shows('far-away was deleted');
     await page.waitForURL('**/admin/hosts');

@@ -382,7 +382,7 @@ describe.runIf(process.getuid?.() === 0)('a session on a phone', () => {
     });
     await page.screenshot({ path: path.join(images, 'touch-upright.png') });
     await openBar();
-    await bar().getByRole('button', { name: 'Give the app its own shape back' }).tap();
+    await bar().getByRole('button', { name: 'Stop fitting the app to this window' }).tap();
   });
 
   test('axe finds nothing in the bar and its dialogs, and every control is large enough for a finger', async () => {

@@ -51,7 +51,7 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, ToldByServer> | 'network', Tex
   ],
   invalid_invite: [
     msg('This invite code cannot be used'),
-    msg('It may have run out or been used already. Ask for a new one.'),
+    msg('It may have expired or been used already. Ask for a new one.'),
   ],
   setup_already_complete: [
     msg('This instance was claimed already'),

@@ -248,7 +248,7 @@ describe('the library', () => {
       );
     expect(await names(/^End /)).toEqual([`End ${app(0).name}`, `End ${app(1).name}`]);
     expect(await names(/^Resume /)).toEqual([`Resume ${app(1).name}`]);
-    expect(screen.getAllByText('on the display beside its host')).toHaveLength(1);
+    expect(screen.getAllByText('on a display of its host')).toHaveLength(1);
     fireEvent.click((await screen.findAllByRole('button', { name: /^Launch / }))[0]!);
     expect((await screen.findByRole('alert')).textContent).toContain('in use by another session');
     expect(screen.queryByRole('button', { name: 'Resume it' })).toBeNull();

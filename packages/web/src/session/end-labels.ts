@@ -46,7 +46,7 @@ const BY_REASON: Readonly<Record<Exclude<(typeof END_REASONS)[number], WithoutTe
   host_lost: HOST_LOST,
 };
 
-const REFUSED = msg('The machine could not take the app.');
+const REFUSED = msg('The machine did not accept the app.');
 
 export const BY_FAILURE: Readonly<Record<FailureCode, string>> = {
   app_exited_early: msg('The app closed before it showed anything.'),
@@ -59,7 +59,7 @@ export const BY_FAILURE: Readonly<Record<FailureCode, string>> = {
   media_worker_crashed: msg('The program that encodes the picture crashed.'),
   display_failed: msg('The app’s display stopped answering.'),
   display_name_taken: msg('The app was ended because it tried to access the displays of other apps.'),
-  capture_failed: msg('The app’s picture could not be taken.'),
+  capture_failed: msg('The app’s picture could not be captured.'),
   container_failed: msg('The app’s container could not be started.'),
   home_unavailable: msg('Your files for this app could not be opened.'),
   unsustainable: msg('The connection to this browser was too slow for too long.'),

@@ -32,7 +32,7 @@ export function choicesOf(offer: ProfileOffer, globalDefaultId: string | null): 
   const none: QualityChoice = {
     id: '',
     name: byDefault
-      ? t('As usual here: {quality}', { quality: byDefault.display_name })
+      ? t('Default of this instance: {quality}', { quality: byDefault.display_name })
       : t('Whatever suits the app and this device'),
     words: t('Used from the next launch on, for every app that lets you choose.'),
     suitability: 'eligible',

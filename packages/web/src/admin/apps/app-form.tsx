@@ -133,7 +133,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
           <Disclosure words="More" wrong={form.errors.home_container_path !== undefined}>
             <TextInput
               label="Where the home appears inside the app"
-              description={`${DEFAULT_HOME_PATH} leaves it to the preset.`}
+              description={`${DEFAULT_HOME_PATH} stands for the path of the preset.`}
               placeholder={DEFAULT_HOME_PATH}
               classNames={{ input: styles.mono ?? '' }}
               {...form.getInputProps('home_container_path')}

@@ -45,7 +45,7 @@ export function ProfileChoice(props: {
       <NativeSelect
         label="The app’s own launch profile"
         description={
-          policy === 'inherit' ? 'Kept, but without effect as long as the app inherits.' : undefined
+          policy === 'inherit' ? 'Stored, but without effect while the app uses the default.' : undefined
         }
         data={defaultOptions(profiles, initial.default_profile_id || null, 'None: the instance’s default')}
         key={form.key('default_profile_id')}

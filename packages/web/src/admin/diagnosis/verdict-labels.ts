@@ -37,8 +37,7 @@ const WORDS: Readonly<Record<VerdictName, VerdictText>> = {
   nominal: {
     tone: 'success',
     title: 'Nothing limited it',
-    remedy:
-      'If the person still complains, read the conditions: one that does not hold shows what was unusual.',
+    remedy: 'If the person still complains, read the conditions below and their values.',
   },
   unknown: {
     tone: 'neutral',

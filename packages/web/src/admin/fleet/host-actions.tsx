@@ -153,7 +153,7 @@ export function HostActions(props: { host: Host; sessions?: readonly AdminSessio
         onConfirm={() => remove.mutate()}
         onClose={() => setConfirming(null)}
       >
-        <p>Its agent has to be enrolled again to come back.</p>
+        <p>To add it again later, enroll its agent again.</p>
         <DeletionEffects id={host.id} />
       </ConfirmDialog>
     </>

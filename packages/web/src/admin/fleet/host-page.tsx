@@ -91,7 +91,7 @@ export function HostPage({ id }: { id: string }) {
             {gpus.data?.items.length === 0 ? (
               <EmptyState icon={IconCpu} title="No GPU to show">
                 {host.data.capacity_reason ??
-                  'The agent lists what it finds, a software encoder among it, when it connects.'}
+                  'The agent reports its GPUs and encoders when it connects, also the software encoder.'}
               </EmptyState>
             ) : (
               <GpuTable gpus={gpus.data?.items ?? []} />
@@ -125,8 +125,8 @@ function Readiness({ host }: { host: Host }) {
     <Section title="Readiness">
       {checks === null || checks.length === 0 ? (
         <EmptyState icon={IconChecklist} title={checks === null ? 'Not reported yet' : 'Nothing to say'}>
-          The agent checks its machine when it starts and when it reconnects; what it finds stands here with
-          what to do about it.
+          The agent checks its machine when it starts and when it reconnects. Problems appear here, with what
+          to do about them.
         </EmptyState>
       ) : (
         <ul className={styles.checks}>

@@ -74,7 +74,7 @@ export function HostsPage() {
       {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
       {items?.length === 0 ? (
         <EmptyState icon={IconServer} title="No host has enrolled">
-          A host is a machine whose agent connects here. Add one by running a line on it; it then appears
+          A host is a machine whose agent connects here. To add one, run a command on it; it then appears
           here.
         </EmptyState>
       ) : (

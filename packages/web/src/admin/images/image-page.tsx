@@ -292,11 +292,11 @@ function InstallDialog(props: {
       <p>
         {lazy
           ? 'Each host fetches it with the first launch there, which then takes minutes.'
-          : `${countLabel(image.hosts.length, 'host fetches', 'hosts fetch')} it now, those that are away when they come back.`}
+          : `${countLabel(image.hosts.length, 'host fetches', 'hosts fetch')} it now; offline hosts fetch it when they reconnect.`}
         {image.kind === 'template' && ' They build it themselves from the recipe of the catalog.'}
       </p>
       <Checkbox
-        label="Wait for the first launch on each host"
+        label="Fetch it only at the first launch on each host"
         checked={lazy}
         onChange={(event) => setLazy(event.currentTarget.checked)}
       />

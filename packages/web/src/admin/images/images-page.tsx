@@ -91,7 +91,7 @@ export function ImagesPage(props: { search: ImagesSearch; onSearch: (search: Ima
       {sync.isError && <Problem error={sync.error} />}
       {catalog?.sync_error != null && (
         <p className={styles.note} role="status">
-          The catalog could not be brought up to date; what is listed is the last one. {catalog.sync_error}
+          The catalog could not be fetched; the list shows the previous one. {catalog.sync_error}
         </p>
       )}
       {isNew ? (

@@ -76,7 +76,7 @@ describe('the list of images', () => {
     answers['images.sync'] = () => ({ ...imageCatalog, sync_error: 'The server answered 503.' });
     list();
     await press('Fetch the catalog');
-    await screen.findByText(/could not be brought up to date.*The server answered 503\./);
+    await screen.findByText(/could not be fetched.*The server answered 503\./);
     expect(screen.getByText('Retro games')).toBeDefined();
   });
 });

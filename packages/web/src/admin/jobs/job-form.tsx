@@ -70,7 +70,7 @@ export function JobForm({ job }: { job: Job }) {
           <div className={styles.pair}>
             <NumberInput
               label="Time between two runs"
-              description="From the end of one to the start of the next."
+              description="From the end of a run to the start of the next run."
               min={1}
               allowDecimal={false}
               disabled={schedule.locked}
@@ -91,7 +91,7 @@ export function JobForm({ job }: { job: Job }) {
           )}
           <Switch
             label="Only at certain times"
-            description="A run that you ask for starts at any time."
+            description="A run that you start yourself ignores these times."
             {...form.getInputProps('windowed', { type: 'checkbox' })}
           />
           {values.windowed && (
@@ -115,7 +115,9 @@ export function JobForm({ job }: { job: Job }) {
               </div>
               <fieldset className={styles.fieldset}>
                 <legend>On these days</legend>
-                <p className={styles.dim}>None is every day. A day is the one on which the time begins.</p>
+                <p className={styles.dim}>
+                  No selected day means every day. The day is that of the start time.
+                </p>
                 <div className={styles.checkColumns}>
                   {DAYS.map((day, number) => (
                     <Checkbox
@@ -141,7 +143,7 @@ export function JobForm({ job }: { job: Job }) {
       <NumberInput
         label="Runs kept in the history"
         description={
-          job.scope === 'host' ? 'Of each host; older ones are deleted.' : 'Older ones are deleted.'
+          job.scope === 'host' ? 'For each host; older runs are deleted.' : 'Older ones are deleted.'
         }
         min={1}
         allowDecimal={false}

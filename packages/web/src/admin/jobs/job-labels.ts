@@ -47,9 +47,9 @@ const RUN: Readonly<Record<JobRun['state'], readonly [Tone, string]>> = {
   running: ['info', 'Running'],
   succeeded: ['success', 'Done'],
   failed: ['danger', 'Failed'],
-  deferred: ['warning', 'Put off'],
+  deferred: ['warning', 'Postponed'],
   skipped: ['neutral', 'Nothing to do'],
-  aborted: ['danger', 'Given up'],
+  aborted: ['danger', 'Aborted'],
 };
 
 /** The state of a run, for its chip. */

@@ -156,7 +156,7 @@ export function InvitesPage() {
         onClose={() => setRevoking(null)}
       >
         <p>
-          Nobody can register with it any more.{' '}
+          It can no longer be used to register.{' '}
           {revoking !== null && revoking.used_count > 0
             ? `${countLabel(revoking.used_count, 'account')} made with it stay.`
             : 'Nobody has used it.'}

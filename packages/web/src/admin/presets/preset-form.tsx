@@ -48,7 +48,7 @@ export function PresetFields(props: {
         />
         <Textarea
           label="Arguments"
-          description="One per line. They are put before those of the app."
+          description="One per line. They are put before the app’s own."
           rows={2}
           {...mono}
           key={form.key('args')}
@@ -56,7 +56,7 @@ export function PresetFields(props: {
         />
         <Textarea
           label="Environment"
-          description="One NAME=value per line. If both have one, the app’s own value is used."
+          description="One NAME=value per line. If the app sets the same variable, its value is used."
           rows={2}
           {...mono}
           key={form.key('env')}
@@ -87,7 +87,7 @@ export function PresetFields(props: {
         />
         <TextInput
           label="Where the home appears inside the app"
-          description="An app that names another place overrides this."
+          description="An app with another path overrides this."
           placeholder={DEFAULT_HOME_PATH}
           {...mono}
           key={form.key('home_container_path')}

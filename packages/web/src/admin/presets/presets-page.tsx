@@ -54,7 +54,7 @@ export function PresetsPage() {
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {presets?.length === 0 ? (
         <EmptyState icon={IconTemplate} title="No presets yet" action={add}>
-          A preset holds what several apps have in common: an image, arguments, variables, mounts, a home.
+          A preset stores values that several apps share: an image, arguments, variables, mounts, a home.
         </EmptyState>
       ) : (
         <DataTable

@@ -53,7 +53,7 @@ export function ProfilesPage() {
     <>
       <PageHead
         title="Profiles"
-        lead="People pick a launch profile. Each is a chain of rungs, of which a launch takes the first that host and device can do."
+        lead="People choose a launch profile: a list of rungs, the chain. A launch uses the first rung that host and device support."
         actions={items?.length === 0 ? undefined : add}
       />
       {isLoading ? (

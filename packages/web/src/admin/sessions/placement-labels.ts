@@ -25,7 +25,7 @@ const REFUSALS: Readonly<Record<PlacementRefusal['rule'], (have: string, need: s
   capacity_detection: (have) => `its hardware report says: ${have}`,
   runtime: () => 'it does not run programs of the host',
   encoder_binding: (have, need) => `its encoder needs ${need}, this GPU is ${have}`,
-  pin: () => 'the launch was bound to another place',
+  pin: () => 'the launch was pinned to another host',
   image: (have) => `the image is ${have} there`,
   slots: (have, need) => `${have} encode slots free, ${need} needed`,
   vram: (have, need) => `${have} MB of video memory to spare, ${need} MB needed`,
@@ -33,9 +33,9 @@ const REFUSALS: Readonly<Record<PlacementRefusal['rule'], (have: string, need: s
 
 const CLAMPS: Readonly<Record<string, string>> = {
   host_encoder: 'the host does not encode it',
-  client_decode: 'the device does not report that it can decode it',
+  client_decode: 'the device does not report that it decodes this codec',
   decode_height: 'more lines than the device decodes',
-  decode_history: 'the device could not keep up with it before',
+  decode_history: 'the device could not play this rung in time before',
   hardware_encoder: 'the host encodes in software',
   encoder_throughput: 'more pixels a second than the host encodes',
 };

@@ -42,7 +42,7 @@ export function SessionRecordings({ session }: { session: Session }) {
   if (!stream.recording)
     return (
       <p className={pages.dim}>
-        This session is not recorded: the flight recorder was off, or its host has none.
+        This session is not recorded: the flight recorder was off, or its host does not support it.
       </p>
     );
   const items = query.data?.items ?? [];

@@ -31,7 +31,7 @@ describe('the sentence about a session', () => {
     [
       'is not watched',
       { idle_ends_at: new Date(NOW_MS + 125_000).toISOString() },
-      'It runs and nobody watches. Its host ends it in 2:05.',
+      'It runs without a viewer. Its host ends it in 2:05.',
     ],
     ['suffers', { health_state: 'network_degrading' }, 'The network carries less than the picture needs.'],
     ['starts', { state: 'starting', started_at: null }, 'It starts.'],
@@ -102,7 +102,7 @@ describe('why a session runs there', () => {
       [gpu(3), gpu(1)],
       [],
       'host-1',
-      'Number 2 of 2 GPUs that could run it: those before it were taken meanwhile.',
+      'Number 2 of 2 GPUs that could run it: the GPUs before it were booked in the meantime.',
     ],
     [[gpu(3)], [], null, '1 GPU could run it.'],
     [[], [refusal], null, 'No GPU could run it; 1 other could not.'],

@@ -42,14 +42,14 @@ const FAILURES: Readonly<Record<FailureCode, Texts>> = {
   ],
   media_worker_crashed: ['The program that makes the picture crashed.', BUNDLE],
   display_failed: ['The display of the app stopped answering.', BUNDLE],
-  capture_failed: ['The picture of the app could not be taken.', BUNDLE],
+  capture_failed: ['The picture of the app could not be captured.', BUNDLE],
   display_name_taken: [
     'The app tried to access the displays of other apps, so it was ended.',
     'Look at what this app runs before you offer it again.',
   ],
   container_failed: [
     'The container of the app could not be started.',
-    'The message is that of the container engine of the host.',
+    'The message comes from the container engine of the host.',
   ],
   home_unavailable: [
     'The home of this person could not be opened.',
@@ -61,14 +61,14 @@ const FAILURES: Readonly<Record<FailureCode, Texts>> = {
   ],
   unsustainable: [
     'The network could not carry even the lowest rate for three minutes.',
-    'The figures below show when it began. A profile with a lower rate needs less of it.',
+    'The figures below show when it began. A launch profile with a lower bitrate needs less bandwidth.',
   ],
   policy: [
     'The rules of the host do not allow this app.',
-    'The message names the rule. It is set on the host, or in what the app runs.',
+    'The message names the rule. Change the settings of the host, or the app.',
   ],
-  busy: ['The host had no room when the launch reached it.', 'Look at what else runs there.'],
-  internal: ['The agent of the host had an error of its own.', 'The log of its unit has more.'],
+  busy: ['The host could not start another session at that moment.', 'Look at what else runs there.'],
+  internal: ['The agent of the host had an internal error.', 'The log of its unit has more.'],
   invalid: ['The host could not read the launch command.', UPDATE],
   unsupported: ['The host cannot run this kind of app.', UPDATE],
   unknown_command: ['The host does not know how to launch it.', UPDATE],
@@ -91,9 +91,9 @@ const ENDS: Readonly<Record<EndReason, Texts>> = {
   'cert bench complete': ['The measurement of an encoder is finished.', ''],
   'cert bench timeout': [
     'The measurement of an encoder took too long.',
-    'Certify while nothing else runs there.',
+    'Certify while no other session runs on this host.',
   ],
-  unknown_session: ['The service did not know it any more, so its host ended it.', ''],
+  unknown_session: ['The control plane had no record of the session, so its host ended it.', ''],
   app_exited: ['The app closed itself.', ''],
   idle_timeout: ['It had no viewer for longer than its host allows.', ''],
   peer_gone: ['The connection to its viewer was lost for too long.', 'The figures below show the network.'],
@@ -168,7 +168,7 @@ function liveStory(session: Told, nowMs: number): Story {
   if (endsMs !== undefined)
     return {
       tone: 'info',
-      sentence: `It runs and nobody watches. Its host ends it in ${durationLabel(Math.max(0, endsMs))}.`,
+      sentence: `It runs without a viewer. Its host ends it in ${durationLabel(Math.max(0, endsMs))}.`,
       remedy: null,
     };
   return { tone: 'success', sentence: 'It runs, and nothing is wrong with it.', remedy: null };
@@ -268,5 +268,5 @@ export function whyThere(
   const free = `${countLabel(place.free_slots, 'slot')} free then`;
   if (candidates.length === 1) return `The only GPU that could run it, ${free}${refused}.`;
   if (turn === 0) return `The best of ${candidates.length} GPUs that could run it, ${free}${refused}.`;
-  return `Number ${turn + 1} of ${candidates.length} GPUs that could run it: those before it were taken meanwhile${refused}.`;
+  return `Number ${turn + 1} of ${candidates.length} GPUs that could run it: the GPUs before it were booked in the meantime${refused}.`;
 }

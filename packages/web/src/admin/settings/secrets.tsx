@@ -135,7 +135,7 @@ function SetSecret({ secret, onClose }: { secret: SecretStatus | null; onClose: 
       >
         <PasswordInput
           label="Value"
-          description="Stored encrypted. It can be replaced, and never be read again."
+          description="Stored encrypted. You can replace it, but nobody can read it again."
           autoComplete="off"
           data-autofocus
           key={form.key('value')}

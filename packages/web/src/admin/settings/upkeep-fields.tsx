@@ -90,8 +90,8 @@ export function UpkeepFields<Values extends UpkeepValues>({ form }: { form: UseF
           </Replaced>
         )}
         <Switch
-          label="Ask the store about games that were found"
-          description="Only games become apps then, and get a description. The numbers of the games leave this service."
+          label="Look up the games that were found in the store"
+          description="Then only games become apps, and get a description. The ids of the games are sent to the store."
           key={form.key('library_discovery_appdetails_enabled')}
           {...form.getInputProps('library_discovery_appdetails_enabled', { type: 'checkbox' })}
         />

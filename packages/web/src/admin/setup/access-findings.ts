@@ -22,7 +22,7 @@ export function findingsOf(check: AccessCheck): AccessFinding[] {
       title: request.secure_context ? 'The connection is secure' : 'The connection is not secure',
       text: request.secure_context
         ? `You opened ${address}. Browsers allow sound, full screen and the clipboard here.`
-        : 'Browsers withhold the clipboard, the keyboard lock and the microphone on such an address. Use https.',
+        : 'Browsers block the clipboard, the keyboard lock and the microphone on such an address. Use https.',
     },
     ...(request.advice === undefined
       ? []
@@ -30,7 +30,7 @@ export function findingsOf(check: AccessCheck): AccessFinding[] {
           {
             key: 'proxy',
             good: false,
-            title: 'A proxy that is not trusted is in front',
+            title: 'You came through a proxy that is not trusted',
             text: request.advice,
             ...copyOf(/SERVICE_TRUSTED_PROXIES=\S+/.exec(request.advice)?.[0]),
           },

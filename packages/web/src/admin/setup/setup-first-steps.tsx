@@ -34,7 +34,7 @@ export function FirstHostStep() {
       {hosts.isPending && <Skeleton height={84} radius={14} />}
       {hosts.isSuccess && items.length === 0 && (
         <EmptyState icon={IconServer} title="Waiting for a host">
-          A host is a machine that runs apps. Add one by running a line on it; it appears here after it has
+          A host is a machine that runs apps. To add one, run a command on it; it appears here after it has
           measured what it can encode.
         </EmptyState>
       )}

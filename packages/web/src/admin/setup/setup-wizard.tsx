@@ -57,8 +57,8 @@ export function SetupWizard() {
           <div>
             <h2>Setup is complete</h2>
             <p className={styles.dim}>
-              You find apps, hosts and everything else in this area. You can do there what you skipped, at any
-              time.
+              You find apps, hosts and everything else in this area. There you can also do the steps that you
+              skipped, at any time.
             </p>
           </div>
           <dl className={styles.facts}>

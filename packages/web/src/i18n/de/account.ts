@@ -24,7 +24,7 @@ export const account: Table = {
   Recommended: 'Empfohlen',
   'May stutter here': 'Kann hier ruckeln',
   'Not for this device': 'Nicht für dieses Gerät',
-  'As usual here: {quality}': 'Wie hier üblich: {quality}',
+  'Default of this instance: {quality}': 'Wie hier üblich: {quality}',
   'Whatever suits the app and this device': 'Was zur App und zu diesem Gerät passt',
   'Used from the next launch on, for every app that lets you choose.':
     'Ab dem nächsten Start, für jede App, die dir die Wahl lässt.',

@@ -15,7 +15,7 @@ export const errors: Table = {
   'Ask the person who runs this instance for an account.':
     'Bitte die Person, die diese Instanz betreibt, um ein Konto.',
   'This invite code cannot be used': 'Dieser Einladungscode ist nicht verwendbar',
-  'It may have run out or been used already. Ask for a new one.':
+  'It may have expired or been used already. Ask for a new one.':
     'Er ist abgelaufen oder schon benutzt. Bitte um einen neuen.',
   'This instance was claimed already': 'Diese Instanz ist schon übernommen',
   'Sign in with the administrator account.': 'Melde dich mit dem Konto des Administrators an.',

@@ -53,7 +53,7 @@ export const library: Table = {
   Ending: 'Endet',
   Running: 'Läuft',
   Starting: 'Startet',
-  'on the display beside its host': 'auf dem Bildschirm neben dem Host',
+  'on a display of its host': 'auf dem Bildschirm neben dem Host',
   'Ends in {time} unless you return': 'Endet in {time}, wenn du nicht zurückkommst',
   'Keep it open': 'Offen lassen',
   'Keep {app} open': '{app} offen lassen',

@@ -12,7 +12,7 @@ export const session: Table = {
     'Der Rechner dieser App hat deine Tastaturbelegung nicht. Tasten können andere Zeichen schreiben.',
   'The connection was closed, because the host could not read your input.':
     'Die Verbindung wurde getrennt, weil der Rechner deine Eingaben nicht lesen konnte.',
-  'The connection was closed, because more input came than the host takes.':
+  'The connection was closed, because this page sent more input than the host accepts.':
     'Die Verbindung wurde getrennt, weil mehr Eingaben kamen, als der Rechner annimmt.',
   'The app did not get what you pasted: it is longer than 64 KiB.':
     'Die App hat nicht erhalten, was du eingefügt hast: Es ist länger als 64 KiB.',
@@ -95,7 +95,7 @@ export const session: Table = {
   'Lock the pointer': 'Zeiger fangen',
   'Turn the microphone off': 'Mikrofon ausschalten',
   'Turn the microphone on': 'Mikrofon einschalten',
-  'Give the app its own shape back': 'Der App ihre eigene Form zurückgeben',
+  'Stop fitting the app to this window': 'Der App ihre eigene Form zurückgeben',
   'Fit the app to this window': 'App an dieses Fenster anpassen',
   'Full screen': 'Vollbild',
   'Move this bar': 'Diese Leiste verschieben',
@@ -106,7 +106,7 @@ export const session: Table = {
   'Quality {word}; show measurements': 'Qualität: {word}; Messwerte zeigen',
   'not measured yet': 'noch nicht gemessen',
   Measuring: 'Wird gemessen',
-  'The browser withheld the microphone; allow it for this page, then turn it on':
+  'The browser blocks the microphone; allow it for this page, then turn it on':
     'Der Browser gibt das Mikrofon nicht frei; erlaube es dieser Seite und schalte es dann ein',
   'No microphone can be used here; try again': 'Hier ist kein Mikrofon nutzbar; versuche es noch einmal',
   'Switch between {n} windows': {
@@ -146,7 +146,7 @@ export const session: Table = {
   'Send files': 'Dateien senden',
   'Folder above': 'Ordner darüber',
   'Files to send': 'Dateien zum Senden',
-  'They arrive in Uploads, each of at most {size}. You can drop them on the picture as well.':
+  'They appear in Uploads; the limit is {size} a file. You can also drop files on the picture.':
     'Sie kommen in Uploads an, jede höchstens {size}. Du kannst sie auch auf das Bild ziehen.',
   Home: 'Eigener Ordner',
   'Nothing is in this folder.': 'In diesem Ordner ist nichts.',
@@ -160,7 +160,7 @@ export const session: Table = {
   'Cancel {file}': '{file} abbrechen',
   '{file} is on its way': '{file} ist unterwegs',
   '{moved} of {size}': '{moved} von {size}',
-  'It moved to another window': 'Es ist in ein anderes Fenster umgezogen',
+  'The picture moved to another window': 'Es ist in ein anderes Fenster umgezogen',
   'The app keeps running there. You can bring it back here.':
     'Die App läuft dort weiter. Du kannst sie hierher zurückholen.',
   'Use it here': 'Hier benutzen',
@@ -174,7 +174,7 @@ export const session: Table = {
   'The picture could not be shown': 'Das Bild konnte nicht gezeigt werden',
   'The app keeps running. Try again in a moment.': 'Die App läuft weiter. Versuche es gleich noch einmal.',
   'The last minute is recorded': 'Die letzte Minute wird aufgenommen',
-  'Administrators can keep it for a day.': 'Administratoren können sie einen Tag lang behalten.',
+  'Administrators can save it for a day.': 'Administratoren können sie einen Tag lang behalten.',
   'Changing the app': 'Die App wird gewechselt',
   'The host did not change the app': 'Der Rechner hat die App nicht gewechselt',
   'The new app did not start; the previous one keeps running':
@@ -210,7 +210,7 @@ export const session: Table = {
   'The connection to this browser was lost for too long.':
     'Die Verbindung zu diesem Browser war zu lange unterbrochen.',
   'The app took too long to start.': 'Die App hat zu lange zum Starten gebraucht.',
-  'The machine could not take the app.': 'Der Rechner konnte die App nicht übernehmen.',
+  'The machine did not accept the app.': 'Der Rechner konnte die App nicht übernehmen.',
   'The app closed before it showed anything.': 'Die App hat sich geschlossen, bevor sie etwas gezeigt hat.',
   'The app crashed.': 'Die App ist abgestürzt.',
   'The app started but never drew a picture.': 'Die App ist gestartet, hat aber nie ein Bild gezeichnet.',
@@ -223,7 +223,7 @@ export const session: Table = {
   'The app’s display stopped answering.': 'Die Anzeige der App antwortet nicht mehr.',
   'The app was ended because it tried to access the displays of other apps.':
     'Die App wurde beendet, weil sie nach den Anzeigen anderer Apps gegriffen hat.',
-  'The app’s picture could not be taken.': 'Das Bild der App konnte nicht aufgenommen werden.',
+  'The app’s picture could not be captured.': 'Das Bild der App konnte nicht aufgenommen werden.',
   'The app’s container could not be started.': 'Der Container der App konnte nicht gestartet werden.',
   'Your files for this app could not be opened.':
     'Deine Dateien für diese App konnten nicht geöffnet werden.',

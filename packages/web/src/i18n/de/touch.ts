@@ -10,7 +10,7 @@ export const touch: Table = {
   'Touch pad': 'Touchpad',
   'A finger moves the pointer, a tap clicks, a long press drags. Two fingers scroll; their tap is a right click.':
     'Ein Finger bewegt den Zeiger, Tippen klickt, langes Drücken zieht. Zwei Finger blättern; ihr Tippen ist ein Rechtsklick.',
-  'Every finger is on the app itself, which has a touch screen.':
+  'Every finger touches the app itself, as on a touch screen.':
     'Jeder Finger liegt auf der App selbst, die einen Touchscreen hat.',
   'A finger is on the app itself. Two fingers enlarge and move the picture; their tap is a right click.':
     'Ein Finger liegt auf der App selbst. Zwei Finger vergrößern und bewegen das Bild; ihr Tippen ist ein Rechtsklick.',

@@ -62,7 +62,7 @@ function LiveCard(props: { session: Session; apps: readonly AppListItem[]; first
             {stopping ? t('Ending') : session.state === 'running' ? t('Running') : t('Starting')}
           </StateChip>
           <RelativeTime at={session.created_at} />
-          {!watchable && <span>{t('on the display beside its host')}</span>}
+          {!watchable && <span>{t('on a display of its host')}</span>}
         </p>
         {/* Has its space before the host counts down. */}
         <p className={styles.liveIdle}>

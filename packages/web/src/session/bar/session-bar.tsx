@@ -32,7 +32,7 @@ import type { BarPlace } from './bar-place.ts';
 import { leaveLabel } from './leave-labels.ts';
 
 const MIC_REFUSALS: Partial<Record<AudioStatus['microphone'], string>> = {
-  denied: msg('The browser withheld the microphone; allow it for this page, then turn it on'),
+  denied: msg('The browser blocks the microphone; allow it for this page, then turn it on'),
   unavailable: msg('No microphone can be used here; try again'),
 };
 const MIC_ON = msg('Turn the microphone on');
@@ -202,7 +202,9 @@ export function SessionBar(props: {
           </Act>
         )}
         <Act
-          label={props.following ? t('Give the app its own shape back') : t('Fit the app to this window')}
+          label={
+            props.following ? t('Stop fitting the app to this window') : t('Fit the app to this window')
+          }
           onClick={() => props.onFollow(!props.following)}
         >
           {props.following ? <IconAspectRatio size={20} /> : <IconAspectRatioOff size={20} />}

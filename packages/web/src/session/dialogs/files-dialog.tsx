@@ -67,7 +67,7 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
         }}
       />
       <p className={styles.hint}>
-        {t('They arrive in Uploads, each of at most {size}. You can drop them on the picture as well.', {
+        {t('They appear in Uploads; the limit is {size} a file. You can also drop files on the picture.', {
           size: sizeLabel(props.maxFileMb * 1024 * 1024),
         })}
       </p>

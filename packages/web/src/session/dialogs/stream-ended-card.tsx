@@ -31,7 +31,7 @@ export default function StreamEndedCard(props: { state: Ended; onAgain: () => vo
 type EndText = [title: string, advice: string, action: string];
 const STREAM_ENDS: Partial<Record<Ended['reason'], EndText>> & { error: EndText } = {
   taken_over: [
-    msg('It moved to another window'),
+    msg('The picture moved to another window'),
     msg('The app keeps running there. You can bring it back here.'),
     msg('Use it here'),
   ],

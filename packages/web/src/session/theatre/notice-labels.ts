@@ -9,7 +9,7 @@ const BY_CODE: Readonly<Record<NoticeCode, string>> = {
     'The machine of this app does not have your keyboard layout. Keys may type other characters.',
   ),
   input_malformed: msg('The connection was closed, because the host could not read your input.'),
-  input_flood: msg('The connection was closed, because more input came than the host takes.'),
+  input_flood: msg('The connection was closed, because this page sent more input than the host accepts.'),
   clipboard_too_long: msg('The app did not get what you pasted: it is longer than 64 KiB.'),
 };
 

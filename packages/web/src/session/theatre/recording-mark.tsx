@@ -9,7 +9,7 @@ export function RecordingMark() {
   return (
     <details className={styles.recordMark} data-stream-overlay="">
       <summary>{t('The last minute is recorded')}</summary>
-      {t('Administrators can keep it for a day.')}
+      {t('Administrators can save it for a day.')}
     </details>
   );
 }

@@ -65,7 +65,7 @@ function labelOf(mode: TouchMode, touchScreen: boolean): string {
       'A finger moves the pointer, a tap clicks, a long press drags. Two fingers scroll; their tap is a right click.',
     );
   return touchScreen
-    ? t('Every finger is on the app itself, which has a touch screen.')
+    ? t('Every finger touches the app itself, as on a touch screen.')
     : t(
         'A finger is on the app itself. Two fingers enlarge and move the picture; their tap is a right click.',
       );

@@ -52,7 +52,7 @@ export function MatchAll() {
           when you leave this page. Earlier found pictures are replaced, or removed if nothing is found.
         </p>
         <Checkbox
-          label="Also where an administrator has chosen pictures; they are lost"
+          label="Also replace pictures that an administrator has chosen"
           checked={force}
           onChange={(event) => setForce(event.currentTarget.checked)}
         />

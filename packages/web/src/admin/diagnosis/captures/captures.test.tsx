@@ -172,7 +172,7 @@ describe('a capture', () => {
     expect((await screen.findByRole<HTMLButtonElement>('button', { name: 'Capture log' })).disabled).toBe(
       true,
     );
-    expect(screen.getByText('Only a running session can be captured from.')).toBeDefined();
+    expect(screen.getByText('Captures need a running session.')).toBeDefined();
   });
 
   test.each([

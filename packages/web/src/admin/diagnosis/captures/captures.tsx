@@ -75,7 +75,7 @@ export function Captures(props: { sessionId: string; running: boolean; events: r
           </li>
         ))}
       </ul>
-      {!running && <p className={pages.dim}>Only a running session can be captured from.</p>}
+      {!running && <p className={pages.dim}>Captures need a running session.</p>}
       {arm.isError &&
         (isTooOld(arm.error) ? (
           <p className={pages.note} role="alert">

@@ -32,7 +32,7 @@ export function RevokedGrant({ id }: { id: string }) {
  */
 export function DeletionEffects({ id }: { id: string }) {
   const effect = useEffectOf(id);
-  if (effect.isError) return <p>How much goes with it could not be counted.</p>;
+  if (effect.isError) return <p>What is deleted with it could not be counted.</p>;
   if (effect.data === undefined) return <Skeleton height={72} radius={8} />;
   const lines = effectLines(effect.data);
   if (lines.length === 0) return <p>Nothing else goes with it.</p>;
