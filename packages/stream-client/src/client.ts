@@ -40,7 +40,10 @@ import type {
 
 /** Frame rate until `ready` names the stream's: the usual rate of displays. */
 const DEFAULT_FPS = 60;
-/** Queued control messages of a connection that is not shown yet: twice the 128 cursor shapes that a page keeps. */
+/**
+ * Limit of the control messages queued for a connection that is not shown yet: twice the 128 cursor shapes that a page
+ * keeps.
+ */
 const MAX_EARLY = 256;
 
 const PASTE_TOO_LONG = {
@@ -49,11 +52,11 @@ const PASTE_TOO_LONG = {
 };
 
 /**
- * The shell around the state machine: applies its actions to sockets, connections, tracks and input, and feeds events
- * back as facts.
+ * The shell around the state machine: executes its actions on sockets, connections, tracks and input, and reports their
+ * events to it as facts.
  *
- * States: index.ts. Owned here and freed by dispose(): driver, socket, peers, picture, sound, input, meter. A peer is
- * freed earlier when the machine closes it.
+ * States: index.ts. Owns driver, socket, peers, picture, sound, input and meter; dispose() frees all. A peer is freed
+ * earlier if the machine closes it.
  */
 export class BrowserStreamClient implements StreamClient {
   readonly #options: StreamClientOptions;
@@ -79,7 +82,7 @@ export class BrowserStreamClient implements StreamClient {
   readonly #firstFrame: FirstFrameReport;
   #current: Peer | null = null;
   #ready: Ready | null = null;
-  /** the channel that the last `files` event carried */
+  /** the channel of the last `files` event */
   #files: RTCDataChannel | null = null;
   #stats: StreamStats | null = null;
   /** URL of the newest signaling socket; null: none was opened */
@@ -146,11 +149,12 @@ export class BrowserStreamClient implements StreamClient {
       if (this.#driver.model.active) this.#trace('client.visibility_changed', { hidden: document.hidden });
     });
     this.#cleanup.listen(window, 'online', () => this.#driver.dispatch({ type: 'online' }));
-    // Sends bye when the page is left; otherwise the session's viewer slot stays taken until a time-out.
+    // Sends bye when the person leaves the page. Otherwise the page would occupy the session's viewer slot until a
+    // time-out.
     this.#cleanup.listen(window, 'pagehide', (event) => {
       if (!(event as PageTransitionEvent).persisted) this.disconnect();
     });
-    // Registered after that listener, so that the last post contains the events of the end.
+    // This listener is registered after the bye listener, so that the last post contains the events of the end.
     if (options.sendTelemetry !== undefined) {
       const posts = new TelemetryPosts(this, options.sendTelemetry, environment, options.device_key);
       this.#cleanup.add(() => posts.close());
@@ -389,7 +393,7 @@ export class BrowserStreamClient implements StreamClient {
     this.#tellFiles();
   }
 
-  /** Emits `files` once for each channel, when both the channel and the host's limit are known. */
+  /** Emits `files` once for each channel, after both the channel and the host's file size limit are known. */
   #tellFiles(): void {
     const channel = this.#current?.files ?? null;
     const { maxFileMb } = this.#control;
@@ -442,7 +446,7 @@ export class BrowserStreamClient implements StreamClient {
   }
 
   #onPaste(text: string): void {
-    // The key is sent even if the text is refused; the app then pastes its previous clipboard.
+    // Sends the paste key even if the text was refused; the app then pastes its previous clipboard.
     if (this.#clipboard.toSession(text) === 'too_long') this.#emitter.emit('notice', PASTE_TOO_LONG);
   }
 
@@ -469,7 +473,7 @@ export class BrowserStreamClient implements StreamClient {
   }
 
   #onControl(peer: Peer, frame: string): void {
-    // Messages of a connection are queued until it is promoted.
+    // Queues the messages of a connection until the connection is promoted.
     if (peer !== this.#current) {
       peer.early.push(frame);
       if (peer.early.length > MAX_EARLY) peer.early.shift();
@@ -496,7 +500,7 @@ export class BrowserStreamClient implements StreamClient {
 
   #onDecoded(): void {
     const { video } = this.#options;
-    // A hidden page gets no frame callbacks, and some browsers do not support them.
+    // A hidden page gets no frame callbacks, and some browsers do not support frame callbacks.
     if (!this.#picture.reportsFrames || document.hidden) {
       this.#size ??= { width: video.videoWidth, height: video.videoHeight };
       this.#seen();

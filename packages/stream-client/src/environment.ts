@@ -2,7 +2,7 @@
 import type { Timer } from '@footlight/platform/timer';
 import type { Environment } from './types.ts';
 
-/** A random uuid (version 4), also on pages without a secure context, which lack randomUUID. */
+/** A random uuid (version 4). Works also on pages without a secure context, where randomUUID does not exist. */
 export function randomUuid(): string {
   if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -32,7 +32,7 @@ export function browserEnvironment(): Environment {
   };
 }
 
-/** Clean-up actions, each run once, the newest first. */
+/** Clean-up actions. run() executes each action once, the newest first. */
 export class Cleanup {
   #undo: (() => void)[] = [];
 
@@ -40,7 +40,7 @@ export class Cleanup {
     this.#undo.push(undo);
   }
 
-  /** Listens until run(). */
+  /** Adds a listener that run() removes. */
   listen(
     target: EventTarget,
     type: string,

@@ -1,8 +1,8 @@
 import type { StreamClientOptions, StreamEventName, StreamEvents, StreamListener } from './types.ts';
 
 /**
- * Typed listeners of one client. An exception in a page's listener does not stop the stream. The client owns this and
- * clears it last; the function that on() returns removes one listener.
+ * Typed listeners of one client. An exception in a page's listener does not stop the stream. The client owns the
+ * emitter and clears it last; the function that on() returns removes one listener.
  */
 export class Emitter {
   #listeners = new Map<StreamEventName, Set<(event: never) => void>>();

@@ -1,21 +1,24 @@
 import type { Timer } from '@footlight/platform/timer';
 import type { ClockRecord, Environment, TraceEvent } from './types.ts';
 
-/** Wait for the clock's eight pings; without an answer the launch time is omitted. */
+/**
+ * Time limit for the first measurement of the clock, which needs eight pings. After the limit the report omits the
+ * launch time.
+ */
 const CLOCK_WAIT_MS = 3_000;
 /**
- * After this time a picture of one colour is reported too. It is longer than an app takes to draw on a slow machine
- * (LBreakoutHD 3 s). Chosen, not measured.
+ * After this time a picture with only one colour is reported too. Most apps draw earlier, even on a slow machine
+ * (LBreakoutHD after 3 s). Chosen, not measured.
  */
 const DARK_MS = 10_000;
 /**
- * Largest share of the page's time spent on reading pictures: a read of 1 ms is repeated after 20 ms. Chosen, not
- * measured.
+ * Largest share of the page's time that reads of the picture may use: a read of 1 ms is repeated after 20 ms. Chosen,
+ * not measured.
  */
 const READING_SHARE = 0.05;
 /**
- * Largest gap between two reads, which bounds the error of the reported time on a slow page. After DARK_MS it is
- * longer, because nobody waits for the launch any more.
+ * Largest gap between two reads. It bounds the error of the reported time on a slow page. After DARK_MS the gap may be
+ * longer, because the launch time is then no longer exact anyway.
  */
 const MAX_READ_GAP_MS = 100;
 const DARK_READ_GAP_MS = 1_000;
@@ -33,11 +36,11 @@ export interface DecodedFrame {
 
 export interface FirstFrameOptions {
   environment: Environment;
-  /** session's created_at in Unix ms of the service; null = unknown */
+  /** the session's created_at in Unix ms of the service; null: unknown */
   createdAtMs: number | null;
-  /** Whether the shown picture has only one colour; null = it cannot be read. */
+  /** Whether the shown picture has only one colour; null: the picture cannot be read. */
   isFlat(): Promise<boolean | null>;
-  /** The current measurement of the host's clock; null = not measured yet. */
+  /** The current measurement of the host's clock; null: not measured yet. */
   clock(): ClockRecord | null;
   onTrace(event: TraceEvent): void;
 }
@@ -46,19 +49,19 @@ interface Search {
   /** a read of the picture is in progress */
   reading: boolean;
   nextReadMs: number;
-  /** the first frame, if it had one colour */
+  /** the first frame, if it had only one colour */
   dark: DecodedFrame | null;
   isDarkTold: boolean;
 }
 
 /**
- * Reports the time to the first picture once per connect(): the first decoded frame that is not of one colour, or, if
- * the session stays dark for DARK_MS or until its end, the first decoded frame, marked as flat. The first picture of
- * such a session is reported later, as a second event.
+ * Reports the time to the first picture once per connect(). The first picture is the first decoded frame with more than
+ * one colour. If the session shows only one colour for DARK_MS or until its end, the first decoded frame is reported,
+ * marked as flat. The first picture of this session is reported later, as a second event.
  *
  * idle → (begin) → searching (one read of the picture at a time) → (not flat) → idle. A report waits for the clock,
- * CLOCK_WAIT_MS at most. Owns one timer while it waits; flush() reports what is known and ends both. Times are
- * milliseconds on the clocks that DecodedFrame names.
+ * CLOCK_WAIT_MS at most. Owns one timer while a report waits; flush() sends the report with the known values and ends
+ * search and timer. Times are milliseconds on the clocks that DecodedFrame names.
  */
 export class FirstFrameReport {
   readonly #options: FirstFrameOptions;
@@ -74,7 +77,7 @@ export class FirstFrameReport {
     return this.#search !== null;
   }
 
-  /** Starts the search for the first frame of a new connect(). */
+  /** Starts the search for the first frame after a new connect(). */
   begin(): void {
     this.flush();
     this.#search = { reading: false, nextReadMs: Number.NEGATIVE_INFINITY, dark: null, isDarkTold: false };
@@ -105,7 +108,7 @@ export class FirstFrameReport {
     this.#report(clock);
   }
 
-  /** The person leaves the stream: reports what is known so far. */
+  /** The person leaves the stream: reports the values that are known. */
   flush(): void {
     if (this.#search !== null) this.#tellDark(this.#search);
     this.#search = null;

@@ -8,13 +8,13 @@ import type { BrowserEventType, ClientHealth, ClientMetrics } from '@footlight/p
 
 /** Why a stream is over for this page. */
 export type EndReason =
-  /** the session stopped or failed; its record says more */
+  /** the session stopped or failed; its record contains the reason */
   | 'session_ended'
-  /** the host is gone */
+  /** the host lost its connection to the service for too long */
   | 'host_lost'
-  /** another page took over; this one stays away until connect() is called again */
+  /** another page took over the session; this page reconnects only after connect() */
   | 'taken_over'
-  /** nobody used the session for too long */
+  /** the session had no viewer for too long */
   | 'idle_timeout'
   /** disconnect() was called */
   | 'disconnected'
@@ -22,31 +22,33 @@ export type EndReason =
   | 'codec_unsupported'
   /** this page is older than the service: reload it */
   | 'reload'
-  /** the page could not get a signaling token, and a retry is useless (see SignalingRefused) */
+  /** the page could not get a signaling token, and a retry would fail too (see SignalingRefused) */
   | 'refused'
-  /** a bug, or a refusal that no retry can fix; see code and message */
+  /** a bug, or a refusal that a retry would get again; see code and message */
   | 'error';
 
-/** signaling 'lost': a live picture keeps playing without the control plane; the page need not warn. */
+/** signaling 'lost': a live picture continues without the control plane, so the page needs no warning. */
 export type StreamState =
   /** before connect() */
   | { kind: 'idle' }
   /** connecting to the service */
   | { kind: 'connecting'; attempt: number }
-  /** connected; the session shows nothing yet, or the picture is being negotiated */
+  /**
+   * connected to the service; the session shows no picture yet, or the connection for the picture is being negotiated
+   */
   | {
       kind: 'waiting';
       session_state: SessionStateName;
-      /** launch step (docs/sessions.md, "Launch"), for example "starting display"; null = none */
+      /** launch step (docs/sessions.md, "Launch"), for example "starting display"; null: no step was reported */
       state_detail: string | null;
       app_launch_state: AppLaunchState | null;
     }
   /** frames are shown */
   | { kind: 'live'; signaling: 'connected' | 'lost'; app_launch_state: AppLaunchState | null }
   /**
-   * The picture was lost and is being restored. why: the service does not answer at all ('network'), signaling is being
-   * reconnected ('signaling'), or only the picture is missing ('media'). next_at_ms: the next attempt on the monotonic
-   * clock; null while one is in progress.
+   * The picture was lost and is being restored. why: the service does not answer ('network'), the signaling socket is
+   * being reconnected ('signaling'), or only the picture is missing ('media'). next_at_ms: the next attempt on the
+   * monotonic clock; null: an attempt is in progress.
    */
   | {
       kind: 'reconnecting';
@@ -58,73 +60,73 @@ export type StreamState =
 
 export type StreamStateKind = StreamState['kind'];
 
-/** The measurement that lowers the quality, with its value. Times in ms. */
+/** The measurement that lowers the quality most, with its value. Times in ms. */
 export type QualityCause =
   | { kind: 'frozen' }
   /** pictures wait on the host to be encoded or sent */
   | { kind: 'host_wait'; ms: number }
-  /** too few whole frames arrived in the second: the host makes no more, or the path carries no more */
+  /** too few complete frames arrived in the second: the host sends no more, or the network carries no more */
   | { kind: 'few_arrive'; arrived: number; wanted: number }
-  /** frames shown in the second, though more arrived */
+  /** this many frames were shown in the second, although more arrived */
   | { kind: 'few_frames'; shown: number; wanted: number }
-  /** share of the packets, 0–1 */
+  /** share of lost packets, 0–1 */
   | { kind: 'loss'; share: number }
-  /** round trip */
+  /** round trip of the network */
   | { kind: 'network_delay'; ms: number }
   | { kind: 'network_jitter'; ms: number }
   /** pictures wait in this browser */
   | { kind: 'buffer'; ms: number }
   | { kind: 'decoding' }
   | { kind: 'presenting' }
-  /** from the app's screen to this one */
+  /** delay from the app's screen to this screen */
   | { kind: 'picture_delay'; ms: number };
 
 /** The stream's quality in one word, with the cause. */
 export interface Quality {
   word: 'excellent' | 'good' | 'poor';
-  /** null: excellent */
+  /** null: the quality is excellent */
   cause: QualityCause | null;
 }
 
-/** Offset of the host's clock to this page's. */
+/** Offset of the host's clock to this page's clock. */
 export interface ClockRecord {
-  /** host − client */
+  /** time of the host minus time of this page */
   client_offset_ms: number;
   /** half of the smallest round trip */
   uncertainty_ms: number;
 }
 
-/** How the delay of frames in one second is divided, medians in ms; the parts add up to the total. */
+/** The parts of the delay of frames in one second, medians in ms; the sum of the parts is the total. */
 export interface DelaySplit {
-  /** capturing the screen, and waiting to be sent */
+  /** capturing the screen, and waiting on the host to be sent */
   capture_ms: number;
   encode_ms: number;
   /** half of the round trip */
   network_ms: number;
   decode_ms: number;
-  /** from arrival to display, without the decoder: jitter buffer, and wait for the display */
+  /** from arrival to display, without the decoder: the jitter buffer, and the wait for the next refresh */
   present_ms: number;
   /** from capture to display */
   total_ms: number;
 }
 
-/** One second of the stream. Unmeasured values are missing, never zero. */
+/** Measurements of one second of the stream. Values that were not measured are missing, never zero. */
 export interface StreamStats {
   ts_unix_ms: number;
   /** in the form of the telemetry route */
   metrics: ClientMetrics;
   client_health: ClientHealth;
   client_health_reason: string;
-  /** for example "video/H264"; null until known */
+  /** for example "video/H264"; null: not known yet */
   codec_mime_type: string | null;
-  /** size of the decoded picture in pixels; 0 until the first */
+  /** size of the decoded picture in pixels; 0 until the first picture */
   width: number;
   height: number;
-  /** packets lost ÷ packets expected in this second, 0–1; null without packets */
+  /** packets lost ÷ packets expected in this second, 0–1; null: no packets */
   loss: number | null;
   quality: Quality;
   clock: ClockRecord | null;
-  /** null: no frame was timed on both sides, or the clocks are not compared yet */
+  /** null: no frame was timed by host and page, or the offset of the clocks is not measured yet */
   delay: DelaySplit | null;
 }
 
@@ -142,33 +144,33 @@ export type TelemetryPost =
   | { operation: 'sessions.traceClock'; body: ClockRecord };
 
 /**
- * Sends one post. Rejects with the HTTP status as `status` if the service refused it.
- * @param last the page is being left: the request must outlive it (fetch with keepalive)
+ * Sends one post. Rejects with the HTTP status as `status` if the service refused the post.
+ * @param last the person leaves the page, so the request must continue after the page is closed (fetch with keepalive)
  */
 export type SendTelemetry = (post: TelemetryPost, last: boolean) => Promise<unknown>;
 
 /** Input status for the page's controls. */
 export interface InputStatus {
-  /** events reach the session (see setInputEnabled) */
+  /** input is sent to the session (see setInputEnabled) */
   enabled: boolean;
   pointer_locked: boolean;
   /** the app wants relative motion; the next click in the picture locks the pointer */
   pointer_lock_wanted: boolean;
   fullscreen: boolean;
-  /** system keys such as Escape and Meta reach the session too */
+  /** keys of the operating system such as Escape and Meta also reach the session */
   keyboard_locked: boolean;
-  /** gamepads in use */
+  /** number of gamepads in use */
   pads: number;
-  /** gamepads that the session accepts; 0: none, or not known yet */
+  /** number of gamepads that the session accepts; 0: none, or not known yet */
   max_pads: number;
-  /** the app has a touch screen, so touches can be sent unchanged */
+  /** the app has a touch screen, so touches can be sent without translation */
   touch_screen: boolean;
 }
 
 /** A finger on the picture. */
 export interface Finger {
   action: 'down' | 'move' | 'up' | 'cancel';
-  /** the same id from down to up or cancel */
+  /** the id stays the same from down to up or cancel */
   id: number;
   /** position in CSS pixels of the page */
   x: number;
@@ -182,7 +184,7 @@ export interface Finger {
 /** Translates fingers into input of the session; see PointerOutput. */
 export interface FingerReader {
   finger(finger: Finger): void;
-  /** the session released everything that was held */
+  /** the session released all held buttons and contacts */
   forget(): void;
 }
 
@@ -191,7 +193,7 @@ export interface FingerReader {
  * its edge.
  */
 export interface PointerOutput {
-  /** the picture's rectangle on the page, without the letterbox, in CSS pixels */
+  /** the picture's rectangle on the page, without the black bars, in CSS pixels */
   box(): { left: number; top: number; width: number; height: number };
   moveTo(x: number, y: number): void;
   /** relative motion, in CSS pixels of the picture at its shown size */
@@ -203,7 +205,7 @@ export interface PointerOutput {
   button(button: number, down: boolean, at: { x: number; y: number } | null): void;
   /** scrolls by CSS pixels, positive right and down */
   scroll(dx: number, dy: number): void;
-  /** contact 0 of the session's touch screen, or of its pointer if it has no touch screen */
+  /** touches contact 0 of the session's touch screen; without a touch screen, moves and presses its pointer */
   touch(finger: Pick<Finger, 'action' | 'x' | 'y' | 'pressure'>): void;
 }
 
@@ -227,14 +229,15 @@ export interface AudioStatus {
   microphone: 'off' | 'on' | 'denied' | 'unavailable';
 }
 
-/** The session's files: their channel, and what the page needs to send them without delaying input. */
+/** The session's files: their channel, and the functions with which the page sends files without delaying input. */
 export interface FilesLink {
   channel: RTCDataChannel;
-  /** the largest file that the host accepts, MiB */
+  /** size of the largest file that the host accepts, MiB */
   maxFileMb: number;
   /**
-   * Reports the queueing delay of the path to the host, in ms, eight times a second. Input waits in the same queue.
-   * @returns a function that stops it
+   * Reports the queueing delay of the path to the host, in ms, eight times a second. The page needs it, because input
+   * waits in the same queue.
+   * @returns a function that stops the reports
    */
   followQueue(follower: (queueMs: number) => void): () => void;
 }
@@ -243,14 +246,14 @@ export interface FilesLink {
 export interface StreamEvents {
   state: StreamState;
   stats: StreamStats;
-  /** the service's facts about the stream: codec, size, sound, recording */
+  /** codec, size, sound and recording of the stream, as the service reports them */
   ready: Ready;
   trace: TraceEvent;
-  /** a new clock measurement, worth posting */
+  /** a new measurement of the clock, which should be posted */
   clock: ClockRecord;
   audio: AudioStatus;
   input: InputStatus;
-  /** the app changed the clipboard; written: the browser allowed it without a gesture */
+  /** the app changed the clipboard; written: the browser allowed to write it without a gesture */
   clipboard: { text: string; written: boolean };
   /** the display changed its size or scale */
   display: Display;
@@ -259,19 +262,19 @@ export interface StreamEvents {
   keyboard_layout: KeyboardLayout | null;
   /** null: this session has no file transfer */
   files: FilesLink | null;
-  /** the shape of the session's pointer, for a page that draws it itself on devices without a mouse */
+  /** the shape of the session's pointer, for a page that draws the pointer itself on devices without a mouse */
   pointer_shape: PointerShape;
   /** the app's windows; setWindow() accepts their ids */
   windows: readonly AppWindow[];
-  /** a message for the person */
+  /** a message that the page should show to the person */
   notice: { code: string; text: string };
   /**
-   * The person requests the page's controls: Ctrl+Alt+Shift+Z, which also releases keyboard and pointer, or on a gamepad
-   * the guide button, or View and Menu held for a second. The session also gets those buttons. `touch`: the pad that the
-   * page draws.
+   * The person requests the page's controls: by Ctrl+Alt+Shift+Z, which also releases keyboard and pointer, or on a
+   * gamepad by the guide button, or by View and Menu held for a second. The session also gets these buttons. `touch`:
+   * the pad that the page draws.
    */
   menu: { source: 'keyboard' | 'pad' | 'touch' };
-  /** the first picture of this connect() is shown: start the cross-fade */
+  /** the first picture after connect() is shown, so the page can start its cross-fade */
   first_frame: { width: number; height: number };
 }
 export type StreamEventName = keyof StreamEvents;
@@ -279,34 +282,34 @@ export type StreamListener<Name extends StreamEventName> = (event: StreamEvents[
 
 /** Result of connectSignaling, as in the signaling-token operation. */
 export interface SignalingAccess {
-  /** absolute ws(s) URL of /v1/signal, or a path on the page's own origin; with or without the token */
+  /** absolute ws(s) URL of /v1/signal, or a path on the page's own origin; it may contain the token */
   url: string;
-  /** single use, 60 s; "" when the URL contains it */
+  /** single use, valid for 60 s; "" when the URL contains the token */
   token: string;
-  /** used until the service sends newer servers */
+  /** ICE servers, used until the service sends newer ones */
   ice_servers?: IceServer[];
 }
 
 export interface StreamClientOptions {
-  /** shows picture and sound; the client sets srcObject, muted and playsInline, nothing else */
+  /** shows picture and sound; the client sets only srcObject, muted and playsInline */
   video: HTMLVideoElement;
   /**
-   * Receives the input: an element that covers or contains the video exactly. The client makes it focusable, sets
-   * touch-action none and the session's cursor, and shows it full screen.
+   * Receives the input: an element that covers or contains exactly the video. The client makes the element focusable,
+   * sets its touch-action to none and its cursor to the session's, and shows it full screen.
    */
   surface: HTMLElement;
   /**
-   * Gets a new token, once per attempt. A rejection is retried with backoff, unless it is a SignalingRefused, which
-   * ends the stream.
-   * @param signal aborts when a newer attempt replaces this one: a request that hangs would hold one of the browser's
-   *   connections
+   * Gets a new token, once per attempt. A rejection is retried with backoff, except a SignalingRefused, which ends the
+   * stream.
+   * @param signal aborts when a newer attempt replaces this one, because a request that hangs would occupy one of the
+   *   browser's connections
    */
   connectSignaling: (signal: AbortSignal) => Promise<SignalingAccess>;
-  /** codecs this browser can decode, h264 is implied; absent: read from RTCRtpReceiver.getCapabilities */
+  /** codecs that this browser can decode, h264 is always included; absent: read from RTCRtpReceiver.getCapabilities */
   codecs?: Codec[];
-  /** posts the player's measurements (see TelemetryPost); absent: nothing is posted */
+  /** posts the player's measurements (see TelemetryPost); absent: no measurements are posted */
   sendTelemetry?: SendTelemetry;
-  /** id of this device in posts, the same as at login; absent: no id is sent */
+  /** id of this device in posts, the same as at sign-in; absent: posts contain no id */
   device_key?: string;
   /** the session's created_at in Unix ms, for since_launch_ms of the first frame */
   session_created_at_ms?: number;
@@ -326,13 +329,13 @@ export interface StreamClientOptions {
 
 export interface StreamClient {
   readonly state: StreamState;
-  /** the newest second; null before the first one */
+  /** measurements of the newest second; null: the first second has not ended */
   readonly stats: StreamStats | null;
   readonly audio: AudioStatus;
   readonly input: InputStatus;
   /** shape of the session's pointer */
   readonly pointerShape: PointerShape;
-  /** for code that reads fingers */
+  /** input as from a pointing device, for code that reads fingers */
   readonly pointer: PointerOutput;
   /** the service's last ready message; null before the first connection */
   readonly ready: Ready | null;
@@ -340,54 +343,57 @@ export interface StreamClient {
   on<Name extends StreamEventName>(name: Name, listener: StreamListener<Name>): () => void;
   /** Starts, or starts again after an end. Does nothing while connecting or live. */
   connect(): void;
-  /** Leaves the stream: the session keeps running, the state becomes ended with reason disconnected. */
+  /** Leaves the stream. The session continues, and the state becomes ended with reason disconnected. */
   disconnect(): void;
   /** Opens a new media connection next to the old one, for example after a network change. */
   renegotiate(): void;
   /**
-   * Turns the sound on. Call it from a click or key press: browsers start media muted.
+   * Turns the sound on. Call it from a click or key press, because browsers start media muted.
    * @returns false if the browser refused
    */
   unmuteAudio(): Promise<boolean>;
   muteAudio(): void;
   /** @param volume 0–1 */
   setVolume(volume: number): void;
-  /** @returns the result; 'unavailable' without a microphone in the session */
+  /** @returns the new state of the microphone; 'unavailable': the session has no microphone */
   setMicrophone(on: boolean): Promise<AudioStatus['microphone']>;
-  /** Full screen, with the keyboard locked if possible. Call it from a gesture. */
+  /** Shows the surface full screen, with the keyboard locked if possible. Call it from a gesture. */
   enterFullscreen(): Promise<boolean>;
   exitFullscreen(): Promise<void>;
   toggleFullscreen(): Promise<void>;
   /** Call it from a gesture. @returns false if the browser refused */
   requestPointerLock(): Promise<boolean>;
   exitPointerLock(): void;
-  /** Types text as characters, independently of the keyboard layout; split into messages as needed. */
+  /** Types text as characters, independently of the keyboard layout. Long text is sent in several messages. */
   sendText(text: string): void;
-  /** Presses keys in order and releases them in reverse: ["ControlLeft", "AltLeft", "Delete"]. */
+  /** Presses keys in order and releases them in reverse order: ["ControlLeft", "AltLeft", "Delete"]. */
   sendKeys(codes: string[]): void;
   /**
-   * Sets the layout of the session's keyboard, now and on later connections. The event `keyboard_layout` names the
-   * active layout. Without a call the session uses its default.
+   * Sets the layout of the session's keyboard, now and on later connections. The event `keyboard_layout` reports the
+   * active layout. Without a call the session uses its default layout.
    */
   setKeyboardLayout(layout: KeyboardLayout): void;
-  /** Raises and focuses a window of the event `windows`. */
+  /** Raises and focuses a window that the event `windows` listed. */
   setWindow(id: number): void;
-  /** Sends a clipboard text. @returns false when too long, too frequent, or not connected */
+  /**
+   * Sends a clipboard text.
+   * @returns false when the text is too long, sent too often, or there is no connection
+   */
   sendClipboard(text: string): boolean;
   /** Whether events of the surface reach the session; off while a dialog of the page is open. */
   setInputEnabled(enabled: boolean): void;
   /**
-   * Puts the keyboard focus on the stream. An element in the surface with `data-stream-typing`, which types for the session,
-   * keeps the focus.
+   * Sets the keyboard focus to the stream. If an element in the surface with `data-stream-typing`, which types for the
+   * session, has the focus, it keeps the focus.
    */
   focus(): void;
-  /** Passes the fingers on the picture to a reader; null: each is sent as a touch. */
+  /** Passes the fingers on the picture to a reader; null: each finger is sent as a touch. */
   setFingers(reader: FingerReader | null): void;
-  /** Adds the page's own gamepad, or replaces its reader; null: removes it. */
+  /** Adds the gamepad that the page draws, or replaces its reader; null: removes the gamepad. */
   setOnScreenPad(reading: PadReading | null): void;
-  /** Called with one timing message per frame, for a latency display. */
+  /** Requests a timing message of the host for each frame, for a display of the latency. */
   setFrameTiming(enabled: boolean): void;
-  /** Ends everything and frees every listener, timer and connection. May be called twice. */
+  /** Ends the stream and frees every listener, timer and connection. May be called twice. */
   dispose(): void;
 }
 
@@ -407,7 +413,8 @@ export interface Environment {
 }
 
 /**
- * Thrown by connectSignaling when a retry is useless: the session is gone, or the person may not access it.
+ * Thrown by connectSignaling when a retry would fail too: the session does not exist any more, or the person may not
+ * access it.
  * @param reason the end reason of the state
  */
 export class SignalingRefused extends Error {

@@ -3,7 +3,7 @@ import type { Environment, StreamState } from '../types.ts';
 import { decide, publicState } from './machine.ts';
 import { type Action, type Fact, INITIAL, type Model, type TimerName } from './model.ts';
 
-/** Effects that the client itself carries out. */
+/** Actions that the client executes, not the driver. */
 export type ClientAction = Exclude<Action, { type: 'set_timer' | 'clear_timer' }>;
 
 export interface DriverEvents {
@@ -13,8 +13,8 @@ export interface DriverEvents {
 }
 
 /**
- * Runs the state machine: applies facts in order, keeps the timers, and hands all other actions to the client. An
- * action may cause the next fact, so facts wait in a queue instead of a recursion.
+ * Runs the state machine: applies facts in order, runs the timers, and passes all other actions to the client. An
+ * action may cause another fact, so facts wait in a queue and are not applied recursively.
  *
  * States: model.ts. Owns the machine's timers; dispose() frees them, and later facts are dropped.
  */
@@ -65,7 +65,7 @@ export class Driver {
     this.#reportState();
   }
 
-  /** Stops the machine: later facts have no effect. */
+  /** Stops the machine and frees its timers; later facts have no effect. */
   dispose(): void {
     this.#disposed = true;
     for (const timer of this.#timers.values()) timer.cancel();

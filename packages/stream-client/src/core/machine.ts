@@ -13,17 +13,22 @@ import {
 import type { EndReason, StreamState } from '../types.ts';
 import { type Action, type Ended, type Fact, INITIAL, type Model, type PeerModel } from './model.ts';
 
-/** Time limit from the token request to ready; an agent has the same (HANDSHAKE_STEP_MS). Chosen, not measured. */
+/**
+ * Time limit from the token request to ready; the agent uses the same limit (HANDSHAKE_STEP_MS). Chosen, not measured.
+ */
 const HANDSHAKE_MS = 15_000;
-/** Grace period of a disconnected peer, which often recovers; the host releases its keys after the same time. */
+/** Grace period of a disconnected peer, which often recovers. The host releases the held keys after the same time. */
 const DISCONNECTED_GRACE_MS = 3_000;
-/** Delay after a temporary error: after a restart the host reconnects shortly after the service. */
+/**
+ * Errors of the service that end by themselves, for example while a host reconnects after a restart. A later attempt
+ * succeeds.
+ */
 const PASSING: ReadonlySet<Open<SignalErrorCode>> = new Set([
   'relay_unavailable',
   'rate_limited',
   'internal',
 ]);
-/** Time limit of a requested offer. The host sends it at once, so without one the socket is dead. */
+/** Time limit of a requested offer. The host sends an offer at once, so if none arrives the socket is dead. */
 const OFFER_MS = 10_000;
 
 export interface Step {
@@ -39,8 +44,8 @@ export interface StepContext {
 }
 
 /**
- * Effect of a fact. Facts that do not fit the state are ignored, because late answers of old sockets and peers are
- * normal.
+ * Decides the effect of a fact. Ignores facts that do not fit the state, because late answers of old sockets and peers
+ * are normal.
  */
 export function decide(model: Model, fact: Fact, at: StepContext): Step {
   if (fact.type === 'connect') return model.active ? stay(model) : start(model);
@@ -51,7 +56,7 @@ export function decide(model: Model, fact: Fact, at: StepContext): Step {
     case 'access':
       if (model.socket !== 'fetching') return stay(model);
       return {
-        // The token is an answer of the service, so this attempt continues.
+        // The service has answered with a token, so this attempt continues.
         model: {
           ...model,
           socket: 'opening',
@@ -79,7 +84,8 @@ export function decide(model: Model, fact: Fact, at: StepContext): Step {
     case 'stuck':
       return model.current?.pc_id === fact.pc_id ? lose(model, 'video_stuck', at) : stay(model);
     case 'silent':
-      // ICE decides whether the connection is lost; it recovers from a short interruption.
+      // A silence ends only the picture. ICE decides whether the connection is lost, because it recovers from a short
+      // interruption.
       return model.current?.pc_id === fact.pc_id ? stay({ ...model, picture: false }) : stay(model);
     case 'reachable':
       return fact.yes ? reachable(model) : stay({ ...model, unreachable: true });
@@ -94,7 +100,7 @@ export function decide(model: Model, fact: Fact, at: StepContext): Step {
   }
 }
 
-/** The public state that a page shows for a model. */
+/** The public state of a model, which a page shows. */
 export function publicState(model: Model): StreamState {
   if (model.ended !== null) return { kind: 'ended', ...model.ended };
   if (!model.active) return { kind: 'idle' };
@@ -142,7 +148,7 @@ function end(
   const ended: Ended = { reason, code, message };
   const peers = [model.current, model.next].filter((peer) => peer !== null);
   const actions: Action[] = [
-    // The bye is sent only when leaving by choice; otherwise the service already knows.
+    // Sends bye only if the person leaves. In all other cases the service already knows that the stream ended.
     { type: 'close_socket', bye: reason === 'disconnected' && model.socket === 'ready' },
     ...peers.map((peer): Action => ({ type: 'close_peer', pc_id: peer.pc_id })),
     ...(['retry', 'handshake', 'retire', 'grace', 'renegotiate', 'offer'] as const).map(
@@ -173,8 +179,8 @@ function online(model: Model): Step {
 }
 
 /**
- * The service answers again after a silence. TCP repeats what was sent during the interruption, but its retransmission
- * delay has doubled each time; a new socket is answered at once.
+ * The service answers after a silence. TCP would resend the lost data, but its retransmission delay has doubled with
+ * each attempt. A new socket gets an answer at once.
  */
 function reachable(model: Model): Step {
   const answered = { ...model, unreachable: false };
@@ -182,7 +188,7 @@ function reachable(model: Model): Step {
   return again(answered);
 }
 
-/** Starts a new attempt at the socket, instead of a wait or of an older attempt. */
+/** Starts a new attempt to open the socket. It replaces a wait or an older attempt. */
 function again(model: Model): Step {
   const ending: Action[] =
     model.socket === 'closed'
@@ -197,7 +203,7 @@ function again(model: Model): Step {
 }
 
 function greet(model: Model): Step {
-  // Only a connection that still plays is resumed; otherwise the service offers a new one.
+  // Resumes the connection only if it still plays; otherwise the service offers a new connection.
   const resume = model.current?.connected && !model.current.lost ? model.current.pc_id : null;
   return { model: { ...model, socket: 'greeted' }, actions: [{ type: 'send_hello', resume }] };
 }
@@ -210,7 +216,7 @@ function socketClosed(model: Model, code: number, at: StepContext): Step {
   if (rule === 'reload') return end(model, 'reload', String(code));
   if (rule === 'no')
     return end(model, endReasonOf(code), fault?.code ?? String(code), fault?.message ?? null);
-  // One lost token is requested again at once, later ones with backoff.
+  // After the first lost token a new one is requested at once, later with backoff.
   if (rule === 'new_token')
     return retry(model, model.attempt === 0 ? 0 : backoffMs(model.attempt, at.random), at);
   if (rule === 'backoff') return retryLater(model, at);
@@ -259,7 +265,7 @@ function receive(model: Model, message: ServiceMessage, at: StepContext): Step {
       return { model, actions: [{ type: 'add_candidate', pc_id, candidate, mid }] };
     }
     case 'bye':
-      // The service will close the socket; playback continues without it.
+      // The service announces that it will close the socket. Playback continues without the socket.
       return message.reason === 'going_away' ? stay(model) : end(model, message.reason);
     case 'error':
       return serviceError(model, message, at);
@@ -267,10 +273,11 @@ function receive(model: Model, message: ServiceMessage, at: StepContext): Step {
 }
 
 function offered(model: Model, offer: Offer): Step {
-  // Ignores a repeated offer id: its existing connection would be orphaned.
+  // Ignores an offer whose id is already in use. A second peer with this id would leave the first peer without an
+  // owner.
   if (model.current?.pc_id === offer.pc_id || model.next?.pc_id === offer.pc_id) return stay(model);
   const actions: Action[] = [{ type: 'clear_timer', name: 'offer' }];
-  // A connection that was never established is replaced; the playing one stays until the new one plays.
+  // Replaces a connection that was never established. The connection that plays stays until the new one plays.
   if (model.next !== null) actions.push({ type: 'close_peer', pc_id: model.next.pc_id });
   actions.push({ type: 'build_peer', offer, ice_servers: model.ice_servers });
   if (model.current !== null) actions.push({ type: 'set_timer', name: 'retire', ms: MAKE_BEFORE_BREAK_MS });
@@ -280,7 +287,7 @@ function offered(model: Model, offer: Offer): Step {
 
 function resumed(model: Model, pc_id: string, at: StepContext): Step {
   if (model.current?.pc_id === pc_id && !model.current.lost) return stay(model);
-  // The connection was lost while the hello was on its way.
+  // The connection was lost after the page had sent its hello.
   return requestOffer(model, 'disconnected', at);
 }
 
@@ -294,7 +301,7 @@ function serviceError(
   if (message.fatal) return stay(noted);
   if (message.code === 'answer_rejected' || message.code === 'video_rejected') {
     if (model.picture) return dropNext(noted);
-    // A browser without the codec refuses the video of the offer, for example a Firefox without H.264 for WebRTC.
+    // A browser without the codec rejects the video of the offer, for example a Firefox without H.264 for WebRTC.
     const reason = message.code === 'video_rejected' ? 'codec_unsupported' : 'error';
     return end(model, reason, message.code, message.message);
   }
@@ -356,7 +363,7 @@ function promote(model: Model): Step {
 
 function peerUnusable(model: Model, pc_id: string, why: string): Step {
   if (model.next?.pc_id !== pc_id) return stay(model);
-  // A new attempt would get the same offer and fail again.
+  // Ends here, because a new attempt would get the same offer and fail again.
   return model.picture ? dropNext(model) : end(model, 'error', 'offer_unusable', why);
 }
 
@@ -375,14 +382,14 @@ function lose(model: Model, reason: Renegotiate['reason'], at: StepContext): Ste
   if (model.current === null) return stay(model);
   const current = { ...model.current, connected: false, lost: true };
   const lost: Model = { ...model, current, picture: false };
-  // A newer connection is already being negotiated.
+  // Keeps the newer connection, which is already being negotiated.
   if (model.next !== null) return stay(lost);
   return requestOffer(lost, reason, at);
 }
 
 function requestOffer(model: Model, reason: Renegotiate['reason'], at: StepContext): Step {
   if (model.last_pc_id === null) return stay(model);
-  // Without a socket the next hello requests an offer, because a lost connection is not resumed.
+  // Waits for the socket. Its next hello requests an offer, because a lost connection is not resumed.
   if (model.socket !== 'ready') return stay(model);
   const waitMs =
     model.renegotiated_at_ms === null ? 0 : model.renegotiated_at_ms + RENEGOTIATE_INTERVAL_MS - at.nowMs;
@@ -408,7 +415,7 @@ function controlBye(
   at: StepContext,
 ): Step {
   if (model.current?.pc_id !== pc_id) return stay(model);
-  // A bye on a connection that is being replaced does not concern this page.
+  // Ignores the bye of a connection that is being replaced, because the new connection belongs to this page.
   if (model.next !== null && reason === 'taken_over') return stay(model);
   if (reason === 'error') return lose(model, 'ice_failed', at);
   return end(model, reason);
@@ -439,7 +446,7 @@ function timer(model: Model, name: Extract<Fact, { type: 'timer' }>['name'], at:
   }
 }
 
-/** Two connections for too long: closes the one that does not play. */
+/** The two connections existed together for too long: closes the connection that does not play. */
 function retire(model: Model): Step {
   if (model.next === null || model.current === null) return stay(model);
   if (model.current.connected && !model.current.lost) return dropNext(model);

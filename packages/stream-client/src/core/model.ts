@@ -1,10 +1,10 @@
 /**
  * The player's state machine as data: state (Model), events (Fact) and effects (Action).
  *
- * Socket and peer connections fail independently. The signaling socket: closed → fetching (a token) → opening →
- * greeted (hello sent) → ready, and back to closed. The peer connections: `next` is being negotiated, `current` is
- * the newest connected one and shows the picture. Losing the socket keeps the peers; losing the picture requests a
- * new peer over the socket. `ended` releases everything.
+ * The signaling socket and the peer connections fail independently. The socket: closed → fetching (a token) → opening →
+ * greeted (hello sent) → ready, and from each state back to closed. Of the peer connections, `next` is being
+ * negotiated, and `current` is the newest connected one, which shows the picture. If the socket is lost, the peers
+ * continue. If the picture is lost, the page requests a new peer over the socket. `ended` releases everything.
  */
 import type { AppLaunchState, Open, SessionStateName, SignalErrorCode } from '@footlight/protocol';
 import type {
@@ -18,11 +18,11 @@ import type {
 import type { EndReason } from '../types.ts';
 
 export type TimerName =
-  /** delay until the next attempt to get a socket */
+  /** delay until the next attempt to open a socket */
   | 'retry'
-  /** time limit of one attempt */
+  /** time limit of one attempt to open a socket */
   | 'handshake'
-  /** time limit until the older of two peers closes */
+  /** time limit until one of two peers is closed */
   | 'retire'
   /** grace period of a disconnected peer */
   | 'grace'
@@ -34,7 +34,7 @@ export type TimerName =
 export interface PeerModel {
   pc_id: string;
   connected: boolean;
-  /** the picture of this connection is lost: failed, disconnected too long, or stuck */
+  /** the connection shows no picture any more: it failed, was disconnected for too long, or its picture is stuck */
   lost: boolean;
 }
 
@@ -45,31 +45,31 @@ export interface Ended {
 }
 
 export interface Model {
-  /** between connect and the end */
+  /** connect() was called and the stream has not ended */
   active: boolean;
   ended: Ended | null;
   socket: 'closed' | 'fetching' | 'opening' | 'greeted' | 'ready';
   /** attempts since the last ready */
   attempt: number;
-  /** monotonic ms of the next attempt; null: one is in progress, or none is needed */
+  /** monotonic ms of the next attempt; null: an attempt is in progress, or no attempt is needed */
   retry_at_ms: number | null;
-  /** the service has left a question of this page (see Reachability) unanswered, so the network may be interrupted */
+  /** the service has not answered a probe of this page (see Reachability), so the network may be interrupted */
   unreachable: boolean;
   session: { state: SessionStateName; detail: string | null; app: AppLaunchState | null } | null;
   ice_servers: IceServer[];
   current: PeerModel | null;
   next: PeerModel | null;
-  /** id of the newest offer; a renegotiation refers to it even if its connection is gone */
+  /** id of the newest offer; a renegotiation names this id even if the connection no longer exists */
   last_pc_id: string | null;
-  /** a picture was shown since connect */
+  /** a picture has been shown since connect() */
   had_picture: boolean;
   /** a picture is shown now */
   picture: boolean;
-  /** a renegotiation waits for the socket, or for its delay */
+  /** a renegotiation waits for the socket, or for the delay between two renegotiations */
   pending: Renegotiate['reason'] | null;
   /** monotonic ms of the last sent renegotiation */
   renegotiated_at_ms: number | null;
-  /** the service's last error message before a close */
+  /** the last error message of the service before it closed the socket */
   fault: { code: Open<SignalErrorCode>; message: string; fatal: boolean } | null;
 }
 
@@ -83,18 +83,18 @@ export type Fact =
   | { type: 'socket_closed'; code: number }
   | { type: 'message'; message: ServiceMessage }
   | { type: 'peer_state'; pc_id: string; state: RTCPeerConnectionState }
-  /** the browser could not use the offer */
+  /** the browser could not apply the offer */
   | { type: 'peer_unusable'; pc_id: string; why: string }
   | { type: 'frame'; pc_id: string }
   /** packets arrive, but no pictures are decoded */
   | { type: 'stuck'; pc_id: string }
-  /** nothing has arrived for a second: no picture, no sound, no answer to a ping */
+  /** nothing has arrived for a second: no video, no sound, no answer to a ping */
   | { type: 'silent'; pc_id: string }
-  /** whether the service answers (see Reachability) */
+  /** whether the service answers probes (see Reachability) */
   | { type: 'reachable'; yes: boolean }
   | { type: 'control_bye'; pc_id: string; reason: 'session_ended' | 'taken_over' | 'idle_timeout' | 'error' }
   | { type: 'renegotiate' }
-  /** the browser has a network again */
+  /** the browser reports that it has a network again */
   | { type: 'online' }
   | { type: 'timer'; name: TimerName };
 
@@ -102,13 +102,13 @@ export type Action =
   | { type: 'fetch_access' }
   | { type: 'open_socket'; url: string }
   | { type: 'close_socket'; bye: boolean }
-  /** the client adds the codecs of this browser */
+  /** the client adds the codecs of this browser to the hello */
   | { type: 'send_hello'; resume: string | null }
   | { type: 'send'; message: BrowserMessage }
   | { type: 'ready'; ready: Ready }
   | { type: 'build_peer'; offer: Offer; ice_servers: IceServer[] }
   | { type: 'add_candidate'; pc_id: string; candidate: string; mid: string | null }
-  /** this connection now shows the picture and receives the input */
+  /** from now on this connection shows the picture and carries the input */
   | { type: 'promote'; pc_id: string }
   | { type: 'close_peer'; pc_id: string }
   | { type: 'set_timer'; name: TimerName; ms: number }

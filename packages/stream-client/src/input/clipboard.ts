@@ -2,16 +2,16 @@ import { CLIPBOARD_PER_SECOND, fitsClipboard } from '@footlight/protocol/input';
 import type { Environment } from '../types.ts';
 
 /**
- * The clipboard in both directions. The page's text goes to the session when the person pastes; the app's text goes to
- * the page's clipboard, at once if the browser allows it, else at the next gesture. Never logged. Keeps the app's
- * newest text that waits for a gesture, and the times of the last CLIPBOARD_PER_SECOND sent texts; nothing needs to be
- * freed.
+ * Synchronises the clipboard in both directions. The page's text is sent to the session when the person pastes. The
+ * app's text is written to the page's clipboard, at once if the browser allows this, otherwise at the next gesture. The
+ * text is never logged. Keeps the app's newest text that waits for a gesture, and the times of the last
+ * CLIPBOARD_PER_SECOND sent texts; nothing needs to be freed.
  */
 export class ClipboardBridge {
   #environment: Environment;
   #send: (text: string) => boolean;
   #sentAtMs: number[] = [];
-  /** text of the app that waits for a gesture */
+  /** newest text of the app, which waits for a gesture */
   #waiting: string | null = null;
 
   constructor(environment: Environment, send: (text: string) => boolean) {
@@ -19,7 +19,7 @@ export class ClipboardBridge {
     this.#send = send;
   }
 
-  /** @returns not_now: no connection, or the session's rate limit is reached */
+  /** @returns not_now: there is no connection, or the session's rate limit is reached */
   toSession(text: string): 'sent' | 'too_long' | 'not_now' {
     if (!fitsClipboard(text)) return 'too_long';
     const nowMs = this.#environment.monotonicMs();
@@ -35,7 +35,7 @@ export class ClipboardBridge {
     return this.onGesture();
   }
 
-  /** Retries a write that needs a gesture. */
+  /** Writes a waiting text at a gesture. @returns whether the page's clipboard was written */
   async onGesture(): Promise<boolean> {
     const text = this.#waiting;
     if (text === null || navigator.clipboard === undefined || !document.hasFocus()) return false;

@@ -7,7 +7,7 @@ import { Pointer } from './pointer.ts';
 import type { InputSender } from './sender.ts';
 
 export interface ControlsHooks {
-  /** a picture is shown, so input is sent to the session */
+  /** whether a picture is shown, so that input is sent to the session */
   isLive(): boolean;
   onGesture(): void;
   onPaste(text: string): void;
@@ -21,10 +21,10 @@ interface LockableKeyboard {
 }
 
 /**
- * All input of one client: listeners, their activation, and status for the page.
+ * All input of one client: its listeners, whether they are active, and the status for the page.
  *
- * Input reaches the session while it is enabled (the page's choice) and live (a picture is shown). Owns keyboard, pointer,
- * pads and its listeners; dispose() releases held keys and the pointer, and frees all of them.
+ * Input is sent to the session while it is enabled (the page's choice) and live (a picture is shown). Owns keyboard,
+ * pointer, pads and their listeners; dispose() releases held keys and the pointer, and frees everything.
  */
 export class Controls {
   readonly keyboard: Keyboard;
@@ -101,14 +101,14 @@ export class Controls {
     this.#pointer.setFingers(reader);
   }
 
-  /** A new connection's host has sent its hello; that connection holds no keys. */
+  /** The host of a new connection has sent its hello. No keys are held on this connection yet. */
   greeted(hello: AgentHello): void {
     this.#maxPads = hello.max_pads;
     this.#touchScreen = hello.touch_screen ?? false;
     this.pads.announce(hello.max_pads);
   }
 
-  /** Another connection becomes current; the end of the old one released its keys. */
+  /** Another connection becomes current. The host released all keys at the end of the old connection. */
   forget(): void {
     this.#relative = false;
     this.#pointer.forget();
@@ -149,7 +149,7 @@ export class Controls {
     this.keyboard.focus();
     const keyboard = lockableKeyboard();
     if (keyboard?.lock !== undefined) {
-      // Without the keyboard lock only the system's own keys are missing.
+      // Without the keyboard lock, only the keys that the operating system reserves do not reach the session.
       this.#keyboardLocked = await keyboard.lock().then(
         () => true,
         () => false,

@@ -6,7 +6,7 @@ import { MenuPress } from './menu-press.ts';
 import { PadSchedule, readPad } from './pad-state.ts';
 import type { InputSender } from './sender.ts';
 
-/** Shorter than any display's frame time; a poll without changes is cheap. */
+/** Interval of polls. It is shorter than the frame time of any display; a poll without changes is cheap. */
 const POLL_MS = 8;
 
 interface Rumbling {
@@ -14,7 +14,7 @@ interface Rumbling {
   reset?(): Promise<unknown>;
 }
 
-/** Stands for a browser's pad index: the pad that the page draws. */
+/** Replaces the browser's pad index for the pad that the page draws. */
 const ON_SCREEN = -1;
 
 /** A pad that can be announced. */
@@ -23,22 +23,23 @@ interface PresentPad {
   rumbles: boolean;
 }
 
-/** A pad that is read, whether or not the session has a device for it. */
+/** A pad that the page reads, even if the session has no device for it. */
 interface WatchedPad {
   menu: MenuPress;
-  /** the held buttons were pressed for the page; the app gets no button until they are released */
+  /** the held buttons belong to the page; the app gets no button until all are released */
   isPages: boolean;
 }
 
 export interface PadHooks {
   isEnabled(): boolean;
   onCount(pads: number): void;
-  /** a pad requests the page's controls; `drawn`: it was the one that the page draws */
+  /** a pad requests the page's controls; `drawn`: it is the pad that the page draws */
   onMenu(drawn: boolean): void;
 }
 
 /**
- * Gamepads with the standard mapping, and one that the page draws: announced, polled while connected, rumbled on request.
+ * Sends gamepads with the standard mapping, and one pad that the page draws, to the session: announces them, polls them
+ * while connected, and plays rumble.
  *
  * A pad is absent → announced (with an index of the session) → absent. A pad beyond the session's limit is read only
  * for the page's menu. Owns two listeners, and a poll (POLL_MS) while a pad exists; dispose() frees them. The session
@@ -52,9 +53,9 @@ export class Gamepads {
   #cleanup = new Cleanup();
   #poll: Timer | null = null;
   #onScreen: PadReading | null = null;
-  /** index on the wire → browser's index, with its schedule */
+  /** index in messages → the browser's index, with the pad's schedule */
   #pads = new Map<number, { browserIndex: number; schedule: PadSchedule }>();
-  /** by browser's index */
+  /** keys: the browser's index */
   #watched = new Map<number, WatchedPad>();
 
   constructor(environment: Environment, sender: InputSender, hooks: PadHooks) {
@@ -66,7 +67,7 @@ export class Gamepads {
   }
 
   /**
-   * Announces the pads to a new connection. A pad keeps its index, because the session keeps the device of that
+   * Announces the pads on a new connection. A pad keeps its index, because the session keeps the device with this
    * index.
    * @param maxPads limit of the session
    */
@@ -81,7 +82,7 @@ export class Gamepads {
     this.#refresh();
   }
 
-  /** Adds the page's own pad, replaces its reader, or removes it (null). */
+  /** Adds the pad that the page draws, or replaces its reader; null removes the pad. */
   setOnScreen(reading: PadReading | null): void {
     const comesOrGoes = (reading === null) !== (this.#onScreen === null);
     this.#onScreen = reading;
@@ -109,7 +110,7 @@ export class Gamepads {
     }
   }
 
-  /** Stops rumble: no further orders can arrive. */
+  /** Stops rumble, because no message can stop it later. */
   stopRumble(): void {
     const gamepads = this.#read();
     for (const { browserIndex } of this.#pads.values()) stop(gamepads[browserIndex]);
@@ -169,7 +170,7 @@ export class Gamepads {
   }
 
   #sample(): void {
-    // A hidden page reads stale pad states, so a button would stay held.
+    // A hidden page reads old pad states, so a held button would never be released.
     if (document.hidden) return;
     const isEnabled = this.#hooks.isEnabled();
     const gamepads = this.#read();

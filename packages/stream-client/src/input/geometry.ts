@@ -1,4 +1,4 @@
-/** Maps between page, video element and picture. Pure. */
+/** Converts coordinates between page, video element and picture. Pure. */
 import { fractionToCoordinate } from '@footlight/protocol/input';
 
 export interface Box {
@@ -9,9 +9,9 @@ export interface Box {
 }
 
 /**
- * The picture without its letterbox.
+ * The rectangle of the picture, without the black bars around it.
  * @param element box of the video element in CSS pixels
- * @param video size of the decoded picture; 0 = unknown, then the whole element counts
+ * @param video size of the decoded picture; 0: unknown, then the picture fills the element
  * @param fit the element's object-fit
  */
 export function pictureBox(element: Box, video: { width: number; height: number }, fit: string): Box {
@@ -29,7 +29,7 @@ export function pictureBox(element: Box, video: { width: number; height: number 
   };
 }
 
-/** Wire coordinates of a point of the page; points outside the picture are moved to its edge. */
+/** Coordinates in messages for a point of the page. A point outside the picture is moved to the picture's edge. */
 export function toWire(box: Box, clientX: number, clientY: number): { x: number; y: number } {
   return {
     x: fractionToCoordinate(box.width > 0 ? (clientX - box.left) / box.width : 0),
@@ -37,7 +37,7 @@ export function toWire(box: Box, clientX: number, clientY: number): { x: number;
   };
 }
 
-/** Whether a point of the page lies in the picture. */
+/** Whether a point of the page is inside the picture. */
 export function isInside(box: Box, clientX: number, clientY: number): boolean {
   return (
     clientX >= box.left &&

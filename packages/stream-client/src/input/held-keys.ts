@@ -4,7 +4,7 @@ export interface KeyFacts {
   /** KeyboardEvent.code */
   code: string;
   repeat: boolean;
-  /** lock bits of the event */
+  /** bits of the lock keys in the event */
   locks: number;
 }
 
@@ -23,13 +23,13 @@ const LOCK_BITS: ReadonlyMap<string, number> = new Map([
 /**
  * Held keys, and the messages for a key event. Pure except for its own state; a key is up ⇄ down.
  *
- * The receiver sets its locks to the bits of every KEY before it presses. For a lock key the bits therefore give the
- * display's current state: before the press the old state, and before the release always "on", because X changes a
- * lock off only at the release.
+ * Before a press, the receiver sets its lock keys to the bits of the KEY message. For a lock key itself, the bits must
+ * therefore be the display's current state. Before the press this is the old state. Before the release it is always
+ * "on", because X switches a lock off only at the release.
  */
 export class HeldKeys {
   #held = new Map<string, number>();
-  /** assumed lock state of the session's display */
+  /** lock state that the session's display probably has */
   #locks = 0;
 
   get size(): number {
@@ -53,7 +53,7 @@ export class HeldKeys {
     const own = LOCK_BITS.get(key.code) ?? 0;
     if (own === 0) {
       this.#locks = key.locks;
-      // Some systems drop the release of keys that were held together with Meta.
+      // Some systems lose the release of a key that was held together with Meta.
       const swallowed = key.code.startsWith('Meta') ? this.#releaseHeld(key.locks) : [];
       return [{ code, down: false, locks: key.locks }, ...swallowed];
     }
@@ -62,13 +62,13 @@ export class HeldKeys {
     return [{ code, down: false, locks: (key.locks & ~own) | own }];
   }
 
-  /** A whole press of a lock key that the system reports as one event per toggle. */
+  /** Press and release of a lock key, which some systems report as one event per toggle. */
   tap(key: KeyFacts): KeyAction[] {
     this.#held.delete(key.code);
     return [...this.down({ ...key, repeat: false }), ...this.up(key)];
   }
 
-  /** Forgets everything, because the receiver released all keys. */
+  /** Forgets all held keys, because the receiver has released them. */
   clear(): void {
     this.#held.clear();
   }

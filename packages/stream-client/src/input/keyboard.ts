@@ -6,16 +6,19 @@ import { HeldKeys, type KeyAction, type KeyFacts } from './held-keys.ts';
 import { isPageControl } from './overlay.ts';
 import type { InputSender } from './sender.ts';
 
-/** Wait for the browser's `paste` after its key event; without one the key is sent alone. Chosen, not measured. */
+/**
+ * Time limit for the browser's `paste` event after its key event; without this event only the key is sent. Chosen, not
+ * measured.
+ */
 const PASTE_WAIT_MS = 60;
 
 export interface KeyboardHooks {
   isEnabled(): boolean;
-  /** a user gesture: actions that need one may run */
+  /** the person made a gesture: actions that need a gesture may run */
   onGesture(): void;
-  /** the person leaves the session's keyboard */
+  /** the person pressed the combination that leaves the session's keyboard */
   onEscape(): void;
-  /** everything was released: other records of held keys may be cleared */
+  /** all keys were released: the listener clears its own records of held keys */
   onRelease(): void;
   /** the person pasted this text */
   onPaste(text: string): void;
@@ -24,13 +27,14 @@ export interface KeyboardHooks {
 /**
  * Physical keys of the focused surface, text of input methods, and the paste key.
  *
- * A hidden text area in the surface holds the focus, because only an editable element gets composition events and
- * opens the keyboard of a touch screen. Keys are handled before the page; keys of an input method arrive as text.
+ * A hidden text area in the surface has the focus, because only an editable element gets composition events and opens
+ * the keyboard of a touch screen. Keys are handled before the page handles them; keys of an input method arrive as
+ * text.
  *
  * Owner: Controls. dispose() releases held keys, and frees the listeners, the text area and the wait for a paste.
  */
 export class Keyboard {
-  /** holds the focus for the surface; null if the surface cannot have children */
+  /** the element that has the focus for the surface; null: the surface cannot have children */
   readonly field: HTMLTextAreaElement | null;
   #environment: Environment;
   #sender: InputSender;
@@ -63,7 +67,7 @@ export class Keyboard {
     this.#cleanup.listen(document, 'visibilitychange', () => {
       if (document.hidden) this.releaseAll();
     });
-    // A page in the back/forward cache gets no key events, so releases would be missed.
+    // A page in the back/forward cache gets no key events and would miss releases.
     this.#cleanup.listen(window, 'pagehide', () => this.releaseAll());
   }
 
@@ -76,7 +80,7 @@ export class Keyboard {
     (this.field ?? this.#surface).focus({ preventScroll: true });
   }
 
-  /** Releases everything here and in the session: keys, buttons, contacts, pads. */
+  /** Releases all keys, buttons, contacts and pads, in the page and in the session. */
   releaseAll(): void {
     this.#held.clear();
     this.#pasting?.timer.cancel();
@@ -85,7 +89,10 @@ export class Keyboard {
     this.#hooks.onRelease();
   }
 
-  /** Types characters independently of the layout, split into messages between characters. */
+  /**
+   * Types characters independently of the keyboard layout. A long text is sent in several messages, split between
+   * characters.
+   */
   sendText(text: string): void {
     const encoder = new TextEncoder();
     const buffer = new Uint8Array(MAX_TEXT_BYTES);
@@ -97,7 +104,7 @@ export class Keyboard {
     }
   }
 
-  /** Presses in order, releases in reverse. */
+  /** Presses the keys in order and releases them in reverse order. */
   sendKeys(codes: string[]): void {
     const facts = codes.map((code): KeyFacts => ({ code, repeat: false, locks: 0 }));
     const held = new HeldKeys();
@@ -117,7 +124,7 @@ export class Keyboard {
     field.autocapitalize = 'off';
     field.autocomplete = 'off';
     field.spellcheck = false;
-    // A touch of the picture must not open the on-screen keyboard.
+    // Touching the picture must not open the on-screen keyboard.
     field.inputMode = 'none';
     field.tabIndex = -1;
     Object.assign(field.style, {
@@ -139,7 +146,7 @@ export class Keyboard {
   #onKeyDown(event: KeyboardEvent): void {
     if (!this.#hooks.isEnabled() || isPageControl(event)) return;
     this.#hooks.onGesture();
-    // 229 is a key handled by an input method; its text arrives by composition.
+    // Key code 229: an input method handles the key, and its text arrives by composition.
     if (event.isComposing || event.keyCode === 229) return;
     if (isEscapeChord(event)) {
       event.preventDefault();
@@ -155,15 +162,15 @@ export class Keyboard {
       return;
     }
     event.stopPropagation();
-    // Later keys must not overtake a paste that waits for its clipboard.
+    // Sends a waiting paste first, so that later keys do not overtake it.
     if (!event.repeat) this.#finishPaste();
-    // On-screen keyboards send keys without a code; their text arrives as input.
+    // On-screen keyboards send keys without a code; the text of these keys arrives as input.
     if (event.code === '') return;
-    // For AltGr, Windows sends Ctrl and Alt in many layouts, although the person did not press Ctrl.
+    // For AltGr, Windows reports Ctrl and Alt in many layouts, although the person did not press Ctrl.
     if (this.#isWindows && event.code === 'AltRight' && event.key === 'AltGraph')
       this.#send(this.#held.up({ ...key, code: 'ControlLeft' }));
     if (isPasteKey(event) && !event.repeat) {
-      // The clipboard is sent before the key that pastes it.
+      // The clipboard must reach the session before the key that pastes it.
       this.#pasting = { key, timer: this.#environment.setTimeout(() => this.#finishPaste(), PASTE_WAIT_MS) };
       return;
     }
@@ -203,7 +210,7 @@ export class Keyboard {
   }
 
   #onBeforeInput(event: InputEvent): void {
-    // Compositions run in the field; other input is already handled, or comes from a touch keyboard.
+    // Handles only text of touch keyboards: a composition runs in the field, and other input was handled as keys.
     if (isPageControl(event) || event.isComposing || event.inputType.startsWith('insertComposition')) return;
     event.preventDefault();
     if (!this.#hooks.isEnabled()) return;
@@ -225,7 +232,7 @@ function facts(event: KeyboardEvent): KeyFacts {
   return { code: event.code, repeat: event.repeat, locks };
 }
 
-/** The key combination that leaves the session; every other key belongs to the session. */
+/** Whether the event is the key combination that leaves the session. All other keys belong to the session. */
 function isEscapeChord(event: KeyboardEvent): boolean {
   return event.code === 'KeyZ' && event.ctrlKey && event.altKey && event.shiftKey;
 }

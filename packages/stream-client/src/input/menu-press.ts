@@ -1,11 +1,14 @@
 /** View and Menu (Select and Start), by the standard mapping. */
 const TOGETHER = (1 << 8) | (1 << 9);
-/** The button in the middle, which some systems do not pass to browsers. */
+/** The guide button in the middle of the pad, which some systems do not report to browsers. */
 const GUIDE = 1 << 16;
-/** Longer than games expect both buttons to be held. Chosen, not measured. */
+/** Time that View and Menu must be held. It is longer than games need. Chosen, not measured. */
 const HOLD_MS = 1000;
 
-/** Whether one pad requests the page's controls: its guide button, or View and Menu held together. */
+/**
+ * Detects that the person requests the page's controls on one pad: by the guide button, or by View and Menu held
+ * together.
+ */
 export class MenuPress {
   #togetherSinceMs: number | null = null;
   #asked = false;

@@ -1,4 +1,4 @@
-/** One gamepad's state on the wire, and the schedule of its messages. Pure except for its own state. */
+/** The state of one gamepad in messages, and the schedule of these messages. Pure except for its own state. */
 import { PAD_IDLE_MS, PAD_REPEAT_MS, PAD_REPEATS } from '@footlight/protocol/input';
 import type { PadReading } from '../types.ts';
 
@@ -28,7 +28,7 @@ export function readPad(pad: PadReading): PadSnapshot {
   };
 }
 
-/** Sends on change, then a few repeats because the channel is lossy, then slow refreshes. */
+/** Sends each change at once, then a few repeats because the channel is lossy, then a slow refresh. */
 export class PadSchedule {
   #last: PadSnapshot | null = null;
   #sentAtMs = 0;

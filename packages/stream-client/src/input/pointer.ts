@@ -8,9 +8,9 @@ import type { InputSender } from './sender.ts';
 export interface PointerHooks {
   isEnabled(): boolean;
   onGesture(): void;
-  /** a press in the picture: the stream gets the focus */
+  /** a button was pressed in the picture: the stream gets the focus */
   onPress(): void;
-  /** the app wants relative motion and the pointer is not locked */
+  /** whether the app wants relative motion while the pointer is not locked */
   wantsLock(): boolean;
   onLockChange(locked: boolean): void;
 }
@@ -20,11 +20,11 @@ const INT16_MAX = 32_767;
 const BUTTONS = 5;
 
 /**
- * Mouse, pen, wheel and touch over the picture; pointer lock when the app wants relative motion. Fingers are sent as
- * touches, or are passed to a reader, which translates them into input.
+ * Sends mouse, pen, wheel and touch over the picture. Locks the pointer when the app wants relative motion. Fingers are
+ * sent as touches, or are passed to a reader, which translates them into input.
  *
  * Owner: Controls. Runs from its construction; dispose() unlocks the pointer, frees the listeners and restores the
- * surface's touch action. Held buttons and contacts are released by the keyboard's release_all.
+ * surface's touch action. The keyboard's release_all releases held buttons and contacts.
  */
 export class Pointer implements PointerOutput {
   #sender: InputSender;
@@ -52,7 +52,7 @@ export class Pointer implements PointerOutput {
     this.#cleanup.add(() => {
       surface.style.touchAction = touchAction;
     });
-    // Unlike pointermove, pointerrawupdate is not delayed until the next frame of the page.
+    // pointerrawupdate arrives at once; pointermove is delayed until the next frame of the page.
     const move = 'onpointerrawupdate' in window ? 'pointerrawupdate' : 'pointermove';
     const listen = (target: EventTarget, type: string, listener: (event: never) => void) =>
       this.#cleanup.listen(target, type, listener as (event: Event) => void, { passive: false });
@@ -75,7 +75,10 @@ export class Pointer implements PointerOutput {
     return document.pointerLockElement === this.#surface;
   }
 
-  /** Call from a gesture. Raw movement if available, because games apply their own acceleration. */
+  /**
+   * Locks the pointer. Call it from a gesture. Uses raw movement if available, because games apply their own
+   * acceleration.
+   */
   async lock(): Promise<boolean> {
     const request = this.#surface.requestPointerLock?.bind(this.#surface) as
       | ((options?: { unadjustedMovement: boolean }) => Promise<void> | undefined)
@@ -97,13 +100,13 @@ export class Pointer implements PointerOutput {
     if (this.isLocked) document.exitPointerLock();
   }
 
-  /** The app released the pointer: unlocks it if it was locked for the app. */
+  /** The app no longer wants relative motion: unlocks the pointer if it was locked for the app. */
   releaseAppLock(): void {
     if (this.#lockedByApp) this.unlock();
     this.#lockedByApp = false;
   }
 
-  /** Sets the reader of fingers; fingers that are down end for the previous one. */
+  /** Sets the reader of fingers. For the previous reader, fingers that are down end. */
   setFingers(reader: FingerReader | null): void {
     this.#reader?.forget();
     this.#fingers.clear();
@@ -142,7 +145,7 @@ export class Pointer implements PointerOutput {
     else this.#sender.send({ kind: 'touch', action, contact: 0, x, y, pressure });
   }
 
-  /** The receiver released everything. */
+  /** The receiver has released all buttons and contacts. */
   forget(): void {
     this.#reader?.forget();
     this.#fingers.clear();
@@ -181,11 +184,11 @@ export class Pointer implements PointerOutput {
     if (!this.#hooks.isEnabled() || isPageControl(event)) return;
     this.#hooks.onGesture();
     if (event.pointerType !== 'touch') {
-      // Moves outside the element count while a button is down.
+      // While a button is down, moves outside the element must also arrive.
       if (!this.isLocked) this.#surface.setPointerCapture?.(event.pointerId);
       return;
     }
-    // Otherwise the browser repeats the touch as a mouse.
+    // Without this call the browser also sends the touch as mouse events.
     event.preventDefault();
     this.#hooks.onPress();
     if (this.#reader !== null) {
@@ -215,7 +218,7 @@ export class Pointer implements PointerOutput {
   #onButton(event: MouseEvent, down: boolean): void {
     const { button } = event;
     if (button < 0 || button >= BUTTONS) return;
-    // A button pressed in the picture is released anywhere.
+    // A button that was pressed in the picture may be released outside it.
     if (!down && !this.#buttons.has(button)) return;
     if (down && (!this.#hooks.isEnabled() || isPageControl(event))) return;
     event.preventDefault();

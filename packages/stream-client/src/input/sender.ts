@@ -15,9 +15,9 @@ type Outgoing = WithoutStamp<ViewerMessage>;
 const MOVE_INTERVAL_MS = 1000 / POINTER_MAX_PER_SECOND;
 
 /**
- * Numbers, stamps and sends binary messages on the newest connection. Pointer moves are coalesced to the session's
- * rate; messages on the reliable channel are sent at once. Without an open channel messages are dropped, because the
- * person cannot see its late effect.
+ * Numbers, timestamps and sends binary messages on the newest connection. Combines pointer moves, at most as many per
+ * second as the session allows; sends messages on the reliable channel at once. Without an open channel messages are
+ * dropped, because their late effect would surprise the person.
  *
  * detached ⇄ attached, by attach(), which also frees the timer of unsent moves. Channels belong to their connection.
  */
@@ -28,7 +28,7 @@ export class InputSender {
   #inputSeq = 0;
   #motionSeq = 0;
   #onPress: (seq: number, sentMs: number) => void;
-  /** newest unsent move per pointer or contact */
+  /** newest unsent move of each pointer or contact */
   #moves = new Map<string, Outgoing>();
   #moveTimer: Timer | null = null;
   #movedAtMs = Number.NEGATIVE_INFINITY;
@@ -41,7 +41,9 @@ export class InputSender {
     this.#onPress = onPress;
   }
 
-  /** Switches to another connection's channels; message numbers of each start at 1. null = none. */
+  /**
+   * Switches to the channels of another connection. Message numbers start at 1 on each connection. null: no connection
+   */
   attach(channels: { input: RTCDataChannel; motion: RTCDataChannel } | null): void {
     this.#moves.clear();
     this.#moveTimer?.cancel();
@@ -86,18 +88,18 @@ export class InputSender {
     return true;
   }
 
-  /** Absolute pointer position, 0–65535. */
+  /** Sends an absolute pointer position, 0–65535. */
   moveTo(x: number, y: number): void {
     this.#moves.delete('rel');
     this.#move('abs', { kind: 'pointer_abs', x, y });
   }
 
-  /** Relative pointer motion, in stream pixels. */
+  /** Sends relative pointer motion, in stream pixels. */
   moveBy(dx: number, dy: number): void {
     this.#sumX += dx * POINTER_REL_UNIT;
     this.#sumY += dy * POINTER_REL_UNIT;
     this.#moves.delete('abs');
-    // Totals wrap at 32 bits, so a lost message loses no motion.
+    // Messages contain totals that wrap at 32 bits, so the next message repairs a lost one.
     this.#move('rel', {
       kind: 'pointer_rel',
       sum_x: Math.round(this.#sumX) | 0,
@@ -128,10 +130,10 @@ export class InputSender {
     this.#moves.clear();
   }
 
-  /** A press carries its position, so earlier pending moves are dropped. */
+  /** A press contains its own position, so earlier unsent moves are dropped. */
   #forgetMoves(message: Outgoing): void {
     if (message.kind === 'button' && message.position !== null) this.#moves.delete('abs');
-    // Relative motion is cumulative, so it is sent before the press.
+    // Relative motion adds up, so it is sent before the press.
     else if (message.kind === 'button') this.#flushMoves();
     else if (message.kind === 'touch') this.#moves.delete(`touch ${message.contact}`);
   }

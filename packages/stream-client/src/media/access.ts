@@ -3,8 +3,8 @@ import { SignalingRefused, type StreamClientOptions } from '../types.ts';
 import { signalingUrl } from './socket.ts';
 
 /**
- * Requests access to the signaling socket. Only the answer to the newest request counts; an older request is aborted.
- * Owner: the client, whose close() aborts the last one.
+ * Requests access to the signaling socket. A new request aborts the older one, and only the newest request's answer is
+ * used. Owner: the client, whose close() aborts the last request.
  */
 export class AccessRequests {
   readonly #connectSignaling: StreamClientOptions['connectSignaling'];
@@ -16,7 +16,7 @@ export class AccessRequests {
     this.#onAnswer = onAnswer;
   }
 
-  /** Never throws; a failure is an answer. */
+  /** Requests access. Never throws; a failure is reported as an answer. */
   async request(): Promise<void> {
     this.close();
     const own = new AbortController();

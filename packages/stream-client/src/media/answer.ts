@@ -1,4 +1,4 @@
-/** Edits and reads the page's answer. SDP as in RFC 8866. */
+/** Changes and reads the page's SDP answer. SDP as in RFC 8866. */
 
 const ABS_CAPTURE_TIME = 'http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time';
 
@@ -26,8 +26,8 @@ export function wantStereo(sdp: string): string {
 }
 
 /**
- * Leaves the start of the DTLS handshake to the host: the page is reachable before the host has read the answer, so a
- * handshake started by the page would lose its first message and wait for the repeat.
+ * Lets the host start the DTLS handshake. The host can reach the page before it has read the page's answer. If the page
+ * started the handshake, the host would drop its first message, and the handshake would wait for a retransmission.
  * Source: RFC 8842, section 5.3.
  */
 export function wantPassive(sdp: string): string {
@@ -60,6 +60,6 @@ export function wantCaptureTime(transceiver: RTCRtpTransceiver): void {
   try {
     choosing.setHeaderExtensionsToNegotiate(wanted);
   } catch {
-    // Without it only a measurement is missing.
+    // An error here only means that one measurement is missing.
   }
 }

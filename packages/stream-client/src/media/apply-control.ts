@@ -1,4 +1,4 @@
-/** Effect of each control message of the host on the page. */
+/** Applies each control message of the host to the page. */
 import type { AgentControl, ControlBye } from '@footlight/protocol/input';
 import type { Emitter } from '../events.ts';
 import type { ClipboardBridge } from '../input/clipboard.ts';
@@ -12,7 +12,7 @@ export interface ControlTargets {
   cursor: CursorShapes;
   clipboard: ClipboardBridge;
   controls: Controls;
-  /** the host's hello was read */
+  /** the host's hello has arrived */
   onGreeted(): void;
   onBye(reason: ControlBye['reason']): void;
 }
@@ -24,7 +24,7 @@ export function applyControl(message: AgentControl, targets: ControlTargets): vo
       controls.greeted(message);
       targets.control.greeted(message);
       targets.onGreeted();
-      // A host that cannot set layouts does not report one.
+      // A host without this feature reports no layout, so the event reports null.
       if (!message.features.includes('keyboard_layout')) emitter.emit('keyboard_layout', null);
       return;
     case 'clipboard':

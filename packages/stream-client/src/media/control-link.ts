@@ -18,14 +18,14 @@ import type { InputSender } from '../input/sender.ts';
 import type { Environment } from '../types.ts';
 import type { Peer } from './peer.ts';
 
-/** Interval of pings while the queueing delay is followed: eight a second, within PING_MAX_PER_SECOND. */
+/** Interval of pings while the queueing delay is measured: eight pings a second, within PING_MAX_PER_SECOND. */
 const PING_FOLLOWED_MS = 125;
 
 /**
- * Messages of the newest connection besides input: control channel, pings for the clock, and frame timing.
+ * Messages of the newest connection except input: control channel, pings for the clock, and frame timing.
  *
- * detached ⇄ attached (PING_BURST fast pings, then one each PING_INTERVAL_MS). Numbers restart with each connection. Owns
- * the timer of the next ping, which attach() and dispose() free; connections belong to the client.
+ * detached ⇄ attached (PING_BURST fast pings, then one each PING_INTERVAL_MS). Message numbers restart with each
+ * connection. Owns the timer of the next ping, which attach() and dispose() free; connections belong to the client.
  */
 export class ControlLink {
   #environment: Environment;
@@ -45,13 +45,13 @@ export class ControlLink {
     this.#sender = sender;
   }
 
-  /** Sends hello on a newly opened control channel; it is the first message of every connection. */
+  /** Sends hello on a control channel that has just opened. Hello is the first message of every connection. */
   greet(peer: Peer, viewport: { width: number; height: number; dpr: number }): void {
     send(peer, { type: 'hello', protocol: INPUT_PROTOCOL, features: [...CONTROL_FEATURES], viewport });
     if (this.#frameTiming) send(peer, { type: 'frame_timing', enabled: true });
   }
 
-  /** Switches to this connection; null = none. */
+  /** Switches to this connection; null: no connection. */
   attach(peer: Peer | null): void {
     this.#peer = peer;
     this.#features = [];
@@ -61,7 +61,7 @@ export class ControlLink {
     if (peer !== null) this.#pingAfter(PING_BURST, PING_BURST_INTERVAL_MS);
   }
 
-  /** Pings more often while the queueing delay is followed, or stops that. */
+  /** Starts frequent pings, which measure the queueing delay, or stops them. */
   follow(isFollowed: boolean): void {
     this.#isFollowed = isFollowed;
     this.#ping?.cancel();
@@ -80,12 +80,12 @@ export class ControlLink {
     this.#sendLayout();
   }
 
-  /** Largest file that the host accepts, MiB; null: none, or not known. */
+  /** Largest file that the host accepts, MiB; null: the host accepts no files, or the limit is not known. */
   get maxFileMb(): number | null {
     return this.#maxFileMb;
   }
 
-  /** Chooses the layout of the session's keyboard, for this connection and later ones. */
+  /** Sets the layout of the session's keyboard, on this connection and on later ones. */
   setLayout(layout: KeyboardLayout): void {
     this.#layout = layout;
     this.#sendLayout();
@@ -97,7 +97,10 @@ export class ControlLink {
     this.send({ type: 'frame_timing', enabled });
   }
 
-  /** Reports a freeze to the host, which can then increase the delay; a series of freezes is one report. */
+  /**
+   * Reports a freeze to the host, which can then increase the playout delay. Several freezes shortly after each other
+   * are one report.
+   */
   freeze(gapMs: number): void {
     const nowMs = this.#environment.monotonicMs();
     this.#freezes = this.#freezes.filter((atMs) => nowMs - atMs < 1000);
@@ -106,7 +109,7 @@ export class ControlLink {
     this.send({ type: 'freeze', gap_ms: gapMs });
   }
 
-  /** Parses one frame of the control channel; null = unknown in this version. */
+  /** Parses one frame of the control channel; null: this version does not know the message. */
   read(frame: string): AgentControl | null {
     const parsed = parseAgentControl(frame);
     return parsed.kind === 'message' ? parsed.message : null;
@@ -122,11 +125,11 @@ export class ControlLink {
       this.send({ type: 'keyboard_layout', ...layout });
   }
 
-  /** @param fast remaining pings of the burst (count) */
+  /** @param fast number of pings that remain in the burst */
   #pingAfter(fast: number, ms: number): void {
     this.#ping = this.#environment.setTimeout(() => {
       const sent = this.#sender.sendMotion({ kind: 'ping', client_ms: this.#environment.nowUnixMs() });
-      // The channel opens after the connection; a ping that could not be sent does not count for the burst.
+      // The channel opens after the connection. A ping that could not be sent is not counted in the burst.
       const left = sent ? fast - 1 : fast;
       if (left > 0) this.#pingAfter(left, PING_BURST_INTERVAL_MS);
       else this.#pingAfter(0, this.#isFollowed ? PING_FOLLOWED_MS : PING_INTERVAL_MS);

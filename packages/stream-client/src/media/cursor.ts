@@ -3,7 +3,7 @@ import type { PointerShape } from '../types.ts';
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** A shape for the page; null when it is not a valid picture. */
+/** The cursor as a shape for the page; null: the cursor is not a valid picture. */
 export function pointerShape(cursor: Cursor): Exclude<PointerShape, string> | null {
   if (!BASE64.test(cursor.png)) return null;
   const { width, height } = cursor;
@@ -16,22 +16,22 @@ export function pointerShape(cursor: Cursor): Exclude<PointerShape, string> | nu
   };
 }
 
-/** CSS value of a shape; null when it is not a valid picture. */
+/** The shape as a value of CSS `cursor`; null: the cursor is not a valid picture. */
 export function cursorCss(cursor: Cursor): string | null {
   const shape = pointerShape(cursor);
   return shape && `url("${shape.url}") ${shape.hot_x} ${shape.hot_y}, default`;
 }
 
 /**
- * The session's pointer shapes as the surface's CSS cursor. Keeps CURSOR_SHAPES_KEPT shapes of one connection; reset()
- * forgets them and restores the surface's former cursor.
+ * Shows the session's pointer shapes as the surface's CSS cursor. Keeps CURSOR_SHAPES_KEPT shapes of one connection;
+ * reset() forgets them and restores the surface's earlier cursor.
  */
 export class CursorShapes {
   #surface: HTMLElement;
   #onShape: (shape: PointerShape) => void;
   #before: string;
   #shapes = new Map<Cursor['id'], { css: string; shape: PointerShape }>();
-  /** undefined: not set by the session yet */
+  /** undefined: the session has not set a shape yet */
   #inUse: Cursor['id'] | null | undefined = undefined;
 
   constructor(surface: HTMLElement, onShape: (shape: PointerShape) => void) {
@@ -64,7 +64,7 @@ export class CursorShapes {
     this.#draw();
   }
 
-  /** Forgets the shapes, because they belong to one connection. */
+  /** Forgets all shapes, because shapes belong to one connection. */
   reset(): void {
     this.#shapes.clear();
     this.#inUse = undefined;

@@ -10,10 +10,13 @@ const MIME: readonly (readonly [string, Codec])[] = [
   ['video/av1', 'av1'],
 ];
 
-/** One id per page load, so that a reconnecting page resumes instead of taking over. */
+/**
+ * One client id for each page load. With the same id, a page that reconnects resumes its connection and does not take
+ * over from itself.
+ */
 let pageClientId: string | null = null;
 
-/** Codecs that this browser decodes, in the product's order; h264 if unknown. */
+/** Codecs that this browser decodes, in the product's order; only h264 if the browser does not report codecs. */
 export function decodableCodecs(): Codec[] {
   const capabilities =
     typeof RTCRtpReceiver === 'undefined' ? null : RTCRtpReceiver.getCapabilities?.('video');
@@ -22,7 +25,7 @@ export function decodableCodecs(): Codec[] {
   return MIME.filter(([mime, codec]) => codec === 'h264' || mimeTypes.has(mime)).map(([, codec]) => codec);
 }
 
-/** @param resume id of the connection that still plays; null = none */
+/** @param resume id of the connection that still plays; null: none plays */
 export function greeting(
   options: Pick<StreamClientOptions, 'client' | 'codecs'>,
   resume: string | null,

@@ -4,11 +4,11 @@ import type { Peer } from './peer.ts';
 type Status = AudioStatus['microphone'];
 
 /**
- * The page's microphone: off until the person turns it on, and open only while on. The browser asks for permission; if
- * it is turned off, or the page is left, during that question, no microphone opens.
+ * The page's microphone. It is off until the person turns it on, and is open only while on. The browser asks the person
+ * for permission. If the person turns the microphone off or leaves the page during this question, no microphone opens.
  *
- * off → (browser's question) → on → off, or denied, or unavailable (no device, no microphone in the session); the last two
- * count as off. Owns the browser's input stream while on; attach(null) closes it.
+ * off → (the browser's question) → on → off, or denied, or unavailable (no device, or no microphone in the session);
+ * denied and unavailable count as off. Owns the browser's input stream while on; attach(null) closes the stream.
  */
 export class Microphone {
   #onChange: () => void;
@@ -26,7 +26,7 @@ export class Microphone {
     return this.#status;
   }
 
-  /** Another connection plays; an open microphone moves to it. null = none plays. */
+  /** Another connection plays; an open microphone is moved to this connection. null: no connection plays. */
   attach(peer: Pick<Peer, 'setMicrophone'> | null): void {
     this.#peer = peer;
     if (peer === null) this.#close('off');
@@ -54,7 +54,7 @@ export class Microphone {
     }
     this.#input = input;
     const [track] = input.getAudioTracks();
-    // Unplugged, or revoked in the browser.
+    // The device was unplugged, or its permission was revoked in the browser.
     track?.addEventListener('ended', () => {
       if (this.#input === input) this.#close('off');
     });

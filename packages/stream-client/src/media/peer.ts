@@ -7,7 +7,7 @@ export interface PeerEvents {
   onState(peer: Peer, state: RTCPeerConnectionState): void;
   onIceState(peer: Peer, from: RTCIceConnectionState, to: RTCIceConnectionState): void;
   onAnswer(peer: Peer, sdp: string): void;
-  /** candidate "" is the end of candidates; mid null when the browser does not say */
+  /** candidate "": the end of candidates; mid null: the browser does not report the mid */
   onCandidate(peer: Peer, candidate: string, mid: string | null): void;
   onUnusable(peer: Peer, why: string): void;
   onChannelOpen(peer: Peer, name: ChannelName): void;
@@ -29,9 +29,9 @@ function toRtcIceServer({ urls, username, credential }: IceServer): RTCIceServer
 /**
  * One RTCPeerConnection: answers one offer, and owns tracks and channels.
  *
- * new → (negotiate) → answered → connected ⇄ disconnected → failed, as connectionState says; a failed negotiation goes
- * to onUnusable instead. Candidates that arrive too early are queued in both directions. Owner: the client. close()
- * closes channels and connection, and no event follows it; repeatable.
+ * new → (negotiate) → answered → connected ⇄ disconnected → failed, as in connectionState. A failed negotiation calls
+ * onUnusable instead. In both directions, candidates that arrive too early are queued. Owner: the client. close()
+ * closes channels and connection, and no event follows it; it may be called twice.
  */
 export class Peer {
   readonly pcId: string;
@@ -41,16 +41,16 @@ export class Peer {
   readonly connection: RTCPeerConnection;
   readonly channels: Record<ChannelName, RTCDataChannel>;
   readonly tracks: MediaStreamTrack[] = [];
-  /** null: the host has not opened it */
+  /** null: the host has not opened the channel for files */
   files: RTCDataChannel | null = null;
   captureTimeNegotiated = false;
   /** control frames that wait until this connection is current */
   readonly early: string[] = [];
   #events: PeerEvents;
   #closed = false;
-  /** candidates that arrived before the offer was applied */
+  /** candidates of the host that arrived before the offer was applied; null: it is applied */
   #pending: RTCIceCandidateInit[] | null = [];
-  /** candidates found before the answer was sent */
+  /** candidates of the browser that were found before the answer was sent; null: it is sent */
   #held: { candidate: string; mid: string | null }[] | null = [];
   #iceState: RTCIceConnectionState = 'new';
 
@@ -94,17 +94,14 @@ export class Peer {
   }
 
   addCandidate(candidate: string, mid: string | null): void {
-    // With bundling, the first section is valid for all.
+    // Adds the candidate to the first media section, which with bundling applies to all sections.
     const init: RTCIceCandidateInit =
       mid === null ? { candidate, sdpMLineIndex: 0 } : { candidate, sdpMid: mid };
     if (this.#pending !== null) this.#pending.push(init);
     else void this.#apply(init);
   }
 
-  /**
-   * Sends this track of the page's microphone, or nothing (null).
-   * @returns false without a microphone in the session
-   */
+  /** Sends this track of the page's microphone; null sends nothing. @returns false if the session has no microphone */
   async setMicrophone(track: MediaStreamTrack | null): Promise<boolean> {
     const transceiver = this.connection.getTransceivers().find((item) => item.mid === MIC_MID);
     if (transceiver === undefined) return false;
@@ -127,7 +124,7 @@ export class Peer {
       await this.connection.setLocalDescription({ type: 'answer', sdp: wanted });
       return wanted;
     } catch {
-      // A browser that refuses the edited answer connects with its own answer and plays mono.
+      // If the browser refuses the changed answer, it uses its own answer and plays mono.
       await this.connection.setLocalDescription({ type: 'answer', sdp });
       return sdp;
     }
@@ -136,10 +133,10 @@ export class Peer {
   async #apply(candidate: RTCIceCandidateInit): Promise<void> {
     if (this.#closed) return;
     try {
-      // Browsers signal the end of candidates differently; ICE completes without it.
+      // Browsers report the end of candidates in different ways. ICE also completes without this report.
       if (candidate.candidate !== '') await this.connection.addIceCandidate(candidate);
     } catch {
-      // A candidate that cannot be used is only one path less.
+      // An unusable candidate means only that there is one path less.
     }
   }
 

@@ -2,22 +2,22 @@ import { DisplayTime } from './display-time.ts';
 
 export interface ShownFrame {
   mediaTime: number;
-  /** monotonic ms at which it reaches the screen, see DisplayTime */
+  /** monotonic ms at which the frame reaches the screen, see DisplayTime */
   displayMs: number;
   captureToDisplayMs: number | null;
-  /** monotonic ms at which its last packet arrived; null if the browser does not report it */
+  /** monotonic ms at which the frame's last packet arrived; null: the browser does not report it */
   receivedMs: number | null;
-  /** ms in the decoder; null if the browser does not report it */
+  /** ms in the decoder; null: the browser does not report it */
   decodeMs: number | null;
-  /** null if the browser does not report it */
+  /** null: the browser does not report the RTP timestamp */
   rtpTimestamp: number | null;
   width: number;
   height: number;
 }
 
 /**
- * The video element: its tracks, and each shown frame. One MediaStream is kept and its tracks are exchanged, so the
- * last picture stays until the next connection's first one.
+ * The video element: its tracks, and each shown frame. Keeps one MediaStream and replaces its tracks, so the last
+ * picture stays until the first picture of the next connection.
  *
  * Runs from its construction. Owns the stream and the requested frame callback; tracks belong to their connection.
  * dispose() cancels the callback, empties the stream and removes it from the element.
@@ -35,13 +35,13 @@ export class Picture {
     this.#onFrame = onFrame;
     video.playsInline = true;
     video.autoplay = true;
-    // Browsers do not start playback with sound before a user gesture.
+    // Browsers start playback with sound only after a user gesture.
     video.muted = true;
     video.srcObject = this.#stream;
     this.#watch();
   }
 
-  /** Whether this browser reports each frame; otherwise only the decoder's counters are available. */
+  /** Whether this browser reports each frame; otherwise only the decoder's counters are known. */
   get reportsFrames(): boolean {
     return typeof this.#video.requestVideoFrameCallback === 'function';
   }
@@ -67,13 +67,14 @@ export class Picture {
   }
 
   /**
-   * Whether the whole picture has one colour, that is the app has drawn nothing yet. Reads the decoded planes
-   * directly: a canvas would convert the picture to RGB, 25 ms of the main thread at 720p during the launch.
+   * Whether the whole picture has only one colour, so that the app has probably drawn nothing yet. Reads the decoded
+   * planes directly, because a canvas would convert the picture to RGB, which costs 25 ms of the main thread at 720p
+   * during the launch.
    * @returns null when the picture cannot be read
    */
   async isFlat(): Promise<boolean | null> {
     if (typeof VideoFrame === 'undefined') return null;
-    // The statistics may count a decoded frame before the element has it.
+    // The statistics may count a decoded frame before the element contains it.
     if (this.#video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA)
       await new Promise((resolve) => this.#video.addEventListener('loadeddata', resolve, { once: true }));
     try {
@@ -128,7 +129,7 @@ const SAMPLE_STEP = 251;
 /** Largest deviation in a flat area after lossy coding, out of 256. */
 const FLAT_TOLERANCE = 4;
 
-/** Whether all samples of a plane are close to its first ones; planes interleave up to four components. */
+/** Whether all samples of a plane are close to the first samples. A plane can interleave up to four components. */
 function isNearlyConstant(plane: Uint8Array): boolean {
   for (let index = 0; index < plane.length; index += SAMPLE_STEP) {
     if (Math.abs((plane[index] ?? 0) - (plane[index % 4] ?? 0)) > FLAT_TOLERANCE) return false;

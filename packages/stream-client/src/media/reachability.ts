@@ -2,28 +2,30 @@ import type { Timer } from '@footlight/platform/timer';
 import type { Environment } from '../types.ts';
 
 /**
- * A question that is unanswered for this long counts as lost. The system repeats the first packet of a connection after
- * 1 s (RFC 6298, 2.1) and then less and less often, so a new question every 2 s sends one packet a second.
+ * Time limit of a probe: an unanswered probe counts as lost. The system repeats the first packet of a connection after
+ * 1 s (RFC 6298, 2.1) and then less and less often. So with a new probe every 2 s, one packet a second is sent.
  */
 const ANSWER_MS = 2_000;
 /**
- * Pause between an answer and the next question. The attempt that follows an answer has priority, because a browser
- * opens only one socket to a server at a time. Chosen, not measured.
+ * Pause between an answer and the next probe. The attempt to open the signaling socket after an answer has priority,
+ * because a browser opens only one socket to a server at a time. Chosen, not measured.
  */
 const PAUSE_MS = 5_000;
 /**
- * Number of unanswered questions in a row that are repeated at once; later ones wait. Chromium delays each new socket
- * of a page by up to 5 s after many failed ones: by 0.1 s after this many, and twice as long after every two more.
+ * Number of unanswered probes in a row that are repeated at once; later probes wait. After many failed sockets,
+ * Chromium delays each new socket of a page by up to 5 s: by 0.1 s after this many failures, and twice as long after
+ * every two more.
  * Source: Chromium, services/network/throttling, WebSocketPerProcessThrottler::CalculateDelay.
  */
 const MAX_AT_ONCE = 20;
 const LATER_PAUSE_MS = 8_000;
 
 /**
- * Asks the service again and again for any answer while a stream is interrupted, and reports each change.
+ * While a stream is interrupted, probes the service until it answers, and reports each change between answering and not
+ * answering.
  *
- * A question is a socket without a token, which the service refuses at once: each socket opens a new connection at
- * once, while a browser queues fetch requests behind connections that hang.
+ * A probe opens a socket without a token, which the service refuses at once. Each socket opens a new connection at
+ * once, but a browser queues fetch requests behind connections that hang.
  *
  * idle → (start) → asking ⇄ pausing → (stop) → idle. Owns one socket or one timer; stop() frees both.
  */
@@ -31,7 +33,7 @@ export class Reachability {
   readonly #environment: Pick<Environment, 'createWebSocket' | 'setTimeout'>;
   readonly #onChange: (reachable: boolean) => void;
   #url: string | null = null;
-  /** questions in a row without an answer (count) */
+  /** number of unanswered probes in a row */
   #unanswered = 0;
   #reachable = true;
   #socket: WebSocket | null = null;
@@ -45,7 +47,7 @@ export class Reachability {
     this.#onChange = onChange;
   }
 
-  /** @param url URL of the signaling socket; its token is not sent */
+  /** @param url URL of the signaling socket; the probe removes its token */
   start(url: string): void {
     if (this.#url !== null) return;
     this.#url = withoutToken(url);
@@ -54,7 +56,7 @@ export class Reachability {
     this.#ask();
   }
 
-  /** Pauses for an attempt: its socket has priority. */
+  /** Pauses the probes during an attempt to open the signaling socket, which has priority. */
   giveWay(): void {
     if (this.#url === null) return;
     this.#drop();
@@ -84,7 +86,7 @@ export class Reachability {
       this.#reachable = reachable;
       this.#onChange(reachable);
     };
-    // A refusal is an answer; the browser reports it as a close.
+    // A refusal is an answer too; the browser reports a refusal as a close.
     socket.onopen = () => answered(true);
     socket.onclose = () => answered(true);
     this.#timer = this.#environment.setTimeout(() => answered(false), ANSWER_MS);

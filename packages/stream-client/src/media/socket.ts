@@ -13,13 +13,13 @@ export interface SocketEvents {
   onClose(code: number): void;
 }
 
-/** A normal close; the page uses no other codes. */
+/** Close code of a normal close; the page uses no other code. */
 const NORMAL = 1000;
-/** RFC 6455, 7.4.1: no close frame was received. */
+/** Close code if no close frame was received. RFC 6455, 7.4.1. */
 const ABNORMAL = 1006;
 
 /**
- * URL to dial.
+ * The URL to open.
  * @param base address of the page, for a relative url
  * @throws TypeError for an invalid URL
  */
@@ -32,10 +32,10 @@ export function signalingUrl(access: Pick<SignalingAccess, 'url' | 'token'>, bas
 }
 
 /**
- * Attempts at the signaling socket, one at a time. Events of abandoned attempts are ignored.
+ * Attempts to open the signaling socket, one at a time. Events of abandoned attempts are ignored.
  *
- * closed → (open) → connecting → open → closed; onClose ends an attempt exactly once, unless close() or the next open()
- * abandoned it. Owns the WebSocket; close() frees it.
+ * closed → (open) → connecting → open → closed; onClose ends an attempt exactly once, except an attempt that close() or
+ * the next open() has abandoned. Owns the WebSocket; close() frees it.
  */
 export class SignalingSocket {
   #environment: Environment;
@@ -67,23 +67,23 @@ export class SignalingSocket {
       this.#socket = null;
       this.#events.onClose(event.code);
     };
-    // A socket that was dialled early may already be open.
+    // A socket that was opened before this call may be open already.
     if (socket.readyState === WebSocket.OPEN) queueMicrotask(() => isCurrent() && this.#events.onOpen());
     socket.onmessage = (event: MessageEvent) => {
       if (!isCurrent() || typeof event.data !== 'string' || event.data.length > MAX_SIGNAL_FRAME_BYTES)
         return;
       const parsed = parseServiceFrame(event.data);
-      // Ignores messages that only a newer service has.
+      // Ignores messages that this version of the page does not know.
       if (parsed.kind === 'message') this.#events.onMessage(parsed.message);
     };
   }
 
-  /** Dropped when the socket is not open; important messages are repeated after a reconnect. */
+  /** Drops the message when the socket is not open. Important messages are repeated after a reconnect. */
   send(message: BrowserMessage): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(encodeBrowserFrame(message));
   }
 
-  /** @param bye the viewer leaves, so the host closes its connection at once */
+  /** @param bye whether the viewer leaves, so that the host closes its connection at once */
   close(bye: boolean): void {
     const socket = this.#socket;
     this.#socket = null;

@@ -4,10 +4,10 @@ import type { Peer } from './peer.ts';
 import type { Picture } from './picture.ts';
 
 /**
- * Sound and microphone of one client. Both start off, because browsers require a gesture.
+ * Sound and microphone of one client. Both are off at the start, because browsers require a gesture.
  *
- * Sound: muted ⇄ playing, the person's choice, kept across connections. Owner: the client. dispose() closes the
- * microphone; the element keeps its mute and its volume (0 to 1), and its tracks are the picture's.
+ * Sound: muted ⇄ playing. The person's choice is kept across connections. Owner: the client. dispose() closes the
+ * microphone; the element keeps its mute and its volume (0 to 1), and the picture owns its tracks.
  */
 export class Sound {
   #video: HTMLVideoElement;
@@ -47,7 +47,7 @@ export class Sound {
     this.#video.muted = false;
     const played = await this.#picture.play();
     if (!played) {
-      // A silent picture is better than a stopped one.
+      // The browser refused to play with sound, so the picture continues without sound.
       this.#wanted = false;
       this.#video.muted = true;
       void this.#picture.play();

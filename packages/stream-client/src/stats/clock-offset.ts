@@ -1,19 +1,28 @@
 import type { Pong } from '@footlight/protocol/input';
 import type { ClockRecord } from '../types.ts';
 
-/** Pongs that are kept: a minute of pings, in which two clocks drift by 6 ms at most (100 ppm). */
+/**
+ * Number of pongs that are kept. They cover a minute of pings, in which two clocks drift apart by at most 6 ms (100
+ * ppm).
+ */
 const KEPT_RESULTS = 64;
-/** Longer round trips are ignored, because half of such a time is no useful bound of the error. */
+/** Pongs with a longer round trip are ignored, because half of the round trip is the largest possible error. */
 const MAX_RTT_MS = 5_000;
-/** A measurement needs the first pings of a connection (PING_BURST), because a single one may be slow by chance. */
+/**
+ * Number of pongs that a measurement needs: the first pings of a connection (PING_BURST). A single ping may be slow by
+ * chance.
+ */
 const FIRST_AFTER = 8;
-/** Time between two reports, as long as KEPT_RESULTS cover: by then every earlier result was replaced. */
+/**
+ * Time between two reports. KEPT_RESULTS cover the same time, so all results of the previous report have been replaced.
+ */
 const REPEAT_MS = 60_000;
-/** A smaller change is not reported, because it changes no figure that a page shows. */
+/** Changes below this value are not reported, because they change no number that a page shows. */
 const MIN_MOVE_MS = 2;
 
 /**
- * Offset of the host's clock to this page's in ms, from ping and pong. Pure; reset() with a connection.
+ * Measures the offset of the host's clock to this page's clock in ms, from ping and pong. Pure; call reset() for a new
+ * connection.
  * Source: RFC 5905, the on-wire protocol: offset = ((t1 − t0) + (t2 − t3)) / 2, delay = (t3 − t0) − (t2 − t1).
  */
 export class ClockOffset {
@@ -29,7 +38,7 @@ export class ClockOffset {
   /**
    * @param receivedUnixMs arrival of the pong, on the clock of client_ms
    * @param nowMs monotonic
-   * @returns a record that should be posted now, else null
+   * @returns a record that should be posted now; null: none is due
    */
   add(
     pong: Pick<Pong, 'client_ms' | 'receive_ms' | 'send_ms'>,
@@ -48,8 +57,8 @@ export class ClockOffset {
   }
 
   /**
-   * The best of the last 64: the smallest round trip bounds the error best. null: fewer than eight pongs, so nothing is
-   * measured.
+   * The best of the last 64 pongs: the smallest round trip has the smallest possible error. null: fewer than eight
+   * pongs arrived.
    */
   get record(): ClockRecord | null {
     if (this.#samples.length < FIRST_AFTER) return null;

@@ -1,4 +1,4 @@
-/** How well this device plays one second of the stream, apart from the network. Pure. */
+/** Judges how well this device plays one second of the stream, independently of the network. Pure. */
 import type { ClientHealth, ClientMetrics } from '@footlight/protocol/telemetry';
 import type { SecondFacts } from './quality.ts';
 
@@ -9,17 +9,24 @@ export interface DeviceHealth {
 }
 
 /**
- * A decoder keeps up if at most this many frames of a second are missing: reports are not in step with frames, so one
- * second may count up to two frames of the next. Chosen, not measured.
+ * Largest number of missing frames in a second at which a decoder counts as fast enough. Reports do not start with a
+ * frame, so one second may count up to two frames of the next second. Chosen, not measured.
  */
 const IN_FLIGHT = 2;
-/** Share of a second's frames that a device may miss without blame: six at 60 fps. Chosen, not measured. */
+/**
+ * Share of a second's frames that may be missing before the device counts as too slow: six frames at 60 fps. Chosen,
+ * not measured.
+ */
 const MISSED_SHARE = 0.1;
 /**
- * A smaller ratio of shown to decoded frames counts as uneven; a 50 Hz display shows 0.83 of 60. Chosen, not measured.
+ * If a smaller share of the decoded frames is shown, the display counts as uneven. A 50 Hz display shows 0.83 of 60
+ * fps. Chosen, not measured.
  */
 const SHOWN_SHARE = 0.75;
-/** Above this share of lost packets the network explains missing and late frames; the quality is then at most good. */
+/**
+ * Above this share of lost packets, missing and late frames are a fault of the network. The quality is then at most
+ * good.
+ */
 const LOSS_EXPLAINS = 0.005;
 /**
  * Smallest deviation of the shown intervals that is a hitch, in frame times. Source: docs/troubleshooting.md,
@@ -30,10 +37,11 @@ const HITCH = 1.08;
 const STEADY = 5 / 6;
 
 /**
- * Judges one second. The decoder is blamed for frames that arrived whole and were not decoded in time; the display for
- * frames that were decoded and not shown evenly. A second with packet loss does not count against the device.
+ * Judges one second. The decoder is the cause if complete frames arrived but were not decoded in time. The display is
+ * the cause if decoded frames were not shown evenly. A second with packet loss does not count against the device.
  *
- * A long decode time alone is no fault: hardware decoders hold several frames at once and still keep up with the rate.
+ * A long decode time alone is no fault, because hardware decoders process several frames at once and still reach the
+ * frame rate.
  */
 export function judgeDevice(metrics: ClientMetrics, facts: SecondFacts): DeviceHealth {
   if (facts.hidden) return { health: 'backgrounded_or_hidden', reason: 'page hidden' };
@@ -66,7 +74,7 @@ function whyPresentationDegrades(
   // Some browsers report no shown frames at all.
   if (shown > 0 && decoded - shown > IN_FLIGHT && shown < SHOWN_SHARE * decoded)
     return `${shown} of ${decoded} frames shown`;
-  // Frames that arrive unevenly cannot be shown evenly.
+  // If frames arrive unevenly, the display cannot show them evenly.
   if (decoded < STEADY * targetFps) return null;
   const deviationMs = numberOf(metrics.present_interval_sd_ms);
   if (deviationMs >= (HITCH * 1000) / targetFps) return `frames ${Math.round(deviationMs)} ms uneven`;

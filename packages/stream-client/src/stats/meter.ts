@@ -10,9 +10,9 @@ import { judgeQuality, type SecondFacts } from './quality.ts';
 import { RefreshRate } from './refresh-rate.ts';
 import { type Comparison, compare, type RawSample, readReport, StuckDetector } from './report.ts';
 
-/** Length of a second: rates (frames, bits) are per second, so no figure is divided by an interval. */
+/** Period of the measurement. It is one second, so a count of a period is already a rate per second. */
 const EVERY_MS = 1_000;
-/** Smaller changes of the jitter-buffer target are noise. */
+/** Smaller changes of the jitter buffer's target delay are ignored as noise. */
 const PLAYOUT_STEP_MS = 10;
 
 export interface Measured {
@@ -25,20 +25,20 @@ export interface MeterHooks {
   targetFps(): number;
   clock(): ClockRecord | null;
   onStats(stats: StreamStats): void;
-  /** whether frames were decoded in this second */
+  /** called when frames were decoded in this second */
   onDecoded(): void;
   onStuck(): void;
-  /** called when nothing arrived in this second, not even an answer to a ping */
+  /** called when nothing arrived in this second, no packets and no answer to a ping */
   onSilent(): void;
   onFreeze(gapMs: number): void;
   onPlayoutChange(fromMs: number, toMs: number): void;
 }
 
 /**
- * Measures the stream second by second: the browser's counters, shown frames, completed presses.
+ * Measures the stream every second: the browser's counters, shown frames, completed presses.
  *
- * Runs from its construction. Owns the timer of a second and the measurement of the refresh rate, which
- * dispose() frees. reset() starts again for another connection.
+ * Runs from its construction. Owns the timer of the seconds and the measurement of the refresh rate, which dispose()
+ * frees. reset() starts again for another connection.
  */
 export class Meter {
   readonly clicks = new ClickToPhoton();
@@ -62,7 +62,7 @@ export class Meter {
     this.#timer = environment.setInterval(() => void this.#sample(), EVERY_MS);
   }
 
-  /** Restarts for another connection. */
+  /** Starts again for another connection. */
   reset(): void {
     this.#before = null;
     this.#encodeMs = null;
@@ -73,8 +73,8 @@ export class Meter {
   }
 
   /**
-   * The page is hidden or shown again. Time across this change does not count, neither between frames nor from a press
-   * to its frame.
+   * The page was hidden or shown. An interval that contains this moment is not counted, neither between frames nor from
+   * a press to its frame.
    */
   interrupt(): void {
     this.#presentation.forget();
@@ -96,7 +96,7 @@ export class Meter {
     if (interval !== null && this.#freezes.add(interval)) this.#hooks.onFreeze(interval);
   }
 
-  /** The host reported a frame. An encode time of 0: the host did not see the frame enter the encoder. */
+  /** The host reported a frame. Encode time 0: the host did not observe when the frame entered the encoder. */
   timed(frame: HostFrameTimes): void {
     if (frame.encode_ms > 0) this.#encodeMs = frame.encode_ms;
     this.#parts.timed(frame);
@@ -120,7 +120,7 @@ export class Meter {
       );
       const before = this.#before;
       this.#before = now;
-      // Taken in every second, so that the first report contains only one second.
+      // These results are read in every second, so that the first report contains only one second.
       const shown = { ...this.#presentation.take(), ...this.clicks.take() };
       if (before !== null) this.#report(measured, now, compare(before, now), shown);
     } catch {
@@ -197,7 +197,7 @@ function derive(metrics: ClientMetrics): ClientMetrics {
   return { ...metrics, network_pacing_ms, decode_display_ms: total - network_pacing_ms - buffer };
 }
 
-/** Three decimals, 1 µs: with all digits of every figure, a post of MAX_POSTED samples would be too long. */
+/** Rounds to three decimals (1 µs). With all digits of every number, a post of MAX_POSTED samples would be too long. */
 function rounded(metrics: ClientMetrics): ClientMetrics {
   return Object.fromEntries(
     Object.entries(metrics).map(([key, value]) => [

@@ -2,7 +2,7 @@ import type { ClientMetrics } from '@footlight/protocol/telemetry';
 import { deviation, median, percentile } from './numbers.ts';
 
 export interface PresentedFrame {
-  /** media time in seconds; equal for the same frame shown twice */
+  /** media time in seconds; a frame that is shown twice has the same media time */
   mediaTime: number;
   /** monotonic ms at which it is expected on the screen */
   displayMs: number;
@@ -10,14 +10,14 @@ export interface PresentedFrame {
   captureToDisplayMs: number | null;
 }
 
-/** A deviation of fewer intervals is meaningless. */
+/** Fewest intervals for which a deviation is computed; with fewer it would be random. */
 const MIN_INTERVALS = 5;
-/** Recorded frames: two seconds at 240 fps; a report comes each second. */
+/** Number of recorded frames: two seconds at 240 fps; a report is made each second. */
 const MAX_FRAMES = 512;
 
 /**
- * Regularity of shown frames, from video frame callbacks (ms). Pure except for its own state, a window up to take().
- * reset() with a connection.
+ * Measures how regularly frames are shown, from video frame callbacks (ms). Pure except for its own state, a window
+ * that take() ends. Call reset() for a new connection.
  */
 export class Presentation {
   #last: PresentedFrame | null = null;
@@ -26,7 +26,7 @@ export class Presentation {
   #intervals: number[] = [];
   #captureToDisplay: number[] = [];
 
-  /** @returns the interval to the previous frame in ms; null for the first or a repeated frame */
+  /** @returns the interval to the previous frame in ms; null: the first frame, or the same frame again */
   add(frame: PresentedFrame): number | null {
     const last = this.#last;
     if (last !== null && frame.mediaTime === last.mediaTime) return null;
@@ -41,19 +41,19 @@ export class Presentation {
     return interval;
   }
 
-  /** A hidden page shows no frames, so the gap is not an interval. */
+  /** Ignores the gap while a page is hidden, because a hidden page shows no frames. */
   forget(): void {
     this.#last = null;
   }
 
-  /** Restarts for another connection. */
+  /** Starts again for another connection. */
   reset(): void {
     this.forget();
     this.#hasCaptureTime = false;
     this.take();
   }
 
-  /** Results of the current window; starts a new one. */
+  /** Results of the current window; starts a new window. */
   take(): ClientMetrics {
     const intervals = this.#intervals;
     const captured = median(this.#captureToDisplay);
@@ -88,13 +88,17 @@ export class Presentation {
 /** Number of recent intervals that a freeze is compared with. */
 const FREEZE_WINDOW = 30;
 
-/** Finds freezes among the intervals of shown frames (ms). Pure except for its own state; reset() with a connection. */
+/**
+ * Finds freezes in the intervals of shown frames (ms). Pure except for its own state; call reset() for a new
+ * connection.
+ */
 export class FreezeDetector {
   #recent: number[] = [];
 
   /**
    * @param intervalMs interval between two frames
-   * @returns whether it is a visible freeze: at least three times the average, and at least 150 ms above it
+   * @returns whether the interval is a visible freeze: at least three times the average, and at least 150 ms above the
+   *   average
    * Source: W3C, Identifiers for WebRTC's Statistics API, freezeCount.
    */
   add(intervalMs: number): boolean {

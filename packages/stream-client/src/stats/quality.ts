@@ -1,10 +1,10 @@
-/** Rates a second of measurements for people. Pure. */
+/** Rates the quality of one second in a word that people understand. Pure. */
 import type { ClientHealth, ClientMetrics } from '@footlight/protocol/telemetry';
 import type { DelaySplit, Quality, QualityCause } from '../types.ts';
 
 /** Facts of one second in addition to the metrics. */
 export interface SecondFacts {
-  /** frame rate the session is made for */
+  /** frame rate of the session */
   targetFps: number;
   /** share of packets lost in this second, 0–1; null without packets */
   loss: number | null;
@@ -21,27 +21,33 @@ export interface SecondFacts {
 
 type Mark = [value: number | undefined, good: number, poor: number, cause: (value: number) => QualityCause];
 
-/** Verdicts of a device that does not keep up. */
+/** Causes for the states of a device that is too slow. */
 const DEVICE_CAUSES: Partial<Record<ClientHealth, QualityCause>> = {
   decode_degrading: { kind: 'decoding' },
   presentation_degrading: { kind: 'presenting' },
 };
 /**
- * A wait that people notice, on the host or in the browser's buffer, ms: good up to the first value. Chosen, not
- * measured.
+ * Limits of a wait on the host or in the browser's buffer, ms: above the first the quality is good, above the second
+ * poor. Chosen, not measured.
  */
 const WAIT_MS = [60, 200] as const;
-/** Share of missing frames. Chosen, not measured. */
+/** The same two limits for the share of missing frames. Chosen, not measured. */
 const MISSING = [0.1, 0.35] as const;
-/** An encoder may take one frame time, and a capture waits half a frame time on average. */
+/**
+ * Longest normal time on the host in frame times: encoding may take one frame time, and a capture waits half a frame
+ * time on average.
+ */
 const HOST_FRAMES = 1.5;
-/** From the first value on a click feels late, from the second on the app is hard to use, ms. Chosen, not measured. */
+/**
+ * Delays in ms: above the first value a click feels late, above the second the app is hard to use. Chosen, not
+ * measured.
+ */
 const DELAY_MS = [150, 400] as const;
 
 /**
- * The stream's quality in one word. Above the threshold `good` it is good, above `poor` it is poor; the worst value is
- * the cause; among equals the first.
- * @param health of the device in the same second; if the device does not keep up, the quality is at most good
+ * Judges the stream's quality in one word. Without an exceeded limit it is excellent; above the limit `good` it is
+ * good, above `poor` it is poor. The worst value is the cause; of equally bad values, the first.
+ * @param health of the device in the same second; if the device is too slow, the quality is at most good
  * @param delay of the pictures in that second; null: not known
  */
 export function judgeQuality(
@@ -81,7 +87,7 @@ export function judgeQuality(
   return good === null ? { word: 'excellent', cause: null } : { word: 'good', cause: good };
 }
 
-/** Whether frames are lost on this device, or before they reach it. */
+/** Whether frames are lost on this device, or before they reach this device. */
 function fewFrames(shown: number, { received, targetFps: wanted }: SecondFacts): QualityCause {
   const isShort = received !== undefined && received < (1 - MISSING[0]) * wanted;
   return isShort ? { kind: 'few_arrive', arrived: received, wanted } : { kind: 'few_frames', shown, wanted };

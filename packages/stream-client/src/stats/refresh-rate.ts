@@ -2,21 +2,22 @@ import type { Timer } from '@footlight/platform/timer';
 import type { Environment } from '../types.ts';
 import { median } from './numbers.ts';
 
-/** Frames of a burst, 0.4 s at 60 Hz: the median ignores the frames that were late. */
+/** Frames of one measurement, 0.4 s at 60 Hz. The median of their intervals ignores late frames. */
 const BURST_FRAMES = 24;
 /**
- * Time between measurements. A window may move to another screen, but a steady loop of animation frames would keep the
- * page awake.
+ * Time between measurements. Measurements are repeated, because a window may move to another screen. A permanent loop
+ * of animation frames would keep the page awake.
  */
 const EVERY_MS = 10_000;
 
 /**
- * Refresh rate of this display (Hz), from short bursts of animation frames; a steady loop would cost power.
+ * Measures the refresh rate of this display (Hz) by short bursts of animation frames, because a permanent loop would
+ * cost power.
  *
  * resting ⇄ (each EVERY_MS) burst of BURST_FRAMES. Owns one timer and one requested frame; dispose() cancels both.
  */
 export class RefreshRate {
-  /** null before the first burst ended */
+  /** null: the first burst has not ended */
   hz: number | null = null;
   #timer: Timer;
   #frame: number | null = null;
@@ -35,7 +36,7 @@ export class RefreshRate {
   #burst(): void {
     if (this.#frame !== null || typeof requestAnimationFrame !== 'function') return;
     const times: number[] = [];
-    // The frame's time, not the time of the call: callbacks run late on a busy page.
+    // Uses the frame's time instead of the time of the call, because callbacks run late on a busy page.
     const step = (frameMs: number) => {
       times.push(frameMs);
       if (times.length <= BURST_FRAMES) {

@@ -1,4 +1,4 @@
-/** From RTCPeerConnection.getStats() to one second of numbers. Pure. */
+/** Converts RTCPeerConnection.getStats() into the numbers of one second. Pure. */
 import type { ClientMetrics } from '@footlight/protocol/telemetry';
 
 /** Totals and current values of one report; undefined when not measured. */
@@ -31,7 +31,10 @@ const number = (entry: Entry | undefined, key: string) => {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 };
 
-/** Finds picture, codec and active path in a report. @param atMs monotonic */
+/**
+ * Finds picture, codec and active path in a report.
+ * @param atMs monotonic
+ */
 export function readReport(report: Iterable<unknown>, atMs: number): RawSample {
   const byId = new Map<string, Entry>();
   for (const item of report) {
@@ -70,7 +73,7 @@ export function readReport(report: Iterable<unknown>, atMs: number): RawSample {
   };
 }
 
-/** Growth of a total; undefined when unknown or restarted. */
+/** Growth of a total; undefined: the total is unknown, or was reset. */
 function growth(before: number | undefined, after: number | undefined): number | undefined {
   if (before === undefined || after === undefined || after < before) return undefined;
   return after - before;
@@ -134,8 +137,8 @@ export function compare(before: RawSample, after: RawSample): Comparison {
 const STUCK_AFTER_MS = 5_000;
 
 /**
- * Finds a picture that does not change while packets arrive. Pure except for its own state; reset() for a new
- * connection.
+ * Finds a stuck picture, which does not change while packets arrive. Pure except for its own state; call reset() for a
+ * new connection.
  */
 export class StuckDetector {
   #sinceMs: number | null = null;
@@ -147,7 +150,7 @@ export class StuckDetector {
       this.#sinceMs = null;
       return false;
     }
-    // The interval before this sample already had no decoded frame.
+    // The second before this sample already had no decoded frame.
     this.#sinceMs ??= atMs - 1000;
     if (atMs - this.#sinceMs < STUCK_AFTER_MS) return false;
     this.#sinceMs = null;

@@ -11,25 +11,31 @@ import type {
   TraceEvent,
 } from '../types.ts';
 
-/** Half of the rate that the service allows for one operation (one post in 2 s). Late enough not to delay a launch. */
+/**
+ * Period of the posts: half of the rate that the service allows for one operation (one post in 2 s). The first post
+ * comes so late that it does not delay a launch.
+ */
 export const POST_PERIOD_MS = 5_000;
 /** The service accepts 64 items and 32 KiB in a post; a sample with every figure has up to 1.2 KB. */
 export const MAX_POSTED = 25;
-/** Two minutes of unanswered samples; the oldest are dropped first. */
+/** Most unanswered samples that are kept: two minutes. The oldest are dropped first. */
 export const MAX_KEPT = 120;
 
 /**
- * Posts the player's measurements: samples, events and its clock, every five seconds, with one request per operation at
- * a time.
+ * Posts the player's measurements: samples, events and its clock, every five seconds. Sends one request per operation
+ * at a time.
  *
  * Runs from its construction to close(), which posts the rest. Owner: the player. Failures do not affect the player: a
- * refused post is dropped, a failed one is repeated, and both queues are bounded.
+ * refused post is dropped, a failed post is repeated, and the queues of samples and events have limits.
  */
 export class TelemetryPosts {
   readonly #send: SendTelemetry;
   readonly #cleanup = new Cleanup();
   readonly #inFlight = new Set<TelemetryPost['operation']>();
-  /** posts would hang on an interrupted path, and occupy connections that the reconnect needs */
+  /**
+   * no posts are sent now, because they would hang on an interrupted path and occupy connections that the reconnect
+   * needs
+   */
   #waits = false;
   #samples: ClientSample[] = [];
   #events: TraceEvent[] = [];
@@ -61,11 +67,11 @@ export class TelemetryPosts {
     );
     const timer: Timer = time.setInterval(() => this.#post(false), POST_PERIOD_MS);
     this.#cleanup.timer(timer);
-    // A page that returns from the back/forward cache continues.
+    // No close() here, because a page that returns from the back/forward cache continues to post.
     this.#cleanup.listen(window, 'pagehide', () => this.#post(true));
   }
 
-  /** Posts what is left and stops. */
+  /** Posts the remaining items and stops. */
   close(): void {
     this.#cleanup.run();
     this.#post(true);
@@ -106,13 +112,13 @@ export class TelemetryPosts {
   }
 }
 
-/** A refusal that a retry would get again; 429 is retried. */
+/** Whether the service would refuse a retry too; 429 is retried. */
 function isFinal(error: unknown): boolean {
   const { status } = error as { status?: unknown };
   return typeof status === 'number' && status >= 400 && status < 500 && status !== 429;
 }
 
-/** @param first failed items, which are older than those in the queue */
+/** @param first the items failed before, so they are older than the items in the queue */
 function keep<T>(queue: T[], items: readonly T[], first = false): void {
   if (first) queue.unshift(...items);
   else queue.push(...items);
@@ -135,7 +141,7 @@ function sampleOf({
   };
 }
 
-/** A stream that ended before its first picture has no figures. */
+/** The sample of a stream that ended before its first picture, which has no measurements. */
 function unsupportedAt(nowUnixMs: number): ClientSample {
   return {
     ts_unix_ms: Math.round(nowUnixMs),

@@ -1,14 +1,15 @@
 import type { Pong } from '@footlight/protocol/input';
 
 /**
- * Window of the smallest value: two clocks drift by at most 3 ms meanwhile (100 ppm), and the queue is empty at least
- * once.
+ * Window of the smallest value. In this time two clocks drift apart by at most 3 ms (100 ppm), and the queue is empty
+ * at least once.
  */
 const WINDOW_MS = 30_000;
 
 /**
- * Queueing delay of the path to the host, from pings. Input and files share this path. Pure; reset() for a new
- * connection. Every sample contains the offset of the two clocks, so only the excess over the smallest sample counts.
+ * Measures the queueing delay of the path to the host, from pings. Input and files share this path. Pure; call reset()
+ * for a new connection. Every ping contains the offset of the two clocks, so only the difference to the smallest ping
+ * counts.
  */
 export class UpQueue {
   #window = 0;

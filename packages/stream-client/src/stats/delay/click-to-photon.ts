@@ -1,20 +1,22 @@
 import { isNewerSeq } from '@footlight/protocol/input';
 import { median } from '../numbers.ts';
 
-/** Most pending presses: half a second of very fast clicks; the oldest are given up. */
+/** Most pending presses: half a second of very fast clicks. If there are more, the oldest are dropped. */
 const MAX_PENDING = 64;
 /**
- * Recorded frames: two seconds at 240 fps, because the host repeats a lost timing message after a quarter of a second.
+ * Number of recorded frames: two seconds at 240 fps, because the host repeats a lost timing message only after a
+ * quarter of a second.
  */
 const MAX_FRAMES = 512;
 
 /**
- * Time from a press to the frame with its effect, ms on this page's clock. Pure except for its own state.
+ * Measures the time from a press to the frame with its effect, in ms on this page's clock. Pure except for its own
+ * state.
  *
- * A press is sent → named (the host's frame timing has the RTP timestamp of the first frame that contains it) → shown
- * (the callback of that frame, or of the next one, gives the display time). A press that no timing message names, or
- * whose frame was dropped from the record before the message arrived, is not counted. Nothing needs to be freed. Call
- * reset() for a new connection, and when the page is hidden, which shows no frames.
+ * A press is sent → named (the host's frame timing contains the RTP timestamp of the first frame with the press) →
+ * shown (the callback of this frame, or of the next one, gives the display time). A press is not counted if no timing
+ * message names it, or if its frame was dropped from the record before the message arrived. Nothing needs to be freed.
+ * Call reset() for a new connection, and when the page is hidden, because a hidden page shows no frames.
  */
 export class ClickToPhoton {
   /** seq → monotonic ms when it was sent */
@@ -43,7 +45,7 @@ export class ClickToPhoton {
     if (sentMs === undefined) return;
     this.#sent.delete(seq);
     const [oldest] = this.#shown;
-    // This frame, or one before the oldest recorded, may have been shown and dropped from the record.
+    // This frame, or a frame before the oldest recorded one, may have been shown and dropped from the record.
     if (this.#shown.length === MAX_FRAMES && oldest && isNewerSeq(oldest.rtp, rtp)) return;
     const shown = this.#shown.find((frame) => !isNewerSeq(rtp, frame.rtp));
     if (shown !== undefined) this.#finish(sentMs, shown.displayMs);
@@ -62,7 +64,7 @@ export class ClickToPhoton {
     });
   }
 
-  /** Results of the current window; null without a completed press. */
+  /** Results of the current window; null: no press was completed. */
   take(): { click_to_photon_ms: number; click_to_photon_n: number } | null {
     const middle = median(this.#results);
     const n = this.#results.length;
@@ -70,7 +72,7 @@ export class ClickToPhoton {
     return middle === null ? null : { click_to_photon_ms: middle, click_to_photon_n: n };
   }
 
-  /** Gives up pending presses; completed ones stay for the next take(). */
+  /** Drops pending presses; completed presses stay for the next take(). */
   reset(): void {
     this.#sent.clear();
     this.#named = [];

@@ -6,23 +6,23 @@ export interface HostFrameTimes {
   rtp_timestamp: number;
   /** Unix ms of the host */
   capture_ms: number;
-  /** 0: the host did not see the frame enter the encoder */
+  /** 0: the host did not observe when the frame entered the encoder */
   encode_ms: number;
 }
 
-/** The browser's report of one shown frame, monotonic ms; null if the browser does not report it. */
+/** The browser's report of one shown frame, monotonic ms; null: the browser does not report the value. */
 export interface ShownFrameTimes {
   rtpTimestamp: number;
-  /** its last packet arrived */
+  /** arrival of the frame's last packet */
   receivedMs: number | null;
   /** from the decoder's input to its output, ms */
   decodeMs: number | null;
   displayMs: number;
 }
 
-/** How the clocks of host and page relate; all in ms. */
+/** Relation between the clocks of host and page; all values in ms. */
 export interface ClockFacts {
-  /** host − client, Unix times */
+  /** Unix time of the host minus Unix time of this page */
   offsetMs: number;
   /** Unix time of this page's monotonic zero */
   originUnixMs: number;
@@ -31,17 +31,19 @@ export interface ClockFacts {
 
 /** Recorded frames: two seconds at 240 fps. */
 const MAX_SHOWN = 512;
-/** Most timed frames in a second: the host reports four, and the one after each input, 64 at most. */
+/** Most timed frames in a second: the host reports four, and the first frame after each input, 64 at most. */
 const MAX_NAMED = 128;
 
 /**
- * Splits the time from capture to display of single frames: the capture is on the host's clock, the rest on this
- * page's, and the measured offset converts between them. Pure except for its own state; reset() for a new connection.
+ * Divides the time from capture to display of single frames into parts. The capture time is on the host's clock, the
+ * other times on this page's clock; the measured offset converts between the clocks. Pure except for its own state;
+ * call reset() for a new connection.
  *
- * A frame counts only when both sides have reported it: the host in its timing message, the browser in its frame callback.
+ * A frame counts only when both sides have reported it: the host in its timing message, the browser in its frame
+ * callback.
  */
 export class DelayParts {
-  /** by RTP timestamp, oldest first */
+  /** keys: RTP timestamps, oldest first */
   #shown = new Map<number, ShownFrameTimes>();
   #named = new Map<number, HostFrameTimes>();
   #both: { host: HostFrameTimes; shown: ShownFrameTimes }[] = [];
@@ -62,7 +64,10 @@ export class DelayParts {
     this.#pair(host, shown);
   }
 
-  /** Medians of the current window; starts a new one. null: no frame counted, or the clocks are not compared. */
+  /**
+   * Medians of the current window; starts a new window. null: no frame was counted, or the offset of the clocks is not
+   * measured.
+   */
   take(clock: ClockFacts | null): DelaySplit | null {
     const both = this.#both.splice(0);
     if (clock === null) return null;
@@ -101,7 +106,8 @@ function partsOf(
   const network_ms = rttMs / 2;
   const decode_ms = decodeMs ?? 0;
   return {
-    // The part that neither encoding nor the network explains: capturing the screen, and waiting to be sent.
+    // The rest of the time before arrival, without encoding and network: capturing the screen, and waiting on the host
+    // to be sent.
     capture_ms: Math.max(0, receivedMs - capturedMs - host.encode_ms - network_ms),
     encode_ms: host.encode_ms,
     network_ms,
