@@ -1,8 +1,8 @@
 import type { Plugin } from 'vite';
 
 /**
- * Whether a module belongs to the admin area. The eager part of an admin route (path and guard) does not, because the
- * router needs it everywhere; its page has a query in the id.
+ * Whether a module belongs to the admin area. The eager part of an admin route (its path and guard) does not belong to
+ * it, because the router needs this part everywhere; the route's page has a query in the id.
  * @param id module id of the bundler (absolute path, optional query)
  */
 export function isAdminModule(id: string): boolean {
@@ -11,8 +11,8 @@ export function isAdminModule(id: string): boolean {
 
 /**
  * Fails the build when an admin module is bundled outside `admin/assets/`, or when an eager file of the user area is
- * inside: the server gives files below /admin to administrators only, so the first would publish gated code and the
- * second would break the page for users.
+ * inside. The server sends files below /admin to administrators only. So the first fault would publish gated code, and
+ * the second would break pages for users.
  */
 export function separateAdminFiles(): Plugin {
   return {

@@ -3,11 +3,11 @@ import { isAdminModule } from './areas.ts';
 
 type Graph = Pick<Rolldown.ChunkingContext, 'getModuleInfo'>;
 
-/** Form pages; code that only they share is kept out of other pages' files. */
+/** Pages with forms. Code that only these pages share must not be in other pages' files. */
 const FORM_PAGE = /\/src\/routes\/(login|register|reset|setup|app\/_shell\.account)\./;
 /**
- * Modules that a session page loads when a person opens it; they must not move page code into files that every session
- * page loads.
+ * Modules that a session page loads when a person opens them. Their shared code must not move into files that every
+ * session page loads.
  */
 const OPENED_LATER =
   /\/src\/(session\/(dialogs\/|bar\/session-bar|ended-page|session-report|stats\/stats-view|recording-mark|files\/|fit\/window-follower|touch\/touch-kit)|launch\/quality-dialog|account\/keyboard-choice|keyboard\/)/;
@@ -19,7 +19,7 @@ const SIGN_IN_PAGE = /\/src\/account\/(register|reset|claim)-page\.tsx$/;
 const LIBRARY = /\/src\/routes\/app\/_shell\.index\./;
 const IN_LIBRARY = /\/src\/routes\/app\/_shell\.(index\.|tsx\?)/;
 const STYLE = /\.css(\?|$)/;
-/** Part of every page of the area, so a file of its own would only cost a request. */
+/** The frame of every page of the area. It needs no separate file, which would only cost a request. */
 const USER_SHELL = /\/src\/routes\/app\/_shell\.tsx\?/;
 const ADMIN_SHELL = /\/src\/routes\/admin\.tsx\?/;
 
@@ -28,15 +28,15 @@ const ADMIN_SHELL = /\/src\/routes\/admin\.tsx\?/;
  *
  * - `base`: code that all documents need, and the styles of the pages opened first.
  * - `login`, `sign-in-pages`, `forms`: code of the pages before the library; the account page needs `forms` too.
- * - `choices`: what the account page shares with dialogs of library and session, and with administrators.
- * - `app`: the frame of all pages behind the login. `stage`: what library and session share.
+ * - `choices`: code that the account page shares with dialogs of library and session, and with administrators.
+ * - `app`: the frame of all pages after the login. `stage`: code that library and session share.
  * - `beside`: code that the library does not need.
- * - `session-parts`: dialogs of a session. `streaming`: what they share with the player.
- * - `admin-shared`: what administrators' pages share.
+ * - `session-parts`: dialogs of a session. `streaming`: code that these dialogs share with the player.
+ * - `admin-shared`: code that administrators' pages share.
  *
- * Null keeps a module with its only page. A browser requests six files at once over HTTP/1.1, so a page of forty
- * small files would queue. A module's dependencies are needed wherever the module is, so the files have no cyclic
- * dependencies.
+ * Null: the module stays in the file of its only page. A browser requests six files at once over HTTP/1.1, so a page of
+ * forty small files would wait. If a page needs a module, it also needs the module's dependencies, so the files have no
+ * cyclic dependencies.
  */
 export function chunkNamer(): (id: string, graph: Graph) => string | null {
   const known = new Map<string, ReadonlySet<string>>();
@@ -48,14 +48,14 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
     const needed = [...startsThatNeed(id, graph, known)];
     const ofUsers = needed.filter((start) => !isAdminModule(start));
     const forUsers = ofUsers.filter((start) => !OPENED_LATER.test(start));
-    // Administrators' pages load `beside` anyway; another file would cost them a request.
+    // Administrators' pages load `beside` anyway, so a separate file would cost an additional request.
     const withAdmin = needed.some(isAdminModule);
     if (forUsers.length === 0 && ofUsers.length > 0)
       return needed.length === 1 ? null : withAdmin ? 'beside' : 'session-parts';
-    // Loaded with the player, or by parts that are opened later: no page waits for it.
+    // Code that is loaded with the player, or by parts that are opened later, so no page waits for it.
     if (forUsers.length > 0 && forUsers.every(isPlayer))
       return needed.length === 1 ? null : withAdmin ? 'beside' : 'streaming';
-    // A style file is named after its chunk, and only this name puts it behind the administrators' gate.
+    // A style file gets the name of its chunk, and only this name places the file behind the administrators' gate.
     if (forUsers.length === 0)
       return needed.length > 1 || STYLE.test(id) || ADMIN_SHELL.test(needed[0] ?? '') ? 'admin-shared' : null;
     const isForm = (start: string) =>
@@ -63,14 +63,15 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
     if (forUsers.every(isForm)) {
       if (STYLE.test(id) && needed.length > 1) return 'base';
       if (needed.length === 1) return null;
-      // Bundled with dialogs of library and session, or with administrators' pages, so that the login does not load it.
+      // This code is bundled with dialogs of library and session, or with administrators' pages, so that the login does
+      // not load it.
       if (forUsers.every((start) => ACCOUNT.test(start))) return 'choices';
       // The account page and administrators' pages need these fields; no page before sign-in does.
       if (forUsers.some((start) => ACCOUNT.test(start)) || withAdmin) return 'forms';
       return forUsers.some((start) => SIGN_IN.test(start)) ? 'login' : 'sign-in-pages';
     }
     const isInLibrary = (start: string) => ENTRY.test(start) || IN_LIBRARY.test(start);
-    // If a page before sign-in imported a part of the frame, the whole frame would be loaded with the login.
+    // Code that a page before sign-in needs is in `base`. In the frame's file, it would make the login load the frame.
     const isSignIn = (start: string) => SIGN_IN.test(start) || SIGN_IN_PAGE.test(start);
     if (forUsers.some(isSignIn) || (STYLE.test(id) && forUsers.some(isInLibrary))) return 'base';
     if (!forUsers.some(isInLibrary)) return needed.length > 1 ? 'beside' : null;
@@ -106,8 +107,9 @@ function startsThatNeed(
 }
 
 /**
- * Preloads in each document the files of its most visited page, which the browser would otherwise discover only after
- * the first files have run: the library for users, shared code for administrators. The login comes with its document.
+ * Adds preloads to each document for the files of its most visited page: the library for users, shared code for
+ * administrators. Otherwise the browser would discover these files only after the first files have run. The login is a
+ * part of its document.
  */
 export function preloadFirstPage(): Plugin {
   return {
@@ -141,7 +143,7 @@ export function preloadFirstPage(): Plugin {
   };
 }
 
-/** Whether a file starts with the player, whose package is imported only by its index. */
+/** Whether a file starts with the player. Other packages import the player only by this index. */
 export function isPlayer(id: string | null): boolean {
   return id?.endsWith('/stream-client/src/index.ts') ?? false;
 }

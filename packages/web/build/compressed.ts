@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Plugin } from 'vite';
 
-/** Compression does not make shorter files smaller. */
+/** Files shorter than this are not compressed, because compression does not make them smaller. */
 const COMPRESS_FROM_BYTES = 1024;
 const TEXT_FILE = /\.(js|css)$/;
 const ENCODINGS = [
@@ -13,8 +13,8 @@ const ENCODINGS = [
 ] as const;
 
 /**
- * Writes a `.br` and a `.gz` file next to each script and style. The server sends these: if it compressed a file for each
- * request, one client that asks for the same file again and again would keep it busy.
+ * Writes a `.br` and a `.gz` file next to each script and style. The server sends these files and does not compress a
+ * file for each request. Otherwise one client could overload the server with requests for the same file.
  */
 export function compressedFiles(): Plugin {
   return {

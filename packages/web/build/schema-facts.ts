@@ -4,8 +4,9 @@ import { type Plugin, runnerImport } from 'vite';
 const READERS = /\/src\/(api\/operation-table|admin\/frame\/(admin-operation-table|body-bounds))\.ts$/;
 
 /**
- * Replaces modules that read the schemas by their results: the browser needs only method and path of an operation and
- * the bounds of some fields, and the schemas with their library are a quarter of the user area's size budget.
+ * Replaces the modules that read the schemas by their results. The browser needs only the method and path of an
+ * operation and the bounds of some fields. The schemas and their library would take a quarter of the user area's size
+ * limit.
  */
 export function schemaFacts(): Plugin {
   return {

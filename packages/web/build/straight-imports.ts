@@ -11,8 +11,8 @@ interface Target {
 }
 
 /**
- * Imports components from their own files instead of from the package's index. With the index, every page seems to
- * need every component, and components cannot be assigned to pages.
+ * Imports each component from its own file instead of the package's index. With the index, every page would depend on
+ * every component, so components could not be assigned to pages.
  */
 export function straightImports(): Plugin {
   const indexes = new Map<string, Map<string, Target>>();
@@ -34,8 +34,8 @@ export function straightImports(): Plugin {
 }
 
 /**
- * Splits each import from an indexed package into one per file. A name that the index re-exports from another package
- * is still imported from the index.
+ * Splits each import from an indexed package into one import per file. If the index re-exports a name from another
+ * package, this name is still imported from the index.
  */
 export function withStraightImports(
   code: string,
@@ -59,7 +59,10 @@ export function withStraightImports(
   });
 }
 
-/** File of each name in an index. @param at path of the index */
+/**
+ * Maps each name in an index to its file.
+ * @param at path of the index
+ */
 export function namesIn(index: string, at: string): Map<string, Target> {
   const names = new Map<string, Target>();
   for (const [, list = '', path = ''] of index.matchAll(

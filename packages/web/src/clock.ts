@@ -1,5 +1,5 @@
 /**
- * The clock of this page. Every other file reads the time and sets its timers here, so that a test can replace the
+ * The clock of this page. All other files read the time and set timers through it, so that a test can replace the
  * clock.
  */
 import type { Clock } from '@footlight/platform/timer';

@@ -13,9 +13,10 @@ import { mantineTheme } from './theme/mantine-theme.ts';
 import { resolveScheme, useScheme } from './theme/scheme.ts';
 
 /**
- * Renders pages into the document, in the person's language and colours. A change of the language renders them again.
+ * Renders pages into the document, in the person's language and colours. A change of the language renders everything
+ * again.
  * @param queryClient the cache of the whole document
- * @param load what the first page needs before it is drawn
+ * @param load loads the data that the first page needs before it is drawn
  */
 export async function mount(
   queryClient: QueryClient,
@@ -23,7 +24,7 @@ export async function mount(
   load: () => Promise<void> = async () => {},
 ): Promise<void> {
   document.documentElement.dataset.mantineColorScheme = resolveScheme();
-  // Opens a new document, so that no data of the previous person stays in memory.
+  // Opens a new document, so that no data of the signed-out person stays in memory.
   onSignedOut(() => {
     const { pathname, search } = window.location;
     if (!/^\/(login|register|setup|reset)(\/|$)/.test(pathname))
@@ -34,7 +35,7 @@ export async function mount(
   const root = document.getElementById('root');
   if (root === null) throw new Error('the document has no #root');
   await Promise.all([showChosenLanguage(), load()]);
-  // A transition is rendered in slices, so that a slow phone can handle touches in between.
+  // A transition is rendered in slices, so that a slow phone can handle touches between the slices.
   startTransition(() =>
     createRoot(root).render(
       <StrictMode>
@@ -50,8 +51,8 @@ function WebApp({ queryClient, children }: { queryClient: QueryClient; children:
   // biome-ignore lint/correctness/useExhaustiveDependencies: its texts follow the language
   const theme = useMemo(mantineTheme, [language]);
   return (
-    // Mantine's variables are in theme/tokens.css and its visibility classes are not used: both would need style
-    // elements, which the Content-Security-Policy forbids.
+    // Mantine's variables are in theme/tokens.css, and its visibility classes are not used. Otherwise Mantine would add
+    // style elements, which the Content-Security-Policy forbids.
     <MantineProvider
       theme={theme}
       forceColorScheme={scheme}
@@ -67,12 +68,13 @@ function WebApp({ queryClient, children }: { queryClient: QueryClient; children:
 }
 
 /**
- * A page that was open during a server update refers to deleted files. A document of the administrators' area also
- * loses its files when the page cookie ends. One reload fixes both; a second failure is shown.
+ * Reloads the page once if its files cannot be loaded. After a server update, a page that was open before refers to
+ * deleted files. A document of the administrators' area cannot load its files after its cookie has expired. If the
+ * files are missing again after the reload, the page shows an error.
  */
 function reloadOnceAfterAnUpdate(): void {
   window.addEventListener('vite:preloadError', (event) => {
-    // Without a network the reload would fail too, and also end a running picture.
+    // Without a network the reload would fail too, and would also end a live picture.
     if (!navigator.onLine) return;
     const last = Number(sessionStorage.getItem('footlight.reloaded') ?? 0);
     if (clock.nowMs() - last < 30_000) return;

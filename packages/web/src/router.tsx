@@ -12,7 +12,7 @@ export function createAppRouter(queryClient: QueryClient) {
     defaultPreload: 'intent',
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
-    // The library always keeps its scroll position; other pages start at the top, except when going back.
+    // The library always keeps its scroll position. Other pages start at the top, except when the person goes back.
     getScrollRestorationKey: ({ pathname, state }) =>
       pathname === '/app' ? pathname : (state.__TSR_key ?? pathname),
     defaultNotFoundComponent: NotFoundPage,

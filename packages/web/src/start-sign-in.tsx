@@ -15,8 +15,8 @@ const ClaimPage = lazy(() =>
 );
 
 /**
- * Shows the pages before sign-in in a separate document, without the router, whose code they do not need. They navigate
- * by loading new documents. The router also has the login page, for a person whose token has expired.
+ * Shows the pages before sign-in in a separate document, without the router, whose code they do not need. These pages
+ * navigate by loading new documents. The router also has the login page, for a person whose token has expired.
  */
 export function startSignIn(): Promise<void> {
   awaitPad(() => {});

@@ -3,11 +3,11 @@ import { createQueryClient } from './api/query-client.ts';
 import { mount } from './mount.tsx';
 import { createAppRouter } from './router.tsx';
 
-/** Shows the page of the current URL. Both documents with a router start with it. */
+/** Shows the page of the current URL. The two documents with a router start here. */
 export function start(): Promise<void> {
   const queryClient = createQueryClient();
   const router = createAppRouter(queryClient);
-  // Loaded before rendering: a route that its provider loads is rendered in one long task, by an update of the router's
-  // store.
+  // Loads the route before rendering. If the router's provider loaded the route, an update of the router's store would
+  // render it in one long task.
   return mount(queryClient, <RouterProvider router={router} />, () => router.load());
 }

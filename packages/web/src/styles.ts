@@ -1,5 +1,5 @@
-// Only the styles of the Mantine components in use, in the order of their dependencies; the tokens and our own base
-// come last, so that they win without more specific selectors.
+// Contains only the styles of the Mantine components in use, in the order of their dependencies. Our tokens and base
+// styles come last, so that they override Mantine without more specific selectors.
 import '@mantine/core/styles/baseline.css';
 import '@mantine/core/styles/UnstyledButton.css';
 import '@mantine/core/styles/CloseButton.css';

@@ -17,7 +17,7 @@ import { PictureQuality } from './quality/picture-quality.tsx';
 import { signOut } from './sign-out.ts';
 import { Storage } from './storage.tsx';
 
-/** Loaded with the list of layouts, which the rest of the page does not wait for. */
+/** Loaded separately, so that the page does not wait for the list of layouts. */
 const KeyboardChoice = lazy(() => import('./keyboard-choice.tsx'));
 
 /** The person's account: data, devices, sign-out. */

@@ -2,7 +2,7 @@ import type { Device } from '@footlight/protocol/rest';
 
 import { t } from '../i18n/translate.ts';
 
-/** A device's name: chosen by the owner, else browser and system. */
+/** A device's name: the owner's choice, otherwise browser and system. */
 export function deviceLabel(device: Pick<Device, 'name' | 'capabilities' | 'device_key'>): string {
   if (device.name !== null && device.name.trim() !== '') return device.name;
   const { browser, platform } = device.capabilities;

@@ -4,8 +4,8 @@ import { call } from '../api/client.ts';
 /** Id of the person for whom this browser was last measured, and when. */
 const STORED = 'footlight.probed';
 /**
- * Shortest time between two measurements. The post also updates the device's last use on the account page; a
- * measurement takes half a second and no traffic.
+ * Shortest time between two measurements. Each post also updates the device's last use on the account page. A
+ * measurement needs half a second and no network traffic.
  */
 const AGAIN_AFTER_MS = 60 * 60 * 1000;
 const HEIGHTS = [4320, 2160, 1440, 1080, 720];
@@ -13,8 +13,8 @@ const FRAMES = 24;
 
 /**
  * Measures this browser and posts the result, at most once an hour for a person, so that the server can rate picture
- * qualities. Measurements of one account are not shared with another. Bandwidth and round trip are omitted, because
- * only a session measures the path to a host.
+ * qualities. If another account signs in, the browser is measured again for this account. Bandwidth and round trip are
+ * omitted, because only a session measures the path to a host.
  */
 export async function probeDevice(nowMs: number): Promise<void> {
   const personId = readUser()?.id ?? '';
@@ -48,7 +48,7 @@ function receivableCodecs() {
   return { h264: mimes.has('video/h264'), hevc: mimes.has('video/h265'), av1: mimes.has('video/av1') };
 }
 
-/** Lines of the largest H.264 picture that plays smoothly at 60 frames a second; null if unknown. */
+/** Lines of the largest H.264 picture that plays smoothly at 60 frames a second; null: unknown. */
 async function maxDecodeHeight(): Promise<number | null> {
   if (navigator.mediaCapabilities === undefined) return null;
   for (const height of HEIGHTS) {
@@ -70,7 +70,7 @@ async function maxDecodeHeight(): Promise<number | null> {
   return null;
 }
 
-/** Refresh rate of the display; null for a background page. */
+/** Refresh rate of the display; null: the page is in the background. */
 function measureRefreshHz(): Promise<number | null> {
   if (document.hidden) return Promise.resolve(null);
   return new Promise((resolve) => {
@@ -91,7 +91,7 @@ export function refreshHzOf(times: readonly number[]): number | null {
   return median === undefined || median <= 0 ? null : Math.round(1000 / median);
 }
 
-/** Readable browser and system names of a user agent. */
+/** Readable names of browser and system from a user agent. */
 export function browserOf(userAgent: string): {
   browser?: { name: string; version: string };
   platform?: string;
@@ -106,7 +106,7 @@ export function browserOf(userAgent: string): {
   };
 }
 
-// Order matters, because most browsers also claim to be the ones listed after them.
+// In this order, because most user agents also contain the names of browsers further down in the list.
 const BROWSERS: readonly [string, RegExp][] = [
   ['Edge', /Edg\/([\d.]+)/],
   ['Opera', /OPR\/([\d.]+)/],

@@ -16,7 +16,7 @@ import styles from './account.module.css';
 import { deviceLabel } from './device-labels.ts';
 import { signOut } from './sign-out.ts';
 
-/** Browsers and programs that signed in, each of which can be named and signed out. */
+/** Browsers and programs that have signed in. The person can name each device and sign it out. */
 export function Devices() {
   const [naming, setNaming] = useState<Device | null>(null);
   const [removing, setRemoving] = useState<Device | null>(null);
@@ -29,7 +29,7 @@ export function Devices() {
     mutationFn: (device: Device) => call('devices.delete', { params: { id: device.id } }),
     onSuccess: async (_answer, device) => {
       setRemoving(null);
-      // The page's own token is revoked too.
+      // The page's own token is revoked too, so the page must sign out.
       if (device.current) return signOut();
       return queryClient.invalidateQueries({ queryKey: keys.devices });
     },

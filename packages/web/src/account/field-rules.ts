@@ -12,7 +12,7 @@ import { t } from '../i18n/translate.ts';
 export const passwordHint = () =>
   t('At least {min} characters. A few plain words are fine.', { min: MIN_PASSWORD_CHARACTERS });
 
-/** Fault of an email address, or null. The server decides; this check only saves a round trip. */
+/** Describes the error of an email address; null: no error. The server decides; this check only saves a request. */
 export function emailProblem(email: string): string | null {
   const length = [...email.trim()].length;
   if (length === 0) return t('Enter an email address');
@@ -21,7 +21,7 @@ export function emailProblem(email: string): string | null {
   return null;
 }
 
-/** Fault of a user name, or null. */
+/** Describes the error of a user name; null: no error. */
 export function usernameProblem(username: string): string | null {
   const length = [...username.trim()].length;
   if (length === 0) return t('Choose a name');
@@ -31,7 +31,8 @@ export function usernameProblem(username: string): string | null {
 }
 
 /**
- * Fault of a new password, or null. The server also refuses common ones, whose list is too large for the page.
+ * Describes the error of a new password; null: no error. The server also refuses common passwords, whose list is too
+ * large for the page.
  * @param owner the account's name and address, which a password must not contain
  */
 export function passwordProblem(password: string, owner: { username: string; email: string }): string | null {
@@ -49,9 +50,10 @@ export function passwordProblem(password: string, owner: { username: string; ema
 }
 
 /**
- * The server's objection to a new password that the page accepted: the server knows more common passwords.
- * @param error a refusal; null without one
- * @returns text for the field; null: the refusal has another subject
+ * The server's reason against a new password that the page accepted, because the server has a longer list of common
+ * passwords.
+ * @param error a refusal; null: no refusal
+ * @returns text for the field; null: the refusal is not about the password
  */
 export function passwordRefusal(error: unknown): string | null {
   const isMeant =

@@ -20,11 +20,12 @@ export function LoginPage({ next }: { next: string | undefined }) {
   usePageTitle(t('Log in'));
   const target = safeNext(next);
   const wantsAdmin = /^\/admin(\/|\?|$)/.test(target);
-  // Read once: a login on this page navigates itself, and two navigations would cancel each other.
+  // The token is read only once. A login on this page navigates by itself, and a second navigation would cancel the
+  // first.
   const [remembered] = useState(() => readToken() !== null);
   const [registers] = useState(() => registrationMode() !== 'closed');
 
-  // With a stored token, this request also renews the cookie of the administrators' documents.
+  // If a token is stored, this request also renews the cookie for the administrators' documents.
   const me = useQuery({
     queryKey: keys.me,
     queryFn: ({ signal }) => call('me.read', { signal }),
@@ -57,7 +58,8 @@ export function LoginPage({ next }: { next: string | undefined }) {
   const wrongRole = wantsAdmin && role === 'user';
   useEffect(() => {
     if (me.data === undefined) return;
-    // Without this the administrators' pages would redirect a new administrator here again.
+    // Stores the new role. Without this, the administrators' pages would redirect a new administrator back to this
+    // page.
     saveUser(me.data.user);
     if (!wantsAdmin || me.data.user.role === 'admin') window.location.replace(target);
   }, [me.data, target, wantsAdmin]);
@@ -87,7 +89,7 @@ export function LoginPage({ next }: { next: string | undefined }) {
     <AuthCard
       title={t('Log in')}
       lead={
-        // With a stored token that is refused only now, this page is drawn again.
+        // If the server refuses the stored token only now, this page is rendered again.
         wasRefused()
           ? t(
               'You were signed out: somebody ended the login of this browser, the password was changed, or the login has expired.',

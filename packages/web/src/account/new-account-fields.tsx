@@ -30,9 +30,9 @@ export function NewAccountFields<Values extends NewAccount>({
   first = true,
 }: {
   form: UseFormReturnType<Values>;
-  /** error of the last attempt; null without one */
+  /** error of the last attempt; null: no error */
   refused: unknown;
-  /** no other field is above them, so they get the first focus */
+  /** no other field is above these fields, so they get the first focus */
   first?: boolean;
 }) {
   return (

@@ -12,8 +12,8 @@ import styles from './account.module.css';
 import { passwordHint, passwordProblem } from './field-rules.ts';
 
 /**
- * Changes the password. The server then signs the account out everywhere, this page included, so the page signs in
- * again with the new password.
+ * Changes the password. The server then signs the account out everywhere, also on this page, so the page signs in again
+ * with the new password.
  */
 export function ChangePassword({ owner }: { owner: User | undefined }) {
   const [open, setOpen] = useState(false);

@@ -39,19 +39,21 @@ export function saveLogin(answer: LoginAnswer): void {
   saveUser(answer.user);
 }
 
-/** Stores the server's record of the person, whose role may have changed. */
+/** Stores the server's record of the person, because the person's role may have changed. */
 export function saveUser({ id, email, username, role }: SignedInUser): void {
   localStorage.setItem(USER, JSON.stringify({ id, email, username, role }));
   notify();
 }
 
-/** Forgets token and person; the device key stays, because it names the browser. */
+/** Forgets token and person. Keeps the device key, because it identifies the browser. */
 export function forgetLogin(): void {
   for (const key of [TOKEN, EXPIRES, USER]) localStorage.removeItem(key);
   notify();
 }
 
-/** Forgets a login that the server no longer accepts; this tab's login page says so until somebody has logged in. */
+/**
+ * Forgets a login that the server no longer accepts. The login page of this tab shows a message until the next login.
+ */
 export function forgetRefusedLogin(): void {
   sessionStorage.setItem(REFUSED, '1');
   forgetLogin();
@@ -62,7 +64,7 @@ export function wasRefused(): boolean {
   return sessionStorage.getItem(REFUSED) !== null;
 }
 
-/** The stored signed-in person; the server decides on every request. */
+/** The stored signed-in person. It is only for display, because the server checks every request. */
 export function readUser(): SignedInUser | null {
   const raw = readToken() === null ? null : localStorage.getItem(USER);
   if (raw !== cached.raw) cached = { raw, user: parseUser(raw) };
@@ -74,14 +76,14 @@ export function useUser(): SignedInUser | null {
   return useSyncExternalStore(subscribe, readUser);
 }
 
-/** The signed-in person's id; '' while it is not known, null when signed out. */
+/** The signed-in person's id; '': not known yet; null: signed out. */
 function personId(): string | null {
   return readToken() === null ? null : (readUser()?.id ?? '');
 }
 
 /**
- * Calls `callback` when the user of this document signs out in another tab, or when another user signs in there. Then this
- * document must no longer show the data of the first user.
+ * Calls `callback` when the user of this document signs out in another tab, or when another user signs in there. The
+ * document must then stop showing the first user's data.
  */
 export function onPersonLeft(callback: () => void): () => void {
   let person = personId();
@@ -94,7 +96,7 @@ export function onPersonLeft(callback: () => void): () => void {
     if (former === null || former === person) return;
     if (person === null || (former !== '' && person !== '')) callback();
   };
-  // A document in the back/forward cache gets no storage events, so it compares when it is shown again.
+  // A document in the back/forward cache gets no storage events, so it compares the person when it is shown again.
   const events = ['storage', 'pageshow'] as const;
   listeners.add(follow);
   for (const event of events) window.addEventListener(event, compare);
@@ -104,7 +106,10 @@ export function onPersonLeft(callback: () => void): () => void {
   };
 }
 
-/** A random id of this browser, so that its logins can be revoked together; created at the first login. */
+/**
+ * A random id of this browser, created at the first login. With it the server can revoke all logins of this browser
+ * together.
+ */
 export function deviceKey(): string {
   const stored = localStorage.getItem(DEVICE);
   if (stored !== null && stored.length > 0 && stored.length <= 256) return stored;

@@ -26,18 +26,18 @@ type Part<Name extends string, Value> = Value extends undefined
 export type CallInput<Id extends OperationId> = Part<'params', Params<Id>> &
   Part<'body', SentBody<Id>> &
   (Operations[Id] extends { upload: object } ? { file: Blob } : { file?: never }) & {
-    /** As in the URL, before conversions of the operation. */
+    /** Values as in the URL, before the operation converts them. */
     query?: { [Name in keyof Query<Id>]?: string | number | boolean | undefined };
     headers?: Record<string, string>;
     signal?: AbortSignal;
-    /** The request outlives its page. */
+    /** The request continues after its page is closed. */
     keepalive?: boolean;
   };
 
-/** Code of a refusal; `network` and `unreadable` are the page's own. */
+/** Code of a refusal. The page itself creates `network` and `unreadable`. */
 type FailureOfCall = Open<ErrorCode> | 'network' | 'unreadable';
 
-/** Thrown for a refused or failed call. `status` 0 means no answer. */
+/** Thrown for a refused or failed call. `status` 0: there was no answer. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';
   readonly status: number;
@@ -45,7 +45,7 @@ export class ApiFailure extends Error {
   readonly liveSessions: number | undefined;
   readonly sessionId: string | undefined;
   readonly derivedTiles: DerivedTile[] | undefined;
-  /** From Retry-After; undefined without that header. */
+  /** From Retry-After; undefined: the answer has no such header. */
   readonly retryAfterSecs: number | undefined;
 
   constructor(status: number, code: FailureOfCall, message: string, extras: Partial<ApiFailure> = {}) {
@@ -61,26 +61,27 @@ export class ApiFailure extends Error {
 
 const addresses: OperationTable = { ...operationTable };
 
-/** Makes operations of another area callable; the pages that call them load their table. */
+/** Makes operations of another area callable. The pages that call these operations load their table. */
 export function addOperations(table: OperationTable): void {
   Object.assign(addresses, table);
 }
 
 let whenSignedOut: () => void = () => {};
 
-/** Sets the action for a refused token: the page opens the login. */
+/** Sets the action after the server has refused the token: the page opens the login. */
 export function onSignedOut(callback: () => void): void {
   whenSignedOut = callback;
 }
 
 /**
- * Time limit of a read until its answer is complete; after it the read is repeated. Four times a slow answer of 5 s.
+ * Time limit of a read until its answer is complete; then the read is repeated. It is four times as long as a slow
+ * answer, which takes 5 s.
  */
 const READ_LIMIT_MS = 20_000;
 
 /**
- * Calls one operation and returns its success body (undefined if empty). A 401 on an operation with a bearer forgets
- * the login; every refusal throws ApiFailure, and so does a read that takes READ_LIMIT_MS.
+ * Calls one operation and returns its success body (undefined: empty). A 401 on an operation that needs a token forgets
+ * the login. Throws ApiFailure for every refusal, and for a read that takes READ_LIMIT_MS.
  */
 export async function call<Id extends OperationId>(id: Id, input: CallInput<Id>): Promise<Success<Id>> {
   if (addresses[id]?.method !== undefined) return readAnswer(id, input);
@@ -113,7 +114,7 @@ async function readAnswer<Id extends OperationId>(id: Id, input: CallInput<Id>):
   }
 }
 
-/** Like `call`, but returns the response, for streams. Throws for every refusal. */
+/** Like `call`, but returns the response, for streams. Throws ApiFailure for every refusal. */
 export async function send<Id extends OperationId>(id: Id, input: CallInput<Id>): Promise<Response> {
   const address = addresses[id];
   if (address === undefined) throw new Error(`${id} is not loaded`);
@@ -146,7 +147,7 @@ export async function send<Id extends OperationId>(id: Id, input: CallInput<Id>)
     return response;
   }
   const failure = await failureOf(response);
-  // Other codes with such a status are about the fleet; the server itself is working.
+  // Other codes with such a status are about the fleet, while the server itself works.
   const isFault = failure.status >= 500 && (failure.code === 'internal' || failure.code === 'unreadable');
   ended(isFault ? (isRead ? failure.status : null) : 200);
   if (!open && failure.status === 401 && failure.code === 'unauthorized' && token === readToken()) {

@@ -2,17 +2,20 @@ import type { ErrorCode } from '@footlight/protocol/rest';
 import { msg, plural, t } from '../i18n/translate.ts';
 import { ApiFailure } from './client.ts';
 
-/** An error for people: event, advice, and a code to quote. */
+/** An error in words: the event, an advice, and a code to quote. */
 export interface ErrorText {
   title: string;
   advice: string;
-  /** For reports to the administrator. */
+  /** The code, which the person can report to the administrator. */
   code: string;
 }
 
 type Texts = readonly [title: string, advice: string];
 
-/** Codes that use the text of their status; if the caller is at fault, with the server's sentence. */
+/**
+ * Codes without their own text, which use the text of their status. If the caller is at fault, the server's sentence is
+ * added.
+ */
 type ToldByServer =
   | 'already_installed'
   | 'capture_busy'
@@ -126,16 +129,16 @@ const BY_STATUS: Readonly<Record<number, Texts>> = {
   429: [msg('That was too often'), msg('Wait a moment, then try again.')],
 };
 
-/** Duplicated here, because importing the table of codes would load every schema. */
+/** A copy of the server's text, because importing the table of codes would load every schema. */
 export const NO_HOST = 'No host can run this app.';
 
-/** Reasons of the server for a missing host. */
+/** Sentences of the server about why no host can run an app. */
 export const NO_HOST_REASONS: readonly string[] = [
   msg('No host has the image of this app yet; try again soon.'),
   msg('This app is a container image, and no host runs containers yet.'),
 ];
 
-/** A host is missing for several reasons; the server's reason is more precise. */
+/** The advice for an error. For a missing host the server's sentence is used, because there are several reasons. */
 function adviceOf({ code, message }: ApiFailure, usual: string): string {
   if (code !== 'no_host_available' || message === '' || message === NO_HOST) return usual;
   return t('{message} Ask an administrator.', {
@@ -144,7 +147,7 @@ function adviceOf({ code, message }: ApiFailure, usual: string): string {
 }
 
 /**
- * Text for any thrown value. An unknown code falls back to its status, and a 4xx then shows the server's own
+ * The text for any thrown value. An unknown code uses the text of its status. A 4xx then also shows the server's
  * sentence, which names the field or the conflict.
  */
 export function errorText(error: unknown): ErrorText {

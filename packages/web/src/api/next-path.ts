@@ -1,7 +1,7 @@
 /**
- * Target after sign-in. Only paths of this origin are followed, so that a login link cannot redirect elsewhere: one
- * leading slash, not `//` and not `/\`, which browsers read as another host.
- * @param next the `next` search parameter; an invalid one gives the fallback
+ * Path to open after sign-in. Only paths of this origin are accepted, so that a login link cannot redirect to another
+ * site: one leading slash, not `//` and not `/\`, which browsers read as another host.
+ * @param next the `next` search parameter; if it is invalid, the fallback is used
  */
 export function safeNext(next: unknown, fallback = '/app'): string {
   if (typeof next !== 'string' || !next.startsWith('/') || /^\/[/\\]/.test(next)) return fallback;
@@ -10,7 +10,7 @@ export function safeNext(next: unknown, fallback = '/app'): string {
   if (/[\u0000-\u001f\u007f]/.test(next)) return fallback;
   const target = new URL(next, 'http://origin.invalid');
   if (target.origin !== 'http://origin.invalid') return fallback;
-  // A sign-in page as target would cause a loop.
+  // A redirect to a sign-in page would cause a loop.
   return /^\/(login|register|reset|setup)(\/|$)/.test(target.pathname) ? fallback : next;
 }
 

@@ -1,17 +1,17 @@
 import { type OperationId, type Operations, operations } from '@footlight/protocol/rest';
 
-/** The facts of an operation that a client needs. */
+/** The method and path of an operation, which a client needs. */
 export interface OperationAddress {
   path: string;
-  /** Absent: GET. The table is loaded with every page, so the most frequent method is left out. */
+  /** Absent: GET. GET is omitted, because every page loads the table and GET is the most frequent method. */
   method?: Operations[OperationId]['method'];
-  /** Called without the login's token. */
+  /** The operation is called without the token of the login. */
   open?: true;
 }
 
 export type OperationTable = Partial<Record<OperationId, OperationAddress>>;
 
-/** Addresses of the operations of administrators, or of all others. */
+/** Addresses of the operations for administrators, or of all other operations. */
 export function addressesOf(area: 'administration' | 'user area'): OperationTable {
   return Object.fromEntries(
     Object.values(operations)

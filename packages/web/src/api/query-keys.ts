@@ -1,4 +1,4 @@
-/** All cache keys of the user area, so that a mutation can name what it invalidates. */
+/** All cache keys of the user area, so that a mutation can name the caches to invalidate. */
 export const keys = {
   me: ['me'] as const,
   devices: ['devices'] as const,

@@ -8,7 +8,7 @@ const WORDS: Readonly<Record<Exclude<ServerState, 'fine'>, string>> = {
   away: msg('The server cannot be reached. This page tries again by itself.'),
 };
 
-/** Shows that the server is slow, failing or away. */
+/** Shows that the server answers slowly, with errors, or not at all. */
 export function ServerNotice() {
   const state = useServerState();
   return (

@@ -1,6 +1,8 @@
 import { msg, t } from '../i18n/translate.ts';
 
-/** Sentences of the server that people read: reasons of a quality and of a refusal, and what limited a session. */
+/**
+ * Sentences of the server that people read: reasons about a quality, reasons of a refusal, and the limit of a session.
+ */
 export const SENTENCES = [
   msg('Measured {measured} kbit/s; at least {needed} are needed.'),
   msg('Measured {measured} kbit/s; {recommended} are recommended.'),
@@ -35,7 +37,7 @@ export const SENTENCES = [
 
 const PLACE = /\{(\w+)\}/g;
 
-/** A sentence of the server in the person's language; an unknown sentence is shown unchanged. */
+/** Translates a sentence of the server into the person's language. An unknown sentence is returned unchanged. */
 export function saidByServer(text: string): string {
   for (const sentence of SENTENCES) {
     const pattern = sentence

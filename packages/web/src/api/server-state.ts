@@ -1,15 +1,18 @@
 /**
- * How the server answers this page: every call reports its result, and one notice shows the state. A failed change
- * shows its own error and is never repeated, so only failed reads count here.
+ * How well the server answers this page. Every call reports its result, and one notice shows the state. Only failed
+ * reads are counted, because a failed change shows its own error and is never repeated.
  */
 import type { Timer } from '@footlight/platform/timer';
 import { useSyncExternalStore } from 'react';
 import { clock } from '../clock.ts';
 
-/** slow: calls have been unanswered for long. failing: it answers with its own faults. away: it does not answer. */
+/**
+ * slow: calls have had no answer for long. failing: the server answers with its own errors. away: the server does not
+ * answer.
+ */
 export type ServerState = 'fine' | 'slow' | 'failing' | 'away';
 
-/** Answers of a fleet take a fraction of a second; after this time a person starts to wonder. Chosen, not measured. */
+/** Time after which a call counts as slow. Answers normally take a fraction of a second. Chosen, not measured. */
 export const SLOW_AFTER_MS = 3_000;
 
 const late = new Set<Timer>();
@@ -19,8 +22,8 @@ let shown: ServerState = 'fine';
 
 /**
  * Reports the start of a call.
- * @returns to be called once with the result: its status, 0 without an answer, null when it does not count (aborted, or
- * a failed change)
+ * @returns a function to call once with the result: the call's status; 0: no answer; null: the result does not count
+ *   (the call was aborted, or a change failed)
  */
 export function callBegan(): (status: number | null) => void {
   const timer: Timer = clock.setTimeout(() => {
@@ -35,7 +38,7 @@ export function callBegan(): (status: number | null) => void {
   };
 }
 
-/** The state, updated on changes. */
+/** The state; the component renders again when it changes. */
 export function useServerState(): ServerState {
   return useSyncExternalStore(subscribe, () => shown);
 }

@@ -10,10 +10,10 @@ export interface ServerEvent {
   data: string;
 }
 
-/** The server sends a comment every 25 s; when two of them are missing, the stream is reopened. */
+/** The server sends a comment every 25 s. If two comments are missing, the stream is reopened. */
 const SILENCE_MS = 60_000;
 
-/** Larger events are dropped: a session record has a few kilobytes. */
+/** Larger events are dropped. A session record has only a few kilobytes. */
 const MAX_EVENT_CHARS = 1024 * 1024;
 
 /**
@@ -54,10 +54,10 @@ export class EventParser {
 
 /**
  * Follows one session until it ends or the signal aborts. Uses fetch, because EventSource cannot send the bearer
- * header. A broken stream is reopened with backoff and jitter; each opening starts with a snapshot, so no change is
+ * header. A broken stream is reopened with backoff and jitter. Each new stream starts with a snapshot, so no change is
  * missed.
  * @param onSession called with every record, the first one at once
- * @param onLink false while the stream is broken, true when restored
+ * @param onLink called with false when the stream breaks, with true when it is restored
  * @returns when the session has ended or the signal aborted
  * @throws ApiFailure when the server refuses (403, 404, 401)
  */

@@ -10,10 +10,10 @@ interface PictureApp {
   hero_url?: string | null;
 }
 
-/** Pictures that the server also serves in other widths. */
+/** Addresses of pictures that the server also serves in smaller widths. */
 const ASSET_PATH = /^\/v1\/artwork\/[0-9a-f]{64}\.(jpg|png|webp)$/;
 const WIDTHS: readonly ArtworkWidth[] = [300, 600, 1200];
-/** Displayed widths; browsers that support `auto` measure them. */
+/** Width at which a picture is shown. Browsers that support `auto` measure the width. */
 const WIDTHS_SHOWN = { cover: 'auto, 220px', hero: 'auto, 100vw' };
 
 const assetSizes = (path: string) => ({
@@ -22,8 +22,8 @@ const assetSizes = (path: string) => ({
 });
 
 /**
- * An app's picture: its artwork on this server, else a drawing from its id with its initial. Pictures of other
- * origins are never loaded, so that opening the library reveals nothing.
+ * An app's picture: its artwork on this server, otherwise a drawing from its id with its initial. Pictures of other
+ * origins are never loaded, because a request would tell the other server who opens the library.
  */
 export function AppPicture(props: {
   app: PictureApp;

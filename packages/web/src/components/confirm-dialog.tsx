@@ -6,14 +6,14 @@ import { Dialog } from './dialog.tsx';
 import { Problem } from './problem.tsx';
 
 /**
- * Asks before an action that ends or deletes. Title and button name the object and the number; the focus starts on
- * Cancel, so that a stray Enter does no harm.
+ * Asks for confirmation before an action that ends or deletes something. Title and button name the object and the
+ * number. The focus starts on Cancel, so that an accidental Enter does no harm.
  */
 export function ConfirmDialog(props: {
   opened: boolean;
   title: string;
   action: string;
-  /** whether the action ends or deletes nothing; the dialog then only asks how to do it */
+  /** the action ends or deletes nothing; the dialog then only asks how to do it */
   harmless?: boolean;
   children: ReactNode;
   pending: boolean;

@@ -5,13 +5,13 @@ import { clock } from '../clock.ts';
 import { t } from '../i18n/translate.ts';
 import styles from './components.module.css';
 
-/** Time in which "Copied" is shown; long enough to read one word. */
+/** Time for which "Copied" is shown, long enough to read one word. */
 const SHOWN_MS = 2000;
 
 /**
  * A value or command with a button that copies it.
  * @param props.label names the value for screen readers
- * @param props.whole show the full value on several lines, so that it can be compared with another one
+ * @param props.whole shows the full value on several lines, so that a person can compare it with another value
  */
 export function CopyLine({ value, label, whole = false }: { value: string; label: string; whole?: boolean }) {
   const [copied, setCopied] = useState(false);

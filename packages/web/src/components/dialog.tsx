@@ -5,8 +5,8 @@ import { t } from '../i18n/translate.ts';
 import styles from './components.module.css';
 
 /**
- * A modal dialog, also above a full-screen picture. The dialog element traps and restores the focus and makes the
- * rest inert. The focus starts on `data-autofocus`, else on the first control.
+ * A modal dialog, also above a full-screen picture. The dialog element traps and restores the focus and makes the rest
+ * of the page inert. The focus starts on `data-autofocus`, otherwise on the first control.
  */
 export function Dialog(props: { opened: boolean; title: string; onClose: () => void; children: ReactNode }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -31,7 +31,7 @@ export function Dialog(props: { opened: boolean; title: string; onClose: () => v
         props.onClose();
       }}
       onClick={(event) => {
-        // Only the backdrop is the dialog element; the content is in the box below.
+        // A click on the dialog element itself is a click on the backdrop, because the content is in the box inside.
         if (event.target === dialog.current) props.onClose();
       }}
     >

@@ -1,13 +1,13 @@
 import { initialOf, type Poster, posterOf } from '../theme/poster.ts';
 
-/** Drawing area by shape, in units of the picture. */
+/** Drawing area of each shape, in units of the picture. */
 const AREAS = { cover: { width: 200, height: 300 }, hero: { width: 480, height: 270 } } as const;
 /** Position and size of the initial on a cover. */
 const INITIAL = { x: 18, y: 283, size: 60 } as const;
 
 /**
- * The generated picture of an app without artwork, as a `background-image`, so that it is a single box of the page. As
- * elements, its shapes and their rounded clip made the layers of a scrolled library three times as expensive
+ * The generated picture of an app without artwork, as a `background-image`, so that the page has only one box for it.
+ * As separate elements, the shapes and their round clip made the layers of a scrolled library three times as expensive
  * (docs/benches.md, "Scrolling 2,000 tiles").
  */
 export function posterImage(app: { id: string; name: string }, shape: 'cover' | 'hero'): string {

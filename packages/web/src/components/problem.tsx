@@ -5,7 +5,7 @@ import { errorText } from '../api/error-text.ts';
 import { t } from '../i18n/translate.ts';
 import styles from './components.module.css';
 
-/** An error in place: event, advice, code. Announced to screen readers. */
+/** An error at its place in the page: event, advice, code. Screen readers announce it. */
 export function Problem(props: { error: unknown; retry?: () => void; action?: ReactNode }) {
   const text = errorText(props.error);
   return (

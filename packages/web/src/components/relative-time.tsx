@@ -5,13 +5,13 @@ import { localeTag, t } from '../i18n/translate.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** The smallest unit shown is a minute; updated every quarter of a minute, so it is at most 15 s late. */
+/** Update interval. The smallest unit shown is a minute, so the text is at most 15 s late. */
 const TICK_MS = 15_000;
 
-/** Formats of the current language. Creating the first ones takes 28 ms, so they are created only when needed. */
+/** Formats of the current language. They are created at the first use, because this takes 28 ms. */
 let formats: ReturnType<typeof makeFormats> | null = null;
 
-/** A relative time, with the exact one on hover; `never` is shown for null. */
+/** A relative time, with the exact time on hover; null shows `never`. */
 export function RelativeTime({ at, never = t('never') }: { at: string | null; never?: string }) {
   const nowMs = useSyncExternalStore(subscribe, () => Math.floor(clock.nowMs() / TICK_MS) * TICK_MS);
   if (at === null) return <span>{never}</span>;
@@ -25,7 +25,7 @@ export function RelativeTime({ at, never = t('never') }: { at: string | null; ne
 
 /** A relative time in words. @param offsetMs negative is the past */
 export function relativeLabel(offsetMs: number): string {
-  // Future times are rounded, so that an hour does not become "in 59 minutes" a moment later.
+  // Future times are rounded, so that an hour does not become "in 59 minutes" after a second.
   if (offsetMs >= MINUTE_MS) return aheadLabel(offsetMs);
   const size = Math.abs(offsetMs);
   const { relative } = formatsNow();

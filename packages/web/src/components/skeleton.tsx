@@ -19,12 +19,12 @@ export function Skeleton(props: { width?: number | string; height?: number | str
   );
 }
 
-/** An answer may cause another request in the next frame. Three frames. */
+/** Three frames: an answer may cause another request in the next frame. */
 const SETTLED_MS = 50;
 
 /**
- * Whether all first requests of a page are answered: a part that is shown earlier would be pushed down by later parts
- * above it. Failed requests are not waited for, and later requests change nothing.
+ * Whether all first requests of a page are answered. If a part were shown earlier, parts above it that load later would
+ * push it down. Failed requests count as answered, and later requests change nothing.
  */
 export function useSettled(): boolean {
   const [isSettled, setSettled] = useState(false);

@@ -8,7 +8,7 @@ import {
 import type { ReactNode } from 'react';
 import styles from './components.module.css';
 
-/** Meaning of a state, which gives colour and icon. */
+/** Meaning of a state, which decides colour and icon. */
 export type Tone = 'success' | 'warning' | 'danger' | 'info' | 'neutral';
 
 const ICONS = {

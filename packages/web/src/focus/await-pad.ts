@@ -1,10 +1,10 @@
 import { connectedPads } from './connected-pads.ts';
 
 /**
- * Lets gamepads move through the page, from the first connected one on. Few people have one, so its code is loaded
- * then.
+ * Lets gamepads move the focus of the page, after the first one is connected. The code for this is loaded only then,
+ * because few people have a gamepad.
  * @param onBack called for the back button when nothing is open
- * @returns stops it
+ * @returns a function that stops it
  */
 export function awaitPad(onBack: () => void): () => void {
   const waiting = new AbortController();
@@ -18,7 +18,7 @@ export function awaitPad(onBack: () => void): () => void {
       ({ followPadAndArrows }) => {
         if (!signal.aborted) end = followPadAndArrows(onBack);
       },
-      // The keyboard still works; the next gamepad tries again.
+      // If the code cannot be loaded, the keyboard still works, and the next gamepad tries again.
       () => {
         loading = false;
       },

@@ -1,15 +1,15 @@
 import { useSyncExternalStore } from 'react';
 import type { PadKind } from './pad-kind.ts';
 
-/** What the person used last; a gamepad by the kind of its button signs. */
+/** The input device that the person used last; a gamepad by the kind of its button labels. */
 export type InputKind = 'pointer' | 'keys' | PadKind;
 
 let kind: InputKind = 'pointer';
 const listeners = new Set<() => void>();
 
 /**
- * Records what was used. The document's `data-input` lets styles show the focus for a gamepad, for which the browser
- * does not set :focus-visible.
+ * Records the input device. The document's `data-input` lets styles show the focus for a gamepad, because browsers do
+ * not set :focus-visible for it.
  */
 export function noteInput(used: InputKind): void {
   if (kind === used) return;
@@ -18,7 +18,7 @@ export function noteInput(used: InputKind): void {
   for (const listener of listeners) listener();
 }
 
-/** What the person used last; updated on changes. */
+/** The input device that the person used last; the component renders again when it changes. */
 export function useInputKind(): InputKind {
   return useSyncExternalStore(subscribe, () => kind);
 }

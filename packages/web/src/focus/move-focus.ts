@@ -1,16 +1,20 @@
 import { type Direction, directionOf, nextPlace } from './next-place.ts';
 
-/** A skip link, which arrow keys need not reach; it is out of view until it has the focus. */
+/**
+ * Elements that arrow keys can focus. They do not need to reach a skip link, which is out of view until it has the
+ * focus.
+ */
 const FOCUSABLE =
   'a[href]:not([href^="#"]), button:enabled, input:enabled, select:enabled, textarea:enabled, summary, [tabindex="0"], [data-tile]:enabled';
-/** Fields in which the side arrows move the caret. */
+/** Fields in which left and right arrow move the caret. */
 const TEXT_FIELD = 'input:not([type="checkbox"], [type="radio"], [type="range"]), textarea';
-/** Controls that use the arrow keys themselves. */
+/** Controls that use arrow keys for themselves. */
 const OWN_ARROWS = 'select, textarea, input[type="radio"], input[type="range"], video, [role="slider"]';
 
 /**
- * Moves the focus by an arrow key; the handler of `keydown` of a whole page. Controls that use the key themselves keep
- * it, except for a gamepad's events: scripts create them, so they have no default action.
+ * Moves the focus by an arrow key, as the `keydown` handler of a whole page. Controls that use arrow keys themselves
+ * keep the key. Events of a gamepad always move the focus, because scripts create these events, so they have no default
+ * action in the control.
  */
 export function moveByArrow(event: KeyboardEvent): void {
   const direction = directionOf(event.key);
@@ -20,7 +24,7 @@ export function moveByArrow(event: KeyboardEvent): void {
   if (target === null) return;
   event.preventDefault();
   target.focus({ preventScroll: true });
-  // While a key is held, smooth scrolling would fall far behind the focus.
+  // Scrolls without animation while a key is held, because smooth scrolling would be far behind the focus.
   target.scrollIntoView({
     block: 'nearest',
     inline: 'nearest',
@@ -36,9 +40,12 @@ function keepsArrow(target: EventTarget | null, direction: Direction): boolean {
   return sideways && target.matches(TEXT_FIELD) && (target as HTMLInputElement).value !== '';
 }
 
-/** The control that an arrow key leads to; without a focus, the page's first tile or control. Null: none. */
+/**
+ * The control to which an arrow key moves the focus. Without a focus, the page's first tile or control. Null: no
+ * control.
+ */
 function focusFrom(focused: Element | null, direction: Direction): HTMLElement | null {
-  // An open dialog makes the rest inert.
+  // While a dialog is open, the rest of the page is inert.
   const dialogs = document.querySelectorAll<HTMLElement>('dialog[open]');
   const scope = dialogs[dialogs.length - 1] ?? document.body;
   const places = [...scope.querySelectorAll<HTMLElement>(FOCUSABLE)].filter(isReachable);
@@ -48,10 +55,11 @@ function focusFrom(focused: Element | null, direction: Direction): HTMLElement |
     return places.find((place) => 'tile' in place.dataset) ?? places[0] ?? null;
   }
   const others = places.filter((place) => place !== from);
-  // Hidden rows of a list come before controls below the list. The fixed header is near to every control, so content
-  // that is scrolled out above comes before it.
+  // Searches the scrolling part first, so that hidden rows of a list come before controls below the list. The fixed
+  // header is near every control, so content that is scrolled out above must come before the header.
   const parts = [scrollerOf(from, scope), from.closest('main'), scope];
-  // Left and right stop at the end of a row of tiles. Columns of other controls may have rows at different heights.
+  // Left and right stop at the end of a row of tiles. Other controls may be in columns whose rows have different
+  // heights.
   const rules = 'tile' in from.dataset ? [false] : [false, true];
   for (const leavesRow of rules)
     for (const part of parts) {
@@ -70,7 +78,10 @@ function scrollerOf(element: Element, scope: Element): Element | null {
   return null;
 }
 
-/** Skips controls outside the tab order, which have their own keys, but not tiles, which share one tab stop. */
+/**
+ * Skips controls outside the tab order, which have their own keys. Includes tiles, although all tiles share one tab
+ * stop.
+ */
 function isReachable(element: HTMLElement): boolean {
   if (element.tabIndex < 0 && !('tile' in element.dataset)) return false;
   return element.checkVisibility({ visibilityProperty: true }) && element.closest('[inert]') === null;

@@ -10,11 +10,11 @@ export interface Box {
 export type Direction = 'left' | 'right' | 'up' | 'down';
 
 /**
- * A nearer row wins over a nearer column up to this distance, in px; beyond it the column does not count any more, so
- * that a short row can be reached.
+ * Up to this distance in px, a nearer row is preferred to a nearer column. Beyond it the column has no effect, so that
+ * a short row can be reached.
  */
 const MAX_ACROSS = 500;
-/** One pixel down counts as four to the side. Chosen, so that the next row of tiles comes first. */
+/** One pixel down counts as four pixels to the side, so that the next row of tiles is preferred. Chosen. */
 const ROW_WEIGHT = 4;
 
 /** The direction of an arrow key, or null for every other key. */
@@ -23,10 +23,10 @@ export function directionOf(key: string): Direction | null {
 }
 
 /**
- * The next focused control, as on a console: along the row, or into the nearest row and its nearest column. Pure.
- * @param leavesRow at the end of a row, left and right lead to the nearest row on that side, for example from one
- * column of a page into another
- * @returns the index in `places`, or -1 for none in that direction
+ * The next control to focus, as on a console: along the row, or in the nearest row the nearest column. Pure.
+ * @param leavesRow at the end of a row, left and right move to the nearest row on this side, for example from one
+ *   column of a page to another
+ * @returns the index in `places`; -1: no control in this direction
  */
 export function nextPlace(
   from: Box,
@@ -52,7 +52,7 @@ function nearest(from: Box, places: readonly Box[], direction: Direction, inOthe
     const across = Math.max(0, there.start - here.end, here.start - there.end);
     if (across > 0 && !inOtherRows) continue;
     const offset = Math.abs(there.start + there.end - here.start - here.end) / 2;
-    // In both modes another row is farther than another column.
+    // In both modes a control in another row is farther away than a control in another column.
     const cost =
       (horizontal
         ? Math.max(0, along) + across * ROW_WEIGHT
@@ -66,7 +66,9 @@ function nearest(from: Box, places: readonly Box[], direction: Direction, inOthe
   return best;
 }
 
-/** Edges of a box in a direction of movement: `near` is reached first, `start` and `end` are across it. */
+/**
+ * Edges of a box for a direction of movement: `near` is reached first; `start` and `end` are the edges at its sides.
+ */
 function sides({ left, top, width, height }: Box, direction: Direction) {
   const [from, length, start, across] =
     direction === 'left' || direction === 'right' ? [left, width, top, height] : [top, height, left, width];

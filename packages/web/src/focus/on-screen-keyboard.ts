@@ -14,7 +14,7 @@ const TEXT_TYPES: ReadonlySet<string> = new Set([
   'number',
 ]);
 
-/** The element if it is a text field, else null. */
+/** The element if it is a text field; otherwise null. */
 export function textFieldOf(element: Element): TextField | null {
   if (element instanceof HTMLTextAreaElement) return element.readOnly ? null : element;
   if (!(element instanceof HTMLInputElement) || element.readOnly) return null;
@@ -22,9 +22,11 @@ export function textFieldOf(element: Element): TextField | null {
 }
 
 /**
- * Shows a keyboard for a field, for a person who only has a gamepad. Arrow keys and gamepads move in it as in every
- * dialog. Built without React, because it writes into fields of any page; closing the dialog returns the focus to the
- * field. Teardown: `done` removes it, and so does the gamepad's back button, which cancels the dialog.
+ * Shows a keyboard for a field, for a person who only has a gamepad. Arrow keys and gamepads move the focus in it as in
+ * every dialog. It is built without React, because it writes into fields of any page. Closing the dialog returns the
+ * focus to the field.
+ *
+ * Teardown: `done` removes the keyboard, and so does the gamepad's back button, which cancels the dialog.
  */
 export function openKeyboard(field: TextField): void {
   const dialog = document.createElement('dialog');
@@ -40,13 +42,14 @@ export function openKeyboard(field: TextField): void {
   let page: KeyPage = { shift: false, signs: false };
   const show = () => {
     const { value } = field;
-    // Hides a password, because others may see the screen.
+    // Hides a password, because other people may see the screen.
     shown.textContent = field.type === 'password' ? '•'.repeat([...value].length) : value;
   };
   const close = () => {
     dialog.close();
     dialog.remove();
-    // The browser returns the focus only if the field had it when the dialog was opened.
+    // Focuses the field again, because the browser returns the focus only if the field had it when the dialog was
+    // opened.
     field.focus();
   };
   const press = (key: ScreenKey) => {
@@ -63,7 +66,7 @@ export function openKeyboard(field: TextField): void {
     const rows = [...keys.children];
     const row = rows.findIndex((one) => one.contains(focused));
     const column = row < 0 ? 0 : [...(rows[row]?.children ?? [])].indexOf(focused as Element);
-    // Counted from the end: the row of commands is always last, whatever is above it.
+    // Counted from the end, because the row of commands is always last, whatever rows are above it.
     const fromEnd = row < 0 ? null : rows.length - row;
     page = next;
     draw();
@@ -114,7 +117,7 @@ function labelOf(does: Extract<ScreenKey, { does: unknown }>['does']): string {
   return does === 'erase' ? t('Delete') : t('Done');
 }
 
-/** Sets the value like typing does: React ignores a value set by its own property. */
+/** Sets the value in the same way as typing does, because React ignores a value that is set by its own property. */
 function write(field: TextField, value: string): void {
   if (field.maxLength >= 0 && value.length > field.maxLength && value.length > field.value.length) return;
   const prototype =

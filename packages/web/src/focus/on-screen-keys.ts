@@ -1,7 +1,7 @@
 /** A key of the on-screen keyboard: the character that it writes, or what it does. */
 export type ScreenKey = { writes: string } | { does: 'shift' | 'signs' | 'erase' | 'done' };
 
-/** Which keys are shown. */
+/** State of the keyboard, which decides which keys are shown. */
 export interface KeyPage {
   shift: boolean;
   signs: boolean;
@@ -9,9 +9,9 @@ export interface KeyPage {
 
 const DIGITS = '1234567890';
 const LETTERS = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm'];
-/** Letters that a language has in addition to the English ones. */
+/** Letters of a language that English does not have. */
 const OWN_LETTERS: Readonly<Record<string, string>> = { de: 'äöüß' };
-/** All other ASCII characters in rows of ten, because a password may contain any. */
+/** All other ASCII characters and a few more in rows of ten, because a password may contain any of them. */
 const SIGNS = ['!"#$%&\'()*', '+,-./:;<=>', '?@[\\]^_`{|', '}~€£§°'];
 
 /** Rows of keys. Pure. @param language of the page, such as `de` */

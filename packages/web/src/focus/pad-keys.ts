@@ -12,8 +12,8 @@ const KEYS: Partial<Record<PadAction, string>> = {
 };
 
 /**
- * Performs a gamepad's action as if a key was pressed, so that pages handle only keys.
- * @returns whether the page did something; `back` on a page with nothing to close gives false
+ * Performs a gamepad's action as a key press, so that pages handle only keys.
+ * @returns whether the page used the action; false for `back` on a page with nothing to close
  */
 export function actAsKeyboard(action: PadAction, repeated: boolean): boolean {
   const focused = document.activeElement ?? document.body;
@@ -24,7 +24,7 @@ export function actAsKeyboard(action: PadAction, repeated: boolean): boolean {
   return goBack(focused);
 }
 
-/** Opens the menu and focuses it, so that the arrow keys lead into it and the back button closes it. */
+/** Opens the menu and focuses its first entry, so that arrow keys move in the menu and the back button closes it. */
 function openMenu(opener: Element | null): boolean {
   if (opener instanceof HTMLElement) opener.focus();
   return clicked(opener);
@@ -47,7 +47,7 @@ function accept(focused: Element): boolean {
   return focused !== document.body && clicked(focused);
 }
 
-/** Closes the topmost dialog, else sends Escape. A dialog reacts only to the browser's own Escape. */
+/** Closes the topmost dialog; without a dialog, sends Escape. A dialog does not react to Escape events of scripts. */
 function goBack(focused: Element): boolean {
   const dialogs = document.querySelectorAll('dialog[open]');
   const top = dialogs[dialogs.length - 1];

@@ -1,4 +1,4 @@
-/** What a button of a gamepad does on a page. */
+/** The action of a gamepad's button on a page. */
 export type PadAction =
   | 'left'
   | 'right'
@@ -11,7 +11,7 @@ export type PadAction =
   | 'quality'
   | 'menu';
 
-/** Makers whose face buttons have other labels than Xbox's. */
+/** Makers of gamepads. Their face buttons have different labels. */
 export type PadKind = 'xbox' | 'playstation' | 'nintendo';
 
 /** Buttons by the standard layout: https://w3c.github.io/gamepad/#remapping */
@@ -42,7 +42,10 @@ const SIGNS: Readonly<Record<PadKind, Readonly<Record<number, string>>>> = {
   nintendo: { [BOTTOM]: 'B', [RIGHT]: 'A', [LEFT]: 'Y', [TOP]: 'X', [SELECT]: '−', [START]: '+' },
 };
 
-/** The maker, from the name or the USB vendor in a gamepad's id; most other pads have Xbox's labels. */
+/**
+ * The maker, from the name or the USB vendor in a gamepad's id. Most other pads have Xbox's labels, so this is the
+ * default.
+ */
 export function padKindOf(id: string): PadKind {
   if (/\b054c\b|playstation|dualsense|dualshock|sony/i.test(id)) return 'playstation';
   if (/\b057e\b|nintendo|joy-con|switch pro/i.test(id)) return 'nintendo';

@@ -8,9 +8,9 @@ export type PadReading = Pick<Gamepad, 'id' | 'index' | 'axes'> & {
 /** Held actions by gamepad and action, with the time of the next repetition (ms). */
 export type Held = ReadonlyMap<string, number>;
 
-/** Share of a stick's range beyond which it counts as pushed; worn sticks rest up to 0.2 from the middle. */
+/** Share of a stick's range from which it counts as pushed. Worn sticks rest up to 0.2 from the middle. */
 const PUSHED = 0.5;
-/** Repetition as of a keyboard's arrow key; both chosen, not measured. */
+/** Repetition like that of a keyboard's arrow key; both times chosen, not measured. */
 const FIRST_REPEAT_MS = 400;
 const REPEAT_MS = 90;
 const REPEATED: ReadonlySet<PadAction> = new Set(['left', 'right', 'up', 'down']);
@@ -22,7 +22,7 @@ export interface Press {
   padId: string;
 }
 
-/** Actions since the last reading. Pure; directions repeat while they are held. */
+/** Actions since the last reading. Pure; a held direction repeats. */
 export function pressesOf(
   held: Held,
   pads: readonly (PadReading | null)[],
@@ -46,7 +46,7 @@ export function pressesOf(
   return { held: next, presses };
 }
 
-/** Actions of the buttons and the left stick that are down now. */
+/** Actions of the buttons and the left stick that are pressed now. */
 function actionsIn(pad: PadReading): Set<PadAction> {
   const actions = actionsOf(padKindOf(pad.id));
   const down = new Set<PadAction>();
@@ -55,7 +55,7 @@ function actionsIn(pad: PadReading): Set<PadAction> {
     if (button.pressed && action !== undefined) down.add(action);
   }
   const [x = 0, y = 0] = pad.axes;
-  // Only the main direction, so that a diagonal stick does not move twice.
+  // Uses only the main direction, so that a diagonal stick does not move twice.
   if (Math.abs(x) >= Math.abs(y)) {
     if (x > PUSHED) down.add('right');
     if (x < -PUSHED) down.add('left');

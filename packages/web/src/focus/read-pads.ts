@@ -6,7 +6,8 @@ import { padKindOf } from './pad-kind.ts';
 import { type Held, pressesOf } from './pad-presses.ts';
 
 /**
- * Reads the gamepads once a frame and acts on their buttons, while one is connected and the page is in front.
+ * Reads the gamepads once a frame and performs the actions of their buttons, while a gamepad is connected and the page
+ * is visible.
  * @param onBack called for the back button when nothing is open
  * @param signal stops it
  */

@@ -4,7 +4,10 @@ import { noteInput } from './input-kind.ts';
 import { moveByArrow } from './move-focus.ts';
 import { directionOf } from './next-place.ts';
 
-/** Handlers of the back button when nothing is open, one for each mounted part of the page; the last one is called. */
+/**
+ * Handlers of the back button when nothing is open, one for each mounted part of the page. Only the last handler is
+ * called.
+ */
 const backs: (() => void)[] = [];
 let end = new AbortController();
 
@@ -19,10 +22,7 @@ export function usePadAndArrows(onBack: () => void): void {
   useEffect(() => followPadAndArrows(() => back.current()), []);
 }
 
-/**
- * The same for code outside React.
- * @returns stops it
- */
+/** The same as usePadAndArrows, for code outside React. @returns a function that stops it */
 export function followPadAndArrows(onBack: () => void): () => void {
   const own = () => onBack();
   backs.push(own);
@@ -42,21 +42,22 @@ function listen(signal: AbortSignal): void {
     moveByArrow(event);
   };
   const onPointer = (event: PointerEvent) => {
-    // A pointermove without movement, as under a resting mouse, does not hide the focus ring.
+    // Ignores a pointermove without movement, which browsers also send for a mouse that rests, so that the focus ring
+    // stays.
     if (event.type === 'pointerdown' || event.movementX !== 0 || event.movementY !== 0) noteInput('pointer');
   };
   document.addEventListener('keydown', onKey, { signal });
   document.addEventListener('pointerdown', onPointer, { signal });
   document.addEventListener('pointermove', onPointer, { signal });
 
-  // Few people have a gamepad, so its code comes with the first one.
+  // The code is loaded with the first gamepad, because few people have one.
   let loaded = false;
   const load = () => {
     if (loaded || connectedPads().length === 0) return;
     loaded = true;
     void import('./read-pads.ts').then(
       ({ readPads }) => !signal.aborted && readPads(() => backs.at(-1)?.(), signal),
-      // The keyboard still works; the next gamepad tries again.
+      // If the code cannot be loaded, the keyboard still works, and the next gamepad tries again.
       () => {
         loaded = false;
       },

@@ -12,7 +12,7 @@ export type Language = (typeof LANGUAGES)[number]['code'];
 /** The person's choice; `auto` follows the browser. */
 export type LanguageChoice = Language | 'auto';
 
-/** Loads the tables of one area of the web app; each is a file of its own. */
+/** Loads the translation tables of one area of the web app. Each table is a separate file. */
 export type Loaders = Readonly<Record<Exclude<Language, 'en'>, () => Promise<{ default: Table }>>>;
 
 const STORAGE_KEY = 'footlight.language';
@@ -27,8 +27,8 @@ export function addLanguages(loaders: Loaders): void {
 }
 
 /**
- * The first of the wanted languages that the app has, else English.
- * @param wanted BCP 47 tags, most wanted first, as in navigator.languages
+ * The first of the wanted languages that the app supports; otherwise English.
+ * @param wanted BCP 47 tags, the preferred one first, as in navigator.languages
  */
 export function languageFor(choice: LanguageChoice, wanted: readonly string[]): Language {
   if (choice !== 'auto') return choice;
@@ -40,7 +40,7 @@ export function languageFor(choice: LanguageChoice, wanted: readonly string[]): 
   return 'en';
 }
 
-/** The stored choice of this browser; `auto` without a valid one. */
+/** The stored choice of this browser; `auto`: no valid choice is stored. */
 export function readLanguageChoice(): LanguageChoice {
   try {
     const stored = localStorage.getItem(STORAGE_KEY);
@@ -50,14 +50,13 @@ export function readLanguageChoice(): LanguageChoice {
   }
 }
 
-/** Longest wait for the list of languages on the new page, in frames: two seconds at 60 Hz. */
+/** Longest wait until the new page has its list of languages, in frames: two seconds at 60 Hz. */
 const FRAMES_OF_A_PAGE = 120;
 
 /**
- * Stores a choice and shows the page in that language. This renders all controls again, so the focus is lost. The
- * control with the same `data-language` as the former one gets it. If it was a link in the person's menu, which
- * closes, the menu's button
- * gets it.
+ * Stores a choice and shows the page in this language. All controls are rendered again, so the focus is lost. The
+ * control with the same `data-language` as the previously focused control gets the focus. If that control was a link in
+ * the person's menu, which closes, the menu's button gets the focus.
  */
 export async function chooseLanguage(choice: LanguageChoice): Promise<void> {
   try {
@@ -75,22 +74,22 @@ export async function chooseLanguage(choice: LanguageChoice): Promise<void> {
     const place =
       same ?? (control === 'list' ? null : document.querySelector<HTMLElement>('[data-person-menu]'));
     place?.focus();
-    // The person may have moved the focus meanwhile.
+    // The person may have moved the focus in the meantime.
     if (document.activeElement !== document.body) return;
   }
 }
 
-/** Loads and shows the chosen language; at the start of a document, before its first page. */
+/** Loads the chosen language and shows the page in it. Called at the start of a document, before its first page. */
 export function showChosenLanguage(): Promise<void> {
   return showLanguage(languageFor(readLanguageChoice(), navigator.languages));
 }
 
-/** The current language, updated on changes. A change needs a new render of everything, so it is the key of the app. */
+/** The current language. A change must render everything again, so the language is the key of the app. */
 export function useLanguage(): Language {
   return useSyncExternalStore(subscribe, () => current);
 }
 
-/** If the translations cannot be loaded, the page is shown in English. */
+/** Loads the translations and shows the page. If they cannot be loaded, the page is shown in English. */
 async function showLanguage(wanted: Language): Promise<void> {
   const mine = ++latest;
   let tables: Table[] = [];

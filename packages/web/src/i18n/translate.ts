@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** Forms of a counted text by plural category (CLDR); `other` is the form for the rest. */
+/** Forms of a counted text by plural category (CLDR); `other` is used for categories without a form. */
 export type Forms = { readonly other: string } & { readonly [Rule in Intl.LDMLPluralRule]?: string };
 
 /** Translations by their English text. A counted text has the `other` form of English as its key. */
@@ -11,11 +11,11 @@ export type Values = Readonly<Record<string, string | number>>;
 
 let table: Table = {};
 let locale = 'en-GB';
-/** Created for the first counted text. */
+/** Plural rules, created for the first counted text. */
 let rules: Intl.PluralRules | null = null;
 
 /**
- * Replaces the translations. Pages have to render again afterwards.
+ * Replaces the translations. Afterwards all pages must be rendered again.
  * @param tag BCP 47 tag for numbers, dates and plural rules
  */
 export function putInForce(next: Table, tag: string): void {
@@ -30,9 +30,9 @@ export function localeTag(): string {
 }
 
 /**
- * A text in the person's language. English is the source and the fallback; so it needs no table and no download.
- * Never called while a module loads, because the language is not known then: use `msg` there.
- * @param english a literal, so that the test of translations finds it
+ * A text in the person's language. English is the source and the fallback, so it needs no table and no download. Never
+ * call it while a module loads, because the language is not known then: use `msg` there.
+ * @param english a string literal, so that the test of translations finds it
  */
 export function t(english: string, values?: Values): string {
   const found = lookUp(english);
@@ -53,14 +53,14 @@ export function plural(count: number, one: string, other: string, values?: Value
   return fill(text, { ...values, n: count.toLocaleString(locale) });
 }
 
-/** A text with elements in place of its placeholders, as children of an element. */
+/** A text whose placeholders are replaced by elements, as children of an element. */
 export function rich(english: string, parts: Readonly<Record<string, ReactNode>>): ReactNode[] {
   return t(english)
     .split(/(\{\w+\})/)
     .map((piece) => (/^\{\w+\}$/.test(piece) ? (parts[piece.slice(1, -1)] ?? piece) : piece));
 }
 
-/** A translation; only own members, so that "constructor" is not found. */
+/** Finds a translation. Reads only own members, so that "constructor" is not found. */
 function lookUp(english: string): string | Forms | undefined {
   return Object.hasOwn(table, english) ? table[english] : undefined;
 }

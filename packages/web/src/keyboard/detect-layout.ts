@@ -3,19 +3,21 @@ import { asOnApple, DETECTED_KEYS, LAYOUTS, type OfferedLayout } from './layouts
 
 /** What a browser reports about the keyboard. */
 export interface KeyboardFacts {
-  /** KeyboardEvent.code → character without Shift; null: the browser does not report it. */
+  /** KeyboardEvent.code → character without Shift; null: the browser does not report characters. */
   printed: ReadonlyMap<string, string> | null;
   /** Language tags of the person, the preferred one first. */
   languages: readonly string[];
   isApple: boolean;
 }
 
-/** Share of compared keys that must match; keyboards that are not listed match less. Chosen, not measured. */
+/**
+ * Share of compared keys that must match. A layout that is not in the list matches fewer keys. Chosen, not measured.
+ */
 const ENOUGH = 0.8;
 
 /**
- * The layout of a keyboard: by the characters on its keys. If several layouts match, or the browser reports no
- * characters, the person's languages decide. Pure.
+ * Detects the layout of a keyboard by the characters on its keys. If several layouts match, or the browser reports no
+ * characters, the browser's languages decide. Pure.
  */
 export function detectLayout({ printed, languages, isApple }: KeyboardFacts): KeyboardLayout {
   const byKeys = printed === null ? [] : mostAlike(printed);
@@ -37,7 +39,7 @@ function mostAlike(printed: ReadonlyMap<string, string>): OfferedLayout[] {
   return best < ENOUGH ? [] : LAYOUTS.filter((_, index) => shares[index] === best);
 }
 
-/** A language with its region has priority over the language alone. */
+/** Finds a layout by language. A language with its region is preferred to the language alone. */
 function byLanguage(
   candidates: readonly OfferedLayout[],
   languages: readonly string[],
@@ -56,7 +58,7 @@ interface KeyboardMap {
   getLayoutMap?(): Promise<ReadonlyMap<string, string>>;
 }
 
-/** What this browser reports about the keyboard; never rejects. */
+/** Reads the facts that this browser reports about the keyboard; never rejects. */
 export async function readKeyboard(): Promise<KeyboardFacts> {
   const { keyboard } = navigator as { keyboard?: KeyboardMap };
   const printed = (await keyboard?.getLayoutMap?.().catch(() => null)) ?? null;

@@ -6,27 +6,27 @@ import { call } from '../api/client.ts';
 
 /** Member of the settings: device key → layout. */
 const MEMBER = 'keyboard_layouts';
-/** Most stored devices; a further one replaces the one that was changed longest ago. */
+/** Largest number of stored devices. A further device replaces the one whose choice is oldest. */
 const MAX_DEVICES = 32;
 
-/** The layout that the person chose on this device; null: none, so the detected one is used. */
+/** The layout that the person chose on this device; null: no choice, so the detected layout is used. */
 export function keptLayout(settings: Readonly<Record<string, unknown>>): KeyboardLayout | null {
   return readLayouts(settings).get(deviceKey()) ?? null;
 }
 
 /**
  * Stores a choice for this device.
- * @param layout null: use the detected one again
+ * @param layout null: removes the choice, so that the detected layout is used again
  * @returns the new settings
  */
 export async function keepLayout(layout: KeyboardLayout | null): Promise<UiPreferences> {
-  // Read again, because another device may have stored its own choice meanwhile.
+  // Reads the settings again, because another device may have stored its choice in the meantime.
   const layouts = readLayouts(await call('uiPreferences.read', {}));
   const body = { [MEMBER]: Object.fromEntries(changed(layouts, deviceKey(), layout)) };
   return call('uiPreferences.update', { body });
 }
 
-/** Layouts by device key, the newest last; entries of another form are left out. */
+/** Layouts by device key, the newest last. Entries with an unexpected form are omitted. */
 export function readLayouts(settings: Readonly<Record<string, unknown>>): Map<string, KeyboardLayout> {
   const stored = settings[MEMBER];
   const entries = typeof stored === 'object' && stored !== null ? Object.entries(stored) : [];

@@ -5,7 +5,7 @@ import { localeTag, msg, t } from '../i18n/translate.ts';
 export interface OfferedLayout extends KeyboardLayout {
   /** Short form for the session's bar: two or three letters. */
   sign: string;
-  /** untranslated */
+  /** name of the layout, untranslated */
   name: string;
   /** Language tags of people who usually have this layout. */
   languages: readonly string[];
@@ -13,7 +13,7 @@ export interface OfferedLayout extends KeyboardLayout {
   printed: string;
 }
 
-/** Keys that differ between layouts, in the order of `printed`. */
+/** Keys whose characters differ between layouts, in the order of `printed`. */
 export const DETECTED_KEYS = [
   ...['Backquote', 'Minus', 'Equal', 'KeyQ', 'KeyW', 'KeyY', 'KeyA', 'KeyZ', 'KeyM'],
   ...['BracketLeft', 'BracketRight', 'Semicolon', 'Quote', 'Backslash', 'Slash'],
@@ -21,7 +21,7 @@ export const DETECTED_KEYS = [
 
 type Row = [layout: string, variant: string | null, name: string, languages: string, printed: string];
 
-/** Source: xkeyboard-config 2.35; the first layout of a language is the usual one. */
+/** Source: xkeyboard-config 2.35. The first layout of a language is the usual layout. */
 const ROWS: readonly Row[] = [
   ['us', null, msg('English (US)'), 'en', "`-=qwyazm[];'\\/"],
   ['us', 'intl', msg('English (US, international)'), 'nl', '`-=qwyazm[];´\\/'],
@@ -78,7 +78,10 @@ export const LAYOUTS: readonly OfferedLayout[] = ROWS.map(([layout, variant, nam
   printed,
 }));
 
-/** The layouts with their names in the person's language, in its order. @returns with their index in LAYOUTS */
+/**
+ * The layouts with their names in the person's language, sorted by name.
+ * @returns with their index in LAYOUTS
+ */
 export function namedLayouts(): { index: number; words: string }[] {
   return LAYOUTS.map(({ name }, index) => ({ index, words: t(name) })).sort((one, other) =>
     one.words.localeCompare(other.words, localeTag()),
@@ -96,7 +99,7 @@ export function asOnApple({ layout, variant }: KeyboardLayout): KeyboardLayout {
   return { layout, variant: APPLE[variant === null ? layout : `${layout} ${variant}`] ?? variant };
 }
 
-/** The offered layout of a display's map; null: the map is not offered. */
+/** The offered layout that equals a display's keyboard map; null: the map is not offered. */
 export function offered({ layout, variant }: KeyboardLayout): OfferedLayout | null {
   const same = LAYOUTS.filter((each) => each.layout === layout);
   const isApple = (each: OfferedLayout) => asOnApple(each).variant === variant;

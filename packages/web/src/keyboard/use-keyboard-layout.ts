@@ -7,16 +7,16 @@ import { keys } from '../api/query-keys.ts';
 
 /** The person's keyboard, as the session page needs it. */
 export interface OwnKeyboard {
-  /** what the browser reports; null: not known yet */
+  /** the layout that the browser reports; null: not known yet */
   detected: KeyboardLayout | null;
-  /** the person's choice for this device; null: the detected one is used */
+  /** the person's choice for this device; null: the detected layout is used */
   chosen: KeyboardLayout | null;
   choose: (layout: KeyboardLayout | null) => void;
 }
 
 /**
- * Detects the keyboard's layout, and sets it in the session, or the one that the account stores for this device. The
- * rules and the list of layouts are a separate file, so that the picture does not wait for them.
+ * Sets the keyboard's layout in the session: the layout that the account stores for this device, otherwise the detected
+ * one. The rules and the list of layouts are a separate file, so that the picture does not wait for them.
  * @param settings of the web client; undefined: not loaded
  */
 export function useKeyboardLayout(
@@ -30,7 +30,7 @@ export function useKeyboardLayout(
   useEffect(() => {
     if (client === null) return;
     let gone = false;
-    // Without the file the session keeps its own layout.
+    // If the file cannot be loaded, the session keeps its own layout.
     void import('./detect-layout.ts')
       .then(async ({ detectLayout, readKeyboard }) => detectLayout(await readKeyboard()))
       .then((layout) => !gone && setDetected(layout))
@@ -59,7 +59,7 @@ export function useKeyboardLayout(
   const choose = useCallback(
     (choice: KeyboardLayout | null) => {
       setChosen(choice);
-      // A choice that the account could not store lasts for this visit.
+      // If the account cannot store the choice, it lasts for this visit.
       void import('./kept-layout.ts')
         .then(({ keepLayout }) => keepLayout(choice))
         .then((now) => queryClient.setQueryData(keys.uiPreferences, now))

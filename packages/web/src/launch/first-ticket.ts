@@ -13,7 +13,7 @@ export function keepTicket(sessionId: string, ticket: Signaling): void {
   }
 }
 
-/** Takes the kept token once; undefined without one, or shortly before its expiry. */
+/** Returns the kept token once; undefined: no token is kept, or it expires soon. */
 export function takeTicket(sessionId: string, nowMs: number): Signaling | undefined {
   const ticket = tickets.get(sessionId);
   tickets.delete(sessionId);

@@ -10,8 +10,8 @@ import { loadPlayer } from './player.ts';
 const CONNECT_LIMIT_MS = 15_000;
 
 /**
- * Extends a session that has no viewer. It connects as a viewer for a moment, which restarts the host's idle time-out,
- * because only viewers count. The received picture is kept for the session's card.
+ * Extends the time of a session that has no viewer. The page connects as a viewer for a moment, which restarts the
+ * host's idle time-out, because only viewers count. The received picture is kept for the session's card.
  */
 export function useKeepOpen(sessionId: string) {
   const queryClient = useQueryClient();
@@ -32,7 +32,7 @@ async function watchOnce(id: string): Promise<void> {
       client: { name: 'web', version: '1' },
       device_key: deviceKey(),
       connectSignaling: async () => (await call('sessions.signalingToken', { params: { id } })).signaling,
-      // This short connection is not real use, so its measurements are not posted.
+      // Posts no measurements, because this short connection is not real use.
       sendTelemetry: () => Promise.resolve(),
       onState: (state) => {
         if (state.kind === 'live') finish(null);

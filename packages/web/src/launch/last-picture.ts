@@ -1,5 +1,6 @@
 /**
- * The last shown picture of each session, for its card in the library. In memory only, because pictures are private.
+ * Limit of kept pictures: the last shown picture of each session, for its card in the library. Pictures are kept only
+ * in memory, because they are private.
  */
 const MAX_KEPT = 8;
 /** Twice the width of a card, for dense displays. */
@@ -7,7 +8,7 @@ const WIDTH_PX = 480;
 const JPEG_QUALITY = 0.7;
 const kept = new Map<string, string>();
 
-/** Keeps the current picture of a video as its session's picture; nothing before its first frame. */
+/** Keeps the current picture of a video for its session. Before the first frame it keeps nothing. */
 export function keepPicture(sessionId: string, video: HTMLVideoElement): void {
   if (video.videoWidth === 0 || video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA) return;
   const canvas = document.createElement('canvas');

@@ -11,9 +11,9 @@ const LaunchRefused = lazy(() =>
 );
 
 /**
- * Why a launch was refused, and what can be done about it.
+ * Explains why a launch was refused, and offers remedies.
  * @param live the person's sessions that have not ended
- * @param trying the launch is being retried
+ * @param trying whether the launch is being retried
  */
 export function LaunchRefusal(props: {
   error: unknown;

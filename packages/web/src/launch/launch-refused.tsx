@@ -16,9 +16,9 @@ import { judgeRefusal } from './refusal.ts';
 const SECOND_MS = 1_000;
 
 /**
- * A refused launch: lists the person's own sessions that are in the way, each with an End button, and retries by itself
- * if a place may become free.
- * @param trying the launch is being retried
+ * A refused launch. Lists the person's own sessions that prevent the launch, each with an End button. Retries by itself
+ * if a slot may become free.
+ * @param trying whether the launch is being retried
  */
 export function LaunchRefused(props: {
   error: unknown;

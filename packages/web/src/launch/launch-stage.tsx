@@ -15,9 +15,9 @@ const TICK_MS = 250;
 /**
  * The launch screen: steps, elapsed time, usual time.
  * @param startedAtMs time of the click, Unix ms
- * @param usualMs null while this browser has not seen the app start on that machine
- * @param onCancel null while nothing can be cancelled
- * @param onShow present while the app shows one plain colour: shows the picture anyway
+ * @param usualMs null: this browser has not measured a launch of the app on this host
+ * @param onCancel null: nothing can be cancelled now
+ * @param onShow shows the picture although it has only one colour; missing: not offered
  * @param leaving the live picture is shown, and the screen fades out
  */
 export function LaunchStage(props: {
@@ -94,17 +94,17 @@ export function LaunchStage(props: {
   );
 }
 
-/** Until the picture is shown, a gamepad moves between the controls; then the app gets it. */
+/** While no picture is shown, a gamepad moves the focus between the controls. Later its input goes to the app. */
 function PadOnStage() {
-  // The back button does not cancel a launch, because an extra press would end it; only the Cancel button does.
+  // The back button must not cancel a launch, because an accidental press would end it. Only the Cancel button ends a
+  // launch.
   useEffect(() => awaitPad(() => {}), []);
   return null;
 }
 
 /**
- * Elapsed and usual time. A separate component, so that a tick re-renders nothing else. The compositor animates the
- * bar: a width that follows the clock would cost layout and paint in each frame, on the processor that the launch
- * needs.
+ * Elapsed and usual time, in a separate component, so that an update renders nothing else. The compositor animates the
+ * bar. A width that the page updates would cost layout and paint in each frame, on the processor that the launch needs.
  */
 function Timing({
   startedAtMs,

@@ -12,10 +12,10 @@ export interface LaunchStep {
 
 interface StepRule {
   key: string;
-  /** Prefix of the host's detail; null: the host does not report this step. */
+  /** Prefix with which the host reports this step; null: the host does not report it. */
   detail: string | null;
   words: (detail: string) => string;
-  /** Shown in advance; other steps are shown only when the host reports them. */
+  /** Shown before it is reached; other steps are shown only when the host reports them. */
   always: boolean;
 }
 
@@ -74,8 +74,8 @@ export interface LaunchProgress {
 export const NO_PROGRESS: LaunchProgress = { reached: 0, seen: {} };
 
 /**
- * Adds one session record to the progress. Steps never go back, because reports may repeat after a reconnect. Pure.
- * Details that are no launch step change nothing; `running` completes all host steps.
+ * Adds one session record to the progress. The progress never moves back, because reports may repeat after a reconnect.
+ * Pure. Details that are no launch step change nothing; `running` completes all host steps.
  */
 export function advance(
   progress: LaunchProgress,
@@ -89,7 +89,10 @@ export function advance(
   return { reached: Math.max(progress.reached, at, 0), seen };
 }
 
-/** Steps to show: completed ones, the current one in words, and later ones. Steps that do not apply are omitted. */
+/**
+ * Steps to show: the completed ones, the current one in words, and the later ones. Steps that this launch does not need
+ * are omitted.
+ */
 export function stepsOf(progress: LaunchProgress): LaunchStep[] {
   return RULES.flatMap((rule, index): LaunchStep[] => {
     const detail = progress.seen[rule.key];
@@ -100,8 +103,8 @@ export function stepsOf(progress: LaunchProgress): LaunchStep[] {
 }
 
 /**
- * Whether the picture is the app's own; frames of the empty display come before the app draws.
- * @param app state of the app's start from the host; null: unknown
+ * Whether the picture is the app's own. Before the app draws, the page gets frames of the empty display.
+ * @param app state of the app's start, reported by the host; null: unknown
  */
 export function isDrawn(progress: LaunchProgress, app: AppNotice['state'] | null): boolean {
   return progress.reached === indexOf('presented') || (app !== null && app !== 'starting');

@@ -12,7 +12,7 @@ export const ownSessionsQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 });
 
-/** The caller's sessions, live ones separately; newest first. */
+/** The caller's sessions, newest first; live sessions also separately. */
 export function useOwnSessions() {
   const query = useQuery(ownSessionsQuery);
   const items = query.data?.items ?? [];
@@ -31,7 +31,7 @@ export function useEndSession(onEnded: () => void) {
   });
 }
 
-/** Whether a page can show it; a local session is not streamed. */
+/** Whether a page can show the session; a `local_only` session is not streamed. */
 export function isStreamed({ video_topology }: Session): boolean {
   return video_topology !== 'local_only';
 }

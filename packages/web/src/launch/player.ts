@@ -4,14 +4,14 @@ import { useCallback } from 'react';
 /** The player's module. */
 export type Player = typeof import('@footlight/stream-client');
 
-/** Loads the player, a separate file so that the launch screen does not wait for it. */
+/** Loads the player. It is a separate file, so that the launch screen does not wait for it. */
 export function loadPlayer(): Promise<Player> {
   return import('@footlight/stream-client');
 }
 
 /**
- * Preloads the session page and its player for pages with launches. A failed preload is retried when the player is
- * needed, and then reports its error.
+ * Preloads the session page and its player, for pages that launch apps. If the preload fails, the player is loaded
+ * again when it is needed, and that attempt reports its error.
  */
 export function usePreloadSession(): () => void {
   const router = useRouter();

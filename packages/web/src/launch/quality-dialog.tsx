@@ -21,8 +21,8 @@ const TONES: Readonly<Record<QualityChoice['suitability'], Tone>> = {
 };
 
 /**
- * The quality of one launch: the profiles that the instance offers for the app, with the reason if one does not suit.
- * The choice applies to this launch; the account's choice applies to all.
+ * Chooses the quality of one launch: the profiles that the instance offers for the app, with the reason if a profile
+ * does not suit. The choice applies only to this launch; the account's choice applies to all launches.
  */
 export default function QualityDialog(props: {
   app: Pick<AppListItem, 'id' | 'name'> & Partial<Pick<AppListItem, 'profile_policy'>>;
@@ -33,7 +33,7 @@ export default function QualityDialog(props: {
   current: string | null;
   pending: boolean;
   error: unknown;
-  /** null: as usual */
+  /** null: the usual quality */
   onChoose: (profileId: string | null) => void;
   onClose: () => void;
   children?: ReactNode;
@@ -54,7 +54,7 @@ export default function QualityDialog(props: {
     offer.data && preference.data
       ? choicesOf(offer.data, preference.data.default_profile_id ?? preference.data.global_default_profile_id)
       : null;
-  // The server still lets administrators choose.
+  // The server lets administrators choose even then.
   const isBound = useUser()?.role !== 'admin';
   const isForced = isBound && app.profile_policy === 'force';
   const decided = isForced || (isBound && preference.data?.user_overrides_allowed === false);
@@ -63,8 +63,8 @@ export default function QualityDialog(props: {
   const chosen = suits && !decided ? wanted : '';
   const list = useRef<HTMLDivElement>(null);
   const isOffered = choices !== null;
-  // The choices are loaded after the dialog, whose focus is on its first button until then; a person who moved the
-  // focus keeps it.
+  // The choices are loaded after the dialog has opened. Until then the focus is on the first button. If the person has
+  // moved the focus, it stays.
   useEffect(() => {
     const waitsOn = list.current?.closest('dialog')?.querySelector('button');
     if (isOffered && document.activeElement === waitsOn)

@@ -1,27 +1,27 @@
 import type { Session } from '@footlight/protocol/rest';
 import type { ApiFailure } from '../api/client.ts';
 
-/** What a page does about a refused launch. */
+/** Reaction of a page to a refused launch. */
 export type RefusedLaunch =
-  /** the person's own sessions are in the way: list them, each with End */
+  /** the person's own sessions prevent the launch: list them, each with an End button */
   | { kind: 'own'; sessions: readonly Session[] }
-  /** a place may become free: retry after this time (ms); ending the person's own sessions may also help */
+  /** a slot may become free: retry after this time (ms); it may also help to end the person's own sessions */
   | { kind: 'wait'; afterMs: number; sessions: readonly Session[] }
-  /** a session that the page has not loaded yet is in the way */
+  /** a session that the page has not loaded yet prevents the launch */
   | { kind: 'elsewhere'; sessionId: string }
   | { kind: 'tell' };
 
-/** Used if Retry-After is missing; the service sends this time for a full fleet. */
+/** Used if Retry-After is missing. The service sends this value when all slots are in use. */
 const USUAL_WAIT_MS = 5_000;
 
 /**
- * What to do about a refused launch. Pure.
- * @param error null: not a refusal, but a fault of the page
+ * Decides how a page reacts to a refused launch. Pure.
+ * @param error null: not a refusal, but an error of the page
  * @param live the person's sessions that have not ended
  */
 export function judgeRefusal(error: ApiFailure | null, live: readonly Session[]): RefusedLaunch {
   if (error === null) return { kind: 'tell' };
-  // An ending session no longer counts for quota and home, but still holds its slot.
+  // A stopping session no longer counts for quota and home, but still uses its slot.
   const open = live.filter(({ state }) => state !== 'stopping');
   switch (error.code) {
     case 'session_quota_exceeded':

@@ -10,21 +10,21 @@ import { loadPlayer, usePreloadSession } from './player.ts';
 
 /** An app to launch. */
 export type LaunchedApp = Pick<AppListItem, 'id' | 'name'> & {
-  /** Launch profile that the person chose for this launch; absent: no preference. */
+  /** Launch profile that the person chose for this launch; absent: no choice. */
   profileId?: string;
 };
 
-/** Launches an app: requests a session, then opens its page with the data of the answer. */
+/** Launches an app: requests a session, then opens its page with the data from the answer. */
 function useLaunch() {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   const preloadSession = usePreloadSession();
   return useMutation({
-    // Loaded while the launch request is in progress.
+    // Preloads the session page while the launch request is in progress.
     onMutate: preloadSession,
     mutationFn: ({ id, profileId }: LaunchedApp) =>
-      // Requests a session with a microphone, which the person may turn on later. The instance decides, and no sound is
-      // sent before.
+      // Requests a microphone for the session, which the person may turn on later. The instance decides whether the
+      // session gets one, and no sound is sent before the person turns it on.
       call('sessions.launch', {
         body: { app_id: id, mic: true, ...(profileId === undefined ? {} : { profile_id: profileId }) },
       }),
@@ -32,12 +32,12 @@ function useLaunch() {
       keepTicket(session.id, signaling);
       void loadPlayer().then(
         ({ signalingUrl }) => dialEarly(signalingUrl(signaling, document.baseURI)),
-        // The session page reports this error; it needs the same answer.
+        // Ignored here, because the session page loads the player again and reports this error.
         () => {},
       );
       queryClient.setQueryData(keys.session(session.id), { session });
-      // Marked stale only: it is requested when the library is shown again, because until the picture is shown every
-      // request delays it.
+      // Only marks the sessions as stale. They are requested when the library is shown again, because every request
+      // before the picture delays the picture.
       void queryClient.invalidateQueries({ queryKey: keys.sessions, refetchType: 'none' });
       void navigate({ to: '/app/session/$id', params: { id: session.id } });
     },
@@ -45,8 +45,8 @@ function useLaunch() {
 }
 
 /**
- * Launching with refusals that stay on the page while the launch is retried. `refused` is the error of the last
- * attempt, null without one; `retry` repeats the last launch.
+ * Launches apps and keeps a refusal on the page while the launch is retried. `refused` is the error of the last
+ * attempt, or null; `retry` repeats the last launch.
  */
 export function useRepeatedLaunch() {
   const launch = useLaunch();

@@ -1,14 +1,14 @@
 const STORAGE_KEY = 'footlight.launch-times';
-/** The median of ten is stable, and adapts to a faster host within a few launches. */
+/** Number of kept launches. Their median is stable, and adapts to a faster host within a few launches. */
 const KEPT_LAUNCHES = 10;
-/** Most stored apps: a few kilobytes of the browser's storage. */
+/** Largest number of stored apps. They use a few kilobytes of the browser's storage. */
 const KEPT_APPS = 100;
 
 type Times = Record<string, number[]>;
 
 /**
- * How long this app usually takes to show its first picture on a host: the median of this browser's last ten
- * launches there, in ms; null before the first one.
+ * Time that this app usually needs until its first picture on a host, in ms: the median of this browser's last ten
+ * launches on this host; null: no launch was measured.
  */
 export function usualLaunchMs(appId: string, hostId: string | null): number | null {
   const times = read()[nameOf(appId, hostId)];
@@ -29,7 +29,7 @@ export function rememberLaunch(appId: string, hostId: string | null, tookMs: num
   try {
     localStorage.setItem(STORAGE_KEY, JSON.stringify(next));
   } catch {
-    // Without storage, or if it is full, only the estimate is lost.
+    // If storage is missing or full, only the estimate is lost.
   }
 }
 

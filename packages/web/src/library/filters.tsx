@@ -12,10 +12,10 @@ const KINDS = [
   { kind: 'launcher', words: msg('Launchers') },
 ] as const;
 
-/** What the library shows. */
+/** Filters that decide which apps the library shows. */
 export type Filter = Pick<Place, 'text' | 'kind' | 'favourites'>;
 
-/** Whether an app is shown. @param text lower case, without space around it */
+/** Whether the filters show an app. @param text lower case, without surrounding spaces */
 export function isShown(app: AppListItem, { text, kind, favourites }: Filter): boolean {
   return (
     (kind === null || app.kind === kind) &&
@@ -24,7 +24,9 @@ export function isShown(app: AppListItem, { text, kind, favourites }: Filter): b
   );
 }
 
-/** Kinds, favourites, and search as you type; `/` focuses the search, Escape clears it. */
+/**
+ * Filters by kind and favourites, and a search that updates with each key; `/` focuses the search, Escape clears it.
+ */
 export function Filters(props: {
   apps: readonly AppListItem[];
   filter: Filter;

@@ -5,13 +5,13 @@ export interface GridShape {
   rowHeight: number;
 }
 
-/** Padding around each tile, so that ring and lift are not clipped; as in library.module.css. */
+/** Padding around each tile, so that its focus ring and its lift are not clipped; the same as in library.module.css. */
 const CELL_PADDING = 10;
 /** Space above the name, and the name's two lines. */
 const NAME_HEIGHT = 12 + 42;
 
 /**
- * Columns and sizes of a grid as `repeat(auto-fill, minmax(var(--tile), 1fr))` would make them. Pure.
+ * Columns and sizes of a grid, the same as `repeat(auto-fill, minmax(var(--tile), 1fr))` would make. Pure.
  * @param width of the grid
  * @param windowWidth decides the minimum width of a tile
  */
@@ -24,7 +24,7 @@ export function gridShape(width: number, windowWidth: number): GridShape {
 }
 
 /**
- * Width of the library's grid: the page without its gutters (--fl-gutter in theme/tokens.css), and the padding of the
+ * Width of the library's grid: the page without its gutters (--fl-gutter in theme/tokens.css), plus the padding of the
  * outer cells. Pure.
  * @param pageWidth width without the scroll bar
  */

@@ -39,12 +39,15 @@ import { useSpotlight } from './use-spotlight.ts';
 
 const QualityDialog = lazy(() => import('../launch/quality-dialog.tsx'));
 
-/** Below this number of apps, a row of recent apps would repeat visible ones. */
+/** With fewer apps, a row of recent apps would only repeat visible apps. */
 const MANY_APPS = 12;
-/** Number of placeholders for a large library or one of unknown size: more than fit a window. */
+/** Number of placeholders for a large library, or for a library of unknown size. They fill more than a window. */
 const PLACEHOLDERS = 12;
 const PROBE_AFTER_MS = 800;
-/** If the answer arrives earlier, the session page opens, which draws the same stage. */
+/**
+ * Delay before the launch stage is shown. If the answer arrives earlier, the session page opens and draws the same
+ * stage.
+ */
 const LAUNCH_SHOWN_AFTER_MS = 150;
 
 /** The person's apps and live sessions. */
@@ -54,7 +57,7 @@ export function LibraryPage() {
   const { query, apps } = useApps();
   const sessions = useOwnSessions();
   const { launch, refused, retry, start: startLaunch } = useRepeatedLaunch();
-  // A second click would launch a second time.
+  // A second click would launch a second session.
   const launching = launch.isPending || launch.isSuccess;
   const [shown, setShown] = useSpotlight(launching);
   const launchIsSlow = useAfter(launch.isPending, LAUNCH_SHOWN_AFTER_MS);
@@ -80,21 +83,22 @@ export function LibraryPage() {
   const favourite = useFavourite();
   const favourites = useMemo(() => apps.filter((app) => app.favourite), [apps]);
 
-  // The device is measured after the pictures, which the person waits for.
+  // The device is measured after the pictures have loaded, because the person waits for the pictures.
   useEffect(() => {
     const timer = clock.setTimeout(() => void probeDevice(clock.nowMs()).catch(() => {}), PROBE_AFTER_MS);
     return () => timer.cancel();
   }, []);
 
-  // Live sessions and highlights are above the tiles; if they came later, they would push the tiles down.
+  // Live sessions and highlights are above the tiles. If they were shown later, they would push the tiles down.
   const waits = query.isPending || sessions.query.isPending || (many && highlights.isPending);
   const [wasShown, setWasShown] = useState(false);
-  // A highlight that is requested later does not hide the page again.
+  // Once the page was shown, a highlight that is requested later must not hide the page again.
   if (!waits && query.isSuccess && !wasShown) setWasShown(true);
-  // Deferred, so that the first tiles are rendered in slices and the page stays responsive. On return to the library
-  // nothing is pending.
+  // The value is deferred, so that the first tiles are rendered in slices and the page reacts to input. On return to
+  // the library nothing is pending.
   const isPending = useDeferredValue(waits && !wasShown);
-  // The first page is shown; favourites, filters and the count need the rest, page by page.
+  // The first page of apps is shown at once. Favourites, filters and the count need all apps, so further pages are
+  // loaded one after another.
   const { isFetchNextPageError } = query;
   useEffect(() => {
     // After a failure the next page is loaded only when the person retries.
@@ -102,13 +106,13 @@ export function LibraryPage() {
   }, [isPending, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage]);
 
   const count = isPending ? Math.min(remembered.apps ?? PLACEHOLDERS, PLACEHOLDERS) : apps.length;
-  // The name is at the bottom for few apps and at the top for many; before the first visit the number is unknown.
+  // With few apps the name is at the bottom, with many at the top. Before the first visit the number is unknown.
   const placeUnknown = isPending && remembered.apps === null;
   const complete = query.isSuccess && !hasNextPage;
   useEffect(() => {
     if (complete) remember(apps.length, favourites.length);
   }, [complete, apps.length, favourites.length]);
-  // Favourites on pages that are still loading get their row at once.
+  // Reserves space for favourites on pages that are still loading.
   const awaited = hasNextPage && remembered.favourites > favourites.length;
 
   const spotlight =
@@ -117,9 +121,9 @@ export function LibraryPage() {
   const start = (app: LaunchedApp) => {
     if (!launching) startLaunch(app);
   };
-  // The player is preloaded when the person points at a tile and may launch soon; only scrolling downloads nothing.
+  // The player is preloaded when the person points at a tile and may launch soon. Scrolling alone downloads nothing.
   const preloadSession = usePreloadSession();
-  // Stable functions, so that tiles render only when they change.
+  // These functions never change, so a tile renders again only when its data change.
   const formerFocus = useRef(former.focus);
   const newest = useRef(start);
   newest.current = start;
@@ -157,7 +161,7 @@ export function LibraryPage() {
       className={styles.library}
       data-few={areFew(count)}
       data-beside={sessions.live.length === 1}
-      // Several live sessions take a row, so large tiles leave space for it.
+      // Several live sessions need a row of the page, so large tiles leave space for this row.
       style={{ '--count': count, '--share': sessions.live.length > 1 ? '25vh' : '34vh' } as CSSProperties}
     >
       <Backdrop app={spotlight} />
@@ -293,12 +297,12 @@ function NoApps({ admin }: { admin: boolean }) {
 }
 
 /**
- * Focuses the tile that had the focus before the tiles were rendered again, or at the last visit. Any other focus is
- * kept.
+ * Focuses the tile that had the focus before the tiles were rendered again, or at the last visit. If another element
+ * has the focus, it keeps the focus.
  */
 function giveFocusBack(tile: HTMLElement): void {
   if (document.activeElement !== document.body && document.activeElement?.id !== 'main') return;
   tile.focus({ preventScroll: true });
-  // After a reload nothing else restores the scroll position.
+  // After a reload only this restores the scroll position.
   if (window.scrollY === 0) tile.scrollIntoView({ block: 'nearest', behavior: 'instant' });
 }

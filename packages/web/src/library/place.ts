@@ -1,6 +1,6 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 
-/** Position in the library, restored when the person comes back. */
+/** Position in the library, which is restored when the person returns. */
 export interface Place {
   text: string;
   kind: AppListItem['kind'] | null;
@@ -12,7 +12,7 @@ export interface Place {
 const KEY = 'footlight.library.place';
 const START: Place = { text: '', kind: null, favourites: false, focus: null };
 
-/** Position at this tab's last visit; it survives other pages and a reload. */
+/** The position at this tab's last visit. It is kept when the person opens other pages or reloads. */
 export function readPlace(): Place {
   try {
     const stored: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? '{}');
@@ -27,6 +27,6 @@ export function keepPlace(part: Partial<Place>): void {
   try {
     sessionStorage.setItem(KEY, JSON.stringify({ ...readPlace(), ...part }));
   } catch {
-    // Without storage the library opens at the top.
+    // If storage is missing, the library opens at the top.
   }
 }

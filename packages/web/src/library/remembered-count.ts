@@ -9,7 +9,7 @@ export interface Remembered {
   favourites: number;
 }
 
-/** Sizes at the last visit, so that content that is still loading has its final space. */
+/** Numbers at the last visit, with which the page reserves the final space for content that is still loading. */
 export function readRemembered(): Remembered {
   const apps = countIn(APPS);
   return { apps, favourites: countIn(FAVOURITES) ?? 0 };
@@ -21,7 +21,7 @@ export function remember(apps: number, favourites: number): void {
     localStorage.setItem(APPS, String(apps));
     localStorage.setItem(FAVOURITES, String(favourites));
   } catch {
-    // Without storage the next visit shows the default number of placeholders.
+    // If storage is missing, the next visit shows the default number of placeholders.
   }
 }
 

@@ -7,8 +7,8 @@ import styles from './library.module.css';
 import { Tile, type TileActions } from './tile.tsx';
 
 /**
- * Loaded only for large libraries. If the file cannot be loaded, all tiles are in the document, and scrolling is only
- * less smooth.
+ * Loaded only for large libraries. If the file cannot be loaded, all tiles are in the document, and scrolling is less
+ * smooth.
  */
 const VirtualTiles = lazy(() =>
   import('./virtual-tiles.tsx').then(
@@ -17,10 +17,12 @@ const VirtualTiles = lazy(() =>
   ),
 );
 
-/** Up to this many tiles are all in the document: three windows full at most. Chosen, not measured. */
+/** Up to this number all tiles are in the document. They fill at most three windows. Chosen, not measured. */
 const ALL_IN_DOCUMENT = 60;
 
-/** Tiles rendered until the file is loaded: as many as a window can show. More would delay the file. */
+/**
+ * Number of tiles to render until the file is loaded: as many as a window can show. More tiles would delay the file.
+ */
 function tilesInWindow(): number {
   const { columns, rowHeight } = gridShape(
     gridWidth(window.innerWidth, window.innerWidth),
@@ -29,7 +31,7 @@ function tilesInWindow(): number {
   return columns * Math.ceil(window.innerHeight / rowHeight);
 }
 
-/** A row or grid of tiles with one tab stop; arrow keys and gamepads move between tiles. */
+/** A row or grid of tiles with one tab stop. Arrow keys and gamepads move the focus between tiles. */
 export function TileSection(props: {
   /** name of the section in the URL of the focus */
   name: string;

@@ -5,8 +5,8 @@ import { t } from '../i18n/translate.ts';
 import styles from './library.module.css';
 
 /**
- * Tabler's star, star-filled and adjustments-horizontal, each as one path and one React element for all tiles: as
- * components they were 12 of a tile's 21 React elements, and a library renders twenty or more tiles at once.
+ * Tabler's icons star, star-filled and adjustments-horizontal, each as one path and one React element that all tiles
+ * share. As components they were 12 of a tile's 21 React elements, and a library renders twenty or more tiles at once.
  */
 const icon = (path: string, fill: 'none' | 'currentColor') => (
   <svg
@@ -32,7 +32,7 @@ const SLIDERS = icon(
   'none',
 );
 
-/** Actions on a tile. Stable functions, so that a tile renders only when it changes. */
+/** Actions on a tile. These functions never change, so a tile renders again only when its data change. */
 export interface TileActions {
   onLaunch: (app: AppListItem) => void;
   onFocusApp: (app: AppListItem, section: string) => void;
@@ -45,8 +45,8 @@ export interface TileActions {
 }
 
 /**
- * One app: a press on its picture launches it, its star or the key F marks it as a favourite, and the key Q opens the
- * choice of quality.
+ * One app. A press on its picture launches the app. Its star or the key F marks it as a favourite, and the key Q opens
+ * the choice of quality.
  */
 export const Tile = memo(function Tile(props: {
   app: AppListItem;
@@ -54,7 +54,7 @@ export const Tile = memo(function Tile(props: {
   caption?: string | undefined;
   isStop: boolean;
   place?: CSSProperties;
-  /** Position in the whole list, from 1; only a part of the list is in the document. */
+  /** Position in the whole list, from 1, because only a part of the list is in the document. */
   position?: number;
   total?: number;
   actions: TileActions;

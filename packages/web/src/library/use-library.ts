@@ -19,7 +19,7 @@ import { readRemembered } from './remembered-count.ts';
 
 const PAGE = 200;
 
-/** With fewer apps at the last visit there were no highlights. For a library of unknown size they are requested. */
+/** Number of apps from which highlights are requested. They are also requested if the number is not known. */
 const LEAST_WITH_HIGHLIGHTS = 12;
 
 const appsQuery = infiniteQueryOptions({
@@ -32,7 +32,7 @@ const appsQuery = infiniteQueryOptions({
   initialPageParam: '',
   getNextPageParam: (page) => page.next_cursor,
   staleTime: 30_000,
-  // Never removed from the cache, so that the library is unchanged after a long session.
+  // Never removed from the cache, so that the library is shown unchanged after a long session.
   gcTime: Number.POSITIVE_INFINITY,
 });
 
@@ -40,27 +40,32 @@ const highlightsQuery = queryOptions({
   queryKey: keys.highlights,
   queryFn: ({ signal }) => call('highlights.list', { signal }),
   staleTime: 30_000,
-  // No retries, because the tiles wait for the answer.
+  // Not retried, because the tiles wait for the answer.
   retry: false,
 });
 
-/** Requests the library's data before the first rendering, which takes a slow phone longer than the answers. */
+/**
+ * Requests the library's data before the first rendering, because on a slow phone the rendering takes longer than the
+ * answers.
+ */
 export function askForLibrary(queryClient: QueryClient): void {
   void queryClient.prefetchInfiniteQuery(appsQuery);
   void queryClient.prefetchQuery(ownSessionsQuery);
   if (hadHighlights()) void queryClient.prefetchQuery(highlightsQuery);
 }
 
-/** Whether highlights are requested together with the apps: rows that came later would push the tiles down. */
+/**
+ * Whether highlights are requested together with the apps. If their row were shown later, it would push the tiles down.
+ */
 export function hadHighlights(): boolean {
   return (readRemembered().apps ?? LEAST_WITH_HIGHLIGHTS) >= LEAST_WITH_HIGHLIGHTS;
 }
 
-/** The caller's apps, page by page; `apps` has the loaded ones, each once. */
+/** The caller's apps, loaded page by page. `apps` contains each loaded app once. */
 export function useApps() {
   const query = useInfiniteQuery(appsQuery);
   const apps = useMemo(() => {
-    // An app added while paging shifts the pages, so an app may be listed twice.
+    // If an app is added while pages are loaded, the pages shift, so an app may be listed twice.
     const byId = new Map<string, AppListItem>();
     for (const page of query.data?.pages ?? []) for (const app of page.items) byId.set(app.id, app);
     return [...byId.values()];
@@ -68,7 +73,10 @@ export function useApps() {
   return { query, apps };
 }
 
-/** An app by its id: from the loaded pages, else requested; undefined while unknown, or without access to it. */
+/**
+ * An app by its id: from the loaded pages, otherwise requested. Undefined: not loaded yet, or the person has no access
+ * to it.
+ */
 export function useAppOf(id: string, apps: readonly AppListItem[]): AppListItem | undefined {
   const listed = apps.find((app) => app.id === id);
   const lookup = useQuery({
@@ -80,7 +88,7 @@ export function useAppOf(id: string, apps: readonly AppListItem[]): AppListItem 
   return listed ?? lookup.data?.app;
 }
 
-/** An app of the cached library; undefined if not cached. Makes no request. */
+/** An app of the cached library; undefined: not cached. Sends no request. */
 export function useListedApp(id: string | undefined): AppListItem | undefined {
   const queryClient = useQueryClient();
   const [listed] = useState(() =>
@@ -92,8 +100,8 @@ export function useListedApp(id: string | undefined): AppListItem | undefined {
 }
 
 /**
- * Highlights of the server, best first, with reasons; apps with a live session are shown elsewhere. An app beyond the
- * loaded pages is requested by its id. Without an answer the list is empty.
+ * Highlights of the server with their reasons, best first. Apps with a live session are omitted, because the page shows
+ * them elsewhere. If an app is not on a loaded page, it is requested by its id. Without an answer the list is empty.
  * @param list the query of the apps; highlighted apps are not requested before it has succeeded
  */
 export function useHighlights(
@@ -132,7 +140,7 @@ export function useHighlights(
   return { shown, captions, isPending: (enabled && query.isPending) || others.isPending };
 }
 
-/** Short caption of a highlight's reason; unknown reasons have none. */
+/** Short caption for a highlight's reason; an unknown reason has no caption. */
 export function captionOf(reason: string, playSecs: number): string {
   if (reason === 'most_played') return playedLabel(playSecs);
   if (reason === 'resume') return t('Used before');
@@ -148,7 +156,7 @@ function playedLabel(seconds: number): string {
   return t('{hours} h this week', { hours });
 }
 
-/** Sets or removes a favourite optimistically; reverted when the server refuses. */
+/** Sets or removes a favourite. The page shows the change at once, and reverts it if the server refuses. */
 export function useFavourite() {
   const queryClient = useQueryClient();
   const show = (id: string, favourite: boolean) =>
@@ -167,7 +175,7 @@ export function useFavourite() {
     mutationFn: ({ id, favourite }: Pick<AppListItem, 'id' | 'favourite'>) =>
       call(favourite ? 'favourites.add' : 'favourites.remove', { params: { app_id: id } }),
     async onMutate({ id, favourite }) {
-      // A page that is being loaded would contain the old marks, so it is cancelled and requested again.
+      // A page that is being loaded would contain the old favourites, so the request is cancelled and repeated.
       await queryClient.cancelQueries({ queryKey: keys.apps });
       show(id, favourite);
     },

@@ -3,12 +3,12 @@ import type { AppListItem } from '@footlight/protocol/rest';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { clock } from '../clock.ts';
 
-/** Debounce: a pointer that crosses or clicks a tile does not change the full-screen picture. */
+/** Debounce, so that a pointer that only crosses or clicks a tile does not change the full-screen picture. */
 const REST_MS = 120;
 
 /**
  * The app of the background picture: the app on which pointer or focus has rested.
- * @param held true after a launch, because the page is about to change
+ * @param held true after a launch, so that the picture stays until the page changes
  */
 export function useSpotlight(held: boolean): [AppListItem | null, (app: AppListItem) => void] {
   const [shown, setShown] = useState<AppListItem | null>(null);

@@ -5,7 +5,10 @@ import { type GridShape, gridShape, gridWidth } from './grid-shape.ts';
 import styles from './library.module.css';
 import { Tile, type TileActions } from './tile.tsx';
 
-/** Rows rendered beyond each edge of the window. A held arrow key moves through at most eleven rows a second. */
+/**
+ * Number of rows that are rendered above and below the window. A held arrow key moves through at most eleven rows a
+ * second.
+ */
 const ROWS_BEYOND = 4;
 
 /** A grid of many tiles. Only rows near the window, and the row with the tab stop, are in the document. */
@@ -66,7 +69,7 @@ export function VirtualTiles(props: {
   );
 }
 
-/** The same object for the same position, so that a tile that stays is not rendered again. */
+/** Returns the same object for the same position, so that a tile that does not move is not rendered again. */
 const places = new Map<string, { left: number; top: number; width: number }>();
 const MAX_PLACES = 5_000;
 
@@ -81,8 +84,7 @@ function placeAt(left: number, top: number, width: number) {
 }
 
 /**
- * Largest difference of two cell widths that is invisible, in CSS pixels: widths of elements are rounded to whole
- * pixels.
+ * Largest invisible difference between two cell widths, in CSS pixels, because browsers round widths to whole pixels.
  */
 const CELL_TOLERANCE = 0.5;
 
@@ -92,9 +94,9 @@ interface GridPlace {
   top: number;
 }
 
-/** The position of the grid, updated with the page. */
+/** The position of the grid; the component renders again when it changes. */
 function useGridPlace(list: RefObject<HTMLElement | null>): GridPlace {
-  // The first tiles get their final width; otherwise each would be rendered twice.
+  // Computes the first tiles with their final width, so that they are not rendered twice.
   const [place, setPlace] = useState<GridPlace>(() => {
     const width = gridWidth(document.documentElement.clientWidth, window.innerWidth);
     return { shape: gridShape(width, window.innerWidth), top: 0 };
@@ -111,7 +113,7 @@ function useGridPlace(list: RefObject<HTMLElement | null>): GridPlace {
       });
     };
     measure();
-    // Sections above appear and disappear, which moves the grid and changes the page's height.
+    // Sections above the grid appear and disappear, which moves the grid and changes the page's height.
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     observer.observe(document.body);

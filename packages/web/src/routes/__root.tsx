@@ -2,7 +2,7 @@ import type { QueryClient } from '@tanstack/react-query';
 import { createRootRouteWithContext, Outlet } from '@tanstack/react-router';
 import { RouteAnnouncer } from '../shell/route-announcer.tsx';
 
-/** Context that every route may use. */
+/** Values that every route may use. */
 interface RouteContext {
   queryClient: QueryClient;
 }

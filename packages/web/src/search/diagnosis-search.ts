@@ -5,9 +5,9 @@ export type WindowMinutes = (typeof WINDOW_MINUTES)[number];
 /** The last instant of a date, ms since 1970 (ECMA-262, "Time Values and Time Range"). */
 const LAST_MS = 8.64e15;
 
-/** State of a session's diagnosis in the URL. */
+/** State of a session's diagnosis page, stored in the URL. */
 export interface DiagnosisSearch {
-  /** The chosen moment, in ms since 1970; missing: the newest, or the end of the session. */
+  /** The chosen moment, in ms since 1970; missing: the newest moment, or the end of the session. */
   at?: number;
   /** Length of the window; missing: five minutes. */
   minutes?: WindowMinutes;

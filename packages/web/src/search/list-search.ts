@@ -1,12 +1,13 @@
 import { MAX_SEARCH_CHARACTERS } from '@footlight/protocol/bounds';
 
-/** Named texts in the URL of a list: filters, the search and the order. */
+/** Named texts of a list, stored in the URL: filters, the search and the order. */
 export type ListSearch<Key extends string> = { [Name in Key]?: string };
 
 /**
- * Parses the named texts of a URL's search part; blank ones and unknown keys are dropped. The router reads a text of
- * digits as a number. It merges the result over everything that it read, so a name without a text must be present as
- * undefined; otherwise a manipulated URL could pass an object or a list to a page.
+ * Reads the named texts from a URL's search part. Blank texts and unknown keys are dropped. The router reads a text of
+ * digits as a number, so numbers are converted to text. The router merges the result over everything that it read, so a
+ * name without a text must be present as undefined. Otherwise a manipulated URL could pass an object or a list to a
+ * page.
  */
 export function parseListSearch<const Key extends string>(
   search: Record<string, unknown>,

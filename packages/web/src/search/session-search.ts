@@ -9,7 +9,7 @@ export const SESSION_FILTERS: readonly { value: AdminSessionFilter; words: strin
   { value: 'all', words: 'All' },
 ];
 
-/** State of the sessions page in the URL. */
+/** State of the sessions page, stored in the URL. */
 export interface SessionSearch {
   state?: AdminSessionFilter;
   q?: string;

@@ -6,7 +6,7 @@ import { msg } from '../i18n/translate.ts';
 export interface EndText {
   /** The reason in one sentence, untranslated. */
   sentence: string;
-  /** Whether the end was intended, so that the page shows no warning. */
+  /** Whether the end was requested, so that the page shows no warning. */
   calm: boolean;
 }
 
@@ -15,7 +15,7 @@ const HOST_LOST: EndText = {
   calm: false,
 };
 
-/** Reasons without their own sentence: the app has ended or failed, and a failure code says more. */
+/** End reasons without their own sentence, because the failure code of the ended or failed app is more precise. */
 type WithoutText =
   | 'assign_refused'
   | 'start_refused'
@@ -77,7 +77,7 @@ const textsFor = <Texts>(table: Readonly<Record<string, Texts>>, code: string | 
   Object.hasOwn(table, code ?? '') ? table[code ?? ''] : undefined;
 
 /**
- * The reason of an end in one sentence; unknown reasons get a general one, and the technical text is in a collapsed
+ * The reason of an end in one sentence. An unknown reason gets a general sentence; the technical text is in a collapsed
  * section.
  */
 export function endLabel(

@@ -14,8 +14,8 @@ import { RefusedAgain } from './refused-again.tsx';
 const SECOND_MS = 1_000;
 
 /**
- * Loaded after the end, to keep the page of a running session small. If its file cannot be loaded, the card is left
- * out.
+ * Loaded after the end, so that the page of a running session stays small. If the file cannot be loaded, the card is
+ * omitted.
  */
 const SessionReport = lazy(() =>
   import('./session-report.tsx').then(
@@ -29,7 +29,7 @@ export function EndedPage(props: {
   session: Session;
   app: Pick<AppListItem, 'id' | 'name'> & Partial<AppListItem>;
   launching: boolean;
-  /** why the app was not launched again; null: not attempted, or in progress */
+  /** the error of the last relaunch; null: no relaunch was tried, or one is in progress */
   refused: unknown;
   onLaunch: () => void;
   onRetry: () => void;

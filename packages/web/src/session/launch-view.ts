@@ -1,36 +1,39 @@
 /**
- * What the session page shows of a launch: from its first record to the app's own picture. Pure: facts in, the next
- * view out; the page renders it, and stores the time that a view measured.
+ * The view of a launch on the session page, from its first record to the app's own picture. Pure: gets facts, returns
+ * the next view. The page renders the view and stores the time that a view measured.
  */
 import type { AppNotice } from '@footlight/protocol/input';
 import type { Session } from '@footlight/protocol/rest';
 import { isDrawn, type LaunchProgress, type LaunchStep } from '../launch/launch-steps.ts';
 
 export interface LaunchView {
-  /** unknown: no record yet. launch: seen from its start. return: a person comes back to a running app. */
+  /**
+   * unknown: no record is loaded. launch: the page shows the launch from its start. return: the person returns to a
+   * running app.
+   */
   visit: 'unknown' | 'launch' | 'return';
-  /** The app's own picture is shown; it stays during a swap, and ends with the stream. */
+  /** Whether the app's own picture is shown. It stays shown during a swap, and ends with the stream. */
   shown: boolean;
   /**
-   * Usual time of this launch (ms); null: not known. Not updated after the picture, whose launch changes the usual
-   * time.
+   * Usual time of this launch (ms); null: not known. Not updated after the picture, because this launch then changes
+   * the usual time.
    */
   usualMs: number | null;
-  /** The launch was seen before its app started, so its time is comparable with others. */
+  /** The page showed the launch before its app started, so its time can be compared with other launches. */
   fromStart: boolean;
   /**
-   * The app has shown one plain colour for so long that the page offers to show it: the expected picture may never
-   * come.
+   * The app has shown only one colour for so long that the page offers to show the picture, because the app may never
+   * draw more.
    */
   offersPlain: boolean;
-  /** The time of this launch; null: it has not ended, or was not seen from its start. */
+  /** The time of this launch; null: it has not ended, or the page did not show its start. */
   measured: MeasuredLaunch | null;
 }
 
 /**
- * An app whose whole picture has one colour never counts as drawn. Firefox took 10 s to draw on a first start, and a
- * slow machine takes longer; there the offer is shown early, and the picture still appears by itself. Chosen, not
- * measured.
+ * Time after which the page offers a picture with only one colour. Such a picture never counts as drawn. Firefox needed
+ * 10 s to draw at a first start; on slower machines the offer comes too early, but the picture still appears by itself.
+ * Chosen, not measured.
  */
 export const PLAIN_OFFERED_MS = 10_000;
 export const PLAIN_SHOWN_MS = 30_000;
@@ -38,7 +41,7 @@ export const PLAIN_SHOWN_MS = 30_000;
 export interface MeasuredLaunch {
   appId: string;
   hostId: string | null;
-  /** From the click to the app's own picture. */
+  /** Time from the click to the app's own picture. */
   tookMs: number;
 }
 
@@ -57,9 +60,9 @@ export interface LaunchFacts {
   session: Pick<Session, 'state' | 'app_id' | 'host_id' | 'created_at'> | undefined;
   progress: LaunchProgress;
   stream: { shown: boolean; app: AppNotice['state'] | null };
-  /** Time of the first frame, epoch ms; null: none yet. */
+  /** Time of the first frame, epoch ms; null: no frame yet. */
   framesSinceMs: number | null;
-  /** The person chose to see the picture although it has one colour. */
+  /** The person chose to see the picture although it has only one colour. */
   insists: boolean;
   /** Usual time of earlier launches in this browser; null: not known. */
   usualMs: number | null;
@@ -81,7 +84,7 @@ export function followLaunch(view: LaunchView, facts: LaunchFacts): LaunchView {
     if (view.visit === 'unknown') next.visit = session.state === 'running' ? 'return' : 'launch';
     if (!shown) next.usualMs = usualMs;
     if (session.state === 'pending' || session.state === 'assigned') next.fromStart = true;
-    // A launch that never ended does not count for the usual time.
+    // A launch whose picture never came does not count for the usual time.
     if (shown && drawn && next.fromStart && view.measured === null) {
       const tookMs = nowMs - Date.parse(session.created_at);
       next.measured = { appId: session.app_id, hostId: session.host_id, tookMs };
@@ -102,8 +105,8 @@ export interface Stage {
 }
 
 /**
- * A launch is timed from the click, and shows all steps. A person who comes back waits only for the picture,
- * timed from the opening of the page.
+ * The launch screen of a view. A launch counts from the click and shows all steps. For a person who returns, the screen
+ * shows only the wait for the picture, counted from the opening of the page.
  * @param createdMs null: not known yet
  */
 export function stageOf(
@@ -111,7 +114,7 @@ export function stageOf(
   steps: readonly LaunchStep[],
   { createdMs, openedMs }: { createdMs: number | null; openedMs: number },
 ): Stage {
-  // The visit is not known yet: no step is named, and the person can go back even if the server does not answer.
+  // The visit is not known yet, so no step is named. The person can go back even if the server does not answer.
   if (view.visit === 'unknown') return { steps: [], startedAtMs: openedMs, usualMs: null, cancel: 'leave' };
   if (view.visit === 'return')
     return {

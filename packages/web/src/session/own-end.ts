@@ -2,7 +2,7 @@ import type { StreamView } from './use-stream.ts';
 
 type Ended = Extract<StreamView['state'], { kind: 'ended' }>;
 
-/** The session's record reports its end a moment later, which has its own page. */
+/** End reasons that the session's record also reports a moment later. The record has its own end page. */
 const TOLD_BY_RECORD: ReadonlySet<Ended['reason']> = new Set([
   'session_ended',
   'host_lost',

@@ -8,7 +8,7 @@ export const QUALITY_WORDS: Readonly<Record<Quality['word'], string>> = {
   poor: msg('Poor'),
 };
 
-/** What lowers the quality, in a few words; "" for nothing. */
+/** The cause of a lower quality, in a few words; "": no cause. */
 export function causeLabel(cause: QualityCause | null): string {
   const ms = (value: number) => ({ ms: `${Math.round(value).toLocaleString(localeTag())} ms` });
   switch (cause?.kind) {

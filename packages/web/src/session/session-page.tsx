@@ -35,7 +35,7 @@ export function SessionPage({ id }: { id: string }) {
     video,
     surface,
   });
-  // The record is used before the first event arrives.
+  // Uses the record before the first event arrives.
   const seen = session === undefined ? progress : advance(progress, session);
   const [view, setView] = useState(NO_LAUNCH);
   const plain = usePlainWait(streamed.shown);
@@ -48,10 +48,10 @@ export function SessionPage({ id }: { id: string }) {
     usualMs: session === undefined ? null : usualLaunchMs(session.app_id, session.host_id),
     nowMs: clock.nowMs(),
   });
-  // React renders again at once, before anything is drawn.
+  // React renders again at once, before the browser draws anything.
   if (now !== view) setView(now);
   const stream = { ...streamed, shown: now.shown };
-  // Cached when the person comes from the library; further requests would delay the picture.
+  // The app is cached if the person comes from the library. A request here would delay the picture.
   const listed = useListedApp(session?.app_id);
   const appQuery = useQuery({
     queryKey: keys.app(session?.app_id ?? ''),
@@ -71,7 +71,7 @@ export function SessionPage({ id }: { id: string }) {
       void queryClient.invalidateQueries({ queryKey: keys.sessions });
     },
   });
-  // Launched after the previous session has released its slot and its files.
+  // Launched only after the previous session has released its slot and its files.
   const [next, setNext] = useState<LaunchedApp | null>(null);
   const { mutate: launchNext } = launch;
   useEffect(() => {
@@ -87,7 +87,7 @@ export function SessionPage({ id }: { id: string }) {
     if (measured !== null) rememberLaunch(measured.appId, measured.hostId, measured.tookMs);
   }, [measured]);
 
-  // The stream may report the end first, while the event stream hangs on an interrupted path.
+  // The stream may report the end before the record does, if the event stream hangs on an interrupted path.
   const { refetch } = query;
   const ended = streamed.state.kind === 'ended' && !hasOwnEnd(streamed.state);
   useEffect(() => {

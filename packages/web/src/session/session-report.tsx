@@ -7,13 +7,16 @@ import { durationLabel } from '../i18n/duration-labels.ts';
 import { t } from '../i18n/translate.ts';
 import styles from './session-report.module.css';
 
-/** The service evaluates at most the last ten minutes; a shorter session is evaluated from its start. */
+/**
+ * Window of the report. The service evaluates at most the last ten minutes; a shorter session is evaluated from its
+ * start.
+ */
 const JUDGED_MINUTES = 10;
 const JUDGED_MS = JUDGED_MINUTES * 60_000;
 
 /**
- * The report of an ended session: time played, smoothness, click to picture, what limited it and what helps. Empty for
- * a session without a picture, or after its samples were deleted.
+ * The report of an ended session: time played, smoothness, click to picture, the main limit and its remedy. Empty for a
+ * session without a picture, or after its samples were deleted.
  */
 export function SessionReport({ session }: { session: Session }) {
   const { id, started_at } = session;
@@ -22,7 +25,7 @@ export function SessionReport({ session }: { session: Session }) {
     queryFn: ({ signal }) =>
       call('sessions.verdict', { params: { id }, query: { from: started_at ?? undefined }, signal }),
     enabled: started_at !== null,
-    // The result is final: an ended session gets no more samples.
+    // Never requested again, because an ended session gets no more samples.
     staleTime: Number.POSITIVE_INFINITY,
   });
   const report = data?.report;
@@ -64,7 +67,7 @@ export function SessionReport({ session }: { session: Session }) {
   );
 }
 
-/** "97 %"; only a session without any uneven second has 100. */
+/** "97 %"; 100 only if the session had no uneven second. */
 function percentLabel(share: number): string {
   return `${Math.floor(share * 100)} %`;
 }

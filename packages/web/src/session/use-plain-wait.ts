@@ -2,11 +2,12 @@ import { useEffect, useState } from 'react';
 import { clock } from '../clock.ts';
 import { PLAIN_OFFERED_MS, PLAIN_SHOWN_MS } from './launch-view.ts';
 
-/** A timer may fire a little early compared with the wall clock. */
+/** Tolerance, because a timer may fire a little early compared with the wall clock. */
 const LATE_MS = 50;
 
 /**
- * Times how long an app has frames but shows one plain colour; renders again when launch-view may decide differently.
+ * Measures for how long an app has frames with only one colour. Renders again at the moment when launch-view may decide
+ * differently.
  */
 export function usePlainWait(hasFrames: boolean) {
   const [framesSinceMs, setSince] = useState<number | null>(null);

@@ -18,10 +18,10 @@ import { loadPlayer, type Player } from '../launch/player.ts';
 
 /** Time limit of a post: twice the interval of posts. Chosen, not measured. */
 const POST_LIMIT_MS = 10_000;
-/** Seconds of history: the width of the graphs in the statistics. */
+/** Number of seconds that are kept, which is the width of the graphs in the statistics. */
 const KEPT_SECONDS = 60;
 
-/** Stream state for the page. */
+/** State of the stream for the page. */
 export interface StreamView {
   client: StreamClient | null;
   state: StreamState;
@@ -29,11 +29,11 @@ export interface StreamView {
   history: readonly StreamStats[];
   audio: AudioStatus | null;
   input: InputStatus | null;
-  /** true after the first frame of this visit, possibly of an empty display */
+  /** whether a frame was shown in this visit, possibly of an empty display */
   shown: boolean;
-  /** state of the app's start from the host; null: unknown */
+  /** state of the app's start, reported by the host; null: unknown */
   app: AppNotice['state'] | null;
-  /** the last message of the host for the person; a new object each time */
+  /** the last message of the host for the person; a new object for each message */
   notice: { code: string; text: string } | null;
   /** the display's last reported sizes; null: unknown */
   display: Display | null;
@@ -93,7 +93,7 @@ export function useStream(
               params: { id },
               body,
               keepalive,
-              // A post that hangs would hold one of the browser's connections.
+              // Limits the time, because a post that hangs would occupy one of the browser's connections.
               ...(keepalive ? {} : { signal: AbortSignal.timeout(POST_LIMIT_MS) }),
             } as CallInput<typeof operation>),
           environment: { createWebSocket: takeSocket },
@@ -131,7 +131,7 @@ async function ticketFor(id: string, { SignalingRefused }: Player, signal: Abort
   try {
     return (await call('sessions.signalingToken', { params: { id }, signal })).signaling;
   } catch (error) {
-    // The session's record reports its end; all other refusals of the server are permanent.
+    // The session's record reports its end. All other refusals of the server are permanent.
     if (error instanceof ApiFailure && error.status >= 400 && error.status < 500 && error.status !== 429) {
       throw new SignalingRefused(
         error.code === 'conflict' ? 'session_ended' : 'refused',

@@ -17,8 +17,8 @@ const ELSEWHERE: readonly [PadAction, key: string, words: string][] = [
 ];
 
 /**
- * Shows the actions of the gamepad's buttons or of the keys while the person uses them, with the labels of the
- * gamepad's maker.
+ * Shows the actions of the gamepad's buttons, or of the keys, while the person uses them. Buttons have the labels of
+ * the gamepad's maker.
  */
 export function PadHints({ input }: { input: Exclude<InputKind, 'pointer'> }) {
   const inLibrary = useRouterState({ select: ({ location }) => location.pathname === '/app' });
@@ -26,7 +26,7 @@ export function PadHints({ input }: { input: Exclude<InputKind, 'pointer'> }) {
     .map(([action, key, words]) => ({ words, sign: input === 'keys' ? key : signOf(input, action) }))
     .filter(({ sign }) => sign !== '');
   return (
-    // Visual only; screen readers announce the same from the controls.
+    // Hidden from screen readers, because they announce the actions of the controls.
     <ul className={styles.hints} data-pad={input} aria-hidden="true">
       {hints.map(({ words, sign }) => (
         <li key={words}>

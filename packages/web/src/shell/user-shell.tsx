@@ -11,7 +11,7 @@ import styles from './shell.module.css';
 const PadHints = lazy<ComponentType<{ input: Exclude<InputKind, 'pointer'> }>>(() =>
   import('./pad-hints.tsx').then(
     ({ PadHints: loaded }) => ({ default: loaded }),
-    // If the hints cannot be loaded, the page works without them.
+    // If the hints cannot be loaded, the page works without hints.
     () => ({ default: () => null }),
   ),
 );

@@ -33,8 +33,8 @@ const variantColorResolver: VariantColorsResolver = ({ variant, color }) => {
 const field = { classNames: { input: inputs.input, label: inputs.label, description: inputs.description } };
 
 /**
- * Defaults of every used Mantine component; sizes and radii come from the tokens. Components are referred to by name
- * instead of an import, so that a page loads only those that it uses.
+ * Defaults of every used Mantine component; sizes and radii come from the tokens. Components are named by a text and
+ * not imported, so that a page loads only the components that it uses.
  */
 export const mantineTheme = () =>
   createTheme({

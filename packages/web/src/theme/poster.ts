@@ -13,12 +13,12 @@ export interface Poster {
   details: readonly number[];
 }
 
-/** Enough for 24 squares of the motif "tiles". */
+/** Number of random values, enough for the 24 squares of the motif "tiles". */
 const DETAILS = 24;
 
 /**
- * The picture of an app without artwork, from its id only, so that it is the same everywhere. Two hues 40 to 70 degrees
- * apart; the background is dark enough for white text. Pure.
+ * The picture of an app without artwork. It depends only on the app's id, so it is the same everywhere. It has two hues
+ * that are 40 to 70 degrees apart; the background is dark enough for white text. Pure.
  * @param id the app's uuid in upper or lower case
  */
 export function posterOf(id: string): Poster {

@@ -65,11 +65,11 @@ const WORDS: Readonly<Record<ActivityAction, string>> = {
   'enrollment_token.delete': 'Deleted an enrollment token',
 };
 
-/** A newer service may write actions without a label here; they are shown unchanged. */
+/** A newer service may write actions without a label in this page; such an action is shown unchanged. */
 export const actionLabel = (action: string): string =>
   Object.hasOwn(WORDS, action) ? WORDS[action as ActivityAction] : action;
 
-/** The most informative details of an action; ids are omitted. */
+/** The details of an action that tell most; ids are omitted. */
 export function detailLabel({ details }: Pick<ActivityEntry, 'details'>): string {
   if (typeof details.failure_code === 'string') return failureLabel(details.failure_code);
   if (typeof details.state_detail === 'string') return capital(details.state_detail);

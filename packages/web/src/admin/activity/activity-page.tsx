@@ -36,7 +36,7 @@ const ABOUT = [
   { value: 'instance', label: 'Settings' },
   { value: 'secret', label: 'Secrets' },
 ];
-/** This choice shows two fields for the first and the last day. */
+/** Value of the choice that shows two fields, for the first and the last day. */
 const BETWEEN = 'between';
 const SINCE = [
   { value: '', label: 'At any time' },
@@ -148,7 +148,10 @@ export function ActivityPage(props: { search: ActivitySearch; onSearch: (search:
   );
 }
 
-/** Midnight at the start of a day in the browser's time zone, `days` later; undefined: not a date. */
+/**
+ * Midnight at the start of the day that is `later` days after `day`, in the browser's time zone; undefined: `day` is
+ * not a date.
+ */
 function dayInstant(day: string | undefined, later: number): string | undefined {
   const at = new Date(`${day}T00:00:00`);
   at.setDate(at.getDate() + later);

@@ -73,7 +73,7 @@ function ThingLink({ thing }: { thing: Thing }) {
   );
 }
 
-/** Who did it, if it was not an existing account. */
+/** The label of an actor that is not an existing account. */
 export function whoLabel(entry: Pick<ActivityEntry, 'actor_user_id'>): string {
   return entry.actor_user_id === null ? 'automatic' : 'deleted account';
 }

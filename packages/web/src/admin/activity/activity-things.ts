@@ -8,7 +8,7 @@ export interface Names {
   users: ReadonlyMap<string, string>;
 }
 
-/** The thing that an entry is about: its label, and the page that shows it; null: it has no page, or is deleted. */
+/** The object of an entry: its label, and the page that shows it; null: the object has no page, or is deleted. */
 export interface Thing {
   words: string;
   link: { to: NonNullable<LinkProps['to']>; id?: string } | null;
@@ -19,7 +19,7 @@ type Told = Pick<ActivityEntry, 'action' | 'target_type' | 'target_id' | 'detail
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
-/** Names the thing of an entry and links it. Pure. A kind unknown here is shown by its id. */
+/** Names the object of an entry and links it to its page. Pure. An object of an unknown kind is shown by its id. */
 export function thingOf(entry: Told, names: Names): Thing {
   const { action, details, target_id: id } = entry;
   const name = text(details.name) ?? text(details.username) ?? text(details.node_name);
@@ -76,9 +76,9 @@ export function thingOf(entry: Told, names: Names): Thing {
   }
 }
 
-/** Details that the label of a thing already contains. */
+/** Details that the label of an object already contains. */
 const TOLD = new Set(['name', 'username', 'node_name', 'app_name']);
 
-/** The other details of an entry. */
+/** The details of an entry that its label does not contain. */
 export const restOf = (details: ActivityEntry['details']): ActivityEntry['details'] =>
   Object.fromEntries(Object.entries(details).filter(([key]) => !TOLD.has(key)));

@@ -16,8 +16,8 @@ import { useNames } from './use-names.ts';
 /** Largest page size of the server. */
 const PAGE = 100;
 /**
- * Largest number of entries in one file: a hundred requests, which spreadsheets still open quickly. Chosen, not
- * measured.
+ * Largest number of entries in one file: a hundred requests, and a file that spreadsheets still open quickly. Chosen,
+ * not measured.
  */
 const MAX = 10_000;
 const HEAD = ['Time', 'Who', 'What', 'About', 'Details', 'Severity', 'Action', 'Kind', 'Id'];

@@ -2,7 +2,10 @@ import { call } from '../../api/client.ts';
 import type { Pick } from '../frame/lists/pick-dialog.tsx';
 import { pickUsers, readAccount } from '../people/user-lookup.ts';
 
-/** Results of each kind: all kinds together fit on a laptop's screen, and a search narrows them. */
+/**
+ * Results of each kind. The results of all kinds together fit on a laptop's screen, and a longer search text reduces
+ * them.
+ */
 const MATCHES = 8;
 /** Largest page size of the hosts, whose list has no search. */
 const MAX_HOSTS = 1000;

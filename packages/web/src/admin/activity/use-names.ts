@@ -5,9 +5,9 @@ import { useHosts } from '../fleet/use-fleet.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import type { Names } from './activity-things.ts';
 
-/** Largest page size of the lists; in a larger instance the remaining things are shown without their names. */
+/** Largest page size of the lists. In a larger instance, the remaining objects are shown without their names. */
 const MAX = 1000;
-/** Names change seldom. */
+/** Names rarely change. */
 const STALE_MS = 60_000;
 
 /** Current names of apps, hosts and accounts; empty until they are loaded. */

@@ -17,13 +17,13 @@ export interface AppForm {
   /** NAME=value per line */
   env: string;
   gpu: boolean;
-  /** "" is none */
+  /** "": no preset */
   runtime_preset_id: string;
   managed_home: boolean;
-  /** "" is the default */
+  /** "": the default path */
   home_container_path: string;
   profile_policy: AdminApp['profile_policy'];
-  /** "" is none */
+  /** "": no launch profile */
   default_profile_id: string;
   launchable_profile_ids: string[];
   default_width: number | string;
@@ -77,9 +77,9 @@ export function formOf(app: AdminApp): AppForm {
 }
 
 /**
- * The body of a create or change. Runtime spec keys without a field stay unchanged.
- * @param former the app's stored spec; undefined for a new app
- * @param derived a tile: it runs with its parent's values and may not have its own
+ * The body of a create or change. Keys of the runtime spec without a field in the form stay unchanged.
+ * @param former the app's stored spec; undefined: a new app
+ * @param derived the app is a tile, which runs with its parent's values and may not have its own
  */
 export function bodyOf(
   form: AppForm,
@@ -107,12 +107,12 @@ export function bodyOf(
     default_bitrate_kbps: Number(form.default_bitrate_kbps),
     profile_policy: form.profile_policy,
     default_profile_id: form.default_profile_id || null,
-    // A forced launch profile needs no list, and the server refuses one.
+    // A forced launch profile needs no list, and the server refuses a list with it.
     launchable_profile_ids: form.profile_policy === 'force' ? [] : [...form.launchable_profile_ids].sort(),
   };
 }
 
-/** Runtime spec keys with a field. */
+/** Values of the runtime spec that have a field in the form. */
 function shownOf(spec: RuntimeSpec): Pick<AppForm, 'args' | 'image' | 'env' | 'gpu'> {
   return {
     args: (spec.args ?? []).join('\n'),
@@ -141,7 +141,7 @@ function specOf(form: AppForm, former: RuntimeSpec | undefined): RuntimeSpec {
 
 const bounds = bodyBounds['apps.create'];
 
-/** Fault of each field. */
+/** The rule of each field: describes its error. */
 export const appRules = {
   name: textRule(bounds.name, { blank: 'Give the app a name' }),
   args: (value: string, form: AppForm) =>

@@ -27,13 +27,13 @@ interface AppFieldsProps {
   action: string;
   pending: boolean;
   error: unknown;
-  /** the tile's parent; missing: no tile. The name is undefined while unknown */
+  /** the tile's parent; missing: the app is no tile. Its name is undefined while unknown */
   parent?: { id: string; name: string | undefined };
   children?: ReactNode;
   onSubmit: (form: AppForm) => void;
 }
 
-/** The fields of an app for create and change, after the choices are loaded. */
+/** The fields of an app, for a new and for an existing one. Shown after the choices are loaded. */
 export function AppFields(props: AppFieldsProps) {
   const { choices, error, retry } = useAppChoices();
   if (choices !== undefined) return <Fields {...props} choices={choices} />;
@@ -53,7 +53,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
             ...otherRules,
             args: argsRule,
             home_container_path: homeRule,
-            // The stored value may not be expressible as lines, so it stays until edited.
+            // The stored value may contain line breaks, which lines cannot express, so an unchanged field is accepted.
             env: (value) => (value === initial.env ? null : envRule(value)),
           },
   });

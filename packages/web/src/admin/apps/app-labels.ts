@@ -1,8 +1,8 @@
 import type { AdminApp } from '@footlight/protocol/rest';
 
 /**
- * How an app runs, in a few words.
- * @param parentName of a tile; undefined: unknown
+ * The way in which an app runs, in a few words.
+ * @param parentName name of a tile's parent; undefined: unknown
  */
 export function runsAsLabel(
   app: Pick<AdminApp, 'parent_app_id' | 'runtime_preset_id' | 'runtime_spec'>,
@@ -11,6 +11,6 @@ export function runsAsLabel(
   if (app.parent_app_id !== null)
     return parentName === undefined ? 'Part of a launcher' : `Part of ${parentName}`;
   if (app.runtime_spec.image) return 'Container';
-  // The preset chooses the image, which can change at any time.
+  // The preset chooses the image, and a change of the preset can change this choice.
   return app.runtime_preset_id === null ? 'Process' : 'As its preset says';
 }

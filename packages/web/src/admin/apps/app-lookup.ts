@@ -1,10 +1,10 @@
 import { call } from '../../api/client.ts';
 import type { Pick } from '../frame/lists/pick-dialog.tsx';
 
-/** As many results as fit on a laptop's screen; a search narrows them. */
+/** Number of results that fit on a laptop's screen; a longer search text reduces the results. */
 const MATCHES = 20;
 
-/** Apps whose name contains the text, disabled ones included, for a picker. */
+/** Apps whose name contains the text, also disabled ones, for a picker. */
 export async function pickApps(text: string, signal: AbortSignal): Promise<Pick[]> {
   const { items } = await call('admin.apps.list', { query: { q: text, limit: MATCHES }, signal });
   return items.map(({ id, name, enabled }) => ({ id, name, hint: enabled ? '' : 'Switched off' }));

@@ -5,7 +5,7 @@ import styles from '../frame/admin-pages.module.css';
 import { wordsOfLine } from '../frame/text-lines.ts';
 import type { AppForm } from './app-form-model.ts';
 
-/** Shown for a command that was written on one line as in a shell: offers to put each word on its own line. */
+/** Shown if the command is written on one line as in a shell. Offers to put each word on its own line. */
 export function CommandHint({ form }: { form: UseFormReturnType<AppForm> }) {
   const [text, setText] = useState(() => form.getValues().args);
   form.watch('args', ({ value }) => setText(value));

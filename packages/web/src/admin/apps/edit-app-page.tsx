@@ -32,7 +32,7 @@ export function EditAppPage({ id }: { id: string }) {
   });
   const app = query.data?.app;
   usePageTitle(app?.name ?? 'App');
-  // Administrators get the full record; without it the person has lost the role.
+  // Administrators get the full record. If fields are missing, the person is no longer an administrator.
   if (query.isError || app === undefined || !('runtime_spec' in app)) {
     return <AbsentRecord words="App" back={BACK} query={query} />;
   }
@@ -102,7 +102,7 @@ function LoadedApp({ app }: { app: AdminApp }) {
   );
 }
 
-/** Invalidates lists of apps, and the uses of presets and launch profiles. */
+/** Invalidates lists of apps, and the lists of apps that use a preset or launch profile. */
 function forgetUses(queryClient: QueryClient) {
   const stale = [adminKeys.adminApps, adminKeys.presets, adminKeys.launchProfiles];
   return Promise.all(stale.map((queryKey) => queryClient.invalidateQueries({ queryKey })));

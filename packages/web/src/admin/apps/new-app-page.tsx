@@ -19,7 +19,7 @@ const AUDIENCES: { value: Audience; label: string }[] = [
   { value: 'none', label: 'Nobody yet; I choose afterwards' },
 ];
 
-/** @returns false on failure; the app exists, and its page offers the grant */
+/** @returns false: the grant failed. The app still exists, and its page offers the grant again */
 async function grantTo(id: string, userId: string | undefined): Promise<boolean> {
   if (userId === undefined) return false;
   const body = { subject_type: 'user', subject_id: userId } as const;

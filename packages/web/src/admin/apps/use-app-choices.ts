@@ -2,14 +2,14 @@ import type { InstanceProfilePolicy, LaunchProfile, RuntimePreset } from '@footl
 import { usePresets } from '../presets/use-presets.ts';
 import { useLaunchProfiles, useProfilePolicy } from '../profiles/use-profiles.ts';
 
-/** Choices in the form of an app. */
+/** Choices that the form of an app offers. */
 export interface AppChoices {
   presets: readonly RuntimePreset[];
   profiles: readonly LaunchProfile[];
   instance: InstanceProfilePolicy;
 }
 
-/** Loads the choices in the form of an app; `choices` is undefined until all are loaded. */
+/** Loads the choices for the form of an app; `choices` is undefined until all are loaded. */
 export function useAppChoices() {
   const presets = usePresets();
   const profiles = useLaunchProfiles();

@@ -7,7 +7,10 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import styles from './diagnosis.module.css';
 import { timeLabel } from './time-labels.ts';
 
-/** Adds a note at an instant of a session, which becomes one of its events. @param props.atMs the cursor */
+/**
+ * Adds a note to a moment of a session. The note becomes one of the session's events.
+ * @param props.atMs the moment, which the cursor shows
+ */
 export function Annotate({ sessionId, atMs }: { sessionId: string; atMs: number }) {
   const [label, setLabel] = useState('');
   const queryClient = useQueryClient();

@@ -15,7 +15,7 @@ export interface Line {
   /** Name of the series. */
   name: string;
   words: string;
-  /** A running total: each point shows the increase since the previous one. */
+  /** The series is a running total: each point shows the increase since the previous point. */
   counts?: true;
   /** Points are not joined by lines. */
   dots?: true;
@@ -24,7 +24,7 @@ export interface Chart {
   words: string;
   unit: string;
   lines: readonly Line[];
-  /** Series of the verdict's condition whose threshold is drawn. */
+  /** The condition of the verdict whose threshold is drawn, by series and estimator. */
   bound?: { name: string; estimator: string };
   /** Decimals. */
   digits: 0 | 1;
@@ -82,12 +82,12 @@ export const CHARTS: readonly Chart[] = [
     words: 'Click to photon',
     unit: 'ms',
     digits: 0,
-    // Clicks are rare.
+    // Clicks are rare, so the points are not joined by lines.
     lines: [{ name: 'client.click_to_photon_ms', words: 'viewer', dots: true }],
   },
 ];
 
-/** Shades the time in which the page was hidden. */
+/** The series that shades the time in which the page was hidden. */
 export const HIDDEN_SERIES = 'client.is_hidden';
 
 /** All series that the page draws. */
@@ -114,7 +114,7 @@ export function pointsOf(line: Line, series: SeriesByName): readonly SeriesPoint
   if (line.counts)
     return points.slice(1).map(({ ts_unix_ms, v }, n) => ({
       ts_unix_ms,
-      // A counter that restarts after a reconnect has not decreased.
+      // A counter that restarts after a reconnect counts as no increase.
       v: Math.max(0, v - (points[n]?.v ?? v)),
     }));
   return line.name.endsWith('_kbps')
@@ -124,7 +124,7 @@ export function pointsOf(line: Line, series: SeriesByName): readonly SeriesPoint
 
 const STEPS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
 
-/** Upper end of an axis that starts at 0: the smallest round number that is not below any value. */
+/** Upper end of an axis that starts at 0: the smallest round number that is at least as large as every value. */
 export function topOf(values: readonly number[]): number {
   const most = Math.max(0, ...values.filter(Number.isFinite));
   if (most === 0) return 1;
@@ -139,7 +139,7 @@ export const placeOf = (ms: number, { from_ms, to_ms }: Span): number =>
   Math.min(1, Math.max(0, (ms - from_ms) / (to_ms - from_ms)));
 
 /**
- * SVG path of a line; it is interrupted at a gap, and a single point is drawn as a dot by round line ends.
+ * SVG path of a line. A gap interrupts the line, and a single point is drawn as a dot by round line ends.
  * @param size of the drawing
  */
 export function pathOf(
@@ -162,7 +162,7 @@ export function pathOf(
   return path;
 }
 
-/** The point at an instant, or the nearest one within the distance that a line may join. */
+/** The point at a moment, or the nearest point within the distance that a line may join. */
 export function valueAt(line: Line, points: readonly SeriesPoint[], ms: number): number | undefined {
   let nearest: SeriesPoint | undefined;
   for (const point of points) {
@@ -174,8 +174,8 @@ export function valueAt(line: Line, points: readonly SeriesPoint[], ms: number):
 }
 
 /**
- * The newest instant for which host and viewer have samples: a viewer posts every 5 s, so at the end of a live window
- * its values are missing. The end of the window if one of them has been silent for longer.
+ * The newest moment for which host and viewer have samples. A viewer posts every 5 s, so its values are missing at the
+ * end of a live window. If host or viewer has been silent for longer, the end of the window.
  */
 export function newestMs(series: SeriesByName, { from_ms, to_ms }: Span): number {
   const last = (gapMs: number) =>
@@ -207,7 +207,7 @@ export function trueSpans(points: readonly SeriesPoint[]): Span[] {
   return spans;
 }
 
-/** Rows of a table with the mean of every line in equal parts of the window. */
+/** Rows of a table. Each row has the mean of every line in one of equal parts of the window. */
 export function tableOf(
   lines: readonly Line[],
   series: SeriesByName,

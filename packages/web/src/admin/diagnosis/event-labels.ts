@@ -54,10 +54,10 @@ const TONES: Readonly<Record<string, Tone>> = {
   'operator.annotation': 'info',
 };
 
-/** Longest detail of a row, in characters; payloads of captures have hundreds of kilobytes. */
+/** Longest detail in a row, in characters. The payload of a capture has hundreds of kilobytes. */
 const MAX_DETAIL = 160;
 
-/** A newer agent may report types without a label here; they are shown unchanged. */
+/** A newer agent may report types without a label in this page; such a type is shown unchanged. */
 export const eventLabel = ({ type, payload }: TraceEvent): string => {
   if (type === 'encoder.stall' && payload.phase === 'recovered') return 'Encoder recovered';
   if (type === 'client.visibility_changed' && typeof payload.hidden === 'boolean')

@@ -18,7 +18,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'Seen by' },
 ];
 
-/** Events of a window, newest first; a press on a time moves the cursor of the charts there. */
+/** Events of a window, newest first. A click on a time moves the cursor of the charts to this time. */
 export function EventList(props: { events: readonly TraceEvent[]; onCursor: (ms: number) => void }) {
   const { events, onCursor } = props;
   const [rows, setRows] = useState(FIRST_ROWS);

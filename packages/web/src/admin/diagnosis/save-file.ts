@@ -5,11 +5,14 @@ export function saveFile(file: Blob, name: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has read the URL when click() returns.
+  // When click() returns, the browser has read the URL.
   URL.revokeObjectURL(url);
 }
 
-/** The file name in an answer's header. @param header Content-Disposition; null: there is none */
+/**
+ * The file name in the Content-Disposition header of an answer.
+ * @param header null: the answer has no such header
+ */
 export function fileNameOf(header: string | null, otherwise: string): string {
   return /filename="([\w.-]+)"/.exec(header ?? '')?.[1] ?? otherwise;
 }

@@ -25,7 +25,7 @@ import { eventLabel, type TraceEvent, toneOf } from './event-labels.ts';
 import { keyed } from './event-list.tsx';
 import { timeLabel } from './time-labels.ts';
 
-/** Units of the drawing, which is stretched to its box; lines keep their width. */
+/** Units of the drawing. The drawing is stretched to its box, but its lines keep their width. */
 const SIZE = { width: 1_000, height: 64 };
 /** Rows of the table: each is a quarter of a minute in a window of five minutes. */
 const TABLE_ROWS = 20;
@@ -33,8 +33,8 @@ const TICKS = 5;
 const SECOND_MS = 1_000;
 
 /**
- * Series of a window on one time axis, with a common cursor, which the pointer and the slider move.
- * @param props.cursorMs the instant whose values are shown
+ * Series of a window on one time axis, with one cursor for all charts, which the pointer and the slider move.
+ * @param props.cursorMs the moment whose values are shown
  */
 export function SeriesCharts(props: {
   window: Span;
@@ -122,7 +122,7 @@ export function SeriesCharts(props: {
 function boundOf({ bound }: Chart, falsifiers: SessionVerdict['falsifiers']): number | undefined {
   if (bound === undefined) return undefined;
   return falsifiers.find(
-    // A threshold of 0 means that the value is only shown.
+    // Threshold 0: the condition only shows the value and has no limit.
     ({ name, estimator, threshold }) => name === bound.name && estimator === bound.estimator && threshold > 0,
   )?.threshold;
 }
@@ -181,7 +181,7 @@ function OneChart(props: {
   );
 }
 
-/** The drawing of one chart; its values are also shown as text next to it and in the table. */
+/** The drawing of one chart. Its values are also shown as text and in the table, for screen readers. */
 function Plot(props: {
   window: Span;
   cursorMs: number;

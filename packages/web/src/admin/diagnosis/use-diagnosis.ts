@@ -10,7 +10,7 @@ import { SERIES_NAMES, type SeriesByName } from './chart-model.ts';
 import type { TraceEvent } from './event-labels.ts';
 import { windowOf } from './window-choice.ts';
 
-/** Agents report every 5 s. Each refresh sends three requests; none while the page is hidden. */
+/** Refresh interval: agents report every 5 s. Each refresh sends three requests; a hidden page sends none. */
 const REFRESH_MS = 5_000;
 
 /** One window of a session: samples, events, and the verdict. */
@@ -32,7 +32,7 @@ export function useDiagnosis(
     queryKey: adminKeys.sessionDiagnosis(id, search, ran.endedAtMs),
     queryFn: async ({ signal }): Promise<Diagnosis> => {
       const { from, to } = windowOf(search, ran, clock.nowMs());
-      // The service reports the window that it used, because its clock may differ from the browser's.
+      // Uses the window that the service reports, because the service's clock may differ from the browser's clock.
       const verdict = await call('admin.sessions.verdict', { params: { id }, query: { from, to }, signal });
       const { from_ms, to_ms } = verdict.window;
       const query = { from: from_ms, to: to_ms };

@@ -47,7 +47,7 @@ const WORDS: Readonly<Record<VerdictName, VerdictText>> = {
   },
 };
 
-/** A newer service may send verdicts without a label here; they are shown unchanged. */
+/** A newer service may send verdicts without a label in this page; such a verdict is shown unchanged. */
 export const verdictLabel = (verdict: string): VerdictText =>
   Object.hasOwn(WORDS, verdict)
     ? WORDS[verdict as VerdictName]
@@ -104,7 +104,7 @@ const OPERATORS: Readonly<Record<Falsifier['op'], string>> = {
 export const boundLabel = ({ op, threshold, unit }: Falsifier): string =>
   `${OPERATORS[op] ?? op} ${figureLabel(threshold, unit)}`.trim();
 
-/** How the clocks of host and viewer relate. */
+/** The measured difference between the clocks of host and viewer. */
 export function clockLabel(clock: SessionVerdict['clock']): string {
   const { offset_ms, uncertainty_ms, age_ms } = clock;
   if (clock.quality === 'unmeasured' || offset_ms === undefined)

@@ -22,7 +22,9 @@ const COLUMNS: readonly Column[] = [
   { words: 'Remark' },
 ];
 
-/** What limited the session in the window, the evidence for and against it, and how reliable the verdict is. */
+/**
+ * The main limit of the session in the window, the conditions with their values, and the reliability of the verdict.
+ */
 export function VerdictSection({ verdict }: { verdict: SessionVerdict }) {
   const words = verdictLabel(verdict.verdict);
   const { n_host, n_client } = verdict.window;

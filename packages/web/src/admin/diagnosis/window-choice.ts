@@ -4,20 +4,21 @@ import type { DiagnosisSearch, WindowMinutes } from '../../search/diagnosis-sear
 const MINUTE_MS = 60_000;
 /** Shortest window that the service reads. */
 const SHORTEST_MS = 2 * MINUTE_MS;
-/** Length of the window without a choice, the same as in the service. */
+/** Length of the window if none is chosen. The service uses the same length. */
 export const USUAL_MINUTES: WindowMinutes = 5;
 
 /** The ends to request, in ms since 1970; `to` missing: now. */
 export interface AskedWindow {
   from: number;
   to?: number;
-  /** whether new samples may still arrive in it */
+  /** whether new samples may still arrive in this window */
   grows: boolean;
 }
 
 /**
- * The moment is in the middle, so that the time before and after it is shown. The window never reaches past the end of
- * the session, after which there are no samples. A session shorter than the usual window is shown whole.
+ * The window around the chosen moment, so that the time before and after it is shown. The window never extends beyond
+ * the end of the session, because no samples exist after the end. If the session is shorter than the usual window, the
+ * window is the whole session.
  * @param session when it started to run and when it ended, ms; null: not yet
  */
 export function windowOf(
@@ -51,7 +52,7 @@ export function fieldOf(ms: number): string {
   return `${day}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
-/** The instant of such a field; undefined: it is empty or not a date. */
+/** The moment in the value of a date-time field; undefined: the field is empty or contains no date. */
 export function instantOf(field: string): number | undefined {
   const ms = new Date(field).getTime();
   return Number.isNaN(ms) ? undefined : ms;

@@ -22,7 +22,8 @@ export function WindowControls(props: {
   useEffect(() => {
     if (chosen !== undefined) setField(chosen);
   }, [chosen]);
-  // Filled only once, so that only the time has to be typed; a live window would overwrite it every 5 s.
+  // Fills the field only once, so that the person only has to type the time. A live window would overwrite the field
+  // every 5 s.
   const middle = shown === undefined ? undefined : fieldOf((shown.from_ms + shown.to_ms) / 2);
   const isKnown = middle !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above

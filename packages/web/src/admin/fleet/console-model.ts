@@ -24,7 +24,10 @@ export function modeLabel({ width, height, refresh_millihz }: Mode): string {
   return `${width} × ${height}, ${Number((refresh_millihz / 1_000).toFixed(2))} Hz`;
 }
 
-/** Choices of the display: any, each mode of each connected output, and the stored one even if missing. */
+/**
+ * Choices of the display: any display, each mode of each connected output, and the stored choice even if it is missing
+ * now.
+ */
 export function displayChoices({ config, capabilities }: HostConsole): { value: string; label: string }[] {
   const choices = capabilities.outputs
     .filter(({ connected }) => connected)
@@ -51,7 +54,7 @@ function displayValue(id: string, { width, height, refresh_millihz }: Mode): str
   return `${id} ${width} ${height} ${refresh_millihz}`;
 }
 
-/** Values of a choice: output and mode together, or neither. */
+/** Values of a choice: output and mode, or null for both. */
 export function displayOf(value: string): Pick<ConsoleConfig, 'output_id' | 'mode'> {
   if (value === ANY) return { output_id: null, mode: null };
   const [output_id = '', width, height, refresh_millihz] = value.split(' ');

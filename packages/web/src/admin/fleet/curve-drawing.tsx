@@ -3,8 +3,8 @@ import { CURVE_SIZE, placesOf } from './curve-places.ts';
 import styles from './fleet.module.css';
 
 /**
- * The encode time by number of concurrent sessions, with the frame time as its limit. The values are shown as text next
- * to it.
+ * The encode time for each number of concurrent sessions, with the frame time as its limit. The page also shows the
+ * values as text.
  * @param props.frameMs null: unknown
  */
 export function CurveDrawing({ curve, frameMs }: { curve: Concurrency; frameMs: number | null }) {

@@ -4,7 +4,10 @@ import styles from './fleet.module.css';
 
 const SHOWN = 8;
 
-/** Sessions that an action will end, by app and person. @param count the number from the server */
+/**
+ * Sessions that an action will end, by app and person.
+ * @param count number of these sessions, from the server
+ */
 export function EndedSessions({ sessions, count }: { sessions: readonly AdminSession[]; count: number }) {
   const named = sessions.slice(0, Math.min(SHOWN, count));
   const more = count - named.length;

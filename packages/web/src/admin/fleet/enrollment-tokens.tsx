@@ -133,7 +133,7 @@ function TokenChip({ token }: { token: EnrollmentToken }) {
   return <StateChip tone="info">Waiting</StateChip>;
 }
 
-/** Mints a token and shows the install line once. */
+/** Creates a token and shows the install command once. */
 export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const queryClient = useQueryClient();
   const make = useMutation({

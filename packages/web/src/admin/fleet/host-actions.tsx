@@ -15,7 +15,7 @@ type Confirming = 'drain' | 'restart' | 'delete' | null;
 
 /**
  * Actions on a host: drain, uncordon, restart the agent, delete.
- * @param props.sessions known sessions, named before they are ended
+ * @param props.sessions known sessions, which the page names before it ends them
  */
 export function HostActions(props: { host: Host; sessions?: readonly AdminSession[]; compact?: boolean }) {
   const { host, sessions = [], compact = false } = props;

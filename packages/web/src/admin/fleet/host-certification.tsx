@@ -49,7 +49,7 @@ export const useCertification = (id: string) =>
     },
   });
 
-/** The load that a host's encoders sustained in measurements, and the number of concurrent sessions. */
+/** Measured load that a host's encoders can sustain, and the number of concurrent sessions. */
 export function HostCertification({ id }: { id: string }) {
   const found = useCertification(id);
   if (found.isError)
@@ -161,8 +161,8 @@ const fpsOf = (curve: Concurrency, rows: readonly Certification[]): number | nul
   rows.find(({ stream_profile_id }) => stream_profile_id === curve.stream_profile_id)?.fps ?? null;
 
 /**
- * For each GPU with a passed measurement: the smallest number of concurrent sessions over all measured rungs, which its
- * slots allow for each of them.
+ * For each GPU with a passed measurement, the number of concurrent sessions that every measured rung allows: the
+ * smallest over all rungs.
  */
 function slotsByGpu(curves: readonly Concurrency[]): { gpu_index: number; sessions: number }[] {
   const fewest = new Map<number, number>();

@@ -36,7 +36,10 @@ const COMPOSITORS = [
   { value: 'cage', label: 'Cage' },
 ];
 
-/** The console of a host. @param shown the session on it; undefined: none or unknown */
+/**
+ * The console of a host.
+ * @param shown the session on the console; undefined: no session, or unknown
+ */
 export function HostConsoleSection({ host, shown }: { host: Host; shown: AdminSession | undefined }) {
   const query = useQuery({
     queryKey: adminKeys.hostConsole(host.id),
@@ -72,7 +75,7 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
   const errorOf: FieldProps['errorOf'] = (field) =>
     field === 'default_user' && problem !== null ? problem : refused?.field === field ? refused.words : null;
   const put = (next: ConsoleDraft) => {
-    // The server's refusal was about the previous values.
+    // Removes the server's refusal, because it was about the previous values.
     if (save.isError) save.reset();
     setDraft(next);
   };
@@ -145,14 +148,14 @@ function Fields({ host, reported }: { host: Host; reported: HostConsole }) {
   );
 }
 
-/** Fields that the server may refuse, and the field that shows the refusal of another one. */
+/** Fields that the server may refuse, each with the field at which the refusal is shown. */
 const REFUSABLE = ['output_id', 'connector', 'default_app', 'default_user'] as const;
 const ALIASES = { mode: 'output_id', auto_start_on_display: 'default_user' };
 
 interface FieldProps {
   config: ConsoleConfig;
   set: (change: ConsoleDraft) => void;
-  /** what is wrong with a field; null: nothing */
+  /** describes the error of a field; null: no error */
   errorOf: (field: (typeof REFUSABLE)[number]) => string | null;
 }
 
@@ -171,7 +174,7 @@ function Toggle(props: Pick<FieldProps, 'config' | 'set'> & { name: Switches; la
   );
 }
 
-/** Reported names, and the stored one even if it is not reported. */
+/** Reported names, and the stored name even if the host does not report it. */
 function others(reported: readonly string[], stored: string): string[] {
   return stored === 'auto' || reported.includes(stored) ? [...reported] : [stored, ...reported];
 }

@@ -24,7 +24,7 @@ import { useHostLoad } from './load/use-host-load.ts';
 import { CheckChip, HostChip } from './states.tsx';
 import { useActiveSessions } from './use-fleet.ts';
 
-/** Agents report every 5 s. */
+/** Refresh interval: agents report every 5 s. */
 const REFRESH_MS = 5_000;
 const GPU_COLUMNS: readonly Column[] = [
   { words: 'GPU' },
@@ -48,7 +48,7 @@ export function HostPage({ id }: { id: string }) {
     refetchInterval: REFRESH_MS,
   });
   const sessions = useActiveSessions();
-  // The parts load their data themselves; they are shown together, so that none moves the others.
+  // Each part loads its own data. The parts are shown together, so that a late part does not move the others.
   const parts = [gpus, sessions, useHostLoad(id), useCertification(id)];
   usePageTitle(host.data?.node_name ?? 'Host');
   const back = { to: '/admin/hosts', words: 'Hosts' } as const;

@@ -31,7 +31,7 @@ import {
   withChange,
 } from './settings-model.ts';
 
-/** Agents report every 5 s. */
+/** Refresh interval: agents report every 5 s. */
 const REFRESH_MS = 5_000;
 
 /** Settings of a host: overrides, values in force, changes. */
@@ -101,7 +101,7 @@ function Fields(props: {
   );
   useRefusedFocus(refused?.field, save.error);
   const change = (setting: ConfigSetting, value: ConfigSetting['default']) => {
-    // The server's refusal was about the previous value.
+    // Removes the server's refusal, because it was about the previous value.
     if (save.isError) save.reset();
     setDraft(withChange(draft, settings, setting.key, value));
   };
@@ -229,7 +229,7 @@ function SettingRow(props: {
 function SettingField(props: {
   setting: ConfigSetting;
   value: ConfigSetting['default'];
-  /** the server's refusal; null: none */
+  /** the server's refusal; null: no refusal */
   refused: string | null;
   onChange: (value: ConfigSetting['default']) => void;
 }) {

@@ -19,7 +19,7 @@ import { HostActions } from './host-actions.tsx';
 import { HostChip } from './states.tsx';
 import { useHosts } from './use-fleet.ts';
 
-/** A list of this length fits on a laptop's screen and needs no search. */
+/** From this number of hosts the list has a search. A shorter list fits on a laptop's screen. */
 const SEARCHED_FROM = 8;
 
 const COLUMNS: readonly Column[] = [

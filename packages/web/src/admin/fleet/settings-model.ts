@@ -7,7 +7,7 @@ export type SettingsDraft = Readonly<Record<string, SettingValue>>;
 
 interface Group {
   title: string;
-  /** Key prefixes of this group; an earlier group takes precedence. */
+  /** Key prefixes of this group. If two groups match, the earlier group is used. */
   keys: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export function groupSettings(
     .filter((group) => group.settings.length > 0);
 }
 
-/** Value of a setting's field: the unsaved value, else the override, else the default. */
+/** Value of a setting's field: the unsaved value, otherwise the override, otherwise the default. */
 export function fieldValue(
   setting: ConfigSetting,
   settings: HostSettings,
@@ -56,7 +56,7 @@ export function isSet(setting: ConfigSetting, settings: HostSettings, draft: Set
 }
 
 /**
- * The draft with one more change; a value equal to the stored one removes the change.
+ * The draft with one more change. A value equal to the stored value removes the change.
  * @param value null: the default
  */
 export function withChange(
@@ -70,14 +70,14 @@ export function withChange(
   return value === stored ? rest : { ...rest, [key]: value };
 }
 
-/** The draft without changes that are now stored, by a partial save or by another administrator. */
+/** The draft without the changes that are now stored, after a partial save or a save by another administrator. */
 export function openChanges(draft: SettingsDraft, settings: HostSettings): SettingsDraft {
   let open: SettingsDraft = {};
   for (const [key, value] of Object.entries(draft)) open = withChange(open, settings, key, value);
   return open;
 }
 
-/** Fault of a field's value; null: none. "" is not a number. */
+/** Describes the error of a field's value; null: no error. "" is not a number. */
 export function valueProblem(setting: ConfigSetting, value: SettingValue): string | null {
   if (setting.type === 'string') {
     if (!isPath(setting) || value === '' || String(value).startsWith('/')) return null;
@@ -161,7 +161,7 @@ const NAMES: Record<string, string> = {
   cuda_device: 'CUDA device',
 };
 
-/** A setting's readable name; its key if unknown to this page. */
+/** A setting's readable name; its key if this page does not know the setting. */
 export function nameOfSetting({ key }: ConfigSetting): string {
   return NAMES[key] ?? key;
 }

@@ -29,7 +29,7 @@ export function SessionChip({ session }: { session: Pick<Session, 'state'> }) {
   return <StateChip tone={tone}>{words}</StateChip>;
 }
 
-/** Result of a readiness check; an unknown one is shown unchanged. */
+/** Result of a readiness check. A result that this page does not know is shown unchanged. */
 export function CheckChip({ status }: { status: string }) {
   const known: Record<string, [Tone, string]> = {
     pass: ['success', 'Passed'],
@@ -37,7 +37,7 @@ export function CheckChip({ status }: { status: string }) {
     skip: ['neutral', 'Does not apply'],
     unknown: ['warning', 'Not known'],
   };
-  // Only own members: a host may send "constructor".
+  // Reads only own members of the object, because a host may send "constructor".
   const [tone, words] = (Object.hasOwn(known, status) ? known[status] : null) ?? ['info', status];
   return <StateChip tone={tone}>{words}</StateChip>;
 }

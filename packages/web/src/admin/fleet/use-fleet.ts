@@ -3,7 +3,7 @@ import { useQueries, useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 
-/** A new host appears within 3 s. */
+/** Refresh interval. A new host is shown within 3 s. */
 const REFRESH_MS = 2_500;
 /** Largest page size of the server; a larger fleet would need paging. */
 const MAX = 1000;
@@ -17,7 +17,9 @@ export function useHosts() {
   });
 }
 
-/** GPUs by host id; a host is missing until its answer has arrived, and undefined while every answer was an error. */
+/**
+ * GPUs by host id. A host is missing until its answer has arrived; its value is undefined if every answer was an error.
+ */
 export function useGpus(hosts: readonly Host[]): ReadonlyMap<string, Gpu[] | undefined> {
   return useQueries({
     queries: hosts.map((host) => ({

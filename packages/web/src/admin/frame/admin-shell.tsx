@@ -45,7 +45,7 @@ interface Entry {
   to: NonNullable<LinkProps['to']>;
   words: string;
   icon: Icon;
-  /** A page that is only reached from there. */
+  /** A page without its own entry, which is reached from this entry's page. */
   also?: string;
 }
 
@@ -79,7 +79,7 @@ const GROUPS: readonly { words: string; entries: readonly Entry[] }[] = [
     ],
   },
 ];
-/** Interval within which each page notices that the server is gone. */
+/** Time within which each page notices that the server does not answer. */
 const ALIVE_MS = 5_000;
 
 /** Frame of the administrators' area. */
@@ -87,7 +87,7 @@ export function AdminShell() {
   const setup = useQuery({
     queryKey: keys.setup,
     queryFn: ({ signal }) => call('setup.status', { signal }),
-    // The only request of some pages: it shows whether the server answers.
+    // On some pages this is the only request, and it shows whether the server answers.
     refetchInterval: ALIVE_MS,
   });
   useClearedToasts();

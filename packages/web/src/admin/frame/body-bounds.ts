@@ -31,8 +31,8 @@ type BoundsOf<Value> =
     : never;
 
 /**
- * Bounds of body fields, from the schemas with which the server checks them. The build replaces this module by its
- * result, so that the schemas are not sent to the browser.
+ * Bounds of body fields, from the schemas with which the server checks requests. The build replaces this module by its
+ * result, so that the browser does not load the schemas.
  */
 export const bodyBounds = Object.fromEntries(
   CHECKED.map((id) => [id, boundsOfBody(operations[id].body)]),

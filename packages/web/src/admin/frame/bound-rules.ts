@@ -3,7 +3,7 @@ import type { Bounds } from '@footlight/protocol/rest';
 /** Bounds of int32, which are not shown to people. */
 const INT32 = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
 
-/** Fault of a form field; null: none. */
+/** Describes the error of a form field; null: no error. */
 type Rule<Value> = (value: Value) => string | null;
 
 /** The rule of a number field, whose value is "" while it is empty. */
@@ -37,8 +37,8 @@ const multipleLabel = (divisor: number): string =>
 
 /**
  * The rule of a text field. The request contains the text without surrounding spaces.
- * @param words.blank fault of an empty field; missing: it may be empty
- * @param words.pattern fault of a text with another pattern
+ * @param words.blank error text for an empty field; missing: the field may be empty
+ * @param words.pattern error text for a text that does not match the pattern
  */
 export function textRule(
   { maxLength = Infinity, pattern }: Bounds,

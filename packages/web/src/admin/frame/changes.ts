@@ -1,6 +1,6 @@
 /**
- * Fields of a body that differ from the stored ones. Only these are sent: some unchanged values would be refused (the
- * cover of an app with artwork, a default that was hidden later), and each sent field is logged.
+ * Fields of a body that differ from the stored fields. Only these are sent, because the server logs each sent field,
+ * and would refuse some unchanged values (the cover of an app with artwork, a default that was hidden later).
  */
 export function changesOf<Fields extends object>(stored: object, body: Fields): Partial<Fields> {
   const before = stored as Record<string, unknown>;

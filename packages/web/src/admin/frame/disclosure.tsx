@@ -3,7 +3,7 @@ import styles from './admin-pages.module.css';
 
 /**
  * A collapsed part with rarely used fields.
- * @param props.wrong a field in it has an error: expands it
+ * @param props.wrong whether one of its fields has an error, which expands the part
  */
 export function Disclosure(props: { words: string; wrong?: boolean; children: ReactNode }) {
   const details = useRef<HTMLDetailsElement>(null);

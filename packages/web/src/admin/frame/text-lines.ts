@@ -3,7 +3,7 @@ export function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line.trim() !== '');
 }
 
-/** Words of a line separated by spaces, with quotes as in a shell; null: it is not such a line. */
+/** Words of a line separated by spaces, with quotes as in a shell; null: the line is not a valid command. */
 export function wordsOfLine(text: string): string[] | null {
   const [line = '', ...more] = linesOf(text);
   if (more.length > 0) return null;
@@ -21,14 +21,14 @@ export function envText(env: Readonly<Record<string, string>>): string {
 }
 
 /**
- * A list from a field, one item per line. A value with a line break cannot be distinguished from two, so an unchanged
- * field returns the stored list.
+ * The list in a field, one item per line. A value with a line break would become two items, so an unchanged field
+ * returns the stored list.
  */
 export function listOf(text: string, stored: readonly string[]): readonly string[] {
   return text === stored.join('\n') ? stored : linesOf(text);
 }
 
-/** Like `listOf`, for variables. */
+/** The same as `listOf`, for variables. */
 export function envOf(
   text: string,
   stored: Readonly<Record<string, string>>,
@@ -42,14 +42,14 @@ export function envOf(
   );
 }
 
-/** Fault of a field of variables; null: none. */
+/** Describes the error of a field of variables; null: no error. */
 export function envProblem(text: string): string | null {
   return linesOf(text).every((line) => /^[A-Za-z_][A-Za-z0-9_]*=/.test(line))
     ? null
     : 'One NAME=value per line';
 }
 
-/** Fault of a path; null: none. @param text "" is the default */
+/** Describes the error of a path; null: no error. @param text "": the default path */
 export function pathProblem(text: string): string | null {
   return text.trim() === '' || text.trim().startsWith('/') ? null : 'A path that begins with /';
 }

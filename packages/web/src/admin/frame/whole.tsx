@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { useSettled } from '../../components/skeleton.tsx';
 import styles from './admin-pages.module.css';
 
-/** Shows its parts together, after all of them are loaded. */
+/** Shows all children at once, after the last of them is loaded. */
 export function Whole({ children }: { children: ReactNode }) {
   const isWhole = useSettled();
   return (

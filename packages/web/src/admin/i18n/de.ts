@@ -1,6 +1,6 @@
 import type { Table } from '../../i18n/translate.ts';
 
-/** German of the administrators' pages, by the English text. Texts that users see too are in `src/i18n/de`. */
+/** German texts of the administrators' pages, by the English text. Texts that users also see are in `src/i18n/de`. */
 const german: Table = {};
 
 export default german;

@@ -9,7 +9,7 @@ export interface Presence {
   ready: OnHost[];
   busy: OnHost[];
   failed: OnHost[];
-  /** Bytes on the disks of those hosts that reported a size. */
+  /** Bytes on the disks of all hosts that reported a size. */
   bytes: number;
 }
 
@@ -22,7 +22,7 @@ export function presenceOf({ hosts }: Pick<CatalogImage, 'hosts'>): Presence {
   };
 }
 
-/** Label of an image in the list; the worst state decides. Pure. */
+/** Label of an image in the list. The worst state on any host decides. Pure. */
 export function imageState(image: CatalogImage): readonly [Tone, string] {
   if (!image.installed) return ['neutral', 'Not installed'];
   const { busy, failed } = presenceOf(image);
@@ -32,7 +32,7 @@ export function imageState(image: CatalogImage): readonly [Tone, string] {
   return ['success', image.pinned ? 'Installed, pinned' : 'Installed'];
 }
 
-/** Where an image is: "2 of 3 hosts". */
+/** On how many hosts an image is: "2 of 3 hosts". */
 export function presenceLabel(image: CatalogImage): string {
   if (!image.installed) return '';
   const { ready, busy } = presenceOf(image);

@@ -223,7 +223,7 @@ interface ImageUse {
   sessions: number;
 }
 
-/** undefined: not known yet, or the image has no preset. */
+/** undefined: the use is not known yet, or the image has no preset. */
 function useUseOf({ runtime_preset_id }: CatalogImage): ImageUse | undefined {
   const preset = useQuery({
     queryKey: adminKeys.preset(runtime_preset_id ?? ''),
@@ -243,7 +243,7 @@ function useUseOf({ runtime_preset_id }: CatalogImage): ImageUse | undefined {
 const appLabel = (apps: ImageUse['apps']): string =>
   apps.length === 0 ? 'No app' : apps.map((app) => app.name).join(', ');
 
-/** What is deleted together with an image, in numbers. */
+/** Numbers of records that are deleted together with an image. */
 export function UninstallEffect({ image, use }: { image: CatalogImage; use: ImageUse | undefined }) {
   const { ready, bytes } = presenceOf(image);
   return (

@@ -177,7 +177,7 @@ function CatalogLead({ catalog }: { catalog: ImageCatalog }) {
   );
 }
 
-/** Where the catalog comes from, for people who want to verify it. */
+/** The source of the catalog, for people who want to verify it. */
 function Provenance({ catalog }: { catalog: ImageCatalog }) {
   const from = catalog.manifest_provenance;
   if (from === null) return null;

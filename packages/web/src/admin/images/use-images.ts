@@ -6,7 +6,10 @@ import { adminKeys } from '../frame/admin-query-keys.ts';
 import { countLabel } from '../frame/quantity-labels.ts';
 import { isAdvancing } from './image-labels.ts';
 
-/** The progress of a pull is shown within 3 s, even if the server answers slowly. */
+/**
+ * Refresh interval while an image is pulled or built. So progress is shown within 3 s, even if the server answers
+ * slowly.
+ */
 const ADVANCING_MS = 1_000;
 const CALM_MS = 2_500;
 
@@ -35,7 +38,7 @@ export function useImageAction() {
   });
 }
 
-/** @returns a message about what was done */
+/** @returns a message that describes the finished action */
 async function perform(image: CatalogImage, action: ImageAction): Promise<string> {
   const params = { id: image.id };
   const hosts = countLabel(image.hosts.length, 'host');

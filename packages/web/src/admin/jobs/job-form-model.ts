@@ -12,14 +12,14 @@ export const jobRules = {
 /** Fields of the form of a job. */
 export interface JobValues {
   enabled: boolean;
-  /** Number of the unit; "" while its field is empty. */
+  /** Number of units; "" while its field is empty. */
   count: number | string;
   unit: string;
   windowed: boolean;
   /** HH:MM or HH:MM:SS. */
   start: string;
   end: string;
-  /** Days as numbers, the form of the check boxes. */
+  /** Days as numbers in text form, which check boxes need. */
   days: string[];
   timezone: string;
   history_limit: number | string;
@@ -41,7 +41,9 @@ export function jobValues({ enabled, schedule, history_limit }: Job): JobValues 
   };
 }
 
-/** The body of a change with all fields of the job, without the interval if the environment sets it. */
+/**
+ * The body of a change with all fields of the job. If the environment sets the interval, the body contains no interval.
+ */
 export function jobBody(
   values: JobValues,
   { schedule }: Pick<Job, 'schedule'>,
@@ -60,13 +62,13 @@ export function jobBody(
   };
 }
 
-/** Fault of an interval; null: none. */
+/** Describes the error of an interval; null: no error. */
 export function intervalProblem(count: number | string, unit: IntervalUnit): string | null {
   if (count === '' || !Number.isInteger(Number(count))) return 'A whole number';
   return jobRules.interval_secs(secondsOf(count, unit)) === null ? null : 'At least one minute';
 }
 
-/** Fault of a time of day; null: none. */
+/** Describes the error of a time of day; null: no error. */
 export function timeProblem(time: string): string | null {
   return /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/.test(time) ? null : 'A time such as 03:00';
 }

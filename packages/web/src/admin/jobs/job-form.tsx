@@ -13,7 +13,7 @@ import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { intervalProblem, jobBody, jobRules, jobValues, timeProblem } from './job-form-model.ts';
 import { DAYS, INTERVAL_UNITS, type IntervalUnit } from './job-labels.ts';
 
-/** Fields by the service's names. */
+/** Fields of the form by the service's names. */
 const FIELDS = { interval_secs: 'count', window_start: 'start', window_end: 'end' };
 const UNITS = INTERVAL_UNITS.map(({ value }) => ({ value, label: value }));
 
@@ -159,7 +159,7 @@ export function JobForm({ job }: { job: Job }) {
   );
 }
 
-/** Time zones that the browser knows, and always the stored one. */
+/** Time zones that the browser knows, and the stored one even if the browser does not know it. */
 function timeZones(stored: string): string[] {
   return [...new Set(['UTC', stored, ...Intl.supportedValuesOf('timeZone')])];
 }

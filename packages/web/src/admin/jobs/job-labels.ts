@@ -61,7 +61,7 @@ export const TRIGGER_WORDS: Readonly<Record<JobRun['trigger'], string>> = {
   event: 'An event',
 };
 
-/** The result of a run: its error, why it did nothing, or its counts. */
+/** The result of a run: its error, the reason why it did nothing, or its counts. */
 export function resultLabel({ error, summary }: Pick<JobRun, 'error' | 'summary'>): string {
   if (error !== null) return error;
   const { reason, ...counted } = summary;
@@ -69,12 +69,12 @@ export function resultLabel({ error, summary }: Pick<JobRun, 'error' | 'summary'
   return typeof reason === 'string' ? [reason, others].filter(Boolean).join(' · ') : others;
 }
 
-/** The label of a job in the list, over all its hosts. */
+/** The state of a job over all its hosts, for the list. */
 export interface JobStanding {
   tone: Tone;
   words: string;
   running: boolean;
-  /** The job needs attention: its last run failed or was given up on some host. */
+  /** The job needs attention, because its last run failed or was aborted on some host. */
   failing: boolean;
   lastRun: JobRun | null;
   nextRunAt: string | null;
@@ -83,7 +83,7 @@ export interface JobStanding {
 const isFailure = (run: JobRun | null | undefined): boolean =>
   run?.state === 'failed' || run?.state === 'aborted';
 
-/** Summarizes a job. Pure. A job of hosts counts its hosts; a job that is only listed has no runs. */
+/** Summarizes a job. Pure. For a job of hosts, the label counts hosts; a job that is only listed has no runs. */
 export function standingOf(job: Job): JobStanding {
   const places = job.targets ?? [
     { running: job.running ?? false, next_run_at: job.next_run_at ?? null, last_run: job.last_run ?? null },

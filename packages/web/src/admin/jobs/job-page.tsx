@@ -22,7 +22,10 @@ import { NextRun } from './next-run.tsx';
 import { useRunJob } from './run-job.ts';
 
 const BACK = { to: '/admin/jobs', words: 'Jobs' } as const;
-/** Refresh interval. A run of this service lasts seconds, so a person sees it begin and end. Chosen, not measured. */
+/**
+ * Refresh interval. A run lasts seconds on the control plane, so a person sees its start and its end. Chosen, not
+ * measured.
+ */
 const REFRESH_MS = 2_000;
 const TARGET_COLUMNS: readonly Column[] = [
   { words: 'Host' },

@@ -29,8 +29,8 @@ const HOST_COLUMNS: readonly Column[] = [{ words: 'State' }, { words: 'Host' }, 
 
 /**
  * Runs of a job, newest first.
- * @param props.live a run is in progress
- * @param props.hostId undefined: of all hosts
+ * @param props.live whether a run is in progress
+ * @param props.hostId undefined: runs of all hosts
  */
 export function JobRuns(props: {
   job: Job;
@@ -114,5 +114,5 @@ export function JobRuns(props: {
   );
 }
 
-/** Most runs take less than a second. */
+/** In milliseconds, because most runs take less than a second. */
 const millisecondsLabel = (ms: number): string => (ms < 1000 ? `${ms} ms` : durationLabel(ms));

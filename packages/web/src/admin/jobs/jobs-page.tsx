@@ -22,9 +22,12 @@ import { type JobStanding, scheduleLabel, standingOf } from './job-labels.ts';
 import { NextRun } from './next-run.tsx';
 import { useRunJob } from './run-job.ts';
 
-/** Largest page size of the server; there are a few dozen jobs. */
+/** Largest page size of the server. One page is enough, because there are a few dozen jobs. */
 const MAX = 500;
-/** Refresh interval. A run of this service lasts seconds, so a person sees it begin and end. Chosen, not measured. */
+/**
+ * Refresh interval. A run lasts seconds on the control plane, so a person sees its start and its end. Chosen, not
+ * measured.
+ */
 const REFRESH_MS = 2_000;
 
 const COLUMNS: readonly Column[] = [
@@ -80,7 +83,7 @@ export function JobsPage(props: { search: JobsSearch; onSearch: (search: JobsSea
   const run = useRunJob();
   const jobs = query.data?.items;
   const state = FILTERS.find((filter) => filter.value === search.state)?.value ?? 'all';
-  // With a search text, a failing job may only not match it.
+  // With a search text, an empty list does not mean that no job fails.
   const isAllWell = state === 'failing' && (search.q ?? '') === '';
   const text = (search.q ?? '').toLowerCase();
   const rows = jobs
@@ -193,7 +196,7 @@ function fits({ job, standing }: Row, filter: Filter): boolean {
   return filter === 'all' || !job.enabled;
 }
 
-/** Who runs a job: the service or hosts. */
+/** Where a job runs: on the control plane or on hosts. */
 export function placeLabel({ plane, scope }: Pick<Job, 'plane' | 'scope'>): string {
   if (plane === 'agent') return 'The agent of each host';
   return scope === 'host' ? 'This service, for each host' : 'This service';

@@ -4,15 +4,15 @@ import { call } from '../../api/client.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { countLabel } from '../frame/quantity-labels.ts';
 
-/** Where a run is requested: for the instance, or on hosts. */
+/** Target of a requested run: the instance, or hosts. */
 interface RunRequest {
   id: string;
   name: string;
-  /** Empty: a job of the instance. */
+  /** Empty: the job belongs to the instance. */
   hostIds: readonly string[];
 }
 
-/** Queues a run at once. The service's answer says when it will start. */
+/** Queues a run at once. The service answers when the run will start. */
 export function useRunJob() {
   const queryClient = useQueryClient();
   return useMutation({
@@ -28,7 +28,7 @@ export function useRunJob() {
       const where = hostIds.length > 1 ? ` on ${countLabel(hostIds.length, 'host')}` : '';
       notifications.show({ message: `${name} was asked for${where}. ${note}`, autoClose: 8000 });
     },
-    // With several hosts, some runs may already be queued when one is refused.
+    // Also after a refusal, because runs for some of several hosts may already be queued.
     onSettled: () => queryClient.invalidateQueries({ queryKey: adminKeys.jobs }),
   });
 }

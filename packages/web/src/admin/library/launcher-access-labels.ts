@@ -3,9 +3,9 @@ import { countLabel } from '../frame/quantity-labels.ts';
 
 /** Who may use a launcher, according to its grants. */
 export interface Access {
-  /** The current choice; some: single accounts have it. */
+  /** The current choice; some: only single accounts may use the launcher. */
   mode: 'all' | 'user' | 'none' | 'some';
-  /** The grant for everybody; null: there is none. */
+  /** The grant for everybody; null: no such grant exists. */
   everybodyId: string | null;
   /** Number of accounts with their own grant. */
   singles: number;
@@ -40,9 +40,9 @@ export function accessLabel({ mode, singles }: Pick<Access, 'mode' | 'singles'>)
 }
 
 /**
- * How many people lose a launcher when all of its grants are replaced. Pure.
- * @param byAll people who have it only by the grant for everybody, including the signed-in person (count)
- * @param keepsOwn the signed-in person keeps or gets it
+ * The number of people who lose a launcher when all of its grants are replaced. Pure.
+ * @param byAll number of people who have the launcher only by the grant for everybody, including the signed-in person
+ * @param keepsOwn whether the signed-in person keeps or gets the launcher
  */
 export function lossLabel(access: Access, byAll: number, keepsOwn: boolean): string {
   const hasIt = access.hasOwn || access.everybodyId !== null;

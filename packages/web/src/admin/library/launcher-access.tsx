@@ -17,7 +17,7 @@ import { type Access, accessLabel, accessOf, lossLabel } from './launcher-access
 
 type Mode = SentBody<'libraryProviders.setEntitlementMode'>['mode'];
 
-/** The question before each choice, and the message after it. */
+/** The question before each choice, and the message after the change. */
 const CHOICES: Readonly<Record<Mode, (app: string) => { title: string; action: string; done: string }>> = {
   all: (app) => ({
     title: `Give ${app} to everybody?`,
@@ -117,7 +117,7 @@ export function LauncherAccess({ app }: { app: AdminApp }) {
   );
 }
 
-/** How many people lose the launcher. @param keepsOwn the signed-in person does not lose it */
+/** The number of people who lose the launcher. @param keepsOwn the signed-in person does not lose it */
 function Loss({ access, keepsOwn }: { access: Access; keepsOwn: boolean }) {
   return access.everybodyId === null ? (
     <p>{lossLabel(access, 0, keepsOwn)}</p>
@@ -126,7 +126,7 @@ function Loss({ access, keepsOwn }: { access: Access; keepsOwn: boolean }) {
   );
 }
 
-/** The number of people who have it only by the grant for everybody, from the server. */
+/** The number of people who have the launcher only by the grant for everybody, counted by the server. */
 function LossOfAll(props: { access: Access; keepsOwn: boolean; everybodyId: string }) {
   const effect = useEffectOf(props.everybodyId);
   if (effect.isError) return <p>How many people lose it could not be counted.</p>;

@@ -13,7 +13,7 @@ const REASONS: Readonly<Record<UnpublishedTitle['suppressed_by'], string>> = {
 export const reasonLabel = ({ suppressed_by }: Pick<UnpublishedTitle, 'suppressed_by'>): string =>
   REASONS[suppressed_by];
 
-/** What a requested scan will do. */
+/** The effect of a requested scan in words. */
 export function scanLabel({ queued, skipped, eligible, inert_reason }: Success<'library.scan'>): string {
   if (inert_reason !== '') return `Nothing was searched. ${inert_reason}`;
   if (eligible === 0) return 'There is no home to search.';
@@ -37,7 +37,7 @@ export function intervalLabel(seconds: number): string {
   return seconds < 120 ? `Every ${seconds} seconds` : `Every ${Math.round(seconds / 60)} minutes`;
 }
 
-/** The tile of a title, among all apps; undefined: it has none. */
+/** The tile of a title, among all apps; undefined: the title has no tile. */
 export const tileOf = (
   apps: readonly AdminApp[],
   appId: string,

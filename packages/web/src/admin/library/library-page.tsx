@@ -25,7 +25,7 @@ import { discoveryLabel, intervalLabel, scanLabel } from './library-labels.ts';
 import { Rules } from './rules.tsx';
 import { Unpublished } from './unpublished.tsx';
 
-/** Hosts ask for scans every 60 s and report a few seconds later. */
+/** Refresh interval. Hosts fetch scans every 60 s and report a few seconds later. */
 const REFRESH_MS = 3_000;
 /** Largest page size of the server. A larger library shows the first titles. */
 const MAX_APPS = 1000;
@@ -45,7 +45,7 @@ const SCAN_COLUMNS: readonly Column[] = [
 
 export type LibrarySearch = ListSearch<'app' | 'user'>;
 
-/** Library discovery: what it does, its scans, and decisions about titles. */
+/** Library discovery: its state, its scans, and rules about titles. */
 export function LibraryPage(props: { search: LibrarySearch; onSearch: (search: LibrarySearch) => void }) {
   usePageTitle('Discovery');
   const { search, onSearch } = props;
@@ -71,7 +71,8 @@ export function LibraryPage(props: { search: LibrarySearch; onSearch: (search: L
   const status = query.data;
   const providers = apps.data?.items.filter((app) => app.library_provider !== '') ?? [];
   const provider = providers.find((app) => app.id === search.app) ?? providers[0];
-  // The choice of who may use a launcher applies to its provider's oldest app, which is last in the list.
+  // The choice of who may use a launcher is shown only at the oldest app of a provider, because it applies to this app.
+  // The oldest app is last in the list.
   const isOldest =
     provider?.id === providers.findLast((app) => app.library_provider === provider?.library_provider)?.id;
   const who = search.user === undefined ? 'all homes' : 'the homes of one person';
@@ -189,7 +190,7 @@ function Status({ status, providers }: { status: LibraryStatus; providers: reado
   );
 }
 
-/** A launcher's app is created from its image, so the page links to the images. */
+/** Links to the images, because a launcher's app is created from its image. */
 function NoProvider() {
   return (
     <EmptyState

@@ -34,13 +34,13 @@ const DECISIONS = [
 /** Steam’s app numbers have 32 bits. */
 const END = 2 ** 32;
 
-/** Fault of a title's number; null: none. */
+/** Describes the error of a title's number; null: no error. */
 export function titleProblem(number: string): string | null {
   const text = number.trim();
   return /^[1-9][0-9]{0,9}$/.test(text) && Number(text) < END ? null : 'A number such as 228980';
 }
 
-/** Decisions about titles of a launcher, which have priority over the service's own decisions. */
+/** Rules about titles of a launcher. They override the service's own decisions. */
 export function Rules({ app }: { app: AdminApp }) {
   const [editing, setEditing] = useState<LibraryRule | 'new' | null>(null);
   const [removing, setRemoving] = useState<LibraryRule | null>(null);

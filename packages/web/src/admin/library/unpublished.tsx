@@ -21,11 +21,11 @@ const COLUMNS: readonly Column[] = [
   { words: 'Last seen' },
   { words: 'Act', kind: 'action' },
 ];
-/** A finished search may have added titles. */
+/** Refresh interval, because a scan that ends may add titles. */
 const REFRESH_MS = 5_000;
 
 /**
- * Titles in homes that people do not see, with the decision about each.
+ * Titles in homes that people do not see, with the reason for each.
  * @param props.apps all apps, to find the disabled tile of a title
  */
 export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly AdminApp[] }) {
@@ -41,7 +41,7 @@ export function Unpublished({ app, apps }: { app: AdminApp; apps: readonly Admin
         params: { id: app.id, external_id: title.external_id },
         body: { rule, external_source: 'steam' },
       });
-      // A rule that allows a title does not enable its disabled tile.
+      // The rule `allow` does not enable a disabled tile, so the page enables it here.
       const tile = rule === 'allow' && title.has_tile ? tileOf(apps, app.id, title) : undefined;
       if (tile !== undefined) await call('apps.update', { params: { id: tile.id }, body: { enabled: true } });
     },

@@ -1,7 +1,7 @@
 import { ADVISORY_CHECKS } from '@footlight/protocol/readiness';
 import type { Host } from '@footlight/protocol/rest';
 
-/** A fault of the fleet that a person has to fix. */
+/** A fault of the fleet that an administrator has to repair. */
 export interface Finding {
   key: string;
   tone: 'danger' | 'warning' | 'info';
@@ -9,13 +9,13 @@ export interface Finding {
   text: string;
   remediation: readonly string[];
   hostId: string | null;
-  /** Page about the thing, if it is not a host. */
+  /** The page of the job or image, if the finding is not about a host. */
   link?: { to: '/admin/jobs/$id' | '/admin/images/$id'; id: string; words: string };
 }
 
 /**
- * Faults reported by the hosts, worst first. Pure. Only failed readiness checks count; results unknown here are shown
- * only on the host's page.
+ * Faults reported by the hosts, worst first. Pure. Only failed readiness checks are findings. Results that this page
+ * does not know are shown only on the host's page.
  */
 export function findingsOf(hosts: readonly Host[]): Finding[] {
   const found: Finding[] = [];
@@ -29,7 +29,7 @@ export function findingsOf(hosts: readonly Host[]): Finding[] {
         title: `${host.node_name} is offline`,
         text: 'Its agent is not connected. Sessions on it continue while the service waits for it.',
       });
-      // The last report of an offline host may be outdated.
+      // The last report of an offline host may be outdated, so its checks are skipped.
       continue;
     }
     if (host.capacity_detection !== 'ok') {
@@ -73,7 +73,7 @@ export function findingsOf(hosts: readonly Host[]): Finding[] {
 
 const ORDER = { danger: 0, warning: 1, info: 2 };
 
-/** Findings sorted by severity; equal ones keep their order. */
+/** Findings sorted by severity. Findings of the same severity keep their order. */
 export const worstFirst = (findings: readonly Finding[]): Finding[] =>
   [...findings].sort((a, b) => ORDER[a.tone] - ORDER[b.tone]);
 

@@ -6,17 +6,18 @@ import { HostChip } from '../fleet/states.tsx';
 import styles from '../frame/admin-pages.module.css';
 import { countLabel } from '../frame/quantity-labels.ts';
 
-/** Up to this number squares are more readable than numbers. */
+/** Up to this number of slots the page draws squares, because a larger number is easier to read as a number. */
 const MAX_SQUARES = 32;
 
 /**
- * Up to this number of hosts each one's load is drawn, with one request per host every 2.5 s. A larger fleet shows only
- * slots.
+ * Up to this number of hosts the page draws the load of each host, with one request per host every 2.5 s. For a larger
+ * fleet it shows only slots.
  */
 const MAX_STRIPS = 24;
 
 /**
- * The fleet as a picture: a row per host, a cell per GPU, a square per slot, and the host's load of the last minutes.
+ * The fleet as a picture: a row per host, a cell per GPU, a square per slot, and the host's load of the last five
+ * minutes.
  */
 export function FleetPicture({
   hosts,

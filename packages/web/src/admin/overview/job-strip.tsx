@@ -10,7 +10,10 @@ import { standingOf } from '../jobs/job-labels.ts';
 
 const isDue = (at: string | null): boolean => at !== null && Date.parse(at) <= clock.nowMs();
 
-/** Jobs that run, failed or are off; the others are only counted. @param props.jobs undefined while loading */
+/**
+ * Jobs that run, have failed or are switched off. All other jobs are only counted.
+ * @param props.jobs undefined while loading
+ */
 export function JobStrip({ jobs }: { jobs: readonly Job[] | undefined }) {
   if (jobs === undefined) return <Skeleton width={240} height={20} />;
   const managed = jobs.filter((job) => job.managed).map((job) => ({ job, standing: standingOf(job) }));

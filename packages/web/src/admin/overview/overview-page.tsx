@@ -25,10 +25,10 @@ import { upkeepFindings } from './upkeep-findings.ts';
 import { useFailures } from './use-failures.ts';
 
 const LATEST = 8;
-/** The cards show counts; the pages behind them refresh more often. */
+/** Refresh interval of the counts. The pages with the details refresh more often. */
 const REFRESH_MS = 15_000;
 
-/** As many rows as fit on a laptop's screen. */
+/** Height of the placeholder, in pixels: as many rows as fit on a laptop's screen. */
 const LOADING_HEIGHT = 640;
 
 /** Findings, the fleet as a picture, live sessions. */
@@ -51,7 +51,7 @@ export function OverviewPage() {
     ...findingsOf(items),
     ...upkeepFindings(jobs.data?.items ?? [], images.data?.images ?? []),
   ]);
-  // The parts are shown together: a part that came later would push down those below it.
+  // The parts are shown together, because a part that is shown later would push down the parts below it.
   const isLoading =
     [hosts, sessions, activity, jobs, images, failures].some((query) => query.isPending) ||
     items.some(({ id }) => !gpus.has(id));

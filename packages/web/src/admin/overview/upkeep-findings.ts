@@ -4,7 +4,7 @@ import { presenceOf } from '../images/image-labels.ts';
 import { failureLabel, resultLabel, standingOf } from '../jobs/job-labels.ts';
 import type { Finding } from './findings.ts';
 
-/** Faults of jobs and images that a person has to fix, as findings of the overview. Pure. */
+/** Faults of jobs and images that an administrator has to repair, as findings of the overview. Pure. */
 export function upkeepFindings(jobs: readonly Job[], images: readonly CatalogImage[]): Finding[] {
   const ofJobs = jobs.flatMap((job): Finding[] => {
     const standing = standingOf(job);

@@ -4,7 +4,7 @@ import { clock } from '../../clock.ts';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** The list covers all times; on a day with more failures only the newest are shown. */
+/** Page size. The server's list covers all times, so on a day with more failures only the newest are shown. */
 const MAX = 50;
 const REFRESH_MS = 15_000;
 

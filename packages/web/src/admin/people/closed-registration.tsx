@@ -8,7 +8,7 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 
 /**
- * Explains that invites have no effect while registration is closed, with a button that opens it for invited people.
+ * Explains that nobody can use invites while registration is closed. Its button opens registration for invited people.
  */
 export function ClosedRegistration() {
   const queryClient = useQueryClient();

@@ -62,7 +62,7 @@ const LIFETIMES = [
   { value: '', label: 'No end' },
 ];
 
-/** Invites: list, mint, revoke. */
+/** Invites: list, create, revoke. */
 export function InvitesPage() {
   usePageTitle('Invites');
   const [search, setSearch] = useListSearch(['state', 'sort']);

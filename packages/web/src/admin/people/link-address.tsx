@@ -1,10 +1,10 @@
 import type { AccessCheck, Success } from '@footlight/protocol/rest';
 import styles from '../frame/admin-pages.module.css';
 
-/** Origin of the address in a link that people send. */
+/** Source of the address in a link that administrators send to people. */
 export type LinkSource = Success<'users.passwordReset'>['address_source'];
 
-/** Explains which address a link has, and how to change it. */
+/** Explains the source of the address in a link, and how to change the address. */
 export function LinkAddress({ source, url }: { source: LinkSource; url: string }) {
   const host = new URL(url).host;
   return (
@@ -19,8 +19,8 @@ export function LinkAddress({ source, url }: { source: LinkSource; url: string }
 }
 
 /**
- * Address for a link from this page, if the service does not know its public one. A page that was opened at a loopback
- * address uses an IP address from the certificate, which lists those of the machine.
+ * Address for a link from this page, if the service does not know its public address. If the page was opened at a
+ * loopback address, the link uses an IP address from the certificate, which lists the addresses of the machine.
  * @param origin of this page
  */
 export function linkBase(

@@ -2,7 +2,7 @@ import type { AdminUser } from '@footlight/protocol/rest';
 import { call } from '../../api/client.ts';
 import type { Pick } from '../frame/lists/pick-dialog.tsx';
 
-/** As many results as fit on a laptop's screen; a search narrows them. */
+/** Number of results that fit on a laptop's screen; a longer search text reduces the results. */
 const MATCHES = 20;
 
 /** Accounts whose name or email contains the text, for a picker. */
@@ -12,7 +12,8 @@ export async function pickUsers(text: string, signal: AbortSignal): Promise<Pick
 }
 
 /**
- * The account with the id. No operation reads a single account, but an empty change returns the record.
+ * The account with the id. No operation reads a single account, so this sends a change without fields, which returns
+ * the record.
  * @throws ApiFailure not_found
  */
 export async function readAccount(id: string, signal: AbortSignal): Promise<AdminUser> {

@@ -35,7 +35,7 @@ export const rightsRules = {
   max_concurrent_sessions: numberRule(bodyBounds['users.update'].max_concurrent_sessions),
 };
 
-/** One account: rights, own apps, deletion. */
+/** One account: rights, the apps of this account, deletion. */
 export function UserPage({ id }: { id: string }) {
   const query = useQuery({
     queryKey: adminKeys.user(id),
@@ -112,7 +112,7 @@ interface RightsValues {
 
 function Rights({ user, own }: { user: AdminUser; own: boolean }) {
   const queryClient = useQueryClient();
-  /** Values to save after the person confirms disabling the account; null: no open question. */
+  /** Values to save after the person confirms that the account is disabled; null: the dialog is closed. */
   const [confirming, setConfirming] = useState<RightsValues | null>(null);
   const form = useForm<RightsValues>({
     mode: 'uncontrolled',
@@ -130,7 +130,7 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
         disabled: !values.enabled,
         max_concurrent_sessions: Number(values.max_concurrent_sessions),
       };
-      // Only changed fields, because each sent field is logged.
+      // Sends only changed fields, because the server logs each sent field.
       const changes = Object.fromEntries(
         Object.entries(wanted).filter(([key, value]) => user[key as keyof typeof wanted] !== value),
       );
@@ -196,7 +196,7 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
   );
 }
 
-/** Asks before an account is disabled, and whether its sessions end too. */
+/** Asks for confirmation before an account is disabled, and whether its sessions should end too. */
 export function DisableUser(props: {
   user: AdminUser;
   opened: boolean;

@@ -8,7 +8,7 @@ import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { envProblem } from '../frame/text-lines.ts';
 import { NETWORKS, type PresetForm, presetRules } from './preset-model.ts';
 
-/** The fields of a runtime preset, for making one and for changing one. */
+/** The fields of a runtime preset, for a new and for an existing one. */
 export function PresetFields(props: {
   initial: PresetForm;
   action: string;

@@ -15,14 +15,14 @@ export interface PresetForm {
   name: string;
   description: string;
   image: string;
-  /** one per line */
+  /** one argument per line */
   args: string;
   /** NAME=value per line */
   env: string;
-  /** one per line */
+  /** one mount per line */
   mounts: string;
   managed_home: boolean;
-  /** "" is the default */
+  /** "": the default path */
   home_container_path: string;
   network: RuntimePreset['network'];
 }
@@ -70,7 +70,7 @@ export function bodyOf(form: PresetForm, stored: RuntimePreset | undefined) {
   };
 }
 
-/** Fault of each field; the server checks mounts. */
+/** The rule of each field: describes its error. The server checks mounts. */
 export const presetRules = {
   name: textRule(bodyBounds['runtimePresets.create'].name, { blank: 'Give the preset a name' }),
   home_container_path: pathProblem,

@@ -6,7 +6,7 @@ import styles from '../frame/admin-pages.module.css';
 import { moved } from './chain.ts';
 import { rungLabel } from './profile-labels.ts';
 
-/** The rungs of a launch profile in the order of attempts. */
+/** The rungs of a launch profile, in the order in which a launch tries them. */
 export function ChainEditor(props: {
   /** all rungs */
   rungs: readonly StreamProfile[];
@@ -34,7 +34,7 @@ export function ChainEditor(props: {
   const remove = (id: string) => {
     onChange(value.filter((each) => each !== id));
     setAnnouncement(`${nameOf(id)} was taken out`);
-    // The focused button was removed with its row.
+    // Moves the focus, because the focused button was removed with its row.
     select.current?.focus();
   };
   const add = () => {

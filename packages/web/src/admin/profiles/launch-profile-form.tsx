@@ -10,8 +10,8 @@ import { type LaunchProfileForm, launchProfileRules } from './launch-profile-mod
 import { VISIBILITIES } from './profile-labels.ts';
 
 /**
- * The fields of a launch profile for create and change.
- * @param props.made whether it exists; its id is then fixed
+ * The fields of a launch profile, for a new and for an existing one.
+ * @param props.made whether it exists, because its id cannot be changed later
  */
 export function LaunchProfileFields(props: {
   initial: LaunchProfileForm;

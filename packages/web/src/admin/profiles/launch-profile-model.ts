@@ -18,7 +18,7 @@ export interface LaunchProfileForm {
 const STEP = 10;
 const bounds = bodyBounds['launchProfiles.create'];
 
-/** The form of a new launch profile, in the last place. */
+/** The form of a new launch profile, which becomes the last of the list. */
 export function newLaunchProfile(existing: readonly Pick<LaunchProfile, 'sort_order'>[]): LaunchProfileForm {
   const last = Math.max(0, ...existing.map((profile) => profile.sort_order));
   return {
@@ -53,7 +53,7 @@ export function bodyOf(form: LaunchProfileForm) {
   };
 }
 
-/** Fault of each field; the server checks the chain. */
+/** The rule of each field: describes its error. The server checks the chain. */
 export const launchProfileRules = {
   id: textRule(bounds.id, ID_WORDS),
   display_name: textRule(bounds.display_name, { blank: 'Give it a name' }),
@@ -61,7 +61,7 @@ export const launchProfileRules = {
   rungs: (value: string[]) => (value.length === 0 ? 'Add at least one rung, one of them H.264' : null),
 };
 
-/** What a deletion of a launch profile affects, or what prevents it, in numbers. Pure. */
+/** The effects of the deletion of a launch profile, or the reason why it is refused, in numbers. Pure. */
 export function deletionLabel({ rungs, used_by, allowed_by }: LaunchProfile): string {
   const kept = [
     used_by.apps.length > 0 && countLabel(used_by.apps.length, 'app'),

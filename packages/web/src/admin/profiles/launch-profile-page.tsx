@@ -19,7 +19,7 @@ import { useRungs } from './use-profiles.ts';
 
 const BACK = { to: '/admin/profiles', words: 'Profiles' } as const;
 
-/** One launch profile: where it is a default, fields, deletion. */
+/** One launch profile: the places where it is the default, its fields, its deletion. */
 export function LaunchProfilePage({ id }: { id: string }) {
   const query = useQuery({
     queryKey: adminKeys.launchProfile(id),

@@ -12,7 +12,7 @@ import { changesOf } from '../frame/changes.ts';
 import { useRefusal } from '../frame/forms/use-refusal.ts';
 import { defaultOptions } from './profile-labels.ts';
 
-/** The profile policy: the default, and whether people may choose. */
+/** The profile policy: the default launch profile, and whether people may choose another. */
 export function PolicyForm(props: { policy: InstanceProfilePolicy; profiles: readonly LaunchProfile[] }) {
   const { policy } = props;
   const queryClient = useQueryClient();

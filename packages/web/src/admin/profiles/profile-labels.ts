@@ -1,7 +1,7 @@
 import type { ChainWarning, LaunchProfile, StreamProfile } from '@footlight/protocol/rest';
 import { countLabel } from '../frame/quantity-labels.ts';
 
-/** Faults of an id that an administrator chooses. */
+/** Error texts for an id that an administrator chooses. */
 export const ID_WORDS = {
   blank: 'Choose an id',
   pattern: 'Another id: this one cannot be part of an address',
@@ -26,7 +26,7 @@ export function rungLabel(rung: StreamProfile): string {
   return `${CODEC_WORDS[rung.codec]}, ${rung.width} × ${rung.height}, ${rung.fps} FPS, ${bitrateLabel(rung.nominal_bitrate_kbps)}`;
 }
 
-/** Uses of a launch profile as a default; null: none. */
+/** Where a launch profile is the default; null: nowhere. */
 export function usesLabel(usedBy: LaunchProfile['used_by']): string | null {
   const parts = [
     usedBy.global_default ? 'Default here' : null,
@@ -46,7 +46,10 @@ export function warningLabel(warning: Pick<ChainWarning, 'message'> & { code: st
   return WARNING_WORDS[warning.code] ?? 'Look at the chain';
 }
 
-/** Launch profiles for a default: those that people may choose, and the stored one. @param none label of no choice */
+/**
+ * Launch profiles that can be a default: those that people may choose, and the stored default.
+ * @param none label of the choice without a default
+ */
 export function defaultOptions(
   profiles: readonly Pick<LaunchProfile, 'id' | 'display_name' | 'visibility'>[],
   currentId: string | null,

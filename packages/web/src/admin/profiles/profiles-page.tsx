@@ -37,7 +37,7 @@ export function ProfilesPage() {
   const policy = useProfilePolicy();
   const items = profiles.data?.items;
   const rungs = useRungs();
-  // The lists are shown together: one that came later would push down those below it.
+  // The lists are shown together, because a list that is shown later would push down the lists below it.
   const isLoading = [profiles, policy, rungs].some((query) => query.isPending);
   const [search, setSearch] = useListSearch(['sort']);
   const add = (

@@ -37,7 +37,10 @@ const BROWSERS = [
   { value: 'risky', label: 'Risky' },
 ];
 
-/** Creates or changes a rung. @param props.rung null: creates one */
+/**
+ * Creates or changes a rung.
+ * @param props.rung null: creates a rung
+ */
 export function RungDialog(props: { opened: boolean; rung: StreamProfile | null; onClose: () => void }) {
   return (
     <Dialog

@@ -3,7 +3,7 @@ import { bodyBounds } from '../frame/body-bounds.ts';
 import { numberRule, textRule } from '../frame/bound-rules.ts';
 import { ID_WORDS } from './profile-labels.ts';
 
-/** A rung in form fields; a number is a text while it is edited. */
+/** A rung in form fields. A number is stored as text while a person edits it. */
 export type RungForm = {
   [Field in keyof StreamProfile]: StreamProfile[Field] extends number
     ? number | string
@@ -51,7 +51,7 @@ export const DISCLOSED_FIELDS: readonly (keyof RungForm)[] = [
 
 const bounds = bodyBounds['streamProfiles.create'];
 
-/** Fault of each field. */
+/** The rule of each field: describes its error. */
 export const rungRules = {
   id: textRule(bounds.id, ID_WORDS),
   display_name: textRule(bounds.display_name, { blank: 'Give it a name' }),

@@ -44,7 +44,7 @@ const SORT_KEYS = {
 
 /** All rungs, with actions. */
 export function Rungs() {
-  /** null: none; 'new': a new rung */
+  /** null: the dialog is closed; 'new': the dialog creates a rung */
   const [editing, setEditing] = useState<ListedStreamProfile | 'new' | null>(null);
   const [deleting, setDeleting] = useState<ListedStreamProfile | null>(null);
   const queryClient = useQueryClient();
@@ -135,7 +135,7 @@ export function Rungs() {
   );
 }
 
-/** What prevents a deletion, in numbers. */
+/** The reason why a deletion is refused, in numbers. */
 function deletionLabel({ used_by = [], session_count = 0 }: ListedStreamProfile): string {
   if (used_by.length === 0 && session_count === 0) return 'No chain lists it, and no session has used it.';
   return [

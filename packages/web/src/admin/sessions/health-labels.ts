@@ -12,8 +12,8 @@ const SENTENCES: Record<Sick, string> = {
 };
 
 /**
- * What limits a session, in a sentence with its reason.
- * @returns undefined while nothing limits it or nothing is known, and for a failed session, which has its own message
+ * The limit of a session in one sentence, with its reason.
+ * @returns undefined: no limit, no data, or a failed session, which has its own message
  */
 export function healthLabel({
   health_state: state,

@@ -1,6 +1,6 @@
 import type { CodecDecision, PlacementRefusal } from '@footlight/protocol/rest';
 
-/** A line for each reason why a host cannot take a launch; GPUs of a host with the same reason share one. */
+/** One line for each reason why a host cannot run a launch. GPUs of a host with the same reason share one line. */
 export function refusalLines(refusals: readonly PlacementRefusal[]): string[] {
   const gpusByLine = new Map<string, number>();
   for (const refusal of refusals) {
@@ -13,7 +13,7 @@ export function refusalLines(refusals: readonly PlacementRefusal[]): string[] {
   );
 }
 
-/** Rules that one GPU of a host may fail and another GPU pass. */
+/** Rules about a single GPU, so one GPU of a host may fail and another may pass. */
 const GPU_RULES: ReadonlySet<PlacementRefusal['rule']> = new Set(['encoder_binding', 'slots', 'vram']);
 
 function refusalLabel({ node_name, rule, have, need }: PlacementRefusal): string {
@@ -43,7 +43,7 @@ const CLAMPS: Readonly<Record<string, string>> = {
 /** Why a rung was skipped; an unknown reason is shown unchanged. */
 export const clampLabel = (clamp: string): string => CLAMPS[clamp] ?? clamp;
 
-/** One sentence for each skipped rung, or for a rung used as the floor. */
+/** One sentence for each skipped rung, and for a rung that is used as the floor. */
 export function passedOverLabel(decision: CodecDecision | null): { rungId: string; words: string }[] {
   return (decision?.considered ?? [])
     .filter((rung) => rung.rejected_by !== null)

@@ -55,13 +55,13 @@ const FIGURES: readonly { figure: Figure; label: string }[] = [
   { figure: 'bitrate_kbps', label: 'Rate, kbit/s' },
 ];
 
-/** State in the page's URL, so that it can be linked. */
+/** State of the preview in the page's URL, so that people can share a link. */
 export interface PlacementSearch {
   app?: string;
   user?: string;
 }
 
-/** Previews where a launch would run, and why not elsewhere, without a session. */
+/** Previews where a launch would run, and why other hosts cannot run it, without starting a session. */
 export function PlacementPage(props: {
   search: PlacementSearch;
   onSearch: (search: PlacementSearch) => void;
@@ -77,7 +77,7 @@ export function PlacementPage(props: {
     queryFn: ({ signal }) =>
       question === null ? null : call('admin.placement.preview', { body: question, signal }),
     enabled: question !== null,
-    // The fleet changes constantly.
+    // Always requested again, because the fleet changes constantly.
     staleTime: 0,
     placeholderData: keepPreviousData,
   });

@@ -32,12 +32,12 @@ const PROBLEMS = {
 };
 export type Figure = keyof typeof PROBLEMS;
 
-/** Fault of a number; null: none, or empty. */
+/** Describes the error of a number; null: no error, or an empty field. */
 export function figureProblem(figure: Figure, value: number | string): string | null {
   return value === '' ? null : PROBLEMS[figure](value);
 }
 
-/** The preview request; null while a number is invalid. */
+/** The preview request; null: a number is invalid. */
 export function previewOf(
   appId: string,
   userId: string,

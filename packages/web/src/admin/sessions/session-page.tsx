@@ -29,13 +29,13 @@ import { SessionRecordings } from './session-recordings.tsx';
 import { SessionStory } from './session-story.tsx';
 import { type Stoppable, StopSession } from './stop-session.tsx';
 
-/** Refresh interval of a live session; a launch step is shown within 3 s. */
+/** Refresh interval of a live session. So each launch step is shown within 3 s. */
 const REFRESH_MS = 2_000;
 const BACK = { to: '/admin/sessions', words: 'Sessions' } as const;
 
 /**
- * One session: its story first, the app's last output if it failed, then the verdict, the samples and events of a time
- * window, captures and recordings.
+ * One session. Shows its story first, and the app's last output if the session failed. Then the verdict, samples and
+ * events of a time window, captures and recordings.
  */
 export function SessionPage(props: {
   id: string;
@@ -65,7 +65,7 @@ function LoadedSession(props: {
   const [cursor, setCursor] = useState<number>();
   const [stopping, setStopping] = useState<Stoppable | null>(null);
   const shown = diagnosis.data?.window;
-  // Without a chosen instant the cursor is at the chosen moment, or at the newest samples.
+  // If the person has moved no cursor, the cursor is at the chosen moment, or at the newest samples.
   const newest = diagnosis.data === undefined ? 0 : newestMs(diagnosis.data.series, diagnosis.data.window);
   const wanted = cursor ?? search.at ?? newest;
   const cursorMs = shown === undefined ? wanted : Math.min(shown.to_ms, Math.max(shown.from_ms, wanted));

@@ -5,12 +5,12 @@ import styles from '../frame/admin-pages.module.css';
 import { adminKeys } from '../frame/admin-query-keys.ts';
 import { passedOverLabel, refusalLines } from './placement-labels.ts';
 
-/** Why a session runs on its host, as stored with it; an error if nothing was stored. */
+/** The reasons why a session runs on its host, as stored at the launch; an error if none were stored. */
 export const useStoredPlacement = (sessionId: string) =>
   useQuery({
     queryKey: adminKeys.sessionPlacement(sessionId),
     queryFn: ({ signal }) => call('admin.sessions.placement', { params: { id: sessionId }, signal }),
-    // Stored with the session and never changed.
+    // The stored reasons never change.
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   });

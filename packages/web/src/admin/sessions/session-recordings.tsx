@@ -12,7 +12,7 @@ import { type Column, DataTable } from '../frame/lists/data-table.tsx';
 import { megabytesLabel } from '../frame/quantity-labels.ts';
 
 const POLL_MS = 1_000;
-/** A failure, a note or a verdict saves a recording without this page. */
+/** Refresh interval, because a failure, a note or a verdict saves a recording without an action on this page. */
 const REFRESH_MS = 15_000;
 const COLUMNS: readonly Column[] = [
   { words: 'Kept' },

@@ -21,9 +21,9 @@ const ICONS = {
   info: IconInfoCircle,
   neutral: IconCircleCheck,
 };
-/** Interval of the clock: durations are shown in seconds. */
+/** Interval of the shown clock, because durations are shown in seconds. */
 const TICK_MS = 1_000;
-/** The longest window that the service reads; a first picture after it is not found. */
+/** The longest window that the service reads. If the first picture came later, it is not found. */
 const FIRST_PICTURE_MS = 600_000;
 
 /** Names of the session's app, host and person; undefined while loading, null if the record was deleted. */
@@ -33,7 +33,10 @@ export interface SessionNames {
   host: string | null | undefined;
 }
 
-/** The story at a glance: its state or why it ended, its steps, who launched it, what it runs, and why on this host. */
+/**
+ * The story of a session: its state or the reason of its end, its steps, the person who launched it, its app, and why
+ * it runs on this host.
+ */
 export function SessionStory({ session, names }: { session: Session; names: SessionNames }) {
   const nowMs = useSeconds(session.ended_at === null);
   const story = storyOf(session, nowMs);
@@ -118,7 +121,7 @@ export function SessionStory({ session, names }: { session: Session; names: Sess
   );
 }
 
-/** Where the picture is shown, apart from pages. */
+/** The displays that show the picture, except browser pages. */
 function shownLabel({ video_topology }: Session): string {
   if (video_topology === undefined) return '';
   return video_topology === 'local_only'
@@ -137,7 +140,7 @@ function useSeconds(counts: boolean): number {
   return nowMs;
 }
 
-/** From the launch to the first picture at the viewer, ms; undefined: not known. */
+/** Time from the launch to the first picture at the viewer, ms; undefined: not known. */
 function useFirstPicture(session: Session): number | undefined {
   const fromMs = Date.parse(session.created_at);
   const found = useQuery({
@@ -149,10 +152,10 @@ function useFirstPicture(session: Session): number | undefined {
         signal,
       });
       const since = events[0]?.payload.since_launch_ms;
-      // A viewer may send any number; one outside the range of dates would crash the page.
+      // A viewer may report any number, and a number outside the range of dates would crash the page.
       return typeof since === 'number' && since >= 0 && since <= FIRST_PICTURE_MS ? since : null;
     },
-    // A found value is final; until then it is requested again as often as the session.
+    // A value is final once it is found. Before this it is requested as often as the session.
     staleTime: ({ state }) => (state.data == null ? 0 : Number.POSITIVE_INFINITY),
     refetchInterval: ({ state }) => (state.data == null && session.ended_at === null ? 5_000 : false),
     retry: false,

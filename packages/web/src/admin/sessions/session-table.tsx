@@ -25,7 +25,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'Act', kind: 'action' },
 ];
 
-/** Columns for failed sessions: the reason instead of state and picture, and no Stop button. */
+/** Columns for failed sessions: a column for the reason replaces state and picture, and there is no Stop button. */
 const FAILED_COLUMNS: readonly Column[] = [
   ...COLUMNS.filter(({ words }) => !['State', 'Picture', 'Act'].includes(words)),
   { words: 'Why' },
@@ -41,10 +41,10 @@ export const SESSION_SORT_KEYS = {
 };
 
 /**
- * A table of sessions, whose names open their pages.
- * @param props.failed all of them failed: a column shows the reason
+ * A table of sessions. The name of a session links to its page.
+ * @param props.failed all sessions failed, so a column shows the reason
  * @param props.sessions undefined while loading
- * @param props.order missing: the given order
+ * @param props.order missing: the rows keep their order
  */
 export function SessionTable(props: {
   failed?: boolean;

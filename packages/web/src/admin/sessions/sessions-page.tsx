@@ -13,7 +13,7 @@ import { PageHead } from '../frame/page-head.tsx';
 import { SegmentedChoice } from '../frame/segmented-choice.tsx';
 import { SESSION_SORT_KEYS, SessionTable } from './session-table.tsx';
 
-/** Agents report every 5 s. */
+/** Refresh interval: agents report every 5 s. */
 const REFRESH_MS = 5_000;
 
 /** All people's sessions, filtered by state and text. */

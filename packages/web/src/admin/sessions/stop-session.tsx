@@ -13,7 +13,7 @@ export interface Stoppable {
   host: string;
 }
 
-/** Asks before a session is stopped. @param props.session null: closed */
+/** Asks for confirmation before a session is stopped. @param props.session null: the dialog is closed */
 export function StopSession({ session, onClose }: { session: Stoppable | null; onClose: () => void }) {
   const queryClient = useQueryClient();
   const stop = useMutation({

@@ -1,4 +1,4 @@
-/** Top of the session page: one sentence, the session's steps, and why it ran on its host. Pure. */
+/** The first part of the session page: one sentence, the session's steps, and why the session ran on its host. Pure. */
 import type { END_REASONS, FailureCode } from '@footlight/protocol';
 import type { Placement, Session } from '@footlight/protocol/rest';
 import { isTerminal } from '@footlight/protocol/session-states';
@@ -7,7 +7,7 @@ import { durationLabel } from '../../i18n/duration-labels.ts';
 import { countLabel } from '../frame/quantity-labels.ts';
 import { healthLabel } from './health-labels.ts';
 
-/** A sentence about a session, and what an administrator can do; remedy null: nothing to do. */
+/** A sentence about a session, and the action that an administrator can take; remedy null: no action is needed. */
 export interface Story {
   tone: Tone;
   sentence: string;
@@ -129,13 +129,13 @@ type Told = Pick<
   | 'ended_at'
 >;
 
-/** Why a session failed, in a sentence. A code of a newer service is shown unchanged. */
+/** The reason of a failure in one sentence. A code of a newer service is shown unchanged. */
 export function failureLabel(code: string): string {
   const [sentence] = textsIn(FAILURES, code) ?? [`It ended: ${code.replaceAll('_', ' ')}.`];
   return sentence;
 }
 
-/** The state of the session, or why it ended. A code of a newer service is shown unchanged. */
+/** The state of the session, or the reason of its end. A code of a newer service is shown unchanged. */
 export function storyOf(session: Told, nowMs: number): Story {
   if (!isTerminal(session.state)) return liveStory(session, nowMs);
   const { failure_code, end_reason } = session;
@@ -178,15 +178,15 @@ function liveStory(session: Told, nowMs: number): Story {
 export interface StoryStep {
   key: string;
   words: string;
-  /** When it happened, ms since 1970; null: it has not, or the time is not known. */
+  /** Time of the step, ms since 1970; null: the step has not happened, or its time is not known. */
   atMs: number | null;
-  /** "after 1.2 s"; "" without a note. */
+  /** "after 1.2 s"; "": no note. */
   note: string;
   state: 'done' | 'current' | 'failed';
 }
 
 /**
- * The session's past steps and its current one.
+ * The session's past steps and its current step.
  * @param firstPictureMs from the launch to the first picture at the viewer, ms; undefined: not known
  */
 export function storySteps(session: Told, firstPictureMs: number | undefined, nowMs: number): StoryStep[] {
@@ -245,13 +245,16 @@ export function storySteps(session: Told, firstPictureMs: number | undefined, no
   return steps;
 }
 
-/** "1.2 s" below ten seconds, where tenths matter; otherwise like other durations. */
+/** "1.2 s" below ten seconds, where tenths are important; otherwise in the form of other durations. */
 export const secondsLabel = (ms: number): string =>
   ms < 10_000 ? `${(Math.max(0, ms) / 1000).toFixed(1)} s` : durationLabel(ms);
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Why the session runs on its host, in one sentence. @param hostId of the session; null: it has none */
+/**
+ * The reason why the session runs on its host, in one sentence.
+ * @param hostId of the session; null: it has no host
+ */
 export function whyThere(
   placement: Pick<Placement, 'candidates' | 'refusals'>,
   hostId: string | null,

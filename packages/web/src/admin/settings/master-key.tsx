@@ -6,7 +6,10 @@ import styles from '../frame/admin-pages.module.css';
 /** Length of the key of AES-256. */
 const KEY_BYTES = 32;
 
-/** Creates a master key in this browser. The key is never sent to the server, whose database it protects. */
+/**
+ * Creates a master key in this browser. The page never sends the key to the server, because it protects the server's
+ * database.
+ */
 export function MasterKey() {
   const [key, setKey] = useState<string | null>(null);
   return (

@@ -1,6 +1,6 @@
 import { MAX_ORIGINS, parseOriginList } from '@footlight/protocol/origins';
 
-/** Why the service would refuse these lines as its list of origins, for the field; null: it accepts them. */
+/** The reason why the service would refuse these lines as its list of origins, for the field; null: it accepts them. */
 export function originProblem(lines: readonly string[]): string | null {
   const list = parseOriginList(lines);
   if (list.kind === 'ok') return null;

@@ -19,7 +19,7 @@ const UPDATES = [
   { value: 'auto', label: 'Update all hosts' },
 ];
 
-/** Automatic work of the service: keep homes, find games in them, update images. */
+/** Settings of automatic work: storing homes, finding games in homes, updating images. */
 export interface UpkeepValues {
   storage_provider: string;
   library_discovery_enabled: boolean;
@@ -35,7 +35,7 @@ export const upkeepRules = {
 };
 
 export const upkeepValues = (settings: InstanceSettings): UpkeepValues => ({
-  // "local" and "auto" are the same place.
+  // "local" and "auto" store homes in the same place, so the form has one choice for the two.
   storage_provider: settings.storage_provider === 'volume' ? 'volume' : 'auto',
   library_discovery_enabled: settings.library_discovery_enabled,
   library_discovery_interval_minutes: settings.library_discovery_interval_minutes,
@@ -51,7 +51,7 @@ export const upkeepBody = (values: UpkeepValues) => ({
   image_update_policy: values.image_update_policy as InstanceSettings['image_update_policy'],
 });
 
-/** Fields of the settings' form. A field that an environment variable of the server overrides says so. */
+/** Fields of the settings form. If an environment variable of the server overrides a field, the field shows this. */
 export function UpkeepFields<Values extends UpkeepValues>({ form }: { form: UseFormReturnType<Values> }) {
   const { data: library } = useQuery({
     queryKey: adminKeys.libraryStatus,

@@ -11,7 +11,7 @@ export interface AccessFinding {
 const copyOf = (copy: string | undefined): Pick<AccessFinding, 'copy'> =>
   copy === undefined ? {} : { copy };
 
-/** Results of the access check for people who connect in the same way. Pure. */
+/** Explains the results of the access check, for people who connect in the same way as this browser. Pure. */
 export function findingsOf(check: AccessCheck): AccessFinding[] {
   const { request, certificate, origins } = check;
   const address = `${request.scheme}://${request.host}`;

@@ -20,7 +20,7 @@ const LABELS: Record<string, string> = {
   proxy: 'For the environment of this server:',
 };
 
-/** First step: how this browser reached the server, with consequences. */
+/** First step: shows how this browser reached the server, and the consequences. */
 export function AccessStep() {
   const check = useQuery({
     queryKey: adminKeys.accessCheck,

@@ -62,7 +62,7 @@ const useFirstApps = () =>
     queryFn: ({ signal }) => call('admin.apps.list', { query: { limit: SHOWN_APPS }, signal }),
   });
 
-/** Last step: the first apps, to launch at once. Empty without an app. */
+/** Last step: the first apps, which the person can launch at once. Shows nothing if there are no apps. */
 export function ReadyApps() {
   const apps = useFirstApps();
   const items = apps.data?.items.filter(({ enabled }) => enabled) ?? [];
@@ -74,7 +74,7 @@ export function ReadyApps() {
   );
 }
 
-/** Tiles that launch their apps, in the users' document. */
+/** Tiles that launch their apps. The session page opens in the users' document. */
 function AppTiles({ apps }: { apps: readonly AdminApp[] }) {
   const launch = useLaunchNow();
   return (
@@ -87,7 +87,7 @@ function AppTiles({ apps }: { apps: readonly AdminApp[] }) {
               type="button"
               className={styles.appLaunch}
               aria-label={`Launch ${app.name}`}
-              // A second press would launch a second time.
+              // A second click would launch a second session.
               disabled={!app.enabled || launch.isPending || launch.isSuccess}
               onClick={() => launch.mutate(app.id)}
             >

@@ -51,9 +51,9 @@ const PENDING: Readonly<Record<Filter, string | undefined>> = {
   kept: 'false',
   marked: 'true',
 };
-/** Time from marking to deletion. Source: docs/homes.md, "Deletion". */
+/** Time from the mark to the deletion of a home. Source: docs/homes.md, "Deletion". */
 const GRACE_MS = 24 * 60 * 60 * 1000;
-/** Refresh interval: sizes and marks change when a session ends. */
+/** Refresh interval, because sizes and marks change when a session ends. */
 const REFRESH_MS = 15_000;
 
 export type HomesSearch = ListSearch<'user' | 'app' | 'state' | 'sort'>;
@@ -231,7 +231,7 @@ function HomeChip({ home }: { home: StorageHome }) {
   );
 }
 
-/** What is deleted with a home, and until when the deletion can be cancelled. */
+/** The files that are deleted with a home, and until when the deletion can be cancelled. */
 export function DeleteEffect({ home }: { home: StorageHome }) {
   const size = home.bytes_used === 0 ? 'files of unknown size' : bytesLabel(home.bytes_used);
   return (

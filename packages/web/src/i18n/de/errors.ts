@@ -1,6 +1,6 @@
 import type { Table } from '../translate.ts';
 
-/** What the server refuses, and what went wrong. */
+/** Refusals of the server, and other errors. */
 export const errors: Table = {
   'The server cannot be reached': 'Der Server ist nicht erreichbar',
   'Nothing was changed. Check your connection; this page tries again by itself.':

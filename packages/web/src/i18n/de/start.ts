@@ -1,6 +1,6 @@
 import type { Table } from '../translate.ts';
 
-/** The pages before the library, and what all pages share. */
+/** The pages before the library, and texts that all pages share. */
 export const start: Table = {
   'Log in': 'Anmelden',
   'Enter your email address': 'Gib deine E-Mail-Adresse ein',

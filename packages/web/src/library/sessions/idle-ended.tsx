@@ -12,7 +12,9 @@ const KEY = 'footlight.idle-ended.seen';
 /** Largest number of sessions in one page of the list. */
 const MAX_SEEN = 50;
 
-/** Shows which sessions the idle time-out has ended since the last visit, until each is dismissed. */
+/**
+ * Shows the sessions that the idle time-out has ended since the last visit. Each stays until the person dismisses it.
+ */
 export function IdleEnded(props: {
   sessions: readonly Session[];
   apps: readonly AppListItem[];

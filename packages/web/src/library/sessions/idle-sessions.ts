@@ -1,7 +1,7 @@
 import type { Session } from '@footlight/protocol/rest';
 
 /**
- * Sessions to report: ended by the idle time-out, not dismissed yet, and without a newer session of the same app. Pure.
+ * Sessions to show: ended by the idle time-out, not dismissed, and without a newer session of the same app. Pure.
  * @param sessions newest first
  */
 export function idleEnded(sessions: readonly Session[], seen: readonly string[]): Session[] {

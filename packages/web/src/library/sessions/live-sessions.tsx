@@ -18,7 +18,7 @@ import { useAppOf } from '../use-library.ts';
 
 const SECOND_MS = 1_000;
 
-/** The person's live sessions, first in the library. */
+/** The person's live sessions, which are the first part of the library. */
 export function LiveSessions({
   sessions,
   apps,
@@ -123,7 +123,7 @@ function LiveCard(props: { session: Session; apps: readonly AppListItem[]; first
   );
 }
 
-/** Minutes and seconds until an instant, by the second. @param until Unix ms */
+/** Minutes and seconds until a moment, updated every second. @param until Unix ms */
 function TimeLeft({ until }: { until: number }) {
   const [nowMs, setNowMs] = useState(clock.nowMs);
   useEffect(() => {

@@ -1,5 +1,5 @@
 import { createFileRoute } from '@tanstack/react-router';
 import { NewLaunchProfilePage } from '../../admin/profiles/new-launch-profile-page.tsx';
 
-// Not below /admin/profiles: people choose ids, and "new" is a valid one.
+// The path is not below /admin/profiles, because a profile may have the id "new".
 export const Route = createFileRoute('/admin/new-profile')({ component: NewLaunchProfilePage });

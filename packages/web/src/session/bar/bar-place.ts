@@ -2,20 +2,22 @@ import type { UiPreferences } from '@footlight/protocol/rest';
 
 export type Edge = 'top' | 'bottom' | 'left' | 'right';
 
-/** Edge of the bar, and how the bar is opened. */
+/** Edge at which the bar is, and the way to open it. */
 export interface BarPlace {
   edge: Edge;
-  /** a small handle opens it; otherwise a pointer that rests at the edge */
+  /** true: a small handle opens the bar; false: a pointer that rests at the edge */
   handle: boolean;
 }
 
-/** Reads the bar's place from the settings of the web client; their `minimal` strip means the handle. */
+/**
+ * Reads the bar's place from the settings of the web client. The stored value `minimal` of the strip means the handle.
+ */
 export function barPlace(settings: UiPreferences | undefined): BarPlace {
   const { strip_position = 'top', strip_preset } = settings?.session_overlay ?? {};
   return { edge: strip_position, handle: strip_preset === 'minimal' };
 }
 
-/** The settings with this place. */
+/** The settings with a new place of the bar. */
 export function withBarPlace(settings: UiPreferences | undefined, { edge, handle }: BarPlace): UiPreferences {
   const session_overlay = {
     ...settings?.session_overlay,
@@ -25,7 +27,7 @@ export function withBarPlace(settings: UiPreferences | undefined, { edge, handle
   return { ...settings, session_overlay };
 }
 
-/** Whether a point is within that many pixels of the edge. */
+/** Whether a point is at most this many pixels from the edge. */
 export function isAtEdge(
   { x, y }: { x: number; y: number },
   edge: Edge,

@@ -37,15 +37,15 @@ const MIC_REFUSALS: Partial<Record<AudioStatus['microphone'], string>> = {
 };
 const MIC_ON = msg('Turn the microphone on');
 
-/** The slim bar over the picture: name, quality, actions. */
+/** The narrow bar over the picture: name, quality, actions. */
 export function SessionBar(props: {
   name: string;
   view: StreamView;
   microphone: boolean;
-  /** the app's size follows the window */
+  /** whether the app's size follows the window */
   following: boolean;
   shown: boolean;
-  /** how often keys or a pad requested the bar since it is shown */
+  /** number of times that keys or a pad requested the bar since it is shown */
   focusAsked: number;
   place: BarPlace;
   quality: Quality | undefined;
@@ -60,11 +60,11 @@ export function SessionBar(props: {
   /** null: this session has no file transfer */
   onFiles: (() => void) | null;
   onPlace: () => void;
-  /** null: no touch screen */
+  /** null: the device has no touch screen */
   onTouch: (() => void) | null;
   onType: (() => void) | null;
   onLeave: () => void;
-  /** to the picture */
+  /** moves the focus back to the picture */
   onBack: () => void;
   onSwap: () => void;
   onQuality: () => void;
@@ -77,8 +77,8 @@ export function SessionBar(props: {
   const micOn = audio?.microphone === 'on';
   const bar = useRef<HTMLDivElement>(null);
   const { shown, focusAsked } = props;
-  // Focused only when it is shown, because a hidden element cannot take the focus; its file may be loaded after the
-  // keys.
+  // Focuses the bar only after it is shown, because a hidden element cannot get the focus. The file of the bar may be
+  // loaded after the key press.
   useLayoutEffect(() => {
     if (shown && focusAsked > 0) bar.current?.querySelector('button')?.focus();
   }, [shown, focusAsked]);
@@ -87,7 +87,7 @@ export function SessionBar(props: {
     hasFocus.current = holds;
     props.onHold('focus', holds);
   };
-  // React has no event for the removal of a focused button; without this the app would get no more input.
+  // React has no event for the removal of a focused button. Without this effect the app would get no more input.
   useLayoutEffect(() => {
     if (!hasFocus.current || bar.current?.contains(document.activeElement)) return;
     holdFocus(false);
@@ -101,7 +101,7 @@ export function SessionBar(props: {
         data-stream-overlay
         role="toolbar"
         aria-label={t('Controls')}
-        // A click does not take the focus: keys still go to the app, and the bar hides when the pointer leaves.
+        // A click must not move the focus: keys are still sent to the app, and the bar hides when the pointer leaves.
         onMouseDown={(event) => event.preventDefault()}
         onPointerEnter={() => props.onHold('pointer', true)}
         onPointerLeave={() => props.onHold('pointer', false)}
@@ -229,7 +229,7 @@ export function SessionBar(props: {
   );
 }
 
-/** Opens the bar at its edge, for a person who does not want the bar to appear by itself. */
+/** A handle that opens the bar at its edge, for a person who does not want the bar to open automatically. */
 export function BarHandle({ place, onReveal }: { place: BarPlace; onReveal: () => void }) {
   return (
     <button

@@ -16,7 +16,7 @@ export function useUiPreferences(enabled: boolean): UiPreferences | undefined {
   }).data;
 }
 
-/** Where the bar is; a change is shown at once, and stored in the account. */
+/** The place of the bar. A change is shown at once, and stored in the account. */
 export function useBarPlace(settings: UiPreferences | undefined) {
   const queryClient = useQueryClient();
   const { edge, handle } = barPlace(settings);

@@ -4,25 +4,33 @@ import { type RefObject, useCallback, useEffect, useRef, useState } from 'react'
 import { clock } from '../../clock.ts';
 import { type BarPlace, isAtEdge } from './bar-place.ts';
 
-/** Time to read the bar's symbols after the pointer stopped. */
+/** Time for which the bar stays after the pointer has stopped, to read its symbols. */
 const STAYS_MS = 2000;
-/** Distance of a pointer that is pushed against the edge; a wider zone would include menus of the app. */
+/** Distance from the edge within which a pointer opens the bar. A wider zone would include menus of the app. */
 const EDGE_PX = 3;
-/** Time at the edge: a pointer on its way to a menu or another window does not rest for so long. */
+/**
+ * Time that the pointer must rest at the edge. A pointer that moves to a menu or to another window rests for a shorter
+ * time.
+ */
 const REST_MS = 300;
-/** Longer than a tap (Android's long press is 400 ms), so that games with held touches rarely open the bar. */
+/**
+ * Time of a long press. It is longer than a tap (Android's long press is 400 ms), so that games with held touches
+ * rarely open the bar.
+ */
 const LONG_PRESS_MS = 600;
-/** Largest movement of a resting finger; a larger one draws or scrolls in the app. */
+/** Largest movement of a finger that rests; a larger movement draws or scrolls in the app. */
 const TREMBLE_PX = 12;
 
 /** The key combination that releases the keyboard, as readable text. */
 export const BAR_KEYS = 'Ctrl + Alt + Shift + Z';
 
 /**
- * Shows the bar: a pointer that rests at its edge, its handle, a long press, a pad's request, or the key combination. It hides after two seconds unless pointer or focus is in it, and at once with a press on the picture.
+ * Shows the bar after one of these: a pointer rests at its edge, its handle is pressed, a long press, a pad's request,
+ * or the key combination. The bar hides after two seconds, unless it has the pointer or the focus, and hides at once
+ * when the picture is pressed.
  * @param place longPress false: a long press belongs to the app
- * @returns focusAsked: how often keys or a pad requested the shown bar, which then takes the focus; 0: fingers or a
- * pointer opened it
+ * @returns focusAsked: how often keys or a pad requested the shown bar, which then gets the focus; 0: fingers or a
+ *   pointer opened it
  */
 export function useBar(
   theatre: RefObject<HTMLElement | null>,
@@ -77,12 +85,12 @@ export function useBar(
       }
       const { innerWidth: width, innerHeight: height } = window;
       const at = { x: event.clientX, y: event.clientY };
-      // A drag to the edge is input of the app.
+      // While a button is held, a move to the edge is a drag in the app.
       if (handle || event.buttons !== 0 || !isAtEdge(at, edge, { width, height }, EDGE_PX)) left();
       else rest ??= clock.setTimeout(rested, REST_MS);
     };
     const pressed = (event: PointerEvent) => {
-      // A second finger starts a gesture of the app.
+      // Two fingers are a gesture for the app.
       released();
       left();
       if (!held.current.pointer) hide();
@@ -90,7 +98,7 @@ export function useBar(
       from = { x: event.clientX, y: event.clientY };
       press = clock.setTimeout(() => reveal(2 * STAYS_MS), LONG_PRESS_MS);
     };
-    // In the capture phase, because the player stops events that it sends to the app.
+    // Listens in the capture phase, because the player stops events that it sends to the app.
     const options = { capture: true };
     element.addEventListener('pointermove', moved, options);
     element.addEventListener('pointerdown', pressed, options);
@@ -113,7 +121,7 @@ export function useBar(
     () =>
       client?.on('menu', ({ source }) => {
         reveal(source === 'touch' ? 2 * STAYS_MS : STAYS_MS);
-        // Not for touch: fingers can press without the focus.
+        // A touch does not focus the bar, because fingers can press buttons without the focus.
         if (source !== 'touch') setFocusAsked((times) => times + 1);
       }),
     [client, reveal],

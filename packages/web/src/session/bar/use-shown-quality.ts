@@ -3,10 +3,10 @@ import { useEffect, useState } from 'react';
 import { clock } from '../../clock.ts';
 import type { StreamView } from '../use-stream.ts';
 
-/** Statistics arrive once a second, each for the previous second. */
+/** Length of the interval that each statistic covers: the second before it arrives. */
 const SECOND_MS = 1000;
 
-/** The quality in full seconds of the app's own picture; undefined: no full second has passed. */
+/** The quality of full seconds with the app's own picture; undefined: no full second has passed. */
 export function useShownQuality({ shown, history }: StreamView): Quality | undefined {
   const [sinceMs, setSinceMs] = useState<number | null>(null);
   useEffect(() => setSinceMs(shown ? clock.nowMs() : null), [shown]);

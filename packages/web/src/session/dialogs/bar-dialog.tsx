@@ -12,7 +12,7 @@ const EDGES: readonly [Edge, string][] = [
   ['right', msg('Right')],
 ];
 
-/** Chooses the bar's edge, and how it is opened. */
+/** Chooses the bar's edge, and the way to open the bar. */
 export default function BarDialog(props: {
   onClose: () => void;
   place: BarPlace;

@@ -7,7 +7,7 @@ import { t } from '../../i18n/translate.ts';
 import { type FileTransfers, sizeLabel } from '../files/file-transfers.ts';
 import styles from './dialogs.module.css';
 
-/** The home of the session's app: its entries, with download and delete, and a way to send files to it. */
+/** The home of the session's app: its files and folders with download and delete, and a field to upload files. */
 export default function FilesDialog(props: { onClose: () => void; files: FileTransfers; maxFileMb: number }) {
   const { files } = props;
   const [path, setPath] = useState('');
@@ -20,7 +20,7 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
   const place = useRef(path);
   const load = useCallback(() => {
     setAsked(null);
-    // After a deletion the person may have opened another folder.
+    // The person may have opened another folder during the deletion.
     const isHere = () => place.current === path;
     if (!isHere()) return;
     files.list(path).then(
@@ -37,7 +37,7 @@ export default function FilesDialog(props: { onClose: () => void; files: FileTra
     load();
   }, [load, path]);
 
-  // Actions apply to the shown path, so the entries of another folder, which may have the same names, are never shown.
+  // Actions use the shown path, so entries of another folder are never shown, because they may have the same names.
   const shown = loaded?.path === path ? loaded : null;
   const inside = (name: string) => (path === '' ? name : `${path}/${name}`);
   const entries = [...(shown?.entries ?? [])].sort(

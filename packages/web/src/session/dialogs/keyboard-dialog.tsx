@@ -16,20 +16,20 @@ const COMBINATIONS = [
   { words: 'Escape', codes: ['Escape'] },
   { words: 'Meta', codes: ['MetaLeft'] },
 ];
-/** Value of the choice to follow the layout that the browser reports. */
+/** Value of the choice that follows the layout that the browser reports. */
 const DETECTED = '';
 
 /**
- * The layout of the session's keyboard, and text and key combinations that the browser or a touch screen cannot type
- * into the app.
+ * Chooses the layout of the session's keyboard. Sends text and key combinations that the browser or a touch screen
+ * cannot type into the app.
  */
 export default function KeyboardDialog(props: {
   onClose: () => void;
   /** null: this host cannot set a layout */
   inForce: KeyboardLayout | null;
-  /** what the browser reports; null: not known yet */
+  /** the layout that the browser reports; null: not known yet */
   detected: KeyboardLayout | null;
-  /** the person's own choice for this device; null: the detected one is used */
+  /** the person's choice for this device; null: the detected layout is used */
   chosen: KeyboardLayout | null;
   onLayout: (layout: KeyboardLayout | null) => void;
   onText: (text: string) => void;

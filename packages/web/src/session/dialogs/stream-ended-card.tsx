@@ -5,7 +5,7 @@ import styles from '../session.module.css';
 
 type Ended = Extract<StreamState, { kind: 'ended' }>;
 
-/** Why the picture ended although the app is still running, and what the person can do. */
+/** Explains why the picture ended although the app still runs, and offers the next actions. */
 export default function StreamEndedCard(props: { state: Ended; onAgain: () => void; onLibrary: () => void }) {
   const { reason, code, message } = props.state;
   const [title, advice, action] = STREAM_ENDS[reason] ?? STREAM_ENDS.error;

@@ -9,10 +9,10 @@ import { plural, t } from '../../i18n/translate.ts';
 import { useApps } from '../../library/use-library.ts';
 import styles from '../session.module.css';
 
-/** Largest number of listed apps; with more, a person types a part of the name. */
+/** Largest number of listed apps. To find other apps, the person types a part of the name. */
 const SHOWN = 12;
 
-/** Swaps the app of a running session; the old picture stays until the new app has drawn. */
+/** Swaps the app of a running session. The old picture stays until the new app has drawn. */
 export default function SwapDialog(props: { sessionId: string; appId: string; onClose: () => void }) {
   return (
     <Dialog opened onClose={props.onClose} title={t('Change the app')}>

@@ -4,7 +4,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { t } from '../../i18n/translate.ts';
 import styles from './dialogs.module.css';
 
-/** The app's windows as a list; a press brings one to the front. */
+/** The app's windows as a list; a press raises a window. */
 export default function WindowsDialog(props: {
   onClose: () => void;
   windows: readonly AppWindow[];

@@ -22,19 +22,20 @@ export interface TransferView {
   id: number;
   kind: 'send' | 'fetch';
   name: string;
-  /** bytes */
+  /** size in bytes */
   size: number;
   moved: number;
   state: 'waiting' | 'running' | 'done' | 'failed';
-  /** message at the end */
+  /** message after the end of the transfer */
   words: string;
 }
 
 /**
- * Two transfers at a time leave the host capacity for listings, and use a line as well as four. Chosen, not measured.
+ * Number of transfers at a time. Two leave the host capacity for listings, and use a line as well as four transfers.
+ * Chosen, not measured.
  */
 const AT_ONCE = 2;
-/** Fetched bytes that are put into a Blob together, because a browser may keep a Blob on disk. */
+/** Size of downloaded data that is moved into a Blob together, because a browser can store a Blob on disk. */
 const BLOB_PART_BYTES = 8 * 1024 * 1024;
 const MIB = 1024 * 1024;
 
@@ -58,7 +59,7 @@ interface Job {
 }
 
 /**
- * Files between this page and the home of the session's app, over one channel.
+ * Transfers files between this page and the home of the session's app, over one channel.
  *
  * A transfer is waiting → running → done or failed; cancel() removes it. Owner: the session page, one for each channel.
  * dispose() ends running transfers; the host then removes incomplete files.
@@ -70,13 +71,13 @@ export class FileTransfers {
   readonly #jobs = new Map<number, Job>();
   readonly #answers = new Map<number, (answer: AgentFiles | null) => void>();
   #nextId = 1;
-  /** Rate limit of files, because input waits in the same queue. */
+  /** Limits the rate of files, because input waits in the same network queue. */
   readonly #pace = new FilesPace();
   #sending = 0;
   #unfollow: (() => void) | null = null;
   #drained: (() => void)[] = [];
 
-  /** @param save offers a fetched file to the person */
+  /** @param save offers a downloaded file to the person */
   constructor(
     link: FilesLink,
     onChange: (transfers: readonly TransferView[]) => void,
@@ -98,7 +99,7 @@ export class FileTransfers {
     channel.onclose = () => this.#lost();
   }
 
-  /** Entries of a folder of the home. @throws Error with a message for the person */
+  /** Lists a folder of the home. @throws Error with a message for the person */
   async list(path: string): Promise<{ entries: FileEntry[]; truncated: boolean }> {
     requirePath(path);
     const answer = await this.#ask({ type: 'list', id: this.#id(), path });
@@ -113,7 +114,7 @@ export class FileTransfers {
     if (answer?.type !== 'done') throw new Error(labelOf(answer));
   }
 
-  /** Sends a file to the home's folder for uploads. */
+  /** Uploads a file to the home's folder for uploads. */
   send(file: File): void {
     const id = this.#id();
     const name = cleanName(file.name);
@@ -136,7 +137,7 @@ export class FileTransfers {
     else this.#next();
   }
 
-  /** Fetches a file of the home. */
+  /** Downloads a file of the home. */
   fetch(path: string, size: number): void {
     const id = this.#id();
     const name = path.slice(path.lastIndexOf('/') + 1);
@@ -153,7 +154,7 @@ export class FileTransfers {
       partBytes = 0;
     };
     job.chunk = (data) => {
-      // Without a limit, a host that sends endlessly would fill the person's disk.
+      // Without this limit, a hostile host that never stops sending would fill the person's disk.
       if (job.view.moved + data.length > job.view.size) {
         this.#write({ type: 'cancel', id });
         this.#fail(job, FAILURE_WORDS.io);
@@ -219,7 +220,8 @@ export class FileTransfers {
 
   async #sendBytes(job: Job, file: File): Promise<void> {
     this.#sending++;
-    // Starts at a slow rate: bytes sent before the first measurement could be a queue of seconds on a slow line.
+    // Starts at a slow rate, because on a slow line the bytes sent before the first measurement could queue for
+    // seconds.
     this.#pace.heard(0, clock.monotonicMs());
     this.#unfollow ??= this.#link.followQueue((queueMs) => this.#pace.heard(queueMs, clock.monotonicMs()));
     try {
@@ -245,11 +247,12 @@ export class FileTransfers {
     }
   }
 
-  /** Waits until rate limit and channel accept more, or the transfer has ended. */
+  /** Waits until the rate limit and the channel accept more data, or the transfer has ended. */
   async #place(job: Job): Promise<void> {
     const { channel } = this.#link;
     while (!job.stopped && job.view.state === 'running') {
-      // A hidden tab has no input to protect, and its timers are up to a second late.
+      // A hidden tab sends without the limit, because it has no input to protect, and its timers are up to a second
+      // late.
       const waitMs = document.hidden ? 0 : this.#pace.waitMs(channel.bufferedAmount, clock.monotonicMs());
       if (waitMs > 0) await new Promise<void>((resolve) => clock.setTimeout(resolve, waitMs));
       else if (channel.bufferedAmount > FILES_BUFFER_BYTES - FILE_CHUNK_BYTES)
@@ -283,7 +286,10 @@ export class FileTransfers {
     if (chunk !== null) this.#running(chunk.id)?.chunk?.(chunk.data);
   }
 
-  /** Ignores other transfers: a second end of a transfer would save its file again. */
+  /**
+   * The running transfer with this id. Ignores ended ones, because a second end of a transfer would save its file
+   * again.
+   */
   #running(id: number): Job | undefined {
     const job = this.#jobs.get(id);
     return job?.view.state === 'running' ? job : undefined;
@@ -333,7 +339,10 @@ export class FileTransfers {
   }
 }
 
-/** A host answers no request with a path that is too long. @throws Error with a message for the person */
+/**
+ * Refuses a path that is too long, because a host does not answer such a request. @throws Error with a message for the
+ * person
+ */
 function requirePath(path: string): void {
   if (fileNames(path) === null) throw new Error(t(FAILURE_WORDS.not_allowed));
 }
@@ -359,7 +368,7 @@ export function sizeLabel(bytes: number): string {
   return `${number} ${units[unit]}`;
 }
 
-/** A name that the host accepts: names from other systems may contain characters that it refuses. */
+/** A file name that the host accepts. Names from other systems may contain characters that the host refuses. */
 export function cleanName(name: string): string {
   if (isFileName(name)) return name;
   const clean = name.replace(/[^\p{L}\p{N} ._()-]/gu, '_').slice(-80);
@@ -372,6 +381,6 @@ function saveFile(blob: Blob, name: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has read the URL after two frames.
+  // Waits two frames, after which the browser has read the URL.
   requestAnimationFrame(() => requestAnimationFrame(() => URL.revokeObjectURL(url)));
 }

@@ -4,7 +4,7 @@ import { t } from '../../i18n/translate.ts';
 import { type FileTransfers, sizeLabel, type TransferView } from './file-transfers.ts';
 import styles from './files.module.css';
 
-/** Running file transfers, over the picture: progress, result, and a button to stop each. */
+/** Running file transfers, shown over the picture: progress, result, and a button to stop each transfer. */
 export default function TransfersPanel(props: { transfers: readonly TransferView[]; files: FileTransfers }) {
   return (
     <section className={styles.panel} aria-label={t('Transfers')} data-stream-overlay="">

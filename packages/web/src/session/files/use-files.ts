@@ -3,25 +3,28 @@ import { type RefObject, useCallback, useEffect, useRef, useState } from 'react'
 import { clock } from '../../clock.ts';
 import type { FileTransfers, TransferView } from './file-transfers.ts';
 
-/** Time to read where the files were saved; a failed transfer stays until the person hides it. */
+/**
+ * Time for which a finished transfer is shown, so that people can read the file's location. A failed transfer stays
+ * until the person hides it.
+ */
 const READ_MS = 8_000;
 
-/** The files of the session's app, as its page needs them. */
+/** The files of the session's app, for the session page. */
 export interface SessionFiles {
-  /** null: this host or session has none */
+  /** null: this host or session has no file transfer */
   link: FilesLink | null;
   transfers: readonly TransferView[];
-  /** the transfers after their first use; null before */
+  /** the transfers; null before their first use */
   files: FileTransfers | null;
   /** Loads the code of transfers. */
   open: () => Promise<FileTransfers | null>;
-  /** a file is dragged over the picture */
+  /** whether the person drags a file over the picture */
   dragged: boolean;
 }
 
 /**
- * Files of a session: dropped on the picture, or used by the dialog. The code of transfers is loaded at the first use.
- * A new connection ends the transfers of the previous one.
+ * Files of a session, which the person drops on the picture or chooses in the dialog. The code of transfers is loaded
+ * at the first use. A new connection ends the transfers of the previous connection.
  */
 export function useFiles(client: StreamClient | null, theatre: RefObject<HTMLElement | null>): SessionFiles {
   const [link, setLink] = useState<FilesLink | null>(null);

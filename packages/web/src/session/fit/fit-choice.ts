@@ -1,7 +1,7 @@
 const STORAGE_KEY = 'footlight.fit-window';
 const KEPT_APPS = 100;
 
-/** Whether this app follows the window in this browser; false by default. */
+/** Whether the size of this app follows the window in this browser; false by default. */
 export function followsWindow(appId: string): boolean {
   return read().includes(appId);
 }
@@ -13,7 +13,7 @@ export function rememberFollowing(appId: string, follows: boolean): void {
   try {
     localStorage.setItem(STORAGE_KEY, JSON.stringify(next));
   } catch {
-    // Without storage the choice lasts for this visit.
+    // If storage is missing, the choice lasts for this visit.
   }
 }
 

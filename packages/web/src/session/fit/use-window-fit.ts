@@ -8,7 +8,8 @@ import { type PictureArea, pictureScale } from './window-fit.ts';
 import type { WindowFollower } from './window-follower.ts';
 
 /**
- * Adapts the session's sizes to the window, if chosen, and hides the bars of a display with another shape.
+ * Adapts the session's sizes to the window, if the person chose this, and hides the black bars of a display with
+ * another shape.
  * @param paused an element of the page, such as a dialog with an on-screen keyboard, may change the window's size
  */
 export function useWindowFit(
@@ -32,7 +33,7 @@ export function useWindowFit(
 
   const id = session?.id;
   const follower = useRef<WindowFollower | null>(null);
-  // Loaded at the first wish to follow the window; it stays loaded, because it also restores the launch size.
+  // Loaded when the person first turns this on. It stays loaded, because it also restores the launch size.
   const [Follower, setFollower] = useState<typeof WindowFollower | null>(null);
   useEffect(() => {
     if (!following || Follower !== null) return;
@@ -58,7 +59,7 @@ export function useWindowFit(
   const { state } = stream;
   const live = state.kind === 'live' && state.signaling === 'connected' && !paused;
   useEffect(() => {
-    // A newly loaded follower needs the current facts.
+    // A follower that was just loaded does not know the current facts.
     if (Follower === null) return;
     const { stream: launch } = session ?? {};
     follower.current?.update({
@@ -80,7 +81,7 @@ export function useWindowFit(
   return { following, setFollowing, scale: area === null ? 1 : pictureScale(area, stream.display) };
 }
 
-/** Size of the picture's area, updated with window, full screen and phone orientation. */
+/** Size of the picture's area, updated when the window, full screen or the phone's orientation changes. */
 function usePictureArea(surface: RefObject<HTMLElement | null>): PictureArea | null {
   const [area, setArea] = useState<PictureArea | null>(null);
   useEffect(() => {
@@ -97,7 +98,7 @@ function usePictureArea(surface: RefObject<HTMLElement | null>): PictureArea | n
     };
     const observer = new ResizeObserver(measure);
     observer.observe(element);
-    // A move to a screen of another pixel density, or a zoom, may keep the size in CSS pixels.
+    // The size in CSS pixels may stay the same after a zoom or a move to a screen with another pixel density.
     window.addEventListener('resize', measure);
     return () => {
       observer.disconnect();

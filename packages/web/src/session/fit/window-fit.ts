@@ -15,7 +15,7 @@ export interface PictureArea extends Size {
   dpr: number;
 }
 
-/** Limits of a session: its launch size bounds the display, its rungs are the sizes of the picture. */
+/** Limits of a session: the launch size is the largest display, and the rungs are the possible sizes of the picture. */
 export interface FitBounds {
   launch: Size;
   rungs: readonly (readonly [number, number])[];
@@ -27,15 +27,16 @@ export type DisplayChange = SentBody<'sessions.display'>;
 
 /** Smallest display size that a host accepts. */
 const MIN_RENDER_PX = 16;
-/** Smallest usable side; a smaller window shows this size scaled down. */
+/** Smallest usable side. In a smaller window, the picture of this size is scaled down. */
 const LEAST_SIDE_PX = 240;
-/** Share of the launch size from which the display uses the full launch size, because the difference is invisible. */
+/** Share of the launch size from which the display uses the full launch size, because nobody sees the difference. */
 const NEARLY_WHOLE = 0.99;
 /** Share of the needed size from which a picture looks sharp. */
 const SHARP_ENOUGH = 0.99;
 
 /**
- * The display size with the window's shape: pixel for pixel if the launch size allows it, else the largest.
+ * The display size with the window's shape: one pixel per screen pixel if the launch size allows this, otherwise the
+ * largest possible size.
  * @returns even sides within the launch size
  */
 export function renderFor(area: PictureArea, launch: Size): Size {
@@ -48,7 +49,7 @@ export function renderFor(area: PictureArea, launch: Size): Size {
   return whole ? { ...launch } : { width, height };
 }
 
-/** The smallest picture that shows the display without losing sharpness. */
+/** The smallest picture size that shows the display without visible loss of sharpness. */
 export function streamFor(area: PictureArea, render: Size, { launch, rungs }: FitBounds): Size {
   const shown = scaleInto(render, pixelsOf(area)) * SHARP_ENOUGH;
   return rungs
@@ -60,9 +61,9 @@ export function streamFor(area: PictureArea, render: Size, { launch, rungs }: Fi
 /**
  * The request that fits the session to the window.
  *
- * A picture size that another page pinned stays, as does one that rate control reduced.
+ * Keeps a picture size that another page pinned, and one that rate control reduced.
  * @param display current sizes
- * @param pinned the picture size of this page's last request; null: none
+ * @param pinned the picture size of this page's last request; null: no request
  * @returns null when nothing must change
  */
 export function decideFit(
@@ -79,7 +80,7 @@ export function decideFit(
   return change(display, render, bounds.resizable && isOwn ? stream : null);
 }
 
-/** The request when the session stops following the window: the launch size, unpinned. */
+/** The request when the session stops following the window: the launch size, which no page pins. */
 export function decideRelease(
   bounds: FitBounds,
   display: Display,
@@ -90,7 +91,8 @@ export function decideRelease(
 }
 
 /**
- * Scale at which a display with another shape than the picture fills the window, with its bars outside; at least 1.
+ * Scale, at least 1, at which the content of a display with another shape than the picture fills the window, so that
+ * the black bars are outside the window.
  */
 export function pictureScale(window: Size, display: Display | null): number {
   if (display === null || window.width <= 0 || window.height <= 0) return 1;
@@ -99,7 +101,7 @@ export function pictureScale(window: Size, display: Display | null): number {
   const inPicture = scaleInto(render, picture);
   const shown = { width: render.width * inPicture, height: render.height * inPicture };
   const scale = scaleInto(shown, window) / scaleInto(picture, window);
-  // Rounding differences are not worth a blurred picture.
+  // Ignores differences by rounding, because a scaled picture is blurred.
   return scale > 1 / NEARLY_WHOLE ? scale : 1;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Fits a session's sizes to the window: requests are debounced, serialized, limited to one a second, and a refused
- * one is not repeated until something changes. No requests without a live picture, so a page whose session moved to
- * another window is quiet.
+ * Fits a session's sizes to the window. Requests are debounced, sent one after another, at most one a second. A refused
+ * request is not repeated until something changes. Without a live picture no requests are sent, so a page whose session
+ * moved to another window sends none.
  */
 import type { Display } from '@footlight/protocol/input';
 import {
@@ -15,38 +15,38 @@ import {
   streamFor,
 } from './window-fit.ts';
 
-/** Debounce of a window that is being resized or turned. */
+/** Debounce while a window is resized or a phone is turned. */
 const SETTLE_MS = 300;
 const REQUEST_INTERVAL_MS = 1_000;
 
 export interface FollowerFacts {
   /** the person wants the app to follow the window */
   following: boolean;
-  /** a picture is shown, the service is reachable, and no part of the page changes the window's size */
+  /** a picture is shown, the service is reachable, and no element of the page changes the window's size */
   live: boolean;
   /** null: not measured */
   area: PictureArea | null;
   bounds: FitBounds | null;
-  /** the host's last report; null: none */
+  /** the host's last report; null: no report */
   display: Display | null;
 }
 
 interface FollowerDeps {
-  /** Rejects when refused. */
+  /** Sends a request. Rejects if the host refuses it. */
   request(change: DisplayChange): Promise<unknown>;
   nowMs(): number;
-  /** @returns a function that cancels it */
+  /** @returns a function that cancels the work */
   after(ms: number, work: () => void): () => void;
 }
 
 export class WindowFollower {
   readonly #deps: FollowerDeps;
   #facts: FollowerFacts = { following: false, live: false, area: null, bounds: null, display: null };
-  /** current sizes: the host's report, and accepted changes since */
+  /** current sizes: the host's report with the changes that were accepted after it */
   #display: Display | null = null;
-  /** size that this page pinned for the picture */
+  /** size that this page pinned for the picture; null: none */
   #pinned: Size | null = null;
-  /** the person turned following off, and the sizes are still the window's */
+  /** the person turned the fit off, but the sizes are still those of the window */
   #releasing = false;
   #resizable = true;
   #isRequesting = false;
@@ -59,12 +59,12 @@ export class WindowFollower {
     this.#deps = deps;
   }
 
-  /** Updates the facts; unchanged facts have no effect. */
+  /** Updates the facts. Unchanged facts have no effect. */
   update(facts: FollowerFacts): void {
     const before = this.#facts;
     this.#facts = facts;
     if (before.display !== facts.display) this.#display = facts.display;
-    // A host refuses a size while an app's window has a fixed size, and accepts it later.
+    // While a window of the app has a fixed size, a host refuses a size that it accepts later.
     if (!isSameDisplay(before.display, facts.display)) this.#refused = null;
     if (before.following !== facts.following) this.#releasing = before.following;
     if (before.following !== facts.following || before.live !== facts.live) this.#refused = null;
@@ -114,7 +114,7 @@ export class WindowFollower {
     if (area === null || this.#facts.bounds === null) return null;
     const bounds = { ...this.#facts.bounds, resizable: this.#facts.bounds.resizable && this.#resizable };
     if (!following) return this.#releasing ? decideRelease(bounds, display, this.#pinned) : null;
-    // After a reload the picture has the size that this page would pin, so it counts as pinned by this page.
+    // After a reload, a picture with the size that this page would pin counts as pinned by this page.
     const fitting = streamFor(area, renderFor(area, bounds.launch), bounds);
     const { owner, stream_width: width, stream_height: height } = display;
     if (owner === 'pinned' && width === fitting.width && height === fitting.height) this.#pinned = fitting;
@@ -133,13 +133,13 @@ export class WindowFollower {
       this.#pinned = isLaunch ? null : { width: stream_width, height: stream_height };
       owner = isLaunch ? 'auto' : 'pinned';
     }
-    // The host reports the change too, on another path and possibly later.
+    // The host also reports this change, on another path and possibly later.
     const sizes = { render_width, render_height, stream_width, stream_height };
     this.#display = { ...display, ...sizes, owner };
   }
 
   #wasRefused(change: DisplayChange): void {
-    // The display may accept its size even if the picture cannot change.
+    // The display may still accept its size, even if the picture cannot change.
     if (change.stream_width !== undefined) this.#resizable = false;
     if (change.stream_width === undefined || change.render_width === undefined)
       this.#refused = JSON.stringify(change);

@@ -5,19 +5,19 @@ import { plural, t } from '../../i18n/translate.ts';
 
 const SECOND_MS = 1_000;
 
-/** Current durations in ms; null: unknown, or none. */
+/** Current durations in ms; null: unknown, or not applicable. */
 export interface ReconnectTimes {
-  /** since the picture was lost */
+  /** time since the picture was lost */
   awayMs: number;
-  /** until the next attempt */
+  /** time until the next attempt */
   nextMs: number | null;
-  /** until the host ends the app because it has no viewer, from its last report */
+  /** time until the host ends the app because it has no viewer, from the host's last report */
   endsMs: number | null;
 }
 
 type Reconnecting = Extract<StreamState, { kind: 'reconnecting' }>;
 
-/** What is lost and for how long; what the page does; when the app will be ended. */
+/** Describes the lost part and for how long it is lost, the page's next attempt, and when the app will end. */
 export function reconnectLabel({ why }: Pick<Reconnecting, 'why'>, times: ReconnectTimes): string[] {
   const seconds = Math.max(1, Math.round(times.awayMs / SECOND_MS));
   const next = times.nextMs === null ? 0 : Math.round(times.nextMs / SECOND_MS);

@@ -7,9 +7,9 @@ import { reconnectLabel } from './reconnect-labels.ts';
 const SECOND_MS = 1_000;
 
 /**
- * The message about a lost picture, updated every second; null: the picture is shown, or none was shown yet.
- * @param recordAtMs when the record of the session came, Unix ms: an older record has a time-out that a viewer has
- * stopped since
+ * The message about a lost picture, updated every second; null: the picture is shown, or no picture was shown yet.
+ * @param recordAtMs when the session's record arrived, Unix ms; a time-out in an older record is not valid any more,
+ *   because a viewer has connected since
  */
 export function useReconnectLabel(
   state: StreamState,

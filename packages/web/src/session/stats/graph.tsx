@@ -7,14 +7,14 @@ const HEIGHT = 64;
 /** Seconds of the axis. */
 const SLOTS = 60;
 
-/** One series of the last minute with its scale; the newest value is at the right. */
+/** One series of the last minute with its scale. The newest value is at the right edge. */
 export function Graph(props: {
   label: string;
   unit: string;
   /** the newest value in words */
   now: string;
   values: readonly (number | undefined)[];
-  /** smallest upper end of the scale */
+  /** upper end of the scale, if all values are smaller */
   least: number;
 }) {
   const known = props.values.filter((value): value is number => value !== undefined);

@@ -1,14 +1,14 @@
-/** The figures of each second in the statistics: names, units, and where the values are. Pure. */
+/** The measurements of each second in the statistics: names, units, and how to read their values. Pure. */
 import type { DelaySplit, StreamStats } from '@footlight/stream-client';
 import { localeTag, msg, t } from '../../i18n/translate.ts';
 
 /** One series over the last minute. */
 export interface Measure {
   key: string;
-  /** untranslated */
+  /** label, untranslated */
   label: string;
   unit: string;
-  /** Smallest upper end of the scale: smaller values are noise and must look small. Chosen, not measured. */
+  /** Smallest upper end of the scale, because smaller values are noise and must look small. Chosen, not measured. */
   least: number;
   read: (stats: StreamStats) => number | undefined;
 }
@@ -27,7 +27,7 @@ export const DELAY: Measure = {
   least: 50,
   read: (stats) => stats.delay?.total_ms ?? number(stats.metrics.rvfc_capture_to_display_ms),
 };
-/** In the order in which a person searches for a cause. */
+/** Measurements in the order in which a person searches for a cause. */
 export const OTHERS: readonly Measure[] = [
   {
     key: 'rate',
@@ -82,7 +82,7 @@ export const PARTS: readonly { key: Exclude<keyof DelaySplit, 'total_ms'>; label
   { key: 'present_ms', label: msg('Show') },
 ];
 
-/** The newest click to photon of the last minute: only seconds with a press have one. */
+/** The newest click to photon of the last minute, because only seconds with a press have a value. */
 export function clickToPhoton(history: readonly StreamStats[]): number | undefined {
   for (let at = history.length - 1; at >= 0; at -= 1) {
     const value = number(history[at]?.metrics.click_to_photon_ms);
@@ -91,7 +91,7 @@ export function clickToPhoton(history: readonly StreamStats[]): number | undefin
   return undefined;
 }
 
-/** The newest split of the last seconds; a second without a timed frame has none. */
+/** The newest delay split of the last seconds, because a second without a timed frame has none. */
 export function newestSplit(history: readonly StreamStats[]): DelaySplit | null {
   for (const { delay } of history.slice(-RECENT).reverse()) if (delay !== null) return delay;
   return null;

@@ -1,11 +1,14 @@
 /** Scales of the graphs. Pure. */
 
-/** Round steps of a scale, within a power of ten. */
+/** Round steps of a scale within a power of ten. */
 const STEPS = [1, 2, 5, 10] as const;
-/** Most lines of a graph: more would be unreadable at its height. */
+/** Largest number of lines in a graph. More lines would be unreadable at its height. */
 const MAX_LINES = 3;
 
-/** Marked values of an axis from 0, ascending; the last one is its top. @param most largest value to show */
+/**
+ * Marked values of an axis from 0, ascending. The last value is the upper end of the axis. @param most largest value to
+ * show
+ */
 export function scaleOf(most: number): number[] {
   const wanted = Number.isFinite(most) && most > 0 ? most : 1;
   const power = 10 ** Math.floor(Math.log10(wanted / MAX_LINES));
@@ -15,7 +18,7 @@ export function scaleOf(most: number): number[] {
 }
 
 /**
- * The line of a graph as an SVG path; the newest value is at the right edge. A missing value is a gap, never a zero.
+ * The line of a graph as an SVG path. The newest value is at the right edge. A missing value is a gap, never a zero.
  */
 export function pathOf(
   values: readonly (number | undefined)[],

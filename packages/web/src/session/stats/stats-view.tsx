@@ -108,7 +108,7 @@ function MeasureGraph(props: {
   );
 }
 
-/** The parts of a frame's delay, as one bar, and the time from a press to its picture. */
+/** The parts of a frame's delay as one bar, and the time from a press to the picture with its effect. */
 function Split({ split, click }: { split: DelaySplit | null; click: number | undefined }) {
   return (
     <div className={styles.split}>

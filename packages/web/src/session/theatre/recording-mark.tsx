@@ -2,8 +2,8 @@ import { t } from '../../i18n/translate.ts';
 import styles from '../session.module.css';
 
 /**
- * Shows, as long as the flight recorder is on, that it keeps the last minute of this session. A press explains what
- * that means. Neither the bar nor full screen hides it.
+ * Shows that the flight recorder keeps the last minute of this session. A press explains the recording. The mark stays
+ * visible without the bar and in full screen.
  */
 export function RecordingMark() {
   return (

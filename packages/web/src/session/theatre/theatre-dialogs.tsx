@@ -9,7 +9,7 @@ import type { Touch } from '../touch/use-touch.ts';
 import type { StreamView } from '../use-stream.ts';
 import type { ShownApp } from './theatre.tsx';
 
-// Loaded on demand, because few visits open a dialog.
+// Loaded when a dialog opens, because few visits open one.
 const BarDialog = lazy(() => import('../dialogs/bar-dialog.tsx'));
 const FilesDialog = lazy(() => import('../dialogs/files-dialog.tsx'));
 const KeyboardDialog = lazy(() => import('../dialogs/keyboard-dialog.tsx'));
@@ -17,7 +17,7 @@ const RelaunchDialog = lazy(() => import('../dialogs/relaunch-dialog.tsx'));
 const SwapDialog = lazy(() => import('../dialogs/swap-dialog.tsx'));
 const WindowsDialog = lazy(() => import('../dialogs/windows-dialog.tsx'));
 
-/** The open dialog; null: none. */
+/** The open dialog; null: no dialog is open. */
 export type OpenDialog =
   | 'end'
   | 'keyboard'

@@ -19,7 +19,7 @@ import type { StreamView } from '../use-stream.ts';
 import { type OpenDialog, TheatreDialogs } from './theatre-dialogs.tsx';
 import { HINT_MS, useToast } from './use-toast.ts';
 
-// Loaded with the first picture, so that the launch screen does not wait for it.
+// Loaded with the first picture, so that the launch screen does not wait for the bar.
 const loadBar = () => import('../bar/session-bar.tsx');
 const SessionBar = lazy(async () => ({ default: (await loadBar()).SessionBar }));
 const BarHandle = lazy(async () => ({ default: (await loadBar()).BarHandle }));
@@ -31,7 +31,7 @@ const TransfersPanel = lazy(() => import('../files/transfers-panel.tsx'));
 /** The app of the session; until its record is loaded, only its id. */
 export type ShownApp = Pick<AppListItem, 'id' | 'name'> & Partial<AppListItem>;
 
-/** The live picture with everything over it: the bar, touch controls, statistics, messages, dialogs. */
+/** The live picture and everything over it: the bar, touch controls, statistics, messages, dialogs. */
 export function Theatre(props: {
   app: ShownApp;
   stream: StreamView;
@@ -40,7 +40,7 @@ export function Theatre(props: {
   ending: boolean;
   endError: unknown;
   session: Session | undefined;
-  /** when that record arrived, Unix ms */
+  /** when the session's record arrived, Unix ms */
   recordAtMs: number;
   onEnd: () => void;
   onRelaunch: (profileId: string | null) => void;
@@ -63,13 +63,13 @@ export function Theatre(props: {
   // While a control or dialog is in use, no input is sent to the app.
   const away = dialog !== null || inBar.pointer || inBar.focus;
   useEffect(() => client?.setInputEnabled(!away), [client, away]);
-  // Before the picture is rendered, because the first key already belongs to the app.
+  // Runs before the picture is rendered, because the first key already belongs to the app.
   useLayoutEffect(() => {
     if (stream.shown) client?.focus();
   }, [stream.shown, client]);
   useEffect(() => {
     if (!stream.shown) return;
-    // Browsers allow sound after a gesture, such as the click that launched.
+    // Browsers allow sound after a gesture, such as the click on the app's tile.
     if (navigator.userActivation?.hasBeenActive) void client?.unmuteAudio();
     bar.reveal(HINT_MS);
   }, [stream.shown, bar.reveal, client]);
@@ -79,7 +79,7 @@ export function Theatre(props: {
   const fit = useWindowFit(session, stream, props.surface, dialog !== null || touch.typing);
 
   const { state } = stream;
-  // The app gets the gamepad, except while the page has the focus.
+  // The app gets the gamepad's input, except while a control of the page has the focus.
   const padOfPage = dialog !== null || inBar.focus || state.kind === 'ended';
   useEffect(() => (padOfPage ? awaitPad(() => client?.focus()) : undefined), [padOfPage, client]);
   const toast = useToast(stream, session, {
@@ -87,7 +87,7 @@ export function Theatre(props: {
     recordAtMs: props.recordAtMs,
     barAsked: bar.focusAsked > 0,
   });
-  // After the dialog closes, because it traps the focus.
+  // Runs after the dialog has closed, because an open dialog traps the focus.
   const hadDialog = useRef(false);
   useEffect(() => {
     if (dialog === null && hadDialog.current) client?.focus();

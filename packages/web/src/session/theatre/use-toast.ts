@@ -19,14 +19,14 @@ const NOTICE_MS = 6000;
 
 export interface Toast {
   words: string;
-  /** work is in progress, so a spinner turns */
+  /** whether work is in progress, so that a spinner turns */
   busy: boolean;
 }
 
 /**
- * The most urgent message at the bottom of the picture; null: none.
- * @param recordAtMs when the session's record came, Unix ms
- * @param barAsked keys or a gamepad opened the shown bar
+ * The most urgent message at the bottom of the picture; null: no message.
+ * @param recordAtMs when the session's record arrived, Unix ms
+ * @param barAsked whether keys or a gamepad opened the bar
  */
 export function useToast(
   stream: StreamView,
@@ -61,7 +61,7 @@ function useSwapLabel(detail: string | null): string | null {
   return over === detail && detail !== null ? null : swapLabel(detail);
 }
 
-/** How to leave full screen, for a while after entering it; null: not now. */
+/** How to leave full screen, shown for a while after the person entered it; null: not shown now. */
 function useLeaveLabel({ input }: StreamView): string | null {
   const fullscreen = input?.fullscreen ?? false;
   const [until, setUntil] = useState(false);
@@ -75,8 +75,8 @@ function useLeaveLabel({ input }: StreamView): string | null {
 }
 
 /**
- * How to open the controls with a gamepad, shown for a while after the first picture to a person who uses one; null:
- * not now.
+ * How to open the controls with a gamepad, shown for a while after the first picture if the person uses a gamepad;
+ * null: not shown now.
  */
 function usePadHint(shown: boolean, barAsked: boolean): string | null {
   const input = useInputKind();
@@ -87,7 +87,7 @@ function usePadHint(shown: boolean, barAsked: boolean): string | null {
     const timer = clock.setTimeout(() => setUntil(false), HINT_MS);
     return () => timer.cancel();
   }, [shown]);
-  // A person who has opened the controls does not need the hint, even after they are closed.
+  // A person who has opened the controls does not need the hint any more.
   useEffect(() => {
     if (barAsked) setUntil(false);
   }, [barAsked]);
@@ -98,7 +98,7 @@ function usePadHint(shown: boolean, barAsked: boolean): string | null {
   });
 }
 
-/** A message of the host, shown for its reading time. */
+/** A message of the host, shown long enough to read it. */
 function useNotice(notice: StreamView['notice']): string | null {
   const [read, setRead] = useState<StreamView['notice']>(null);
   useEffect(() => {

@@ -5,18 +5,21 @@ import { DirectTouch, type Gesture, type Gestures, type Point, TouchPad } from '
 import { pinched, settled, showing, WHOLE, within, type Zoom, type ZoomArea } from './picture-zoom.ts';
 import type { TouchMode } from './touch-choice.ts';
 
-/** The pointer moves as far as a slow finger, and up to this factor farther for a fast one. Chosen, not measured. */
+/**
+ * Largest gain of the touch pad. The pointer moves as far as a slow finger, and up to this factor farther for a fast
+ * one. Chosen, not measured.
+ */
 const MAX_GAIN = 3;
 /** Speed at which the gain is twice that of a slow finger, CSS pixels per millisecond. Chosen, not measured. */
 const QUICK_PX_PER_MS = 0.8;
-/** Scrolling is multiplied by this factor, because a picture shows more than a phone's page. Chosen, not measured. */
+/** Factor of scrolling, because a picture contains more than a phone's page. Chosen, not measured. */
 const SCROLL_GAIN = 2;
 
 interface FingerInputDeps {
   out: PointerOutput;
   area: HTMLElement;
   picture: HTMLElement;
-  /** position at which the touch pad's pointer is drawn; null: not now */
+  /** the element that draws the touch pad's pointer; null: not shown now */
   pointer(): HTMLElement | null;
   mode: TouchMode;
   relative: boolean;
@@ -30,15 +33,16 @@ export function pointerGain(dx: number, dy: number, ms: number): number {
 }
 
 /**
- * Translates fingers on the picture into input, and holds the picture's zoom and the touch pad's pointer. Owner:
- * useFingers, one for each touch mode. dispose() shows the whole picture and cancels the wait for a long press.
+ * Translates fingers on the picture into input. Stores the picture's zoom and the position of the touch pad's pointer.
+ *
+ * Owner: useFingers, one for each touch mode. dispose() shows the whole picture and cancels the wait for a long press.
  */
 export class FingerInput implements FingerReader {
   readonly #deps: FingerInputDeps;
   readonly #gestures: Gestures;
   #timer: Timer | null = null;
   #zoom: Zoom = WHOLE;
-  /** as fractions of the picture's width and height */
+  /** position as fractions of the picture's width and height */
   #place: Point = { x: 0.5, y: 0.5 };
   #shape: PointerShape = 'default';
 
@@ -131,7 +135,7 @@ export class FingerInput implements FingerReader {
     this.#drawPointer();
   }
 
-  /** The pointer's position on the page; null: only the app knows it. */
+  /** The pointer's position on the page; null: only the app knows the position. */
   #pointerPlace(): Point | null {
     const { out, relative } = this.#deps;
     if (relative) return null;
@@ -142,7 +146,7 @@ export class FingerInput implements FingerReader {
   #area(): ZoomArea {
     const { area, picture, out } = this.#deps;
     const { left, top } = area.getBoundingClientRect();
-    // The picture's rectangle without its zoom.
+    // The picture's rectangle without the zoom.
     const { offsetLeft, offsetTop, offsetWidth: width, offsetHeight: height } = picture;
     const box = out.box();
     const { scale } = this.#zoom;
@@ -156,7 +160,7 @@ export class FingerInput implements FingerReader {
   #setZoom(zoom: Zoom): void {
     this.#zoom = zoom;
     const { style } = this.#deps.picture;
-    // The property `scale` is in use: it hides the bars of a display with another shape.
+    // Uses `translate` and `transform`, because `scale` already hides the bars of a display with another shape.
     style.translate = zoom.scale === 1 ? '' : `${zoom.x}px ${zoom.y}px`;
     style.transform = zoom.scale === 1 ? '' : `scale(${zoom.scale})`;
     this.#deps.onScale(zoom.scale);

@@ -1,4 +1,7 @@
-/** The meaning of fingers, without the page: one state machine for each touch mode. Pure except for its own state. */
+/**
+ * Translates fingers into gestures, without access to the page: one state machine for each touch mode. Pure except for
+ * its own state.
+ */
 import type { Finger } from '@footlight/stream-client';
 
 export interface Point {
@@ -9,7 +12,7 @@ export interface Point {
 export type Gesture =
   /** the pointer follows the finger, CSS pixels; ms since the last move, for the speed */
   | { do: 'move'; dx: number; dy: number; ms: number }
-  /** at null: where the pointer is */
+  /** at null: the pointer's position */
   | { do: 'press' | 'release' | 'click'; button: number; at: Point | null }
   /** moves the content by the fingers' distance, CSS pixels */
   | { do: 'scroll'; dx: number; dy: number }
@@ -21,22 +24,25 @@ export type Gesture =
 /** Turns fingers into gestures. */
 export interface Gestures {
   take(finger: Finger): Gesture[];
-  /** monotonic ms at which wait() must be called; null: never */
+  /** monotonic ms at which wait() must be called; null: no call is needed */
   readonly dueMs: number | null;
   wait(nowMs: number): Gesture[];
-  /** everything was released; no gesture reports it */
+  /** the session released everything, so no gesture reports a release */
   forget(): void;
 }
 
-/** Largest movement of a finger that rests or taps, CSS pixels. Android: 8 dp (ViewConfiguration.TOUCH_SLOP). */
+/**
+ * Largest movement of a finger that counts as resting or tapping, CSS pixels. Android: 8 dp
+ * (ViewConfiguration.TOUCH_SLOP).
+ */
 const SLOP_PX = 8;
-/** After this time a resting finger drags. Android: 400 ms (ViewConfiguration, long press). */
+/** Time after which a resting finger starts a drag. Android: 400 ms (ViewConfiguration, long press). */
 const LONG_PRESS_MS = 400;
 /** Longest tap of two fingers. Chosen, not measured. */
 const PAIR_TAP_MS = 400;
 /**
- * A second finger within this time makes a pair, and the app never gets the first finger. Two fingers of a hand land
- * within 50 ms. Chosen, not measured.
+ * If a second finger is put down within this time, the two are a pair, and the app never gets the first finger. Two
+ * fingers of a hand are put down within 50 ms. Chosen, not measured.
  */
 const PAIR_MS = 60;
 
@@ -46,7 +52,7 @@ const RIGHT = 2;
 /** Fingers that are down, in the order in which they were put down. */
 class Hand {
   readonly fingers = new Map<number, { from: Point; at: Point; atMs: number; pressure: number }>();
-  /** a finger has moved by more than the slop */
+  /** whether a finger has moved by more than the slop */
   moved = false;
   /** when the first finger was put down, ms */
   sinceMs = 0;
@@ -59,7 +65,7 @@ class Hand {
     this.fingers.set(id, { from: { x, y }, at: { x, y }, atMs, pressure });
   }
 
-  /** @returns its previous position; null: unknown finger */
+  /** @returns the finger's previous position; null: unknown finger */
   move({ id, x, y, atMs, pressure }: Finger): { was: Point; ms: number } | null {
     const finger = this.fingers.get(id);
     if (finger === undefined) return null;
@@ -69,7 +75,7 @@ class Hand {
     return { was, ms: Math.max(0, atMs - wasMs) };
   }
 
-  /** The first two. */
+  /** The first two fingers. */
   pair(): readonly [Point, Point] | null {
     const [first, second] = [...this.fingers.values()];
     return first && second ? [first.at, second.at] : null;
@@ -77,11 +83,11 @@ class Hand {
 }
 
 /**
- * The picture as a touch pad: a finger moves the pointer, a tap clicks, a long press drags; two fingers scroll, and their tap
- * is a right click.
+ * Uses the picture as a touch pad: a finger moves the pointer, a tap clicks, a long press drags. Two fingers scroll,
+ * and their tap is a right click.
  *
- * idle → one → (moved) → idle; one → drag, after a long press → idle; one → two → over, when the first lifts → idle,
- * when the last lifts. A third finger ends the gesture.
+ * idle → one → (moved) → idle; one → drag, after a long press → idle; one → two → over, when the first finger is lifted
+ * → idle, when the last is lifted. A third finger ends the gesture.
  */
 export class TouchPad implements Gestures {
   #hand = new Hand();
@@ -113,7 +119,7 @@ export class TouchPad implements Gestures {
     if (this.#state === 'idle') this.#state = 'one';
     else if (this.#state === 'one' && !this.#hand.moved) this.#state = 'two';
     else if (this.#state !== 'drag') {
-      // A second finger joins a moving one: both scroll from now on.
+      // A second finger joins a moving finger, and from now on the two scroll.
       const joins = this.#state === 'one' && this.#hand.fingers.size === 2;
       this.#state = joins ? 'two' : 'over';
     }
@@ -153,11 +159,11 @@ export class TouchPad implements Gestures {
 }
 
 /**
- * A finger on the app's own picture; two fingers move and enlarge the picture itself, and their tap is a right click.
- * Not used if the app has a touch screen, which gets all fingers.
+ * A finger touches the app directly. Two fingers move and enlarge the picture, and their tap is a right click. Not used
+ * if the app has a touch screen, which gets all fingers.
  *
- * idle → held back → touching → idle; held back, or touching at one place → two → over, when the first lifts → idle,
- * when the last lifts.
+ * idle → held back → touching → idle; held back, or touching at one place → two → over, when the first finger is lifted
+ * → idle, when the last is lifted.
  */
 export class DirectTouch implements Gestures {
   #hand = new Hand();
@@ -184,7 +190,7 @@ export class DirectTouch implements Gestures {
     this.#state = 'idle';
   }
 
-  /** Sends the touch to the app, at the position where the finger was put down. */
+  /** Sends the touch to the app, at the position where the finger was first put down. */
   #begin(): Gesture[] {
     const finger = this.#hand.fingers.get(this.#id);
     if (finger === undefined) return [];
@@ -201,7 +207,7 @@ export class DirectTouch implements Gestures {
       return [];
     }
     if (before === 'touching') {
-      // A drag in the app continues; a resting finger was the first of a pair.
+      // A drag in the app continues. If the finger rested, it was the first finger of a pair.
       if (this.#hand.moved) return [];
       this.#state = 'two';
       const { x, y } = this.#hand.fingers.get(this.#id)?.at ?? finger;

@@ -5,7 +5,7 @@ import { PadFingers, type PadPicture, readingOf } from './pad-fingers.ts';
 import { CROSS, type PadArea, type PadControl, type PadLayoutName, placePad } from './pad-layouts.ts';
 import styles from './touch.module.css';
 
-/** Vibration of a press, ms: noticeable, and shorter than a tap. Chosen, not measured. */
+/** Duration of the vibration for a press, ms. It is noticeable and shorter than a tap. Chosen, not measured. */
 const BUZZ_MS = 8;
 const NOTHING: PadPicture = { pressed: new Set(), sticks: new Map() };
 /** The cross's arms, clockwise. */
@@ -16,11 +16,14 @@ const ARMS = [
   ['left', 'M5 12l8-6v12z'],
 ] as const;
 
-/** A gamepad over the picture; for the app it is like one that is plugged in. */
+/** A gamepad over the picture. The app treats it like a gamepad that is plugged in. */
 export function OnScreenPad(props: {
   client: StreamClient;
   layout: PadLayoutName;
-  /** free space above the controls on an upright screen, CSS pixels; null: they are at the sides, or there are none */
+  /**
+   * free space above the controls on an upright screen, CSS pixels; null: the controls are at the sides, or there are
+   * none
+   */
   onRoom: (room: number | null) => void;
 }) {
   const { client, layout, onRoom } = props;
@@ -39,7 +42,7 @@ export function OnScreenPad(props: {
     observer.observe(container);
     return () => observer.disconnect();
   }, []);
-  // After a rotation the controls are elsewhere, so held ones are released.
+  // After a rotation the controls have other positions, so held controls are released.
   useEffect(() => {
     setPicture(NOTHING);
     client.setOnScreenPad(readingOf(fingers.picture));

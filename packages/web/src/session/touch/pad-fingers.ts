@@ -1,13 +1,15 @@
-/** Fingers on the controls of an on-screen gamepad. Pure except for its own state. */
+/** Tracks fingers on the controls of an on-screen gamepad. Pure except for its own state. */
 import type { PadReading } from '@footlight/stream-client';
 import type { Point } from './gestures.ts';
 import { CROSS, PAD_BUTTONS, type PadControl } from './pad-layouts.ts';
 
-/** Dead zone, as a share of a stick's range: a thumb is never exactly in the middle. Chosen, not measured. */
+/** Dead zone, as a share of a stick's range, because a thumb is never exactly in the middle. Chosen, not measured. */
 const STICK_DEAD = 0.15;
-/** Share of the half side at which the stick is at its end, so that the finger is still inside its square. */
+/**
+ * Share of half the control's side at which the stick reaches its end, so that the finger is still inside the control.
+ */
 const STICK_WAY = 0.8;
-/** Share of the cross, around its middle, without a direction. */
+/** Share of the cross around its middle that presses no direction. */
 const CROSS_DEAD = 0.2;
 /** Largest distance from a button at which a sliding finger still presses it, CSS pixels. */
 const SLIDE_PX = 8;
@@ -16,11 +18,11 @@ const SLIDE_PX = 8;
 export interface PadPicture {
   /** numbers of the pressed buttons, including those of the cross */
   pressed: ReadonlySet<number>;
-  /** by the number of the stick's first axis: −1 to 1 */
+  /** positions of the sticks, −1 to 1, by the number of the stick's first axis */
   sticks: ReadonlyMap<number, Point>;
 }
 
-/** A finger stays with the control on which it was put down, but may slide from button to button. */
+/** A finger stays with the control on which it was put down. On buttons it may slide from button to button. */
 export class PadFingers {
   #controls: readonly PadControl[];
   #fingers = new Map<number, { control: PadControl; at: Point }>();
@@ -77,7 +79,7 @@ export function readingOf({ pressed, sticks }: PadPicture): PadReading {
   };
 }
 
-/** Position of a stick, −1 to 1 on each axis and at most 1 from the middle, without its dead zone. */
+/** Position of a stick without its dead zone: −1 to 1 on each axis, and at most 1 from the middle. */
 function stickAt(control: PadControl, at: Point): Point {
   const { x, y } = fromMiddle(control, at);
   const way = Math.hypot(x, y) / STICK_WAY;
@@ -87,7 +89,7 @@ function stickAt(control: PadControl, at: Point): Point {
   return { x: (x / length) * out, y: (y / length) * out };
 }
 
-/** One direction, or two for a diagonal: each of the eight sectors has an eighth of the circle. */
+/** One direction, or two for a diagonal. Each of the eight sectors is an eighth of the circle. */
 function directionsAt(control: PadControl, at: Point): number[] {
   const { x, y } = fromMiddle(control, at);
   if (Math.hypot(x, y) < CROSS_DEAD) return [];

@@ -2,7 +2,7 @@
 
 import { msg } from '../../i18n/translate.ts';
 
-/** Names of the controls as on the pad that apps see; numbers: https://w3c.github.io/gamepad/#remapping */
+/** Names of the controls, as on the pad that apps see. Numbers: https://w3c.github.io/gamepad/#remapping */
 const BUTTONS = {
   A: 0,
   B: 1,
@@ -22,7 +22,7 @@ type ButtonName = keyof typeof BUTTONS;
 
 /** Up, down, left, right. */
 export const CROSS = { up: 12, down: 13, left: 14, right: 15 } as const;
-/** Buttons of the standard mapping. */
+/** Number of buttons in the standard mapping. */
 export const PAD_BUTTONS = 17;
 
 /** A part of one side of the pad: a row of buttons, or a square of three by three buttons. */
@@ -30,9 +30,9 @@ type Part = readonly ButtonName[] | 'cross' | 'letters' | 'stick';
 
 interface PadLayout {
   name: string;
-  /** for people */
+  /** name for people */
   words: string;
-  /** from top to bottom */
+  /** parts of the left side, from top to bottom */
   left: readonly Part[];
   right: readonly Part[];
   middle: readonly ButtonName[];
@@ -66,7 +66,7 @@ export type PadLayoutName = (typeof PAD_LAYOUTS)[number]['name'];
 /** A control with its position: its square in CSS pixels from the area's left and top edge. */
 export interface PadControl {
   kind: 'button' | 'cross' | 'stick';
-  /** of a button: its number; of a stick: its first axis; of the cross: 0 */
+  /** number of a button; first axis of a stick; 0 for the cross */
   index: number;
   words: string;
   left: number;
@@ -81,16 +81,16 @@ export interface PadArea {
 
 /** Smallest side of a control for a finger (WCAG 2.5.5). */
 export const LEAST_PX = 44;
-/** Largest width of a button: wider ones would cover more of the picture. Chosen, not measured. */
+/** Largest width of a button. Wider buttons would cover more of the picture. Chosen, not measured. */
 const MAX_PX = 58;
-/** The buttons in the middle are smaller, because they are pressed less often. */
+/** Size of the buttons in the middle. They are smaller, because people press them less often. */
 const MIDDLE_PX = 48;
 const GAP_PX = 8;
 const EDGE_PX = 10;
 
 /**
- * Places the controls of a layout: a column at each side, the rest between them, or above them in a narrow area. In a
- * low area the parts of a side are next to each other.
+ * Places the controls of a layout: a column at each side, and the rest between the columns. In a narrow area the rest
+ * is above the columns. In a low area the parts of a side are next to each other.
  * @returns controls that do not overlap, in an area of at least 320 × 400 or 568 × 320
  */
 export function placePad(name: PadLayoutName, area: PadArea): PadControl[] {
@@ -128,7 +128,7 @@ function columnHeight(parts: readonly Part[], unit: number): number {
 }
 
 /**
- * One side, measured from the lower outer corner.
+ * Places one side, measured from its lower outer corner.
  * @param stacked the parts are above each other; otherwise the squares are next to each other
  */
 function placeSide(parts: readonly Part[], unit: number, stacked: boolean, firstAxis: number): PadControl[] {
@@ -138,7 +138,7 @@ function placeSide(parts: readonly Part[], unit: number, stacked: boolean, first
   for (const part of [...parts].reverse()) {
     if (isRow(part)) {
       const top = stacked ? bottom : 3 * unit + GAP_PX;
-      // The trigger is outermost.
+      // The trigger is at the outer edge.
       const outward = firstAxis === 0 ? part : [...part].reverse();
       outward.forEach((words, at) => {
         controls.push(button(words, at * (unit + GAP_PX), top, unit));

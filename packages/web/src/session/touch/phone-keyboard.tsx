@@ -6,11 +6,17 @@ import { chordCode } from '../../keyboard/chord-code.ts';
 import styles from './touch.module.css';
 import { editsOf } from './typed-edits.ts';
 
-/** Initial content of the field, so that a backspace has something to delete: in an empty field it causes no event. */
+/**
+ * Initial content of the field, so that Backspace has a character to delete. In an empty field Backspace causes no
+ * event.
+ */
 const PAD = ' ';
-/** Length of the text before the caret that a phone's keyboard may correct; older text is removed from the field. */
+/** Length of the text before the caret that a phone's keyboard may correct. Older text is removed from the field. */
 const MAX_CHARACTERS = 200;
-/** A smaller change of height is a browser bar that appears or disappears; every phone's keyboard is higher. */
+/**
+ * Smallest change of height that counts as a keyboard. A smaller change is a bar of the browser that appears or
+ * disappears.
+ */
 const KEYBOARD_PX = 100;
 
 const KEYS = [
@@ -29,8 +35,8 @@ const HELD_KEYS = [
 const OTHER_KEYS = /^(Arrow|Home$|End$|Page|Delete$|Insert$|Escape$|Tab$|F\d+$)/;
 
 /**
- * Uses the phone's own keyboard for the app: a field that holds the focus, and buttons for missing keys. Text that is
- * typed, composed or corrected in the field is sent as text and backspaces.
+ * Uses the phone's own keyboard for the app: a field that has the focus, and buttons for keys that a phone's keyboard
+ * lacks. Text that is typed, composed or corrected in the field is sent as text and Backspace.
  */
 export function PhoneKeyboard(props: {
   client: StreamClient;
@@ -109,7 +115,7 @@ export function PhoneKeyboard(props: {
       start();
     });
     listen('keydown', (event) => {
-      // An event of an input method; its text arrives by composition.
+      // The event comes from an input method, and its text arrives by composition.
       if (event.isComposing || event.keyCode === 229) return;
       const { key, code } = event;
       const isChord = event.ctrlKey || event.altKey || event.metaKey;
@@ -141,7 +147,7 @@ export function PhoneKeyboard(props: {
     };
   }, [client, onTyping, type]);
 
-  // Keeps the picture above the keyboard, which covers the page without changing its size.
+  // Moves the picture above the keyboard, which covers the page without changing its size.
   useEffect(() => {
     const [element, viewport] = [theatre.current, window.visualViewport];
     if (!typing || element === null || viewport === null) return;

@@ -1,4 +1,4 @@
-/** How a person enlarges the picture. Pure. */
+/** Computes how the picture is enlarged and moved. Pure. */
 import type { Point } from './gestures.ts';
 
 /** scale 1: the whole picture. x and y: distance of its middle from the area's middle, CSS pixels. */
@@ -19,14 +19,17 @@ export interface ZoomArea {
 }
 
 export const WHOLE: Zoom = { scale: 1, x: 0, y: 0 };
-/** At this scale a pixel of a 1080-line picture is as wide as the imprecision of a finger. Chosen, not measured. */
+/**
+ * Largest scale. At this scale a pixel of a 1080-line picture is as wide as the imprecision of a finger. Chosen, not
+ * measured.
+ */
 const MAX_SCALE = 6;
-/** Below this scale the whole picture is shown, because a small zoom only blurs. */
+/** Below this scale the whole picture is shown, because a slightly enlarged picture is only blurred. */
 const NEARLY_WHOLE = 1.03;
 /** Smallest distance of the pointer from the area's edge, CSS pixels. */
 const EDGE_PX = 32;
 
-/** The picture follows the two fingers on it, as far as it covers the area. */
+/** The zoom after the two fingers on the picture have moved. The picture must still cover the area. */
 export function pinched(
   zoom: Zoom,
   from: readonly [Point, Point],
@@ -41,7 +44,7 @@ export function pinched(
   return within({ scale, x: along('x'), y: along('y') }, area);
 }
 
-/** Limits a zoom to an area that may have changed. */
+/** Limits a zoom to an area whose size may have changed. */
 export function within({ scale, x, y }: Zoom, { area, picture }: ZoomArea): Zoom {
   if (scale <= 1) return WHOLE;
   const bound = (value: number, shown: number, room: number) => {
@@ -55,12 +58,12 @@ export function within({ scale, x, y }: Zoom, { area, picture }: ZoomArea): Zoom
   };
 }
 
-/** The zoom after the fingers have lifted: nearly the whole picture becomes the whole picture. */
+/** The zoom after the fingers are lifted. If nearly the whole picture is visible, the whole picture is shown. */
 export function settled(zoom: Zoom): Zoom {
   return zoom.scale < NEARLY_WHOLE ? WHOLE : zoom;
 }
 
-/** Moves the picture so that a point of the page, such as the pointer, is in the area. @returns the new zoom */
+/** Moves the picture so that a point of the page, such as the pointer, is inside the area. @returns the new zoom */
 export function showing(zoom: Zoom, point: Point, area: ZoomArea): Zoom {
   const along = (axis: 'x' | 'y', room: number) => {
     const half = Math.max(0, room / 2 - EDGE_PX);

@@ -1,4 +1,7 @@
-/** The touch settings of this device, stored in its browser, because a person's phone and desktop differ. */
+/**
+ * The touch settings of this device. The browser stores them, because a person's phone and desktop need different
+ * settings.
+ */
 import { PAD_LAYOUTS, type PadLayoutName } from './pad-layouts.ts';
 
 export const TOUCH_MODES = ['direct', 'pad'] as const;
@@ -7,7 +10,7 @@ export type TouchMode = (typeof TOUCH_MODES)[number];
 
 export interface TouchChoice {
   mode: TouchMode;
-  /** the gamepad on the screen; null: none */
+  /** the gamepad on the screen; null: no gamepad */
   gamepad: PadLayoutName | null;
 }
 
@@ -19,7 +22,7 @@ export function readTouchChoice(): TouchChoice {
   try {
     stored = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? 'null');
   } catch {
-    // Storage may be unavailable or hold invalid values; then the default is used.
+    // If storage is missing or contains invalid values, the default is used.
   }
   const { mode, gamepad } = (typeof stored === 'object' && stored !== null ? stored : {}) as Record<
     string,
@@ -35,6 +38,6 @@ export function keepTouchChoice(choice: TouchChoice): void {
   try {
     localStorage.setItem(STORAGE_KEY, JSON.stringify(choice));
   } catch {
-    // Without storage the choice lasts for this visit.
+    // If storage is missing, the choice lasts for this visit.
   }
 }

@@ -1,4 +1,4 @@
-/** Code that only devices with a touch screen load: use-touch.ts imports it on demand. */
+/** Code that only devices with a touch screen need; use-touch.ts loads it on these devices. */
 export { keepTouchChoice, readTouchChoice } from './touch-choice.ts';
 export { TouchDialog } from './touch-dialog.tsx';
 export { TouchLayer } from './touch-layer.tsx';

@@ -10,8 +10,8 @@ import type { TouchChoice } from './touch-choice.ts';
 import { useFingers } from './use-fingers.ts';
 
 /**
- * Shown over the picture on a device with a touch screen: the touch pad's pointer, the gamepad, the field for the
- * phone's keyboard.
+ * Elements over the picture on a device with a touch screen: the touch pad's pointer, the gamepad, and the field for
+ * the phone's keyboard.
  */
 export function TouchLayer(props: {
   client: StreamClient;
@@ -24,7 +24,7 @@ export function TouchLayer(props: {
   video: RefObject<HTMLVideoElement | null>;
   typing: boolean;
   onTyping: (typing: boolean) => void;
-  /** receives the function that opens the keyboard */
+  /** gets the function that opens the keyboard */
   type: RefObject<(() => void) | null>;
 }) {
   const { client, input, choice, surface, video } = props;

@@ -1,14 +1,14 @@
-/** Changes of a text field, as keys and text for an app that has no such field. Pure. */
+/** Translates changes of a text field into keys and text, for an app that does not have this field. Pure. */
 
 export interface Edits {
   /** number of characters (code points) to delete */
   backspaces: number;
-  /** then typed */
+  /** text to type after the deletion */
   text: string;
 }
 
 /**
- * The edits at the end of a text. A phone's keyboard also changes words that were typed earlier, for example by a
+ * The edits at the end of a text. A phone's keyboard also changes words that were typed before, for example by a
  * correction.
  */
 export function editsOf(before: string, after: string): Edits {

@@ -5,8 +5,8 @@ import type { TouchMode } from './touch-choice.ts';
 
 /**
  * Reads the fingers on the picture.
- * @returns the picture's scale in tenths, a function that shows the whole picture, and the position of the touch
- * pad's pointer
+ * @returns the picture's scale rounded to tenths, a function that shows the whole picture, and a reference for the
+ *   element of the touch pad's pointer
  */
 export function useFingers(props: {
   client: StreamClient;

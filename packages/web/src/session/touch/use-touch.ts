@@ -8,16 +8,16 @@ const isTouched = () => navigator.maxTouchPoints > 0 || matchMedia('(any-pointer
 
 /** The touch features of a session; their code is loaded only by devices with a touch screen. */
 export interface Touch {
-  /** null: no touch screen, or not loaded yet */
+  /** null: the device has no touch screen, or the code is not loaded yet */
   kit: TouchKit | null;
   choice: TouchChoice | null;
   choose: (choice: TouchChoice) => void;
-  /** the phone's keyboard is open for the app, and covers a part of the page */
+  /** whether the phone's keyboard is open for the app and covers a part of the page */
   typing: boolean;
   setTyping: (typing: boolean) => void;
-  /** opens the phone's keyboard; browsers allow it only during a press */
+  /** opens the phone's keyboard; browsers allow this only during a press */
   type: React.RefObject<(() => void) | null>;
-  /** the app gets long presses, so the bar has to be opened in another way */
+  /** whether the app gets long presses, so that the bar must be opened in another way */
   holds: boolean;
 }
 
@@ -35,7 +35,7 @@ export function useTouch(): Touch {
         setKit({ TouchLayer, TouchDialog, readTouchChoice, keepTouchChoice });
         setChoice(readTouchChoice());
       },
-      // Then fingers are touches of the session, which the player sends itself.
+      // If the code cannot be loaded, fingers are touches of the session, which the player sends itself.
       () => undefined,
     );
     return () => {

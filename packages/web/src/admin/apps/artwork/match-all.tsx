@@ -18,7 +18,7 @@ export function MatchAll() {
     onSuccess: (counts) => {
       setAsking(false);
       notifications.show({ message: matchedLabel(counts), autoClose: 12_000 });
-      // Many cached answers contain pictures.
+      // Answers with pictures are in many caches, so all are invalidated.
       return queryClient.invalidateQueries();
     },
   });

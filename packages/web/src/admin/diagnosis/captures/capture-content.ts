@@ -24,7 +24,7 @@ export const CAPTURE_KINDS = [
 ] as const;
 export type CaptureKind = (typeof CAPTURE_KINDS)[number]['kind'];
 
-/** A newer service may have kinds without a label here; they are shown unchanged. */
+/** A newer service may have kinds without a label in this page; such a kind is shown unchanged. */
 export const kindLabel = (kind: string): string =>
   CAPTURE_KINDS.find((each) => each.kind === kind)?.words ?? kind;
 
@@ -35,14 +35,14 @@ export function captureFileName({ kind, capture_id }: Pick<Capture, 'kind' | 'ca
 }
 
 /**
- * Longest unpacked result in bytes. Gzip can compress a text to a thousandth of its size, so a host could fill the
- * memory of this page.
+ * Longest unpacked result in bytes. Gzip can compress a text to a thousandth of its size, so without this limit a host
+ * could fill the memory of this page.
  */
 const MAX_UNPACKED_BYTES = 4 * 1024 * 1024;
 
 /**
  * The result as text; JSON is indented.
- * @returns null without a result
+ * @returns null: there is no result
  * @throws TypeError for data that is no gzip stream, RangeError for a result longer than the limit
  */
 export async function captureText({ data, json }: Pick<Capture, 'data' | 'json'>): Promise<string | null> {
@@ -94,7 +94,11 @@ const numberOf = (value: unknown): number | undefined =>
 const partOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
-/** Windows of a burst for a table, as many as a capture may have. @param text its result @returns [] for anything else */
+/**
+ * Rows of a table with the windows of a burst, at most as many as a capture may have.
+ * @param text the result of the capture
+ * @returns []: the text is no result of a burst
+ */
 export function burstRows(text: string): BurstRow[] {
   let parsed: unknown;
   try {

@@ -24,15 +24,15 @@ import {
 } from './capture-content.ts';
 import { readPipeline } from './pipeline-graph.ts';
 
-/** The library for graph layout is loaded with the first shown graph. */
+/** The library for graph layout is loaded when the first graph is shown. */
 const PipelineDrawing = lazy(() =>
   import('./pipeline-drawing.tsx').then((module) => ({ default: module.PipelineDrawing })),
 );
 
 const POLL_MS = 1_000;
 /**
- * The host ends a capture after 11 s. A capture without a result after this time is shown as lost: the connection to
- * the host was probably lost.
+ * The host ends a capture after 11 s. If a capture has no result after this time, the host has probably lost its
+ * connection, and the capture is shown as lost.
  */
 const LIMIT_MS = 30_000;
 
@@ -192,14 +192,14 @@ function CaptureRow(props: { sessionId: string; known: Known; open: boolean; onT
   );
 }
 
-/** Unpacks a result for a file; a result that cannot be unpacked is not saved. */
+/** Unpacks a result and saves it as a file. A result that cannot be unpacked is not saved. */
 async function saveText(capture: Capture | undefined): Promise<void> {
   if (capture === undefined) return;
   const text = await captureText(capture).catch(() => null);
   if (text !== null) saveFile(new Blob([text], { type: 'text/plain' }), captureFileName(capture));
 }
 
-/** Polls for the result of a capture. `lost`: it will not arrive. */
+/** Polls for the result of a capture. `lost`: the result will not arrive. */
 function useCaptureResult(sessionId: string, known: Known) {
   const query = useQuery({
     queryKey: adminKeys.sessionCapture(sessionId, known.id),
@@ -222,7 +222,7 @@ function useCaptureResult(sessionId: string, known: Known) {
   return { capture: query.data?.capture, lost: query.data?.lost ?? false };
 }
 
-/** Unpacks a result only while it is shown: a session may have 200 of them. */
+/** Shows the result of a capture. Unpacks it only while it is shown, because a session may have 200 results. */
 function CaptureBody({ sessionId, capture }: { sessionId: string; capture: Capture }) {
   const { data: text } = useQuery({
     queryKey: adminKeys.captureText(sessionId, capture.capture_id),
@@ -286,6 +286,6 @@ const figure = (value: number | undefined, digits: number): string =>
 const bytesLabel = (bytes: number): string =>
   bytes < 1_024 ? `${bytes} B` : `${Math.round(bytes / 1_024)} kB`;
 
-/** A host without captures makes the server answer 501, which is not a fault of the server. */
+/** If a host does not support captures, the server answers 501, which is not a fault of the server. */
 const isTooOld = (error: unknown): boolean =>
   error instanceof ApiFailure && error.code === 'capture_unsupported';

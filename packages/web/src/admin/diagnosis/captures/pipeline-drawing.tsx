@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import styles from './pipeline.module.css';
 import { capsLabel, type PipelineGraph } from './pipeline-graph.ts';
 
-/** Sizes in pixels; a name of thirty characters fits. */
+/** Sizes in pixels. A name of thirty characters fits into a box. */
 const BOX = { width: 216, height: 44 };
 const MAX_CHARACTERS = 30;
 
@@ -14,12 +14,13 @@ interface Placed {
   arrows: { key: string; path: string; words: string; whole: string; x: number; y: number }[];
 }
 
-/** Elements from top to bottom in the order in which the picture passes them. */
+/** Places the elements from top to bottom, in the order in which they process the picture. */
 function place(graph: PipelineGraph): Placed {
   const layout = new dagre.graphlib.Graph();
   layout.setGraph({ rankdir: 'TB', nodesep: 40, ranksep: 44, marginx: 8, marginy: 8 });
   layout.setDefaultEdgeLabel(() => ({}));
-  // Uses numbered names: the layout library keeps nodes as members of objects, and a host may call one "__proto__".
+  // Uses numbers as names, because the layout library stores nodes as members of objects, and a host may send the name
+  // "__proto__".
   const nodes = new Map(graph.elements.map(({ id }, n) => [id, `element ${n}`]));
   const nodeOf = (id: string) => nodes.get(id) ?? '';
   for (const { id } of graph.elements) layout.setNode(nodeOf(id), { ...BOX });
@@ -47,7 +48,7 @@ function place(graph: PipelineGraph): Placed {
   };
 }
 
-/** A pipeline as a drawing; its text is shown below it. */
+/** A pipeline as a drawing. The page shows its text below the drawing. */
 export function PipelineDrawing({ graph }: { graph: PipelineGraph }) {
   const { width, height, boxes, arrows } = useMemo(() => place(graph), [graph]);
   return (

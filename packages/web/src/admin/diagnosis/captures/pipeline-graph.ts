@@ -3,17 +3,17 @@
 /** An element, such as an encoder. */
 export interface PipelineElement {
   id: string;
-  /** Its name in the pipeline, such as `encoder`. */
+  /** The element's name in the pipeline, such as `encoder`. */
   name: string;
-  /** Its type, such as `GstVaapiEncodeH264`; "" if the text has none. */
+  /** The element's type, such as `GstVaapiEncodeH264`; "": the text contains no type. */
   type: string;
-  /** The element's state in words; "" if the text has none. */
+  /** The element's state in words; "": the text contains no state. */
   state: string;
 }
 export interface PipelineLink {
   from: string;
   to: string;
-  /** The caps of the link, a line for each field, the media type first; empty if the text has none. */
+  /** The caps of the link, a line for each field, the media type first; empty: the text contains no caps. */
   caps: readonly string[];
 }
 export interface PipelineGraph {
@@ -23,13 +23,13 @@ export interface PipelineGraph {
 
 /**
  * Limits of a text. Pipelines of sessions have about thirty elements and texts of 50 kB. A host may send any text, and
- * the layout takes time for each element: the worst text with 150 elements and 300 links took 15 s, the worst within
- * these limits 1.7 s (Node 20, load 14).
+ * a graph with many elements makes the layout slow. The worst text with 150 elements and 300 links took 15 s, the worst
+ * text within these limits 1.7 s (Node 20, load 14).
  */
 const MAX_CHARACTERS = 1024 * 1024;
 const MAX_ELEMENTS = 60;
 const MAX_LINKS = 80;
-/** Nodes including pads: an element in a bin has some more. */
+/** Limit of links between nodes including pads, because an element in a bin has additional links. */
 const MAX_PAD_LINKS = 300;
 /** Nested bins, including the clusters of their pads. */
 const MAX_LEVELS = 32;
@@ -49,7 +49,7 @@ interface Cluster {
   id: string;
   label: string | null;
   parent: Cluster | null;
-  /** The cluster contains further elements. */
+  /** Whether the cluster contains further elements. */
   isBin: boolean;
 }
 
@@ -57,10 +57,10 @@ const QUOTED = String.raw`"((?:[^"\\]|\\.)*)"`;
 const LABEL = new RegExp(`^label=${QUOTED}`);
 const NODE = /^([A-Za-z_][\w.-]*)\s*\[(.*)$/;
 const CAPS = new RegExp(String.raw`(?:^|[\s,[])(?:head)?label=${QUOTED}`, 'g');
-/** Names that set defaults, and the legend. */
+/** Names of nodes that set defaults, and of the legend. */
 const NO_NODES = new Set(['graph', 'node', 'edge', 'legend']);
 
-/** @returns null for a text without links, or with more than a page can draw */
+/** @returns null: the text has no links, or more links than a page can draw */
 export function readPipeline(text: string): PipelineGraph | null {
   const padOwners = new Map<string, Cluster | null>();
   const links: { from: string; to: string; caps: string[] }[] = [];
@@ -121,7 +121,7 @@ function elementOf(cluster: Cluster | null): Cluster | null {
 const splitAt = (text: string, at: number): [string, string] =>
   at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at)];
 
-/** The caps of a link: those at its end if both ends have caps. */
+/** The caps of a link. If both ends have caps, those at the end of the link. */
 function capsOf(attributes: string): string[] {
   const told = [...attributes.matchAll(CAPS)]
     .map((match) => match[1] ?? '')
@@ -132,7 +132,7 @@ function capsOf(attributes: string): string[] {
     .filter((each) => each !== '');
 }
 
-/** Elements with the links between them; the pads of bins are passed through. */
+/** Elements with the links between them. Pads of bins are skipped. */
 function joined(
   padOwners: ReadonlyMap<string, Cluster | null>,
   links: readonly PipelineLink[],
@@ -149,7 +149,7 @@ function joined(
   };
   for (const first of links) {
     if (passes(first.from)) continue;
-    // Breadth first through the pads of bins, visiting each once, because the number of paths through pads grows
+    // Breadth-first search through the pads of bins. Visits each pad once, because the number of paths grows
     // exponentially.
     const passed = new Set<string>();
     let ends: PipelineLink[] = [first];

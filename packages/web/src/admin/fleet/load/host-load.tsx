@@ -13,7 +13,7 @@ import { LoadDrawing } from './load-drawing.tsx';
 import { type LoadChart, loadCharts, spanOf } from './load-model.ts';
 import { useHostLoad } from './use-host-load.ts';
 
-/** The live load of a host: a chart each for CPU, GPU, memory, network and sessions. */
+/** The live load of a host: one chart each for CPU, GPU, memory, network and sessions. */
 export function HostLoadSection({ host }: { host: Host }) {
   const load = useHostLoad(host.id);
   const samples = load.data?.samples ?? [];
@@ -97,7 +97,10 @@ function LoadTable({ charts }: { charts: readonly LoadChart[] }) {
   );
 }
 
-/** "GPU 2" is enough, and keeps the table narrow for a host with many GPUs. */
+/**
+ * The head of a column without the chart's title, for example "GPU 2", so that the table of a host with many GPUs stays
+ * narrow.
+ */
 function headOf(chart: LoadChart, line: string): string {
   if (chart.lines.length === 1) return chart.words;
   return chart.key === 'gpu' ? line : `${chart.words}, ${line}`;

@@ -2,12 +2,12 @@ import { type Line, pathOf, type Span } from '../../diagnosis/chart-model.ts';
 import styles from './load.module.css';
 import type { LoadChart } from './load-model.ts';
 
-/** Units of the drawing, which is stretched to its box; lines keep their width. */
+/** Units of the drawing. The drawing is stretched to its box, but its lines keep their width. */
 const SIZE = { width: 300, height: 60 };
-/** Longest distance that a line joins, as for other series of a host: more than two missing samples are a gap. */
+/** Largest gap that a line joins. As in other series of a host, more than two missing samples are a gap. */
 const HOST_LINE: Line = { name: 'host.load', words: '' };
 
-/** The lines of a chart over its window. Its values are shown as text next to it. */
+/** The lines of a chart over its window. The page also shows the values as text. */
 export function LoadDrawing({ chart, span }: { chart: LoadChart; span: Span }) {
   return (
     <svg

@@ -15,12 +15,12 @@ export interface LoadChart {
   /** The newest values; null: not measured. */
   now: string | null;
   lines: readonly LoadLine[];
-  /** Upper end of the axis, which begins at 0, and its label. */
+  /** Upper end of the axis, which begins at 0, with its label. */
   top: number;
   topLabel: string;
 }
 
-/** As long as the service keeps samples. */
+/** Length of the window: the service keeps samples for the same time. */
 const SHOWN_MS = 5 * 60_000;
 
 type Samples = readonly HostLoadSample[];
@@ -41,7 +41,7 @@ const bothLabel = (sent: number, received: number): string =>
 const megabits = (kbps: number): string => (kbps / 1000).toFixed(kbps < 10_000 ? 1 : 0);
 const megabitLabel = (kbps: number): string => `${megabits(kbps)} Mbit/s`;
 
-/** The window that ends with the newest sample, on the service's clock. */
+/** The window that ends at the newest sample, on the service's clock. */
 export function spanOf(samples: Samples): Span {
   const to_ms = samples.at(-1)?.ts_unix_ms ?? 0;
   return { from_ms: to_ms - SHOWN_MS, to_ms };

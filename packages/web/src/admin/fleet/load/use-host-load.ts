@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { call } from '../../../api/client.ts';
 import { adminKeys } from '../../frame/admin-query-keys.ts';
 
-/** A sample is shown within 3 s of its arrival; agents send one every 5 s. */
+/** Refresh interval. Agents send a sample every 5 s, and each sample is shown within 3 s of its arrival. */
 const REFRESH_MS = 2_500;
 
 /** The last five minutes of a host, refreshed while the page is visible. */

@@ -5,19 +5,19 @@ import styles from '../admin-pages.module.css';
 import { adminKeys } from '../admin-query-keys.ts';
 import { effectLines, revokedLabel } from './effect-lines.ts';
 
-/** What a deletion would remove, counted now. */
+/** The records and files that a deletion would remove, counted now. */
 export const useEffectOf = (id: string) =>
   useQuery({
     queryKey: adminKeys.deletion(id),
     queryFn: ({ signal }) => call('admin.deletions.read', { params: { id }, signal }),
-    // The counts may have changed since an earlier question.
+    // Always requested again, because the counts may have changed since the dialog was last open.
     staleTime: 0,
     gcTime: 0,
   });
 
 /**
- * How many people lose an app if a grant is removed, as the server counts it now. Shown in the question before the
- * removal.
+ * The number of people who lose an app if a grant is removed, as the server counts it now. Shown in the question before
+ * the removal.
  */
 export function RevokedGrant({ id }: { id: string }) {
   const effect = useEffectOf(id);

@@ -7,14 +7,14 @@ export interface RefusedField {
   words: string;
 }
 
-/** Statuses of refusals that name a body field: its value is wrong, or is already in use. */
+/** Statuses of refusals that name a body field: the field's value is wrong, or is already in use. */
 const STATUSES: readonly number[] = [400, 409];
 
 /**
- * The field that a refusal of the server is about.
+ * The field that the server refused.
  * @param fields of the form
  * @param aliases field by the server's name, if the form uses another name
- * @returns null: it is about none of them
+ * @returns null: the refusal is about no field of the form
  */
 export function refusedField(
   error: unknown,

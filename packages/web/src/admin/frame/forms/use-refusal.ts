@@ -4,15 +4,15 @@ import { clock } from '../../../clock.ts';
 import { refusedField } from './refused-field.ts';
 
 /**
- * Focuses the field that a refusal names, which brings it into view.
- * @param field its `data-path`; undefined: none
- * @param error of the last attempt: each one focuses once
+ * Focuses the field that a refusal names, which scrolls the field into view.
+ * @param field its `data-path`; undefined: no field
+ * @param error of the last attempt: each error focuses the field once
  */
 export function useRefusedFocus(field: string | undefined, error: unknown): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the field follows from the error
   useEffect(() => {
     if (field === undefined) return;
-    // A collapsed part expands after the error was rendered.
+    // Waits for the next turn, because a collapsed part expands only after the error was rendered.
     const timer = clock.setTimeout(
       () => document.querySelector<HTMLElement>(`[data-path="${field}"]`)?.focus(),
       0,
@@ -22,10 +22,10 @@ export function useRefusedFocus(field: string | undefined, error: unknown): void
 }
 
 /**
- * Shows a refusal of the server at the field that it names, and focuses it.
- * @param error of the last attempt; null: none
+ * Shows a refusal of the server at the field that it names, and focuses this field.
+ * @param error of the last attempt; null: no error
  * @param aliases field by the server's name, if the form uses another name
- * @returns the error if it is about no field of the form, so that the form shows it; otherwise null
+ * @returns the error if it is about no field, so that the form must show it; otherwise null
  */
 export function useRefusal<Values extends object>(
   form: UseFormReturnType<Values>,

@@ -21,7 +21,7 @@ export interface TableOrder {
 }
 
 /**
- * A row's action that ends, deletes or removes.
+ * The button of a row for an action that ends, deletes or removes the row's object.
  * @param props.label names the row for screen readers
  */
 export function EndButton(props: {
@@ -57,7 +57,8 @@ export function DataTable(props: {
   const frame = useRef<HTMLElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
   const cards = useCards(frame, props.columns.length);
-  // The labels are attributes, which only the style sheet of cards shows, because many components make rows.
+  // The labels are attributes of the cells, because many different components make rows. Only the style sheet of cards
+  // shows the labels.
   useLayoutEffect(() => {
     for (const row of body.current?.rows ?? []) {
       if (row.cells.length !== props.columns.length) continue;
@@ -91,14 +92,14 @@ export function DataTable(props: {
   );
 }
 
-/** Follows the widths of a table's frame and content; measured before the first paint, so that nothing moves. */
+/** Observes the widths of a table's frame and content. Measures before the first paint, so that nothing moves. */
 function useCards(frame: RefObject<HTMLElement | null>, columns: number): 'one' | 'two' | null {
   const [cards, setCards] = useState<'one' | 'two' | null>(null);
   const content = useRef(0);
   const measure = () => {
     const node = frame.current;
     if (node === null) return;
-    // Cards do not show how wide the columns would be, so the table remembers it.
+    // Cards do not have the width of the columns, so this width is stored while the table has columns.
     if (cards === null && node.scrollWidth > node.clientWidth)
       content.current = Math.max(content.current, node.scrollWidth);
     setCards(cardsOf(node.clientWidth, columns, content.current));

@@ -8,20 +8,21 @@ import styles from '../admin-pages.module.css';
 import { type SortKeys, sortRows } from './table-sort.ts';
 
 /**
- * Debounce of a search: longer than the pause between two keys while typing (about 200 ms), so a word sends one search.
+ * Debounce of a search. It is longer than the pause between two keys while typing (about 200 ms), so a word causes one
+ * request.
  */
 const TYPING_MS = 250;
 
-/** A page of the API; cursor null: it is the last one. */
+/** A page of the API; cursor null: this is the last page. */
 interface Page<Item, Cursor> {
   items: readonly Item[];
   next_cursor: Cursor | null;
 }
 
 /**
- * A paged list of the API; the current items stay until another filter's first page is loaded.
- * @param load fetches the page at the cursor, undefined for the first one
- * @param options.refetchMs refresh interval of all loaded pages; missing: none
+ * A paged list of the API. After a change of the filter, the current items stay until the new first page is loaded.
+ * @param load fetches the page at the cursor; undefined: the first page
+ * @param options.refetchMs refresh interval of all loaded pages; missing: no refresh
  */
 export function usePages<Item, Cursor extends string | number>(
   key: QueryKey,
@@ -39,13 +40,14 @@ export function usePages<Item, Cursor extends string | number>(
   return { query, items: query.data?.pages.flatMap((page) => page.items) };
 }
 
-/** Most pages that are loaded to sort a list; in a longer list people use the search. Chosen, not measured. */
+/** Number of pages that are loaded to sort a list. In a longer list people use the search. Chosen, not measured. */
 const SORTED_PAGES = 10;
 
 /**
- * A paged list, sorted in the page because the service does not know the order: its further pages are loaded, too.
- * @param order.sort as in `sortRows`; undefined: the order of the service, a page at a time
- * @returns as usePages; `sortedOf` is the number of sorted rows if the list has more, else null
+ * A paged list that the page sorts itself, because the service does not support the order. So its further pages are
+ * loaded, too.
+ * @param order.sort as in `sortRows`; undefined: the order of the service, one page at a time
+ * @returns as usePages; `sortedOf` is the number of sorted rows if the list has more rows, otherwise null
  */
 export function useSortedPages<Item, Cursor extends string | number>(
   key: QueryKey,
@@ -87,9 +89,9 @@ export function ShowMore(props: {
 }
 
 /**
- * Search text; `onChange` is debounced.
+ * A field for a search text; `onChange` is debounced.
  * @param words label of the field: "Find an app"
- * @param hint searched parts of a row; missing: the label
+ * @param hint parts of a row that are searched; missing: the label
  */
 export function SearchField(props: {
   words: string;

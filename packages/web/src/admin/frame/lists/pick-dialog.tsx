@@ -16,9 +16,9 @@ export interface Pick {
 }
 
 /**
- * Finds items by name and picks them. Stays open for several picks.
- * @param props.find matches of the text, best first; "" gives the first items
- * @param props.taken ids already picked
+ * A dialog to find items by name and pick them. Stays open, so that a person can pick several items.
+ * @param props.find returns the matches of the text, best first; "": the first items
+ * @param props.taken ids that are already picked
  */
 export function PickDialog(props: {
   opened: boolean;

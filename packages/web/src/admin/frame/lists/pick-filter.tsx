@@ -7,10 +7,10 @@ import { adminKeys } from '../admin-query-keys.ts';
 import { type Pick, PickDialog } from './pick-dialog.tsx';
 
 /**
- * A filter by one item of a long list, such as a person, whose id is in the URL.
- * @param props.words what is filtered: "Person"
- * @param props.all words while nothing is picked: "Everybody"
- * @param props.nameOf the name of an id from the URL
+ * A filter by one item of a long list, such as a person. The id of the item is in the URL.
+ * @param props.words kind of the item: "Person"
+ * @param props.all text while no item is picked: "Everybody"
+ * @param props.nameOf returns the name of an id from the URL
  */
 export function PickFilter(props: {
   words: string;

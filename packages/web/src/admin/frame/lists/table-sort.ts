@@ -8,8 +8,8 @@ export type SortKeys<Row> = Readonly<Record<string, (row: Row) => SortValue>>;
 const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
 /**
- * Rows in the order of a URL. Pure.
- * @param sort a key, with "-" in front for descending order; an unknown one, or undefined, keeps the order of the rows
+ * Sorts rows by the order in a URL. Pure.
+ * @param sort a key, with "-" in front for descending order; undefined or an unknown key: the rows keep their order
  */
 export function sortRows<Row>(
   rows: readonly Row[],
@@ -35,7 +35,7 @@ export function readSort(sort = ''): { key: string; reverse: boolean } {
   return sort.startsWith('-') ? { key: sort.slice(1), reverse: true } : { key: sort, reverse: false };
 }
 
-/** The order after a press on a column's head: ascending, then descending, then the server's order. */
+/** The order after a click on a column's head: ascending, then descending, then the server's order. */
 export function nextSort(sort: string | undefined, key: string): string | undefined {
   const now = readSort(sort);
   if (now.key !== key) return key;

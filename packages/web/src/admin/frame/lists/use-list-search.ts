@@ -2,8 +2,9 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ListSearch, parseListSearch } from '../../../search/list-search.ts';
 
 /**
- * The state of a list in the URL of its page. Its names are here and not in the route, which every user loads. @returns
- * the state, and a function that replaces it
+ * The state of a list in the URL of its page. The route does not list the names of the state, because every user loads
+ * the routes.
+ * @returns the state, and a function that replaces it
  */
 export function useListSearch<const Key extends string>(
   keys: readonly Key[],
