@@ -5,14 +5,16 @@ import type { CommandAnswer } from './link/ack-store.ts';
 import type { LinkHandler } from './link/control-link.ts';
 import { unknownCommand } from './sessions/supervisor.ts';
 
-/** Time limit at start for sending the job reports that the former process left. Chosen, not measured. */
+/**
+ * Time limit at the start for sending the job reports that the former agent process left unsent. Chosen, not measured.
+ */
 const KEPT_REPORTS_MS = 2_000;
 const OK: CommandAnswer = { ok: true };
 
 /**
  * Handles the control plane's messages for one agent, and supplies the agent's registration and reports.
- * @param agent the parts; called only once the link is started, when all are made
- * @param requestRestart called after the command's ack was sent
+ * @param agent returns the agent's parts; called only after the link has started, when all parts exist
+ * @param requestRestart called after the ack of a restart command was sent
  */
 export function agentLinkHandler(agent: () => AgentParts, requestRestart: () => void): LinkHandler {
   return {
@@ -63,7 +65,8 @@ export function agentLinkHandler(agent: () => AgentParts, requestRestart: () => 
     linkReady: () => {
       agent().supervisor.linkUp = true;
     },
-    // A registration ends all unreported runs of the former process, so its kept reports must be sent first.
+    // The registration makes the control plane end all unreported runs of the former process. So the reports of these
+    // runs must be sent before it.
     beforeDial: () => {
       const { clock, jobs } = agent();
       return within(clock, KEPT_REPORTS_MS, jobs.sendKept(), undefined);
@@ -71,26 +74,28 @@ export function agentLinkHandler(agent: () => AgentParts, requestRestart: () => 
     linkLost: () => {
       const { images, supervisor } = agent();
       supervisor.linkUp = false;
-      // The next registration lists the images that the engine holds.
+      // The next registration lists the images that the engine stores, so the list is refreshed now.
       void images?.check();
     },
   };
 }
 
-/** Asks for jobs and library scans from now on. Needs the host's identity; a second call does nothing. */
+/**
+ * Starts to poll the control plane for jobs and library scans. Needs the host's identity; a second call does nothing.
+ */
 export function startPolls({ jobs, homeScanner }: AgentParts): void {
   jobs.start();
   homeScanner.start();
 }
 
-/** Reports the current capacity. Without a connection, it is reported after the next registration. */
+/** Reports the current capacity. Without a connection, the agent reports it after the next registration. */
 export function reportCapacity({ link, logger }: AgentParts): void {
   void link.sendCapacity().catch((error) => {
     logger.error({ error: errorText(error) }, 'capacity.failed');
   });
 }
 
-/** Empty while the engine does not answer: the control plane then keeps the last reported values. */
+/** Returns an empty object while the engine does not answer; the control plane then keeps the last reported images. */
 export function heldImages({ containers, images }: AgentParts): Pick<Register, 'images'> {
   const held = containers.engine.works ? images?.held : undefined;
   return held === undefined ? {} : { images: held };
@@ -106,7 +111,7 @@ async function obey(
     case 'config_update':
       return configure(parts, command);
     case 'restart':
-      // Deferred until the ack was sent: the process must not exit before it has answered.
+      // Deferred until the ack was sent, because the process must not exit before it has answered the command.
       setImmediate(requestRestart);
       return OK;
     case 'image_ensure':

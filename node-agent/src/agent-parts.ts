@@ -31,8 +31,8 @@ export interface AgentDeps {
 }
 
 /**
- * The parts of one agent, created and connected to each other. Only the warm media worker and the prefetched network
- * are already started. Owner: the agent, which starts and closes them.
+ * The parts of one agent, created and connected to each other. Only the warm media worker and the network for the next
+ * app are already started. Owner: the agent, which starts and closes them.
  */
 export interface AgentParts {
   readonly config: AgentConfig;
@@ -43,9 +43,9 @@ export interface AgentParts {
   readonly displays: ConnectorWatch;
   readonly console: HostConsole;
   readonly workers: MediaWorkerPool;
-  /** Starts media workers only for the warm-up job, and keeps none ready. */
+  /** Starts media workers only for the warm-up job; no worker is kept ready. */
   readonly warmUps: MediaWorkerPool;
-  /** null: apps use the host's network. */
+  /** null: all apps use the host's network. */
   readonly networks: NetworkPool | null;
   readonly quarantine: Quarantine;
   readonly sweep: UidSweep;
@@ -54,12 +54,12 @@ export interface AgentParts {
   readonly supervisor: Supervisor;
   readonly containers: AgentContainers;
   readonly link: ControlLink;
-  /** null: no address of the metrics page is configured. */
+  /** null: no address for the metrics page is configured. */
   readonly metrics: AgentMetrics | null;
   readonly jobs: AgentJobs;
   readonly homeScanner: HomeScanner;
   /** null until the container engine was checked for the first time. */
   images: HostImages | null;
-  /** Storage of the last capacity report. */
+  /** File systems and free space, as in the last capacity report. */
   reportedStorage: readonly StorageReport[];
 }

@@ -9,23 +9,23 @@ import { withPatience } from './patience.ts';
 import { storageMoved } from './probe/storage-report.ts';
 import { FIRST_LOOK_MS } from './runtime/container/engine/engine-host.ts';
 
-/** A change of storage is reported within a minute. */
+/** Interval of the check for changed storage. So a change is reported within a minute. */
 const STORAGE_CHECK_MS = 60_000;
 /** The interval of the heartbeat, which carries the newest sample. */
 const GPU_SAMPLE_MS = 5_000;
 /** Time for sessions to end at a shutdown. */
 const SHUTDOWN_MS = withPatience(8_000);
 /**
- * Time limit for sending the last reports at a shutdown. Sessions without a sent report are reported as lost at the
- * next start.
+ * Time limit for sending the last reports at a shutdown. A session whose last report was not sent is reported as lost
+ * at the next start.
  */
 const FLUSH_MS = 2_000;
 
 /**
  * The agent process: owner of link, inventory, supervisor and health page.
  *
- * Start order: cleanup after a killed agent, hardware probe, warm media worker and prefetched network, first
- * connection. Stop order: sessions, reports, link, warm worker and prefetched network, health.
+ * Start order: cleanup after a killed agent, hardware probe, warm media worker and network for the next app, first
+ * connection. Stop order: sessions, reports, link, warm worker and prepared network, health page.
  */
 export class Agent {
   readonly #parts: AgentParts;
@@ -42,7 +42,7 @@ export class Agent {
   }
 
   /**
-   * Starts all parts; returns when the first connection attempt runs.
+   * Starts all parts; resolves when the first connection attempt has begun.
    * @throws when the state directory is unusable, the health address is taken, or the host is not enrolled
    */
   static async start(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
@@ -78,7 +78,7 @@ export class Agent {
     }
     await recorder.open();
     await jobs.open();
-    // Takes over the homes that a killed agent moved aside, before a session can use them.
+    // Locks the homes that a killed agent renamed for deletion, before a session can use them.
     await collection.open();
     await inventory.probe();
     await inventory.sampleGpus();
@@ -93,7 +93,7 @@ export class Agent {
     this.#parts.images = images;
     if (containers.engine.works) await images.check();
     await link.start();
-    // An agent without an identity cannot poll yet; a failed first poll would delay the next one by a minute.
+    // An agent that is not enrolled cannot poll yet. A failed first poll would delay the next poll by a minute.
     if (link.isEnrolled) startPolls(this.#parts);
     void collection.resume();
     this.#timers.push(
@@ -107,7 +107,7 @@ export class Agent {
     return this.#parts.link.connected;
   }
 
-  /** The replica of the control plane that is dialed, or was last. */
+  /** Address of the replica that the agent connects to now, or connected to last. */
   get controlUrl(): URL {
     return this.#parts.link.controlUrl;
   }
@@ -121,7 +121,7 @@ export class Agent {
     return this.#health?.port ?? 0;
   }
 
-  /** Ends all sessions, reports them, and releases everything. Repeatable. */
+  /** Ends all sessions, reports their ends, and releases all resources. Repeatable. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop(false);
     return this.#stopping;
@@ -136,7 +136,7 @@ export class Agent {
   async #stop(restart: boolean): Promise<void> {
     const { collection, homeScanner, jobs, link, supervisor } = this.#parts;
     for (const timer of this.#timers) timer.cancel();
-    // Closed before the jobs: the collection job may wait for the control plane.
+    // Closed before the jobs, because the collection job may wait for the control plane and would delay the stop.
     collection.close();
     await Promise.all([jobs.stop(), homeScanner.stop()]);
     if (restart) {

@@ -30,7 +30,7 @@ The configuration comes from the environment; SERVICE_CONTROL_URL is required. W
 /etc/footlight/agent.env, and a later \`install\` may leave it out.
 `;
 
-/** Longer than the sessions' own time limit, so that the sessions' limit applies first. */
+/** Longer than the time limit for ending the sessions (SHUTDOWN_MS in agent.ts), so that limit applies first. */
 const CLOSE_LIMIT_MS = withPatience(12_000);
 
 /**
@@ -75,11 +75,11 @@ async function run(
 ): Promise<number> {
   for (const warning of config.warnings) deps.logger.warn({ warning }, 'config.warning');
   const notify = await connectServiceManager(process.env);
-  // Before any program is started, because child processes inherit this limit.
+  // Called before any child process starts, because child processes inherit this limit.
   await forbidCoreFiles();
   const agent = await Agent.start(config, deps);
   const status = () => statusOf(agent);
-  // The service counts as ready without a control plane too: an agent that waits for one works as intended.
+  // The service is reported as ready even without a connection: waiting for the control plane is normal operation.
   notify('READY=1', `STATUS=${status()}`);
   const pulse = new ServicePulse({
     notify,
@@ -88,12 +88,12 @@ async function run(
     status,
   });
   const stopping = (why: string) => {
-    // The watchdog pulse is not stopped here, so systemd can end a hanging stop.
+    // The watchdog pulse continues during the stop, so systemd kills the agent if its event loop hangs.
     notify('STOPPING=1', `STATUS=${why}`);
   };
   return new Promise((resolve) => {
     const logger = {
-      // Without this line, an error or time-out that ends the stop early would leave no trace.
+      // Logs the error or timeout that ends the stop early; nothing else reports it.
       error: (what: unknown) => deps.logger.fatal({ error: errorText(what) }, 'agent.stop_failed'),
     };
     const closer = closeWithGrace({ delay: CLOSE_LIMIT_MS, logger }, async ({ signal, err }) => {

@@ -16,7 +16,7 @@ import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { findIsolation } from './runtime/process.ts';
 import { runProgram } from './runtime/programs/run-program.ts';
 
-/** A person waits for the result. A control plane that answers later counts as unreachable. */
+/** A person waits for the result. A control plane that does not answer within this time counts as unreachable. */
 const REACH_LIMIT_MS = 5_000;
 const MARKS: Record<string, string> = { pass: 'ok  ', fail: 'FAIL', skip: '–   ', unknown: '?   ' };
 /** Checks that do not decide the exit code. */
@@ -44,7 +44,7 @@ export async function doctor(config: AgentConfig, print: (line: string) => void)
     isolated,
     networks: isolated && (await networkNamespaceProblem(systemClock)) === null,
     settings: await HostSettings.open(config.stateDir, config.hostSettings, logger),
-    // Only the agent checks the homes, because the check can move them.
+    // Left out, because the agent's check of the homes can move homes.
     homeProblems: () => [],
   });
   await inventory.probe();
@@ -65,14 +65,14 @@ export async function doctor(config: AgentConfig, print: (line: string) => void)
     print(`This host cannot serve sessions yet: ${broken.map(({ id }) => id).join(', ')}.`);
   else if (advice.length > 0) print('This host can serve sessions; some things could be better.');
   else print('This host can serve sessions.');
-  // Repeated at the end, because earlier lines may have scrolled away.
+  // The remedies are printed again at the end, because earlier lines may have scrolled out of sight.
   for (const { id, remediation } of [...broken, ...advice]) {
     for (const line of remediation.slice(0, 1)) print(`  to mend ${id}: ${asCommand(line)}`);
   }
   return broken.length > 0 ? 1 : 0;
 }
 
-/** On an installed agent the remedy of a setting is a command. */
+/** On an installed agent, a remedy that changes a setting is shown as a command. */
 function asCommand(remedy: string): string {
   const setting = /\bset (SERVICE_[A-Z_]+=[\w./:-]+)/.exec(remedy)?.[1];
   if (setting === undefined || !existsSync(INSTALL_PLACES.command)) return remedy;
@@ -109,7 +109,7 @@ function programs(): Readiness {
   };
 }
 
-/** Whether this host starts its agent automatically. */
+/** Checks whether this host starts its agent at boot. */
 async function service(): Promise<Readiness> {
   const id = 'service';
   if (!isSystemdRunning())
@@ -131,7 +131,7 @@ function skipped(id: string, summary: string): Readiness {
   return { id, status: 'skip', summary, remediation: [] };
 }
 
-/** Passes when one replica is reachable. */
+/** Passes when at least one replica of the control plane is reachable. */
 async function controlPlane(urls: readonly URL[]): Promise<Readiness> {
   const id = 'control_plane';
   const problems: string[] = [];

@@ -9,15 +9,15 @@ import { Inventory } from './readiness/inventory.ts';
 import { AGENT_VERSION } from './version.ts';
 
 /**
- * A person waits for the result. The limit allows several attempts, with a backoff of at most 4 s and 15 s per
- * handshake step.
+ * A person waits for the result. Within this limit several attempts are possible: a handshake step takes at most 15 s,
+ * and the backoff at most 4 s.
  */
 const LIMIT_MS = 60_000;
 
 /**
  * Enrolls this host: connects once, stores the secret, and disconnects. It also reports the hardware, because a host
  * without a capacity report does not count as enrolled.
- * @returns the exit code: 0 enrolled (now or before), 1 not within a minute
+ * @returns the exit code: 0 the host is enrolled (now or before), 1 it was not enrolled within a minute
  */
 export async function enroll(
   config: AgentConfig,
@@ -34,7 +34,7 @@ export async function enroll(
     ...deps,
     isolated: false,
     networks: false,
-    // The agent that runs later reports them.
+    // Left empty, because the agent that runs later reports the problems of homes.
     homeProblems: () => [],
     engine: { look: async () => ({ kind: 'off' as const }) },
     settings: await HostSettings.open(config.stateDir, config.hostSettings, deps.logger),

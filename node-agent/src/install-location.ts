@@ -1,4 +1,7 @@
 import { fileURLToPath } from 'node:url';
 
-/** The folder above this package. Source and built programs both lie one folder below the package, so it is the same for both. */
+/**
+ * Path of the folder above this package. The source and the built programs both lie one folder below the package, so
+ * this relative path works for both.
+ */
 export const PRODUCT_ROOT = fileURLToPath(new URL('../..', import.meta.url));

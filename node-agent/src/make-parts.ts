@@ -42,7 +42,7 @@ import { type LaunchContext, Supervisor } from './sessions/supervisor.ts';
 import { AGENT_VERSION } from './version.ts';
 
 /**
- * Creates the parts of an agent, after removing everything that a killed agent left.
+ * Removes everything that a killed agent left, then creates the parts of an agent.
  * @param requestRestart called when the control plane wants a restart
  * @throws when the state directory is unusable
  */
@@ -53,7 +53,8 @@ export async function makeAgentParts(
 ): Promise<AgentParts> {
   const { clock, logger, random } = deps;
   await takeStateDir(config.stateDir);
-  // Before the first child process, so that every child starts in a control group below it.
+  // Called before the first child process starts, so that every child process starts in a control group below the
+  // service's group.
   enterServiceGroup();
   const isolation = await findIsolation();
   const isolated = isolation === 'root';
@@ -62,7 +63,7 @@ export async function makeAgentParts(
   const uids = process.getuid?.() === 0 ? range : null;
   const homes = new HomeLocks(clock);
   const quarantine = new Quarantine(deps);
-  // An isolated app has its own directories of this kind.
+  // An isolated app has its own private directories instead of these shared ones, so they need no sweep.
   const sweep = new UidSweep({ ...deps, openToAll: isolated ? [] : OPEN_TO_ALL });
   const screens = deps.screens ?? westonScreens();
   await removeLeftovers(config.stateDir, {
@@ -172,16 +173,16 @@ export async function makeAgentParts(
   return parts;
 }
 
-/** Imported on demand: the metrics library is loaded only if a metrics page is configured. */
+/** Imported on demand, so that the metrics library is loaded only if a metrics page is configured. */
 async function openMetrics(clock: Clock): Promise<AgentMetrics> {
   const { AgentMetrics } = await import('./metrics/agent-metrics.ts');
   return new AgentMetrics(clock);
 }
 
 /**
- * Creates the state directory. Users of sessions must be able to traverse it to their homes; its files belong to the
- * agent.
- * @throws when they cannot traverse it, or its path is too long for the sockets below it
+ * Creates the state directory. Users of sessions must be able to traverse it to reach their homes; its files belong to
+ * the agent.
+ * @throws when the users cannot traverse it, or its path is too long for the sockets below it
  */
 async function takeStateDir(stateDir: string): Promise<void> {
   await mkdir(stateDir, { recursive: true, mode: 0o711 });

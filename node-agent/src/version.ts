@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Version of this agent, as its package says. */
+/** Version of this agent, from its package.json. */
 export const AGENT_VERSION: string = readVersion();
 
 function readVersion(): string {

@@ -39,18 +39,20 @@ export interface AgentConfig {
   /** http(s) base address of the control plane, without a trailing slash. */
   /** Replicas of one control plane; at least one. */
   controlUrls: readonly URL[];
-  /** PEM certificates trusted in addition to the system's; null = only the system's. */
+  /** PEM certificates trusted in addition to the system's certificates; null: trust only the system's. */
   controlCa: string | null;
-  /** SHA-256 of the control plane's leaf certificate, upper-case hex pairs with colons; null = no pin. */
+  /**
+   * SHA-256 of the control plane's leaf certificate, upper-case hex pairs with colons; null: no certificate is pinned.
+   */
   controlFingerprint: string | null;
-  /** Secret. A one-use or the fixed enrollment token; null = the agent must already be enrolled. */
+  /** Secret. A one-use enrollment token or the fixed one; null: the agent must already be enrolled. */
   enrollmentToken: string | null;
   nodeName: string;
   stateDir: string;
-  /** 0 = sessions survive without a control plane for any time. */
+  /** Seconds that sessions continue without the control plane; 0: no limit. */
   orphanSecs: number;
   mountRoots: MountRoot[];
-  /** One number for all GPUs, or one per GPU index; null = by encoder family. */
+  /** One number for all GPUs, or one number per GPU index; null: by encoder family. */
   encodeSlots: number[] | null;
   mediaAddresses: string[] | null;
   mediaPorts: [number, number] | null;
@@ -62,7 +64,7 @@ export interface AgentConfig {
   containerEngine: string | null;
   containerRuntime: string | null;
   containerUlimits: 'host' | null;
-  /** 0 = no limit; also in the next two fields. */
+  /** Memory limit of an app; 0: no limit. In the next two fields, 0 also means no limit. */
   appMemoryMb: number;
   appPids: number;
   appCpus: number;
@@ -71,11 +73,11 @@ export interface AgentConfig {
   processUids: [number, number];
   healthHost: string;
   healthPort: number;
-  /** Host and port of the metrics page; null: none. */
+  /** Host and port of the metrics page; null: the page is not served. */
   metricsAddress: [string, number] | null;
   imageSourceHosts: string[];
   logLevel: string;
-  /** Host settings that the environment sets; all others have their defaults. */
+  /** Host settings that are set by environment variables; all other settings have their defaults. */
   hostSettings: Record<string, SettingValue>;
   /** Warnings about values that are valid but probably a mistake. */
   warnings: string[];
@@ -84,8 +86,8 @@ export interface AgentConfig {
 /**
  * Reads the agent's configuration from the environment.
  *
- * Every variable may be given as a file, under its name with the suffix _FILE. An empty value counts as unset, so
- * that unit files can list every variable.
+ * Every variable NAME may also be set as NAME_FILE, the path of a file with the value. An empty value counts as unset,
+ * so that unit files can list every variable.
  * @throws ConfigError at the first unusable value
  */
 export function readConfig(env: Environment): AgentConfig {
@@ -145,7 +147,7 @@ function readVariable(env: Environment, name: string): string | null {
   return given.text;
 }
 
-/** The agent sends the same credential to all addresses, so they must be replicas of one control plane. */
+/** The agent sends the same credential to all addresses, so all must belong to replicas of one control plane. */
 function controlUrls(read: Read): URL[] {
   const texts = (read('SERVICE_CONTROL_URL') ?? '').split(',').map((text) => text.trim());
   if (texts.length > MAX_CONTROL_URLS)
@@ -174,7 +176,7 @@ function certificates(read: Read): string | null {
     const pem = readFileSync(path, 'utf8');
     if (pem.includes('-----BEGIN CERTIFICATE-----')) return pem;
   } catch {
-    // Reported below with the same error as a file without a certificate.
+    // An unreadable file is reported below, with the same error as a file without a certificate.
   }
   throw new ConfigError('SERVICE_CONTROL_CA', expected);
 }
@@ -278,7 +280,7 @@ function address(read: Read, name: string): [string, number] | null {
   return [host, port];
 }
 
-/** Whether only this machine reaches the host of an address. */
+/** Whether an address names only this machine, so that other machines cannot connect to it. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || ipaddr.process(host).range() === 'loopback';
 
@@ -350,7 +352,7 @@ function range(read: Read, name: string, min: number, max: number): [number, num
   return [low, high];
 }
 
-/** Directory of homes, unless a host override changes it. */
+/** Directory of homes: the setting home_root, or by default the folder `homes` of the state directory. */
 export function homeRootOf(config: AgentConfig, values: ReadonlyMap<string, SettingValue>): string {
   const root = values.get('home_root');
   return typeof root === 'string' && root !== '' ? resolve(root) : join(config.stateDir, 'homes');

@@ -10,10 +10,11 @@ type Overrides = Readonly<Record<string, unknown>>;
 
 /**
  * Host settings in force: overrides of the control plane take precedence over the environment, and the environment over
- * the catalog's defaults. Live settings follow every config_update, for sessions that start later. Restart settings are
- * fixed at the agent's start, before the control plane's first message, so the overrides are stored in settings.json.
+ * the catalog's defaults. Each config_update changes the live settings for sessions that start later. Restart settings
+ * are fixed at the agent's start, before the control plane's first message. Therefore the overrides are stored in
+ * settings.json.
  *
- * Owner of that file; writes are serialized, and `saved` resolves when none is running.
+ * Owner of that file; writes are serialized, and `saved` resolves when no write is running.
  */
 export class HostSettings {
   readonly #file: string;
@@ -57,7 +58,7 @@ export class HostSettings {
     return this.#values;
   }
 
-  /** Settings of a session that is launched now. */
+  /** Settings for a session that is launched now. */
   get forSessions(): Record<string, SettingValue> {
     const abr_mode = rateModeInForce(this.#values, this.#environment, this.#overrides);
     return {
@@ -66,12 +67,12 @@ export class HostSettings {
     };
   }
 
-  /** A restart setting's value at the agent's start. */
+  /** Value of a restart setting, as read at the agent's start. */
   latched(key: 'encoder' | 'render_node' | 'cuda_device'): SettingValue {
     return this.#latched.get(key) as SettingValue;
   }
 
-  /** Values in force as texts. Restart settings have their value from the agent's start. */
+  /** Values in force as texts. A restart setting has the value that was read at the agent's start. */
   get effective(): Record<string, string> {
     return Object.fromEntries(
       HOST_SETTINGS.map((setting) => {
@@ -81,7 +82,7 @@ export class HostSettings {
     );
   }
 
-  /** Messages about overrides that are not in force. */
+  /** Messages about overrides that are rejected or could not be stored. */
   get problems(): string[] {
     return [...this.#rejected, ...(this.#notKept === null ? [] : [this.#notKept])];
   }
@@ -95,7 +96,7 @@ export class HostSettings {
 
   /**
    * Replaces the overrides. A setting without an override falls back to the environment or its default. Resolves when
-   * stored.
+   * the overrides are stored.
    */
   apply(overrides: Overrides): Promise<void> {
     const { values, rejected } = overlaySettings(this.#baseline, overrides);
@@ -106,12 +107,12 @@ export class HostSettings {
     return this.#saving;
   }
 
-  /** Resolves when no write is under way. */
+  /** Resolves when no write to settings.json is running. */
   get saved(): Promise<void> {
     return this.#saving;
   }
 
-  /** Restart settings keep their value from the start, because encoders were tested with it. */
+  /** Restart settings keep the value from the agent's start, because the encoders were tested with that value. */
   #inForce({ key, class: kind }: HostSetting): SettingValue {
     return (kind === 'restart' ? this.#latched : this.#values).get(key) ?? null;
   }
@@ -127,7 +128,9 @@ export class HostSettings {
   }
 }
 
-/** Overrides of the last agent process. An unusable file counts as missing; the next connection rewrites it. */
+/**
+ * Overrides that the last agent process stored. An unusable file counts as missing; the next config_update rewrites it.
+ */
 async function readKept(stateDir: string, logger: Logger): Promise<Overrides> {
   try {
     const kept = JSON.parse(await readFile(fileIn(stateDir), 'utf8')) as { overrides?: unknown } | null;

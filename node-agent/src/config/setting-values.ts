@@ -9,7 +9,7 @@ import {
 export type SettingValues = ReadonlyMap<string, SettingValue>;
 
 /**
- * Overlays the baseline with the control plane's overrides.
+ * Replaces values of the baseline by the control plane's overrides.
  *
  * Pure. Unknown keys are ignored; a bad value keeps the baseline and is listed in `rejected`.
  */
@@ -43,8 +43,8 @@ export function settingBaseline(
 }
 
 /**
- * The rate control mode in force: abr_mode if the environment or an override sets it, else off while abr_enabled is
- * false.
+ * The rate control mode in force: the value of abr_mode. It is off if abr_enabled is false and abr_mode was not set by
+ * the environment or an override.
  */
 export function rateModeInForce(
   values: SettingValues,

@@ -3,7 +3,8 @@ import type { ConsoleCapabilities } from '@footlight/protocol/agent';
 import type { Displays } from './displays.ts';
 
 /**
- * A display takes seconds to light up after it is plugged in, so 2 s go unnoticed. One poll reads a few files of sysfs.
+ * A display lights up only seconds after it is plugged in, so a delay of 2 s is not noticed. A poll is cheap: it reads
+ * a few files of sysfs.
  */
 const READ_PERIOD_MS = 2_000;
 
@@ -19,7 +20,7 @@ export class ConnectorWatch {
   #last: ConsoleCapabilities | null = null;
   #isReading = false;
 
-  /** @param changed called after each poll that differs from the last report */
+  /** @param changed called after each poll whose result differs from the last `read` */
   constructor(deps: { displays: Displays; clock: Clock; changed: () => void }) {
     this.#displays = deps.displays;
     this.#timer = deps.clock.setInterval(() => void this.#read(deps.changed), READ_PERIOD_MS);
@@ -42,7 +43,7 @@ export class ConnectorWatch {
       const now = await this.#displays.read();
       if (JSON.stringify(now) !== JSON.stringify(this.#last)) changed();
     } catch {
-      // An unreadable file is read again at the next poll.
+      // A file could not be read. The next poll reads all files again.
     } finally {
       this.#isReading = false;
     }

@@ -3,7 +3,10 @@ import { basename, join } from 'node:path';
 import type { ConsoleCapabilities } from '@footlight/protocol/agent';
 import { type DisplayTiming, readEdid } from './edid.ts';
 
-/** Displays and devices for a console, read each time because they are plugged and unplugged. */
+/**
+ * Displays, sound outputs and input devices for a console. Each call reads them again, because people plug and unplug
+ * them.
+ */
 export interface Displays {
   read(): Promise<ConsoleCapabilities>;
 }
@@ -18,9 +21,8 @@ const MAX_DEVICES = 128;
 
 /**
  * Reads displays, sound outputs and input devices from files of sysfs, procfs and udev, without opening a device.
- * @param paths other roots, for tests
- * Source: Documentation/gpu/drm-uapi.rst, Documentation/ABI and Documentation/sound/designs/procfile.rst of the
- * kernel; /dev/input/by-id of udev.
+ * @param paths roots of the files; tests pass other ones Source: Documentation/gpu/drm-uapi.rst, Documentation/ABI and
+ * Documentation/sound/designs/procfile.rst of the kernel; /dev/input/by-id of udev.
  */
 export function linuxDisplays(
   paths = { drm: '/sys/class/drm', sound: '/proc/asound', inputs: '/dev/input/by-id' },
@@ -38,7 +40,7 @@ export function linuxDisplays(
   };
 }
 
-/** Connectors are directories next to the cards, such as card1-DP-4. */
+/** Each connector is a directory next to its card's directory, for example card1-DP-4. */
 async function outputsIn(drm: string): Promise<Output[]> {
   const names = await namesIn(drm);
   const connectors = names.filter((name) => /^card\d+-.+/.test(name)).slice(0, MAX_OUTPUTS);
@@ -53,7 +55,7 @@ async function outputsIn(drm: string): Promise<Output[]> {
         render_node: await renderNodeOf(drm, card),
         connector,
         connected: isConnected,
-        // Only the process that drives a card knows its current mode.
+        // Always null: only the process that drives a card can read its current mode.
         active_mode: null,
         modes: modes.slice(0, MAX_MODES).map(named),
       };
@@ -66,13 +68,16 @@ function named(timing: DisplayTiming): Output['modes'][number] {
   return { name: `${timing.width}x${timing.height}${suffix}`, ...timing };
 }
 
-/** A card and its render node belong to the same device. */
+/** A card and its render node are entries of the same device directory. */
 async function renderNodeOf(drm: string, card: string): Promise<string | null> {
   const node = (await namesIn(join(drm, card, 'device', 'drm'))).find((name) => name.startsWith('renderD'));
   return node === undefined ? null : `/dev/dri/${node}`;
 }
 
-/** Playback devices by ALSA name. A card's name is stable, its number is not. */
+/**
+ * Playback devices by ALSA name. The name contains the card's name instead of its number, because the number can change
+ * at a boot.
+ */
 async function sinksIn(sound: string): Promise<ConsoleCapabilities['audio_sinks']> {
   const cards = new Map<number, { id: string; label: string }>();
   for (const line of (await textOf(join(sound, 'cards'))).split('\n')) {
@@ -90,7 +95,7 @@ async function sinksIn(sound: string): Promise<ConsoleCapabilities['audio_sinks'
   return sinks.slice(0, MAX_SINKS);
 }
 
-/** One entry per device node, by udev's name. */
+/** One entry per device node. A node with several names in udev is listed once. */
 async function inputsIn(inputs: string): Promise<ConsoleCapabilities['input_devices']> {
   const found = new Map<string, string>();
   for (const name of (await namesIn(inputs)).filter((each) => /-event(-|$)/.test(each))) {

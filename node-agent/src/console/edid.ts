@@ -13,14 +13,14 @@ export interface DisplayTiming {
 const HEADER = [0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00];
 const BLOCK_BYTES = 128;
 const DESCRIPTOR_BYTES = 18;
-/** First of the four descriptors of the base block. */
+/** Offset of the first of the four descriptors in the base block. */
 const FIRST_DESCRIPTOR = 54;
 const CTA_EXTENSION = 0x02;
 
 /**
- * The detailed timings of an EDID, the first one preferred. Sizes given only by a code have no timing and are
- * omitted. Text that is no EDID, or a damaged block, gives nothing.
- * Source: VESA E-EDID 1.4, section 3.10.2; CTA-861, extension version 3.
+ * The detailed timings of an EDID, the first one preferred. Modes given only by a code have no timing and are omitted.
+ * Bytes that are not an EDID, and damaged blocks, give no timings. Source: VESA E-EDID 1.4, section 3.10.2; CTA-861,
+ * extension version 3.
  */
 export function readEdid(bytes: Uint8Array): DisplayTiming[] {
   if (!HEADER.every((byte, index) => bytes[index] === byte) || !isWhole(bytes, 0)) return [];
@@ -55,7 +55,7 @@ function readDescriptor(bytes: Uint8Array, preferred: boolean): DisplayTiming | 
   const byte = (index: number) => bytes[index] ?? 0;
   const clock_khz = (byte(0) + byte(1) * 256) * 10;
   if (clock_khz === 0) return null;
-  // Low eight bits in one byte, the upper four in half of a shared byte.
+  // The low eight bits are in one byte, the upper four in half of a byte that width and blanking share.
   const width = byte(2) + (byte(4) >> 4) * 256;
   const height = byte(5) + (byte(7) >> 4) * 256;
   const htotal = width + byte(3) + (byte(4) & 0x0f) * 256;

@@ -4,32 +4,35 @@ import type { Display, StartDisplay } from '../display/xvfb.ts';
 import type { Displays } from './displays.ts';
 import { type ChosenOutput, chooseOutput } from './output-choice.ts';
 
-/** Requirements of a console, in the order of the checks. */
+/** Requirements of a console, in the order in which they are checked. */
 export type ScreenNeed = 'connector' | 'root' | 'programs' | 'card' | 'terminal';
 
 /** Draws sessions on displays that are plugged into this host. */
 export interface ConsoleScreens {
-  /** The first missing requirement; null: none. */
+  /** The first missing requirement; null: nothing is missing. */
   lacks(): ScreenNeed | null;
   /**
-   * Starts an X display that fills that output. When the display ends, the output shows no picture; closing it restores
-   * the output.
-   * @throws when it does not start; nothing is left running
+   * Starts an X display that fills the output. If the display ends by itself, the output shows no picture. Closing the
+   * display restores the output.
+   * @throws when the display does not start; no process of it is left
    */
   open(output: ChosenOutput, options: HelperOptions, cookie: Buffer, deps: HelperDeps): Promise<Display>;
   /** Releases resources of a display that was killed with its agent. Never throws. */
   reclaim(): void;
 }
 
-/** none: this host has no console. off: the administrator has not enabled it, or selected another compositor. */
+/**
+ * none: this host has no console. off: the administrator has not enabled it, or has selected a compositor other than
+ * this one. taken: a session uses it.
+ */
 export type ConsoleState = 'none' | 'off' | 'taken' | 'free';
 
-/** The console, held by one session. */
+/** The console, reserved for one session. */
 export interface ConsoleClaim {
   readonly startDisplay: StartDisplay;
-  /** Viewers hear the sound. */
+  /** Whether viewers hear the session's sound. */
   readonly audible: boolean;
-  /** Call when the session is torn down. Repeatable. */
+  /** Releases the console. Call it when the session is torn down. Repeatable. */
   release(): void;
 }
 
@@ -38,7 +41,7 @@ export interface ConsoleClaim {
  *
  *   free ──claim──► taken ──release──► free
  *
- * One session at a time. A configuration applies from the claim on; a change does not affect a running session.
+ * One session at a time. A session uses the configuration of its claim; later changes do not affect it.
  */
 export class HostConsole {
   #lacks: ScreenNeed | null;
@@ -53,7 +56,7 @@ export class HostConsole {
     this.#lacks = screens.lacks();
   }
 
-  /** Repeats the check for missing requirements, because an administrator may have fixed one. @returns null: nothing */
+  /** Checks the requirements again, because an administrator may have fixed one. @returns null: nothing is missing */
   need(): ScreenNeed | null {
     this.#lacks = this.#screens.lacks();
     return this.#lacks;
@@ -64,12 +67,12 @@ export class HostConsole {
     return this.#lacks;
   }
 
-  /** The administrator's compositor; null: console disabled. */
+  /** The administrator's compositor; null: the console is disabled. */
   get wanted(): ConsoleConfig['compositor'] | null {
     return this.#config?.enabled ? this.#config.compositor : null;
   }
 
-  /** @param config null: disabled */
+  /** @param config null: the console is disabled */
   configure(config: ConsoleConfig | null): void {
     this.#config = config;
   }
@@ -80,7 +83,7 @@ export class HostConsole {
     return this.#holder === null ? 'free' : 'taken';
   }
 
-  /** Call only in the state free. */
+  /** Call it only in the state free. */
   claim(): ConsoleClaim {
     const config = this.#config;
     if (config === null || this.#holder !== null) throw new Error('the display beside the host is not free');

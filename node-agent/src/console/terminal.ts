@@ -6,12 +6,12 @@ const KDSKBMODE = 0x4b45;
 const VT_SETMODE = 0x5602;
 const KD_TEXT = 0;
 const K_UNICODE = 3;
-/** struct vt_mode; all zero is VT_AUTO: the kernel switches terminals without asking a process. */
+/** Bytes of struct vt_mode. All zero is VT_AUTO: the kernel switches terminals without asking a process. */
 const VT_MODE_BYTES = 8;
 
 /**
- * Restores text mode, keys and switching of a virtual terminal. A killed compositor leaves it in graphics mode, where
- * no other one can start. Errors are ignored.
+ * Restores text mode, keys and switching of a virtual terminal. A killed compositor leaves the terminal in graphics
+ * mode, and then no other compositor can start on it. Errors are ignored.
  */
 export function restoreTerminal(path: string, open: (path: string) => DeviceFile = openDeviceFile): void {
   let file: DeviceFile;
@@ -29,7 +29,7 @@ export function restoreTerminal(path: string, open: (path: string) => DeviceFile
     try {
       file.ioctl(request, argument);
     } catch {
-      // The remaining calls may still help.
+      // The remaining calls may still succeed.
     }
   }
   file.close();

@@ -14,23 +14,26 @@ import type { ConsoleScreens } from './host-console.ts';
 import type { ChosenOutput } from './output-choice.ts';
 import { restoreTerminal } from './terminal.ts';
 
-/** Weston without a seat manager draws on a virtual terminal, which only root may open. */
+/** Weston without a seat manager draws on a virtual terminal. Only root may open a virtual terminal. */
 const TERMINAL = 7;
 const TERMINAL_DEVICE = `/dev/tty${TERMINAL}`;
 const SOCKET = 'wayland';
-/** The same limit as for Xvfb (display/xvfb.ts); it covers weston and then Xwayland. One poll is one stat(2). */
+/**
+ * The same limit as for Xvfb (display/xvfb.ts). It applies to weston's start and then to Xwayland's. Each poll calls
+ * stat(2) once.
+ */
 const START_LIMIT_MS = 10_000;
 const POLL_MS = 20;
 const STOP_LIMIT_MS = 500;
 const PROGRAMS = ['/usr/bin/weston', '/usr/bin/Xwayland'];
 
-/** The output of weston. */
+/** Where weston draws: a connector, or a substitute of tests. */
 export interface Canvas {
   /** Command line options of this output. */
   words(output: ChosenOutput): string[];
-  /** Whether input devices of the host reach it. */
+  /** Whether weston reads input devices of this host. */
   readonly readsDevices: boolean;
-  /** Releases resources of a killed weston. Never throws. */
+  /** Releases resources that a killed weston left. Never throws. */
   reclaim(): void;
 }
 
@@ -60,7 +63,8 @@ export function westonScreens(canvas: Canvas = CONNECTOR): ConsoleScreens {
           await x.close();
           throw error;
         });
-        // Xwayland is connected. Apps run as Xwayland's user and must not connect to a program that runs as root.
+        // Xwayland is connected, so the socket of weston is removed. Apps run as Xwayland's user and must not connect
+        // to weston, which runs as root.
         rmSync(weston.socket, { force: true });
         return new WestonDisplay(weston.child, x, canvas.readsDevices, () =>
           end(weston.child, canvas, deps.clock),
@@ -94,7 +98,7 @@ function cardsWithConnectors(): string[] {
   }
 }
 
-/** Only opening the device shows whether the service's unit denies access to it. */
+/** Opens the device, because only that shows whether the service's unit denies access to it. */
 function mayOpen(device: string): boolean {
   try {
     closeSync(openSync(device, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK));
@@ -106,7 +110,7 @@ function mayOpen(device: string): boolean {
 
 /** Configuration of weston for one output in one mode, without timeouts or decorations. */
 export function westonConfig({ connector, mode, others }: ChosenOutput): string {
-  // Weston distinguishes rates in whole hertz.
+  // Weston distinguishes refresh rates only in whole hertz.
   const wanted =
     mode === null ? 'preferred' : `${mode.width}x${mode.height}@${Math.round(mode.refresh_millihz / 1_000)}`;
   return [
@@ -122,7 +126,7 @@ async function startWeston(
   { sessionId, user, dirs, ended }: HelperOptions,
   deps: HelperDeps,
 ): Promise<{ child: Child; socket: string }> {
-  // Not in the session user's directories: weston runs as root and trusts its own directory.
+  // Not in the session user's directories, because weston runs as root and trusts the files of its directory.
   const dir = dirs.console;
   await mkdir(dir, { mode: 0o711 });
   const config = join(dir, 'weston.ini');
@@ -136,7 +140,8 @@ async function startWeston(
     ]),
     {
       env: { ...baseEnvironment(deps.env), HOME: dir, XDG_RUNTIME_DIR: dir, [SESSION_VARIABLE]: sessionId },
-      // Key shortcuts of weston on the host's keyboard can write files; this directory is deleted with the session.
+      // Weston's key shortcuts on the host's keyboard can write files into this directory. It is deleted with the
+      // session.
       cwd: dir,
       clock: deps.clock,
       onOutput: (chunk) => log.add(chunk),
@@ -151,7 +156,7 @@ async function startWeston(
   throw new Error(`weston did not start: ${log.tail(3, 400) || 'it gave no reason'}`);
 }
 
-/** Weston creates its socket when the output shows a picture. */
+/** Weston creates its socket only after the output shows a picture. */
 async function isListening(socket: string, child: Child, ended: AbortSignal, clock: Clock): Promise<boolean> {
   for (let waitedMs = 0; waitedMs < START_LIMIT_MS && child.alive && !ended.aborted; waitedMs += POLL_MS) {
     const found = await stat(socket).catch(() => null);
@@ -162,15 +167,16 @@ async function isListening(socket: string, child: Child, ended: AbortSignal, clo
 }
 
 async function end(weston: Child, canvas: Canvas, clock: Clock): Promise<void> {
-  // With SIGTERM it restores terminal and connector.
+  // On SIGTERM, weston restores the terminal and the connector.
   weston.signal('SIGTERM');
   await Promise.race([weston.exited, delay(clock, STOP_LIMIT_MS)]);
   weston.signal('SIGKILL');
-  // A weston that ended by itself holds nothing, and another program may use the terminal now.
+  // A weston that exited by itself has restored the terminal, and another program may use the terminal now. So only a
+  // killed weston is cleaned up.
   if ((await weston.exited).signal !== null) canvas.reclaim();
 }
 
-/** An Xwayland with its weston as one display. Teardown: Xwayland, then weston. */
+/** A weston and the Xwayland inside it, as one display. Teardown order: Xwayland, then weston. */
 class WestonDisplay implements Display {
   readonly number: number;
   readonly name: string;

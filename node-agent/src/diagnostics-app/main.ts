@@ -1,8 +1,9 @@
 /**
- * The Diagnostics app: a known moving picture, a 440 Hz tone, and two fields that react to keys and clicks at once. An
- * ordinary X11 client that needs only DISPLAY. FOOTLIGHT_DIAGNOSTICS_FPS sets the frame rate (1–240, default 60).
- * FOOTLIGHT_DIAGNOSTICS_MOTION=full shows a picture that changes everywhere instead, without sound. Measurements use it
- * as load (docs/quality.md). Its amount of detail needs about FOOTLIGHT_DIAGNOSTICS_KBPS (default 6000).
+ * The Diagnostics app: a known moving picture, a 440 Hz tone, and two fields that react to keys and clicks at once. It
+ * is an ordinary X11 client and needs only DISPLAY. FOOTLIGHT_DIAGNOSTICS_FPS sets the frame rate (1–240, default 60).
+ * With FOOTLIGHT_DIAGNOSTICS_MOTION=full, it shows a picture that changes everywhere, without sound; measurements use
+ * this picture as load (docs/quality.md). The picture has as much detail as an encoder can send at about
+ * FOOTLIGHT_DIAGNOSTICS_KBPS (default 6000).
  */
 import x11 from 'x11';
 import {
@@ -79,7 +80,8 @@ x11.createClient((error, display) => {
     fill([...barRectangles(width, height), ...movingRectangles(pattern()), ...fieldRectangles(pattern())]);
     show(0, height);
   };
-  // Input changes the picture at once, not with the next frame, because tests measure the round trip.
+  // Input changes the picture at once, instead of with the next frame, because tests measure the time from input to
+  // picture.
   const drawFields = () => {
     fill(fieldRectangles(pattern()));
     show(Math.round(height * 0.7), height);
@@ -117,7 +119,7 @@ x11.createClient((error, display) => {
         drawFields();
       }
     } else if (event.type === EXPOSE) {
-      // Drawing before the window is visible is lost, except on the canvas.
+      // The X server discards what was drawn before the window is visible, but keeps the canvas, which is copied here.
       show(0, height);
     } else if (event.type === CONFIGURE_NOTIFY && (event.width !== width || event.height !== height)) {
       width = event.width;

@@ -1,6 +1,6 @@
 /**
- * Content of the Diagnostics app as data: rectangles and colours for a size, a frame number and the input so far.
- * Every part has a fixed place in fractions of the picture, so a test can read it from a decoded frame:
+ * Content of the Diagnostics app as data: rectangles and colours for a given size, frame number and input. Every part
+ * has a fixed place, given here in fractions of the picture's height, so a test can read it from a decoded frame:
  *
  *   0.00–0.30  eight colour bars
  *   0.30–0.40  the frame number in binary, sixteen cells, the highest bit left, white is 1
@@ -21,7 +21,7 @@ export interface Rectangle {
   readonly y: number;
   readonly width: number;
   readonly height: number;
-  /** 0xRRGGBB */
+  /** Colour as 0xRRGGBB. */
   readonly colour: number;
 }
 
@@ -31,11 +31,11 @@ export interface PatternInput {
   readonly frame: number;
   readonly keyPresses: number;
   readonly buttonPresses: number;
-  /** Last press in pixels; null before the first one. */
+  /** Position of the last press in pixels; null before the first press. */
   readonly lastPress: { readonly x: number; readonly y: number } | null;
 }
 
-/** Edge between cell `index` and the one before it when `total` pixels hold `cells` cells without gaps. */
+/** Left edge of cell `index`, when `cells` cells fill `total` pixels without gaps. */
 function edge(index: number, cells: number, total: number): number {
   return Math.round((index * total) / cells);
 }
@@ -133,23 +133,23 @@ export function fieldRectangles({
   return fields;
 }
 
-/** Colours of the full motion, each drawn with one request. */
+/** Colours of the rectangles in the full motion. All rectangles of one colour are drawn with one request. */
 export const MOTION_COLOURS = [
   0x203040, 0xd04030, 0x30a050, 0x3060d0, 0xe0c040, 0x9040a0, 0xf0f0e8, 0x50b0b0,
 ] as const;
 /**
- * Encoded size of one new rectangle at medium quality, bytes. At its lowest quality openh264 needed 36, from 720p30 to
- * 1080p60; more rectangles than fit would make it miss its bitrate.
+ * Encoded size of one new rectangle at medium quality, in bytes. At its lowest quality, openh264 needed 36 bytes in
+ * tests from 720p30 to 1080p60. With too many rectangles, the encoder would exceed its bitrate.
  */
 const DETAIL_BYTES = 70;
-/** Side of such a rectangle: the minimum, and the largest random addition, pixels. */
+/** Side of a new rectangle in pixels: the minimum, and the largest random addition. */
 const MOTION_SIDE = [4, 28] as const;
-/** How far the whole picture moves with each frame, pixels. */
+/** Horizontal and vertical shift of the whole picture per frame, in pixels. */
 const MOTION_STEP = [3, 2] as const;
 
 /** One frame of a picture in which everything moves and new rectangles appear everywhere. */
 export interface FullMotion {
-  /** Shift of the previous picture, pixels. */
+  /** Shift of the previous picture, in pixels. */
   readonly dx: number;
   readonly dy: number;
   /** New rectangles for each of MOTION_COLOURS, as a flat list of x, y, width and height. */
@@ -160,12 +160,13 @@ export interface FullMotion {
 export const detailsOf = (bitrateKbps: number, fps: number): number =>
   Math.max(1, Math.round((bitrateKbps * 125) / fps / DETAIL_BYTES));
 
-/** The change from the frame before. The same number always gives the same change. */
+/** Computes the change from the previous frame. The same frame number always gives the same change. */
 export function fullMotion(
   { width, height, frame }: Pick<PatternInput, 'width' | 'height' | 'frame'>,
   details: number,
 ): FullMotion {
-  // A linear congruential generator (Numerical Recipes): noise for an encoder, repeatable for a test.
+  // A linear congruential generator (Numerical Recipes): it gives noise for the encoder, and the same noise in each
+  // test run.
   let state = (frame * 2_654_435_761 + 1) >>> 0;
   const below = (limit: number): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -178,7 +179,7 @@ export function fullMotion(
     const h = Math.min(height, least + below(further));
     rectangles[i % MOTION_COLOURS.length]?.push(below(width - w + 1), below(height - h + 1), w, h);
   }
-  // The direction alternates every 60 frames, so the content stays within the picture.
+  // The direction alternates every 60 frames, so the content is not shifted out of the picture.
   const isForth = Math.floor(frame / 60) % 2 === 0;
   const [dx, dy] = MOTION_STEP;
   return isForth ? { dx, dy, rectangles } : { dx: -dx, dy: -dy, rectangles };

@@ -3,15 +3,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 const RATE_HZ = 48_000;
 const TONE_HZ = 440;
 const AMPLITUDE = 0.25 * 32_767;
-/** One second holds a whole number of periods, so the same buffer repeats without a click. */
+/** One second contains a whole number of periods, so the buffer can be repeated without a click. */
 const ONE_SECOND = Buffer.alloc(RATE_HZ * 2);
 for (let i = 0; i < RATE_HZ; i++) {
   ONE_SECOND.writeInt16LE(Math.round(AMPLITUDE * Math.sin((2 * Math.PI * TONE_HZ * i) / RATE_HZ)), i * 2);
 }
 
 /**
- * Plays a 440 Hz sine on the session's audio server until the returned function is called. Without an audio server it
- * stays silent, which is no error.
+ * Plays a 440 Hz sine on the session's audio server until the returned function is called. Without an audio server
+ * there is no tone and no error.
  */
 export function playTone(): () => void {
   const player: ChildProcess = spawn(

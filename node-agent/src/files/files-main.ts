@@ -1,7 +1,7 @@
 /**
- * Reads and writes the files of one home for the viewers of its session, as the session's user. It is a separate
- * process so that a hanging disk, a folder of a million names or a growing file can block neither the media worker,
- * which sends the picture, nor the agent. It exits when its pipe or channel closes.
+ * Reads and writes the files of one home for the viewers of its session, as the session's user. A separate process,
+ * because a hanging disk, a folder with a million names or a growing file would block the media worker, which sends the
+ * picture, or the agent. The process exits when its pipe or channel closes.
  */
 import { randomBytes } from 'node:crypto';
 import { Socket } from 'node:net';
@@ -16,12 +16,12 @@ import { FileTransfers, FREE_FLOOR_BYTES } from './transfers.ts';
 
 const TOKEN_BYTES = 8;
 /**
- * Limit of waiting bytes, above which requests are no longer read. Chunks of a fetch use at most half of it, so a fetch
- * never blocks its own cancel request.
+ * While more than this number of bytes waits to be sent, no further requests are read. Chunks of a fetch fill at most
+ * half of it, so a fetch never delays the request that cancels it.
  */
 const MAX_WAITING_BYTES = 2 * FILES_BUFFER_BYTES;
 
-/** Removes unfinished files, so that an exit during a transfer leaves none. */
+/** Removes unfinished files, so that an exit during a transfer leaves no partial file. */
 let cancel = () => undefined;
 
 openParentChannel({
@@ -43,14 +43,14 @@ function begin({ home, user, max_bytes: maxBytes }: FilesOrder): void {
     process.setuid?.(user.uid);
   }
   process.umask(0o022);
-  // The same seccomp filter as for apps, because this process reads untrusted data of an app and a viewer.
+  // The same seccomp filter as for apps, because this process handles untrusted data from an app and a viewer.
   confineProcess(appFilter(false));
   const files = new HomeFiles(home, () => randomBytes(TOKEN_BYTES).toString('hex'));
   let isWaiting = false;
   const pump = () => {
     const hasMore = transfers.pump();
-    // A request of 40 bytes can cause an answer of 120 kB, so no further requests are read from a viewer that does not
-    // read its answers.
+    // A request of 40 bytes can cause an answer of 120 kB. So requests of a viewer that does not read its answers are
+    // not read either.
     if (pipe.waitingBytes > MAX_WAITING_BYTES) pipe.pause();
     else if (!hasMore) return;
     if (isWaiting) return;

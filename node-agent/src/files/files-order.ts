@@ -1,13 +1,13 @@
-/** First message from the agent to the process that serves the files of a home. */
+/** The agent's first message to the process that serves the files of a home. */
 import { z } from 'zod';
 
-/** Descriptor of that process for the messages of viewers. */
+/** File descriptor on which that process exchanges messages with the viewers. */
 export const FILES_FD = 4;
 
 export const filesOrder = z.object({
-  /** Its directory on the host. */
+  /** The home's directory on the host. */
   home: z.string().max(4096),
-  /** null: the agent's user. */
+  /** null: the process keeps the agent's user. */
   user: z.object({ uid: z.int(), gid: z.int(), groups: z.array(z.int()) }).nullable(),
   max_bytes: z.number(),
 });

@@ -19,13 +19,16 @@ import { O_PATH } from '../linux/open-path.ts';
 
 const FOLDER_MODE = 0o755;
 const FILE_MODE = 0o644;
-/** Most names in a path; each costs a system call. Chosen, not measured. */
+/** Largest number of names in a path, because each name costs a system call. Chosen, not measured. */
 const MAX_DEPTH = 64;
-/** A listing, with JSON escapes, must fit one message of a data channel. */
+/** Limit that lets a listing, with its JSON escapes, fit into one message of a data channel. */
 const MAX_LISTING_CHARACTERS = 120_000;
-/** Most entries read for one listing, because most of them may have names that viewers must not see. */
+/**
+ * Largest number of entries read for one listing. It exceeds MAX_LISTED_FILES, because many names may have to be hidden
+ * from viewers.
+ */
 const MAX_READ = 4 * MAX_LISTED_FILES;
-/** Most numbered names tried before a put fails. */
+/** Largest number of numbered names tried before a put fails. */
 const MAX_COPIES = 100;
 /** Name of an unfinished file. */
 const PART = /^\.footlight-[0-9a-f]{16}\.part$/;
@@ -39,22 +42,23 @@ export class FileRefusal extends Error {
 
 /**
  * The files of a home, for the person who owns it. Each name of a path is opened relative to its directory's descriptor
- * without following links (O_NOFOLLOW), so no app can redirect a path out of the home by swapping in a link. Only
- * regular files and folders are opened; opening a pipe, device or socket may wait or have an effect.
+ * without following links (O_NOFOLLOW), so an app cannot redirect a path out of the home by replacing a folder with a
+ * link. Only regular files and folders are opened, because opening a pipe, device or socket may block or have an
+ * effect.
  *
- * Synchronous, so it needs a separate process. Owner: that process; close() frees the descriptor. All members throw
- * FileRefusal or the system's error.
+ * All calls are synchronous, so this class runs in a separate process. Owner: that process; close() frees the
+ * descriptor. All members throw FileRefusal or the system's error.
  */
 export class HomeFiles {
   readonly #root: number;
   readonly #token: () => string;
-  /** Names of the files that are being written. */
+  /** Temporary names of the files that are being written. */
   readonly #parts = new Set<string>();
 
   /**
    * @param path the home's directory; must not be a link
    * @param token 16 random hex digits
-   * @throws the system's error when it cannot be opened
+   * @throws the system's error when the directory cannot be opened
    */
   constructor(path: string, token: () => string) {
     this.#root = openSync(path, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
@@ -65,15 +69,16 @@ export class HomeFiles {
     closeSync(this.#root);
   }
 
-  /** Free bytes for users without root. */
+  /** Free bytes of the file system, as available to users without root rights. */
   freeBytes(): number {
     const { bavail, bsize } = statfsSync(`/proc/self/fd/${this.#root}`);
     return bavail * bsize;
   }
 
   /**
-   * Entries of a folder, in the order of the file system. Unfinished files of a killed process are removed: a home has
-   * one such process at a time, and listings hide these files.
+   * Entries of a folder, in the order of the file system. Removes unfinished files that a killed process left. This is
+   * safe, because only one process at a time writes to a home. Listings hide unfinished files, so a viewer could not
+   * delete them.
    */
   list(path: string): { entries: FileEntry[]; truncated: boolean } {
     const folder = this.#folder(namesOf(path), false);
@@ -110,7 +115,7 @@ export class HomeFiles {
     try {
       const stats = fstatSync(found);
       if (!stats.isFile()) throw new FileRefusal('not_allowed');
-      // Opened through the descriptor: it refers to the checked file even if its name now leads to another one.
+      // Opened through the descriptor, which refers to the checked file even if an app has replaced the name since.
       const fd = openSync(at(found), constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
       return { fd, size: stats.size };
     } finally {
@@ -118,7 +123,7 @@ export class HomeFiles {
     }
   }
 
-  /** Creates a temporary file next to its target, and missing folders of the path. */
+  /** Creates a temporary file next to its target, and the missing folders of the path. */
   create(path: string): NewFile {
     const names = namesOf(path);
     const name = names.pop();
@@ -159,7 +164,7 @@ export class HomeFiles {
     throw new FileRefusal('not_found');
   }
 
-  /** Opens the entry at these names; a link itself, not its target. @returns an O_PATH descriptor of the caller */
+  /** Opens the entry at this path without following links. @returns an O_PATH descriptor, which the caller closes */
   #find(names: readonly string[], make = false): number {
     if (names.length > MAX_DEPTH) throw new FileRefusal('not_allowed');
     let fd = openSync(at(this.#root), O_PATH | constants.O_DIRECTORY);
@@ -181,8 +186,8 @@ export class HomeFiles {
 }
 
 /**
- * A file that is written under a temporary name and gets its target's name when it is complete. Ends with keep() or
- * discard(), which free its descriptors.
+ * A file that is written under a temporary name and gets its target's name when it is complete. The caller ends it with
+ * keep() or discard(), which free its descriptors.
  */
 export class NewFile {
   readonly fd: number;
@@ -200,7 +205,10 @@ export class NewFile {
     this.#ended = ended;
   }
 
-  /** Gives the file its target's name, or a numbered one if that is taken. @returns its path below the home */
+  /**
+   * Renames the file to its target's name, or to a numbered name if that name is taken. @returns its path below the
+   * home
+   */
   keep(): string {
     const folders = this.#names.slice(0, -1);
     const wanted = this.#names.at(-1) ?? '';
@@ -216,7 +224,7 @@ export class NewFile {
     }
   }
 
-  /** Removes the unfinished file; repeatable. */
+  /** Removes the unfinished file. Repeatable. */
   discard(): void {
     if (!this.#open) return;
     this.#open = false;
@@ -227,12 +235,12 @@ export class NewFile {
   }
 
   /**
-   * Creates a hard link instead of a rename, because a link never replaces a file.
+   * Creates a hard link instead of renaming, because a rename could replace another file.
    * @returns false: the name is taken
    */
   #link(name: string): boolean {
     try {
-      // The app may have replaced the file at the temporary name. Only the written file may get the target's name.
+      // The app may have replaced the file at the temporary name. Only the file written here may get the target's name.
       if (fstatSync(this.fd).ino !== lstatSync(at(this.#folder, this.#part)).ino) throw new FileRefusal('io');
       linkSync(at(this.#folder, this.#part), at(this.#folder, name));
       return true;
@@ -249,7 +257,7 @@ function namesOf(path: string): string[] {
   return names;
 }
 
-/** Path of a name in an open directory, or without a name of the open file or directory itself. */
+/** Path of the entry `name` in an open directory; without a name, the path of the open file or directory itself. */
 function at(fd: number, name?: string): string {
   return name === undefined ? `/proc/self/fd/${fd}` : `/proc/self/fd/${fd}/${name}`;
 }
@@ -259,20 +267,20 @@ function remove(folder: number, part: string): void {
   try {
     unlinkSync(at(folder, part));
   } catch {
-    // It is gone.
+    // The app has moved or removed the file.
   }
 }
 
 function makeFolder(parent: number, name: string): void {
   try {
-    // Never follows a link at the last name.
+    // mkdir(2) never follows a link at the last name.
     mkdirSync(at(parent, name), { mode: FOLDER_MODE });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 
-/** null: it is gone already. */
+/** @returns null: the entry was removed in the meantime */
 function entryOf(folder: number, name: string): FileEntry | null {
   let stats: Stats;
   try {
@@ -281,12 +289,12 @@ function entryOf(folder: number, name: string): FileEntry | null {
     return null;
   }
   const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other';
-  // A sparse file can be larger than the largest number that a message can carry.
+  // A sparse file can be larger than the largest integer that a message can contain.
   const size = kind === 'file' ? Math.min(stats.size, Number.MAX_SAFE_INTEGER) : 0;
   return { name, kind, size, mtime_ms: Math.round(stats.mtimeMs) };
 }
 
-/** "report (2).pdf". */
+/** Inserts a number into a name: "report (2).pdf". */
 function numbered(name: string, copy: number): string {
   const dot = name.lastIndexOf('.');
   const stem = dot > 0 ? name.slice(0, dot) : name;

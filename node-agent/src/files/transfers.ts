@@ -11,7 +11,7 @@ import {
 } from '@footlight/protocol/files';
 import { FileRefusal, type HomeFiles, type NewFile } from './home-files.ts';
 
-/** Free disk space that transfers must leave, the same as for recordings. Chosen, not measured. */
+/** Free disk space in bytes that a transfer must leave; recordings leave the same. Chosen, not measured. */
 export const FREE_FLOOR_BYTES = 1024 ** 3;
 
 export interface FileTransfersOptions {
@@ -20,15 +20,15 @@ export interface FileTransfersOptions {
   maxBytes: number;
   floorBytes: number;
   send(message: string | Uint8Array): void;
-  /** Whether a further chunk may be sent; otherwise pump() is called again later. */
+  /** Whether the channel accepts a further chunk. If not, pump() is called again later. */
   canSend(): boolean;
 }
 
 type Transfer = { kind: 'put'; file: NewFile; left: number } | { kind: 'get'; fd: number; left: number };
 
 /**
- * The transfers of one viewer. Messages in, answers and chunks out; every request gets exactly one end: listing, done or
- * failed, and none after its cancel.
+ * The file transfers of one viewer: turns messages into answers and chunks. Every request gets exactly one final answer
+ * (listing, done or failed), but none after it was cancelled.
  *
  * none → running (put: until its bytes arrived; get: until they were sent) → ended. Owner: the file process.
  * cancelAll() removes unfinished files.
@@ -41,7 +41,7 @@ export class FileTransfers {
     this.#options = options;
   }
 
-  /** Handles a text message of the channel. Malformed ones are dropped. */
+  /** Handles a text message of the channel. Malformed messages are dropped. */
   text(frame: string): void {
     const parsed = parseViewerFiles(frame);
     if (parsed.kind !== 'message') return;
@@ -54,7 +54,7 @@ export class FileTransfers {
   }
 
   /**
-   * Handles a binary message of the channel. Bytes without a running transfer are dropped: their transfer was
+   * Handles a binary message of the channel. Bytes without a running transfer are dropped, because their transfer was
    * cancelled.
    */
   binary(frame: Uint8Array): void {
@@ -71,7 +71,7 @@ export class FileTransfers {
     }
   }
 
-  /** Sends chunks of all transfers in turn while the channel accepts them. @returns whether there is more to send */
+  /** Sends chunks of all transfers in turn while the channel accepts them. @returns whether more chunks wait */
   pump(): boolean {
     for (;;) {
       const gets = [...this.#running].flatMap(([id, each]) => (each.kind === 'get' ? [{ id, each }] : []));
@@ -140,7 +140,7 @@ export class FileTransfers {
     if (transfer.left > 0) {
       const chunk = Buffer.alloc(Math.min(FILE_CHUNK_BYTES, transfer.left));
       const read = readSync(transfer.fd, chunk, 0, chunk.length, null);
-      // The app has truncated the file.
+      // The app has truncated the file since it was opened.
       if (read === 0) throw new FileRefusal('io');
       transfer.left -= read;
       this.#options.send(encodeChunk(id, chunk.subarray(0, read)));
@@ -151,7 +151,7 @@ export class FileTransfers {
   }
 
   #fail(id: number, error: unknown): void {
-    // A second request with the same number is refused as busy and must not end the first.
+    // A second request with the same number is refused as busy and must not end the first request.
     const code = failureOf(error);
     if (code !== 'busy') this.#end(id);
     this.#answer({ type: 'failed', id, code });

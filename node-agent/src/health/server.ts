@@ -5,11 +5,11 @@ import ipaddr from 'ipaddr.js';
 import { isLoopback } from '../config/environment.ts';
 
 /**
- * Most open connections. A new connection closes the oldest: any user of the machine can keep connections open, and a
- * supervisor kills an agent whose health page does not answer.
+ * Largest number of open connections; a further connection closes the oldest. Any user of the machine can keep
+ * connections open, and systemd or another supervisor kills an agent whose health page does not answer.
  */
 const MAX_CONNECTIONS = 64;
-/** Connections that wait to be accepted: as many as Linux allows (net.core.somaxconn). */
+/** Connections that may wait to be accepted: the default limit of Linux (net.core.somaxconn). */
 const BACKLOG = 4_096;
 
 export interface Health {
@@ -18,13 +18,16 @@ export interface Health {
   connected: boolean;
 }
 
-/** A page of one address. */
+/** A page served at one path. */
 export interface Page {
   path: string;
   contentType: string;
-  /** Whether a request must name a loopback address in Host: a site whose name resolves to this machine gets 403. */
+  /**
+   * Whether the Host header of a request must name a loopback address. It blocks web sites whose name resolves to this
+   * machine: they get 403.
+   */
   loopbackOnly: boolean;
-  /** Called for an answer of 200 only. */
+  /** Called only if the answer is 200. */
   read(): string | Promise<string>;
 }
 
@@ -43,7 +46,7 @@ export const healthPage = (read: () => Health): Page => ({
 export async function servePage(host: string, port: number, page: Page): Promise<PageServer> {
   const asked = new WeakSet<Socket>();
   const server = createServer({ maxHeaderSize: 8 * 1024, requestTimeout: 5_000 }, (request, response) => {
-    // One answer per connection, so that pipelined requests cannot delay other clients.
+    // One answer per connection, so that a client with pipelined requests cannot delay other clients.
     if (asked.has(request.socket)) return;
     asked.add(request.socket);
     void answer(request.method ?? '', request.url ?? '', request.headers.host ?? '', page).then(
@@ -73,7 +76,10 @@ export async function servePage(host: string, port: number, page: Page): Promise
   return new PageServer(server);
 }
 
-/** A page on its address. listening → closed; close() cuts open requests. Owner: the agent, which closes it last. */
+/**
+ * Serves a page on its address: listening -> closed. close() also cuts open requests. Owner: the agent, which closes it
+ * last.
+ */
 export class PageServer {
   readonly #server: Server;
 

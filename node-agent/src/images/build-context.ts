@@ -6,11 +6,11 @@ import { createGunzip } from 'node:zlib';
 import { errorText } from '@footlight/platform';
 import { extract, type Headers, pack } from 'tar-stream';
 
-/** The archive is refused for a build; the message says why. */
+/** The archive cannot be used for a build; the message contains the reason. */
 export class ArchiveRefused extends Error {}
 
 export interface ArchiveLimits {
-  /** Content of all entries. */
+  /** Bytes of all entries after decompression. */
   bytes: number;
   entries: number;
 }
@@ -19,17 +19,17 @@ export interface ArchiveLimits {
 export const ARCHIVE_LIMITS: ArchiveLimits = { bytes: 4 * 1024 ** 3, entries: 100_000 };
 
 /**
- * Most bytes between two entries: names and attributes of the next entry, which the reader keeps in memory. A path has
- * at most 4 KiB. Chosen, with a margin.
+ * Largest number of bytes between two entries: names and attributes of the next entry, which the reader keeps in
+ * memory. A path has at most 4 KiB; the limit has a margin. Chosen, not measured.
  */
 const MAX_BETWEEN_BYTES = 1024 * 1024;
 
-/** Checks every path of an archive: none may lead out of the archive's top folder. */
+/** Checks every path of an archive: a path must not lead out of the archive's top folder. */
 export class ArchivePaths {
   readonly #subdir: string;
   readonly #links = new Set<string>();
 
-  /** @param subdir folder of the context within the archive; "" = its top. @throws ArchiveRefused */
+  /** @param subdir folder of the context within the archive; "": the top folder. @throws ArchiveRefused */
   constructor(subdir: string) {
     const clean = posix.normalize(`/${subdir}`).slice(1).replace(/\/$/, '');
     if (subdir.split('/').includes('..') || subdir.includes('\0'))
@@ -39,14 +39,14 @@ export class ArchivePaths {
 
   /**
    * Path of an entry within the context.
-   * @returns null: it is not in the context
-   * @throws ArchiveRefused for an entry that no context may have
+   * @returns null: the entry is outside of the context
+   * @throws ArchiveRefused for an entry that a context must not contain
    */
   place({ name, type, linkname }: Pick<Headers, 'name' | 'type' | 'linkname'>): string | null {
     const path = inside(name, name);
     if (type !== 'file' && type !== 'directory' && type !== 'symlink' && type !== 'link')
       throw new ArchiveRefused(`${shown(name)} is a ${String(type)}`);
-    // Otherwise the target of a link could be changed after it was judged.
+    // Entries behind a link are refused, because they could change the target of a link that was already checked.
     for (let folder = posix.dirname(path); folder !== '.'; folder = posix.dirname(folder)) {
       if (this.#links.has(folder)) throw new ArchiveRefused(`${shown(name)} lies behind a link`);
     }
@@ -60,7 +60,7 @@ export class ArchivePaths {
     return this.below(path);
   }
 
-  /** Path within the context; null: outside of it. */
+  /** Path within the context; null: the path is outside of it. */
   below(path: string): string | null {
     if (this.#subdir === '') return path === '.' ? null : path;
     return path.startsWith(`${this.#subdir}/`) ? path.slice(this.#subdir.length + 1) : null;
@@ -80,12 +80,12 @@ function shown(name: string): string {
 }
 
 /**
- * Writes the context of a build: the entries of a tar archive (gzip or plain) below a folder, each judged before it is
- * taken. Nothing is unpacked, so no entry can reach a file of this host.
+ * Writes the context of a build: the entries of a tar archive (gzip or plain) below a folder, each checked before it is
+ * copied. Nothing is unpacked, so an entry cannot overwrite a file of this host.
  * @param file path of the archive
  * @param target path of the new archive
  * @returns entries (count)
- * @throws ArchiveRefused for a hostile, damaged or empty one
+ * @throws ArchiveRefused for a hostile, damaged or empty archive
  */
 export async function writeBuildContext(
   file: string,
@@ -120,7 +120,7 @@ export async function writeBuildContext(
   async function take(content: Readable, header: Headers): Promise<void> {
     seen();
     content.on('data', seen);
-    // Headers that only describe the next entry or the archive.
+    // This header only describes the next entry or the whole archive.
     if (header.type === ('pax-global-header' as Headers['type'])) {
       content.resume();
       return;
@@ -193,7 +193,7 @@ async function gunzipOf(file: string): Promise<Transform[]> {
   return [];
 }
 
-/** Fails a stream that becomes too long, because a small gzip file can expand to fill a disk. */
+/** Fails a stream that exceeds the limit, because a small gzip file can expand until the disk is full. */
 function bounded(limit: number): Transform {
   let bytes = 0;
   return new Transform({

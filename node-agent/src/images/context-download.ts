@@ -5,15 +5,15 @@ import { type Dispatcher, request } from 'undici';
 
 /** Largest compressed archive. Source: docs/containers.md, "The image catalog". */
 export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024;
-/** Forges redirect an archive's address once. */
+/** Largest number of redirects. Code hosts redirect an archive's address once. */
 const MAX_REDIRECTS = 5;
 
-/** The address is not allowed, or its answer contains no context. */
+/** The address is not allowed, or the downloaded file is not a usable archive. */
 export class ContextRefused extends Error {}
 
 /**
- * Whether a context may be fetched from an address: https, from a host of SERVICE_IMAGE_SOURCE_HOSTS.
- * @param hosts names, each with its port where that is not 443
+ * Checks that a context may be fetched from an address: it must use https and a host of SERVICE_IMAGE_SOURCE_HOSTS.
+ * @param hosts names, each with its port if the port is not 443
  * @throws ContextRefused
  */
 export function contextUrl(text: string, hosts: readonly string[]): URL {
@@ -27,8 +27,8 @@ export function contextUrl(text: string, hosts: readonly string[]): URL {
 }
 
 /**
- * Fetches an archive into a new file. Each redirect is judged like the first address.
- * @param dispatcher of a test with its own certificates
+ * Fetches an archive into a new file. The address of each redirect is checked like the first one.
+ * @param dispatcher only for tests with their own certificates
  * @throws ContextRefused
  */
 export async function downloadContext(

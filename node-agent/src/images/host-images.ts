@@ -18,26 +18,26 @@ export type ImageCommand = Extract<ControlCommand, { type: 'image_ensure' | 'ima
 type Ensure = Extract<ImageCommand, { type: 'image_ensure' }>;
 type Build = Extract<ImageCommand, { type: 'image_build' }>;
 
-/** Progress is reported at most this often, in steps of 5 %. */
+/** Progress is reported at most once per interval, and in steps of 5 %. */
 const PROGRESS_MS = 2_000;
 const PROGRESS_STEP = 5;
 /** Free disk space that a build needs at its start. */
 const BUILD_FREE_BYTES = 20 * 1024 ** 3;
-/** Most waiting commands. A control plane sends one per image and version. */
+/** Largest number of waiting commands. A control plane sends one command per image and version. */
 const MAX_WAITING = 512;
 const BUILDS = 'builds';
 const OK: CommandAnswer = { ok: true };
 
 export interface HostImagesDeps {
   stateDir: string;
-  /** SERVICE_IMAGE_SOURCE_HOSTS */
+  /** Value of SERVICE_IMAGE_SOURCE_HOSTS. */
   sourceHosts: readonly string[];
   host: EngineHost;
   pulls: ImagePulls;
   clock: Clock;
   logger: Logger;
   report(message: ReliableMessage): void;
-  /** Sends progress, which may be lost. */
+  /** Sends the progress; the message may be lost. */
   progress(message: ImageState): void;
   freeBytes?: FreeBytes;
   /** Used to download contexts. Tests pass one with their own certificates. */
@@ -48,8 +48,8 @@ export interface HostImagesDeps {
 type Told = Pick<ImageState, 'state' | 'progress_pct' | 'bytes' | 'error'>;
 
 /**
- * The images of the catalog on this host: pulls, builds and removes them on the control plane's commands, one at a
- * time, and reports the progress.
+ * Manages the catalog's images on this host: it pulls, builds and removes them on the control plane's commands, one at
+ * a time, and reports the progress.
  *
  *   absent → pulling | building → ready | failed; a removal leads to absent, or to failed while a container uses it
  */
@@ -60,14 +60,14 @@ export class HostImages {
   /** Last reported state of each image that is being pulled or built, by image id and version. */
   readonly #inWork = new Map<string, Told>();
   /**
-   * Unfinished commands by image id and version: a repeated command joins the earlier one. After a removal it no longer
-   * does.
+   * Unfinished commands by image id and version. A repeated command joins the earlier command, unless a removal was
+   * queued in between.
    */
   readonly #joinable = new Map<string, { imageId: string }>();
   #queue: Promise<void> = Promise.resolve();
   #waiting = 0;
   readonly #closing = new AbortController();
-  /** Refs that the engine held at the last check; null: it did not answer. */
+  /** References of the images that the engine stored at the last check; null: the engine did not answer. */
   #present: Set<string> | null = null;
 
   private constructor(deps: HostImagesDeps, records: ImageRecords) {
@@ -76,13 +76,13 @@ export class HostImages {
     this.#freeBytes = deps.freeBytes ?? freeBytesOf;
   }
 
-  /** Removes what builds of an earlier agent left. */
+  /** Removes files that builds of a former agent process left. */
   static async open(deps: HostImagesDeps): Promise<HostImages> {
     await rm(join(deps.stateDir, BUILDS), { recursive: true, force: true });
     return new HostImages(deps, await ImageRecords.open(deps.stateDir));
   }
 
-  /** Accepts or refuses a command; its work follows. */
+  /** Accepts or refuses a command. The work of an accepted command runs later. */
   command(command: ImageCommand): CommandAnswer {
     const refusal = this.#refusal(command);
     if (refusal !== null) return { ok: false, ...refusal };
@@ -113,7 +113,7 @@ export class HostImages {
     return OK;
   }
 
-  /** The images of this host as the engine had them at the last check(); undefined where it did not answer. */
+  /** The catalog's images that the engine stored at the last check(); undefined: the engine did not answer. */
   get held(): Register['images'] {
     if (this.#present === null) return undefined;
     const present = this.#present;
@@ -130,7 +130,10 @@ export class HostImages {
     return [...rows.values()].slice(0, MAX_RECORDS);
   }
 
-  /** Asks the engine which of the images it holds: an administrator may have removed one by hand. Never throws. */
+  /**
+   * Queries which of the images the engine still stores, because an administrator may have removed one by hand. Never
+   * throws.
+   */
   async check(): Promise<void> {
     try {
       const engine = await this.#deps.host.engine();
@@ -144,7 +147,7 @@ export class HostImages {
     }
   }
 
-  /** Stops the running work. The control plane sends unfinished commands again. */
+  /** Stops the running work. After the next registration, the control plane sends unfinished commands again. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#records.saved;
@@ -210,7 +213,7 @@ export class HostImages {
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       const why = cutUtf8(errorText(error, 300), 300);
-      // A failed update keeps the former version's record, so that sessions can still use that version.
+      // A failed update keeps the record of the former version, so that sessions can still use it.
       if (former === undefined) this.#records.put({ image_id, version, ref, state: 'failed' });
       this.#deps.logger.warn({ image_id, version, error: why }, 'image.failed');
       this.#tell(command, { state: 'failed', error: why });
@@ -322,12 +325,15 @@ function keyOf({ image_id, version }: { image_id: string; version: string }): st
   return JSON.stringify([image_id, version]);
 }
 
-/** 409: a container uses it. */
+/** Status 409 of the engine: a container uses the image. */
 function isInUse(error: unknown): boolean {
   return error instanceof EngineError && error.status === 409;
 }
 
-/** "STEP 3/8: RUN …" of podman, "Step 3/8 : RUN …" of docker: the part before this step. */
+/**
+ * Percentage of the build that precedes the step in a line of output: "STEP 3/8: RUN …" of podman, "Step 3/8 : RUN …"
+ * of docker.
+ */
 function stepPercent(stream: unknown): number | null {
   const [, at, all] = /^step (\d{1,4})\/(\d{1,4})/i.exec(typeof stream === 'string' ? stream : '') ?? [];
   if (at === undefined || all === undefined || Number(all) === 0) return null;

@@ -9,16 +9,19 @@ const recordSchema = z.object({
   ref: z.string().max(512),
   state: z.enum(['pending', 'ready', 'failed']),
 });
-/** An image of the catalog that the control plane ordered this host to hold. One per image id: the newest version. */
+/**
+ * A catalog image that the control plane ordered this host to store. There is one record per image id, for the newest
+ * version.
+ */
 export type ImageRecord = z.infer<typeof recordSchema>;
 
-/** Bound of `images` in register (protocol/src/agent). */
+/** Largest number of `images` in register (protocol/src/agent). */
 export const MAX_RECORDS = 256;
 const fileSchema = z.array(recordSchema).max(MAX_RECORDS);
 
 /**
- * The images of this host in a file of the state directory, so that a restarted agent can report which versions it
- * holds. The engine decides whether an image exists.
+ * The images of this host in a file of the state directory, so that a restarted agent can report their versions.
+ * Whether an image still exists is checked with the engine.
  */
 export class ImageRecords {
   readonly #file: string;
@@ -30,7 +33,7 @@ export class ImageRecords {
     this.#records = new Map(records.map((record) => [record.image_id, record]));
   }
 
-  /** A file that is missing or malformed counts as empty: the control plane sends its images again. */
+  /** A missing or malformed file counts as empty, because the control plane sends the commands for its images again. */
   static async open(stateDir: string): Promise<ImageRecords> {
     const file = join(stateDir, 'images.json');
     const parsed = fileSchema.safeParse(
@@ -49,7 +52,7 @@ export class ImageRecords {
     return [...this.#records.values()];
   }
 
-  /** @returns false: there are too many */
+  /** @returns false: MAX_RECORDS is reached */
   put(record: ImageRecord): boolean {
     if (!this.#records.has(record.image_id) && this.#records.size >= MAX_RECORDS) return false;
     this.#records.set(record.image_id, record);
@@ -61,7 +64,7 @@ export class ImageRecords {
     if (this.#records.delete(imageId)) this.#save();
   }
 
-  /** Settles when all changes are on the disk, or could not be written. */
+  /** Settles when all changes are written to the disk, or the write failed. */
   get saved(): Promise<void> {
     return this.#saving;
   }
@@ -73,7 +76,8 @@ export class ImageRecords {
         await writeFile(`${this.#file}.new`, text, { mode: 0o600 });
         await rename(`${this.#file}.new`, this.#file);
       } catch {
-        // For example a full disk. The control plane sends the images again after a restart.
+        // The write failed, for example because the disk is full. The control plane sends the images again after a
+        // restart.
       }
     });
   }
