@@ -19,18 +19,21 @@ import { Poll } from '../link/poll.ts';
 import { scanInProcess } from './scan-process.ts';
 import type { ScanResult } from './steam-library.ts';
 
-/** The first poll of a process comes within this time. Chosen, not measured. */
+/** The first poll of a process is sent within this time. Chosen, not measured. */
 const FIRST_POLL_MS = 5 * SECOND_MS;
-/** Twice the size of fifty tasks with the longest paths (60 KiB). */
+/** Longest answer of a poll: twice the size of fifty tasks with the longest paths (60 KiB). */
 const MAX_TASKS_BYTES = 128 * 1024;
-/** Before it answers, the control plane may query a store about forty titles, 10 s each (docs/apps.md). */
+/**
+ * Time limit of a report. Before the control plane answers, it may query a store about forty titles, 10 s each
+ * (docs/apps.md).
+ */
 const REPORT_MS = 8 * MINUTE_MS;
 /**
- * Statuses after which a report is not sent again: accepted, permanently refused, or the scan has ended in the
- * meantime.
+ * HTTP statuses after which a report is not sent again: it was accepted, it was permanently refused, or the scan has
+ * ended.
  */
 const SETTLED: ReadonlySet<number> = new Set([200, 400, 401, 409]);
-/** A poll returns at most 50 tasks. This bounds memory if a control plane sends more. */
+/** Largest number of waiting tasks. A poll returns at most 50 tasks, so only a faulty control plane exceeds this. */
 const MAX_WAITING = 200;
 
 export interface HomeScannerDeps {
@@ -38,22 +41,22 @@ export interface HomeScannerDeps {
   clock: Clock;
   random: Random;
   logger: Logger;
-  /** Never rejects. Default: scans in a separate process. */
+  /** Scans a home. Never rejects. Default: scans in a separate process. */
   scan?: (task: ScanTask, stopping: AbortSignal) => Promise<ScanResult>;
 }
 
 /**
- * Polls for scans of homes and runs them one after another. Each report is sent until it is settled, and only then the
- * next scan starts, so at most one report is kept during an outage.
+ * Polls for scans of homes and runs them one after another. The next scan starts only after the report of the last one
+ * was accepted or refused, so at most one report waits during an outage.
  *
- * A task is waiting → scanned → reported; a task that a poll returns again in the meantime is ignored.
+ * A task is waiting → scanned → reported. If a poll returns a known task again, the task is ignored.
  *
- * Teardown: `stop` ends the polls and a running scan. The next process repeats unreported scans.
+ * Teardown: `stop` ends the polls and a running scan. The next process repeats scans whose report was not sent.
  */
 export class HomeScanner {
   readonly #deps: HomeScannerDeps;
   readonly #poll: Poll;
-  /** By scan id, in the order of the polls; the first is being worked on. */
+  /** Tasks by scan id, in the order in which polls returned them. The first task is being scanned or reported. */
   readonly #tasks = new Map<string, ScanTask>();
   readonly #stopping = new AbortController();
   #work: Promise<void> | null = null;
@@ -63,7 +66,7 @@ export class HomeScanner {
     this.#poll = new Poll({ ...deps, everyMs: POLL_INTERVAL_MS, poll: (stopping) => this.ask(stopping) });
   }
 
-  /** Polls from now on. */
+  /** Starts to poll. */
   start(): void {
     this.#poll.start(FIRST_POLL_MS);
   }
@@ -74,7 +77,7 @@ export class HomeScanner {
     await this.#poll.stop();
   }
 
-  /** One poll. Never rejects: a failed one waits for the next. */
+  /** Polls once. Never rejects: after a failure, the next poll tries again. */
   async ask(signal?: AbortSignal): Promise<void> {
     const { call, logger } = this.#deps;
     try {
@@ -139,7 +142,7 @@ export class HomeScanner {
     }
   }
 
-  /** @returns the status of the answer; null: none came */
+  /** @returns the HTTP status of the answer; null: no answer arrived */
   async #send(report: ScanReport): Promise<number | null> {
     try {
       const { status } = await this.#deps.call({

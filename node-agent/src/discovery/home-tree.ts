@@ -10,30 +10,31 @@ import {
 } from 'node:fs';
 import { O_PATH } from '../linux/open-path.ts';
 
-/** Most links followed for one path, the kernel's limit (path_resolution(7)). */
+/** Largest number of links followed for one path: the kernel's own limit (path_resolution(7)). */
 const MAX_LINKS = 40;
-/** Most names in a path; each costs a system call. Chosen, not measured. */
+/** Largest number of names in a path, because each name costs a system call. Chosen, not measured. */
 const MAX_DEPTH = 128;
 
 /** An open file or directory. Its owner closes it. */
 export interface Opened {
   readonly fd: number;
   readonly stats: Stats;
-  /** Names below the home, without links. */
+  /** Path below the home as a list of names, with all links resolved. */
   readonly parts: readonly string[];
 }
 
-/** refused: the path leads out of the home, or cannot be opened. */
+/** refused: the path leads out of the home, or the file cannot be opened. */
 export type Found =
   | { kind: 'opened'; opened: Opened }
   | { kind: 'missing' }
   | { kind: 'refused'; why: string };
 
 /**
- * A home as the agent reads it: names are opened one by one below the home's own descriptor, so that no link that an app
- * plants or swaps leads out of it. A link is followed when its target, as the app sees it, lies in the home.
+ * Opens files of a home for reading. The names of a path are opened one by one, starting at the home's own descriptor,
+ * so that an app cannot redirect a path out of the home by creating or replacing a link. A link is followed if its
+ * target, as the app sees it, lies in the home.
  *
- * Synchronous, so it needs a separate process: a hanging file system must not block the agent.
+ * All calls are synchronous, so this class runs in a separate process: a hanging file system must not block the agent.
  */
 export class HomeTree {
   readonly #root: number;
@@ -42,8 +43,8 @@ export class HomeTree {
 
   /**
    * @param rootPath the home's directory on the host; must not be a link
-   * @param containerPath where the app sees it
-   * @throws the system's error when the home is missing or no directory
+   * @param containerPath the home's path as the app sees it
+   * @throws the system's error when the home is missing or is not a directory
    */
   constructor(rootPath: string, containerPath: string) {
     this.#rootPath = rootPath;
@@ -55,7 +56,7 @@ export class HomeTree {
     closeSync(this.#root);
   }
 
-  /** Names below the home of an absolute path of the app; null: it lies outside. */
+  /** Converts an absolute path of the app to names below the home; null: the path lies outside of the home. */
   mapAbsolute(path: string): string[] | null {
     const names = namesOf(path);
     for (const base of [this.#containerPath, this.#rootPath]) {
@@ -65,7 +66,7 @@ export class HomeTree {
     return null;
   }
 
-  /** Opens the file or directory at these names below the home. */
+  /** Opens the file or directory at this path below the home. */
   open(names: readonly string[]): Found {
     let todo = [...names];
     for (let links = 0; links <= MAX_LINKS; links += 1) {
@@ -76,7 +77,7 @@ export class HomeTree {
     return { kind: 'refused', why: 'too many links' };
   }
 
-  /** Opens a name in an open directory. */
+  /** Opens the entry `name` of an open directory. */
   openIn(directory: Opened, name: string): Found {
     const child = openName(directory.fd, name);
     if ('kind' in child) return child;
@@ -86,7 +87,7 @@ export class HomeTree {
     return this.open([...directory.parts, name]);
   }
 
-  /** @returns the result, or, if a link was found, the names with its target to try next */
+  /** @returns the result, or, if a link was found, the path that results from its target */
   #walk(todo: readonly string[]): Found | { names: string[] } {
     if (todo.length > MAX_DEPTH) return { kind: 'refused', why: 'too deep' };
     let fd = openSync(`/proc/self/fd/${this.#root}`, O_PATH | constants.O_DIRECTORY);
@@ -110,7 +111,7 @@ export class HomeTree {
     return { kind: 'opened', opened: { fd, stats, parts: todo } };
   }
 
-  /** Names below the home to which a link leads; null: outside. */
+  /** Path below the home to which a link points; null: the target lies outside of the home. */
   #targetOf(directory: number, parts: readonly string[], name: string): string[] | null {
     let target: string;
     try {
@@ -129,7 +130,7 @@ export class HomeTree {
   }
 }
 
-/** Names of an absolute path without "." and "..". */
+/** Names of an absolute path, with "." and ".." resolved. */
 function namesOf(path: string): string[] {
   const names: string[] = [];
   for (const part of path.split('/')) {
@@ -139,7 +140,7 @@ function namesOf(path: string): string[] {
   return names;
 }
 
-/** Opens one name without following, reading or starting anything. */
+/** Opens one name without following a link, reading data, or causing an effect on a device or pipe. */
 function openName(
   directory: number,
   name: string,
@@ -155,7 +156,7 @@ function openName(
   }
 }
 
-/** Names in a directory, in the system's order. @throws the system's error */
+/** Names in a directory, in the order of the file system. @throws the system's error */
 export function* namesIn({ fd }: Opened): Generator<string> {
   const directory = opendirSync(`/proc/self/fd/${fd}`);
   try {
@@ -173,13 +174,13 @@ export function readText({ fd, stats }: Opened, maxBytes: number): string | null
   if (!stats.isFile() || stats.size > maxBytes) return null;
   let file: number;
   try {
-    // Opened through the descriptor: it refers to the checked file even if its name now leads to another one.
+    // Opened through the descriptor, which refers to the checked file even if an app has replaced the name since.
     file = openSync(`/proc/self/fd/${fd}`, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
     return null;
   }
   try {
-    // It may grow while it is read.
+    // Larger than the file, because the file may grow while it is read.
     const buffer = Buffer.alloc(Math.min(maxBytes, stats.size + 4096) + 1);
     let length = 0;
     while (length < buffer.length) {

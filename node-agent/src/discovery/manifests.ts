@@ -5,10 +5,10 @@ import { blockOf, membersOf, parseVdf, textOf } from './vdf.ts';
 
 const MANIFEST_NAME = /^appmanifest_([1-9][0-9]{0,9})\.acf$/;
 
-/** The id of a title from the name of its manifest; null: the file is not a manifest. */
+/** Returns the id of a title from the name of its manifest; null: the file is not a manifest. */
 export const manifestId = (fileName: string): string | null => MANIFEST_NAME.exec(fileName)?.[1] ?? null;
 
-/** A title whose manifest cannot be read: only its presence is known. */
+/** The entry of a title whose manifest cannot be read, so that only its id is known. */
 export const bareEntry = (id: string): ScanEntry => ({
   external_id: id,
   name: '',
@@ -19,12 +19,12 @@ export const bareEntry = (id: string): ScanEntry => ({
 
 /**
  * @param id from the name of the file
- * @param text null: it could not be read
+ * @param text of the manifest; null: the file could not be read
  */
 export function readManifest(id: string, text: string | null): ScanEntry {
   const root = text === null ? null : parseVdf(text);
   const state = root && blockOf(root, 'appstate');
-  // A manifest of another title says nothing about this one.
+  // A manifest with another id contains no information about this title.
   if (!state || textOf(state, 'appid') !== id) return bareEntry(id);
   return {
     external_id: id,
@@ -35,14 +35,15 @@ export function readManifest(id: string, text: string | null): ScanEntry {
   };
 }
 
-/** 0 for anything but a safe integer. */
+/** Parses a whole number; returns 0 if the text is not a safe integer. */
 function wholeNumber(text: string | null): number {
   const value = text !== null && /^[0-9]{1,16}$/.test(text) ? Number(text) : 0;
   return Number.isSafeInteger(value) ? value : 0;
 }
 
 /**
- * Folders of libraries in `libraryfolders.vdf`, as the app sees them. Older files have the path in place of a block.
+ * Folders of libraries in `libraryfolders.vdf`, as the app sees them. In older files, a library is a path instead of a
+ * block.
  * @returns null: the file cannot be read
  */
 export function readLibraryFolders(text: string): string[] | null {

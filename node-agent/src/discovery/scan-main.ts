@@ -1,7 +1,7 @@
 /**
- * Scans one home: reads the task, and answers with the titles in several messages. It is a separate process because it
- * reads files that apps wrote: it may hang, run long or crash without harm to the agent. The agent ends it after the
- * answer.
+ * Scans one home: reads the task, and answers with the titles in several messages. A separate process, because it reads
+ * files that apps wrote: if it hangs, runs long or crashes, the agent is not affected. The agent ends this process
+ * after the answer.
  */
 import { errorText, systemClock } from '@footlight/platform';
 import { cutUtf8 } from '@footlight/protocol';
@@ -10,7 +10,7 @@ import { openParentChannel } from '../media/worker/child-entry.ts';
 import { SCAN_LIMIT_MS, type ScanProgress } from './scan-messages.ts';
 import { scanSteamLibrary } from './steam-library.ts';
 
-/** A message may have 512 KiB, and each entry has at most a few KiB. */
+/** Entries per message: a message may have 512 KiB, and each entry has at most a few KiB. */
 const ENTRIES_PER_MESSAGE = 64;
 const MAX_ERROR_BYTES = 4096;
 

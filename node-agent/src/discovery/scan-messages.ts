@@ -3,7 +3,7 @@ import { count, text } from '@footlight/protocol';
 import { scanEntrySchema } from '@footlight/protocol/agent';
 import { z } from 'zod';
 
-/** Time of a scan. Source: docs/apps.md, "After a scan". */
+/** Time limit of a scan. Source: docs/apps.md, "After a scan". */
 export const SCAN_LIMIT_MS = 300_000;
 
 export const scanProgress = z.discriminatedUnion('type', [

@@ -5,16 +5,16 @@ import { SCAN_LIMIT_MS, scanProgress } from './scan-messages.ts';
 import type { ScanResult } from './steam-library.ts';
 
 /**
- * Added to the scan's own limit, for the start of the process and for one that hangs in the file system. Chosen, not
- * measured.
+ * Added to the scan's own time limit, for the start of the process and for a process that hangs in the file system.
+ * Chosen, not measured.
  */
 const GRACE_MS = 15 * SECOND_MS;
-/** Heap of the process: 10,000 titles take 10 MiB. Chosen, not measured. */
+/** Heap limit of the process in MiB; 10,000 titles need 10 MiB. Chosen, not measured. */
 const HEAP_MIB = 256;
 
 /**
- * Scans a home in a separate process at low priority, which ends with the agent. Never rejects.
- * @param stopping ends the scan
+ * Scans a home in a separate process with low priority. The process ends when the agent ends. Never rejects.
+ * @param stopping its abort ends the scan
  */
 export function scanInProcess(
   task: ScanTask,

@@ -8,33 +8,33 @@ import {
 import { HomeTree, namesIn, type Opened, readText } from './home-tree.ts';
 import { bareEntry, manifestId, readLibraryFolders, readManifest } from './manifests.ts';
 
-/** Most bytes of all entries; the rest of the report is for its other fields. */
+/** Largest total size of all entries in bytes; the rest of the report is reserved for its other fields. */
 const ENTRIES_BYTES = MAX_SCAN_REPORT_BYTES - 16 * 1024;
-/** Listed folders of one root; Steam's own limit is lower. Chosen, not measured. */
+/** Largest number of listed folders per root; Steam's own limit is lower. Chosen, not measured. */
 const MAX_FOLDERS = 64;
-/** Most faults listed in the report. */
+/** Largest number of faults listed in the report. */
 const MAX_FAULTS = 4;
 const LIST = 'libraryfolders.vdf';
-/** Names read between two checks of the time limit. */
+/** Number of names read between two checks of the time limit. */
 const NAMES_PER_LOOK = 256;
 
 export interface ScanResult {
   /** false: the home could not be opened. */
   ok: boolean;
-  /** false: something could not be read, or a limit was reached. */
+  /** false: a file could not be read, or a limit was reached. */
   complete: boolean;
-  /** Faults in words; "": none. */
+  /** Description of the faults; "": no faults. */
   error: string;
   entries: ScanEntry[];
-  /** Listed libraries outside of the home, which are left out (count). */
+  /** Number of listed libraries that lie outside of the home and are therefore not scanned. */
   outside: number;
 }
 
 /**
- * Reads the manifests of a Steam home: those of the task's roots, and of the libraries that their lists name. Blocks
- * its process, so it needs a separate one.
- * @param clock milliseconds that only grow
- * @param limitMs time for the whole scan
+ * Reads the manifests of a Steam home: in the task's roots, and in the libraries listed in these roots. All calls are
+ * synchronous, so it runs in a separate process.
+ * @param clock returns monotonic milliseconds
+ * @param limitMs time limit of the whole scan
  */
 export function scanSteamLibrary(task: ScanTask, clock: () => number, limitMs: number): ScanResult {
   let tree: HomeTree;
@@ -57,7 +57,7 @@ export function scanSteamLibrary(task: ScanTask, clock: () => number, limitMs: n
   }
 }
 
-/** Ends a scan early; the titles found until then are reported. */
+/** Thrown to end a scan early; the titles found before are still reported. */
 class LimitReached extends Error {}
 
 class Scan {
@@ -67,7 +67,7 @@ class Scan {
   readonly #endMs: number;
   readonly #titles = new Map<string, ScanEntry>();
   readonly #faults: string[] = [];
-  /** Directories that were read, by device and inode. */
+  /** Directories that were read already, by device and inode. */
   readonly #seen = new Set<string>();
   #bytes = 0;
   #outside = 0;
@@ -98,7 +98,7 @@ class Scan {
     };
   }
 
-  /** @param isRoot its list of libraries is read too */
+  /** @param isRoot whether to read the folder's list of libraries too */
   #readFolder(names: readonly string[], label: string, isRoot: boolean): void {
     const found = this.#tree.open(names);
     if (found.kind === 'missing') return;
@@ -139,14 +139,14 @@ class Scan {
 
   #readTitle(directory: Opened, name: string, id: string): void {
     const found = this.#tree.openIn(directory, name);
-    // Deleted in the meantime.
+    // The file was deleted in the meantime.
     if (found.kind === 'missing') return;
     if (found.kind === 'refused') {
       this.#add(bareEntry(id));
       return;
     }
     try {
-      // A pipe, a device or a directory with such a name is not a manifest.
+      // A pipe, device or directory is not a manifest, even if its name matches.
       if (!found.opened.stats.isFile()) return;
       this.#add(readManifest(id, readText(found.opened, this.#task.max_manifest_bytes)));
     } finally {
@@ -155,7 +155,7 @@ class Scan {
     this.#checkTime();
   }
 
-  /** If a title is in several libraries, the installed entry is used. */
+  /** If a title is in several libraries, the entry of the installed copy is used. */
   #add(entry: ScanEntry): void {
     const former = this.#titles.get(entry.external_id);
     if (former !== undefined && (isInstalled(former) || !isInstalled(entry))) return;
@@ -176,7 +176,7 @@ class Scan {
       closeSync(found.opened.fd);
       folders = text === null ? null : readLibraryFolders(text);
     }
-    // The scan is then incomplete, so that titles of the listed libraries do not count as removed.
+    // The scan is reported as incomplete, because titles of the listed libraries would otherwise count as removed.
     if (folders === null) {
       this.#faults.push(`${label}/${LIST} cannot be read`);
       return;

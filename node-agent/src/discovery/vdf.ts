@@ -1,10 +1,10 @@
 /**
- * Steam's text files of keys and values, from homes that apps write. Pure; never throws.
- * Format: https://developer.valvesoftware.com/wiki/KeyValues
+ * Parses Steam's text files of keys and values. The files come from homes that apps write, so they are untrusted. Pure;
+ * never throws. Format: https://developer.valvesoftware.com/wiki/KeyValues
  */
 import { parse } from 'vdf-parser';
 
-/** A key with its value or its block; a key that occurs twice has a list. */
+/** Value of a key: a text or a block. If a key occurs several times, its value is a list. */
 export type VdfValue = string | VdfBlock | readonly VdfValue[];
 export interface VdfBlock {
   readonly [key: string]: VdfValue;
@@ -12,17 +12,18 @@ export interface VdfBlock {
 
 /**
  * Bounds of a line. The parser copies the rest of a line for each pair and each bracket, so a mebibyte in one line
- * would take minutes. Real lines have a pair or a bracket, and at most a path of 4 KiB. Chosen, not measured.
+ * would take minutes. Real lines contain one pair or one bracket, and a path of at most 4 KiB. Chosen, not measured.
  */
 const MAX_LINE = 8 * 1024;
 const MAX_WORDS = 64;
 const MAX_BRACKETS = 64;
 
-/** @returns null for a text in another format, or that would take the parser too long */
+/** @returns null: the text has another format, or would take the parser too long */
 export function parseVdf(text: string): VdfBlock | null {
   if (!text.split('\n').every(isPlainLine)) return null;
   try {
-    // Without types: ids keep their digits. Lists for repeated keys: otherwise `__proto__` would be merged into.
+    // types: false keeps all digits of ids. arrayify: true makes lists of repeated keys; otherwise the parser would
+    // merge a block into the prototype for the key `__proto__`.
     return parse<VdfBlock>(text, { types: false, arrayify: true });
   } catch {
     return null;
@@ -41,8 +42,8 @@ function isPlainLine(line: string): boolean {
     const character = line[at];
     const isQuote = character === '"';
     const isSpace = character === ' ' || character === '\t';
-    // The parser looks only at the character before a quote, its regular expression at pairs of backslashes. Both must
-    // find an end of the text.
+    // The parser looks only at the character before a quote, but its regular expression at pairs of backslashes. So the
+    // end of a quoted text must be found under both rules.
     if (isQuote && line[at - 1] !== '\\') quotes += 1;
     if (isQuote && !isEscaped) unescapedQuotes += 1;
     if (character === '{' || character === '}') brackets += 1;
@@ -57,26 +58,26 @@ function isPlainLine(line: string): boolean {
 const isBlock = (value: VdfValue | undefined): value is VdfBlock =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Keys of the format have no case. @returns undefined: no such key */
+/** Keys of this format are not case-sensitive. @returns undefined: the block does not contain the key */
 function lookUp(block: VdfBlock, key: string): VdfValue | undefined {
   const name = Object.keys(block).find((own) => own.toLowerCase() === key);
   const value = name === undefined ? undefined : block[name];
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** The block of a key in lower case; null: there is none. */
+/** The block of a key; null: the key has no block. @param key in lower case */
 export function blockOf(block: VdfBlock, key: string): VdfBlock | null {
   const value = lookUp(block, key);
   return isBlock(value) ? value : null;
 }
 
-/** The text of a key in lower case, without escapes; null: there is none. */
+/** The text of a key, without escapes; null: the key has no text. @param key in lower case */
 export function textOf(block: VdfBlock, key: string): string | null {
   const value = lookUp(block, key);
   return typeof value === 'string' ? unescaped(value) : null;
 }
 
-/** Texts and blocks of a block in order, with their keys. */
+/** All texts and blocks in a block with their keys, in order. */
 export function membersOf(block: VdfBlock): [string, string | VdfBlock][] {
   return Object.entries(block).flatMap(([key, value]): [string, string | VdfBlock][] => {
     const first = Array.isArray(value) ? value[0] : value;

@@ -1,21 +1,21 @@
 import { chmodSync, chownSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Paths of virtual input devices and of their nodes. */
+/** Directories of virtual input devices in sysfs, and of their device nodes. */
 export interface DevicePlaces {
   sysfs: string;
   nodes: string;
 }
 
 const PLACES: DevicePlaces = { sysfs: '/sys/devices/virtual/input', nodes: '/dev/input' };
-/** Delay of the second grant: udev changes the group of new nodes shortly after their creation. */
+/** Delay before access is granted a second time: udev changes the group of new nodes shortly after their creation. */
 export const GRANT_AGAIN_MS = 1_000;
 
 /**
- * Lets only a session's user open the nodes of an input device that its media worker made. The worker has no rights
- * over nodes and is not trusted: the physical path of the device must name the session.
+ * Lets only a session's user open the nodes of an input device that the session's media worker created. The worker has
+ * no rights to change nodes and is not trusted, so the physical path of the device must contain the session's id.
  * @param sysname name of the device in sysfs, from the worker
- * @returns the granted nodes; empty for a device of another session
+ * @returns the granted nodes; empty if the device belongs to another session
  */
 export function grantDevice(
   sysname: string,
@@ -37,7 +37,7 @@ export function grantDevice(
         return node;
       });
   } catch {
-    // The device was removed in between.
+    // The device was removed in the meantime.
     return [];
   }
 }

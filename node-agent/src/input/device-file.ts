@@ -4,21 +4,21 @@ import koffi from 'koffi';
 import { EVENT_BYTES } from './uinput-layout.ts';
 
 /**
- * One open device. For /dev/uinput: becomes at most one virtual device at a time, which the kernel removes when the
- * file is closed or the process ends. The only code with ioctl calls.
+ * One open device. An open /dev/uinput can create one virtual device at a time. The kernel removes the virtual device
+ * when the file is closed or the process ends. The only code with ioctl calls.
  */
 export interface DeviceFile {
-  /** @throws when the kernel refuses, with the errno */
+  /** @throws the errno when the kernel refuses */
   ioctl(request: number, argument: number | Buffer): void;
   /** @throws when the kernel refuses */
   write(bytes: Buffer): void;
-  /** A message of the kernel; null: none. */
+  /** Reads a message of the kernel; null: no message waits. */
   read(): Buffer | null;
   close(): void;
 }
 
 export const UINPUT_PATH = '/dev/uinput';
-/** A game writes one or two force-feedback events at a time; further ones are read at the next poll. */
+/** Events read at one poll. A game writes one or two force-feedback events at a time; the next poll reads the rest. */
 const EVENTS_PER_READ = 16;
 
 interface Ioctl {
@@ -36,9 +36,9 @@ function bindIoctl(): Ioctl {
   };
 }
 
-/** @throws when the device is missing, or cannot be opened for reading and writing */
+/** @throws when the device is missing, or cannot be opened for both reading and writing */
 export function openDeviceFile(path = UINPUT_PATH): DeviceFile {
-  // A terminal must not become the controlling terminal.
+  // O_NOCTTY: an opened terminal must not become the controlling terminal of this process.
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOCTTY);
   bound ??= bindIoctl();
   const calls = bound;
@@ -72,8 +72,8 @@ export function openDeviceFile(path = UINPUT_PATH): DeviceFile {
 }
 
 /**
- * Opens as many as possible. Call before a process drops its rights: open files stay usable.
- * @returns the opened files, and why there are no more; problem null when all are open
+ * Opens up to `count` device files. Called before the process drops its rights, because open files stay usable.
+ * @returns the opened files, and the problem that prevented further ones; problem null: all are open
  */
 export function openDeviceFiles(
   count: number,

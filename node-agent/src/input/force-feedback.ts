@@ -1,12 +1,12 @@
 import { RUMBLE_MAX_MS } from '@footlight/protocol/input';
 import type { RumbleEffect } from './uinput-layout.ts';
 
-/** Strengths for the two motors of a pad. */
+/** Strengths for the two motors of a gamepad. */
 export interface RumbleOrder {
   /** 0–65535 */
   strong: number;
   weak: number;
-  /** 0 = stop */
+  /** 0: stop both motors. */
   durationMs: number;
 }
 
@@ -16,12 +16,12 @@ interface Playing {
 }
 
 const FULL_GAIN = 0xffff;
-/** A continuing order is renewed this long before its end. */
+/** An order that continues is renewed this long before its end. */
 const RENEW_MS = 500;
 
 /**
- * Mixes the effects that an app stored in a pad into orders for its two motors: strengths add up. Pure: times in,
- * orders out. An order covers at most RUMBLE_MAX_MS, so that a pad whose host is lost stops.
+ * Mixes the effects that an app stored in a gamepad into orders for its two motors, by adding the strengths. Pure. An
+ * order lasts at most RUMBLE_MAX_MS, so that a gamepad stops if its host fails.
  */
 export class EffectMixer {
   readonly #effects = new Map<number, RumbleEffect>();
@@ -38,7 +38,7 @@ export class EffectMixer {
     this.#playing.delete(id);
   }
 
-  /** @param times number of repeats; 0 stops it */
+  /** @param times number of repeats; 0 stops the effect */
   play(id: number, times: number, nowMs: number): void {
     const effect = this.#effects.get(id);
     this.#playing.delete(id);
@@ -48,12 +48,12 @@ export class EffectMixer {
     this.#playing.set(id, { fromMs, untilMs });
   }
 
-  /** @param gain 0–65535, for all effects */
+  /** @param gain 0-65535, applies to all effects */
   setGain(gain: number): void {
     this.#gain = Math.min(FULL_GAIN, Math.max(0, gain));
   }
 
-  /** The next order; null while the last one still applies. */
+  /** The next order; null: the last order still applies. */
   order(nowMs: number): RumbleOrder | null {
     const { strong, weak, untilMs } = this.#mix(nowMs);
     const last = this.#ordered;

@@ -3,32 +3,40 @@ import type { DeviceFile } from './device-file.ts';
 import type { RumbleOrder } from './force-feedback.ts';
 import { type PadSnapshot, VirtualPad } from './virtual-pad.ts';
 
-/** Time for a newly connected viewer to announce a pad again; browsers show pads only after a first button. */
+/**
+ * Time in which a newly connected viewer must announce its gamepads again. It is long, because browsers show a gamepad
+ * only after its first button press.
+ */
 export const RECLAIM_MS = 5_000;
-/** Interval of polling: an app that uploads an effect waits this long at most, and rumble is this late at most. */
+/** Polling interval: the longest wait of an app that uploads an effect, and the longest delay of rumble. */
 const POLL_MS = 10;
-/** Devices per window, because each new device costs every program of the host that watches for them. */
+/**
+ * Devices created per window. The number is limited, because each new device costs time in every program of the host
+ * that watches for devices.
+ */
 const MAX_CREATIONS = 16;
 const CREATION_WINDOW_MS = 60_000;
 
 export interface GamepadsOptions {
-  /** One device file per pad index; fewer files allow fewer pads. */
+  /** One device file per gamepad index; with fewer files, fewer gamepads are possible. */
   files: readonly DeviceFile[];
   sessionId: string;
   clock: Clock;
   onRumble(index: number, order: RumbleOrder): void;
-  /** A device was created; its sysfs name. */
+  /** Called with the sysfs name of a newly created device. */
   onCreated(sysname: string): void;
   onProblem(why: string): void;
 }
 
 interface Slot {
   pad: VirtualPad;
-  /** When the pad is removed because the active viewer has not announced it; null = announced. */
+  /**
+   * Time at which the pad is removed because the active viewer has not announced it; null: the viewer has announced it.
+   */
   goesAtMs: number | null;
 }
 
-/** Physical path (phys) by which the agent checks a device's session. */
+/** Physical path (phys) of a gamepad, by which the agent checks to which session it belongs. */
 export function physOf(sessionId: string, index: number): string {
   return `footlight/${sessionId}/pad${index}`;
 }
@@ -36,9 +44,9 @@ export function physOf(sessionId: string, index: number): string {
 /**
  * The virtual gamepads of one session, one per announced index.
  *
- * A pad is absent → connected (on) → absent (off, or not announced within RECLAIM_MS of another viewer's connection).
- * A reconnect keeps it, because most games pause when a pad vanishes. Owner: the media session; close() removes all
- * of them, and the kernel does when the process dies.
+ * A pad is absent → connected (on) → absent (off, or not announced within RECLAIM_MS of another viewer's connection). A
+ * reconnect of the viewer keeps the pad, because most games pause when a pad vanishes. Owner: the media session.
+ * close() removes all pads; if the process dies, the kernel removes them.
  */
 export class Gamepads {
   readonly #options: GamepadsOptions;
@@ -77,7 +85,7 @@ export class Gamepads {
     if (slot) this.#attempt(index, () => slot.pad.apply(snapshot));
   }
 
-  /** Switches to another viewer. @param announced its pads */
+  /** Switches to another viewer. @param announced indexes of that viewer's pads */
   takeOver(announced: ReadonlySet<number>): void {
     const goesAtMs = this.#options.clock.monotonicMs() + RECLAIM_MS;
     for (const [index, slot] of this.#slots) {
@@ -85,7 +93,7 @@ export class Gamepads {
     }
   }
 
-  /** Answers apps, forwards rumble, and removes pads that were not announced. */
+  /** Answers uploads of apps, forwards rumble, and removes pads that were not announced in time. */
   tick(): void {
     const nowMs = this.#options.clock.monotonicMs();
     for (const [index, { pad, goesAtMs }] of [...this.#slots]) {
@@ -124,7 +132,7 @@ export class Gamepads {
     return true;
   }
 
-  /** A device error costs its pad, not the session. */
+  /** A device error removes the pad, but does not end the session. */
   #attempt(index: number, action: () => void): void {
     try {
       action();

@@ -4,7 +4,7 @@ import type { DeviceFile } from './device-file.ts';
 import { ABS, EV, encodeEvents, type InputEvent, KEY, PROPERTY } from './uinput-layout.ts';
 import { createDevice, type DeviceDescription, destroyDevice } from './virtual-device.ts';
 
-/** Tracking ids wrap; the kernel uses 16 bits. */
+/** Tracking ids restart at 0 after 16 bits, the range that the kernel uses. */
 const TRACKING_IDS = 0x1_0000;
 const LIFTED = -1;
 
@@ -39,19 +39,19 @@ export function describeTouchScreen(phys: string, width: number, height: number)
 export interface TouchScreenOptions {
   sessionId: string;
   size: { width: number; height: number };
-  /** A device error costs its contacts, not the session. */
+  /** Called after a device error, which lifts the contacts but does not end the session. */
   onProblem(why: string): void;
 }
 
 /**
  * The touch screen of one session, as its display server sees it: each contact has its own slot. Owner: the media
- * session; close() removes it, and the kernel does when the process dies.
- * Source: Documentation/input/multi-touch-protocol.rst of Linux, "Protocol Type B".
+ * session. close() removes the device; if the process dies, the kernel removes it. Source:
+ * Documentation/input/multi-touch-protocol.rst of Linux, "Protocol Type B".
  */
 export class TouchScreen {
   readonly #file: DeviceFile;
   readonly #onProblem: (why: string) => void;
-  /** Position of each contact, the oldest first. */
+  /** Position of each contact, oldest contact first. */
   readonly #contacts = new Map<number, Point>();
   #slot = 0;
   #nextTrackingId = 0;
@@ -66,7 +66,7 @@ export class TouchScreen {
     createDevice(file, describeTouchScreen(`footlight/${sessionId}/touch`, size.width, size.height));
   }
 
-  /** @param at in pixels of the screen; null: lifted */
+  /** @param at position in pixels of the screen; null: the finger was lifted */
   contact(contact: number, at: Point | null): void {
     const before = this.#contacts.get(contact);
     if (contact < 0 || contact >= MAX_CONTACTS || (at === null && before === undefined)) return;
@@ -101,7 +101,7 @@ export class TouchScreen {
     try {
       destroyDevice(this.#file);
     } catch {
-      // Closing the file removes it as well.
+      // Nothing to do: closing the file removes the device as well.
     }
     this.#file.close();
   }

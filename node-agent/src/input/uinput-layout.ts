@@ -10,7 +10,7 @@ export const FF_UPLOAD_BYTES = 104;
 export const FF_ERASE_BYTES = 12;
 export const SYSNAME_BYTES = 64;
 const NAME_BYTES = 80;
-/** A timestamp precedes type, code and value; the kernel fills it in. */
+/** Offset of the type: a timestamp, which the kernel fills in, precedes type, code and value. */
 const EVENT_TYPE = 16;
 const FF_EFFECT = 8;
 
@@ -30,7 +30,7 @@ export const ABS = {
   mtTrackingId: 0x39,
 } as const;
 export const KEY = { touch: 0x14a } as const;
-/** direct: the touched point is the displayed point. */
+/** direct: a touch affects the point of the screen that is touched. */
 export const PROPERTY = { direct: 1 } as const;
 export const FF = {
   rumble: 0x50,
@@ -40,7 +40,7 @@ export const FF = {
   sine: 0x5a,
   gain: 0x60,
 } as const;
-/** Codes of EV_UINPUT: requests of the kernel. */
+/** Codes of EV_UINPUT events: requests of the kernel to this process. */
 export const UINPUT_REQUEST = { upload: 1, erase: 2 } as const;
 export const BUS_USB = 3;
 
@@ -74,11 +74,11 @@ export const UI = {
 export interface InputEvent {
   type: number;
   code: number;
-  /** signed */
+  /** Signed. */
   value: number;
 }
 
-/** struct input_event of each, with a final report. */
+/** Encodes each event as a struct input_event, followed by a SYN_REPORT. */
 export function encodeEvents(events: readonly InputEvent[]): Buffer {
   const bytes = Buffer.alloc((events.length + 1) * EVENT_BYTES);
   for (const [index, { type, code, value }] of events.entries()) {
@@ -90,7 +90,7 @@ export function encodeEvents(events: readonly InputEvent[]): Buffer {
   return bytes;
 }
 
-/** Reads whole records; a remainder is dropped. */
+/** Decodes all whole records; the rest of the bytes is dropped. */
 export function decodeEvents(bytes: Buffer): InputEvent[] {
   return Array.from({ length: Math.floor(bytes.length / EVENT_BYTES) }, (_, index) => {
     const at = index * EVENT_BYTES + EVENT_TYPE;
@@ -107,7 +107,7 @@ export interface DeviceIdentity {
   vendor: number;
   product: number;
   version: number;
-  /** Force-feedback effects that apps may store in the device; 0 = none. */
+  /** Number of force-feedback effects that apps may store in the device; 0: the device has no force feedback. */
   maxEffects: number;
 }
 
@@ -127,9 +127,9 @@ export interface AxisRange {
   code: number;
   minimum: number;
   maximum: number;
-  /** Changes below this are noise. */
+  /** Changes smaller than this are treated as noise. */
   fuzz: number;
-  /** Values below this count as the centre. */
+  /** Values below this are treated as the centre. */
   flat: number;
 }
 
@@ -137,14 +137,14 @@ export interface AxisRange {
 export function encodeAxis(axis: AxisRange): Buffer {
   const bytes = Buffer.alloc(ABS_SETUP_BYTES);
   bytes.writeUInt16LE(axis.code, 0);
-  // The value now, which is 0, precedes these.
+  // The current value precedes these four fields and stays 0.
   for (const [index, value] of [axis.minimum, axis.maximum, axis.fuzz, axis.flat].entries()) {
     bytes.writeInt32LE(value, 8 + 4 * index);
   }
   return bytes;
 }
 
-/** A NUL-terminated string. */
+/** Encodes a string with its final NUL. */
 export function encodeString(text: string): Buffer {
   return Buffer.from(`${text}\0`, 'utf8');
 }
@@ -154,7 +154,7 @@ export function decodeString(bytes: Buffer): string {
   return bytes.toString('utf8', 0, end < 0 ? bytes.length : end);
 }
 
-/** struct uinput_ff_upload or uinput_ff_erase that asks the kernel for the request with this id. */
+/** A struct uinput_ff_upload or uinput_ff_erase that asks the kernel for the details of the request with this id. */
 export function encodeRequest(
   requestId: number,
   bytes: typeof FF_UPLOAD_BYTES | typeof FF_ERASE_BYTES,
@@ -164,19 +164,19 @@ export function encodeRequest(
   return request;
 }
 
-/** One force-feedback effect of an app, as two motors can play it. */
+/** One force-feedback effect of an app, as the strengths of two motors. */
 export interface RumbleEffect {
   /** 0–65535 */
   strong: number;
   weak: number;
-  /** 0 = until it is stopped */
+  /** 0: the effect lasts until it is stopped. */
   lengthMs: number;
   delayMs: number;
 }
 
 /**
  * The effect of a struct uinput_ff_upload.
- * @returns its id, and what it does; effect null for a kind that two motors cannot play
+ * @returns the id and the effect; effect null: two motors cannot play this kind
  */
 export function readUpload(upload: Buffer): { id: number; effect: RumbleEffect | null } {
   const type = upload.readUInt16LE(FF_EFFECT);
@@ -190,7 +190,7 @@ export function readUpload(upload: Buffer): { id: number; effect: RumbleEffect |
     return { id, effect: { strong, weak: upload.readUInt16LE(FF_EFFECT + 18), ...timing } };
   }
   if (type === FF.periodic) {
-    // A wave swings both ways; a motor has only its strength.
+    // A periodic effect swings in both directions, but a motor has only a strength.
     const level = Math.min(0xffff, Math.abs(upload.readInt16LE(FF_EFFECT + 20)) * 2);
     return { id, effect: { strong: level, weak: level, ...timing } };
   }

@@ -16,13 +16,13 @@ import {
 
 export interface DeviceDescription {
   identity: DeviceIdentity;
-  /** Physical path (phys), by which the agent checks the device's session. */
+  /** Physical path (phys), by which the agent checks to which session the device belongs. */
   phys: string;
   keys: readonly number[];
   axes: readonly AxisRange[];
-  /** Kinds of force feedback. */
+  /** Supported kinds of force-feedback effects. */
   effects: readonly number[];
-  /** Further properties of the device. */
+  /** Further properties (INPUT_PROP_*) of the device. */
   properties: readonly number[];
 }
 
@@ -60,8 +60,8 @@ function typesOf({ keys, axes, effects }: DeviceDescription): number[] {
 }
 
 /**
- * A seccomp filter for a process with open device files, which a viewer might exploit: it allows only devices of these
- * kinds. A created keyboard or mouse could type and click on the host's console.
+ * Seccomp filter for a process that has device files open and that a viewer might exploit. It lets the process create
+ * only devices of these kinds. A created keyboard or mouse could type and click on the host's console.
  */
 export function deviceFilter(kinds: readonly DeviceDescription[]): Buffer {
   const all = (codes: (device: DeviceDescription) => readonly number[]) => [...new Set(kinds.flatMap(codes))];
@@ -74,12 +74,12 @@ export function deviceFilter(kinds: readonly DeviceDescription[]): Buffer {
   );
 }
 
-/** Removes the device; the file can be reused. */
+/** Removes the device; its file can then create another one. */
 export function destroyDevice(file: DeviceFile): void {
   file.ioctl(UI.devDestroy, 0);
 }
 
-/** Sends only changed axes and keys. */
+/** Writes only the axes and keys that changed. */
 export class EventWriter {
   readonly #file: DeviceFile;
   readonly #values = new Map<number, number>();

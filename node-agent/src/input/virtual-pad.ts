@@ -21,12 +21,14 @@ export type PadSnapshot = Pick<PadState, 'left_trigger' | 'right_trigger' | 'but
 
 export const NEUTRAL_PAD: PadSnapshot = { left_trigger: 0, right_trigger: 0, buttons: 0, axes: [0, 0, 0, 0] };
 
-/** Whether no control of the pad is touched. */
+/** Whether all controls of the pad are in their rest position. */
 export function isNeutral({ left_trigger, right_trigger, buttons, axes }: PadSnapshot): boolean {
   return left_trigger === 0 && right_trigger === 0 && buttons === 0 && axes.every((axis) => axis === 0);
 }
 
-/** Button of the standard mapping → key code. 6 and 7 are the triggers, 12 to 15 the hat. */
+/**
+ * Button of the standard mapping → key code. Buttons 6 and 7 are the triggers, 12 to 15 the hat, so they have no code.
+ */
 const BUTTON_CODES: readonly (readonly [button: number, code: number])[] = [
   [0, 0x130],
   [1, 0x131],
@@ -40,13 +42,16 @@ const BUTTON_CODES: readonly (readonly [button: number, code: number])[] = [
   [11, 0x13e],
   [16, 0x13c],
 ];
-/** Buttons of the standard mapping that are an axis of the kernel. Source: W3C Gamepad, "Remapping". */
+/** Buttons of the standard mapping that the kernel reports as an axis. Source: W3C Gamepad, "Remapping". */
 const HAT = { up: 12, down: 13, left: 14, right: 15 } as const;
 const STICK_AXES = [ABS.x, ABS.y, ABS.rx, ABS.ry] as const;
-/** As the kernel's driver for memoryless pads. Source: FF_MEMLESS_EFFECTS in drivers/input/ff-memless.c. */
+/**
+ * The same number as in the kernel's driver for pads without own memory. Source: FF_MEMLESS_EFFECTS in
+ * drivers/input/ff-memless.c.
+ */
 const MAX_EFFECTS = 16;
 
-/** Described like the driver of the Xbox 360 pad, so that known mappings fit. */
+/** Describes the pad like the driver of the Xbox 360 pad, so that games can use their known button mappings. */
 export function describePad(phys: string): DeviceDescription {
   const stick = { minimum: -32_768, maximum: 32_767, fuzz: 16, flat: 128 };
   const trigger = { minimum: 0, maximum: 255, fuzz: 0, flat: 0 };
@@ -71,7 +76,7 @@ export function describePad(phys: string): DeviceDescription {
   };
 }
 
-/** Every control of the pad as an event. Pure. */
+/** Converts the state of every control to an event. Pure. */
 export function padEvents({ buttons, axes, left_trigger, right_trigger }: PadSnapshot): InputEvent[] {
   const pressed = (button: number) => (buttons >>> button) & 1;
   return [
@@ -85,8 +90,8 @@ export function padEvents({ buttons, axes, left_trigger, right_trigger }: PadSna
 }
 
 /**
- * One gamepad from its creation to disconnect(); its file outlives it. An app that uploads an effect waits in the
- * kernel until poll().
+ * One gamepad from its creation to disconnect(); its file stays open afterwards. An app that uploads an effect is
+ * blocked in the kernel until poll() is called.
  */
 export class VirtualPad {
   /** Name of the device in sysfs. */
@@ -106,7 +111,7 @@ export class VirtualPad {
     this.#writer.write(padEvents(snapshot));
   }
 
-  /** Answers requests of apps. @returns new strengths for the motors; null = unchanged */
+  /** Answers requests of apps. @returns new strengths for the motors; null: unchanged */
   poll(nowMs: number): RumbleOrder | null {
     for (let bytes = this.#file.read(); bytes !== null; bytes = this.#file.read()) {
       for (const event of decodeEvents(bytes)) this.#answer(event, nowMs);

@@ -25,7 +25,7 @@ export const INSTALL_PLACES: InstallPlaces = {
   command: '/usr/local/bin/footlight-agent',
 };
 
-/** The agent's variables have a common prefix. */
+/** Whether a variable belongs to the agent. */
 const isOwn = (name: string): boolean => name.startsWith('SERVICE_') && !name.endsWith('_FILE');
 
 /** Paths that the unit hides from the agent (ProtectHome=). */
@@ -33,10 +33,10 @@ const PEOPLES_HOMES = /^\/(home|root|run\/user)(\/|$)/;
 
 /**
  * Installs this agent as a service: writes its environment, unit and the command `footlight-agent`, and starts it.
- * Repeatable: values of an earlier call stay unless this one overrides them; the identity is not touched.
- * @param env variables of this call; complete together with the stored ones
+ * Repeatable: values of an earlier call stay if this call does not replace them, and the identity is kept.
+ * @param env variables of this call; together with the stored ones they must be complete
  * @returns the exit code: 0 done, 1 the service does not start
- * @throws ConfigError for an invalid value; nothing is written
+ * @throws ConfigError for an invalid value; then nothing was written
  */
 export async function install(
   env: Environment,
@@ -58,7 +58,7 @@ export async function install(
     stateDir: config.stateDir,
     homePaths: pathsBelowHomes(config),
   });
-  // May contain secrets, such as an unused token.
+  // Mode 0600, because the file may contain secrets, for example an unused token.
   await writeWhole(places.environmentFile, text, 0o600);
   await writeWhole(places.unitFile, unit, 0o644);
   await writeWhole(places.command, commandText(program, places), 0o755);
@@ -66,7 +66,7 @@ export async function install(
   return startService(AGENT_SERVICE, print);
 }
 
-/** Paths that the unit would hide and the agent needs: a checkout, and app files. */
+/** Paths below homes that the unit would hide but the agent needs: a checkout of the source, and files of apps. */
 function pathsBelowHomes(config: AgentConfig): string[] {
   const wanted = [
     PRODUCT_ROOT.replace(/\/$/, ''),

@@ -6,7 +6,7 @@ export interface AgentUnit {
   node: string;
   program: string;
   environmentFile: string;
-  /** Absolute; the agent's SERVICE_AGENT_STATE_DIR. */
+  /** Absolute path of the state directory (SERVICE_AGENT_STATE_DIR). */
   stateDir: string;
   /** Directories below people's homes that the agent or its apps need. */
   homePaths: readonly string[];
@@ -16,9 +16,9 @@ const NAME = 'footlight-agent';
 export const AGENT_SERVICE = `${NAME}.service`;
 
 /**
- * The systemd unit of the agent. Its restrictions also apply to apps that run as processes, because they are the
- * agent's children; containers are children of their engine.
- * Source: systemd.resource-control(5), as of systemd 252.
+ * The systemd unit of the agent. Its restrictions also apply to apps that run as processes, because these apps are
+ * child processes of the agent. They do not apply to containers, whose parent is the container engine. Source:
+ * systemd.resource-control(5), as of systemd 252.
  */
 export function agentUnit({ stateDir, homePaths, ...paths }: AgentUnit): string {
   return serviceUnit({
@@ -88,10 +88,10 @@ DeviceAllow=/dev/tty7 rw
   });
 }
 
-/** systemd creates and owns the default directory; the agent creates others. */
+/** A state directory below /var/lib is created and owned by systemd; the agent creates any other one. */
 function stateDirectory(stateDir: string): string {
   const below = /^\/var\/lib\/([\w.-]+(?:\/[\w.-]+)*)$/.exec(stateDir)?.[1];
   if (below === undefined) return '';
-  // Users of sessions pass through it to their homes.
+  // Mode 0711, because the users of sessions traverse it to reach their homes.
   return `StateDirectory=${below}\nStateDirectoryMode=0711\n`;
 }

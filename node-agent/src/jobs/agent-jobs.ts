@@ -21,30 +21,36 @@ import type { CallControl } from '../link/http-call.ts';
 import { Poll } from '../link/poll.ts';
 import { ReportFile } from './report-file.ts';
 
-/** How a run ended. deferred: a gate of the job refused; it is tried again later. skipped: there was nothing to do. */
+/**
+ * How a run ended. deferred: a precondition of the job is not fulfilled, so the run is tried again later. skipped:
+ * there was nothing to do.
+ */
 export interface AgentJobOutcome {
   state: 'succeeded' | 'deferred' | 'skipped';
   /** At most 4096 bytes of JSON. */
   summary?: JsonObject;
 }
 
-/** A job that this agent can run. One run at a time. */
+/** A job that this agent can run. At most one run at a time. */
 export interface AgentJob {
   /**
-   * @param run signal is aborted when the agent stops or the claim runs out: end soon
-   * @throws the run is reported as failed
+   * @param run its signal is aborted when the agent stops or the claim expires; the job must then end soon
+   * @throws any error; the run is then reported as failed
    */
   run(run: { params: JsonObject; signal: AbortSignal }): Promise<AgentJobOutcome>;
 }
 
-/** The first poll of a process comes within this time. Chosen, not measured. */
+/** The first poll of a process is sent within this time. Chosen, not measured. */
 const FIRST_POLL_MS = 5 * SECOND_MS;
-/** Waits between two tries to report: 1 s, doubling to a minute, with jitter over the upper half. Chosen, not measured. */
+/**
+ * Delays between two attempts to send a report: 1 s, doubling up to a minute, with jitter over the upper half. Chosen,
+ * not measured.
+ */
 const FIRST_RETRY_MS = SECOND_MS;
 const MAX_RETRY_MS = MINUTE_MS;
-/** Statuses after which a report is not sent again: it was stored, or will never be accepted. */
+/** HTTP statuses after which a report is not sent again: the control plane has stored it, or will never accept it. */
 const FINAL = new Set([200, 400, 401]);
-/** Time for the jobs to end when the agent stops. Chosen, not measured. */
+/** Time limit for the jobs to end when the agent stops. Chosen, not measured. */
 const STOP_MS = 5 * SECOND_MS;
 
 interface Working {
@@ -56,13 +62,13 @@ interface Working {
 /**
  * Job runs of this host: polls for them, runs them and reports their results.
  *
- * A claimed run is in exactly one of two places: in `#working`, or, once it ended, in the report file until the control
- * plane confirms it. A run in either place is not started a second time when a poll returns it again. If this process
- * dies, the control plane ends its runs when the next process registers.
+ * A claimed run is listed in `#working` until it ends, and then in the report file until the control plane confirms its
+ * report. While a run is listed, it is not started again, even if a poll returns it again. If this process dies, the
+ * control plane ends its runs when the next process registers.
  *
- * Teardown: `stop` ends the polls, aborts the jobs and waits at most STOP_MS for them and for the report that is being
- * sent, so that nothing writes to the state directory afterwards. The next process sends the reports of the aborted
- * jobs.
+ * Teardown: `stop` ends the polls and aborts the jobs. Then it waits at most STOP_MS for the jobs and for the report
+ * that is being sent, so that nothing writes to the state directory afterwards. The next process sends the reports of
+ * the aborted jobs.
  */
 export class AgentJobs {
   readonly #deps: {
@@ -78,7 +84,7 @@ export class AgentJobs {
   readonly #poll: Poll;
   #sending: Promise<void> | null = null;
   #retry: Timer | null = null;
-  /** Consecutive failed attempts to report (count). */
+  /** Number of consecutive failed attempts to send a report. */
   #failures = 0;
   #isStopped = false;
 
@@ -94,18 +100,18 @@ export class AgentJobs {
     this.#poll = new Poll({ ...deps, everyMs: POLL_INTERVAL_MS, poll: (stopping) => this.#ask(stopping) });
   }
 
-  /** Adds a job. Call before `start`. @throws when the job is there already */
+  /** Adds a job. Call before `start`. @throws when a job with this id was added already */
   register(id: AgentJobId, job: AgentJob): void {
     if (this.#jobs.has(id)) throw new Error(`the job ${id} is registered already`);
     this.#jobs.set(id, job);
   }
 
-  /** Reads the reports that a former process left. Call before `start`. */
+  /** Reads the reports that a former process left unsent. Call before `start`. */
   open(): Promise<void> {
     return this.#reports.open();
   }
 
-  /** Sends left reports and polls from now on. */
+  /** Sends the reports of a former process, and starts to poll. */
   start(): void {
     this.#send();
     this.#poll.start(FIRST_POLL_MS);
@@ -120,7 +126,7 @@ export class AgentJobs {
     await within(this.#deps.clock, STOP_MS, ended, undefined);
   }
 
-  /** Never rejects: a failed poll waits for the next one. */
+  /** Polls once. Never rejects: after a failure, the next poll tries again. */
   async #ask(signal: AbortSignal): Promise<void> {
     const { call, logger } = this.#deps;
     try {
@@ -136,7 +142,7 @@ export class AgentJobs {
     const { run_id, job_id } = order;
     if (this.#isStopped || this.#working.has(run_id) || this.#reports.has(run_id)) return;
     const abort = new AbortController();
-    // A run whose claim ran out may still be running when the next run of the same job arrives.
+    // A run whose claim expired may still be running when the next run of the same job arrives.
     const before = [...this.#working.values()]
       .filter(({ jobId }) => jobId === job_id)
       .map(({ done }) => done);
@@ -150,7 +156,7 @@ export class AgentJobs {
     this.#working.set(run_id, { jobId: job_id, abort, done });
   }
 
-  /** Never rejects. */
+  /** Runs a job and stores its report. Never rejects. */
   async #run(
     { run_id, job_id, params, deadline_secs }: JobRunOrder,
     abort: AbortController,
@@ -176,12 +182,14 @@ export class AgentJobs {
     }
   }
 
-  /** Sends the kept reports, unless that is under way or waits for its next try. */
+  /** Sends the stored reports, if no attempt is running or scheduled. */
   #send(): void {
     if (this.#retry === null && !this.#isStopped) void this.sendKept();
   }
 
-  /** Sends the kept reports, oldest first, until one fails; that one is tried again later. Never rejects. */
+  /**
+   * Sends the stored reports, oldest first, until one attempt fails; that report is sent again later. Never rejects.
+   */
   sendKept(): Promise<void> {
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = null;

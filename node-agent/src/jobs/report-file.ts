@@ -6,16 +6,16 @@ import { z } from 'zod';
 import { writeDurably } from '../link/identity.ts';
 
 /**
- * Most kept reports. A host has one run of each job at a time, so only a long outage can exceed this. Chosen, not
- * measured.
+ * Largest number of stored reports. A host has one run of each job at a time, so only a long outage can exceed this
+ * number. Chosen, not measured.
  */
 const MAX_REPORTS = 32;
 
 const fileSchema = z.object({ reports: z.array(jobReportSchema).max(MAX_REPORTS) });
 
 /**
- * Reports of ended runs that the control plane has not confirmed, by run, the oldest first: in memory, and in
- * job-reports.json of the state directory, so that an outage and a restart lose none. Owner of that file.
+ * Reports of ended runs that the control plane has not confirmed, by run id, oldest first. They are stored in memory
+ * and in job-reports.json of the state directory, so that an outage or a restart does not lose any. Owner of that file.
  */
 export class ReportFile {
   readonly #path: string;
@@ -28,7 +28,10 @@ export class ReportFile {
     this.#logger = logger;
   }
 
-  /** Reads what a former process left. An unusable file counts as missing: the reaper ends those runs. */
+  /**
+   * Reads the reports that a former process left. An unusable file counts as missing; the control plane's reaper then
+   * ends those runs.
+   */
   async open(): Promise<void> {
     try {
       const { reports } = fileSchema.parse(JSON.parse(await readFile(this.#path, 'utf8')));
@@ -43,12 +46,12 @@ export class ReportFile {
     return this.#reports.has(runId);
   }
 
-  /** The oldest one; undefined: all are confirmed. */
+  /** The oldest report; undefined: all reports are confirmed. */
   first(): JobReport | undefined {
     return this.#reports.values().next().value;
   }
 
-  /** Keeps a report. Resolves when it is stored, or cannot be; it is in memory at once. */
+  /** Stores a report in memory at once. Resolves when the file was written, or could not be written. */
   add(report: JobReport): Promise<void> {
     this.#reports.set(report.run_id, report);
     for (const oldest of this.#reports.keys()) {
@@ -59,7 +62,7 @@ export class ReportFile {
     return this.#save();
   }
 
-  /** Forgets a confirmed report. */
+  /** Removes a confirmed report. */
   remove(runId: string): Promise<void> {
     return this.#reports.delete(runId) ? this.#save() : this.#saving;
   }

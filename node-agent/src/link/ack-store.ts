@@ -6,8 +6,8 @@ import { STORED_ACK_MS, STORED_ACKS } from '@footlight/protocol/agent';
 export type CommandAnswer = { ok: true } | { ok: false; code: RefusalCode; error: string };
 
 /**
- * Results of recent commands by id: a repeated command gets the same answer and has no second effect. Bounded in
- * count and age; a pending result counts too.
+ * Results of recent commands by command id, so that a repeated command gets the same answer and has no second effect.
+ * Bounded in count and age, including results that are still pending.
  */
 export class AckStore {
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class AckStore {
     return this.#entries.size;
   }
 
-  /** The stored result of this id, or that of `decide`, which runs at most once per id. */
+  /** Returns the stored result of this id, or the result of `decide`, which runs at most once per id. */
   once(id: string, decide: () => Promise<CommandAnswer>): Promise<CommandAnswer> {
     this.#expire();
     const known = this.#entries.get(id);
@@ -33,7 +33,7 @@ export class AckStore {
 
   #expire(): void {
     const oldestMs = this.#clock.monotonicMs() - STORED_ACK_MS;
-    // Insertion order is age order.
+    // The map is ordered by age, so the first entries are the oldest.
     for (const [id, entry] of this.#entries) {
       if (entry.atMs > oldestMs && this.#entries.size < STORED_ACKS) break;
       this.#entries.delete(id);

@@ -7,7 +7,7 @@ import {
   SLOW_REDIAL_MS,
 } from '@footlight/protocol/agent';
 
-/** How a connection, or a connection attempt, ended. */
+/** How a connection or a connection attempt ended. */
 export type LinkEnd =
   | { kind: 'closed'; code: number; connectedMs: number }
   | { kind: 'refused'; status: number; enrolling: boolean; retryAfterMs: number | null }
@@ -15,13 +15,13 @@ export type LinkEnd =
 
 export interface Redial {
   delayMs: number;
-  /** Consecutive failures that determine the next delay (count). */
+  /** Number of consecutive failures; the next delay depends on it. */
   attempt: number;
 }
 
 /**
- * Milliseconds of a Retry-After header in whole seconds, the form that the control plane sends.
- * @returns null: missing or unreadable
+ * Converts a Retry-After header in whole seconds, the only form that the control plane sends, to milliseconds.
+ * @returns null: the header is missing or has another form
  */
 export function retryAfterMs(header: string | undefined): number | null {
   return header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) * 1_000 : null;
@@ -30,7 +30,7 @@ export function retryAfterMs(header: string | undefined): number | null {
 /**
  * Decides the time of the next connection attempt. Pure.
  *
- * @param attempt consecutive failures before this one (count)
+ * @param attempt number of consecutive failures before this one
  * @param random uniform in [0, 1)
  */
 export function decideRedial(end: LinkEnd, attempt: number, random: number): Redial {
@@ -39,7 +39,8 @@ export function decideRedial(end: LinkEnd, attempt: number, random: number): Red
       case AGENT_CLOSE.restarting:
         return { delayMs: random * RESTART_REDIAL_MAX_MS, attempt: 0 };
       case AGENT_CLOSE.protocol_unsupported:
-      // Another process has this identity; reconnecting would displace it, and the two would alternate.
+      // Another process uses this identity. An immediate reconnect would displace that process, and the two would
+      // displace each other forever.
       case AGENT_CLOSE.displaced:
         return { delayMs: SLOW_REDIAL_MS, attempt: 0 };
       default: {
@@ -48,12 +49,12 @@ export function decideRedial(end: LinkEnd, attempt: number, random: number): Red
       }
     }
   }
-  // The name is taken, or the token is not valid for it; only an administrator can change that.
+  // The name is taken, or the token is not valid for this name; only an administrator can change that.
   if (end.kind === 'refused' && end.enrolling && end.status === 409) {
     return { delayMs: SLOW_REDIAL_MS, attempt: 0 };
   }
   const askedMs = end.kind === 'refused' ? end.retryAfterMs : null;
-  // Many agents get the same number of seconds, so each adds a jitter.
+  // Many agents receive the same Retry-After, so each agent adds a random delay.
   const heldMs = askedMs === null ? 0 : Math.min(askedMs + BACKOFF_MIN_MS * random, RETRY_AFTER_MAX_MS);
   return { delayMs: Math.max(backoffMs(attempt, random), heldMs), attempt: attempt + 1 };
 }
@@ -61,15 +62,15 @@ export function decideRedial(end: LinkEnd, attempt: number, random: number): Red
 export interface CredentialFacts {
   hasSecret: boolean;
   hasToken: boolean;
-  /** Consecutive 401 answers to the stored secret (count). */
+  /** Number of consecutive 401 answers to the stored secret. */
   unauthorizedInRow: number;
-  /** Time since the last enrollment attempt; null = none. */
+  /** Time since the last enrollment attempt; null: there was no attempt. */
   sinceEnrollMs: number | null;
 }
 
 /**
- * Selects the credential of the next attempt. A stored secret is kept in every case, because a control plane restored
- * from a backup may accept it again; after three refusals a configured token is tried as well.
+ * Selects the credential of the next attempt. A stored secret is never deleted, because a control plane restored from a
+ * backup may accept it again. After three refusals of the secret, a configured token is tried as well.
  */
 export function decideCredential(facts: CredentialFacts): 'secret' | 'enroll' | 'none' {
   if (!facts.hasSecret) return facts.hasToken ? 'enroll' : 'none';

@@ -25,7 +25,7 @@ export interface ConnectionEvents {
   register(): Register;
   heartbeat(): Heartbeat;
   registered(registered: Registered): Promise<void>;
-  /** Capacity of the host; sent first. */
+  /** Capacity of the host, the first message after `registered`. */
   capacity(): Promise<Capacity>;
   ready(): void;
   message(message: ControlMessage): void;
@@ -37,14 +37,15 @@ interface ConnectionDeps {
   logger: Logger;
 }
 
-/** Buffered bytes of the socket at which lossy messages are dropped. */
+/** Number of buffered bytes in the socket above which lossy messages are dropped. */
 const SOCKET_BUFFER_LIMIT = 4 * 1024 * 1024;
 
 /**
- * One socket from its dial to its close; its end is reported exactly once.
+ * One socket from the connection attempt to its close. The end is reported exactly once.
  *
- * dialing → registering → reporting → ready → ended. Owner: the control link. Owns socket, heartbeat and deadlines,
- * which are freed when either side closes. leave() closes cleanly and waits at most 1 s.
+ * dialing → registering → reporting → ready → ended. Owner: the control link. Owns the socket, the heartbeat and the
+ * deadlines, which are freed when either side closes. leave() closes with a close frame and waits at most 1 s for the
+ * answer.
  */
 export class Connection {
   readonly #deps: ConnectionDeps;
@@ -58,7 +59,7 @@ export class Connection {
   #stepTimer: Timer | null = null;
   #silenceTimer: Timer | null = null;
   #heartbeatTimer: Timer | null = null;
-  /** Our own close code; the close event may say 1006 after a terminate. */
+  /** The close code that this side sent; after a terminate, the close event may contain 1006 instead. */
   #closedWith: number | null = null;
 
   constructor(options: DialOptions, deps: ConnectionDeps, events: ConnectionEvents) {
@@ -93,18 +94,19 @@ export class Connection {
     return this.#phase === 'ready';
   }
 
-  /** Registered with the control plane; commands may arrive. */
+  /** Whether the control plane has accepted the registration, so that commands may arrive. */
   get registered(): boolean {
     return this.#phase === 'reporting' || this.#phase === 'ready';
   }
 
-  /** Whether the other side does not read. */
+  /** Whether the control plane reads too slowly, so that bytes wait in the socket's buffer. */
   get isClogged(): boolean {
     return this.#socket.bufferedAmount > SOCKET_BUFFER_LIMIT;
   }
 
   send(message: AgentMessage): void {
-    // Dropped, so that a peer that does not read cannot fill the memory. Reliable reports stay in the outbox.
+    // Dropped, so that a peer that does not read cannot fill the memory of this process. Reliable reports stay in the
+    // outbox.
     if (this.isClogged) return;
     this.sendFrame(encodeAgentFrame(message));
   }
@@ -113,7 +115,7 @@ export class Connection {
     if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(frame);
   }
 
-  /** Closes with 1001 and waits a moment for the other side. */
+  /** Closes with code 1001 and waits at most 1 s for the control plane's close frame. */
   async leave(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
     if (this.#socket.readyState === this.#socket.CONNECTING) this.#socket.terminate();
@@ -131,7 +133,7 @@ export class Connection {
     this.#awaitStep();
   }
 
-  /** Time limit of `registered`, and then of `config_update`. */
+  /** Starts the time limit for the message `registered`, and later for `config_update`. */
   #awaitStep(): void {
     this.#stepTimer?.cancel();
     this.#stepTimer = this.#deps.clock.setTimeout(
@@ -194,7 +196,7 @@ export class Connection {
     this.#heartbeatTimer = this.#deps.clock.setInterval(beat, registered.heartbeat_interval_ms);
   }
 
-  /** Any frame counts as a sign of life. */
+  /** Restarts the silence timer. Called for every frame, because any frame shows that the connection works. */
   #listen(): void {
     this.#silenceTimer?.cancel();
     this.#silenceTimer = this.#deps.clock.setTimeout(() => {
@@ -206,7 +208,7 @@ export class Connection {
     if (this.#phase === 'ended') return;
     this.#closedWith = code;
     this.#socket.close(code);
-    // The other side of a half-open connection never answers the close, and the reconnect must not wait for it.
+    // The peer of a half-open connection never answers the close, and the reconnect must not wait for that answer.
     if (code !== AGENT_CLOSE.leaving) this.#end(code);
   }
 
@@ -226,13 +228,13 @@ export class Connection {
   }
 }
 
-/** Message of an error envelope, or a general message. */
+/** Message of an error envelope, or the text of another answer. */
 function refusalText(body: string): string {
   try {
     const message = (JSON.parse(body) as { error?: { message?: unknown } }).error?.message;
     if (typeof message === 'string') return errorText(message);
   } catch {
-    // The body is no error envelope; the status is enough.
+    // The body is not an error envelope; the status is sufficient for the report.
   }
   return '';
 }

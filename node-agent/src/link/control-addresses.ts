@@ -1,8 +1,9 @@
 import type { Random } from '@footlight/platform';
 
 /**
- * Order of connection attempts to the control plane's replicas: random, so that a fleet spreads over them, but the
- * last successful one first, so that a short outage does not move a host.
+ * Order of connection attempts to the control plane's replicas. The order is random, so that the agents of a fleet
+ * spread over the replicas. But the last successful replica is tried first, so that a short outage does not move a
+ * host.
  */
 export class ControlAddresses {
   readonly #urls: readonly URL[];
@@ -18,19 +19,19 @@ export class ControlAddresses {
     this.#dialed = urls[0] as URL;
   }
 
-  /** The last dialed URL, initially the first. */
+  /** The URL of the last connection attempt; before the first attempt, the first URL. */
   get dialed(): URL {
     return this.#dialed;
   }
 
-  /** The next URL. Each is dialed once before any is repeated. */
+  /** The next URL. Each URL is tried once before any URL is tried again. */
   next(): URL {
     if (this.#round.length === 0) this.#round = this.#shuffled();
     this.#dialed = this.#round.shift() as URL;
     return this.#dialed;
   }
 
-  /** The last dialed URL worked. */
+  /** Records that the last connection attempt succeeded. */
   worked(): void {
     this.#good = this.#dialed;
     this.#round = [];

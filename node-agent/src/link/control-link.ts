@@ -33,16 +33,16 @@ import { type PutFile, putFile } from './put-file.ts';
 
 /** Callbacks of the link into the agent. */
 export interface LinkHandler {
-  /** Called at every registration, for the current list of sessions. */
+  /** Called at every registration; must return the current list of sessions. */
   register(): Pick<Register, 'features' | 'images' | 'sessions'>;
   capacity(): Promise<Capacity>;
   heartbeat(): Omit<Heartbeat, 'type' | 'ts' | 'clock'>;
-  /** Accepts or refuses a command without waiting for its effect. Called at most once per command id. */
+  /** Accepts or refuses a command, without waiting for its effect. Called at most once per command id. */
   command(command: ControlCommand): Promise<CommandAnswer>;
   signaling(frame: ControlSignaling): void;
-  /** Called before capacity is sent. */
+  /** Called after the registration, before the capacity is sent. */
   registered(registered: Registered): void;
-  /** The control plane has handled every report up to seq. */
+  /** Called when the control plane has processed every report up to number seq. */
   seen(seq: number): void;
   linkReady(): void;
   /**
@@ -72,12 +72,12 @@ export interface LinkDeps {
 }
 
 /**
- * Below the control plane's limit, which it measures by its own clock, so that sending a backlog does not close the
- * connection.
+ * Below the control plane's own limit, so that sending a backlog does not close the connection even if the clocks
+ * differ.
  */
 const PACE_PER_SECOND = 0.8 * AGENT_RATE_PER_SECOND;
 const PACE_BURST = 0.5 * AGENT_RATE_BURST;
-/** Interval of the checks for pace and socket buffer. */
+/** Interval at which the pace and the socket buffer are checked. */
 const PACE_PERIOD_MS = 25;
 
 /** The agent has no stored secret and no token. */
@@ -86,12 +86,12 @@ export class NotEnrolledError extends Error {}
 /**
  * The socket between this agent process and the control plane.
  *
- * States: dialing → registering (register sent) → reporting (registered, capacity pending) → ready; from each of them
- * to waiting, and then to dialing. Only stop() ends this cycle. Reliable reports are kept while the link is down and
- * sent again in order after the next capacity. Nothing here ends a session.
+ * States: dialing → registering (register sent) → reporting (registered, capacity pending) → ready; each of these
+ * states can end in waiting, which is followed by dialing. Only stop() ends this cycle. Reliable reports are kept while
+ * the link is down and sent again in order after the next capacity. A lost connection does not end a session.
  *
- * Reports, samples and events are paced below the control plane's limit, in this order; other messages are sent at
- * once and count towards the pace.
+ * Reports, samples and events are sent in this order of priority, at a pace below the control plane's limit. Other
+ * messages are sent at once, but count towards the pace.
  */
 export class ControlLink {
   readonly #options: LinkOptions;
@@ -105,7 +105,7 @@ export class ControlLink {
   #connection: Connection | null = null;
   #pace: TokenBucket;
   #paceTimer: Timer | null = null;
-  /** Highest report number sent on this connection. */
+  /** Number of the last report sent on this connection. */
   #sentSeq = 0;
   #redialTimer: Timer | null = null;
   #attempt = 0;
@@ -122,7 +122,7 @@ export class ControlLink {
   }
 
   /**
-   * Loads the identity and dials; returns when the attempt is running.
+   * Loads the identity and starts to connect. Resolves when the first attempt is running.
    * @throws NotEnrolledError without a stored secret and without a token
    */
   async start(): Promise<void> {
@@ -154,7 +154,7 @@ export class ControlLink {
     void this.#dial();
   }
 
-  /** The replica that is dialed, or was last. */
+  /** Address of the replica that the agent connects to now, or connected to last. */
   get controlUrl(): URL {
     return this.#addresses.dialed;
   }
@@ -163,36 +163,39 @@ export class ControlLink {
     return this.#connection?.ready ?? false;
   }
 
-  /** null before the enrollment. */
+  /** null: this host is not enrolled yet. */
   get hostId(): string | null {
     return this.#identity?.host_id ?? null;
   }
 
-  /** Clock offset with the smallest round trip on this connection; null = not measured. */
+  /** Clock offset with the smallest round trip on this connection; null: no offset was measured yet. */
   get clock(): ClockPair | null {
     return this.#pairs.best();
   }
 
-  /** Queues a reliable report. @returns its number, which `seen` will cover */
+  /**
+   * Queues a reliable report. @returns its number; after `seen` with this number or a higher one, the report is
+   * confirmed
+   */
   report(message: ReliableMessage): number {
     const seq = this.#outbox.add(message);
     this.#pump();
     return seq;
   }
 
-  /** Sends a metric sample, or keeps it during an outage. */
+  /** Sends a metric sample, or stores it until the connection is back. */
   metrics(sample: SessionMetrics): void {
     this.#lossy.addSample(this.connected ? sample : { ...sample, late: true });
     this.#pump();
   }
 
-  /** Sends a lossy event, or keeps it during an outage. */
+  /** Sends a lossy event, or stores it until the connection is back. */
   event(event: SessionTraceEvent): void {
     this.#lossy.addEvent(event);
     this.#pump();
   }
 
-  /** Sends the progress of an image, or drops it while not connected. */
+  /** Sends the progress of an image; without a connection the progress is dropped. */
   imageProgress(message: ImageState): void {
     this.#post(message);
   }
@@ -201,24 +204,24 @@ export class ControlLink {
     this.#post(frame);
   }
 
-  /** Whether this host has its own secret, so that calls over HTTP are possible. */
+  /** Whether this host has its own secret, so that it can call the control plane over HTTP. */
   get isEnrolled(): boolean {
     return this.#identity !== null;
   }
 
-  /** Sends a new capacity report if registered. */
+  /** Sends a new capacity report, if this agent is registered. */
   async sendCapacity(): Promise<void> {
     const connection = this.#connection;
     const capacity = await this.#deps.handler.capacity();
     if (connection?.ready && connection === this.#connection) connection.send(capacity);
   }
 
-  /** Calls the control plane over HTTP. @throws without an identity, and without a whole answer */
+  /** Calls the control plane over HTTP. @throws without an identity, and when no complete answer arrives */
   async call(call: HttpCall): Promise<HttpAnswer> {
     return callControl(call, this.#callOptions(), this.#deps.clock);
   }
 
-  /** Sends a file. @throws without an identity, and when the control plane does not accept it completely */
+  /** Sends a file. @throws without an identity, and when the control plane does not accept the whole file */
   async putFile(file: PutFile): Promise<void> {
     await putFile(file, this.#callOptions(), this.#deps.clock);
   }
@@ -238,7 +241,7 @@ export class ControlLink {
     }
   }
 
-  /** Closes with 1001 and stops reconnecting. */
+  /** Closes the connection with code 1001 and does not reconnect. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#redialTimer?.cancel();
@@ -255,7 +258,10 @@ export class ControlLink {
     });
   }
 
-  /** A failure before dialing, for example a full disk, may be gone at the next attempt. */
+  /**
+   * Starts a connection attempt. A failure before it, for example a full disk, may not occur again, so another attempt
+   * follows.
+   */
   async #dial(): Promise<void> {
     try {
       await this.#connect();
@@ -342,7 +348,7 @@ export class ControlLink {
         host_id: registered.host_id,
         node_secret: registered.node_secret,
       };
-      // Store the identity before the next message, because the control plane then assumes that this agent has it.
+      // Stored before the next message, because the control plane then assumes that this agent has stored its identity.
       await this.#deps.identity.save(identity);
       this.#identity = identity;
     }
@@ -400,7 +406,7 @@ export class ControlLink {
         this.#deps.logger.error({ type: command.type, error: errorText(error) }, 'command.failed');
         return { ok: false, code: 'internal', error: 'the agent could not handle this command' };
       });
-    // Commands, and always config_update, may arrive before our capacity was sent.
+    // Commands, and always config_update, may arrive before this agent has sent its capacity.
     if (this.#connection?.registered) this.#connection.send({ type: 'ack', id: command.id, ...verdict });
   }
 
@@ -433,7 +439,7 @@ export class ControlLink {
     return new TokenBucket(PACE_PER_SECOND, PACE_BURST, this.#deps.clock.monotonicMs());
   }
 
-  /** Sends queued messages within pace and socket buffer. */
+  /** Sends queued messages while the pace and the socket buffer allow it. */
   #pump(): void {
     const connection = this.#connection;
     if (!connection?.ready || this.#paceTimer) return;
@@ -454,7 +460,7 @@ export class ControlLink {
     }, PACE_PERIOD_MS);
   }
 
-  /** Sends a message that cannot wait. */
+  /** Sends a message at once, ahead of the queued messages. */
   #post(message: AgentMessage): void {
     if (!this.#connection?.ready) return;
     this.#pace.overdraw(this.#deps.clock.monotonicMs());

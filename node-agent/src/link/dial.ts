@@ -13,9 +13,9 @@ export type Credential =
 
 export interface DialOptions {
   controlUrl: URL;
-  /** PEM trusted in addition to the system's certificates; null = none. */
+  /** PEM certificates trusted in addition to the system's certificates; null: only the system's are trusted. */
   controlCa: string | null;
-  /** SHA-256 of the leaf certificate, hex pairs with colons; null = verify name and chain. */
+  /** SHA-256 of the leaf certificate, hex pairs with colons; null: no pin, so name and chain are verified. */
   controlFingerprint: string | null;
   nodeName: string;
   bootId: string;
@@ -24,8 +24,8 @@ export interface DialOptions {
 }
 
 /**
- * Opens the socket to the control plane. The credential is sent only after the certificate was accepted: by chain and
- * name, or by its pinned fingerprint.
+ * Opens the WebSocket to the control plane. The credential is sent only after the certificate was accepted, either by
+ * its chain and name or by its pinned fingerprint.
  */
 export function dial(options: DialOptions): WebSocket {
   const url = new URL(options.controlUrl);
@@ -41,7 +41,7 @@ export function dial(options: DialOptions): WebSocket {
   });
 }
 
-/** Headers of the socket and of HTTP calls. */
+/** HTTP headers of the WebSocket and of HTTP calls. */
 export function credentialHeaders(
   options: Pick<DialOptions, 'nodeName' | 'bootId' | 'credential'>,
 ): Record<string, string> {
@@ -61,13 +61,17 @@ export function credentialHeaders(
 
 type SocketCallback = (error: Error | null, socket?: Duplex) => void;
 
-/** An https agent that verifies against the given certificates, or returns only sockets with the pinned one. */
+/**
+ * An https agent that verifies the chain with the given certificates, or accepts only a certificate with the pinned
+ * fingerprint.
+ */
 export function tlsAgent(options: Pick<DialOptions, 'controlCa' | 'controlFingerprint'>): HttpsAgent {
   const { controlCa, controlFingerprint } = options;
   const ca = trustedCertificates(controlCa, systemCertificates());
   const agent = new HttpsAgent({ keepAlive: false, maxCachedSessions: 0, ca });
   if (controlFingerprint !== null) {
-    // Connect and compare before http gets the socket; otherwise the headers would already be queued.
+    // Connects and compares the fingerprint before http gets the socket; otherwise the headers with the credential
+    // would already be queued.
     const pinned = (request: ConnectionOptions, done: SocketCallback) => {
       const socket = tlsConnect({
         ...request,
@@ -90,11 +94,13 @@ export function tlsAgent(options: Pick<DialOptions, 'controlCa' | 'controlFinger
   return agent;
 }
 
-/** The system's certificates, as written by ca-certificates; Node uses only its own list. */
+/**
+ * The system's certificates, as written by ca-certificates. Node does not read this file itself, but has its own list.
+ */
 const SYSTEM_STORE = '/etc/ssl/certs/ca-certificates.crt';
 let systemStore: string | null | undefined;
 
-/** Read once. @returns null without the file */
+/** Reads the file once and caches it. @returns null: the file does not exist */
 function systemCertificates(): string | null {
   if (systemStore === undefined) {
     try {
@@ -106,7 +112,7 @@ function systemCertificates(): string | null {
   return systemStore;
 }
 
-/** PEM certificates for verifying the control plane. @param system the system's; null = none */
+/** PEM certificates for verifying the control plane. @param system the system's certificates; null: there are none */
 export function trustedCertificates(controlCa: string | null, system: string | null): string[] {
   return [...rootCertificates, ...[system, controlCa].filter((pem) => pem !== null)];
 }
@@ -117,7 +123,7 @@ function pinProblem(socket: TLSSocket, fingerprint: string): string | null {
   return `the control plane's certificate is ${presented ?? 'missing'}, not the one SERVICE_CONTROL_FINGERPRINT pins`;
 }
 
-/** Whether the credential would be sent unencrypted over a network. */
+/** Whether the credential would cross a network without encryption. */
 export function isPlainRemote(controlUrl: URL): boolean {
   if (controlUrl.protocol === 'https:') return false;
   const host = controlUrl.hostname.replace(/^\[|\]$/g, '');
@@ -125,7 +131,7 @@ export function isPlainRemote(controlUrl: URL): boolean {
   return !(ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
 }
 
-/** Tests a TCP connection to the control plane, for `doctor`. Rejects with the reason. */
+/** Tests whether a TCP connection to the control plane is possible, for `doctor`. Rejects with the reason. */
 export function reach(controlUrl: URL, limitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const port = Number(controlUrl.port || (controlUrl.protocol === 'https:' ? 443 : 80));

@@ -4,39 +4,43 @@ import { type Clock, SECOND_MS } from '@footlight/platform';
 import { MAX_CALL_BODY_BYTES } from '@footlight/protocol/agent';
 import { credentialHeaders, type DialOptions, tlsAgent } from './dial.ts';
 
-/** Time for a whole call. A claim that takes longer is handed out again by a later poll. Chosen, not measured. */
+/**
+ * Time limit of a whole call. If a poll takes longer, the control plane returns its claim again at a later poll.
+ * Chosen, not measured.
+ */
 const CALL_MS = 30 * SECOND_MS;
 
 export interface HttpCall {
   method: 'GET' | 'POST';
-  /** Path below the control plane's address, beginning with "/". */
+  /** Path below the control plane's address; begins with "/". */
   path: string;
   query?: Readonly<Record<string, string>>;
-  /** Sent as JSON; missing: no body. */
+  /** Sent as JSON; missing: the request has no body. */
   body?: unknown;
-  /** Longest answer. Default: 64 KiB. */
+  /** Longest accepted answer in bytes. Default: 64 KiB. */
   maxAnswerBytes?: number;
-  /** Time for the whole call in milliseconds. Default: 30 s. */
+  /** Time limit of the whole call in milliseconds. Default: 30 s. */
   limitMs?: number;
-  /** Ends the call early. */
+  /** Its abort ends the call early. */
   signal?: AbortSignal;
 }
 
 export interface HttpAnswer {
   status: number;
-  /** Parsed JSON; undefined for anything else. */
+  /** The parsed JSON; undefined: the answer is not JSON. */
   body: unknown;
 }
 
 /**
  * Calls the control plane over HTTP.
- * @throws when no complete answer arrives in time; the call may still have had its effect
+ * @throws when no complete answer arrives in time; the control plane may still have executed the call
  */
 export type CallControl = (call: HttpCall) => Promise<HttpAnswer>;
 
 /**
- * One call with the credential and the certificate checks of the WebSocket; never retried here. Uses Node's client
- * instead of undici, because it accepts the https agent that compares a pinned certificate before anything is sent.
+ * Makes one call with the credential and the certificate checks of the WebSocket; it is never retried here. Uses Node's
+ * http client instead of undici, because Node's client accepts the https agent that checks a pinned certificate before
+ * anything is sent.
  */
 export function callControl(
   { method, path, query, body, maxAnswerBytes = MAX_CALL_BODY_BYTES, limitMs = CALL_MS, signal }: HttpCall,

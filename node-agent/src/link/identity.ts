@@ -14,8 +14,8 @@ const identitySchema = z.object({
 export type Identity = z.infer<typeof identitySchema>;
 
 /**
- * Identity files in the state directory: node.json, and enroll-id, which binds a one-use enrollment token to this
- * machine until node.json is written.
+ * Identity files in the state directory: node.json with the identity, and enroll-id. Until node.json is written,
+ * enroll-id binds a one-use enrollment token to this machine.
  */
 export class IdentityStore {
   readonly #dir: string;
@@ -27,8 +27,8 @@ export class IdentityStore {
   }
 
   /**
-   * @returns null for a host that is not enrolled
-   * @throws when node.json is unreadable or damaged: enrolling over it would lose the host
+   * @returns null: this host is not enrolled
+   * @throws when node.json is unreadable or damaged; a new enrollment would overwrite the identity
    */
   async load(): Promise<Identity | null> {
     const text = await readIfThere(join(this.#dir, 'node.json'));
@@ -42,13 +42,13 @@ export class IdentityStore {
     return parsed.data;
   }
 
-  /** Writes node.json atomically, then deletes the enroll-id. */
+  /** Writes node.json atomically, then deletes enroll-id. */
   async save(identity: Identity): Promise<void> {
     await writeDurably(join(this.#dir, 'node.json'), `${JSON.stringify(identity)}\n`);
     await rm(join(this.#dir, 'enroll-id'), { force: true });
   }
 
-  /** 32 random bytes in hex, stable until node.json is written. */
+  /** 32 random bytes in hex; the value stays the same until node.json is written. */
   async enrollId(): Promise<string> {
     const path = join(this.#dir, 'enroll-id');
     const stored = (await readIfThere(path))?.trim() ?? '';
@@ -59,7 +59,10 @@ export class IdentityStore {
   }
 }
 
-/** Replaces a file (mode 0600) by temporary file, sync and rename, and syncs the directory. */
+/**
+ * Replaces a file (mode 0600) atomically and durably: writes a temporary file, syncs and renames it, and syncs the
+ * directory.
+ */
 export async function writeDurably(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const temporary = `${path}.tmp`;

@@ -11,7 +11,7 @@ import {
 } from '@footlight/protocol/agent';
 import { LOSSY_EVENTS_PER_SESSION } from '@footlight/protocol/telemetry';
 
-/** A reliable message without its number. */
+/** A reliable message before it gets its number. */
 export type ReliableMessage =
   | Omit<SessionState, 'seq'>
   | Omit<SessionTraceEvent, 'seq'>
@@ -22,7 +22,7 @@ interface Entry {
   frame: string;
   bytes: number;
   lane: 'state' | 'image' | 'trace' | 'capture';
-  /** Set for session_state. */
+  /** Set for session_state; null for other messages. */
   sessionId: string | null;
 }
 
@@ -30,17 +30,17 @@ interface Entry {
  * Reliable reports: numbered from 1 for the agent process, kept until the control plane sends `seen`, and sent again
  * in order after a reconnect.
  *
- * Bounded in count and bytes. When full, trace events are dropped first, then capture results, then reports that a
- * newer one of the same session replaced; the newest session_state of each session is never dropped.
+ * Bounded in count and bytes. When the outbox is full, trace events are dropped first, then capture results, then
+ * reports that a newer report of the same session replaced. The newest session_state of each session is never dropped.
  */
 export class Outbox {
   #nextSeq = 1;
   #bytes = 0;
   #entries: Entry[] = [];
-  /** Number of each session's newest unseen session_state. */
+  /** Number of the newest session_state of each session that the control plane has not confirmed. */
   readonly #newest = new Map<string, number>();
 
-  /** @returns its number */
+  /** Adds a message. @returns its number */
   add(message: ReliableMessage): number {
     const seq = this.#nextSeq++;
     const frame = encodeAgentFrame({ ...message, seq } as AgentMessage);
@@ -53,13 +53,13 @@ export class Outbox {
     return seq;
   }
 
-  /** Drops everything up to seq. */
+  /** Removes all messages up to number seq. */
   seen(seq: number): void {
     const kept = this.#entries.findIndex((entry) => entry.seq > seq);
     for (const entry of this.#entries.splice(0, kept < 0 ? this.#entries.length : kept)) this.#forget(entry);
   }
 
-  /** The oldest unseen report above seq; null: none. */
+  /** The oldest unconfirmed report with a number above seq; null: there is no such report. */
   next(seq: number): { seq: number; frame: string } | null {
     return this.#entries.find((entry) => entry.seq > seq) ?? null;
   }
@@ -72,7 +72,7 @@ export class Outbox {
     return this.#bytes;
   }
 
-  /** Highest number so far; 0: none. */
+  /** Number of the last added message; 0: no message was added. */
   get lastSeq(): number {
     return this.#nextSeq - 1;
   }
@@ -111,8 +111,8 @@ function laneOf(message: ReliableMessage): Entry['lane'] {
 }
 
 /**
- * Lossy messages that wait for the connection or their turn. Keeps the newest 24 samples and 256 events per session.
- * Samples precede events, and sessions alternate, so a busy session delays only itself.
+ * Lossy messages that wait for the connection or for their turn. Stores the newest 24 samples and 256 events per
+ * session. Samples are sent before events, and sessions alternate, so a busy session delays only its own messages.
  */
 export class LossyMessages {
   readonly #samples = new Map<string, SessionMetrics[]>();
@@ -127,12 +127,12 @@ export class LossyMessages {
     this.#droppedEvents += keepLatest(this.#events, event, LOSSY_EVENTS_PER_SESSION);
   }
 
-  /** Removes and returns the next message; null: none. */
+  /** Removes and returns the next message; null: no message waits. */
   next(): SessionMetrics | SessionTraceEvent | null {
     return takeTurn(this.#samples) ?? takeTurn(this.#events);
   }
 
-  /** Events dropped since the last call (count). */
+  /** Number of events dropped since the last call. */
   takeDropped(): number {
     const dropped = this.#droppedEvents;
     this.#droppedEvents = 0;
@@ -140,7 +140,7 @@ export class LossyMessages {
   }
 }
 
-/** @returns dropped messages (count) */
+/** @returns the number of dropped messages */
 function keepLatest<M extends { session_id: string }>(
   kept: Map<string, M[]>,
   message: M,
@@ -152,7 +152,7 @@ function keepLatest<M extends { session_id: string }>(
   return list.splice(0, list.length - limit).length;
 }
 
-/** Oldest message of the next session in turn. */
+/** Removes and returns the oldest message of the session whose turn is next. */
 function takeTurn<M>(kept: Map<string, M[]>): M | null {
   const [sessionId, list] = kept.entries().next().value ?? [];
   const message = list?.shift();

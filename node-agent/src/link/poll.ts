@@ -1,21 +1,22 @@
 import type { Clock, Random, Timer } from '@footlight/platform';
 
 /**
- * Each poll is randomly earlier or later by up to this share of the interval, so that the polls of a fleet spread out.
+ * Each poll is moved earlier or later by a random share of the interval, at most this one, so that the polls of a fleet
+ * spread out.
  */
 const JITTER = 0.1;
 
 /**
- * Repeats a call at an interval, one at a time. A failed call is not retried before the next interval.
+ * Repeats a call at an interval, one call at a time. A failed call is not retried before the next interval.
  *
- * Teardown: `stop` cancels the next call, aborts the one under way and waits for it.
+ * Teardown: `stop` cancels the next call, aborts the running call and waits for its end.
  */
 export class Poll {
   readonly #options: {
     everyMs: number;
     clock: Pick<Clock, 'setTimeout'>;
     random: Pick<Random, 'number'>;
-    /** Never rejects; settles soon after the abort. */
+    /** Makes one call. Never rejects; settles soon after the abort. */
     poll: (stopping: AbortSignal) => Promise<void>;
   };
   #timer: Timer | null = null;
@@ -31,7 +32,7 @@ export class Poll {
     this.#options = options;
   }
 
-  /** A second start does nothing. @param withinMs the first call is made at a random time within it */
+  /** A second start does nothing. @param withinMs the first call is made at a random time within this time */
   start(withinMs: number): void {
     if (this.#timer !== null) return;
     this.#callIn(withinMs * this.#options.random.number());

@@ -6,16 +6,16 @@ import { type Clock, within } from '@footlight/platform';
 import { credentialHeaders, type DialOptions, tlsAgent } from './dial.ts';
 
 /**
- * The control plane ends a transfer without progress after 30 s; this limit is for a control plane that does not react
- * at all.
+ * Longest time without progress. The control plane ends such a transfer after 30 s, so this limit applies only if the
+ * control plane does not react at all.
  */
 const SILENCE_MS = 60_000;
-/** Time limit of the answer after the last byte. Chosen, not measured. */
+/** Time limit of the answer, counted from the last byte of the file. Chosen, not measured. */
 const ANSWER_MS = 10_000;
 const ANSWER_BYTES = 4_096;
 
 export interface PutFile {
-  /** Path below the control plane's address, beginning with "/". */
+  /** Path below the control plane's address; begins with "/". */
   path: string;
   mediaType: string;
   bytes: number;
@@ -24,9 +24,9 @@ export interface PutFile {
 
 /**
  * Sends a file to the control plane, with the credential and the certificate checks of the WebSocket. Not retried. Uses
- * Node's client instead of undici, because it accepts the https agent that compares a pinned certificate before
- * anything is sent.
- * @throws when it was not answered with 204
+ * Node's http client instead of undici, because Node's client accepts the https agent that checks a pinned certificate
+ * before anything is sent.
+ * @throws when the answer is not 204
  */
 export async function putFile(
   { path, mediaType, bytes, body }: PutFile,
@@ -58,7 +58,7 @@ export async function putFile(
       resolve(response.statusCode ?? 0);
     });
   });
-  // A refusal may arrive while the body is still being sent.
+  // A refusal may arrive while the file is still being sent.
   const sent = pipeline(body, request);
   sent.catch(() => undefined);
   answered.catch(() => undefined);

@@ -4,14 +4,14 @@ import { lstat, open } from 'node:fs/promises';
 export type SharedFile =
   | { kind: 'read'; bytes: Buffer }
   | { kind: 'missing' }
-  /** A link, directory, device, pipe, too large file, or unreadable. */
+  /** The path is a link, directory, device or pipe, or the file is too large or unreadable. */
   | { kind: 'unfit' };
 
 /**
- * Reads a small file in a directory where others may write: /tmp, and directories of sessions.
+ * Reads a small file in a directory where other users may write, for example /tmp or a session's directory.
  *
- * Follows no link and opens only regular files: opening a pipe waits for a writer, and opening a device may have an
- * effect. Runs off the event loop, so a hanging file system does not block this process.
+ * Does not follow links and opens only regular files, because opening a pipe waits for a writer, and opening a device
+ * may have an effect. Does not block the event loop if the file system hangs.
  */
 export async function readSharedFile(path: string, maxBytes: number): Promise<SharedFile> {
   const info = await lstat(path).catch((error: NodeJS.ErrnoException) =>
@@ -23,7 +23,7 @@ export async function readSharedFile(path: string, maxBytes: number): Promise<Sh
   const file = await open(path, flags).catch(() => null);
   if (file === null) return { kind: 'unfit' };
   try {
-    // The path may lead to another file now.
+    // Checked again, because the path may lead to another file now.
     const opened = await file.stat();
     if (!opened.isFile() || opened.size > maxBytes) return { kind: 'unfit' };
     const buffer = Buffer.alloc(maxBytes + 1);

@@ -1,6 +1,7 @@
 /**
- * Names of unix sockets: binds one without listening, lists the holders, and finds the process that listens at a
- * path. Node has no API for this, so it calls socket(2), bind(2), getsockopt(2) and the kernel's socket diagnosis.
+ * Names of unix sockets: binds a name without listening, lists the named sockets, and finds the process that listens at
+ * a path. Node has no API for this, so the module calls socket(2), bind(2), getsockopt(2) and the kernel's socket
+ * diagnosis.
  */
 
 import { closeSync, fstatSync } from 'node:fs';
@@ -14,7 +15,7 @@ const SOCK_CLOEXEC = 0o2000000;
 const SOCK_NONBLOCK = 0o4000;
 const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;
-/** struct ucred: pid, uid and gid, 4 bytes each. */
+/** Size of struct ucred: pid, uid and gid, 4 bytes each. */
 const CREDENTIALS_BYTES = 12;
 const NETLINK_SOCK_DIAG = 4;
 const MSG_DONTWAIT = 0x40;
@@ -30,9 +31,11 @@ const UNIX_DIAG_NAME = 0;
 const UNIX_DIAG_UID = 7;
 const NETLINK_HEADER_BYTES = 16;
 const DIAG_HEADER_BYTES = 16;
-/** Twice the 32 KiB to which the kernel limits one answer (net/netlink/af_netlink.c), so none is cut. */
+/**
+ * Twice the 32 KiB to which the kernel limits one answer (net/netlink/af_netlink.c), so that no answer is truncated.
+ */
 const ANSWER_BYTES = 64 * 1024;
-/** An answer has about 900 sockets, so this allows more than three million. */
+/** Largest number of answers. One answer lists about 900 sockets, so more than three million sockets are possible. */
 const MAX_ANSWERS = 4_096;
 
 interface Libc {
@@ -71,9 +74,9 @@ function openSocket(domain: number, type: number, protocol: number): number {
   return fd;
 }
 
-/** A name bound by this process. No other process can bind it or connect to it. */
+/** A name bound by this process. While it is bound, another process can neither bind it nor connect to it. */
 export interface HeldName {
-  /** Inode of the socket with the name, as in /proc/net/unix. */
+  /** Inode of the socket that has the name, as in /proc/net/unix. */
   readonly inode: number;
   /** Releases the name. Repeatable. */
   release(): void;
@@ -81,7 +84,7 @@ export interface HeldName {
 
 const heldInodes = new Set<number>();
 
-/** Whether this process holds a name by the socket with this inode. */
+/** Whether the socket with this inode belongs to this process and reserves a name. */
 export function isHeldByAgent(inode: number): boolean {
   return heldInodes.has(inode);
 }
@@ -118,8 +121,8 @@ export function holdAbstractName(name: string): HeldName | null {
 
 /**
  * The process that called listen(2) at a path.
- * @returns null when a connection is not possible now: no listener, or a full queue
- * Source: unix(7), SO_PEERCRED.
+ * @returns null when a connection is not possible now, because no process listens or the queue is full Source: unix(7),
+ * SO_PEERCRED.
  */
 export function listeningProcess(path: string): number | null {
   const fd = openSocket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -145,18 +148,18 @@ function unixAddress(name: string): Buffer {
 
 /** A named unix socket. */
 export interface NamedSocket {
-  /** An abstract name starts with NUL. */
+  /** The name; an abstract name starts with NUL. */
   name: string;
   inode: number;
-  /** User that created it; null on kernels before 5.3. */
+  /** User that created the socket; null: the kernel is older than 5.3 and does not report the user. */
   uid: number | null;
 }
 
 /**
  * Named unix sockets of this network namespace.
  *
- * /proc/net/unix is not used, because a name may contain a line feed and fake other lines. This list also has a
- * socket whose only descriptor is in a message, where no process has it.
+ * /proc/net/unix is not used, because a socket's name may contain a line feed and so fake further lines. The list also
+ * contains sockets that no process has open, because their only descriptor is in an undelivered message.
  * @throws when the kernel has no socket diagnosis
  * Source: sock_diag(7), linux/unix_diag.h.
  */
@@ -168,7 +171,7 @@ export async function listNamedSockets(): Promise<NamedSocket[]> {
     const sockets: NamedSocket[] = [];
     const buffer = Buffer.alloc(ANSWER_BYTES);
     for (let answers = 0; answers < MAX_ANSWERS; answers++) {
-      // The kernel makes each part of a dump on request, so this never blocks.
+      // The kernel creates each part of a dump on request, so this call never blocks.
       const length = libc().recv(fd, buffer, buffer.length, MSG_DONTWAIT);
       if (length < 0) throw refused('recv');
       const answer = parseDiagAnswer(buffer.subarray(0, Number(length)));
@@ -188,7 +191,7 @@ function diagRequest(): Buffer {
   request.writeUInt16LE(SOCK_DIAG_BY_FAMILY, 4);
   request.writeUInt16LE(NLM_F_REQUEST_DUMP, 6);
   request.writeUInt8(AF_UNIX, NETLINK_HEADER_BYTES);
-  // Sockets in every state.
+  // Bit mask that requests sockets in every state.
   request.writeUInt32LE(0xffffffff, NETLINK_HEADER_BYTES + 4);
   request.writeUInt32LE(UDIAG_SHOW_NAME | UDIAG_SHOW_UID, NETLINK_HEADER_BYTES + 12);
   return request;

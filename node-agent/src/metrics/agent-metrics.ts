@@ -3,12 +3,15 @@ import type { SessionMetrics } from '@footlight/protocol/agent';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { SessionLink } from '../sessions/reports/session-link.ts';
 
-/** A sample arrives every 5 s. After three missing samples, the session has ended or its worker hangs. */
+/**
+ * Age at which a sample is dropped. A sample arrives every 5 s; after three missing samples, the session has ended or
+ * its worker hangs.
+ */
 const MAX_AGE_MS = 15_000;
-/** Most sessions with separate figures; encoders serve far fewer. */
+/** Largest number of sessions with separate figures; encoders serve far fewer sessions. */
 const MAX_SEATS = 256;
 
-/** Figures of each session: reported key → metric name, help text, and factor to the metric's unit. */
+/** Figures of each session: key in the sample → metric name, help text, and factor to the metric's unit. */
 const FIGURES = {
   source_fps: ['source_fps', 'Pictures a second that the app drew.', 1],
   compositor_fps: ['captured_fps', 'Pictures a second that were captured.', 1],
@@ -27,9 +30,9 @@ const KEYS = Object.keys(FIGURES) as Figure[];
 
 /** Values read at each request of the page. */
 export interface AgentFigures {
-  /** Live sessions (count). */
+  /** Number of live sessions. */
   sessions: number;
-  /** Whether the control plane is connected. */
+  /** Whether the agent is connected to the control plane. */
   connected: boolean;
 }
 
@@ -40,9 +43,9 @@ interface Seat {
 }
 
 /**
- * Figures of this host for Prometheus. The label `seat` distinguishes sessions: the smallest number that was free at a
- * session's first sample. So there are never more series than simultaneous sessions, and no label contains a name or an
- * id.
+ * Figures of this host for Prometheus. The label `seat` distinguishes sessions. Its value is the smallest number that
+ * was free at the session's first sample. So the number of series is bounded by the number of simultaneous sessions,
+ * and a label never contains a name or an id.
  */
 export class AgentMetrics {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
@@ -87,7 +90,7 @@ export class AgentMetrics {
     this.contentType = this.#registry.contentType;
   }
 
-  /** Wraps a link so that the samples sent over it are also counted here. */
+  /** Wraps a link so that the samples sent through the link are also counted here. */
   observing(link: SessionLink): SessionLink {
     return {
       report: (message) => link.report(message),
@@ -110,7 +113,7 @@ export class AgentMetrics {
     this.#queueDrops.inc(count(metrics.interpipe_queue_drops));
   }
 
-  /** The page in the text format of Prometheus. */
+  /** Returns the metrics page in the text format of Prometheus. */
   text({ sessions, connected }: AgentFigures): Promise<string> {
     this.#leaveOld(this.#clock.monotonicMs());
     this.#sessions.set(sessions);
@@ -126,7 +129,7 @@ export class AgentMetrics {
     return this.#registry.metrics();
   }
 
-  /** @returns null: there are too many */
+  /** @returns null: MAX_SEATS is reached */
   #seatOf(sessionId: string): number | null {
     for (const [seat, taken] of this.#seats) if (taken.sessionId === sessionId) return seat;
     let seat = 0;
@@ -141,7 +144,7 @@ export class AgentMetrics {
 }
 
 /**
- * Ignores invalid values, because a counter must not decrease and apps or viewers may control the worker that sends
- * samples.
+ * Ignores invalid values. A counter must not decrease, and an app or viewer may have exploited the worker that sends
+ * the samples.
  */
 const count = (value: unknown): number => (typeof value === 'number' && value > 0 && value < 1e6 ? value : 0);

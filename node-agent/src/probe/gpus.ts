@@ -10,19 +10,19 @@ export interface FoundGpu {
   index: number;
   vendor: Gpu['vendor'];
   model: string;
-  /** 0 when unknown. */
+  /** 0: the size is unknown. */
   vramTotalMb: number;
-  /** By-path form, stable over reboots; null for software. */
+  /** Path in /dev/dri/by-path, which is stable over reboots; null: software encoding. */
   renderNode: string | null;
-  /** Driver's row; null for other vendors. */
+  /** The GPU's entry in the list of the NVIDIA driver; null: another vendor. */
   nvidia: NvidiaGpu | null;
-  /** null when VA-API was not queried or did not answer. */
+  /** null: VA-API was not queried or did not answer. */
   va: VaInfo | null;
 }
 
 export interface GpuProbe {
   detection: 'ok' | 'failed';
-  /** One sentence; only with state failed. */
+  /** Why the probe failed, in one sentence; null in the other states. */
   reason: string | null;
   gpus: FoundGpu[];
 }
@@ -34,7 +34,7 @@ const MAX_GPUS = 16;
 
 /** A card of /dev/dri. */
 interface RenderNode {
-  /** "0000:01:00.0". */
+  /** PCI address, for example "0000:01:00.0". */
   pci: string;
   path: string;
   vendor: Gpu['vendor'];
@@ -42,10 +42,10 @@ interface RenderNode {
 }
 
 /**
- * Finds the GPUs of this host: those of the NVIDIA driver, then other render nodes.
+ * Finds the GPUs of this host: first the GPUs of the NVIDIA driver, then other render nodes.
  *
- * A host without a GPU has one entry, its CPU, for software encoding.
- * @param cpuModel name of the CPU for that entry
+ * For a host without a GPU, the list has one entry for its CPU, which encodes in software.
+ * @param cpuModel name of the CPU for this entry
  */
 export async function probeGpus(cpuModel: string): Promise<GpuProbe> {
   const nodes = renderNodes();
@@ -65,7 +65,7 @@ export async function probeGpus(cpuModel: string): Promise<GpuProbe> {
     va: null,
   }));
   for (const node of nodes) {
-    // An NVIDIA card that its driver does not list is unusable.
+    // An NVIDIA card that the driver does not list cannot be used.
     if (node.vendor === 'nvidia') continue;
     const va = await queryVainfo(node.path);
     found.push({
@@ -86,7 +86,7 @@ export async function probeGpus(cpuModel: string): Promise<GpuProbe> {
   };
 }
 
-/** Entry of a host without a GPU. */
+/** The entry of a host without a GPU. */
 export function softwareGpu(cpuModel: string): Omit<FoundGpu, 'index'> {
   return {
     vendor: 'software',

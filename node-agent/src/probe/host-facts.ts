@@ -3,7 +3,10 @@ import type { StorageReport } from '@footlight/protocol/agent';
 import si from 'systeminformation';
 import { storageOf } from './storage-report.ts';
 
-/** Cores, memory and disks change rarely; storage is compared once a minute. */
+/**
+ * Time for which results are cached. Cores, memory and disks change rarely, and the agent compares the storage once a
+ * minute.
+ */
 const KEPT_MS = 60_000;
 const MIB = 1024 * 1024;
 
@@ -14,7 +17,7 @@ export interface HostFacts {
   storage: StorageReport[];
 }
 
-/** CPU, memory and disks of this host; cached for a minute, because some queries start a process. */
+/** CPU, memory and disks of this host. The results are cached for a minute, because some queries start a process. */
 export class HostFactsProbe {
   readonly #clock: Clock;
   #kept: { facts: HostFacts; atMs: number } | null = null;

@@ -2,18 +2,21 @@ import { readFileSync } from 'node:fs';
 import type { Clock } from '@footlight/platform';
 import type { Heartbeat } from '@footlight/protocol/agent';
 
-/** Totals since the host was started. */
+/** Totals since the host's boot. */
 interface Totals {
-  /** Ticks of all cores. */
+  /** Clock ticks of all cores. */
   cpu: { busy: number; all: number } | null;
-  /** Bytes of all networks. */
+  /** Bytes of all physical network interfaces. */
   net: { rx: number; tx: number } | null;
   atMs: number;
 }
 
 /** Kilobits in a byte. */
 const KBIT = 8 / 1000;
-/** Loopback, bridges and the host's ends of virtual links: physical interfaces already count the same bytes. */
+/**
+ * Loopback, bridges and the host's ends of virtual links. They are left out, because physical interfaces already count
+ * the same bytes.
+ */
 const INNER = /^(lo|veth|docker|br-|virbr|podman|cni)/;
 
 /** Measures the load of this host's cores and networks since the previous call. */
@@ -22,13 +25,13 @@ export class HostLoadProbe {
   readonly #read: (path: string) => string;
   #before: Totals | null = null;
 
-  /** @param read returns the text of a file; throws if it does not exist */
+  /** @param read returns the text of a file, and throws if the file does not exist */
   constructor(clock: Clock, read: (path: string) => string = (path) => readFileSync(path, 'utf8')) {
     this.#clock = clock;
     this.#read = read;
   }
 
-  /** Unmeasurable values are omitted; the first call returns none. */
+  /** Values that cannot be measured are omitted; so the first call returns no values. */
   look(): Pick<Heartbeat, 'cpu_busy' | 'net'> {
     const now: Totals = {
       cpu: this.#parse('/proc/stat', cpuTotals),
@@ -58,13 +61,16 @@ function busyBetween(before: Totals['cpu'], now: Totals['cpu']): Pick<Heartbeat,
 
 function ratesBetween(before: Totals, now: Totals): Pick<Heartbeat, 'net'> {
   const ms = now.atMs - before.atMs;
-  // The sums decrease when an interface is removed, so negative differences count as 0.
+  // The sums decrease when an interface is removed. A negative difference counts as 0.
   if (before.net === null || now.net === null || ms <= 0) return {};
   const kbps = (was: number, is: number) => Math.round((Math.max(0, is - was) * KBIT * 1000) / ms);
   return { net: { rx_kbps: kbps(before.net.rx, now.net.rx), tx_kbps: kbps(before.net.tx, now.net.tx) } };
 }
 
-/** Parses the first line of /proc/stat; null for another format. User time already includes guest time (proc(5)). */
+/**
+ * Parses the first line of /proc/stat; null: the line has another format. User time already includes guest time
+ * (proc(5)).
+ */
 export function cpuTotals(stat: string): Totals['cpu'] {
   const [name, ...ticks] = stat.slice(0, stat.indexOf('\n')).trim().split(/\s+/);
   const [user, nice, system, idle, ioWait, irq, softIrq, steal] = ticks.map(Number);
@@ -81,7 +87,7 @@ export function cpuTotals(stat: string): Totals['cpu'] {
   return Number.isFinite(busy + waiting) ? { busy, all: busy + waiting } : null;
 }
 
-/** The sums of /proc/net/dev over the physical interfaces. */
+/** Sums of /proc/net/dev over the physical interfaces. */
 export function netTotals(dev: string): Totals['net'] {
   let rx = 0;
   let tx = 0;

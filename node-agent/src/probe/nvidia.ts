@@ -2,14 +2,14 @@ import { XMLParser } from 'fast-xml-parser';
 import { runProgram } from '../runtime/programs/run-program.ts';
 
 /**
- * The first call after a boot may load the driver, and a hanging driver must not block the agent's start. Chosen, not
- * measured.
+ * Time limit of nvidia-smi. The first call after a boot may load the driver, but a hanging driver must not block the
+ * agent's start. Chosen, not measured.
  */
 const LIMIT_MS = 5_000;
-/** Chosen with a margin: `nvidia-smi -q -x` writes tens of kilobytes for each GPU. */
+/** Longest output, chosen with a large margin: `nvidia-smi -q -x` writes tens of kilobytes per GPU. */
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
-/** One GPU of the driver. null = not reported, never zero. */
+/** One GPU that the driver lists. A value that the driver does not report is null instead of zero. */
 export interface NvidiaGpu {
   model: string;
   /** PCI address in the form of /dev/dri/by-path: "0000:01:00.0". */
@@ -22,7 +22,7 @@ export interface NvidiaGpu {
 }
 
 const parser = new XMLParser({
-  // Values stay text: "N/A" must not become a number, nor a bus id an octal one.
+  // Values stay texts: "N/A" must not become a number, and a bus id must not be read as an octal number.
   parseTagValue: false,
   ignoreAttributes: true,
   isArray: (name) => name === 'gpu' || name === 'process_info',
@@ -52,7 +52,7 @@ export function parseNvidiaSmi(xml: string): NvidiaGpu[] {
 /**
  * Queries the driver.
  * @returns [] when this host has no nvidia-smi
- * @throws when nvidia-smi fails, or gives no readable output within 5 s
+ * @throws when nvidia-smi fails, or writes no readable output within 5 s
  */
 export async function queryNvidia(): Promise<NvidiaGpu[]> {
   const answer = await runProgram('nvidia-smi', ['-q', '-x'], {
@@ -60,7 +60,7 @@ export async function queryNvidia(): Promise<NvidiaGpu[]> {
     maxBytes: MAX_OUTPUT_BYTES,
   });
   if (answer.kind === 'ok') return parseNvidiaSmi(answer.stdout);
-  // EACCES also means not found, if this user cannot read a directory of PATH.
+  // EACCES also means that the program was not found: this user cannot read a directory of PATH.
   if (answer.kind === 'not_started' && ['ENOENT', 'EACCES'].includes(answer.code)) return [];
   throw new Error(answer.why);
 }
@@ -70,7 +70,7 @@ function field(node: unknown, name: string): unknown {
   return (node as Record<string, unknown>)[name];
 }
 
-/** null for values that the driver marks as unknown. */
+/** Returns null for a value that the driver marks as unknown. */
 function text(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const trimmed = value.trim();
@@ -88,7 +88,7 @@ function share(percent: number | null): number | null {
   return percent === null ? null : Math.min(1, percent / 100);
 }
 
-/** "00000000:01:00.0" → "0000:01:00.0", the form of sysfs and /dev/dri. */
+/** Converts a bus id to the form of sysfs and /dev/dri: "00000000:01:00.0" → "0000:01:00.0". */
 function pciAddress(busId: string | null): string | null {
   const match = /^[0-9A-Fa-f]*([0-9A-Fa-f]{4}):([0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])$/.exec(busId ?? '');
   return match ? `${match[1]}:${match[2]}`.toLowerCase() : null;

@@ -1,15 +1,16 @@
 import type { EncoderFamily } from '@footlight/protocol';
 
-/** Megapixels a second of a 1280×720 stream at 60 frames a second. */
+/** Throughput in megapixels per second that a 1280×720 stream with 60 frames per second needs. */
 const MPIX_S_720P60 = 55.3;
 
 /**
- * Encode slots of one GPU. Pure.
+ * Number of encode slots of one GPU. Pure.
  *
- * Hardware encoders have a fixed number per family. Software encoding has as many slots as 720p60 streams fit into 70 %
- * of the measured throughput, because apps use the cores too; at least two, at most sixteen.
- * @param configured SERVICE_ENCODE_SLOTS: one number for all GPUs or one per index; null = by family
- * @param mpixS measured megapixels a second; null = not measured
+ * A hardware encoder has a fixed number per family. For software encoding, it is the number of 720p60 streams that fit
+ * into 70 % of the measured throughput, because apps need the cores too. This number is at least two and at most
+ * sixteen.
+ * @param configured SERVICE_ENCODE_SLOTS: one number for all GPUs, or one number per GPU index; null: by family
+ * @param mpixS measured megapixels per second; null: not measured
  */
 export function encodeSlots(
   family: EncoderFamily,

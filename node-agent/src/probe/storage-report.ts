@@ -1,7 +1,7 @@
 import type { StorageReport } from '@footlight/protocol/agent';
 
 const MIB = 1024 * 1024;
-/** File systems without user data, or not of this machine. */
+/** Types of file systems that contain no user data, or that are on another machine. */
 const PSEUDO =
   /^(tmpfs|devtmpfs|overlay|squashfs|proc|sysfs|cgroup.*|fuse\.(?!ntfs).*|ramfs|efivarfs|autofs)$/;
 
@@ -28,7 +28,7 @@ export function storageOf(disks: readonly Disk[]): StorageReport[] {
     }));
 }
 
-/** Whether a disk changed by 1 GiB or 1 %, so that a new report is due. Pure. */
+/** Whether a disk changed by at least 1 GiB or 1 %, so that a new report is necessary. Pure. */
 export function storageMoved(before: readonly StorageReport[], after: readonly StorageReport[]): boolean {
   if (before.length !== after.length) return true;
   return after.some((disk, index) => {

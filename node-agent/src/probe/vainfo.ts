@@ -1,11 +1,11 @@
 import { runProgram } from '../runtime/programs/run-program.ts';
 
-/** A hanging driver must not block the agent's start. Chosen, not measured. */
+/** Time limit of vainfo, because a hanging driver must not block the agent's start. Chosen, not measured. */
 const LIMIT_MS = 5_000;
 
 /** VA-API facts of one render node. */
 export interface VaInfo {
-  /** The driver's description of itself, for example "Mesa Gallium driver 22.3.6 for AMD Radeon RX 6600". */
+  /** The driver's own description, for example "Mesa Gallium driver 22.3.6 for AMD Radeon RX 6600". */
   driver: string | null;
   /** Codecs with an encode entry point. */
   encodes: ('h264' | 'h265' | 'av1')[];
@@ -17,7 +17,7 @@ const PROFILES = [
   [/^VAProfileAV1/, 'av1'],
 ] as const;
 
-/** Parses the output of `vainfo --display drm`. Missing values are omitted. */
+/** Parses the output of `vainfo --display drm`. Missing values become null or are left out. */
 export function parseVainfo(output: string): VaInfo {
   const driver = /Driver version:\s*(.+)$/m.exec(output)?.[1]?.trim() ?? null;
   const encodes = new Set<VaInfo['encodes'][number]>();

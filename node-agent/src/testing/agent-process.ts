@@ -3,13 +3,15 @@ import { resolve } from 'node:path';
 import type { FakeControl } from '@footlight/test-harness/fake-control';
 import { agentVariables, type TestAgentPlace } from './test-agent.ts';
 
-/** The built agent. From source, each of its processes would compile the whole agent. */
+/**
+ * Main program of the built agent. Started from source, each of the agent's processes would compile the whole agent.
+ */
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 
 export interface AgentProcessOptions extends TestAgentPlace {
-  /** User id of the agent; null = user of the test run. */
+  /** User id of the agent; null: the user of the test run. */
   uid: number | null;
-  /** Port of the health endpoint; default: a free port. */
+  /** Port of the health page; default: a free port. */
   healthPort?: number;
   /** Additional variables of the agent. */
   env?: Record<string, string>;
@@ -31,7 +33,7 @@ export function startAgentProcess({
       TMPDIR: stateDir,
       ...agentVariables({ control, stateDir, uids }),
       SERVICE_AGENT_HEALTH_ADDR: `127.0.0.1:${healthPort}`,
-      // The output of the tests then shows why the agent ended.
+      // Logs fatal errors, so that the output of the tests shows why the agent ended.
       SERVICE_LOG_LEVEL: 'fatal',
       ...env,
     },
@@ -50,7 +52,7 @@ export async function firstHeartbeat(agent: ChildProcess, control: FakeControl):
   ]);
 }
 
-/** Exit code of a process; waits for the exit. null = ended by a signal. */
+/** Waits until a process has exited, and returns its exit code. null: a signal ended the process. */
 export function exitOf(child: ChildProcess): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode);
   return new Promise((done) => child.once('exit', (code) => done(code)));

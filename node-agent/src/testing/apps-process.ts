@@ -2,14 +2,14 @@ import { resolve } from 'node:path';
 import { execa } from 'execa';
 import type { AppRun } from './run-apps.ts';
 
-/** The built program of run-apps.ts. From source, each start would compile the runtime. */
+/** Path of the built run-apps.ts. Started from source, each start would compile the runtime. */
 export const RUN_APPS = resolve(import.meta.dirname, '../../dist/testing/run-apps.js');
 
 /**
- * Runs apps as an agent does, in a process of its own.
+ * Runs apps like an agent, in a separate process.
  * @param uid user of the agent; default: root
- * @returns what the last one wrote
- * @throws when one ends before it is ready, or a network of an app is left
+ * @returns the output of the last app
+ * @throws when an app ends before it is ready, or when a network of an app remains
  */
 export async function runApps(stateDir: string, run: AppRun, uid = 0): Promise<string> {
   const asUser = ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--'];

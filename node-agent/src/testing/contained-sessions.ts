@@ -7,32 +7,32 @@ import {
 import { assignment } from '@footlight/test-harness/fake-control';
 import { type Assignment, startHostedSessions } from './hosted-sessions.ts';
 
-/** Podman, a registry with an image of this Debian, and an agent that uses both. */
+/** Podman, a registry with an image of this host's Debian, and an agent that uses both. */
 export interface ContainedSessions extends Awaited<ReturnType<typeof startHostedSessions>> {
   podman: RealPodman;
   registry: RealRegistry;
-  /** By digest; podman does not hold it yet. */
+  /** Reference of the image by digest; podman has not pulled it yet. */
   image: string;
-  /** An assignment of an app in that image. */
+  /** Creates an assignment of an app in that image. */
   contained(args: string[], more?: Partial<Assignment['app']>): Assignment;
 }
 
-/** Settings of an agent for an engine of the tests. */
+/** Environment variables of an agent that uses the podman of the tests. */
 export function engineVariables(podman: RealPodman): Record<string, string> {
   return { SERVICE_CONTAINER_ENGINE: podman.url, SERVICE_CONTAINER_ULIMITS: podman.ulimits };
 }
 
 /**
- * Starts them. `close` ends all and removes their files.
+ * Starts the three. `close` ends all three and removes their files.
  * @param uids range of the agent's session users
- * @param env variables of the agent in addition
+ * @param env additional environment variables of the agent
  */
 export async function startContainedSessions(
   uids: readonly [number, number],
   env: Record<string, string> = {},
 ): Promise<ContainedSessions> {
   const podman = await startRealPodman();
-  // The host has to pull the image.
+  // The assignment names the image in the registry, so the host must pull it.
   const [{ registry, image }, host] = await Promise.all([
     startDebianRegistry(podman),
     startHostedSessions(uids, { ...engineVariables(podman), ...env }),

@@ -13,7 +13,7 @@ import { type DisplayTrace, processesOf, type Traces, tracesOf } from './traces.
 
 export type Assignment = ReturnType<typeof assignment>;
 
-/** Launches and ends sessions of one agent like its control plane, and inspects their processes on this host. */
+/** Launches and ends sessions of one agent like a control plane, and inspects their processes on this host. */
 export class HostedSessions {
   readonly #control: FakeControl;
   readonly #stateDir: string;
@@ -27,14 +27,14 @@ export class HostedSessions {
     this.#uids = uids;
   }
 
-  /** Assigns and starts; the ids are known before anything is sent, so no report can be missed. */
+  /** Assigns and starts a session. The caller chooses the session's id, so it can match all reports of the session. */
   async launch(body: Assignment): Promise<void> {
     const { session_id } = body;
     expect(await this.#control.command(body)).toMatchObject({ ok: true });
     expect(await this.#control.command({ type: 'session_start', session_id })).toMatchObject({ ok: true });
   }
 
-  /** @throws when the session ends instead */
+  /** Waits for the report with this detail. @throws when the session ends first */
   async reached(body: Assignment, detail: string): Promise<SessionState> {
     const report = await this.#report(body, (each) => each.detail === detail || isTerminal(each.state));
     if (isTerminal(report.state)) throw new Error(`ended instead: ${JSON.stringify(report)}`);
@@ -50,7 +50,7 @@ export class HostedSessions {
     expect(await this.ended(body)).toMatchObject({ state: 'stopped', reason });
   }
 
-  /** All reports of the session so far. */
+  /** All reports of the session that have arrived. */
   reports({ session_id }: Assignment): SessionState[] {
     return this.#control.messages.flatMap((message) =>
       message.type === 'session_state' && message.session_id === session_id ? [message] : [],
@@ -62,7 +62,7 @@ export class HostedSessions {
     return this.reports(body).flatMap(({ detail }) => (detail === undefined ? [] : [detail]));
   }
 
-  /** The session's display server. Notes the display for traces(). */
+  /** Finds the session's display server, and records the display for traces(). */
   async displayOf({ session_id }: Assignment): Promise<{ number: number; pid: number }> {
     const server = processesOf(session_id).find(({ command }) => command.startsWith('Xvfb'));
     const client = processesOf(session_id).find(({ command }) => command.startsWith('matchbox'));
@@ -70,7 +70,7 @@ export class HostedSessions {
     return { number: await this.displayNumber(client.pid), pid: server.pid };
   }
 
-  /** Number of the display of a process. */
+  /** Number of the display that a process uses. */
   async displayNumber(pid: number): Promise<number> {
     const text = environmentOf(pid).get('DISPLAY') ?? '';
     const number = Number(text.slice(1));
@@ -78,7 +78,7 @@ export class HostedSessions {
     return number;
   }
 
-  /** Remains of all sessions of this agent. */
+  /** Finds the remains of all sessions of this agent. */
   traces(): Promise<Traces> {
     const ids = this.#control.messages.flatMap((each) =>
       each.type === 'session_state' ? [each.session_id] : [],
@@ -95,17 +95,17 @@ export class HostedSessions {
 }
 
 /**
- * Starts an agent in this process and its control plane. `close` ends both and removes their files.
+ * Starts an agent in this process, and a fake control plane. `close` ends both and removes their files.
  * @param uids range of the agent's session users
- * @param env variables of the agent in addition
+ * @param env additional environment variables of the agent
  */
 export async function startHostedSessions(uids: readonly [number, number], env: Record<string, string> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'footlight-sessions-'));
-  // The users of sessions traverse it to reach their homes.
+  // Mode 0711, because the users of sessions traverse the folder to reach their homes.
   await chmod(folder, 0o711);
   const stateDir = join(folder, 'state');
   const control = await FakeControl.listen({
-    // A poll without an answer would delay the agent's stop.
+    // Answers polls, because a poll without an answer would delay the agent's stop.
     answers: () => ({ status: 200, body: { runs: [], scans: [] } }),
   });
   const agent = await startTestAgent({ control, stateDir, uids }, env);

@@ -1,10 +1,10 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Behaviour at the display's socket. The program never answers a client. */
+/** Behaviour of the fake X server at the display's socket. It never answers a client. */
 export type PlayedSocket = 'listens' | 'binds only' | 'has a child listen' | 'nothing';
 
-/** Output of the program after SIGUSR1, before its exit. */
+/** Output of the fake X server after SIGUSR1, before it exits. */
 export const LAST_WORDS = 'no screens found';
 
 const SCRIPT = `#!/usr/bin/env python3
@@ -30,8 +30,8 @@ while True: signal.pause()
 `;
 
 /**
- * Writes a program with the command line of an X server. After its start the program writes the display number into
- * the file `number` of its home.
+ * Writes a program that accepts the command line of an X server. After its start the program writes the display number
+ * into the file `number` of its home.
  */
 export function playedXServer(directory: string): string {
   const path = join(directory, 'played-x-server');

@@ -6,17 +6,20 @@ import { type RuntimeApp, startRuntimeApp } from './runtime-app.ts';
 import { networkHolders } from './traces.ts';
 
 /**
- * Program that runs apps as an agent does, as root in their own networks, and prints the last app's output. An app starts after its predecessor has written `ready`. After the last app's exit all apps are stopped.
- * The
- * program fails if an app's network remains.
+ * Program that runs apps as an agent does, as root in their own networks, and prints the last app's output. The next
+ * app starts after the previous one has written `ready`. After the last app's exit, all apps are stopped. The program
+ * fails if an app's network remains.
  *
  * usage: run-apps.ts STATE_DIR RUN (RUN: JSON of an AppRun)
  */
 export interface AppRun {
   apps: TestApp[];
-  /** Prepare a network ahead of the start; default: false. */
+  /** Whether to prepare a network before an app needs it; default: false. */
   keep?: boolean;
-  /** Command that runs on the host before the last app starts. A network prepared ahead already exists then. */
+  /**
+   * Command that runs on the host before the last app starts. At this time, a network prepared in advance already
+   * exists.
+   */
   beforeLast?: string[];
 }
 

@@ -11,8 +11,9 @@ import { makeSessionDirs, sessionDirs } from '../sessions/resources/record.ts';
 export const RUNTIME_SESSION = '0b253cc2-059b-4b22-b34d-5ad7a7949052';
 
 /**
- * A folder for the directories of sessions, which their users may traverse. Not below /tmp or /var/tmp, because each
- * session of a root agent has its own; without root, apps see the machine's. Owner: the caller, who removes it.
+ * Creates a folder for the directories of sessions; the users of sessions may traverse it. With root rights the folder
+ * is not below /tmp or /var/tmp, because each session then has its own private /tmp and /var/tmp. Owner: the caller,
+ * which removes the folder.
  */
 export function makeStateDir(): string {
   const stateDir = mkdtempSync(join(process.getuid?.() === 0 ? '/srv' : tmpdir(), 'footlight-agent-'));
@@ -21,24 +22,24 @@ export function makeStateDir(): string {
 }
 
 export interface RuntimeApp {
-  /** Folder for the session's directories; the session's user needs access. */
+  /** Folder for the session's directories; the session's user must be able to traverse it. */
   stateDir: string;
   user: SessionUser | null;
   args: string[];
   env?: Record<string, string>;
   options?: Partial<ProcessRuntimeOptions>;
-  /** Default: each app's network is made at its start. */
+  /** Default: the network of each app is created at the app's start. */
   networks?: NetworkPool;
   /** Default: RUNTIME_SESSION. */
   sessionId?: string;
   spec?: Pick<AppSpec, 'network' | 'systempaths_unconfined'>;
-  /** Default: a new one in the session's directories. */
+  /** Home of the app; default: a new one in the session's directories. */
   home?: string;
-  /** Called with the home before the app starts. */
+  /** Called with the home's path before the app starts. */
   arrange?: (home: string) => void;
 }
 
-/** Starts an app directly with the process runtime, in new session directories, without display and sound. */
+/** Starts an app directly with the process runtime, in new session directories, without a display and without sound. */
 export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningApp; home: string }> {
   const sessionId = app.sessionId ?? RUNTIME_SESSION;
   const dirs = sessionDirs(app.stateDir, sessionId);

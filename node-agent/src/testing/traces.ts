@@ -25,7 +25,7 @@ export const NO_TRACES: Traces = {
   cgroups: [],
 };
 
-/** Display with its number and its socket. */
+/** A display of a session, with its number and the server's socket. */
 export interface DisplayTrace {
   number: number;
   socket: string | null;
@@ -33,10 +33,9 @@ export interface DisplayTrace {
 
 /**
  * @param uids range of the agent's session users
- * @param displays displays of the agent's sessions; a number that another server has taken since does not count
- * @param sessionIds sessions of the agent: control groups of other sessions do not count, and some processes of a
- *   session
- * have a uid outside the range
+ * @param displays displays of the agent's sessions; a number that another server uses now does not count
+ * @param sessionIds sessions of the agent. They are necessary because control groups of other sessions do not count,
+ * and because some processes of a session have a uid outside the range
  */
 export async function tracesOf(
   stateDir: string,
@@ -54,7 +53,7 @@ export async function tracesOf(
       ...displays.flatMap(({ number, socket }, index) =>
         socket !== null && marks[index] === socket ? [displaySocket(number)] : [],
       ),
-      // Sockets of displays that no session recorded.
+      // Sockets of displays that no session has recorded.
       ...(existsSync(SOCKET_DIR) ? readdirSync(SOCKET_DIR) : [])
         .map((name) => `${SOCKET_DIR}/${name}`)
         .filter((path) => isOurs(statSync(path, { throwIfNoEntry: false })?.uid ?? -1)),
@@ -68,21 +67,21 @@ export async function tracesOf(
   };
 }
 
-/** Processes of a session, as pid and command. */
+/** Processes of a session, with pid and command. */
 export function processesOf(sessionId: string): { pid: number; command: string }[] {
   return listProcesses()
     .filter((row) => startVariable(row.pid, SESSION_VARIABLE) === sessionId)
     .map(({ pid }) => ({ pid, command: commandOf(pid) }));
 }
 
-/** Processes that hold the app networks of an agent, in these networks. One network may be kept for the next app. */
+/** Processes of an agent that keep the networks of apps open. One further network may be prepared for the next app. */
 export function networkHolders(agentPid: number): number[] {
   return listProcesses()
     .filter((row) => row.ppid === agentPid && commandOf(row.pid).includes('--unshare-net'))
     .flatMap(({ pid }) => childrenOf(pid));
 }
 
-/** Identity of a process's network namespace; "" after the process has ended. */
+/** Identity of a process's network namespace; "": the process has ended. */
 export function networkOf(pid: number): string {
   try {
     return readlinkSync(`/proc/${pid}/ns/net`);
@@ -91,7 +90,10 @@ export function networkOf(pid: number): string {
   }
 }
 
-/** True when pasta carries the traffic of the network with this holder, in whose process namespace it runs. */
+/**
+ * Whether pasta carries the traffic of the network that this process keeps open. pasta runs in the process namespace of
+ * that process.
+ */
 export function hasPasta(holder: number): boolean {
   const namespace = pidNamespace(holder);
   return listProcesses().some(

@@ -1,6 +1,6 @@
 /**
  * Scans a home of 2,000 manifests in three folders, for the bench of the library. For each line of standard input it
- * prints {"ms"}: `scan` scans like an agent, `plain` uses only plain reads and the parser.
+ * prints {"ms"}: `scan` scans like an agent; `plain` only reads and parses the files, as a baseline.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -40,9 +40,9 @@ export function libraryFoldersText(paths: readonly string[]): string {
 export interface SteamHome {
   readonly root: string;
   readonly task: ScanTask;
-  /** Folder of manifests of the home's own library. */
+  /** Folder with the manifests of the home's own library. */
   readonly steamapps: string;
-  /** Writes a file below the home, with its folders. */
+  /** Writes a file below the home and creates its missing folders. */
   write(path: string, text: string | Buffer): void;
   addTitle(id: number | string, name?: string, stateFlags?: number, library?: string): void;
   remove(): void;
@@ -78,7 +78,7 @@ export function makeSteamHome(parent?: string): SteamHome {
   return home;
 }
 
-/** A home with titles in three libraries of it. @param titles count */
+/** Creates a home with titles in three libraries. @param titles number of titles */
 export function makeLargeSteamHome(titles: number, parent?: string): SteamHome {
   const home = makeSteamHome(parent);
   const libraries = [STEAM, 'games', 'more games'];

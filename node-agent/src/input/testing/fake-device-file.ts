@@ -4,13 +4,13 @@ import { decodeEvents, type InputEvent, SYSNAME_BYTES, UI } from '../uinput-layo
 /** A fake kernel side of /dev/uinput: records calls and answers as the test configures. */
 export class FakeDeviceFile implements DeviceFile {
   readonly calls: { request: number; argument: number | Buffer }[] = [];
-  /** Events of each write, without the final report. */
+  /** Events of each write, without the final SYN_REPORT. */
   readonly reports: InputEvent[][] = [];
   /** Results of read(), oldest first. */
   readonly toRead: Buffer[] = [];
-  /** Fills the buffer of an ioctl that reads. */
+  /** Functions that fill the buffer of an ioctl that reads. */
   answers = new Map<number, (argument: Buffer) => void>();
-  /** Requests that the kernel refuses. */
+  /** Requests that this fake refuses. */
   refused = new Set<number>();
   closed = false;
 
