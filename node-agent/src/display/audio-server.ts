@@ -9,23 +9,23 @@ import { startHelper } from '../runtime/sandbox.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
 /**
- * Longer than a start takes on a busy machine. After this limit the session continues without sound. Chosen, not
- * measured.
+ * Time limit of the start; a start takes less even on a busy machine. After the limit, the session continues without
+ * sound. Chosen, not measured.
  */
 const START_LIMIT_MS = withPatience(5_000);
-/** Short, because the launch waits for the socket; one poll is one lstat(2). */
+/** Short, because the launch waits for the socket. Each poll calls lstat(2) once. */
 const POLL_MS = 5;
 /**
- * Memory limit. PulseAudio 16 used 75 MB without an app (Debian 12), and an app can make it store samples without
- * limit.
+ * Memory limit, because an app can make PulseAudio store samples without limit. PulseAudio 16 used 75 MB without an app
+ * (Debian 12).
  */
 const SOUND_SERVER_BYTES = 512 * 1024 * 1024;
 
-/** Name of the one sink; viewers hear its monitor. */
+/** Name of the sink to which apps play; viewers hear its monitor. */
 export const SINK_NAME = 'footlight';
 /** Sink of the viewer's microphone, if the session has one. */
 export const VOICE_SINK_NAME = 'footlight_voice';
-/** Source for recording apps: the only source that is no monitor, and therefore the default. */
+/** Name of the source from which apps record. It is the default source, because all other sources are monitors. */
 export const VOICE_SOURCE_NAME = 'microphone';
 
 const VOICE_MODULES = [
@@ -46,7 +46,7 @@ export interface AudioServer {
 }
 
 export interface AudioServerOptions extends HelperOptions {
-  /** Whether apps may hear the viewer. */
+  /** Whether apps may hear the viewer's microphone. */
   microphone: boolean;
 }
 
@@ -55,8 +55,8 @@ export interface AudioServerOptions extends HelperOptions {
  *
  * Its socket is in the session's runtime directory, which no other user may enter. Shared memory is off, because a
  * killed server would leave its segments. Realtime scheduling, module loading and exit on request are off, because
- * every program of the session can send commands.
- * @throws when its socket does not exist within 5 s
+ * every program of the session can send commands to the server.
+ * @throws when the socket does not exist within 5 s
  */
 export async function startAudioServer(options: AudioServerOptions, deps: HelperDeps): Promise<AudioServer> {
   const { dirs } = options;
@@ -67,7 +67,7 @@ export async function startAudioServer(options: AudioServerOptions, deps: Helper
     ...['-n', '--daemonize=no', '--use-pid-file=no', '--exit-idle-time=-1', '--disable-shm=yes'],
     ...['--realtime=no', '--high-priority=no', '--disallow-exit=yes', '--disallow-module-loading=yes'],
     ...['--log-target=stderr', '--log-level=error'],
-    // The sink first, so that it exists when the socket does.
+    // The sink is loaded first, so that it exists when the socket does.
     ...['-L', `module-null-sink sink_name=${SINK_NAME} rate=48000 channels=2 channel_map=stereo`],
     ...(options.microphone ? VOICE_MODULES : []),
     ...['-L', `module-native-protocol-unix socket=${socket} auth-anonymous=1 auth-group-enable=0`],
@@ -76,7 +76,7 @@ export async function startAudioServer(options: AudioServerOptions, deps: Helper
     env: {
       ...helperEnvironment(deps.env, options.sessionId, dirs),
       PULSE_RUNTIME_PATH: join(dirs.run, 'pulse'),
-      // Otherwise the server looks for a session bus and logs an error.
+      // Without this value the server searches for a session bus and logs an error.
       DBUS_SESSION_BUS_ADDRESS: 'disabled:',
     },
     cwd: '/',

@@ -5,9 +5,9 @@ const FAMILY_WILD = 0xffff;
 export const COOKIE_BYTES = 16;
 
 /**
- * Content of an Xauthority file with one cookie for all displays: the file is written before the server has chosen
- * its number, and both sides read it.
- * Source: Xauth(3): family, then address, display number, name and data, each with a 16-bit big-endian length.
+ * Content of an Xauthority file with one cookie for all displays, because the file is written before the display number
+ * is known. The server and its clients read it. Source: Xauth(3): family, then address, display number, name and data,
+ * each with a 16-bit big-endian length.
  */
 export function xauthorityFile(cookie: Buffer): Buffer {
   const family = Buffer.alloc(2);
@@ -27,8 +27,8 @@ export async function writeCookie(path: string, cookie: Buffer): Promise<void> {
 }
 
 /**
- * First bytes of an X connection with that cookie, little-endian.
- * Source: X Window System Protocol, "Connection Setup".
+ * First bytes of an X connection with this cookie, in little-endian order. Source: X Window System Protocol,
+ * "Connection Setup".
  */
 export function setupRequest(cookie: Buffer): Buffer {
   const name = Buffer.from(COOKIE_NAME);

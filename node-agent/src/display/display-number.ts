@@ -9,16 +9,16 @@ import { readProcess } from '../runtime/proc-table.ts';
 
 export const SOCKET_DIR = '/tmp/.X11-unix';
 const SOCKET_DIR_MODE = 0o1777;
-/** Display numbers for sessions: 0 to 999. */
+/** Number of display numbers for sessions: 0 to 999. */
 export const DISPLAY_NUMBERS = 1_000;
-/** Bytes read from a lock file; an X server writes 11. */
+/** Bytes read from a lock file; the lock file of an X server has 11. */
 const LOCK_BYTES = 64;
 
-/** Identifies one display server, even after its number and pid were reused. */
+/** Identifies one display server, even if its number and pid are used by another server later. */
 export interface DisplayRecord {
   number: number;
   pid: number;
-  /** Identity of its socket file, from socketMark(); null = no socket. */
+  /** Identity of the server's socket file, from socketMark(); null: the server has no socket. */
   socket: string | null;
 }
 
@@ -30,19 +30,19 @@ export interface ReservedDisplay {
   /**
    * Releases the abstract name. Call after the display is gone.
    *
-   * Clients try this name first (libxcb), and the server does not listen on it. An attacker who binds the name gets
-   * the connections of the session's app and capture, including the cookie. While this process holds the name,
-   * clients are refused and use the socket file.
+   * Clients (libxcb) try to connect to this name first, although the server does not listen on it. Without the
+   * reservation, an attacker could bind the name and receive the connections of the session's app and capture,
+   * including the cookie. While this process reserves the name, clients are refused and use the socket file.
    */
   release(): void;
 }
 
 /**
- * Reserves a free display number: its abstract name, and its lock file as X servers do.
+ * Reserves a free display number: binds its abstract name, and creates its lock file like an X server.
  *
- * Any user can put files at these paths. Numbers that look taken are skipped while others are free. Otherwise files
- * that no X server makes are removed: links, pipes, directories, locks without a server. If this process may not
- * remove a lock, the session does without it, because its server uses none.
+ * Any user can put files at these paths. The first pass skips numbers that look taken. If no number is free, a second
+ * pass removes files that do not belong to a running server: links, pipes, directories, stale locks. If this process
+ * may not remove a lock, the number is used without a lock, because the session's server does not use locks.
  * @returns null when no number is free
  */
 export async function reserveDisplay(): Promise<ReservedDisplay | null> {
@@ -74,7 +74,7 @@ function reserved(number: number, name: HeldName, lock: FileHandle | null): Rese
   };
 }
 
-/** @returns null when its lock, socket or keyboard map exists */
+/** @returns null when the lock, socket or keyboard map of the number exists */
 async function takeClean(number: number): Promise<{ lock: FileHandle } | null> {
   const [found, socket, hasKeymap] = await Promise.all([
     readSharedFile(lockFile(number), LOCK_BYTES),
@@ -92,7 +92,7 @@ async function takeClean(number: number): Promise<{ lock: FileHandle } | null> {
   return lock === null ? null : { lock };
 }
 
-/** @returns null when a server has the number, or its socket or keyboard map cannot be removed */
+/** @returns null when a server uses the number, or its socket or keyboard map cannot be removed */
 async function takeAfterClearing(number: number): Promise<{ lock: FileHandle | null } | null> {
   const socket = displaySocket(number);
   if (await listens(socket)) return null;
@@ -104,7 +104,7 @@ async function takeAfterClearing(number: number): Promise<{ lock: FileHandle | n
 }
 
 async function makeLock(number: number): Promise<FileHandle | null> {
-  // Exclusive, so that no link is followed.
+  // Created exclusively (flag x), so that open(2) does not follow a link.
   const lock = await open(lockFile(number), 'wx', 0o644).catch(() => null);
   await lock?.write(lockText(process.pid), 0).catch(() => undefined);
   return lock;
@@ -123,7 +123,7 @@ async function removeIfPossible(path: string): Promise<void> {
 
 /** Whether a server accepts connections at this path. */
 async function listens(path: string): Promise<boolean> {
-  // A link may lead to another server's socket.
+  // A link is rejected, because it may point to another server's socket.
   if ((await lstat(path).catch(() => null))?.isSocket() !== true) return false;
   return new Promise((resolve) => {
     const socket = connect(path);
@@ -132,15 +132,16 @@ async function listens(path: string): Promise<boolean> {
       resolve(answer);
     };
     socket.once('connect', () => settle(true));
-    // EAGAIN: the server listens, and its queue is full.
+    // EAGAIN: a server listens, but its queue is full.
     socket.once('error', (error: NodeJS.ErrnoException) => settle(error.code !== 'ECONNREFUSED'));
   });
 }
 
 /**
- * Whether that server accepts connections at its socket. Any user can put a socket or a link at the path.
+ * Whether the server with this pid accepts connections at the display's socket. Any user can put a socket or a link at
+ * the path.
  * @param pid of the server
- * @param uid user of the server, who owns the file
+ * @param uid user of the server, which owns the socket file
  */
 export async function isServedBy(pid: number, uid: number, number: number): Promise<boolean> {
   const path = displaySocket(number);
@@ -149,13 +150,13 @@ export async function isServedBy(pid: number, uid: number, number: number): Prom
 }
 
 /**
- * Lets only its owner connect to a display's socket. X servers make it open to all, and a server serves a few hundred
- * clients: any user of the machine could occupy all of them, without a cookie.
- * @param uid user of the server, who owns the file
- * @returns false while there is no such socket
+ * Lets only the owner of a display's socket connect to it. X servers let all users connect, and accept only a few
+ * hundred clients. So any user of the machine could use up all connections, even without a cookie.
+ * @param uid user of the server, which owns the socket file
+ * @returns false: the socket does not exist yet
  */
 export async function closeSocketToOthers(number: number, uid: number): Promise<boolean> {
-  // The path of the descriptor, because the owner could put a link at the path of the socket.
+  // Uses the path of the descriptor, because the owner could put a link at the path of the socket.
   const file = await open(displaySocket(number), O_PATH | constants.O_NOFOLLOW).catch(() => null);
   if (file === null) return false;
   try {
@@ -173,8 +174,8 @@ export function displaySocket(number: number): string {
 }
 
 /**
- * Identity of a display's socket file; null = no socket. A later server's socket of the same number has another one.
- * The inode number alone is not enough, because file systems reuse it.
+ * Identity of a display's socket file; null: the socket does not exist. If a later server creates a socket of the same
+ * number, its identity differs. The inode number alone is not enough, because file systems reuse it.
  */
 export async function socketMark(number: number): Promise<string | null> {
   try {
@@ -186,8 +187,8 @@ export async function socketMark(number: number): Promise<string | null> {
 }
 
 /**
- * Removes the files of a killed display server in /tmp, but not those of a later server with the number. Some servers
- * ignore lock files (for example with -displayfd), so the socket itself is compared.
+ * Removes the files of a killed display server in /tmp, but not the files of a later server with the same number. Some
+ * servers ignore lock files (for example with -displayfd), so the socket itself is compared.
  */
 export async function removeDisplayFiles(display: DisplayRecord): Promise<void> {
   const { number, pid, socket } = display;
@@ -202,8 +203,8 @@ function lockFile(number: number): string {
 }
 
 /**
- * Keyboard map file that xkbcomp writes for an X server that does not run as root. The server reads it at start and on
- * request. The server does not start if another file exists there.
+ * Keyboard map file that xkbcomp writes for an X server that does not run as root. The server reads it at its start and
+ * on request. If another file exists at this path, the server does not start.
  */
 function keymapFile(number: number): string {
   return `/tmp/server-${number}.xkm`;
@@ -214,23 +215,24 @@ function lockText(pid: number): string {
   return `${String(pid).padStart(10)}\n`;
 }
 
-/** NaN for a format that no X server writes. */
+/** Pid in an X server's lock file; NaN: the file has another format. */
 function lockedBy(lock: Buffer): number {
   const text = lock.toString('latin1').trim();
   return /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
 }
 
 /**
- * Creates the socket directory, which must be writable for all users. Its owner can replace the sockets of sessions,
- * and the next client would send its cookie to him. So root makes itself the owner and sets the mode, which an earlier
- * umask may have changed. An agent that is not root refuses a directory that belongs to another user.
+ * Creates the socket directory, which must be writable for all users. The owner of the directory can replace the
+ * sockets of sessions, and would then receive the cookies of their clients. Therefore an agent that runs as root makes
+ * root the owner and sets the mode, which an earlier umask may have changed. An agent that is not root refuses a
+ * directory that belongs to another user.
  * @param uid user of this process
- * @throws with a remedy when it cannot be used
+ * @throws with a remedy when the directory cannot be used
  */
 export async function makeSocketDir(directory = SOCKET_DIR, uid = process.getuid?.() ?? 0): Promise<void> {
   if (uid !== 0) return requireOwnSocketDir(directory, uid);
   const info = await lstat(directory).catch(() => null);
-  // Only root can replace it.
+  // A directory with this owner and mode is safe, because only root can replace it.
   if (info?.isDirectory() && info.uid === 0 && (info.mode & 0o7777) === SOCKET_DIR_MODE) return;
   if (info !== null && !info.isDirectory()) await unlink(directory);
   await mkdir(directory, { recursive: true });
@@ -250,7 +252,7 @@ async function requireOwnSocketDir(directory: string, uid: number): Promise<void
     () => true,
     () => false,
   );
-  // mkdir applies the umask.
+  // chmod is necessary, because mkdir applies the umask.
   if (isMade) await chmod(directory, SOCKET_DIR_MODE);
   const info = await lstat(directory).catch(() => null);
   const isOpen = info === null || ((info.mode & 0o022) !== 0 && (info.mode & 0o1000) === 0);

@@ -4,7 +4,7 @@ const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const RGBA = 6;
 
 /**
- * Encodes a picture as PNG without filters, because cursors are small.
+ * Encodes a picture as PNG. PNG filters are not used, because cursors are small.
  * @param rgba four bytes per pixel, not premultiplied, row by row
  * Source: PNG specification (ISO/IEC 15948), 5.
  */

@@ -4,23 +4,22 @@ import { withPatience } from '../patience.ts';
 import { readPaced } from '../runtime/programs/child.ts';
 import { setupRequest } from './cookie.ts';
 
-/** A fifth of the limit, so one late answer does not raise an alarm. */
+/** A fifth of DISPLAY_SILENCE_MS, so that one late answer does not count as a failure. */
 const PING_PERIOD_MS = 1_000;
 /**
- * Longer than an X server needs for a heavy frame in software; a server that is silent for longer shows a frozen
- * picture. Chosen, not measured.
+ * Time without an answer after which the display has failed. It is longer than an X server needs to draw a heavy frame
+ * in software. Chosen, not measured.
  */
 export const DISPLAY_SILENCE_MS = withPatience(5_000);
 /** GetInputFocus: the smallest request that has an answer. */
 const PING = Buffer.from([43, 0, 1, 0]);
 
 /**
- * Pings a display every second on its own connection and reports once when no answer came for five seconds. A hanging
- * server keeps its sockets open, so only an answer proves that it works.
+ * Pings a display every second on a separate connection, and reports once when no answer came for five seconds. A
+ * hanging server keeps its sockets open, so only an answer proves that the server works.
  *
- * Runs from its construction until it reports or close(), which frees timers and connection. Owner: the display, which
- * closes it when the server ends.
- * Source: X Window System Protocol, GetInputFocus.
+ * The watch runs from its construction until it reports, or until close(), which frees timers and connection. Owner:
+ * the display, which closes it when the server ends. Source: X Window System Protocol, GetInputFocus.
  */
 export class DisplayWatch {
   readonly #socket: Socket;
@@ -35,7 +34,7 @@ export class DisplayWatch {
     });
     this.#socket = connect(socketPath);
     this.#socket.on('connect', () => this.#socket.write(setupRequest(cookie)));
-    // The connection closes when the server ends; the session handles the server's exit.
+    // The end of the connection is ignored, because the session handles the server's exit.
     void readPaced(this.#socket, clock, () => {
       this.#open = true;
       this.#silence.heard();

@@ -4,13 +4,14 @@ import type { Child } from '../runtime/programs/child.ts';
 import { startHelper } from '../runtime/sandbox.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
-/** Memory limit, because apps set names and icons of any size. */
+/** Memory limit, because apps can set names and icons of any size. */
 const WINDOW_MANAGER_BYTES = 256 * 1024 * 1024;
 /**
- * Enough for occasional crashes. If an app crashes it again and again, the session continues without a window manager.
+ * Number of restarts, enough for occasional crashes. If an app crashes the window manager more often, the session
+ * continues without a window manager.
  */
 const RESTARTS = 3;
-/** Delay after a failed start, which counts as a restart. */
+/** Delay after a failed start. A failed start counts as a restart. */
 const RETRY_MS = 1_000;
 
 export interface WindowManager {
@@ -18,8 +19,8 @@ export interface WindowManager {
 }
 
 /**
- * Runs the kiosk window manager: every app window fills the screen without a title bar. It is restarted up to three
- * times; then the session continues without it.
+ * Runs the kiosk window manager: every app window fills the screen without a title bar. After a crash it is restarted,
+ * at most three times; then the session continues without a window manager.
  * @throws when the first start fails
  */
 export async function startWindowManager(
@@ -37,8 +38,9 @@ export async function startWindowManager(
       withMemoryLimit(WINDOW_MANAGER_BYTES, [
         'matchbox-window-manager',
         ...['-use_titlebar', 'no', '-use_desktop_mode', 'plain'],
-        // Without keyboard shortcuts: Debian's defaults start programs such as xterm, and an app can configure others
-        // in its home. Programs started by the window manager run outside the app's namespaces and limits.
+        // Keyboard shortcuts are disabled. Debian's default shortcuts start programs such as xterm, and an app can
+        // configure further ones in its home. A program that the window manager starts runs outside the app's
+        // namespaces and limits.
         ...['-kbdconfig', '/dev/null'],
       ]),
       {

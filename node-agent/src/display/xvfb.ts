@@ -21,49 +21,57 @@ import {
 import type { HelperDeps, HelperOptions } from './helper.ts';
 import { DisplayWatch } from './watch.ts';
 
-/** The whole launch takes half a second (docs/benches.md, `launch`), so only a hanging server reaches this limit. */
+/** The whole launch takes half a second (docs/benches.md, `launch`), so only a hanging server exceeds this limit. */
 const START_LIMIT_MS = withPatience(10_000);
-/** Short, because the launch waits for the display; one poll is one stat(2). */
+/** Short, because the launch waits for the display. Each poll calls stat(2) once. */
 const LISTEN_POLL_MS = 3;
 /**
- * Another program may take the number between its choice and the server's start. Several times in a row is not a
- * coincidence.
+ * Number of attempts. Another program may use the number between its choice and the server's start, but hardly several
+ * times in a row.
  */
 const START_ATTEMPTS = 3;
-/** Most characters of a display number with its line end. */
+/** Length of the longest display number with its line end. */
 const NUMBER_CHARACTERS = 6;
-/** A server without a lock file took the number first. Only this text in the X server's output shows it. */
+/**
+ * Another server without a lock file uses the number already. Only this text in the X server's output shows this
+ * failure.
+ */
 class DisplayNumberTaken extends Error {
   static readonly text = 'already running';
 }
-/** SIGKILL follows. The end of the session waits for it. Chosen, not measured. */
+/** Time between SIGTERM and SIGKILL. The end of the session waits for it. Chosen, not measured. */
 const STOP_LIMIT_MS = withPatience(500);
-/** Longest wait for the rest of a dead server's output; a child of the server may hold the pipe open for longer. */
+/**
+ * Longest wait for the rest of a dead server's output. A child process of the server may keep the pipe open for longer.
+ */
 const LAST_WORDS_MS = 100;
-/** Memory limit: sixty windows of 3840×2160. */
+/** Memory limit, enough for sixty windows of 3840×2160. */
 const X_SERVER_BYTES = 2 * 1024 * 1024 * 1024;
 
 /**
- * The display of a session. Clients can connect at once; the server handles them when it has started. close() ends it
- * and removes lock and socket.
+ * The display of a session. Clients can connect at once; the server answers them after it has started. close() ends the
+ * server and removes its lock and socket.
  */
 export interface Display {
   readonly number: number;
-  /** ":N". */
+  /** Name of the display: ":N". */
   readonly name: string;
   readonly socket: string;
   readonly cookie: Buffer;
   readonly record: DisplayRecord;
-  /** Whether input devices of the host reach it, including uinput devices. */
+  /** Whether the display reads input devices of the host, including uinput devices. */
   readonly readsDevices: boolean;
   /**
-   * Settles when the server answers clients. Rejects with its last output when it ends earlier, or when it has not
-   * answered 10 s after its start, which ends it.
+   * Resolves when the server answers clients. Rejects with the server's last output when the server ends earlier. If
+   * the server does not answer within 10 s after its start, it is ended and `answers` rejects.
    */
   readonly answers: Promise<void>;
-  /** Settles when the server is gone. */
+  /** Settles when the server has exited. */
   readonly exited: Promise<ChildExit>;
-  /** Call when the server answers. Reports once when the server gave no answer for 5 s. */
+  /**
+   * Starts to watch the server; call it after `answers` has resolved. Calls the listener once, when the server has not
+   * answered for 5 s.
+   */
   onSilent(listener: () => void): void;
   close(): Promise<void>;
 }
@@ -85,8 +93,8 @@ export async function makeCookie(
 }
 
 /**
- * Starts a session's display with that cookie. It listens when this returns, and may not answer yet.
- * @throws when it does not start; nothing is left
+ * Starts a session's display with this cookie. When the promise resolves, the display listens, but may not answer yet.
+ * @throws when the display does not start; no process or file of it is left
  */
 export type StartDisplay = (options: DisplayOptions, cookie: Buffer, deps: HelperDeps) => Promise<Display>;
 
@@ -97,17 +105,17 @@ export const startXvfb: StartDisplay = (options, cookie, deps) => {
 };
 
 /**
- * Starts an X server as the session's user; it listens when this returns.
+ * Starts an X server as the session's user. When the promise resolves, the server listens.
  *
- * An Xvfb listens after 20 ms and answers after 74 ms (medians of ten starts at a load of 7). Clients wait in the
- * queue of its socket in between, so an app can start at the same time. The server writes its number when it answers
- * (-displayfd).
+ * An Xvfb listens after 20 ms and answers after 74 ms (medians of ten starts at a load of 7). Until it answers, clients
+ * wait in the queue of its socket, so the app can be started in this time. When the server answers, it writes its
+ * number to -displayfd.
  *
- * It listens only on its file socket, because an abstract socket could be reached from every mount namespace; this
- * process holds the abstract name. A client needs the cookie, which only the session's user can read.
- * @param program its name and its own arguments
+ * The server listens only on its file socket, because an abstract socket could be reached from every mount namespace;
+ * this process reserves the abstract name. A client needs the cookie, which only the session's user can read.
+ * @param program the server's name and its own arguments
  * @param env added to the environment of helpers
- * @param cookie as in the session's file
+ * @param cookie the same as in the session's Xauthority file
  * @throws when no server listens within 10 s
  */
 export async function startXServer(...server: XServerOptions): Promise<Display> {
@@ -131,8 +139,8 @@ type XServerOptions = [
 async function startOnFreeNumber(...server: XServerOptions): Promise<Display> {
   const deps = server[4];
   await makeSocketDir();
-  // The server does not choose the number itself: it would replace the socket of another server of its user. It would
-  // also create no lock file, so any other server of the host could replace its socket.
+  // The server does not choose the number itself. It would then replace the socket of another server of its user, and
+  // would create no lock file, so another server of the host could replace its socket.
   let reserved = await reserveDisplay();
   if (reserved === null) {
     await deps.endNameHolders?.();
@@ -191,7 +199,7 @@ async function startOn(
   const uid = options.user?.uid ?? process.getuid?.() ?? 0;
   let isClosed = false;
   const isServed = async () => {
-    // First of all, because other users can connect until this is done.
+    // Done first, because other users can connect to the socket until this call succeeds.
     isClosed ||= await closeSocketToOthers(number, uid);
     return isClosed && isServedBy(child.pid, uid, number);
   };
@@ -242,7 +250,8 @@ class RunningXServer implements Display {
     this.record = { number, pid: child.pid, socket: socketMark };
     this.#reserved = reserved;
     this.answers = answers;
-    // Callers of `answers` handle the rejection; a display may close before anyone waits.
+    // Prevents an unhandled rejection if the display is closed before anyone waits for `answers`. Callers of `answers`
+    // still get the rejection.
     answers.catch(() => undefined);
     this.exited = child.exited;
     this.#child = child;

@@ -5,25 +5,25 @@ import type { FoundGpu } from '../probe/gpus.ts';
 import type { EngineFact } from '../runtime/container/engine/engine-host.ts';
 import type { Firewall } from './firewall-verdict.ts';
 
-/** Console configuration, and missing requirements. */
+/** Configuration of the console, and its first missing requirement. */
 export interface ConsoleFacts {
-  /** The administrator's compositor; null: console disabled. */
+  /** The administrator's compositor; null: the console is disabled. */
   wanted: 'weston' | 'cage' | null;
-  /** null: nothing is missing. */
+  /** null: no requirement is missing. */
   lacks: ScreenNeed | null;
 }
 
 /** Whether apps get their own network. */
 export type AppNetworkFact =
   | { kind: 'own' }
-  /** This host allows no namespaces: apps use the host's network. */
+  /** This host allows no namespaces, so apps use the host's network. */
   | { kind: 'no_namespaces' }
-  /** pasta is not installed: apps use the host's network. */
+  /** pasta is not installed, so apps use the host's network. */
   | { kind: 'not_installed' }
-  /** pasta does not work: apps have only their loopback. */
+  /** pasta does not work, so apps have only a loopback interface. */
   | { kind: 'fails'; why: string };
 
-/** Input of the checks, collected by facts.ts; null = unknown. */
+/** Input of the checks, collected by facts.ts; null: unknown. */
 export interface ReadinessFacts {
   root: boolean;
   /** User name of the agent. */
@@ -34,16 +34,16 @@ export interface ReadinessFacts {
   gpuProblem: string | null;
   encoderFamily: string;
   encoders: readonly EncoderInfo[];
-  /** Missing programs. */
+  /** Names of the missing programs. */
   missingPrograms: readonly string[];
   unreadableRenderNodes: readonly string[];
   uinputWritable: boolean;
   storage: readonly StorageReport[];
-  /** Free space of the state directory's file system; null = unknown. */
+  /** Free space of the state directory's file system; null: unknown. */
   stateDisk: { path: string; freeBytes: number; totalBytes: number } | null;
-  /** The state directory and the home root, if they are not writable. */
+  /** The state directory or the home root, if this process cannot write to it. */
   unwritable: readonly string[];
-  /** Homes that could not be deleted or put back; a path and a reason each. */
+  /** Homes that could not be deleted or moved back: one text each, with path and reason. */
   homeProblems: readonly string[];
   /** Whether limits on memory and CPU can be enforced. */
   cgroupsWritable: boolean;
@@ -52,16 +52,16 @@ export interface ReadinessFacts {
   appNetwork: AppNetworkFact;
   clock: ClockPair | null;
   mdnsProblem: string | null;
-  /** Addresses for media, without loopback. */
+  /** Addresses for media, without loopback addresses. */
   mediaAddresses: readonly string[];
   firewall: Firewall;
   console: ConsoleFacts;
   settingsProblems: readonly string[];
-  /** Keys of settings that apply after a restart of the agent. */
+  /** Keys of changed settings that apply only after a restart of the agent. */
   settingsAwaitingRestart: readonly string[];
 }
 
-/** All checks in order of id. Pure; checks that do not apply are omitted or skipped. */
+/** All checks, sorted by id. Pure. A check that does not apply is omitted or skipped. */
 export function readinessChecks(facts: ReadinessFacts): Readiness[] {
   return [
     mediaReachability(facts),
@@ -189,7 +189,7 @@ function gstreamerPlugins(facts: ReadinessFacts): Readiness {
   const id = 'gstreamer_plugins';
   const own = facts.encoders.filter(({ family }) => family === facts.encoderFamily);
   const lacking = own.filter(({ available, reason }) => !available && /no element|lacks/i.test(reason ?? ''));
-  // A codec that this GPU or GStreamer lacks needs no repair while another one works.
+  // A missing codec of this GPU or of GStreamer needs no repair while another codec works.
   if (lacking.length === 0 || own.some(({ available }) => available)) {
     return pass(id, 'The GStreamer elements of the encoder in use are installed.');
   }
@@ -239,7 +239,7 @@ function consoleDisplay({ console: { wanted, lacks } }: ReadinessFacts): Readine
   );
 }
 
-/** Checked at each connection of the agent. */
+/** Texts for the requirements of a console. They are checked at each connection of the agent. */
 const SCREEN_NEEDS: Record<ScreenNeed, { why: string; mend: string[] }> = {
   connector: {
     why: 'no graphics card with a connector is known to its kernel',

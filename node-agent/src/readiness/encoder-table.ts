@@ -4,7 +4,10 @@ import { type EncoderRow, FAMILY_SOURCES, WITHOUT_ENCODER } from '../media/encod
 import { PAYLOADING } from '../media/encode/payloading.ts';
 import type { EncoderInspection } from '../media/encode/probe-messages.ts';
 
-/** One row of the encoder table on this host; text = why it could not be inspected. */
+/**
+ * One row of the encoder table on this host. A text in place of the result is the reason why the row could not be
+ * inspected.
+ */
 export interface InspectedRow {
   row: EncoderRow;
   inspection: EncoderInspection | string;
@@ -14,7 +17,7 @@ export interface InspectedRow {
  * Checks each family of the encoder table on this host: which elements and properties are missing, and how to install
  * them.
  *
- * Only the family in use fails, when it lacks H.264.
+ * Only the family in use can fail, and only if it lacks H.264.
  * @param inUse family of the setting `encoder`
  */
 export function encoderTableChecks(rows: readonly InspectedRow[], inUse: EncoderFamily): Readiness[] {
@@ -83,7 +86,7 @@ function packageOf(codec: Codec, element: string): string | undefined {
   return PAYLOADING[codec].elements.find(({ name }) => name === element)?.package;
 }
 
-/** Compares releases such as "1.22.0" and "1.4" numerically. */
+/** Compares releases such as "1.22.0" and "1.4" number by number. */
 function byRelease(a: string, b: string): number {
   const [left, right] = [a, b].map((release) => release.split('.').map(Number));
   for (let index = 0; index < 2; index++) {

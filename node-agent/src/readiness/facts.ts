@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js';
 import { isAllowed } from '../linux/access.ts';
 import { makeCgroup, removeCgroupDirs } from '../runtime/cgroups.ts';
 
-/** Programs that sessions need, with their Debian packages. */
+/** Programs that sessions need, each with its Debian package. */
 export const PROGRAMS: Readonly<Record<string, string>> = {
   Xvfb: 'xvfb',
   pulseaudio: 'pulseaudio',
@@ -33,7 +33,7 @@ export function missingPrograms(): string[] {
   );
 }
 
-/** Addresses of this machine that viewers could reach: neither loopback nor link-local. */
+/** Addresses of this machine that viewers could reach, without loopback and link-local addresses. */
 export function reachableAddresses(): string[] {
   return Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
@@ -42,7 +42,7 @@ export function reachableAddresses(): string[] {
     .filter((address) => !['loopback', 'linkLocal', 'unspecified'].includes(ipaddr.process(address).range()));
 }
 
-/** Space of a directory's file system, even if the directory does not exist yet; null when unknown. */
+/** Space of a directory's file system, even if the directory does not exist yet; null: unknown. */
 export function diskOf(path: string): { path: string; freeBytes: number; totalBytes: number } | null {
   try {
     const { bavail, blocks, bsize } = statfsSync(nearest(path));
@@ -57,7 +57,7 @@ export function isWritable(path: string): boolean {
   return isAllowed(nearest(path), constants.W_OK);
 }
 
-/** The path, or its closest existing parent. */
+/** The path itself, or its closest existing parent. */
 function nearest(path: string): string {
   let at = path;
   while (!existsSync(at) && at !== '/') at = dirname(at);
@@ -72,7 +72,7 @@ export function areLimitsEnforceable(memoryMb: number, cpus: number): boolean {
   return true;
 }
 
-/** Tests joining the mDNS multicast group. @returns the failure's reason, or null */
+/** Tests joining the mDNS multicast group. @returns the reason of the failure; null: no failure */
 export function mdnsProblem(): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = createSocket({ type: 'udp4', reuseAddr: true });
@@ -92,7 +92,7 @@ export function mdnsProblem(): Promise<string | null> {
   });
 }
 
-/** The first directory on a path that other users cannot pass; null: none. */
+/** The first directory on a path that other users cannot traverse; null: all can be traversed. */
 export function closedAncestor(path: string): string | null {
   const ancestors: string[] = [];
   for (let at = path; at !== '/'; at = dirname(at)) ancestors.unshift(at);

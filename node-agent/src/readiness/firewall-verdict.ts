@@ -4,7 +4,7 @@ import { type NftInput, readNftRuleset } from './nftables.ts';
 import { filteredPorts } from './packet-filter.ts';
 import { type PortSet, portWords } from './port-set.ts';
 
-/** Output of a tool. absent: not installed; refused: installed, but it gave no answer. */
+/** Output of a tool. absent: the tool is not installed. refused: the tool is installed, but gave no answer. */
 export type ToolAnswer =
   | { kind: 'absent' }
   | { kind: 'refused'; why: string }
@@ -19,17 +19,18 @@ export interface FirewallAnswers {
 }
 
 /**
- * Whether viewers' packets pass. unanswered: no tool is installed (why is null), or no installed tool gave an answer.
- * unknown: a tool answered, but its rules cannot be judged; ports as text: those that viewers send to.
+ * Whether packets of viewers reach this host. unanswered: no tool is installed (why is null), or no installed tool gave
+ * an answer. unknown: a tool answered, but its rules cannot be evaluated; `ports` are the ports to which viewers send,
+ * as text.
  */
 export type Firewall =
   | { kind: 'unanswered'; why: string | null }
   | { kind: 'unknown'; why: string; ports: string }
   | { kind: 'open' }
-  /** ports as text; where: the chain; remedy: the one command that opens them. */
+  /** ports: the closed ports as text; where: the chain that closes them; remedy: the command that opens them. */
   | { kind: 'filtered'; ports: string; where: string; remedy: string };
 
-/** One chain that judges inbound packets. */
+/** One chain that accepts or drops inbound packets. */
 interface Gate {
   where: string;
   filtered: PortSet;
@@ -40,7 +41,7 @@ interface Gate {
 }
 
 /**
- * Judges from the tools' answers whether a viewer's first packet passes. Pure.
+ * Decides from the tools' answers whether a viewer's first packet is accepted. Pure.
  * @param wanted see `viewerPorts`
  * Source: docs/address.md, "Firewall of a host".
  */
@@ -73,7 +74,10 @@ function verdictOf(gates: readonly Gate[]): Firewall {
   };
 }
 
-/** Chains that judge inbound packets, IPv4 first. @throws for rules that only an absent tool could print */
+/**
+ * Chains that accept or drop inbound packets, IPv4 first. @throws when iptables owns rules but is not installed,
+ * because only iptables can print them
+ */
 function gatesOf(answers: FirewallAnswers, wanted: PortSet): Gate[] {
   const ufw = answers.ufw.kind === 'text' && answers.ufw.text.startsWith('Status: active');
   const firewalld = answers.firewalld.kind === 'text' && answers.firewalld.text.trim() === 'running';
@@ -97,7 +101,7 @@ function gatesOf(answers: FirewallAnswers, wanted: PortSet): Gate[] {
   const inputs = answers.nft.kind === 'text' ? readNftRuleset(answers.nft.text) : [];
   for (const input of inputs) {
     const isIptables = input.table === 'filter' && input.chain === 'INPUT';
-    // iptables has already printed these rules more completely.
+    // Skipped, because the output of iptables contains these rules more completely.
     if (isIptables && byIptables.has(input.family)) continue;
     if (input.isForeign) {
       throw new Error(`table ${input.family} ${input.table} has rules of iptables, which is not installed`);
@@ -117,7 +121,7 @@ function nftGate(input: NftInput, wanted: PortSet, firewalld: boolean): Gate {
   };
 }
 
-/** One rule for exactly the closed ports, in the syntax of the tool that owns the rules. */
+/** The command that opens exactly the closed ports, in the syntax of the tool that owns the rules. */
 function remedyFor({ owner, place, filtered }: Gate): string {
   switch (owner) {
     case 'ufw':

@@ -4,16 +4,18 @@ import { runProgram } from '../runtime/programs/run-program.ts';
 import type { FirewallAnswers, ToolAnswer } from './firewall-verdict.ts';
 import { type PortSet, portSet } from './port-set.ts';
 
-/** RFC 6762, 3. */
+/** Port of mDNS (RFC 6762, 3). */
 const MDNS_PORT = 5353;
 /** Linux's default range of ephemeral ports. */
 const USUAL_EPHEMERAL: readonly [number, number] = [32_768, 60_999];
-/** A tool that waits for a lock must not block the readiness checks. Chosen, not measured. */
+/**
+ * Time limit of a tool, because a tool that waits for a lock must not block the readiness checks. Chosen, not measured.
+ */
 const ASK_LIMIT_MS = 3_000;
-/** Enough for tens of thousands of rules. Chosen, not measured. */
+/** Longest output of a tool, enough for tens of thousands of rules. Chosen, not measured. */
 const ANSWER_BYTES = 8 * 1024 * 1024;
 
-/** UDP ports that viewers send to. @param mediaPorts as configured; null: the ephemeral ones */
+/** UDP ports to which viewers send. @param mediaPorts the configured range; null: ephemeral ports are used */
 export function viewerPorts(mediaPorts: readonly [number, number] | null): PortSet {
   return portSet([[MDNS_PORT, MDNS_PORT], mediaPorts ?? ephemeralPorts()]);
 }
@@ -30,7 +32,7 @@ function ephemeralPorts(): readonly [number, number] {
   }
 }
 
-/** Queries every packet filter tool of Linux without changing rules. */
+/** Queries every packet filter tool of Linux, without changing rules. */
 export async function readFirewall(): Promise<FirewallAnswers> {
   const [nft, iptablesSave, ip6tablesSave, ufw, firewalld] = await Promise.all([
     runTool('nft', '-j', 'list', 'ruleset'),
@@ -46,7 +48,7 @@ async function runTool(program: string, ...args: string[]): Promise<ToolAnswer> 
   const answer = await runProgram(program, args, {
     limitMs: ASK_LIMIT_MS,
     maxBytes: ANSWER_BYTES,
-    // Untranslated output, and the directories of these tools, which are not in an ordinary user's PATH.
+    // Untranslated output. PATH includes the directories of these tools, which an ordinary user's PATH lacks.
     env: { LC_ALL: 'C', PATH: `${process.env.PATH ?? ''}:/usr/sbin:/sbin` },
   });
   if (answer.kind === 'ok') return { kind: 'text', text: answer.stdout };

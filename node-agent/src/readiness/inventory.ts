@@ -34,12 +34,12 @@ import { decideFirewall } from './firewall-verdict.ts';
 
 const CODECS = ['h264', 'h265', 'av1'] as const;
 
-/** Default before the control plane's configuration: console disabled. */
+/** Used until the control plane sends its configuration: the console is disabled. */
 const NO_CONSOLE: ConsoleFacts = { wanted: null, lacks: null };
 
 /**
- * Facts about this host: hardware and encoders, probed once before the first connection; settings in force;
- * readiness, checked at each registration.
+ * Facts about this host: hardware and encoders, which are probed once before the first connection; settings in force;
+ * readiness, which is checked at each registration.
  */
 export class Inventory {
   readonly #config: AgentConfig;
@@ -69,7 +69,7 @@ export class Inventory {
       networks: boolean;
       settings: HostSettings;
       engine: Pick<EngineHost, 'look'>;
-      /** Homes that could not be deleted or put back, with reasons. */
+      /** Homes that could not be deleted or moved back, with reasons. */
       homeProblems: () => readonly string[];
     },
   ) {
@@ -85,7 +85,7 @@ export class Inventory {
     this.#homeProblems = deps.homeProblems;
   }
 
-  /** Finds GPUs and tests encoders; takes seconds, because each encoder really encodes. */
+  /** Finds GPUs and tests encoders. It takes seconds, because each encoder really encodes. */
   async probe(): Promise<void> {
     const { cpuModel } = await this.#facts.read();
     this.#probe = await probeGpus(cpuModel);
@@ -111,7 +111,7 @@ export class Inventory {
     return this.#encoders.encoders;
   }
 
-  /** Fixed at the start; a change applies after a restart. */
+  /** Family of encoders, fixed at the start; a change applies after a restart. */
   get encoderFamily(): EncoderFamily {
     return this.#settings.latched('encoder') as EncoderFamily;
   }
@@ -120,13 +120,11 @@ export class Inventory {
     return homeRootOf(this.#config, this.#settings.values);
   }
 
-  /** Directory with the 32-bit libraries of the NVIDIA driver; null: none is set. */
+  /** Whether the home root is set by this host's environment, not by the control plane. */
   get nvidiaLib32Path(): string | null {
     const path = this.#settings.values.get('nvidia_lib32_path');
     return typeof path === 'string' && path !== '' ? path : null;
   }
-
-  /** Whether the home root comes from this host's environment. */
   get ownsHomeRoot(): boolean {
     return this.homeRoot === homeRootOf(this.#config, settingBaseline(this.#config.hostSettings));
   }
@@ -140,17 +138,17 @@ export class Inventory {
     return this.#probe.gpus.find(({ index }) => index === gpuIndex)?.renderNode ?? null;
   }
 
-  /** Names of that GPU for the session's app. */
+  /** Names of this GPU that the session's app uses. */
   appGpu(gpuIndex: number): AppGpu {
     return { renderNode: this.renderNode(gpuIndex), cdiName: cdiName(this.#probe.gpus, gpuIndex) };
   }
 
-  /** Whether apps of this host get NVIDIA GPUs. */
+  /** Whether this host can give NVIDIA GPUs to its apps. */
   get hasNvidia(): boolean {
     return this.#probe.gpus.some(({ vendor }) => vendor === 'nvidia');
   }
 
-  /** Groups whose members may open that GPU. */
+  /** Groups whose members may open this GPU. */
   gpuGroups(gpuIndex: number): number[] {
     const node = this.renderNode(gpuIndex);
     const group = node === null ? null : deviceGroup(node);
@@ -181,7 +179,7 @@ export class Inventory {
     };
   }
 
-  /** Newest samples; unmeasured values are missing. */
+  /** Heartbeat with the newest samples; values that could not be measured are missing. */
   heartbeat(
     liveByGpu: ReadonlyMap<number, number>,
   ): Omit<Heartbeat, 'type' | 'ts' | 'clock' | 'running_sessions'> {
@@ -201,7 +199,7 @@ export class Inventory {
     };
   }
 
-  /** Queries memory and encoder load; heartbeats carry the last result. */
+  /** Measures GPU memory and encoder load; the next heartbeats contain the result. */
   async sampleGpus(): Promise<void> {
     if (!this.gpus.some(({ nvidia }) => nvidia !== null)) return;
     const rows = await queryNvidia().catch(() => []);
@@ -221,12 +219,12 @@ export class Inventory {
     this.#vram = vram.length > 0 ? { gpu_vram: vram } : {};
   }
 
-  /** Disks, at most a minute old. */
+  /** Disks of this host; the values are at most a minute old. */
   async storage(): Promise<HostFacts['storage']> {
     return (await this.#facts.read()).storage;
   }
 
-  /** Repeats all checks and logs new failures. */
+  /** Repeats all checks and logs those that fail now but did not before. */
   async refreshReadiness(clock: ClockPair | null, console: ConsoleFacts = NO_CONSOLE): Promise<Readiness[]> {
     const config = this.#config;
     const [mdns, answers, appNetwork, containers] = await Promise.all([
@@ -329,8 +327,8 @@ export class Inventory {
 }
 
 /**
- * Name of an NVIDIA GPU for the container device interface; null for another vendor. The NVIDIA container toolkit numbers
- * GPUs like its driver: in the order of their PCI addresses.
+ * Name of an NVIDIA GPU in the container device interface (CDI); null: another vendor. The NVIDIA container toolkit
+ * numbers GPUs like the driver, in the order of their PCI addresses.
  */
 export function cdiName(
   gpus: readonly Pick<FoundGpu, 'index' | 'vendor' | 'nvidia'>[],
@@ -352,7 +350,7 @@ function hostOf(facts: HostFacts): Capacity['host'] {
   };
 }
 
-/** User of this process; its number without a name, as in some containers. */
+/** Name of this process's user; its number, if the user has no name, as in some containers. */
 function userName(): string {
   try {
     return userInfo().username;

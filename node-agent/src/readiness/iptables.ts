@@ -1,13 +1,12 @@
 import { type FilterChain, type FilterRule, type FilterTable, RuleReading } from './packet-filter.ts';
 import { complement, type PortSet, portSet } from './port-set.ts';
 
-/** Options that restrict nothing: they load a module or carry a comment. */
+/** Options that do not restrict a rule, because they only load a module or contain a comment. */
 const HARMLESS = new Set(['--comment', '-m', '--match', '--reject-with', '--log-prefix', '--log-level']);
 
 /**
- * Reads the table `filter` out of `iptables-save` or `ip6tables-save`, of either backend.
- * @returns null when the output has no such table
- * Source: iptables-save(8), iptables-extensions(8).
+ * Reads the table `filter` from the output of `iptables-save` or `ip6tables-save`, of either backend.
+ * @returns null: the output does not contain the table Source: iptables-save(8), iptables-extensions(8).
  */
 export function readIptablesSave(text: string): FilterTable | null {
   const lines = text.split('\n');
@@ -49,11 +48,11 @@ function verdictOf(option: '-j' | '-g', target: string): FilterRule['verdict'] {
   if (target === 'ACCEPT') return { kind: 'accept' };
   if (target === 'DROP' || target === 'REJECT') return { kind: 'drop' };
   if (target === 'RETURN') return { kind: 'return' };
-  // Targets with side effects only (LOG, MARK) are no chains.
+  // Targets that only have side effects (LOG, MARK) are not chains.
   return { kind: option === '-g' ? 'goto' : 'jump', target };
 }
 
-/** @returns number of words in the option's value */
+/** @returns the number of words that belong to the option's value */
 function readOption(reading: RuleReading, option: string, value: string, isNegated: boolean): number {
   const among = (word: string) => value.split(',').includes(word) !== isNegated;
   switch (option) {
@@ -82,7 +81,7 @@ function readOption(reading: RuleReading, option: string, value: string, isNegat
       return 1;
     default:
       reading.some();
-      // Flags have no value; the next word is another option.
+      // A flag has no value, so the next word is another option.
       return value.startsWith('-') || value === '' || value === '!' ? 0 : 1;
   }
 }
@@ -96,7 +95,7 @@ function portsOf(list: string): PortSet {
   );
 }
 
-/** Words of a line; quoted ones keep their spaces. */
+/** Words of a line; a quoted word may contain spaces. */
 function wordsOf(line: string): string[] {
   return [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
 }

@@ -28,20 +28,19 @@ const rulesetSchema = z.object({
   ),
 });
 
-/** A base chain for inbound packets, in its table. */
+/** A base chain for inbound packets, and its table. */
 export interface NftInput {
   family: string;
   table: string;
   chain: string;
   chains: FilterTable;
-  /** The table belongs to iptables and has conditions that only iptables can print. */
+  /** Whether the table belongs to iptables and has conditions that only iptables can print. */
   isForeign: boolean;
 }
 
 /**
  * Reads `nft -j list ruleset`.
- * @throws when it is none
- * Source: libnftables-json(5).
+ * @throws when the text is not its output Source: libnftables-json(5).
  */
 export function readNftRuleset(text: string): NftInput[] {
   const ruleset = rulesetSchema.parse(JSON.parse(text));
@@ -80,7 +79,7 @@ export function readNftRuleset(text: string): NftInput[] {
 type Expression = Record<string, unknown>;
 type NamedSets = ReadonlyMap<string, PortSet | null>;
 
-/** A rule may have several verdicts from a map. */
+/** Converts one rule. A rule with a verdict map becomes several rules. */
 function readRule(expressions: readonly Expression[], named: NamedSets): FilterRule[] {
   const reading = new RuleReading();
   for (const expression of expressions) {
@@ -105,7 +104,7 @@ function readRule(expressions: readonly Expression[], named: NamedSets): FilterR
       case 'comment':
         break;
       default:
-        // Limits, meters and conditions of other tools.
+        // A limit, meter or condition of another tool, which only some packets match.
         reading.some();
     }
   }
@@ -178,14 +177,14 @@ function readVerdictMap(reading: RuleReading, { key, data }: VerdictMap): Filter
   });
 }
 
-/** Right-hand values of a match: one, a list, or a set. */
+/** Values on the right side of a match: one value, a list, or a set. */
 function valuesOf(right: unknown): string[] {
   if (Array.isArray(right)) return right.map(String);
   if (typeof right === 'object' && right !== null && 'set' in right) return valuesOf(right.set);
   return [String(right)];
 }
 
-/** @returns null for an unknown set */
+/** @returns null: the set is unknown */
 function portsOf(values: readonly unknown[] | undefined, named: NamedSets): PortSet | null {
   let ports: PortSet = [];
   for (const value of values ?? []) {

@@ -1,30 +1,31 @@
 import { ALL_PORTS, intersection, NO_PORTS, type PortSet, union, without } from './port-set.ts';
 
 /**
- * Computes which inbound UDP ports a packet filter closes for a viewer that sends the first packet: not on loopback,
- * not of a known connection, to an address of this host. Pure; nftables.ts and iptables.ts produce these rules.
+ * Computes which inbound UDP ports a packet filter closes for a viewer's first packet: it does not come from loopback,
+ * belongs to no known connection, and has an address of this host as its target. Pure; nftables.ts and iptables.ts
+ * produce these rules.
  *
- * A rule that accepts some viewers (one network, one interface, a limited rate) counts as accepting them. A rule that
- * drops only some is ignored.
+ * A rule that accepts only some viewers (one network, one interface, a limited rate) counts as accepting all. A rule
+ * that drops only some viewers is ignored.
  */
 export interface FilterRule {
-  /** UDP destination ports of the rule; empty: no viewer's packet matches. */
+  /** UDP destination ports of the rule; empty: the rule matches no packet of a viewer. */
   ports: PortSet;
-  /** The rule matches every packet to these ports. */
+  /** Whether the rule matches every packet to these ports. */
   isCertain: boolean;
   verdict: { kind: 'accept' | 'drop' | 'return' | 'none' } | { kind: 'jump' | 'goto'; target: string };
 }
 
 export interface FilterChain {
   rules: FilterRule[];
-  /** Policy of a base chain; null: reached only by jumps. */
+  /** Policy of a base chain; null: the chain is reached only by jumps. */
   policy: 'accept' | 'drop' | null;
 }
 
-/** One table: its chains by name. */
+/** Chains of one table, by name. */
 export type FilterTable = ReadonlyMap<string, FilterChain>;
 
-/** Bound of nested jumps, which may be cyclic. */
+/** Largest depth of nested jumps. Without it, cyclic jumps would never end. */
 const MAX_DEPTH = 32;
 
 /** @returns the wanted ports that this base chain closes */
@@ -35,7 +36,7 @@ export function filteredPorts(table: FilterTable, baseChain: string, wanted: Por
   return base.policy === 'drop' ? union(filtered, falling) : filtered;
 }
 
-/** @returns filtered: closed here; falling: undecided at the chain's end */
+/** @returns filtered: ports that are closed here; falling: ports that are still undecided at the chain's end */
 function walk(
   table: FilterTable,
   chain: FilterChain,
@@ -73,7 +74,7 @@ function walk(
         const inner = walk(table, target, ports, certain, depth + 1);
         filtered = union(filtered, inner.filtered);
         left = without(left, ports);
-        // Packets that return from the jump continue with the next rule.
+        // Packets that return from a jump continue with the next rule.
         if (rule.verdict.kind === 'jump') left = union(left, inner.falling);
         else if (rule.isCertain) falling = union(falling, inner.falling);
         else left = union(left, inner.falling);
@@ -83,17 +84,17 @@ function walk(
   return { filtered, falling: union(falling, left) };
 }
 
-/** A rule under construction: every condition restricts it. */
+/** A rule that is being read. Every condition restricts it further. */
 export class RuleReading {
   ports: PortSet = ALL_PORTS;
   isCertain = true;
 
-  /** The rule cannot match viewers' packets. */
+  /** Records that the rule cannot match viewers' packets. */
   never(): void {
     this.ports = NO_PORTS;
   }
 
-  /** The rule matches only some of them. */
+  /** Records that the rule matches only some of the viewers' packets. */
   some(): void {
     this.isCertain = false;
   }

@@ -17,25 +17,30 @@ import { RecordingRing } from './recording-ring.ts';
 import type { WriteRecording } from './recording-writer.ts';
 
 /**
- * Most bytes of all rings of failed sessions. Above it, the oldest ring is removed before its 10 minutes are over.
- * Chosen, not measured.
+ * Largest total size of the rings of failed sessions, in bytes. Above this size, the oldest ring is removed before its
+ * 10 minutes have passed. Chosen, not measured.
  */
 const FAILED_RINGS_BYTES = 512 * 1024 * 1024;
-/** Most freezes that wait or are being written, each with up to 64 MiB; they are written one after the other. */
+/**
+ * Largest number of freezes that wait or are being written, each with up to 64 MiB. They are written one after the
+ * other.
+ */
 const MAX_FREEZES = 4;
 const MAX_UPLOADS = 2;
-/** As many as the commands whose answer is stored. */
+/** Number of remembered freezes: the same as the number of commands whose answers are stored. */
 const MAX_ACCEPTED = 512;
 const SWEEP_MS = 10 * MINUTE_MS;
 /**
  * Rate at which a worker's records are read: twice its bitrate, and at least 2 MiB a second, because keyframes and
- * sound come on top. Further records wait in the pipe, and then the worker skips pictures. Chosen, not measured.
+ * sound are added to the bitrate. Further records wait in the pipe; when it is full, the worker skips pictures. Chosen,
+ * not measured.
  */
 const LEAST_BYTES_PER_SECOND = 2 * 1024 * 1024;
 const BURST_BYTES = 16 * 1024 * 1024;
 /**
- * Each record counts as at least this many bytes, because even a short one costs time: a worker that sent only headers
- * blocked this process for five seconds. 240 pictures a second are half of LEAST_BYTES_PER_SECOND.
+ * Each record counts as at least this many bytes, because even a short record costs time: a worker that sent only
+ * headers blocked this process for five seconds. At this size, 240 pictures per second use half of
+ * LEAST_BYTES_PER_SECOND.
  */
 const RECORD_BYTES = 4 * 1024;
 const READ_AGAIN_MS = 100;
@@ -46,7 +51,7 @@ export interface FlightRecorderDeps {
   clock: Clock;
   logger: Logger;
   files: RecordingFiles;
-  /** Writes a file from records; never rejects. */
+  /** Writes records to a file. Never rejects. */
   write(recording: WriteRecording): Promise<WriteAnswer>;
   /** Sends the event that ends a freeze. */
   report(sessionId: string, event: RecordingEvent): void;
@@ -58,28 +63,31 @@ interface RecordedSession {
   readonly id: string;
   readonly codec: StreamSpec['codec'];
   readonly ring: RecordingRing;
-  /** Whether a freeze of it waits or is being written. */
+  /** Whether a freeze of this session waits or is being written. */
   isFreezing: boolean;
-  /** Removes the ring of a failed session; null: the session has not failed. */
+  /** Timer that removes the ring of a failed session; null: the session has not failed. */
   removal: Timer | null;
 }
 
 /**
  * The last minute of each recorded session, and the recordings of this host.
  *
- * A ring: open (the session lives) → failed (10 minutes more, nothing is added) → gone; the ring of a session that
- * stops normally is removed at once. A freeze copies the current content of the ring and ends in exactly one
- * session.recording event. The rings are in this process and not in the media workers, so that the last minute before a
- * worker's crash is kept. Owner: the agent; open() once before the first session, close() once.
+ * A ring: open (the session lives) → failed (kept for 10 minutes, no records are added) → removed. The ring of a
+ * session that stops normally is removed at once. A freeze copies the current content of the ring and ends in exactly
+ * one session.recording event. The rings are in this process instead of the media workers, so that the last minute
+ * before a worker's crash is kept. Owner: the agent, which calls open() once before the first session, and close()
+ * once.
  */
 export class FlightRecorder {
   readonly #deps: FlightRecorderDeps;
   readonly #sessions = new Map<string, RecordedSession>();
-  /** Ids of recordings whose freeze was accepted, the newest last, so that a repeated command has no second effect. */
+  /**
+   * Ids of recordings whose freeze was accepted, newest last. They prevent that a repeated command has a second effect.
+   */
   readonly #accepted = new Set<string>();
   /** Ids of recordings that are being sent. */
   readonly #uploads = new Set<string>();
-  /** Running and waiting freezes (count). */
+  /** Number of running and waiting freezes. */
   #freezes = 0;
   #writing: Promise<void> = Promise.resolve();
   #sweep: Timer | null = null;
@@ -88,7 +96,7 @@ export class FlightRecorder {
     this.#deps = deps;
   }
 
-  /** Never rejects: without the directory, freezes fail but sessions run. */
+  /** Opens the directory of recordings. Never rejects: without the directory, freezes fail but sessions run. */
   async open(): Promise<void> {
     const { files, clock, logger } = this.#deps;
     await files.open().catch((error) => logger.warn({ error: errorText(error) }, 'recorder.files_failed'));
@@ -101,7 +109,7 @@ export class FlightRecorder {
     this.#sessions.clear();
   }
 
-  /** Begins a session's ring. */
+  /** Creates the ring of a session. */
   begin(sessionId: string, { codec }: Pick<StreamSpec, 'codec'>): void {
     this.#sessions.set(sessionId, {
       ...{ id: sessionId, codec, ring: new RecordingRing() },
@@ -141,7 +149,7 @@ export class FlightRecorder {
     });
   }
 
-  /** A session ended. @param failed keeps its ring for 10 minutes */
+  /** Ends the ring of a session. @param failed whether the ring is kept for 10 minutes */
   end(sessionId: string, failed: boolean): void {
     const session = this.#sessions.get(sessionId);
     if (session === undefined) return;
@@ -156,7 +164,7 @@ export class FlightRecorder {
     this.#boundFailed();
   }
 
-  /** Accepts or refuses a freeze; an event reports the result. @param isHeld whether this host holds the session */
+  /** Accepts or refuses a freeze; an event reports the result. @param isHeld whether the session is on this host */
   async command({ op, session_id, recording_id }: SessionRecording, isHeld: boolean): Promise<CommandAnswer> {
     return op === 'freeze' ? this.#freeze(session_id, recording_id, isHeld) : this.#beginUpload(recording_id);
   }
@@ -173,7 +181,7 @@ export class FlightRecorder {
       return { ok: false, code: 'busy', error: 'a recording of this session is being written' };
     if (this.#freezes >= MAX_FREEZES)
       return { ok: false, code: 'busy', error: 'too many recordings of this host are being written' };
-    // Copied now: pictures that arrive while the file waits to be written do not belong to this freeze.
+    // Copied now, because pictures that arrive while the file waits to be written do not belong to this freeze.
     const records = session.ring.frozen();
     this.#accept(recordingId);
     session.isFreezing = true;
@@ -196,7 +204,7 @@ export class FlightRecorder {
     }
   }
 
-  /** Never rejects. */
+  /** Writes a recording to its file. Never rejects. */
   async #write(id: string, codec: StreamSpec['codec'], records: readonly Buffer[]): Promise<RecordingEvent> {
     const { files, write } = this.#deps;
     let file: FileHandle | null = null;
@@ -252,7 +260,7 @@ export class FlightRecorder {
   }
 
   #boundFailed(): void {
-    // In the order in which the sessions began, which is close to the order of their failures.
+    // Rings in the order in which their sessions began, which is close to the order of the failures.
     const failed = [...this.#sessions.values()].filter(({ removal }) => removal !== null);
     let bytes = failed.reduce((sum, { ring }) => sum + ring.bytes, 0);
     let count = failed.length;

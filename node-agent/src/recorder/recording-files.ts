@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { errorText, type Logger } from '@footlight/platform';
 import { MAX_RECORDING_BYTES, RECORDING_KEPT_MS } from '@footlight/protocol/agent';
 
-/** Space that recordings leave free on the disk of the state directory. Chosen, not measured. */
+/** Bytes that recordings must leave free on the disk of the state directory. Chosen, not measured. */
 const FREE_BYTES = 2 * 1024 * 1024 * 1024;
-/** Most space of all recordings of a host: 56 of the longest. Chosen, not measured. */
+/** Largest total size of all recordings of a host: 56 of the longest ones. Chosen, not measured. */
 const TOTAL_BYTES = 4 * 1024 * 1024 * 1024;
 
 const WHOLE = /^([0-9a-f-]{36})\.mp4$/;
-/** Unfinished file: its writer was interrupted or is still running. */
+/** Name of an unfinished file: its writer was interrupted or is still running. */
 const PART = /^[0-9a-f-]{36}\.part$/;
 
 export interface RecordingFilesOptions {
   stateDir: string;
   logger: Logger;
   nowMs(): number;
-  /** Free bytes of a directory's disk. Default: asks the file system. */
+  /** Free bytes of a directory's disk. Default: queries the file system. */
   freeBytes?: (dir: string) => number;
 }
 
@@ -28,9 +28,9 @@ export interface OpenRecording {
 }
 
 /**
- * Recordings below `recordings` of the state directory, which only the agent's user may read (0700, files 0600): one
- * file each, named by its id, kept for 24 h from the time of its last change. Ids are lower-case uuids, so no name
- * leaves the directory. Owner: the flight recorder.
+ * Files of recordings in the folder `recordings` of the state directory, which only the agent's user may read (0700,
+ * files 0600). Each recording is one file, named by its id, which is kept for 24 h after its last change. Ids are
+ * lower-case uuids, so a name cannot lead out of the directory. Owner: the flight recorder.
  */
 export class RecordingFiles {
   readonly #dir: string;
@@ -65,10 +65,10 @@ export class RecordingFiles {
 
   /**
    * Creates the file of a recording.
-   * @throws with a sentence when the disk or the recordings are too full
+   * @throws with a message for people when the disk is too full or the recordings take too much space
    */
   async create(id: string): Promise<FileHandle> {
-    // Not recursive: if the state directory is gone, the host was removed, and nothing would ever delete the file.
+    // Not recursive: if the state directory is gone, the host was removed, and the new file would never be deleted.
     await mkdir(this.#dir, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
@@ -85,7 +85,7 @@ export class RecordingFiles {
     return open(join(this.#dir, `${id}.part`), flags, 0o600);
   }
 
-  /** Keeps a written file. @returns its length @throws when it is empty or cannot be kept */
+  /** Gives a written file its final name. @returns its length @throws when the file is empty or cannot be renamed */
   async keep(id: string, file: FileHandle): Promise<number> {
     const { size } = await file.stat();
     if (size === 0 || size > MAX_RECORDING_BYTES) throw new Error(`a file of ${size} bytes was written`);
@@ -94,12 +94,12 @@ export class RecordingFiles {
     return size;
   }
 
-  /** Deletes a file that create() made. Never rejects. */
+  /** Deletes an unfinished file of create(). Never rejects. */
   async discard(id: string): Promise<void> {
     await this.#remove(`${id}.part`);
   }
 
-  /** @returns null: there is none, or it is older than 24 h */
+  /** @returns null: the recording does not exist, or is older than 24 h */
   async read(id: string): Promise<OpenRecording | null> {
     let file: FileHandle;
     try {
@@ -114,7 +114,7 @@ export class RecordingFiles {
     return null;
   }
 
-  /** A file with a time in the future was written before the clock was set back. */
+  /** A file whose time lies in the future was written before the clock was set back. */
   #isExpired({ mtimeMs }: Pick<Stats, 'mtimeMs'>): boolean {
     return Math.abs(this.#nowMs() - mtimeMs) >= RECORDING_KEPT_MS;
   }

@@ -1,10 +1,10 @@
 import { MINUTE_MS } from '@footlight/platform';
 import type { StreamRecord } from '../media/recording/stream-records.ts';
 
-/** Source: docs/recordings.md. */
+/** Limits of a ring. Source: docs/recordings.md. */
 export const RING_MS = MINUTE_MS;
 export const RING_BYTES = 64 * 1024 * 1024;
-/** Most records: a minute at 240 frames a second. Limits the overhead of many tiny records. */
+/** Largest number of records: a minute at 240 frames per second. Limits the overhead of many tiny records. */
 const RING_RECORDS = 60 * 240;
 
 export interface RingLimits {
@@ -15,12 +15,12 @@ export interface RingLimits {
 
 /**
  * The newest part of one session's encoded stream. Times are arrival times in this process, because the worker that
- * sends the records may lie. Owner: the flight recorder.
+ * sends the records is not trusted. Owner: the flight recorder.
  */
 export class RecordingRing {
   readonly #limits: RingLimits;
   #records: (StreamRecord & { atMs: number })[] = [];
-  /** Index of the oldest kept record. */
+  /** Index of the oldest record that is not dropped. */
   #first = 0;
   #bytes = 0;
 
@@ -33,7 +33,7 @@ export class RecordingRing {
     return this.#bytes;
   }
 
-  /** @param nowMs monotonic */
+  /** @param nowMs monotonic time */
   add(record: StreamRecord, nowMs: number): void {
     this.#records.push({ ...record, atMs: nowMs });
     this.#bytes += record.bytes.length;
@@ -51,13 +51,17 @@ export class RecordingRing {
       this.#bytes -= oldest.bytes.length;
       this.#first += 1;
     }
-    // The list is compacted when half of its entries were dropped, so that each record costs constant time.
+    // The list is compacted only when half of its entries were dropped, so that a record costs constant time on
+    // average.
     if (this.#first * 2 < this.#records.length) return;
     this.#records = this.#records.slice(this.#first);
     this.#first = 0;
   }
 
-  /** The records from the oldest keyframe on, which can be decoded; empty without one. They are shared, not copied. */
+  /**
+   * The records from the oldest keyframe on, because they can be decoded; empty without a keyframe. The buffers are
+   * shared, not copied.
+   */
   frozen(): Buffer[] {
     const kept = this.#records.slice(this.#first);
     const start = kept.findIndex(({ isKeyframe }) => isKeyframe);

@@ -7,22 +7,22 @@ import { MAX_RECORDING_BYTES } from '@footlight/protocol/agent';
 import { RECORDS_FD, type WriteAnswer, writeAnswer } from '../media/recording/write-messages.ts';
 import { forkEntry } from '../media/worker/child-entry.ts';
 
-/** Enough, because a ring is copied and not encoded. Chosen, not measured. */
+/** Time limit of writing. It is enough, because a ring is only copied, not encoded. Chosen, not measured. */
 const WRITE_LIMIT_MS = 30_000;
-/** Debian's nobody. */
+/** User id of nobody in Debian. */
 const NOBODY = 65_534;
 
 export interface WriteRecording {
   codec: Codec;
-  /** From RecordingRing.frozen(). */
+  /** Records from RecordingRing.frozen(). */
   records: readonly Buffer[];
-  /** Empty and writable; the caller closes it. */
+  /** An empty, writable file; the caller closes it. */
   file: FileHandle;
 }
 
 /**
- * Writes records as fragmented MP4, without encoding again, in a separate process: without the agent's rights, for at
- * most 30 s, and at most 72 MiB. Never rejects.
+ * Writes records as fragmented MP4, without encoding again, in a separate process. The process lacks the agent's
+ * rights, runs for at most 30 s, and writes at most 72 MiB. Never rejects.
  */
 export async function writeRecording(
   { codec, records, file }: WriteRecording,
@@ -73,7 +73,7 @@ export async function writeRecording(
 }
 
 async function send(records: readonly Buffer[], pipe: Writable): Promise<void> {
-  // The pipe breaks when the writer ends; its exit is handled instead.
+  // Errors are ignored: the pipe breaks when the writer ends, and the writer's exit is handled instead.
   pipe.on('error', () => undefined);
   const closed = once(pipe, 'close').catch(() => undefined);
   for (const record of records) {

@@ -4,23 +4,23 @@ import { encodePng } from '../png.ts';
 
 /** Largest side in pixels that a viewer accepts. */
 const MAX_SIDE = 128;
-/** Bound of `png` in the control message `cursor` (protocol, input). */
+/** Largest length of `png` in the control message `cursor` (protocol, input). */
 const MAX_BASE64 = 65_536;
 
 export interface CursorShape {
-  /** Equal for equal pictures. */
+  /** Equal pictures have equal ids. */
   id: string;
   width: number;
   height: number;
   hotX: number;
   hotY: number;
-  /** base64 */
+  /** The picture as PNG in base64. */
   png: string;
 }
 
 /**
  * Converts a cursor of the display for viewers. Pure.
- * @returns null for an invisible cursor; larger ones than 128 pixels are cropped at the far sides
+ * @returns null: the cursor is invisible. A cursor larger than 128 pixels is cropped at the right and the bottom
  */
 export function shapeOf(image: CursorImage): CursorShape | null {
   const width = Math.min(image.width, MAX_SIDE);
@@ -35,7 +35,7 @@ export function shapeOf(image: CursorImage): CursorShape | null {
       if (alpha === 0) continue;
       visible = true;
       const to = (y * width + x) * 4;
-      // X stores blue first and premultiplied.
+      // X stores the channels in the order blue, green, red, premultiplied with alpha.
       const plain = (offset: number) =>
         Math.min(255, Math.round(((image.cursorImage[from + offset] ?? 0) * 255) / alpha));
       rgba[to] = plain(2);

@@ -6,7 +6,7 @@ const UNICODE_BASE = 0x0100_0000;
 
 /**
  * Keysym of a character.
- * @returns null for characters that cannot be typed: control characters except tab and newline
+ * @returns null: the character cannot be typed. Of the control characters, only tab and newline can be typed
  */
 export function keysymOf(character: string): number | null {
   const code = character.codePointAt(0) ?? 0;
@@ -17,7 +17,7 @@ export function keysymOf(character: string): number | null {
   return UNICODE_BASE + code;
 }
 
-/** Both keysyms of the character in keyboard maps. */
+/** Both keysyms that keyboard maps use for the same character. */
 export function equalKeysyms(keysym: number): readonly number[] {
   if (keysym >= UNICODE_BASE) return [keysym];
   return keysym < 0x100 ? [keysym, UNICODE_BASE + keysym] : [keysym];

@@ -1,4 +1,4 @@
-/** Lock keys of the wire: bit, evdev code. */
+/** Lock keys: bit in messages to the viewer, and evdev code. */
 export const LOCK_KEYS = [
   { bit: 1, code: 58 },
   { bit: 2, code: 69 },

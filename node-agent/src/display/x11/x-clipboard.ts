@@ -2,12 +2,12 @@ import { TokenBucket } from '@footlight/platform';
 import type { XEvent, XFixes, XProperty } from 'x11';
 import type { XConnection } from './x-connection.ts';
 
-/** Longest transferred text, bytes of UTF-8. */
+/** Longest text that is transferred, in bytes of UTF-8. */
 export const MAX_CLIPBOARD_BYTES = 65_536;
 
 /**
- * Answers to pasting apps per second. Without a limit, an app could fill our send queue: an answer is 2,700 times as
- * large as its request.
+ * Largest number of answers per second to apps that paste. Without a limit, an app could fill the send queue of this
+ * process, because an answer can be 2,700 times as large as its request.
  */
 const ANSWERS_PER_SECOND = 50;
 
@@ -28,11 +28,12 @@ interface Atoms {
 }
 
 /**
- * The CLIPBOARD selection of a display in both directions. A text that an app copies is read and reported; a text
- * that a viewer copies is offered by our own window until an app copies. Text only; contents are never logged.
+ * Transfers the CLIPBOARD selection of a display in both directions. A text that an app copies is read and reported. A
+ * text that a viewer copies is offered by this process's own window until an app copies. Only text is transferred; it
+ * is never logged.
  *
- * reading (an app owns the selection) ⇄ offering (we own it). Owner: the desktop of the session, which closes it before
- * the connection. close() destroys the window, and with it the offer.
+ * reading (an app owns the selection) ⇄ offering (this process owns it). Owner: the desktop of the session, which
+ * closes it before the connection. close() destroys the window, which also ends the offer.
  */
 export class XClipboard {
   readonly #x: XConnection;
@@ -122,21 +123,21 @@ export class XClipboard {
     const property = await this.#x.request<XProperty>((callback) =>
       this.#x.client.GetProperty(1, this.#window, transfer, 0, 0, MAX_CLIPBOARD_BYTES / 4, callback),
     );
-    // Another type announces an incremental transfer, which only texts over the limit need.
+    // Another type announces an incremental transfer. Only texts over the limit need one, so it is refused.
     if (property.type !== utf8 || property.bytesAfter > 0) {
       this.#x.client.DeleteProperty(this.#window, transfer);
       return;
     }
-    // Throws for invalid UTF-8; such a text is ignored.
+    // decode() throws for invalid UTF-8; the text is then ignored.
     this.#onText(utf8Decoder.decode(property.data));
   }
 
-  /** Answers a pasting app. Source: ICCCM, 2.2. */
+  /** Answers an app that pastes. Source: ICCCM, 2.2. */
   #answer(event: XEvent): void {
     const { targets, utf8, text } = this.#atoms;
     const { STRING, ATOM } = this.#x.client.atoms;
     const requestor = event.requestor ?? 0;
-    // Old clients omit the property and mean the target.
+    // Old clients leave the property empty, which means that the target's name is used as the property.
     const property = event.property || event.target || 0;
     let granted = true;
     if (event.target === targets) {

@@ -5,18 +5,22 @@ import x11, { type Reply, type XClient, type XDisplay, type XScreen } from 'x11'
 import { withPatience } from '../../patience.ts';
 
 const SOCKET_DIRECTORY = '/tmp/.X11-unix';
-/** Far above the answer time of a working display, so only a hanging server reaches it. Chosen, not measured. */
+/**
+ * Time limit of a connection attempt, far above the answer time of a working display, so only a hanging server exceeds
+ * it. Chosen, not measured.
+ */
 const CONNECT_MS = withPatience(5_000);
-/** The same as DISPLAY_SILENCE_MS: a server without an answer for this long has failed. */
+/** The same time as DISPLAY_SILENCE_MS: a server that does not answer for this long has failed. */
 const ANSWER_MS = withPatience(5_000);
 
 /**
  * One connection to the session's X display, shared by input, cursor, clipboard and presence. The cookie comes from
- * XAUTHORITY. A failed request (for example of a closed window) is counted and not thrown, because windows of apps
- * close at any time.
+ * XAUTHORITY. A failed request (for example for a closed window) is counted instead of thrown, because apps close
+ * windows at any time.
  *
- * open → closed, by close() or because the server is gone; requests reject from then on. Owner: the session's screen,
- * which closes it after everything that uses it. The server frees windows, grabs and event masks of a closed one.
+ * open → closed, by close() or because the server ended; afterwards all requests reject. Owner: the session's screen,
+ * which closes the connection after all its users. The server frees windows, grabs and event masks of a closed
+ * connection.
  */
 export class XConnection {
   readonly display: XDisplay;
@@ -43,11 +47,11 @@ export class XConnection {
 
   /**
    * @param display such as ":42"
-   * @param onLost the server closed the connection; not called after close()
+   * @param onLost called when the server closes the connection, but not after close()
    * @throws when the server refuses or does not answer within 5 s
    */
   static open(display: string, clock: Clock, onLost: () => void): Promise<XConnection> {
-    // Without the socket the library would try TCP.
+    // Checked here, because without the socket the library would try a TCP connection.
     if (!existsSync(join(SOCKET_DIRECTORY, `X${display.slice(1)}`))) {
       return Promise.reject(new Error(`there is no display ${display}`));
     }
@@ -79,7 +83,7 @@ export class XConnection {
 
   /**
    * Awaits the reply of one request.
-   * @throws when the server refuses it or gives no answer within 5 s
+   * @throws when the server refuses the request, or does not answer within 5 s
    */
   request<T>(send: (callback: Reply<T>) => void): Promise<T> {
     return new Promise((resolve, reject) => {

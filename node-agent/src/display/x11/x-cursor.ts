@@ -3,13 +3,13 @@ import type { CursorImage, XEvent, XFixes } from 'x11';
 import { type CursorShape, shapeOf } from './cursor-shape.ts';
 import type { XConnection } from './x-connection.ts';
 
-/** Least interval of reads: an animated cursor changes with every frame. */
+/** Shortest interval between two reads, because an animated cursor changes with every frame. */
 const READ_INTERVAL_MS = 30;
 const DISPLAY_CURSOR_MASK = 1;
 const CURSOR_NOTIFY = 1;
 
 /**
- * Follows the pointer's shape. Calls onShape with each change; null = hidden.
+ * Follows the pointer's shape, and calls onShape after each change; null: the pointer is hidden.
  *
  * resting → (a change) → waiting for READ_INTERVAL_MS → reading → resting. Owner: the desktop of the session. close()
  * frees timer and listener; onShape is not called afterwards.
@@ -21,9 +21,9 @@ export class XCursor {
   readonly #onEvent = (event: XEvent) => {
     if (event.type === this.#fixes.firstEvent + CURSOR_NOTIFY) this.#schedule();
   };
-  /** Set from a change until its shape is read: shapes can be large, so one is read at a time. */
+  /** Set from a change until its shape is read. Shapes can be large, so only one is read at a time. */
   #timer: Timer | null = null;
-  /** Whether the shape changed again in the meantime. */
+  /** Whether the shape changed again while #timer was set. */
   #changed = false;
   #closed = false;
   #shape: CursorShape | null = null;
@@ -44,7 +44,7 @@ export class XCursor {
     return cursor;
   }
 
-  /** Current shape; null = hidden. */
+  /** Current shape; null: the pointer is hidden. */
   get shape(): CursorShape | null {
     return this.#shape;
   }
@@ -57,7 +57,7 @@ export class XCursor {
 
   #schedule(): void {
     this.#timer ??= this.#x.clock.setTimeout(() => {
-      // The connection itself reports a lost display.
+      // Errors are ignored, because the connection itself reports a lost display.
       this.#read()
         .catch(() => undefined)
         .finally(() => {

@@ -1,32 +1,34 @@
 import type { XDamage, XEvent } from 'x11';
 import type { XConnection } from './x-connection.ts';
 
-/** Longest wait for the remaining writes of a picture, milliseconds. Chosen. */
+/** Longest wait for the remaining writes of a picture, in milliseconds. Chosen, not measured. */
 const SETTLE_MS = 4;
 /**
- * Consecutive pictures that arrived in one write, after which the app is assumed to send only whole pictures (count).
- * Chosen.
+ * Number of consecutive pictures that each arrived in one write, after which the app is assumed to send only whole
+ * pictures. Chosen, not measured.
  */
 const WHOLE_PICTURES = 32;
-/** For an app that sends whole pictures, only one in this many is checked for further writes. Chosen. */
+/**
+ * If an app sends whole pictures, only one of this many pictures is checked for further writes. Chosen, not measured.
+ */
 const CHECKED_EVERY = 8;
 
 /**
  * Detects when an app has drawn a picture.
  *
- * idle → (next) → waiting, with a damage object at the server → idle again with rest(). Owner: the session's screen,
- * which also owns the connection; the server frees the damage object with the connection. Source: the DAMAGE extension,
- * level NonEmpty: after one event the server sends no further event until the client answers (Subtract), however much
- * is drawn.
+ * idle → (next) → waiting, with a damage object at the server → (rest) → idle. Owner: the session's screen, which also
+ * owns the connection; the server frees the damage object with the connection. Source: the DAMAGE extension, level
+ * NonEmpty: after one event the server sends no further event until the client answers (Subtract), however much is
+ * drawn.
  */
 export class XDrawing {
   readonly #x: XConnection;
   readonly #extension: XDamage;
-  /** null: idle. */
+  /** null: idle, so the server has no damage object. */
   #damage: number | null = null;
   /** Whether an event was received and not answered yet. */
   #isDrawn = false;
-  /** Pictures since the last one that came in several writes (count). */
+  /** Number of pictures since the last one that arrived in several writes. */
   #whole = 0;
   #onDrawn: () => void = () => undefined;
 
@@ -47,10 +49,10 @@ export class XDrawing {
   }
 
   /**
-   * Waits until something is drawn that was not reported before. A picture that the app sends in several close writes
-   * is reported once: a round trip to the server shows whether more has arrived. If an app always sends whole pictures,
-   * the round trip is made rarely, because it costs one more wake-up of this process per picture (docs/development.md,
-   * "Benches").
+   * Waits for drawing that was not reported before. If an app sends a picture in several writes shortly after each
+   * other, the picture is reported once: a round trip to the server shows whether more was drawn. For an app that sends
+   * whole pictures, the round trip is made rarely, because it wakes this process once more per picture
+   * (docs/development.md, "Benches").
    * @returns false: the display is closed. Never throws
    */
   async next(): Promise<boolean> {
@@ -72,8 +74,8 @@ export class XDrawing {
       this.#extension.Subtract(this.#damage, 0, 0);
       this.#whole += 1;
       if (this.#whole > WHOLE_PICTURES && this.#whole % CHECKED_EVERY !== 0) return true;
-      // The server processes all pending requests of one client before the next client's, so its answer follows the
-      // app's batch.
+      // The server processes all pending requests of one client before the next client's requests. So its answer
+      // arrives after the app's whole batch was processed.
       try {
         await this.#x.settle();
       } catch {
@@ -85,8 +87,8 @@ export class XDrawing {
   }
 
   /**
-   * From now until the next call of next(), drawing does not wake this process. Do not call it while a next() is
-   * pending.
+   * Removes the damage object, so that drawing does not wake this process until the next call of next(). Do not call it
+   * while a call of next() is pending.
    */
   rest(): void {
     if (this.#damage !== null && !this.#x.closed) this.#extension.Destroy(this.#damage);

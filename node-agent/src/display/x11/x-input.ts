@@ -10,7 +10,7 @@ import { loadLayout } from './x-layout.ts';
 const EVDEV_OFFSET = 8;
 const SHIFT_LEFT = 42 + EVDEV_OFFSET;
 
-/** X button numbers of left, middle, right, back, forward. */
+/** X button numbers of the buttons left, middle, right, back, forward. */
 const X_BUTTON = [1, 2, 3, 8, 9] as const;
 const WHEEL_BUTTON = { up: 4, down: 5, left: 6, right: 7 } as const;
 
@@ -18,25 +18,26 @@ const LOCK_MASK = 0x02;
 const NUM_LOCK_MASK = 0x10;
 /** Mask of all parts of a keyboard map (XkbMapNotify). */
 const ALL_MAP_PARTS = 0xff;
-/** Events of the keyboard extension without names in the library. Source: XKBproto, appendix D. */
+/** Events of the keyboard extension (XKB) that have no names in the library. Source: XKBproto, appendix D. */
 const NEW_KEYBOARD_NOTIFY = 0;
 const MAP_NOTIFY = 1;
-/** Detail of XkbStateNotify: the locked modifiers changed. */
+/** Detail bit of XkbStateNotify: the locked modifiers changed. */
 const MODIFIER_LOCK = 1 << 3;
 
-/** Time for apps to read a changed keyboard map before its keys are pressed. */
+/** Time that apps get to read a changed keyboard map before its keys are pressed. */
 const REMAP_SETTLE_MS = 30;
-/** Most wheel clicks per message, so that one message cannot keep the display busy. */
+/** Largest number of wheel clicks per message, so that one message cannot keep the display busy. */
 const MAX_CLICKS = 64;
 
 /**
- * Most characters that may wait. A keyboard map has room for a few dozen characters without a key, so such a text needs
- * many maps, and a viewer could request characters faster than the display can type.
+ * Largest number of characters that may wait. A keyboard map has spare keys for only a few dozen characters without a
+ * key, so a text of other characters needs many maps. A viewer could therefore send characters faster than the display
+ * can type them.
  */
 const MAX_WAITING_TEXT = 65_536;
 /**
- * Most other inputs that may wait behind a text (count), and their longest wait. Over either limit the text is dropped
- * and the inputs are delivered.
+ * Largest number of other inputs that may wait behind a text, and their longest wait. Over either limit, the text is
+ * dropped and the inputs are applied.
  */
 const MAX_WAITING = 1_000;
 const MAX_WAITING_MS = 3_000;
@@ -48,27 +49,27 @@ type Waiting =
   | { kind: 'other'; atMs: number; run(): void };
 
 /**
- * Injects input into an X display by XTEST, in order. Typing a text may wait for apps to read a new keyboard map. Later
- * calls wait behind the text up to a limit; then the text is dropped. Keys and buttons are never lost, because a
- * released key must not stay down.
+ * Injects input into an X display by XTEST, in order. Typing a text may have to wait until apps have read a new
+ * keyboard map. Later input waits behind the text up to a limit; then the text is dropped. Keys and buttons are never
+ * dropped, because a key whose release is lost would stay down.
  *
- * idle ⇄ typing. Owner: the session's screen. Nothing to free: timers and listeners end with the connection, and
- * InputState releases held keys before.
+ * idle ⇄ typing. Owner: the session's screen. It has no close(): timers and listeners end with the connection, and
+ * InputState releases pressed keys before.
  */
 export class XInput {
   readonly #x: XConnection;
   readonly #test: XTest;
   readonly #xkb: XKeyboard;
   #keymap: KeyboardMap;
-  /** The display's keyboard map differs from `#keymap` and is read before the next text. */
+  /** Whether the display's keyboard map differs from `#keymap`. If so, the map is read before the next text. */
   #keymapIsStale = false;
   /** Identifies the text being typed; replaced when that text is dropped. */
   #typing: { text: string } | null = null;
   #waiting: Waiting[] = [];
   #waitingText = 0;
-  /** Settles when apps had time to read the newest keyboard map. */
+  /** Settles when apps have had time to read the newest keyboard map. */
   #remapped: Promise<void> = Promise.resolve();
-  /** Lock bits of the display; scroll lock has no modifier and is tracked here. */
+  /** Lock bits of the display. Scroll lock has no modifier in X, so its bit is tracked here. */
   #locks = 0;
 
   private constructor(x: XConnection, test: XTest, xkb: XKeyboard, keymap: KeyboardMap) {
@@ -92,7 +93,7 @@ export class XInput {
     return this.#locks;
   }
 
-  /** Reads and follows caps lock, num lock and keyboard map, because apps change them too. */
+  /** Reads caps lock, num lock and the keyboard map, and follows their changes, because apps change them too. */
   async #followKeyboard(): Promise<void> {
     const xkb = this.#xkb;
     const { NewKeyboardNotify, MapNotify, StateNotify } = xkb.EventType;
@@ -124,8 +125,8 @@ export class XInput {
 
   /**
    * @param code evdev code
-   * @param onInjected called when the press was sent to the display; a text being typed delays it
-   * @param onTaken called later, when the display has processed the press
+   * @param onInjected called when the event was sent to the display; a text that is being typed delays the event
+   * @param onTaken called later, when the display has processed the event
    */
   key(
     code: number,
@@ -144,8 +145,8 @@ export class XInput {
 
   /**
    * @param button 0 left, 1 middle, 2 right, 3 back, 4 forward
-   * @param onInjected as of key()
-   * @param onTaken as of key()
+   * @param onInjected see key()
+   * @param onTaken see key()
    */
   button(
     button: number,
@@ -162,7 +163,7 @@ export class XInput {
     });
   }
 
-  /** Moves the pointer, in pixels of the display. */
+  /** Moves the pointer to a position in pixels of the display. */
   moveTo(x: number, y: number): void {
     this.#move(x, y, false);
   }
@@ -171,7 +172,7 @@ export class XInput {
     this.#move(dx, dy, true);
   }
 
-  /** Wheel clicks, positive right and down. */
+  /** Turns the wheel by a number of clicks; positive is right and down. */
   wheel(clicksX: number, clicksY: number): void {
     this.#run(() => {
       this.#click(clicksY < 0 ? WHEEL_BUTTON.up : WHEEL_BUTTON.down, Math.abs(clicksY));
@@ -179,7 +180,10 @@ export class XInput {
     });
   }
 
-  /** Types characters; those without a key get a spare key temporarily. Excess is dropped. */
+  /**
+   * Types characters. A character without a key gets a spare key temporarily. Characters above MAX_WAITING_TEXT are
+   * dropped.
+   */
   text(text: string): void {
     if (this.#x.closed || this.#waitingText + text.length > MAX_WAITING_TEXT) return;
     this.#waitingText += text.length;
@@ -191,20 +195,20 @@ export class XInput {
 
   /**
    * Sets the keyboard map, in order with keys and text.
-   * @returns false: the display has no such layout, or does not answer, and its map stays
+   * @returns false: the display does not know the layout or does not answer, and the old map stays
    */
   layout(layout: KeyboardLayout): Promise<boolean> {
     if (this.#x.closed) return Promise.resolve(false);
     return new Promise((resolve) => {
       this.#run(() => {
-        // The display's notice of the new map may arrive after a following text.
+        // Set now, because the display may announce the new map only after the next text.
         this.#keymapIsStale = true;
         loadLayout(this.#x, this.#xkb, layout).then(resolve, () => resolve(false));
       });
     });
   }
 
-  /** Drops text that was not typed; the input behind it is applied at once. */
+  /** Drops text that was not typed yet; the input that waits behind the text is applied at once. */
   dropText(): void {
     this.#typing = null;
     this.#waitingText = 0;
@@ -214,7 +218,7 @@ export class XInput {
   }
 
   #tellTaken(onTaken: (() => void) | null): void {
-    // The connection itself reports a lost display.
+    // Errors are ignored, because the connection itself reports a lost display.
     if (onTaken) this.#x.settle().then(onTaken, () => undefined);
   }
 
@@ -262,7 +266,7 @@ export class XInput {
     const typing = { text };
     this.#typing = typing;
     void this.#type(typing)
-      // The connection itself reports a lost display.
+      // Errors are ignored, because the connection itself reports a lost display.
       .catch(() => undefined)
       .finally(() => {
         if (this.#typing !== typing) return;
@@ -277,9 +281,9 @@ export class XInput {
     let start = 0;
     while (start < keysyms.length && this.#typing === typing) {
       await this.#readNewKeymap();
-      // As many characters as the map can hold, including new ones on spare keys.
+      // Prepares as many characters as the map can contain, including new characters on spare keys.
       const { taken, changed } = this.#keymap.prepare(keysyms.slice(start));
-      // The connection itself reports a display without an answer.
+      // Errors are ignored, because the connection itself reports a display that does not answer.
       if (changed) this.#remapped = this.#remap().catch(() => undefined);
       await this.#remapped;
       this.#giveUpWhenLate();
@@ -290,7 +294,7 @@ export class XInput {
     }
   }
 
-  /** Reads the map once before the next text, however often an app changed it. */
+  /** Reads the map once before the next text, even if apps changed it several times. */
   async #readNewKeymap(): Promise<void> {
     if (!this.#keymapIsStale) return;
     this.#keymapIsStale = false;
@@ -311,7 +315,7 @@ export class XInput {
   #typeOne(keysym: number): void {
     const key = this.#keymap.find(keysym);
     if (!key) return;
-    // Caps lock swaps the case of letters. It is switched off so that typed text does not depend on it.
+    // Caps lock swaps the case of letters, so it is switched off while text is typed.
     const isLetter = isCased(keysym);
     const shift = isLetter && this.#locks & 1 ? !key.shift : key.shift;
     if (shift) this.#fakeKey(SHIFT_LEFT, true);
@@ -336,7 +340,7 @@ export class XInput {
   }
 }
 
-/** Merged moves can exceed the range of a request. */
+/** Limits a number to 16 bits, because merged moves can exceed the range of a request. */
 function clampInt16(value: number): number {
   return Math.max(-0x8000, Math.min(value, 0x7fff));
 }
@@ -350,7 +354,7 @@ interface FoundKey {
   shift: boolean;
 }
 
-/** The display's keyboard map, with its unused keys, which can be assigned to characters. */
+/** The display's keyboard map. Its unused keys can be assigned to characters. */
 class KeyboardMap {
   readonly #keys = new Map<number, FoundKey>();
   readonly #spare: number[];
@@ -358,7 +362,7 @@ class KeyboardMap {
   readonly #toApply = new Map<number, number>();
   #nextSpare = 0;
 
-  /** @param before map whose assigned keys count as spare, unless the display changed them */
+  /** @param before former map; its assigned keys count as spare, unless the display has changed them */
   private constructor(first: number, rows: readonly number[][], before: KeyboardMap | null) {
     this.#spare = [];
     rows.forEach((row, index) => {
@@ -374,7 +378,7 @@ class KeyboardMap {
     });
   }
 
-  /** @param before former map, whose spare keys may be reused */
+  /** @param before former map; its spare keys may be reused */
   static async read(x: XConnection, before: KeyboardMap | null = null): Promise<KeyboardMap> {
     const first = x.display.min_keycode;
     const rows = await x.request<number[][]>((callback) =>
@@ -391,7 +395,7 @@ class KeyboardMap {
     return undefined;
   }
 
-  /** Assigns spare keys to characters without a key, for the longest possible prefix. */
+  /** Assigns spare keys to characters without a key. Stops at the first character for which no spare key is left. */
   prepare(keysyms: readonly number[]): { taken: number; changed: boolean } {
     const inUse = new Set<number>();
     let taken = 0;
@@ -401,7 +405,7 @@ class KeyboardMap {
       else if (!this.#lend(keysym, inUse)) break;
       taken++;
     }
-    // Without a spare key the character is skipped.
+    // At least one character counts as taken: if it could get no key, it is skipped.
     return { taken: Math.max(1, taken), changed: this.#toApply.size > 0 };
   }
 

@@ -2,8 +2,8 @@ import type { Timer } from '@footlight/platform';
 import type { XConnection } from './x-connection.ts';
 
 /**
- * X reports no grabs. A try costs one request, and a quarter of a second is not noticed by a person who starts to
- * aim.
+ * Interval at which a grab is tried. A try costs one request, and a person who starts to aim does not notice a delay of
+ * a quarter of a second.
  */
 const POLL_MS = 250;
 const GRANTED = 0;
@@ -11,10 +11,10 @@ const ASYNCHRONOUS = 1;
 const ALL_BUTTONS = 0x1f00;
 
 /**
- * Reports when an app captures the pointer, as games do: it hides and grabs the pointer. X reports no grabs, so while
- * the pointer is hidden and no button is down, a grab is tried and released at once if it succeeds.
+ * Reports when an app captures the pointer. Games do this by hiding and grabbing the pointer. X does not report grabs,
+ * so this class tries to grab the pointer itself while it is hidden and no button is down, and releases it at once.
  *
- * absolute ⇄ relative, checked each POLL_MS. Owner: the desktop of the session. close() frees the timer.
+ * absolute ⇄ relative, checked every POLL_MS. Owner: the desktop of the session. close() frees the timer.
  */
 export class XPointerMode {
   readonly #x: XConnection;
@@ -56,7 +56,7 @@ export class XPointerMode {
     const { keyMask } = await this.#x.request<{ keyMask: number }>((callback) =>
       client.QueryPointer(root, callback),
     );
-    // A held button is a grab too.
+    // While a button is down, the server grabs the pointer for a window, so a try would prove nothing.
     if (keyMask & ALL_BUTTONS) return;
     const status = await this.#x.request<number>((callback) =>
       client.GrabPointer(root, 1, 0, ASYNCHRONOUS, ASYNCHRONOUS, 0, 0, 0, callback),

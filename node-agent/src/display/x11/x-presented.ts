@@ -6,24 +6,29 @@ const DESTROY_NOTIFY = 17;
 const MAP_NOTIFY = 19;
 const VIEWABLE = 2;
 const INPUT_OUTPUT = 1;
-/** Damage reported within this time after mapping is the server painting the window's background. */
+/**
+ * Time after a window is mapped. Damage within this time is ignored, because the server paints the window's background.
+ */
 const BACKGROUND_MS = 50;
 /**
- * Interval of the reads of windows that reported no damage. The person already sees the picture, so the report may be
- * 0.1 s late.
+ * Interval at which the pictures of windows without damage are read. The person already sees the picture, so the report
+ * may be 0.1 s late.
  */
 const POLL_MS = 100;
-/** Rows read at a time in the search for a second colour. */
+/** Number of rows that are read at a time when searching for a second colour. */
 const BAND_ROWS = 64;
-/** Reads of a window's picture (count); later drawing is seen as damage. */
+/** Largest number of reads of a window's picture; damage reports later drawing. */
 const MAX_READS = 4;
-/** Windows observed (count). */
+/** Largest number of observed windows. */
 const MAX_CANDIDATES = 32;
-/** Pixels. Smaller windows are helpers of toolkits, which are mapped but never visible. */
+/**
+ * Smallest side of an observed window in pixels. Smaller windows are helpers of toolkits, which are mapped but never
+ * visible.
+ */
 const MIN_SIDE = 16;
 const ZPIXMAP = 2;
 const ALL_PLANES = 0xffffffff;
-/** Window managers put apps' windows one or two levels below the root. */
+/** Levels of the window tree that are searched: window managers put apps' windows one or two levels below the root. */
 const DEPTH = 2;
 
 interface Candidate {
@@ -35,13 +40,13 @@ interface Candidate {
 }
 
 /**
- * Detects the first drawing of an app's window: a mapped window with a name shows more than one colour, or is drawn
- * into after its background was painted. The window manager's own windows have no name and do not count.
+ * Detects the first drawing of an app's window: a mapped window with a name shows more than one colour, or damage is
+ * reported after its background was painted. The window manager's own windows have no name and are ignored.
  *
  * A closed window is forgotten at once, because the server may reuse its id for the next client.
  *
- * watching → presented (reported once) or closed. Both free timer, listener, damage objects and event masks; the
- * connection is the screen's.
+ * watching → presented (reported once) or closed. At both ends, timer, listener, damage objects and event masks are
+ * freed; the connection belongs to the screen.
  */
 export class XPresented {
   readonly #x: XConnection;
@@ -49,7 +54,7 @@ export class XPresented {
   readonly #onPresented: () => void;
   readonly #candidates = new Map<number, Candidate>();
   readonly #seen = new Set<number>();
-  /** Windows of another app that already existed; ignored. */
+  /** Windows that already existed and belong to another app; they are ignored. */
   readonly #others: Set<number>;
   readonly #timer: Timer;
   readonly #onEvent = (event: XEvent) => this.#handle(event);
@@ -74,7 +79,7 @@ export class XPresented {
     return new XPresented(x, damage, onPresented, new Set());
   }
 
-  /** Like open(), but only for new windows; existing ones belong to another app. */
+  /** Like open(), but observes only new windows, because the existing ones belong to another app. */
   static async openForNew(x: XConnection, onPresented: () => void): Promise<XPresented> {
     const damage = await x.request<XDamage>((callback) => x.client.require('damage', callback));
     const standing = new Set<number>();
@@ -130,7 +135,7 @@ export class XPresented {
     );
     for (const window of tree.children) {
       if (this.#done) return;
-      // A window that closed in the meantime is no candidate.
+      // Errors are ignored: a window that was closed in the meantime is not a candidate.
       await this.#consider(window).catch(() => undefined);
       if (levels > 1) await this.#walk(window, levels - 1).catch(() => undefined);
     }
@@ -167,7 +172,7 @@ export class XPresented {
   }
 
   #poll(): void {
-    // A window in the window manager's frame is mapped without an event of the root.
+    // Scans again, because the root gets no event when a window inside a window manager's frame is mapped.
     this.#scan();
     for (const candidate of this.#candidates.values()) this.#readPicture(candidate);
   }
@@ -176,12 +181,12 @@ export class XPresented {
     const candidate = this.#candidates.get(window);
     if (!candidate) return;
     this.#candidates.delete(window);
-    // It may be mapped again under the same id.
+    // Forgotten as well, because the window may be mapped again under the same id.
     this.#seen.delete(window);
     if (!this.#x.closed) this.#damage.Destroy(candidate.damage);
   }
 
-  /** Drawing before the damage was watched is visible only in the picture. */
+  /** Reads the window's picture, because drawing from before the damage object existed is visible only there. */
   #readPicture(candidate: Candidate): void {
     if (candidate.isReading || candidate.reads >= MAX_READS) return;
     candidate.isReading = true;
@@ -194,7 +199,7 @@ export class XPresented {
       .catch(() => this.#forget(candidate.window));
   }
 
-  /** Whether a window shows more than one colour. @throws when it is not fully on the display, or closed */
+  /** Whether a window shows more than one colour. @throws when the window is closed or not fully on the display */
   async #showsSomething(window: number): Promise<boolean> {
     const { width, height } = await this.#x.request<{ width: number; height: number }>((callback) =>
       this.#x.client.GetGeometry(window, callback),
@@ -222,18 +227,18 @@ export class XPresented {
   }
 }
 
-/** Subscribes to the end of a window, before its id can be reused. */
+/** Subscribes to the end of a window. Must be called before the window's id can be reused. */
 function watchEnd(x: XConnection, window: number): void {
   x.client.ChangeWindowAttributes(window, { eventMask: x11.eventMask.StructureNotify });
 }
 
-/** All windows down to that depth, with subscriptions to their end. */
+/** Collects all windows down to this number of levels, and subscribes to their ends. */
 async function collect(x: XConnection, parent: number, levels: number, into: Set<number>): Promise<void> {
   const tree = await x.request<{ children: number[] }>((callback) => x.client.QueryTree(parent, callback));
   for (const window of tree.children) {
     into.add(window);
     watchEnd(x, window);
-    // A window that closed in the meantime has no children.
+    // Errors are ignored: a window that was closed in the meantime has no children.
     if (levels > 1) await collect(x, window, levels - 1, into).catch(() => undefined);
   }
 }

@@ -12,16 +12,15 @@ const REPLACE = 0;
 const BITS_PER_CHARACTER = 8;
 const BASE_DPI = 96;
 const MM_PER_INCH = 25.4;
-/** Refresh rate in a mode's name; a virtual screen has none. */
+/** Refresh rate in the name of a mode. A virtual screen has no real refresh rate. */
 const NAMED_HZ = 60;
 
 /**
  * Changes the size of a virtual screen while apps draw. Sizes are pixels.
  *
  * Xvfb has one output and accepts any size up to its initial one. A screen must not be smaller than its output's
- * picture, so the output is off during the change. One change at a time. Holds nothing to free: modes end with the
- * display.
- * Source: X RandR protocol 1.5, RRSetScreenSize, RRCreateMode, RRSetCrtcConfig.
+ * picture, so the output is off during the change. Only one change runs at a time. It has no close(), because the modes
+ * are freed with the display. Source: X RandR protocol 1.5, RRSetScreenSize, RRCreateMode, RRSetCrtcConfig.
  */
 export class XScreenSize {
   readonly #x: XConnection;
@@ -44,7 +43,7 @@ export class XScreenSize {
     return { width, height };
   }
 
-  /** @throws when the screen refuses the size; it may have no picture until a successful resize */
+  /** @throws when the screen refuses the size; the screen may then show no picture until the next successful resize */
   async resize({ width, height }: ScreenSize): Promise<void> {
     const before = await this.#resources();
     await this.#configure(before, 0);
@@ -59,7 +58,7 @@ export class XScreenSize {
       throw new Error(`the display stayed at ${size.width}×${size.height}`);
   }
 
-  /** Sets the size of text and controls of apps that start later. @param scale 1 = 96 dpi */
+  /** Sets the size of text and controls of apps that start later. @param scale 1: 96 dpi */
   async setScale(scale: number): Promise<void> {
     const [property, text] = await Promise.all([this.#x.atom('RESOURCE_MANAGER'), this.#x.atom('STRING')]);
     const resources = `Xft.dpi:\t${Math.round(scale * BASE_DPI)}\n`;
@@ -78,7 +77,7 @@ export class XScreenSize {
     return this.#x.request((callback) => this.#randr.GetScreenResources(this.#x.root, callback));
   }
 
-  /** Shows a mode on the only output, or nothing. @param mode 0 = off */
+  /** Shows a mode on the only output, or switches the output off. @param mode id of the mode; 0: off */
   async #configure(resources: RandrResources, mode: number): Promise<void> {
     const [crtc] = resources.crtcs;
     const [output] = resources.outputs;

@@ -7,18 +7,25 @@ import type { ScreenSize } from './x-screen.ts';
 
 const PROPERTY_NOTIFY = 28;
 const CLIENT_MESSAGE = 33;
-/** The request comes from a pager, which a window manager obeys. Source: EWMH, _NET_ACTIVE_WINDOW. */
+/**
+ * Value for "the request comes from a pager"; a window manager obeys such a request. Source: EWMH, _NET_ACTIVE_WINDOW.
+ */
 const FROM_PAGER = 2;
-/** Events that a window manager selects on the root: SubstructureNotify and SubstructureRedirect. */
+/**
+ * Masks of the events that a window manager selects on the root window: SubstructureNotify and SubstructureRedirect.
+ */
 const TO_WINDOW_MANAGER = (1 << 19) | (1 << 20);
-/** Read of a title, in units of four bytes. */
+/** Length of a title that is read, in units of four bytes. */
 const TITLE_WORDS = MAX_WINDOW_TITLE_BYTES / 4;
 const VIEWABLE = 2;
 /** Debounce of events; also the interval of reads while an app keeps changing its windows. */
 const READ_PERIOD_MS = 100;
-/** Windows read (count); further ones are ignored. */
+/** Largest number of windows that are read; further windows are ignored. */
 const MAX_WINDOWS = 32;
-/** WM_SIZE_HINTS: flags, then 18 numbers; smallest and largest size are the 5th to 8th. Source: ICCCM, 4.1.2.3. */
+/**
+ * WM_SIZE_HINTS has flags and then 18 numbers. The smallest and the largest size are the 5th to the 8th number. Source:
+ * ICCCM, 4.1.2.3.
+ */
 const HINT_WORDS = 9;
 const HAS_MIN_SIZE = 1 << 4;
 const HAS_MAX_SIZE = 1 << 5;
@@ -28,27 +35,30 @@ export interface ShownWindow {
   id: number;
   width: number;
   height: number;
-  /** An ordinary window, which the window manager asks to fill the display; not a dialog, splash or menu. */
+  /**
+   * Whether the window is an ordinary window, which the window manager is asked to make as large as the display; false
+   * for a dialog, splash screen or menu.
+   */
   isMain: boolean;
-  /** The only size that its hints allow; null: several. */
+  /** The only size that the window's hints allow; null: several sizes are allowed. */
   fixed: ScreenSize | null;
 }
 
-/** A shown window, as people choose among several. */
+/** A shown window, with the properties that let a person choose between windows. */
 export interface NamedWindow extends ShownWindow {
-  /** One line of at most 128 bytes without control characters; "" = it has none. */
+  /** One line of at most 128 bytes without control characters; "": the window has no title. */
   title: string;
-  /** Whether the window manager gave it the keyboard. */
+  /** Whether the window manager has given this window the keyboard focus. */
   active: boolean;
 }
 
 /**
- * Follows the windows that the window manager shows, and switches between them. Has its own connection, because event masks belong to a
- * connection and others select events on the same windows. Without a window manager (_NET_CLIENT_LIST) no window is
- * shown.
+ * Follows the windows that the window manager shows, and switches between them. Uses a separate connection, because
+ * event masks belong to a connection, and other parts of the session select events on the same windows. Without a
+ * window manager (_NET_CLIENT_LIST), the list of windows is empty.
  *
  * resting → (an event) → waiting for READ_PERIOD_MS → reading → resting. Owner: SessionWindows. close() frees the timer
- * and the connection, and no change follows.
+ * and the connection; onChange is not called afterwards.
  */
 export class XWindows {
   readonly #x: XConnection;
@@ -73,13 +83,13 @@ export class XWindows {
     this.#readSoon();
   }
 
-  /** @param x owned and closed by this object */
+  /** @param x this object owns the connection and closes it */
   static async open(x: XConnection, onChange: (windows: readonly NamedWindow[]) => void): Promise<XWindows> {
     const atoms = await Promise.all(ATOMS.map(async (name) => [name, await x.atom(name)] as const));
     return new XWindows(x, Object.fromEntries(atoms) as Record<AtomName, number>, onChange);
   }
 
-  /** Raises and focuses a window. No effect on one that is not shown. */
+  /** Raises and focuses a window. Does nothing if the window is not shown. */
   use(id: number): void {
     if (this.#closed || !this.#followed.has(id)) return;
     const event = Buffer.alloc(32);
@@ -98,7 +108,8 @@ export class XWindows {
   }
 
   #handle(event: XEvent): void {
-    // Toolkits change other properties with every key, such as the time of the last one.
+    // Other properties are ignored, because toolkits change them with every key, for example the time of the last key
+    // press.
     const isOther = event.type === PROPERTY_NOTIFY && !Object.values(this.#atoms).includes(event.atom ?? 0);
     if (!isOther) this.#readSoon();
   }
@@ -112,7 +123,7 @@ export class XWindows {
     }, READ_PERIOD_MS);
   }
 
-  /** Never throws: others report a display without an answer. */
+  /** Reads all windows. Never throws: if the display does not answer, other parts of the session report it. */
   async #read(): Promise<void> {
     this.#isReading = true;
     try {
@@ -123,7 +134,7 @@ export class XWindows {
         this.#onChange(shown);
       }
     } catch {
-      // The next event causes another read.
+      // Errors are ignored, because the next event causes another read.
     } finally {
       this.#isReading = false;
     }
@@ -139,7 +150,7 @@ export class XWindows {
       const { StructureNotify, PropertyChange } = x11.eventMask;
       this.#x.client.ChangeWindowAttributes(id, { eventMask: StructureNotify | PropertyChange });
     }
-    // A window that closed in the meantime is not shown.
+    // Errors are ignored: a window that was closed in the meantime is not shown.
     const shown = await Promise.all(list.map((id) => this.#window(id, id === active).catch(() => null)));
     return shown.filter((window) => window !== null);
   }
@@ -156,7 +167,7 @@ export class XWindows {
       this.#property(id, this.#atoms.WM_NAME, TITLE_WORDS),
     ]);
     if (attributes.mapState !== VIEWABLE || attributes.overrideRedirect) return null;
-    // The first known type counts (EWMH); a window without one is ordinary unless it is transient.
+    // The first known type is used (EWMH). A window without a type is an ordinary window, unless it is transient.
     const [type = null] = words(types);
     const isMain = type === null ? owner.type === 0 : type === this.#atoms._NET_WM_WINDOW_TYPE_NORMAL;
     const { width, height } = geometry;
@@ -181,13 +192,13 @@ const ATOMS = [
 ] as const;
 type AtomName = (typeof ATOMS)[number];
 
-/** A property may end within a character, which is left out. */
+/** A property may be cut within a character. This incomplete character is removed. */
 function titleOf(text: string): string {
   const line = stripControls(text.replace(/\ufffd+$/, '').replace(/\s+/g, ' ')).trim();
   return cutUtf8(line, MAX_WINDOW_TITLE_BYTES);
 }
 
-/** Properties of format 32. */
+/** Numbers of a property of format 32. */
 function words({ data }: Pick<XProperty, 'data'>): number[] {
   const count = Math.floor(data.length / 4);
   return Array.from({ length: count }, (_, index) => data.readUInt32LE(4 * index));

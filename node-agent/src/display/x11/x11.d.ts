@@ -1,11 +1,14 @@
-/** The part of npm x11 that this package uses. Replies arrive in callbacks; ids and keysyms are unsigned numbers. */
+/**
+ * The part of the npm package x11 that this package uses. Replies arrive in callbacks; ids and keysyms are unsigned
+ * numbers.
+ */
 declare module 'x11' {
   export type Reply<T> = (error: Error | null, value: T) => void;
 
   export interface XEvent {
     type: number;
     name?: string;
-    /** Window that a mapping or configuration is about. */
+    /** The window that was mapped or configured. */
     wid: number;
     damage?: number;
     owner?: number;
@@ -13,15 +16,15 @@ declare module 'x11' {
     selection?: number;
     target?: number;
     property?: number;
-    /** Property that changed, of a PropertyNotify. */
+    /** The property that changed; only in a PropertyNotify. */
     atom?: number;
     time?: number;
-    /** Modifiers that are locked, of an XkbStateNotify. */
+    /** The locked modifiers; only in an XkbStateNotify. */
     lockedMods?: number;
-    /** Which event of the keyboard extension it is. */
+    /** Kind of the event of the keyboard extension. */
     xkbType?: number;
     keycode: number;
-    /** Modifiers and buttons that are down, of a key or button. */
+    /** Modifiers and buttons that are down; only in events of keys and buttons. */
     buttons?: number;
     x: number;
     y: number;
@@ -113,7 +116,7 @@ declare module 'x11' {
     SetScreenSize(window: number, width: number, height: number, mmWidth: number, mmHeight: number): void;
     CreateMode(window: number, mode: RandrMode, callback: Reply<number>): void;
     AddOutputMode(output: number, mode: number): void;
-    /** mode 0 switches it off; outputs must be empty then. */
+    /** mode 0 switches the output off; outputs must be empty then. */
     SetCrtcConfig(
       crtc: number,
       time: number,
@@ -128,9 +131,9 @@ declare module 'x11' {
   }
 
   export interface XProperty {
-    /** 0 = there is no such property. */
+    /** 0: the property does not exist. */
     type: number;
-    /** Bytes that did not fit the request. */
+    /** Number of bytes that were not returned, because the request asked for fewer bytes. */
     bytesAfter: number;
     data: Buffer;
   }
@@ -142,7 +145,10 @@ declare module 'x11' {
     on(event: 'error', listener: (error: Error) => void): void;
     on(event: 'end', listener: () => void): void;
     removeListener(event: 'event', listener: (event: XEvent) => void): void;
-    /** Number of the last request, its queue, and readers of replies by number: for requests that the library lacks. */
+    /**
+     * Number of the last request, the send queue, and the readers of replies by request number. They are used for
+     * requests that the library lacks.
+     */
     seq_num: number;
     pack_stream: { put(request: Buffer): void; submit(withReply?: boolean): void };
     replies: Record<number, [read: (reply: Buffer) => unknown, callback: Reply<never>]>;
@@ -204,7 +210,7 @@ declare module 'x11' {
       time?: number,
     ): void;
     SendEvent(destination: number, propagate: boolean, mask: number, event: Buffer): void;
-    /** A bit for each key that is down. */
+    /** The reply contains one bit per key; 1: the key is down. */
     QueryKeymap(callback: Reply<Buffer>): void;
     GetKeyboardMapping(first: number, count: number, callback: Reply<number[][]>): void;
     ChangeKeyboardMapping(first: number, perKeycode: number, keysyms: number[]): void;
@@ -213,7 +219,7 @@ declare module 'x11' {
       drawable: number,
       callback: Reply<{ xPos: number; yPos: number; width: number; height: number; depth: number }>,
     ): void;
-    /** format 2 = ZPixmap */
+    /** format 2: ZPixmap. */
     GetImage(
       format: number,
       drawable: number,
@@ -224,7 +230,7 @@ declare module 'x11' {
       planeMask: number,
       callback: Reply<{ data: Buffer }>,
     ): void;
-    /** Reply 0 = granted, 1 = another client holds it. */
+    /** Reply 0: granted; 1: another client has grabbed the pointer. */
     GrabPointer(
       window: number,
       ownerEvents: number,
@@ -283,7 +289,7 @@ declare module 'x11' {
 
   export interface ClientOptions {
     display?: string;
-    /** false = an ordinary socket, no descriptor passing. */
+    /** false: use an ordinary socket without descriptor passing. */
     shm?: boolean;
   }
 

@@ -4,7 +4,7 @@ interface Box {
   type: string;
   /** Offset of the box in the file. */
   at: number;
-  /** Its content, without size and type. */
+  /** Content of the box, without its size and type. */
   body: Buffer;
 }
 
@@ -35,7 +35,7 @@ function child(parent: Buffer, ...path: string[]): Buffer {
 export interface Mp4Track {
   /** vide or soun. */
   handler: string;
-  /** Sample entry, such as avc3. */
+  /** Type of the sample entry, for example avc3. */
   format: string;
   samples: Buffer[];
 }

@@ -6,7 +6,7 @@ const FORMS = {
   h265: { headerBytes: 2, aggregate: 48, fragment: 49, typeOf: (first: number) => (first >> 1) & 0x3f },
 } as const;
 
-/** NAL units of one picture's RTP packets, reassembled as in a viewer. */
+/** NAL units of one picture's RTP packets, reassembled as a viewer does it. */
 export function nalUnitsOfPackets(codec: 'h264' | 'h265', packets: readonly Buffer[]): Buffer[] {
   const { headerBytes, aggregate, fragment, typeOf } = FORMS[codec];
   const units: Buffer[] = [];
