@@ -3,35 +3,35 @@ import { availableParallelism } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 
 export interface CgroupLimits {
-  /** Bytes; 0 = no limit. */
+  /** Bytes; 0: no limit. */
   memoryBytes: number;
-  /** Cores; 0 = no limit. */
+  /** Cores; 0: no limit. */
   cpus: number;
-  /** Processes and threads (count); missing = no limit. Ignored if only the pids controller is missing. */
+  /** Number of processes and threads; missing: no limit. Ignored if only the pids controller is missing. */
   pids?: number;
 }
 
-/** Control groups of a session. Owner: the creator, which removes them after the last process. */
+/** Control groups of a session. Owner: the creator, which removes them after the last process has ended. */
 export interface SessionCgroup {
-  /** Directories: one on v2, one per controller on v1. */
+  /** Directories: one on v2; on v1, one per controller. */
   dirs: string[];
-  /** Files to which a process writes 0 to enter. */
+  /** Files to which a process writes 0 to enter the groups. */
   procsFiles: string[];
 }
 
 const ROOT = '/sys/fs/cgroup';
-/** The kernel's default period (Documentation/scheduler/sched-bwc). */
+/** The kernel's default period of CPU limits (Documentation/scheduler/sched-bwc). */
 const CPU_PERIOD_US = 100_000;
 /**
- * CPU shares (v1) of one process of the host, and the largest value of a group. The kernel divides a group's shares
- * among the cores.
+ * CPU shares (v1) of one process of the host, and the largest value that a group can get. The kernel divides a group's
+ * shares among the cores.
  */
 const PROCESS_SHARES = 1_024;
 const MAX_SHARES = 262_144;
 /**
- * Limit of a group's TCP and UDP socket buffers on v1, which does not count them as memory of the group (v2 does). All
- * programs of a host share a tenth of its memory for these buffers (tcp_mem), and one app that never reads its
- * connections could fill that. Chosen, not measured: 20 connections with the largest default buffers.
+ * Limit of a group's TCP and UDP socket buffers on v1. v1 does not count these buffers as memory of the group; v2 does.
+ * All programs of a host share a tenth of its memory for these buffers (tcp_mem). One app that never reads its
+ * connections could fill this share. Chosen, not measured: 20 connections with the largest default buffers.
  */
 const SOCKET_BYTES = 128 * 1024 * 1024;
 const SOCKET_LIMIT = 'memory.kmem.tcp.limit_in_bytes';
@@ -48,7 +48,8 @@ const AGENT_GROUP = 'footlight-agent';
  * Even without a limit, an app gets a group for processor time: on each core, all its processes together get as much as
  * one process of the host. Otherwise an app that forks endlessly would take nearly all processor time from the agent
  * and other sessions.
- * @returns null when this machine does not permit it: the app then runs without limits, which readiness reports
+ * @returns null: this machine does not permit groups. The app then runs without limits, and a readiness check reports
+ * this
  */
 export function makeCgroup(name: string, limits: CgroupLimits): SessionCgroup | null {
   const dirs: string[] = [];
@@ -62,7 +63,7 @@ export function makeCgroup(name: string, limits: CgroupLimits): SessionCgroup | 
   }
 }
 
-/** Removes empty groups. @returns directories in use */
+/** Removes empty groups. @returns the directories of groups that still contain processes */
 export function removeCgroupDirs(dirs: readonly string[]): string[] {
   return dirs.filter((dir) => {
     try {
@@ -76,14 +77,14 @@ export function removeCgroupDirs(dirs: readonly string[]): string[] {
 
 /**
  * Moves this process into its own group below its systemd service's group, which Delegate=yes permits (v2). Session
- * groups are created next to it: they belong to the service and end with it. No effect without systemd.
+ * groups are created next to this group, so they belong to the service and end with it. No effect without systemd.
  * Source: systemd.resource-control(5), Delegate=; https://systemd.io/CGROUP_DELEGATION.
  */
 export function enterServiceGroup(
   env: Readonly<Record<string, string | undefined>> = process.env,
   root = ROOT,
 ): void {
-  // Set for the process that systemd started, but inherited by its children.
+  // systemd sets SYSTEMD_EXEC_PID for the process that it started, but children of that process inherit the variable.
   if (env.SYSTEMD_EXEC_PID !== String(process.pid) || !existsSync(join(root, 'cgroup.controllers'))) return;
   const own = ownGroups().get('');
   if (own === undefined || own === '/') return;
@@ -92,13 +93,13 @@ export function enterServiceGroup(
     mkdirSync(group, { recursive: true });
     writeFileSync(join(group, 'cgroup.procs'), String(process.pid));
   } catch {
-    // Sessions run without limits, which readiness reports.
+    // Sessions then run without limits; a readiness check reports this.
   }
 }
 
 /**
- * Parent of session groups (v2): the service's group, else the root group, the only one that may have processes and
- * controllers below it.
+ * Parent of session groups (v2): the service's group, or without one the root group. Only the root group may contain
+ * processes although its children have controllers.
  * @param own this process's group in /proc/self/cgroup
  */
 export function sessionsParent(own: string | undefined): string {
@@ -115,7 +116,7 @@ function makeUnified(name: string, limits: CgroupLimits, dirs: string[]): void {
   dirs.push(dir);
   if (limits.memoryBytes > 0) {
     writeFileSync(join(dir, 'memory.max'), String(limits.memoryBytes));
-    // Otherwise a group at its memory limit would continue in the host's swap until that is full.
+    // Without this limit, a group at its memory limit would use the host's swap until the swap is full.
     whereAvailable(() => writeFileSync(join(dir, 'memory.swap.max'), '0'));
   }
   if (limits.cpus > 0) writeFileSync(join(dir, 'cpu.max'), `${cpuQuotaUs(limits.cpus)} ${CPU_PERIOD_US}`);
@@ -127,7 +128,7 @@ function makeUnified(name: string, limits: CgroupLimits, dirs: string[]): void {
   });
 }
 
-/** Moves a process into groups; best effort, because it may have ended. */
+/** Moves a process into groups. Errors are ignored, because the process may have ended. */
 export function enterCgroup(procsFiles: readonly string[], pid: number): void {
   for (const file of procsFiles) whereAvailable(() => writeFileSync(file, String(pid)));
 }
@@ -143,7 +144,8 @@ function makeLegacy(name: string, limits: CgroupLimits, dirs: string[]): void {
   if (limits.memoryBytes > 0) {
     const dir = make('memory');
     writeFileSync(join(dir, 'memory.limit_in_bytes'), String(limits.memoryBytes));
-    // Limit of memory and swap together. It must not be below the memory limit, which is therefore set first.
+    // Limit of memory and swap together. The kernel requires that it is not below the memory limit, so the memory limit
+    // is set first.
     whereAvailable(() => writeFileSync(join(dir, 'memory.memsw.limit_in_bytes'), String(limits.memoryBytes)));
     whereAvailable(() => writeFileSync(join(dir, SOCKET_LIMIT), socketLimit(limits.memoryBytes)));
   }
@@ -165,7 +167,8 @@ function makeLegacy(name: string, limits: CgroupLimits, dirs: string[]): void {
 
 /**
  * Limits the TCP and UDP socket buffers of a process's group (v1; v2 counts them as memory).
- * @returns exceeded: the buffers already hold more. none: this machine has no such limit, or it is not writable
+ * @returns exceeded: the buffers already contain more bytes. none: this machine does not offer the limit, or it is not
+ * writable
  */
 export function limitSocketMemory(pid: number, memoryBytes: number): 'limited' | 'exceeded' | 'none' {
   try {
@@ -178,7 +181,7 @@ export function limitSocketMemory(pid: number, memoryBytes: number): 'limited' |
   }
 }
 
-/** Ignores a failure: the machine may lack a controller, or the process may have ended. */
+/** Makes a change and ignores its failure, because the machine may lack a controller, or the process may have ended. */
 function whereAvailable(change: () => void): void {
   try {
     change();
@@ -192,11 +195,12 @@ function cpuQuotaUs(cpus: number): number {
 }
 
 /**
- * This process's group by v1 controller, whose parent's limits apply to groups below; the key "" is its group on v2.
+ * This process's group by v1 controller. On v1, session groups are created below it, so its limits also apply to
+ * sessions. The key "" contains the group on v2.
  */
 const ownGroups = (): Map<string, string> => groupsIn(readFileSync('/proc/self/cgroup', 'utf8'));
 
-/** @param text a file cgroup of /proc */
+/** @param text content of /proc/<pid>/cgroup */
 function groupsIn(text: string): Map<string, string> {
   const groups = new Map<string, string>();
   for (const line of text.split('\n')) {
@@ -208,7 +212,7 @@ function groupsIn(text: string): Map<string, string> {
   return groups;
 }
 
-/** Removes groups of a session whose agent was killed, for all its apps. */
+/** Removes the groups of all apps of a session whose agent was killed. */
 export function removeSessionCgroups(sessionId: string): void {
   const own = ownGroups();
   const parents = [join(ROOT, sessionsParent(own.get('')), 'footlight')];

@@ -4,21 +4,22 @@ import { closeSync, openSync } from 'node:fs';
 type NamespaceKind = 'ipc' | 'net';
 
 /**
- * A child's namespace, held open by a descriptor. The kernel removes a namespace with its last process and descriptor.
+ * The namespace of a child process, kept alive by a descriptor. The kernel removes a namespace when its last process
+ * has ended and its last descriptor is closed.
  */
 export class HeldNamespace {
-  /** Command prefix that enters it; needs root. */
+  /** Command prefix that enters the namespace; needs root. */
   readonly enter: readonly string[];
   readonly #descriptor: number;
 
-  /** @param pid a child that was not reaped @throws when it has ended */
+  /** @param pid a child process that was not reaped @throws when the child has ended */
   constructor(kind: NamespaceKind, pid: number) {
     this.#descriptor = openSync(`/proc/${pid}/ns/${kind}`, 'r');
-    // By descriptor, because the pid may be reused after the child's end.
+    // Uses the descriptor, because the pid may be reused after the child's end.
     this.enter = ['nsenter', `--${kind}=/proc/${process.pid}/fd/${this.#descriptor}`, '--'];
   }
 
-  /** Call once, when no command with `enter` is starting. */
+  /** Closes the descriptor. Call it once, when no command with `enter` is starting. */
   close(): void {
     closeSync(this.#descriptor);
   }

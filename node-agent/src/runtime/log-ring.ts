@@ -1,25 +1,25 @@
 import { plainText } from '@footlight/platform';
 import { cutUtf8 } from '@footlight/protocol';
 
-/** Several times the tail below, so that a flood of long lines does not evict the earlier lines at once. */
+/** Several times as large as the tail below, so that a flood of long lines does not evict the earlier lines at once. */
 export const LOG_RING_BYTES = 1024 * 1024;
 /**
- * Tail of an ended app's output in its session's record: limited by the record's size (64 KiB), and by the lines that a
- * person reads.
+ * Size of the tail of an ended app's output in its session's record. It is limited by the record's size (64 KiB), and
+ * by the number of lines that a person reads.
  */
 const TAIL_LINES = 100;
 const TAIL_BYTES = 65_536;
 
 /**
- * The last MiB of an app's output as raw bytes in one buffer, so that a flood of output costs only copying; it is split
- * into lines on demand.
+ * The last MiB of an app's output as raw bytes in one buffer. A flood of output costs only copying, because the bytes
+ * are split into lines on demand.
  */
 export class LogRing {
   readonly #maxBytes: number;
-  /** Grows to twice the kept size, so that the kept part is rarely moved. */
+  /** Grows to twice the kept size, so that the kept bytes are rarely moved. */
   #buffer = Buffer.alloc(0);
   #end = 0;
-  /** Whether older output is gone. */
+  /** Whether older output was evicted. */
   #isCut = false;
 
   constructor(maxBytes = LOG_RING_BYTES) {
@@ -40,11 +40,11 @@ export class LogRing {
 
   /**
    * The last lines, oldest first, without control characters; "" without output. Carriage returns end a line too,
-   * because progress bars use only these. A line whose begin was evicted is omitted unless it is the only one, because
-   * a secret in it could not be recognized.
+   * because progress bars use only these. A line whose beginning was evicted is omitted if there are other lines,
+   * because a secret in such a line could not be recognized.
    */
   tail(lines = TAIL_LINES, maxBytes = TAIL_BYTES): string {
-    // Enough for the answer, even with three bytes per character.
+    // The answer has at most this many bytes, even with three bytes per character.
     const readBytes = Math.min(this.bytes, 4 * maxBytes);
     const raw = this.#buffer.subarray(this.#end - readBytes, this.#end).toString('utf8');
     const whole = plainText(raw.replace(/\r\n?/g, '\n')).split('\n');
@@ -67,7 +67,7 @@ export class LogRing {
   }
 }
 
-/** The newest lines that fit together, at least one. */
+/** The newest lines that fit into maxBytes together, but at least one line. */
 function newestLines(lines: readonly string[], maxBytes: number): readonly string[] {
   let bytes = 0;
   const dropped = lines.findLastIndex((line) => {

@@ -5,21 +5,22 @@ import { startChild } from './programs/child.ts';
 
 /** World-writable directories of a Linux host. */
 export const OPEN_TO_ALL: readonly string[] = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp', '/run/lock'];
-/** Of the errors of a search. */
+/** Largest size of find's error output. */
 const MAX_OUTPUT_BYTES = 64 * 1024;
 /**
- * An entry that others removed, or that the user cannot reach, nor can the next one with its uid. A search that ends
- * early has another line, and so has a program that cannot be started.
+ * Harmless errors of find: an entry that other processes removed, or that the user cannot reach; then the next
+ * session's user with this uid cannot reach it either. A search that ends early, or a program that cannot be started,
+ * prints another line.
  */
 const HARMLESS = /^find: '\/.*': (No such file or directory|Permission denied)$/;
 /**
- * rm(1) fails for a directory that is replaced by a link during its work; an attacker who keeps swapping them wins
- * some attempts, not all.
+ * Number of attempts. rm(1) fails for a directory that is replaced by a link while rm runs. An attacker who keeps
+ * swapping them makes some attempts fail, but not all.
  */
 const REMOVAL_ATTEMPTS = 25;
 /**
- * System V objects outlive their processes if the session has no IPC namespace: table of /proc/sysvipc, its id
- * column, ipcrm's option.
+ * System V objects outlive their processes if the session has no IPC namespace. Each row contains the table in
+ * /proc/sysvipc, the table's id column and ipcrm's option.
  */
 const SYSTEM_V = [
   { table: 'shm', idColumn: 'shmid', option: '-m' },
@@ -28,13 +29,14 @@ const SYSTEM_V = [
 ] as const;
 
 /**
- * Removes what a session's user left outside the session's directories: System V objects, and files in the given
- * directories. Otherwise the next session with this uid could read them. Call it when the user has no process left.
+ * Removes objects that a session's user left outside the session's directories: System V objects, and files in the
+ * given directories. Otherwise the next session with this uid could read them. Call it when no process of the user is
+ * left.
  *
- * find(1) does this as that user, so it can remove no file of others, whatever apps do with the directories meanwhile.
- * It does not search directories that the user cannot open, nor those that only a group of the session may open.
+ * find(1) runs as this user, so it cannot remove files of other users, even if apps change the directories at the same
+ * time. It does not search directories that the user cannot open, or can open only through a group of the session.
  * @param keep paths that are kept: the session's homes
- * @param places directories to search; links and missing ones are skipped
+ * @param places directories to search; links and missing directories are skipped
  * @param limitSecs time limit of the search
  * @returns whether the search was complete; otherwise the uid must not be reused
  */
@@ -58,7 +60,8 @@ export async function removeOwnedFiles(
           ...['setpriv', '--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--no-new-privs'],
           ...['--', 'find', ...searched, '-xdev', '-ignore_readdir_race'],
           ...kept.flatMap((inode) => ['-inum', String(inode), '-prune', '-o']),
-          // An app may have closed a directory to itself. -execdir runs in the entry's directory, so no link leads elsewhere.
+          // Restores the permissions, because an app may have removed its own access to a directory. -execdir runs in
+          // the entry's directory, so a link cannot lead elsewhere.
           ...['-user', String(uid), '(', '-type', 'd', '-execdir', 'chmod', '-R', 'u+rwX', '--', '{}', ';'],
           ...['-o', '-true', ')'],
           ...['-execdir', 'rm', '-rf', '--one-file-system', '--', '{}', '+', '-prune', '-o'],
@@ -71,7 +74,7 @@ export async function removeOwnedFiles(
   return results.every(isComplete);
 }
 
-/** -ignore_readdir_race does not cover all that others remove during a search. */
+/** Checks the lines, because -ignore_readdir_race does not cover all removals by other processes during a search. */
 function isComplete({ code, output }: { code: number | null; output: string }): boolean {
   const lines = output.trim().split('\n');
   return (
@@ -93,7 +96,7 @@ function entryAt(path: string): Entry[] {
   return [{ path, device: stats.dev, inode: stats.ino, isDirectory: stats.isDirectory() }];
 }
 
-/** One search for each device, because kept paths are recognised by their inode. */
+/** One search per device, because kept paths are recognised by their inode. */
 function searchesOf(
   places: readonly Entry[],
   keep: readonly Entry[],
@@ -108,9 +111,10 @@ function searchesOf(
 /**
  * Removes a file or directory tree.
  *
- * rm(1) walks by descriptors and follows no link, even if a directory is replaced by one: sessions may open their
- * directories to each other, and the agent's rights must not be redirected.
- * @throws when it still exists after all attempts
+ * rm(1) uses descriptors and never follows a link, even if a directory is replaced by a link while rm runs. This
+ * matters because sessions may give each other access to their directories, and could otherwise misuse the agent's
+ * rights.
+ * @throws when the path still exists after all attempts
  */
 export async function removeTree(path: string): Promise<void> {
   for (let attempt = 0; attempt < REMOVAL_ATTEMPTS; attempt++) {
@@ -135,13 +139,13 @@ export function ownedIds(uid: number, table: string, idColumnName: string): stri
 
 const settings = { env: { ...baseEnvironment(process.env), LC_ALL: 'C' }, cwd: '/' };
 
-/** @returns the exit status; null after a signal */
+/** @returns the exit status; null: a signal ended the program */
 async function run(argv: readonly string[]): Promise<number | null> {
   const child = await startChild(argv, settings);
   return (await child.exited).code;
 }
 
-/** @returns code: null after a signal; output: the beginning of it */
+/** @returns code: the exit status, or null after a signal; output: the beginning of the output */
 async function search(
   argv: readonly string[],
   clock: Clock,

@@ -1,22 +1,22 @@
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
 
-/** One row of /proc. */
+/** One process in /proc. */
 export interface ProcessRow {
   pid: number;
   ppid: number;
   pgrp: number;
   /** Real uid. */
   uid: number;
-  /** Ticks since boot; together with the pid a unique id. */
+  /** Start time in ticks since boot. Pid and start time together identify a process. */
   startTicks: number;
   zombie: boolean;
 }
 
-/** @returns null for a missing process */
+/** @returns null: the process does not exist */
 export function readProcess(pid: number): ProcessRow | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name is in parentheses and may contain anything, so fields count from the last one.
+    // The name is in parentheses and may contain any character, so fields are counted from the last parenthesis.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const uid = /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     return {
@@ -32,7 +32,7 @@ export function readProcess(pid: number): ProcessRow | null {
   }
 }
 
-/** Every visible live process; zombies are omitted. */
+/** All visible processes except zombies. */
 export function listProcesses(): ProcessRow[] {
   const rows: ProcessRow[] = [];
   for (const name of readdirSync('/proc')) {
@@ -43,7 +43,7 @@ export function listProcesses(): ProcessRow[] {
   return rows;
 }
 
-/** Children of a process's first thread; none when it is gone. Source: proc_pid_task(5). */
+/** Children of a process's first thread; empty if the process has ended. Source: proc_pid_task(5). */
 export function childrenOf(pid: number): number[] {
   try {
     const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
@@ -53,17 +53,17 @@ export function childrenOf(pid: number): number[] {
   }
 }
 
-/** A process and all that descend from it. */
+/** A process and all its descendants. */
 export function familyOf(pid: number): number[] {
   const rows = listProcesses();
   const family = [pid];
-  // Grows while it is walked.
+  // The list grows during this loop.
   for (const parent of family)
     family.push(...rows.filter(({ ppid }) => ppid === parent).map((row) => row.pid));
   return family;
 }
 
-/** Id of the process's pid namespace; null when it is gone or unreadable. */
+/** Id of the process's pid namespace; null: the process has ended, or the id is unreadable. */
 export function pidNamespace(pid: number): string | null {
   try {
     return readlinkSync(`/proc/${pid}/ns/pid`);
@@ -75,18 +75,18 @@ export function pidNamespace(pid: number): string | null {
 /** Environment variable with the session id in every process of a session; cleanup searches for it. */
 export const SESSION_VARIABLE = 'FOOTLIGHT_SESSION';
 /**
- * Environment variable with the app's name (AppContext.instance), in the app and its children, not in helpers.
+ * Environment variable with the app's name (AppContext.instance). The app and its children have it, but helpers do not.
  */
 export const APP_VARIABLE = 'FOOTLIGHT_APP';
 
 /**
- * Most bytes read of a process's environment. A process can move its environment to a mapping of any size (prctl(2),
- * PR_SET_MM_MAP), and reading all of it could take forever.
+ * Largest number of bytes read from a process's environment. A process can point its environment to a mapping of any
+ * size (prctl(2), PR_SET_MM_MAP), and reading all of it could take forever.
  */
 const ENVIRONMENT_BYTES = 256 * 1024;
 const environment = Buffer.alloc(ENVIRONMENT_BYTES);
 
-/** A variable of a process's initial environment; null when missing or unreadable. */
+/** A variable of a process's initial environment; null: it is missing or unreadable. */
 export function startVariable(pid: number, name: string): string | null {
   try {
     const marker = `${name}=`;
@@ -112,8 +112,9 @@ function readEnvironment(pid: number): string {
 }
 
 /**
- * Processes of a session: all of its user, or, where sessions share the agent's user, all with its variable.
- * @param uid null: the session shares the agent's user
+ * Processes of a session: all processes of its user. If sessions run as the agent's user, all processes with the
+ * session's variable.
+ * @param uid null: the session runs as the agent's user
  */
 export function sessionProcesses(sessionId: string, uid: number | null): ProcessRow[] {
   return listProcesses().filter((row) =>

@@ -40,26 +40,26 @@ import {
 import { type SessionBus, startSessionBus } from './session-bus.ts';
 
 /**
- * Wait for the last output of an app that has ended. A process that the app left behind may keep the pipe open, but the
- * app's own output is already in it, so a short wait is enough.
+ * Wait for the last output of an app that has ended. The app's own output is already in the pipe, so a short wait is
+ * enough, even if another process keeps the pipe open.
  */
 const DRAIN_LIMIT_MS = 200;
-/** Between two looks for processes of an app whose first process has ended. */
+/** Interval of the checks for remaining processes of an app whose first process has ended. */
 const PLAIN_PERIOD_MS = 200;
-/** Mode of a directory with homes of one person. */
+/** Mode of a directory that contains the homes of one person. */
 export const CLOSED_WAY_MODE = 0o710;
-/** Size of an app's own /tmp and of its /var/tmp, which are in memory. Chosen with a margin, not measured. */
+/** Size of an app's own /tmp and of its own /var/tmp, which are in memory. Chosen with a margin, not measured. */
 export const APP_TMP_BYTES = 2 * 1024 * 1024 * 1024;
 
 /**
- * How apps are isolated. root: namespaces, users, networks and control groups. user: namespaces of an agent without root;
- * apps share its user and network. none: process groups only.
+ * How apps are isolated. root: namespaces, users, networks and control groups. user: an agent without root creates
+ * namespaces; apps run as the agent's user in the agent's network. none: process groups only.
  */
 export type Isolation = 'root' | 'user' | 'none';
 
 export interface ProcessRuntimeOptions {
   isolation: Isolation;
-  /** Directories of the agent, which apps of an agent without root must not read. */
+  /** Directories of the agent. Apps of an agent without root must not read them. */
   ownDirs: readonly string[];
   memoryMb: number;
   pids: number;
@@ -69,28 +69,29 @@ export interface ProcessRuntimeOptions {
 /**
  * Runs an app as a process of this host.
  *
- * Isolated: bwrap makes a room with its own file systems and process namespace, of a root agent in the app's network and
- * the session's IPC namespace. The session bus runs in the room, and the app in a sandbox inside it: a second process
- * namespace, a seccomp filter, and of a root agent the session's user without capabilities. The kernel kills everything
- * in the room with its first process, which dies with the agent.
+ * Isolated: bwrap creates a room with its own file systems and process namespace. With a root agent, the room is in the
+ * app's network and the session's IPC namespace. The session bus runs in the room. The app runs in a sandbox inside the
+ * room: with a second process namespace, a seccomp filter, and (root agent) as the session's user without capabilities.
+ * When the room's first process ends, the kernel kills all processes in the room. The first process ends with the
+ * agent.
  *
- * Plain, where the agent may make no namespaces: the app leads a process group; a root agent gives it the session's user.
- * Processes that leave the group are found by the session's variable in their environment. They outlive a killed agent
- * until its next start.
+ * Plain, if the agent may not create namespaces: the app leads a process group, and runs as the session's user if the
+ * agent is root. Processes that leave the group are found by the session's variable in their environment. They outlive
+ * a killed agent until its next start.
  */
 export class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
   readonly #clock: Clock;
   readonly #networks: NetworkPool | null;
 
-  /** @param networks null: apps use the host's network */
+  /** @param networks null: all apps use the host's network */
   constructor(options: ProcessRuntimeOptions, clock: Clock, networks: NetworkPool | null) {
     this.#options = options;
     this.#clock = clock;
     this.#networks = networks;
   }
 
-  /** Nothing to fetch: the program is installed on the host. */
+  /** Fetches nothing, because the program is installed on the host. */
   async fetch(): Promise<void> {}
 
   async openNetwork({ network }: AppSpec): Promise<AppNetwork | null> {
@@ -109,7 +110,8 @@ export class ProcessRuntime implements Runtime {
     const { user } = context;
     const env = appEnvironment(app, context, false);
     const log = new LogRing();
-    // A bus refuses a user without a name, and only a mount namespace can give the session's user one.
+    // With a session user there is no bus: a bus refuses a user without a name, and only a mount namespace can give a
+    // name to the session's user.
     const bus =
       user === null
         ? await startSessionBus(context.dirs.run, this.#clock, async (argv, options) => {
@@ -181,7 +183,7 @@ export class ProcessRuntime implements Runtime {
       if (cgroup !== null) network?.countIn(cgroup.procsFiles);
       return new IsolatedApp(sandboxed, room, log, { cgroup, network }, clock);
     } catch (error) {
-      // The first error is the reason, so the cleanup goes on after another one.
+      // Errors of the cleanup are ignored, because the caller needs the first error.
       if (room !== null) await endNamespace(room.child, clock).catch(() => undefined);
       removeCgroupDirs(cgroup?.dirs ?? []);
       await network?.close();
@@ -190,12 +192,13 @@ export class ProcessRuntime implements Runtime {
   }
 
   async #mounts({ dirs, user, instance, network, displaySocket, home }: AppContext): Promise<SandboxMounts> {
-    // A former app may still have its own file mounted.
+    // A new name per app, because a former app may still have its own file mounted.
     const passwd = join(dirs.mounts, `passwd-${instance}`);
     const group = join(dirs.mounts, `group-${instance}`);
     const file = join(dirs.mounts, `resolv-${instance}`);
     const resolvConf = network?.resolvConf ?? null;
-    // bwrap replaces the file itself. A host without the file, or with a link to nowhere, has no resolver to hide.
+    // bwrap must replace the target of a link. If the host has no resolv.conf, or a broken link, there is no resolver
+    // to hide.
     const path = resolvConf === null ? null : await realpath('/etc/resolv.conf').catch(() => null);
     await mkdir(dirs.mounts, { recursive: true });
     await Promise.all([
@@ -207,7 +210,7 @@ export class ProcessRuntime implements Runtime {
     return {
       tmpBytes: APP_TMP_BYTES,
       ...{ passwd, group, resolver: path === null ? null : { file, path } },
-      // Other homes of the same person are beside it.
+      // Other homes of the same person are in the same directory, so this directory is covered.
       ...((await hasNeighbours(home))
         ? { covered: [dirname(home)], keep: [...keep, home] }
         : { covered: [], keep: [...keep, ...keptPaths([home])] }),
@@ -229,7 +232,7 @@ export class ProcessRuntime implements Runtime {
     };
   }
 
-  /** Root without the right to make namespaces still has a user for each session: an app never runs as root. */
+  /** Without namespaces, a root agent still gives each session its own user, so an app never runs as root. */
   #limits(user: SessionUser | null): string[] {
     return user === null || this.#options.pids === 0
       ? []
@@ -238,14 +241,15 @@ export class ProcessRuntime implements Runtime {
 }
 
 /**
- * What the host stores by user id and shows to that id: journals and core files (access lists of systemd), reports of
- * crashes (owned by it). A former session, of another person, had the same id.
+ * Directories with data that the host stores by user id and shows to that user: journals and core files (access lists
+ * of systemd), and crash reports (owned by the user). Another person's former session had the same id, so an app must
+ * not see them.
  */
 const HIDDEN = ['/var/log/journal', '/run/log/journal', '/var/lib/systemd/coredump', '/var/crash'];
-/** Directories that every user may write to, where the host has them. */
+/** Directories that every user may write to, if the host has them. */
 const OWN = ['/var/tmp', '/run/lock', '/dev/mqueue'];
 
-/** A link leads to a directory that the app has anyway, such as /tmp. */
+/** A link does not count, because it leads to a directory that the app gets anyway, for example /tmp. */
 function isDirectory(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
@@ -258,16 +262,16 @@ export function appDevices(names: readonly string[]): string[] {
 }
 
 /**
- * An app with its own user makes no user namespaces, which would give it every capability. An app with
- * `systempaths_unconfined` has a sandbox that needs them, such as Chromium's.
+ * An app may not create user namespaces, because it would have every capability in them. An app with
+ * `systempaths_unconfined` may, because it has its own sandbox that needs them, for example Chromium's.
  */
 function confinementOf(app: AppSpec): Confinement {
   return app.systempaths_unconfined === true ? 'own_sandbox' : 'no_user_namespaces';
 }
 
 /**
- * Whether homes of the same person may lie beside this one, in a directory that `openHome` closed. Elsewhere what lies
- * beside it may be no home, such as a program of the host.
+ * Whether other homes of the same person may be in the same directory, which `openHome` has closed to other users.
+ * Other directories may also contain programs of the host, so they are not covered.
  */
 async function hasNeighbours(home: string): Promise<boolean> {
   if (keptPaths([home]).length > 0) return false;
@@ -278,22 +282,25 @@ async function hasNeighbours(home: string): Promise<boolean> {
 /** Directories that an isolated app gets its own of. */
 export const TEMPORARY = ['/tmp', '/var/tmp'];
 
-/** Paths below directories that the app gets its own of, which must stay reachable; nested ones are omitted. */
+/**
+ * Paths that must stay reachable, although the app gets its own copy of a directory above them. Nested paths are
+ * omitted.
+ */
 export function keptPaths(paths: readonly string[], replaced: readonly string[] = TEMPORARY): string[] {
   const below = [...new Set(paths)].filter((path) => replaced.some((dir) => path.startsWith(`${dir}/`)));
   return below.filter((path) => !below.some((other) => other !== path && path.startsWith(`${other}/`)));
 }
 
 /**
- * The host's passwd or group file with a name for the session's id, because several libraries refuse a user without a
- * name.
+ * The host's passwd or group file, extended by a name for the session's id, because several libraries refuse a user
+ * without a name.
  */
 function withSessionUser(file: string, id: number, rest: string): string {
   let text = '';
   try {
     text = readFileSync(file, 'utf8');
   } catch {
-    // A host without the file gets only the one line.
+    // If the host has no such file, the result is only the added line.
   }
   const fields = rest === '' ? `footlight:x:${id}:` : `footlight:x:${id}:${id}:Footlight session${rest}`;
   return `${text.endsWith('\n') || text === '' ? text : `${text}\n`}${fields}\n`;
@@ -321,14 +328,14 @@ export function appEnvironment(
     XDG_SESSION_TYPE: 'x11',
     DISPLAY: context.display,
     XAUTHORITY: dirs.xauthority,
-    // Without a sound server the address is deliberately invalid, so that the app finds no other server.
+    // Without a sound server, the address is deliberately invalid, so that the app does not find another server.
     PULSE_SERVER: context.pulseServer ?? `unix:${join(dirs.run, 'no-sound')}`,
     [SESSION_VARIABLE]: context.sessionId,
     [APP_VARIABLE]: context.instance,
   };
 }
 
-/** Common part of both kinds of app. */
+/** Common part of the apps in a room and the plain apps. */
 abstract class ChildApp implements RunningApp {
   readonly exited: Promise<AppExit>;
   readonly handedOver: Promise<void>;
@@ -336,7 +343,9 @@ abstract class ChildApp implements RunningApp {
   protected readonly clock: Clock;
   readonly #log: LogRing;
 
-  /** @param empty settles when no process of the app is left; called when the first one has exited with status 0 */
+  /**
+   * @param empty called when the first process has exited with status 0; resolves when no process of the app is left
+   */
   constructor(child: Child, log: LogRing, empty: () => Promise<void>, clock: Clock) {
     this.child = child;
     this.clock = clock;
@@ -350,7 +359,7 @@ abstract class ChildApp implements RunningApp {
         handOver();
         await empty();
       }
-      // A failed app has written its reason.
+      // A failed app has written its reason, so its output is read completely.
       if (code !== 0) await this.readToEnd();
       return { status: code };
     });
@@ -362,16 +371,16 @@ abstract class ChildApp implements RunningApp {
 
   abstract stop(graceMs: number): Promise<void>;
 
-  /** After its exit, its last output may still be in the pipe. */
+  /** After the app's exit, its last output may still be in the pipe. */
   protected async readToEnd(): Promise<void> {
     await within(this.clock, DRAIN_LIMIT_MS, this.child.drained, undefined);
   }
 }
 
-/** An app in its own room. */
+/** An app in a room. */
 class IsolatedApp extends ChildApp {
   readonly #room: Room;
-  /** Process 1 of the app's sandbox, and its process namespace. */
+  /** Process 1 of the app's sandbox, and the sandbox's process namespace. */
   readonly #first: number;
   readonly #namespace: string | null;
   readonly #cgroup: SessionCgroup | null;
@@ -413,7 +422,8 @@ class IsolatedApp extends ChildApp {
     }
     try {
       await endNamespace(this.#room.child, this.clock);
-      // nsenter waits for a process of the room; an app of an agent without root could have stopped it.
+      // Killed directly, because nsenter waits for a process of the room, and an app of an agent without root could
+      // have stopped that process.
       this.child.signal('SIGKILL');
       await this.child.exited;
     } finally {
@@ -422,7 +432,7 @@ class IsolatedApp extends ChildApp {
     await Promise.all([this.#removeCgroup(), this.readToEnd()]);
   }
 
-  /** Every process of the app except process 1 of its sandbox, which ends after them. */
+  /** All processes of the app except process 1 of its sandbox, which ends last. */
   #members(): number[] {
     const namespace = this.#namespace;
     if (namespace === null || !this.#room.child.alive) return [];
@@ -433,7 +443,7 @@ class IsolatedApp extends ChildApp {
 
   async #removeCgroup(): Promise<void> {
     let left = this.#cgroup?.dirs ?? [];
-    // The kernel counts a reaped process as a member for a moment.
+    // Repeated, because the kernel counts a reaped process as a member for a moment.
     for (let attempt = 0; attempt < 20; attempt++) {
       left = removeCgroupDirs(left);
       if (left.length === 0) return;
@@ -442,7 +452,7 @@ class IsolatedApp extends ChildApp {
   }
 }
 
-/** An app as leader of a process group. */
+/** An app that leads a process group. */
 class PlainApp extends ChildApp {
   readonly #context: AppContext;
   readonly #bus: SessionBus | null;
@@ -460,7 +470,7 @@ class PlainApp extends ChildApp {
       await Promise.race([this.exited, delay(this.clock, graceMs)]);
     }
     await this.#bus?.stop();
-    // Also after a clean exit: background processes still exist.
+    // Also after a clean exit, because background processes may still run.
     const isGone = await killUntilGone(this.clock, () => {
       const left = this.#all();
       for (const pid of left) sendSignal(pid, 'SIGKILL');
@@ -471,14 +481,14 @@ class PlainApp extends ChildApp {
   }
 
   async #untilEmpty(): Promise<void> {
-    // Twice, because the variables of a process that starts a program cannot be read for a moment.
+    // Counted twice, because the environment of a process that is just starting a program cannot be read for a moment.
     for (let empty = 0; empty < 2; ) {
       empty = this.#members().length === 0 ? empty + 1 : 0;
       if (empty < 2) await delay(this.clock, PLAIN_PERIOD_MS);
     }
   }
 
-  /** Processes of the app, without the bus and what that activated. */
+  /** Processes of the app, without the bus and the programs that the bus activated. */
   #members(): number[] {
     const services = new Set(this.#bus === null ? [] : familyOf(this.#bus.pid));
     return this.#all().filter((pid) => !services.has(pid));
@@ -494,12 +504,12 @@ class PlainApp extends ChildApp {
   }
 }
 
-/** A process of this app that left its group. */
+/** Whether a process belongs to this app, although it left the app's process group. */
 function isStray(pid: number, instance: string): boolean {
   return startVariable(pid, APP_VARIABLE) === instance;
 }
 
-/** Finds how this process can isolate apps. */
+/** Determines how this process can isolate apps. */
 export async function findIsolation(): Promise<Isolation> {
   const isRoot = process.getuid?.() === 0;
   const options = isRoot
@@ -516,7 +526,7 @@ export async function findIsolation(): Promise<Isolation> {
   }
 }
 
-/** Group of a device file, so that a session's user may open it; null without the file. */
+/** Group of a device file; a session's user needs it to open the file. null: the file does not exist. */
 export function deviceGroup(path: string): number | null {
   try {
     return statSync(path).gid;

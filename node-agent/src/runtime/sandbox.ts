@@ -8,42 +8,42 @@ import { childrenOf } from './proc-table.ts';
 import { type Child, type ChildOptions, sendSignal, startChild } from './programs/child.ts';
 import type { SessionUser } from './runtime.ts';
 
-/** Fifty times the slowest of 30 starts (95 ms) on two cores with a load of ten. */
+/** Time limit of a start: fifty times the slowest of 30 starts (95 ms) on two cores with a load of ten. */
 const START_LIMIT_MS = withPatience(5_000);
-/** Wait for the reason of a bwrap that has ended. */
+/** Longest wait for the error output of a bwrap that has ended. */
 const LAST_OUTPUT_MS = 200;
-/** Between two looks for a helper below bwrap. */
+/** Interval of the checks whether a helper runs below bwrap. */
 const START_PERIOD_MS = 2;
-/** Descriptors of bwrap; 3 belongs to the command. */
+/** Numbers of bwrap's descriptors; descriptor 3 belongs to the command. */
 const [INFO, BLOCK, FILTER, SYNC] = [4, 5, 6, 7];
 
 export interface SandboxLine {
-  /** What starts bwrap: programs that replace themselves with it, and `nsenter --pid`. */
+  /** Programs that precede bwrap on the command line: programs that exec bwrap, and `nsenter --pid`. */
   prefix: readonly string[];
   /** Options of bwrap. */
   options: readonly string[];
   command: readonly string[];
-  /** seccomp filter of the command. */
+  /** The command's seccomp filter. */
   filter: Buffer;
-  /** Control groups that the command starts in (paths of cgroup.procs). */
+  /** Control groups in which the command starts (paths of cgroup.procs). */
   procsFiles?: readonly string[];
 }
 
 export interface Sandboxed {
   /**
-   * bwrap, or `nsenter` before it: it ends with the command's first process, with its status, or 128 + n after
-   * signal n.
+   * bwrap, or the `nsenter` that precedes it. It ends when the command's first process ends, with the same status, or
+   * with 128 + n after signal n.
    */
   child: Child;
-  /** The process below bwrap: the command, or process 1 where the sandbox has a process namespace. */
+  /** The process below bwrap: the command, or in a sandbox with a process namespace its process 1. */
   pid: number;
-  /** Settles when no process of the sandbox is left; only for a sandbox with a process namespace. */
+  /** Resolves when no process of the sandbox is left. Only for a sandbox with a process namespace. */
   empty: Promise<void>;
 }
 
 /**
- * Starts a command in a sandbox. It is in its control groups before its first instruction: bwrap waits until the
- * processes that exist so far were moved.
+ * Starts a command in a sandbox. The command runs its first instruction in its control groups, because bwrap waits
+ * until the existing processes were moved there.
  * @throws when bwrap does not start; if it fails later, the child ends with status 1
  */
 export async function startSandboxed(
@@ -55,7 +55,7 @@ export async function startSandboxed(
   let output = '';
   let pid: number | null = null;
   const { onOutput } = child;
-  // Output that nobody reads is discarded, also here.
+  // If no one reads the output, it is discarded.
   const watched: ChildOptions = onOutput
     ? {
         ...child,
@@ -96,7 +96,9 @@ export async function startSandboxed(
   return { child: started, pid, empty };
 }
 
-/** Visits a chain of processes with one child each. @returns the last one; null: the first one has no child */
+/**
+ * Visits a chain of processes that have one child each. @returns the last process; null: the first process has no child
+ */
 function lastOf(pid: number, visit: (pid: number) => void): number | null {
   let last = pid;
   for (let next: number | undefined = pid; next !== undefined; [next] = childrenOf(last)) {
@@ -107,8 +109,8 @@ function lastOf(pid: number, visit: (pid: number) => void): number | null {
 }
 
 /**
- * Starts a helper of a session as its user. In isolated sessions it has the apps' seccomp filter, because an app may
- * try to take it over.
+ * Starts a helper of a session as its user. In isolated sessions the helper has the same seccomp filter as apps,
+ * because an app may try to take over the helper.
  * @param enter command prefix that enters the session's namespaces; empty: the session is not isolated
  */
 export async function startHelper(
@@ -119,8 +121,8 @@ export async function startHelper(
 ): Promise<Child> {
   const command = asSessionUser(user, argv);
   if (user === null || enter.length === 0) return startChild([...enter, ...command], options);
-  // The process namespace ends the helper with this agent: the kernel lets bwrap, which has no capabilities, end no
-  // process of another user.
+  // The process namespace makes the helper end with this agent. Otherwise bwrap, which has no capabilities, could not
+  // kill a process of another user.
   const sandbox = ['--dev-bind', '/', '/', '--unshare-pid', '--proc', '/proc', '--die-with-parent'];
   const line = { prefix: enter, options: sandbox, command, filter: FILTERS.no_user_namespaces };
   const { child, pid: first } = await startSandboxed(line, options, clock);
@@ -143,24 +145,27 @@ export async function startHelper(
   };
 }
 
-/** What a sandbox shows of the host and what it replaces. */
+/** The parts of the host that a sandbox shows, and the parts that it replaces. */
 export interface SandboxMounts {
-  /** Bytes of its /tmp, /var/tmp and /dev/shm, each. */
+  /** Largest size in bytes of the sandbox's /tmp, of its /var/tmp and of its /dev/shm. */
   tmpBytes: number;
-  /** Its /etc/passwd and /etc/group: files of the host; null: the host's own. */
+  /** Files that replace /etc/passwd and /etc/group; null: the host's files are visible. */
   passwd: string | null;
   group: string | null;
-  /** Its resolv.conf: a file, and the path that it replaces; null: the host's. */
+  /** The file that replaces the host's resolv.conf, and the path that is replaced; null: the host's file is visible. */
   resolver: { file: string; path: string } | null;
-  /** Directories that look empty in the sandbox, except for the paths in `keep`. */
+  /** Directories that are empty in the sandbox, except for the paths in `keep`. */
   covered: readonly string[];
-  /** Paths below `covered`, /tmp and /var/tmp that the sandbox still sees. */
+  /** Paths below `covered`, /tmp and /var/tmp that stay visible in the sandbox. */
   keep: readonly string[];
-  /** Device files and directories of /dev, besides those of every sandbox; null: all, with an agent without root. */
+  /**
+   * Device files and directories of /dev, in addition to those of every sandbox; null: all devices, with an agent
+   * without root.
+   */
   devices: readonly string[] | null;
-  /** Directories that look empty in the sandbox. */
+  /** Directories that are empty in the sandbox. */
   hidden: readonly string[];
-  /** Directories that the host has, of those that it gets its own of: /var/tmp, /run/lock, /dev/mqueue. */
+  /** Directories that the sandbox replaces by its own, if the host has them: /var/tmp, /run/lock, /dev/mqueue. */
   own: readonly string[];
 }
 
@@ -169,16 +174,16 @@ const tmpfs = (path: string, bytes: number, mode: string): string[] => [
 ];
 
 /**
- * Options of bwrap for the file systems of an app. Everything of the host is visible with the host's permissions, but
- * no setuid program has an effect, and no device except the named ones exists.
+ * Options of bwrap for the file systems of an app. The host's files are visible with the host's permissions, but setuid
+ * programs have no effect, and only the listed devices exist.
  *
- * Two sessions must not both be able to write to one place: a socket there could pass descriptors from one to the other,
- * and the memory behind these would outlive the session that made it.
+ * Two sessions must not be able to write to the same directory. A socket in it could pass descriptors from one session
+ * to the other, and the memory behind a descriptor would outlive the session that created it.
  */
 export function mountOptions(mounts: SandboxMounts): string[] {
   const { tmpBytes, passwd, group, resolver, devices, own } = mounts;
   return [
-    // With --dev, bwrap makes a second user namespace, and the sandbox could not be entered.
+    // With --dev, bwrap would create a second user namespace, and other programs could not enter the sandbox.
     ...(devices === null ? ['--dev-bind', '/', '/'] : ['--bind', '/', '/', '--dev', '/dev']),
     ...['--proc', '/proc'],
     ...(devices ?? []).flatMap((path) => ['--dev-bind-try', path, path]),
@@ -189,18 +194,18 @@ export function mountOptions(mounts: SandboxMounts): string[] {
     ...(passwd === null ? [] : ['--ro-bind', passwd, '/etc/passwd']),
     ...(group === null ? [] : ['--ro-bind', group, '/etc/group']),
     ...(resolver === null ? [] : ['--ro-bind', resolver.file, resolver.path]),
-    // Room for some directories, which take a page each.
+    // Size for some empty directories, which need a page each.
     ...mounts.covered.flatMap((path) => tmpfs(path, 65_536, '0755')),
     ...tmpfs('/tmp', tmpBytes, '1777'),
     ...(own.includes('/var/tmp') ? tmpfs('/var/tmp', tmpBytes, '1777') : []),
-    // bwrap makes missing directories above a mount for root alone, above a directory for everybody.
+    // --dir creates missing parent directories for all users; without it, bwrap would create them for root only.
     ...mounts.keep.flatMap((path) => ['--dir', dirname(path), '--bind', path, path]),
   ];
 }
 
-/** Namespaces that are kept open, in which programs can be started. */
+/** Namespaces that are kept open, so that programs can be started in them. */
 export interface Room {
-  /** bwrap, whose one child is process 1. It ends with everything in the room. */
+  /** bwrap, whose only child is process 1. It ends when all processes in the room have ended. */
   readonly child: Child;
   /** Process 1 of the room. */
   readonly first: number;
@@ -209,10 +214,10 @@ export interface Room {
 const READY = 'ready\n';
 
 /**
- * Opens a room. Its program is cat(1), which waits for the end of this process.
- * @param prefix enters other namespaces
- * @param options of bwrap
- * @throws when it cannot be made
+ * Opens a room. The room's program is cat(1), which reads until this process ends.
+ * @param prefix command prefix that enters other namespaces
+ * @param options further options of bwrap
+ * @throws when the room cannot be created
  */
 export async function openRoom(
   prefix: readonly string[],

@@ -5,19 +5,19 @@ import type { AppContext, SessionDirs, SessionUser } from '../runtime.ts';
 import { appFilter } from './seccomp.ts';
 
 /**
- * Command line of a session's helper: changes to the session's user and dies with its parent. Without a user it keeps
- * the agent's rights.
+ * Command line of a session's helper. The helper runs as the session's user (null: with the agent's rights) and is
+ * killed when its parent ends.
  *
- * A change of user clears the parent-death signal (prctl(2), PR_SET_PDEATHSIG), so one setpriv does both in the right
- * order.
+ * A change of user clears the parent-death signal (prctl(2), PR_SET_PDEATHSIG), so one call of setpriv does both in the
+ * right order.
  */
 export function asSessionUser(user: SessionUser | null, argv: readonly string[]): string[] {
   return ['setpriv', ...userOptions(user), '--pdeathsig', 'KILL', '--', ...argv];
 }
 
 /**
- * Limits a helper's own memory (RLIMIT_DATA): helpers store data of apps outside the app's limits, and could exhaust
- * the host's memory.
+ * Limits a helper's own memory (RLIMIT_DATA): helpers store data of apps, which does not count towards the app's limits
+ * and could exhaust the host's memory.
  */
 export function withMemoryLimit(bytes: number, argv: readonly string[]): string[] {
   return ['prlimit', `--data=${bytes}`, '--', ...argv];
@@ -27,8 +27,8 @@ export function withMemoryLimit(bytes: number, argv: readonly string[]): string[
 export function userOptions(user: SessionUser | null): string[] {
   if (user === null) return [];
   const groups = user.groups.length > 0 ? ['--groups', user.groups.join(',')] : ['--clear-groups'];
-  // Setuid programs gain no rights: prctl(2), PR_SET_NO_NEW_PRIVS. If the agent has SETPCAP, it also drops the bounding
-  // set, so that no program of the session can regain a capability.
+  // With PR_SET_NO_NEW_PRIVS (prctl(2)), setuid programs gain no rights. If the agent has SETPCAP, setpriv also drops
+  // the bounding set, so that no program of the session can regain a capability.
   const noCapabilities = mayDropBounds() ? ['--bounding-set=-all'] : [];
   return [
     ...['--reuid', String(user.uid), '--regid', String(user.gid), ...groups],
@@ -45,7 +45,7 @@ function mayDropBounds(): boolean {
 
 export const PATH = '/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games';
 
-/** Base environment of a session's processes; contains nothing of the agent's own. */
+/** Base environment of a session's processes. It contains only the locale of the agent's environment. */
 export function baseEnvironment(agentEnv: NodeJS.ProcessEnv): Record<string, string> {
   const env: Record<string, string> = { PATH, LANG: agentEnv.LANG ?? 'C.UTF-8' };
   for (const name of ['TZ', 'LC_ALL', 'LC_CTYPE']) {
@@ -56,10 +56,10 @@ export function baseEnvironment(agentEnv: NodeJS.ProcessEnv): Record<string, str
 }
 
 /**
- * Command line that runs an app in its home with its environment, as the user that it is started by. Programs before it
- * may run as root, and variables such as LD_PRELOAD would make them run other people's code; env(1) gets them as
- * arguments, which local users of the host can read. When the host runs out of memory, the kernel ends an app before
- * the agent and the sessions of others.
+ * Command line that runs an app in its home with its environment, without changing the user. Programs that precede the
+ * app may run as root, and variables such as LD_PRELOAD would make them run untrusted code. Therefore env(1) sets the
+ * app's variables from its arguments, which local users of the host can read. When the host runs out of memory, the
+ * kernel ends an app before the agent and other sessions.
  */
 export function appLine(
   home: string,
@@ -83,15 +83,15 @@ export const FILTERS: Readonly<Record<Confinement, Buffer>> = {
   no_user_namespaces: appFilter(false),
 };
 
-/** Path of a host program for a command line with an app's PATH; the name itself if not found. */
+/** Path of a host program, searched in the PATH of apps; if it is not found, the name itself. */
 export function hostProgram(name: string): string {
   const places = PATH.split(':').map((dir) => join(dir, name));
   return places.find((path) => existsSync(path)) ?? name;
 }
 
 /**
- * Environment of the programs between agent and app: only the variables that cleanup searches for. It excludes the
- * app's variables, because some of these programs run as root.
+ * Environment of the programs that start an app: only the variables that cleanup searches for. It excludes the app's
+ * variables, because some of these programs run as root.
  */
 export function launchEnvironment({
   sessionId,

@@ -1,12 +1,12 @@
 import { runProgram } from '../programs/run-program.ts';
 
 /**
- * Forbids core files of this process and its children. They contain the host's secret and typed text, and crash
- * handlers let a later session with the same user id read them (systemd-coredump by an access list, Apport by the owner
- * of its report).
+ * Forbids core files of this process and its children, because core files contain the host's secret and typed text.
+ * Crash handlers let a later session with the same user id read them (systemd-coredump by an access list, Apport by the
+ * owner of its report).
  *
- * The limit is 1 byte and not 0: with 0, Linux still starts a handler (core_pattern with `|`), with 1 it does not.
- * Source: fs/coredump.c, "special value" (Linux 2.6.32 and newer).
+ * The limit is 1 byte instead of 0. With 0, Linux still starts a crash handler (core_pattern with `|`); with 1, it does
+ * not. Source: fs/coredump.c, "special value" (Linux 2.6.32 and newer).
  *
  * No effect if the limit is already 0 and this process may not raise it.
  */

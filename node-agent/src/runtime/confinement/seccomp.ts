@@ -6,7 +6,7 @@ const ALWAYS = 0x05;
 const AND = 0x54;
 const RETURN = 0x06;
 
-/** Offsets in struct seccomp_data. ARGUMENT is the low half of a 64-bit argument on a little-endian machine. */
+/** Offsets in struct seccomp_data. ARGUMENT is the lower half of a 64-bit argument on a little-endian machine. */
 const NUMBER = 0;
 const ARCHITECTURE = 4;
 const ARGUMENT = (index: number) => 16 + 8 * index;
@@ -17,15 +17,15 @@ const EPERM = 1;
 const ENOSYS = 38;
 const CLONE_NEWUSER = 0x1000_0000;
 const S_ISUID = 0o4000;
-/** O_CREAT, and the bit that only O_TMPFILE has: open(2) uses its mode only with one of them. */
+/** O_CREAT, and the bit that only O_TMPFILE sets. open(2) uses its mode only if one of them is set. */
 const MAKES_FILE = 0o20_000_100;
-/** Marks a call of the x32 ABI, which has the numbers of x86-64 for these calls. */
+/** Bit that marks a call of the x32 ABI. Without this bit, the call's number is the same as on x86-64. */
 const X32_BIT = 0x4000_0000;
 
-/** A call that gives a file its mode. */
+/** A call that sets the mode of a file. */
 interface ModeCall {
   number: number;
-  /** Indexes of arguments. flags: only for a call that uses its mode only when it creates a file. */
+  /** Indexes of arguments. flags: only if the call uses its mode only when it creates a file. */
   mode: number;
   flags?: number;
 }
@@ -33,14 +33,14 @@ interface ModeCall {
 interface Abi {
   /** AUDIT_ARCH_* of linux/audit.h. */
   audit: number;
-  /** add_key, request_key and keyctl; bpf, perf_event_open and userfaultfd; io_setup. */
+  /** Numbers of add_key, request_key and keyctl; bpf, perf_event_open and userfaultfd; io_setup. */
   unneeded: readonly number[];
   unshare: number;
   clone: number;
   setns: number;
-  /** Numbers of the call; the second one is that of x32. */
+  /** Numbers of the call; the second number is for x32. */
   ioctl: readonly number[];
-  /** chmod, fchmod, fchmodat, fchmodat2; creat, mknod, mknodat; open, openat. */
+  /** The calls chmod, fchmod, fchmodat, fchmodat2; creat, mknod, mknodat; open, openat. */
   modes: readonly ModeCall[];
 }
 
@@ -69,37 +69,41 @@ const I386: Abi = {
     ],
   ],
 };
-/** Equal in both ABIs. */
+/** Number of clone3; the same in both ABIs. */
 const CLONE3 = 435;
-/** io_uring_setup, io_uring_enter, io_uring_register, pidfd_getfd and openat2; equal in both ABIs. */
+/** Numbers of io_uring_setup, io_uring_enter, io_uring_register, pidfd_getfd and openat2; the same in both ABIs. */
 const UNNEEDED = [425, 426, 427, 438, 437];
 
 /**
  * A seccomp filter for apps on x86-64.
  *
- * Calls that apps do not need fail with ENOSYS, as on a kernel without them: keyrings, whose keys the next session with
- * the uid and sessions with the agent's session keyring would see; old asynchronous I/O, because one program can use up
- * the host's contexts (fs.aio-max-nr); pidfd_getfd, because a socket names the helper at its other end (SO_PEERPIDFD),
- * and an app could take over that helper's pipes to the agent; openat2, whose mode a filter cannot read (the C library
- * does not use it); and the kernel parts that are attacked most often.
+ * Calls that apps do not need fail with ENOSYS, as on a kernel without these calls:
+ * - keyrings, because the next session with the same uid, and sessions with the agent's session keyring, would see the
+ *   keys;
+ * - old asynchronous I/O, because one program can use up the host's contexts (fs.aio-max-nr);
+ * - pidfd_getfd, because a socket reveals the helper at its other end (SO_PEERPIDFD), and an app could take over the
+ *   helper's pipes to the agent;
+ * - openat2, because a filter cannot read its mode (the C library does not use this call);
+ * - the parts of the kernel that are attacked most often.
  *
- * Creating setuid files fails with EPERM: another user of the host could run one later and act as the user of later
- * sessions with this uid. It is like RestrictSUIDSGID= of systemd, but allows setgid, which directories use.
+ * Creating setuid files fails with EPERM. Another user of the host could run such a file later and act as the user of
+ * later sessions with this uid. RestrictSUIDSGID= of systemd is similar, but this filter allows setgid, which
+ * directories use.
  *
- * @param userNamespaces false: refuses user namespaces, which would give a process every capability: unshare and clone
- *   with CLONE_NEWUSER (EPERM), setns that may enter one (EPERM), and clone3, whose flags a filter cannot read (ENOSYS:
- *   the C library then uses clone)
+ * @param userNamespaces false: refuses user namespaces, because a process in one has every capability. unshare and
+ * clone with CLONE_NEWUSER, and setns that may enter one, fail with EPERM. clone3 fails with ENOSYS, because a filter
+ * cannot read its flags; the C library then uses clone
  */
 export function appFilter(userNamespaces: boolean): Buffer {
   const sections = [X86_64, I386].flatMap((abi) => abiSection(abi, userNamespaces));
-  // Last: calls of an unknown ABI.
+  // Reached only by calls of an unknown ABI.
   return Buffer.concat([...sections, statement(RETURN, REFUSE | EPERM)]);
 }
 
 /**
- * A seccomp filter that limits the values of ioctls: EPERM for any other value. A filter sees values, not what a
- * pointer points to.
- * @param allowed ioctl → the values of its argument
+ * A seccomp filter that allows only certain values of ioctl arguments; other values fail with EPERM. A filter cannot
+ * read data behind a pointer.
+ * @param allowed ioctl → allowed values of its argument
  */
 export function ioctlFilter(allowed: ReadonlyMap<number, readonly number[]>): Buffer {
   const checks = [...allowed].flatMap(([request, values]) => {
@@ -125,15 +129,15 @@ export function ioctlFilter(allowed: ReadonlyMap<number, readonly number[]>): Bu
   return Buffer.concat([...sections, statement(RETURN, REFUSE | EPERM)]);
 }
 
-/** Numbers of the call; the second one is that of x32. */
+/** Numbers of the call setsockopt; the second number is for x32. */
 const SETSOCKOPT = [54, 541] as const;
 const SOL_SOCKET = 1;
 /** SO_REUSEADDR and SO_REUSEPORT. */
 const SHARE_PORT = [2, 15] as const;
 
 /**
- * A seccomp filter against sharing ports on x86-64: EPERM for the socket options that let several sockets bind the same
- * port. The newest of them would receive all datagrams.
+ * A seccomp filter that prevents sharing ports on x86-64: the socket options that let several sockets bind the same
+ * port fail with EPERM. Otherwise the newest of these sockets would receive all datagrams.
  */
 export function sharedPortsFilter(): Buffer {
   const body = [
@@ -151,12 +155,12 @@ export function sharedPortsFilter(): Buffer {
   return Buffer.concat([...forAbi(X86_64.audit, body), statement(RETURN, REFUSE | EPERM)]);
 }
 
-/** The call's number without the mark of x32. */
+/** Loads the call's number without the x32 bit. */
 function loadNumber(audit: number): Buffer[] {
   return [statement(LOAD_WORD, NUMBER), ...(audit === X86_64.audit ? [statement(AND, ~X32_BIT >>> 0)] : [])];
 }
 
-/** Instructions for calls of one ABI, after which the program has ended. */
+/** Instructions for calls of one ABI. They end with a return, so calls of this ABI are not checked further. */
 function forAbi(audit: number, body: readonly Buffer[]): Buffer[] {
   return [statement(LOAD_WORD, ARCHITECTURE), jump(JUMP_IF_EQUAL, audit, 0, body.length), ...body];
 }
@@ -166,7 +170,7 @@ function abiSection(abi: Abi, userNamespaces: boolean): Buffer[] {
   const numbers = [...unneeded, ...UNNEEDED];
   const body = [
     ...loadNumber(audit),
-    // Jumps count the skipped instructions.
+    // The offset of a jump is the number of skipped instructions.
     ...numbers.map((number, index) => jump(JUMP_IF_EQUAL, number, numbers.length - index, 0)),
     jump(ALWAYS, 1, 0, 0),
     statement(RETURN, REFUSE | ENOSYS),
@@ -176,7 +180,7 @@ function abiSection(abi: Abi, userNamespaces: boolean): Buffer[] {
   return forAbi(audit, body);
 }
 
-/** Expects the call's number in the accumulator, and keeps it there for all other calls. */
+/** Requires the call's number in the accumulator. For other calls, the number stays there. */
 function refuseSetuid({ number, mode, flags }: ModeCall): Buffer[] {
   const check = [
     ...(flags === undefined
@@ -194,7 +198,7 @@ function refuseSetuid({ number, mode, flags }: ModeCall): Buffer[] {
   return [jump(JUMP_IF_EQUAL, number, 0, check.length), ...check];
 }
 
-/** Expects the call's number in the accumulator. */
+/** Requires the call's number in the accumulator. */
 function namespaceSection({ unshare, clone, setns }: Abi): Buffer[] {
   const refuse = statement(RETURN, REFUSE | EPERM);
   const allow = statement(RETURN, ALLOW);
@@ -209,7 +213,7 @@ function namespaceSection({ unshare, clone, setns }: Abi): Buffer[] {
     refuse,
     allow,
     statement(LOAD_WORD, ARGUMENT(1)),
-    // 0: a namespace of any kind.
+    // Argument 0 of setns: a namespace of any kind, so it may be a user namespace.
     jump(JUMP_IF_EQUAL, 0, 1, 0),
     jump(JUMP_IF_ANY_BIT, CLONE_NEWUSER, 0, 1),
     refuse,
@@ -221,7 +225,7 @@ function statement(code: number, k: number): Buffer {
   return jump(code, k, 0, 0);
 }
 
-/** One struct sock_filter. */
+/** Encodes one struct sock_filter. */
 function jump(code: number, k: number, ifTrue: number, ifFalse: number): Buffer {
   const buffer = Buffer.alloc(8);
   buffer.writeUInt16LE(code, 0);

@@ -7,7 +7,7 @@ import { isPinned } from './image-pulls.ts';
 import { MountRefused, type MountRules } from './mount-policy.ts';
 import { resolveMounts } from './mounts.ts';
 
-/** Checks of an app with an image that need this host: its mounts, and whether the engine holds the image. */
+/** Checks of an app with an image that depend on this host: its mounts, and whether the engine has the image. */
 export class ContainerAdmission {
   readonly #host: EngineHost;
   readonly #rules: () => MountRules;
@@ -17,7 +17,7 @@ export class ContainerAdmission {
     this.#rules = rules;
   }
 
-  /** Looks for an engine if there was none. @returns null: accepted, or the app is a process */
+  /** Searches for an engine if none is known. @returns null: the app is accepted, or runs as a process */
   async refusal(app: AppSpec): Promise<{ code: RefusalCode; error: string } | null> {
     if (app.image === '') return null;
     try {

@@ -10,7 +10,7 @@ import type { ContainerLimits } from './container-options.ts';
 import type { ContainerEngine, ContainerState } from './engine/engine.ts';
 import { OutputFrames } from './engine/output-frames.ts';
 
-/** Longest wait after SIGKILL; a process that needs longer is blocked in the kernel. */
+/** Longest wait after SIGKILL. A process that has not ended after this time is blocked in the kernel. */
 const KILL_MS = withPatience(3_000);
 /** Interval of checks of a container whose wait call was interrupted because the engine was restarted or hangs. */
 const LOOK_AGAIN_MS = 1_000;
@@ -21,14 +21,13 @@ const DRAIN_MS = 500;
 export type AppEngine = Pick<ContainerEngine, 'output' | 'start' | 'signal' | 'wait' | 'state' | 'remove'>;
 
 /**
- * An app in a container, from its creation on. `open` starts it; `stop` ends it and removes the container.
+ * An app in a container that was created already. `open` starts the container; `stop` ends and removes it.
  *
- * The engine may be restarted meanwhile: the container keeps running, and its state is polled until the engine reports
- * its end.
+ * If the engine is restarted, the container keeps running. Its state is then polled until the engine reports its end.
  */
 export class ContainerApp implements RunningApp {
   readonly exited: Promise<AppExit>;
-  /** A container ends with its first process. */
+  /** Never settles, because a container ends with its first process. */
   readonly handedOver = new Promise<void>(() => undefined);
   readonly #engine: AppEngine;
   readonly #name: string;
@@ -63,8 +62,9 @@ export class ContainerApp implements RunningApp {
 
   /**
    * Starts a created container.
-   * @param limits of an app whose sockets are watched, in a network of its own on this machine; null: not watched
-   * @throws EngineError when it does not start; the caller removes it
+   * @param limits of an app whose sockets are watched, because it has its own network on this machine; null: they are
+   * not watched
+   * @throws EngineError when the container does not start; the caller then removes it
    */
   static async open(
     engine: AppEngine,
@@ -81,7 +81,7 @@ export class ContainerApp implements RunningApp {
       throw error;
     }
     const app = new ContainerApp(engine, name, clock, output);
-    // The launch does not wait for it.
+    // Not awaited, so that the launch is not delayed.
     if (limits !== null) void app.#watchSockets(limits.memoryMb * 1024 * 1024).catch(() => undefined);
     return app;
   }
@@ -90,19 +90,21 @@ export class ContainerApp implements RunningApp {
     return this.#log.tail(lines, maxBytes);
   }
 
-  /** @throws EngineError when the container could not be removed; the runtime's list of removals tries again */
+  /** @throws EngineError when the container could not be removed; Removals then tries again */
   async stop(graceMs: number): Promise<void> {
-    // Signals may fail, because remove() kills the rest: podman 4.3 answers a signal after the container's end with
-    // 500.
+    // Errors are ignored, because remove() kills the remaining processes. For example, podman 4.3 answers a signal
+    // after the container's end with 500.
     if (!this.#hasExited) await this.#end(graceMs).catch(() => undefined);
     this.#over.abort();
     await this.#engine.remove(this.#name);
   }
 
-  /** Control groups do not limit all socket buffers, and v1 counts TCP and UDP buffers apart from other memory. */
+  /**
+   * Needed because control groups do not limit all socket buffers, and v1 does not count TCP and UDP buffers as memory.
+   */
   async #watchSockets(memoryBytes: number): Promise<void> {
     const state = await this.#engine.state(this.#name);
-    // The engine may run on another machine, whose process ids mean nothing here.
+    // Not watched if the engine runs on another machine, because its process ids have no meaning here.
     if (state === null || this.#hasExited || !isProcessOf(state)) return;
     const endFor = (why: string) => {
       this.#log.add(Buffer.from(`\nFootlight ended this app: ${why}\n`));
@@ -126,9 +128,9 @@ export class ContainerApp implements RunningApp {
   }
 
   /**
-   * If the engine dies, its wait call never ends: the answer has begun, and the library does not detect that the rest
-   * is missing. But the output stream ends then, and from there on the container's state is polled.
-   * @returns its exit status; null: something else removed it, or this app was stopped first
+   * If the engine dies, its wait call never ends, because the answer has begun and the library does not detect that the
+   * rest is missing. But the output stream ends then, and afterwards the container's state is polled.
+   * @returns the exit status of the container; null: another program removed it, or this app was stopped first
    */
   async #wait(): Promise<number | null> {
     const { signal } = this.#over;
@@ -146,7 +148,10 @@ export class ContainerApp implements RunningApp {
   }
 }
 
-/** Whether the first process of a container is on this machine: its control group has the container's name. */
+/**
+ * Whether the first process of a container runs on this machine. If so, the process's control group contains the
+ * container's name.
+ */
 function isProcessOf({ id, pid }: ContainerState): boolean {
   try {
     return pid > 0 && readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(id);

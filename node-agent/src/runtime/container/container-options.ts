@@ -11,19 +11,19 @@ import { AGENT_LABEL, CONTAINER_PREFIX } from './engine/engine-names.ts';
 import type { Mount } from './mount-policy.ts';
 
 const SESSION_LABEL = 'footlight.session';
-/** Path of the display's cookie in the container, in a directory that the app cannot write. */
+/** Path of the display's cookie in the container. The app cannot write to the path's directory. */
 const COOKIE_PATH = '/run/footlight-xauthority';
-/** Character devices of the kernel's input layer. Source: Linux, Documentation/admin-guide/devices.txt. */
+/** Major number of the kernel's input devices. Source: Linux, Documentation/admin-guide/devices.txt. */
 const INPUT_MAJOR = 13;
 
 /**
- * No core files: they would contain typed text and be stored on the host. With 1 byte instead of 0, the kernel does not
- * start a core handler either (fs/coredump.c).
+ * Forbids core files, because they would contain typed text and be stored on the host. With a limit of 1 byte instead
+ * of 0, the kernel does not start a crash handler either (fs/coredump.c).
  */
 const NO_CORE = { Name: 'core', Soft: 1, Hard: 1 };
 
 export interface ContainerLimits {
-  /** 0 = no limit; also in the next two fields. */
+  /** 0: no limit; the same in the next two fields. */
   memoryMb: number;
   pids: number;
   cpus: number;
@@ -34,18 +34,18 @@ export interface ContainerHost {
   agentId: string;
   facts: Pick<EngineFacts, 'kind' | 'obeysRequests' | 'rootless'>;
   limits: ContainerLimits;
-  /** Network of apps without a network setting. */
+  /** Network of apps that do not select one. */
   network: 'none' | 'bridge' | 'host';
   ociRuntime: string | null;
-  /** Limits of the host that containers get instead of the engine's; null: the engine's. */
+  /** Limits of the host that containers get instead of the engine's limits; null: containers get the engine's. */
   ulimits: readonly { Name: string; Soft: number; Hard: number }[] | null;
-  /** Whether an init program exists, which forwards signals and reaps orphans. */
+  /** Whether an init program is installed, which forwards signals and reaps orphaned processes. */
   hasInit: boolean;
-  /** null: the engine's own filter of system calls. */
+  /** null: the engine's own system call filter is used. */
   filters: AppFilters | null;
-  /** The agent's own user and group, for sessions that share them. */
+  /** The agent's own user and group, for sessions that run as this user. */
   ownIds: { uid: number; gid: number };
-  /** Directory of input devices; null: the host has none. */
+  /** Directory of input devices; null: the host has no input devices. */
   inputDevices: string | null;
   /** Directory with the 32-bit libraries of the NVIDIA driver, for apps on such a GPU; null: none is set. */
   nvidiaLib32Path: string | null;
@@ -53,9 +53,9 @@ export interface ContainerHost {
 
 /** Device of an app's GPU. */
 export interface ContainerGpu {
-  /** Device file with links resolved, and its group; null: none. */
+  /** Device file with links resolved, and its group; null: the GPU has no render node. */
   renderNode: { path: string; gid: number } | null;
-  /** Name for the container device interface; null: no NVIDIA GPU. */
+  /** Name in the container device interface (CDI); null: not an NVIDIA GPU. */
   cdiName: string | null;
 }
 
@@ -64,7 +64,7 @@ export interface ContainerPlan {
   context: AppContext;
   image: Pick<HeldImage, 'volumes' | 'workingDir'>;
   mounts: readonly Mount[];
-  /** null: the app uses none. */
+  /** null: the app uses no GPU. */
   gpu: ContainerGpu | null;
 }
 
@@ -73,13 +73,12 @@ export function containerName(instance: string): string {
 }
 
 /**
- * The container of an app, from facts about the host alone.
+ * Options of an app's container, computed from facts about the host.
  *
- * An app has no capability and can gain none, runs as the session's user, and can access only its own display socket,
- * its sound and its home of the host. Its root is read-only, because an app could fill the engine's disk there; /tmp,
- * /var/tmp and volumes of the image are in memory. Health checks of the image are disabled, because they would run
- * further programs.
- * Source: Docker API 1.41, "Create a container".
+ * An app has no capabilities and cannot gain any, and runs as the session's user. Of the host's files, it can access
+ * only its display socket, its sound socket and its home. Its root is read-only, because the app could otherwise fill
+ * the engine's disk; /tmp, /var/tmp and volumes of the image are in memory. Health checks of the image are disabled,
+ * because they would run further programs. Source: Docker API 1.41, "Create a container".
  */
 export function containerOptions(plan: ContainerPlan, host: ContainerHost): ContainerOptions {
   const { app, context, image, mounts, gpu } = plan;
@@ -124,7 +123,7 @@ export function containerOptions(plan: ContainerPlan, host: ContainerHost): Cont
       ReadonlyRootfs: true,
       NetworkMode: app.network ?? host.network,
       IpcMode: 'private',
-      // Rootless podman: the agent's user owns the session's files.
+      // Maps the agent's user to the same id, because with rootless podman the agent's user owns the session's files.
       ...(context.user === null && facts.rootless && facts.kind === 'podman'
         ? { UsernsMode: 'keep-id' }
         : {}),
@@ -136,12 +135,12 @@ export function containerOptions(plan: ContainerPlan, host: ContainerHost): Cont
       ...(limits.cpus > 0 ? { NanoCpus: Math.round(limits.cpus * 1e9) } : {}),
       ...(limits.pids > 0 ? { PidsLimit: limits.pids } : {}),
       OomScoreAdj: 500,
-      // The app's memory limit counts what it writes there.
+      // Data in these directories counts towards the app's memory limit.
       ShmSize: APP_TMP_BYTES,
       Tmpfs: Object.fromEntries(
         memory.map((path) => [path, `rw,exec,nosuid,nodev,mode=1777,size=${APP_TMP_BYTES}`]),
       ),
-      // The engine keeps no log on disk; the output is read as a stream.
+      // The engine stores no log on disk, because the agent reads the output as a stream.
       LogConfig: { Type: 'none', Config: {} },
       RestartPolicy: { Name: 'no' },
       Mounts: [
@@ -151,7 +150,8 @@ export function containerOptions(plan: ContainerPlan, host: ContainerHost): Cont
         ...(host.inputDevices === null ? [] : [bind(host.inputDevices, '/dev/input', true)]),
         ...(lib32 === null ? [] : [bind(lib32, lib32, true)]),
       ],
-      // Device files of input belong to one session's user each (input/device-access.ts).
+      // Allows all input devices. Each device file belongs to one session's user (input/device-access.ts), so an app
+      // can open only its own.
       ...(host.inputDevices === null ? {} : { DeviceCgroupRules: [`c ${INPUT_MAJOR}:* rw`] }),
       ...gpuRequests(gpu),
     },
@@ -159,8 +159,8 @@ export function containerOptions(plan: ContainerPlan, host: ContainerHost): Cont
 }
 
 /**
- * Additional groups of an app: only the group of its render node. Groups that open the path to its home are needed only
- * without a container; in a container the home is mounted directly.
+ * Additional groups of an app in a container: only the group of its render node. The groups that allow access to the
+ * path of its home are not needed, because the home is mounted directly.
  */
 export function groupsOf(gpu: ContainerGpu | null): number[] {
   const gid = gpu?.renderNode?.gid ?? 0;
@@ -171,13 +171,13 @@ function filterOf({ systempaths_unconfined }: AppSpec, { closed, ownSandbox }: A
   return systempaths_unconfined === true ? ownSandbox : closed;
 }
 
-/** The app's variables, then the session's. */
+/** Environment of the container: the app's variables, then the session's. */
 function containerEnvironment(
   { env }: Pick<AppSpec, 'env'>,
   context: AppContext,
   { home, runtimeDir, lib32 }: { home: string; runtimeDir: string; lib32: string | null },
 ): Record<string, string> {
-  // A name with `=` in it would override another variable.
+  // A name that contains `=` would override another variable.
   const own = Object.entries(env).filter(([name]) => name !== '' && !name.includes('='));
   return {
     ...Object.fromEntries(own),
@@ -191,7 +191,7 @@ function containerEnvironment(
     DISPLAY: context.display,
     XAUTHORITY: COOKIE_PATH,
     PULSE_SERVER: `unix:${join(runtimeDir, context.pulseServer === null ? 'no-sound' : 'pulse.sock')}`,
-    // The cleanup finds processes of a session by these.
+    // Cleanup finds the processes of a session by these variables.
     [SESSION_VARIABLE]: context.sessionId,
     [APP_VARIABLE]: context.instance,
   };
@@ -202,7 +202,7 @@ function ownMounts(context: AppContext, inside: { runtimeDir: string }): Bind[] 
   return [
     bind(displaySocket, displaySocket, true),
     bind(dirs.xauthority, COOKIE_PATH, true),
-    // With the socket of the sound server.
+    // Contains the socket of the sound server.
     bind(dirs.run, inside.runtimeDir, false),
   ];
 }

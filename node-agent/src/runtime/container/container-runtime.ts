@@ -29,7 +29,7 @@ export interface ContainerRuntimeOptions {
   limits: ContainerLimits;
   network: 'none' | 'bridge' | 'host';
   ociRuntime: string | null;
-  /** Whether containers get the limits of the host. */
+  /** Whether containers get the limits of the host instead of the engine's limits. */
   hostLimits: boolean;
   rules: () => MountRules;
   /** As in ContainerHost. */
@@ -37,8 +37,8 @@ export interface ContainerRuntimeOptions {
 }
 
 /**
- * Runs an app in a container of podman or docker. The container is created under the app's own name, so that it is
- * found and removed with the app even if its creation was not answered.
+ * Runs an app in a container of podman or docker. The container is created under the app's own name, so that it can be
+ * found and removed with the app even if the engine did not answer the creation.
  */
 export class ContainerRuntime implements Runtime {
   readonly #options: ContainerRuntimeOptions;
@@ -58,7 +58,7 @@ export class ContainerRuntime implements Runtime {
     this.#removals = new Removals({ ...deps, engine: () => deps.host.engine() });
   }
 
-  /** Pulls the app's image where the engine does not hold it. */
+  /** Pulls the app's image if the engine does not have it. */
   async fetch({ image }: AppSpec, { ended, onPercent }: FetchOptions): Promise<void> {
     let held: boolean;
     try {
@@ -75,7 +75,7 @@ export class ContainerRuntime implements Runtime {
     }
   }
 
-  /** Nothing to do: the engine creates the network. */
+  /** Returns null, because the engine creates the network. */
   async openNetwork(): Promise<AppNetwork | null> {
     return null;
   }
@@ -88,7 +88,7 @@ export class ContainerRuntime implements Runtime {
       const image = await engine.image(app.image);
       if (image === null) throw new LaunchError('image_missing', `the engine no longer holds ${app.image}`);
       const { limits, network, ociRuntime, hostLimits, rules, nvidiaLib32Path } = this.#options;
-      // Checked again, as late as possible: a link may have been changed since the assignment.
+      // Resolved again directly before the start, because a link may have been changed since the assignment.
       const mounts = await resolveMounts(app.mounts, rules());
       const options = containerOptions(
         { app, context, image, mounts, gpu: app.gpu ? gpuOf(context.gpu) : null },
@@ -101,7 +101,7 @@ export class ContainerRuntime implements Runtime {
         },
       );
       await engine.create(options).catch(async (error: unknown) => {
-        // The name is taken: an earlier creation was not answered.
+        // Status 409: the name is taken, because the engine did not answer an earlier creation.
         if (!(error instanceof EngineError) || error.status !== 409) {
           isUnanswered = !(error instanceof EngineError) || error.status === null;
           throw error;
@@ -120,7 +120,7 @@ export class ContainerRuntime implements Runtime {
     }
   }
 
-  /** Stops the repeated removal of containers. */
+  /** Stops retrying the removal of containers. */
   close(): void {
     this.#removals.close();
   }
@@ -146,12 +146,13 @@ export function notPinned(image: string): string {
   return `${image}: pin it by digest or install it as a catalog image`;
 }
 
-/** Longest /etc/group of an image; usual ones have a few kilobytes. Chosen, not measured. */
+/** Largest /etc/group of an image in bytes; usual files have a few kilobytes. Chosen, not measured. */
 const MAX_GROUP_FILE_BYTES = 1024 * 1024;
 
 /**
- * The engine looks up each additional group in the image, first by its name: an image with a group that is *named* like
- * the number could give its app another group of the host, such as the group of the input devices.
+ * Refuses images with groups whose name is a number. The engine looks up each additional group in the image, first by
+ * its name. So a group that is *named* like the number could give the app another group of the host, for example the
+ * group of the input devices.
  * @throws LaunchError
  */
 export async function refuseNumberedGroups(
@@ -168,7 +169,7 @@ export async function refuseNumberedGroups(
 
 const nameOf = (line: string): string => line.split(':', 1)[0]?.trim() ?? '';
 
-/** Devices by their real names: the by-path link is not there inside. */
+/** Uses the real name of the device, because the by-path link does not exist in the container. */
 function gpuOf({ renderNode, cdiName }: AppContext['gpu']): ContainerGpu {
   if (renderNode === null) return { renderNode: null, cdiName };
   const path = realpathSync(renderNode);

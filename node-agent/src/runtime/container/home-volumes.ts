@@ -14,8 +14,8 @@ export class HomeVolumes {
 
   /**
    * Creates the volume, or finds the existing one.
-   * @returns its directory on this host.
-   * @throws for another name, or without an engine
+   * @returns the volume's directory on this host.
+   * @throws when the ref is not a home's volume, or without an engine
    */
   async make(ref: string): Promise<string> {
     const engine = await this.#engineFor(ref);
@@ -25,7 +25,7 @@ export class HomeVolumes {
   /**
    * Removes the volume with all files in it.
    * @returns in_use: a container has it mounted, and nothing was removed
-   * @throws for another name, without an engine, and when the engine does not answer
+   * @throws when the ref is not a home's volume, without an engine, and when the engine does not answer
    */
   async remove(ref: string): Promise<'removed' | 'absent' | 'in_use'> {
     const engine = await this.#engineFor(ref);

@@ -6,21 +6,21 @@ import type { OpenEngine } from './engine/engine-host.ts';
 /** Limits of a pull. Source: docs/containers.md, "Pulling". */
 const PULL_MS = HOUR_MS;
 const SILENCE_MS = 5 * MINUTE_MS;
-/** Free disk that a pull needs at its start. */
+/** Free disk space that a pull needs at its start, in bytes. */
 export const PULL_FREE_BYTES = 10 * 1024 ** 3;
 /**
- * Free space below which a running pull is stopped, because a registry can send data endlessly: half of the space
- * needed at its start, and enough for the host's other programs. Chosen, not measured.
+ * Free space below which a running pull is stopped, because a registry can send data endlessly: half of the space that
+ * the pull needs at its start, and enough for the host's other programs. Chosen, not measured.
  */
 const FLOOR_BYTES = 5 * 1024 ** 3;
 const FLOOR_CHECK_MS = 5_000;
 
-/** Whether an image is pinned by digest; others are never pulled. */
+/** Whether an image is pinned by digest. Other images are never pulled. */
 export function isPinned(image: string): boolean {
   return /^[a-z0-9][\w./:-]{0,400}@sha256:[0-9a-f]{64}$/.test(image);
 }
 
-/** A pull failed; the message says why. */
+/** A pull failed; the message contains the reason. */
 export class PullError extends Error {}
 
 /** Free bytes at a path; null: unknown. */
@@ -42,8 +42,8 @@ interface Pull {
 }
 
 /**
- * Pulls images by digest, each at most once at a time. A pull continues when a session stops waiting for it, so the
- * next launch finds the image.
+ * Pulls images by digest. Two sessions that need the same image share one pull. If a session stops waiting, the pull
+ * continues, so the next launch finds the image.
  */
 export class ImagePulls {
   readonly #open: () => Promise<OpenEngine>;
@@ -60,7 +60,7 @@ export class ImagePulls {
 
   /**
    * Pulls an image, or joins a running pull of it.
-   * @param onPercent called at once and at every change
+   * @param onPercent called at once and after every change
    * @throws when the pull fails, or `givenUp` aborts
    */
   async wait(image: string, onPercent: (percent: number) => void, givenUp: AbortSignal): Promise<void> {
@@ -95,7 +95,7 @@ export class ImagePulls {
         for (const listener of pull.listeners) listener(percent);
       }).finally(() => this.#pulls.delete(image)),
     };
-    // A pull without waiting sessions may fail unnoticed.
+    // Prevents an unhandled rejection if no session waits for the pull.
     pull.over.catch(() => undefined);
     this.#pulls.set(image, pull);
     return pull;
@@ -116,7 +116,8 @@ export class ImagePulls {
   }
 
   /**
-   * Runs a transfer within the limits of a pull: an hour in all, five minutes without a byte, and room on the disk.
+   * Runs a transfer within the limits of a pull: at most an hour in total, at most five minutes without a byte, and
+   * enough free disk space.
    * @throws PullError when a limit ends it
    */
   async guarded(
@@ -168,15 +169,15 @@ async function pullWith(
   });
 }
 
-/** Most layers whose progress is tracked; an image has at most 127. */
+/** Largest number of layers whose progress is tracked; an image has at most 127. */
 const MAX_LAYERS = 512;
 
-/** Progress of a pull over all layers that are known so far. Never falls, and is below 100 until the end. */
+/** Progress of a pull over all known layers. It never decreases, and stays below 100 until the end. */
 export class PullProgress {
   readonly #layers = new Map<string, { current: number; total: number }>();
   #percent = 0;
 
-  /** @returns the new percentage, null: unchanged; moved: bytes arrived */
+  /** @returns percent: the new percentage, or null if unchanged; moved: whether bytes arrived */
   take({ id, status, progressDetail }: ProgressLine): { percent: number | null; moved: boolean } {
     const key = typeof id === 'string' ? id : '';
     const known = this.#layers.get(key);
@@ -200,7 +201,7 @@ export class PullProgress {
   }
 }
 
-/** Implausible sizes are ignored, so that the sum of all layers stays a safe number. */
+/** Ignores implausible sizes, so that the sum over all layers stays a safe integer. */
 function bytesOf(value: unknown): number | null {
   return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : null;
 }

@@ -12,13 +12,13 @@ export interface MountRules {
 
 /** The users that apps run as. */
 export interface AppUsers {
-  /** Inclusive range of uids; null: apps share the agent's user. */
+  /** Inclusive range of uids; null: apps run as the agent's user. */
   range: readonly [number, number] | null;
   /** Uid of the agent. */
   own: number;
 }
 
-/** A directory on the path to a mount's source; not a link. */
+/** A directory on the path to a mount's source, with links resolved. */
 export interface WayPart {
   path: string;
   uid: number;
@@ -34,7 +34,7 @@ export interface Mount {
   writable: boolean;
 }
 
-/** A mount that this host refuses; the message names the path. */
+/** A mount that this host refuses; the message contains the path. */
 export class MountRefused extends Error {}
 
 /** Parses `src:dst` or `src:dst:opts`. Pure. @throws MountRefused */
@@ -48,8 +48,8 @@ export function parseMount(entry: string): { source: string; target: string } {
 }
 
 /**
- * Whether a source with every link resolved may be mounted. Pure.
- * @param real the resolved source; the roots and directories are resolved as well
+ * Decides whether a source may be mounted. Pure.
+ * @param real the source with links resolved; in the rules, links must be resolved too
  * @returns whether an app may write to it
  * @throws MountRefused
  */
@@ -58,7 +58,7 @@ export function decideMount(real: string, { roots, stateDir, homeRoot }: MountRu
     if (isAtOrBelow(real, own) || isAtOrBelow(own, real))
       throw new MountRefused(`${real} holds files of the agent or of people (${own})`);
   }
-  // The longest root that contains it decides about writing.
+  // If several roots contain the source, the longest one decides whether an app may write.
   const root = roots
     .filter(({ path }) => isAtOrBelow(real, path))
     .sort((a, b) => b.path.length - a.path.length)[0];
@@ -66,19 +66,19 @@ export function decideMount(real: string, { roots, stateDir, homeRoot }: MountRu
   return root.writable;
 }
 
-/** Source: stat(2). */
+/** Bits of a file's mode. Source: stat(2). */
 const STICKY = 0o1000;
 const WRITE = { group: 0o020, others: 0o002 };
 
 /**
  * Whether apps could replace an entry of this directory. The engine opens the source by its path some time after this
- * check, and a link placed there meanwhile could give the app any directory of the host. Pure.
+ * check. A link that an app creates on the path in this time could give the app any directory of the host. Pure.
  *
- * An access list may give a single user the right to write; its mask appears as the group's permissions (acl(5)), so
- * these are checked too. Other users of the machine who own a directory gain nothing: an app can access only what its
- * own user may.
- * @param part with `rules.roots` and the part itself resolved
- * @returns why for administrators; null: they cannot
+ * An access list may give a single user the right to write. The list's mask appears as the group's permissions
+ * (acl(5)), so the group's permissions are checked too. It does no harm if other users of the machine own a directory,
+ * because an app can access only what its own user may access.
+ * @param part a directory; links in it and in `rules.roots` must be resolved
+ * @returns the reason, for administrators; null: apps cannot
  */
 export function whyChangeable(
   { path, uid, mode, nextUid }: WayPart,
@@ -86,11 +86,11 @@ export function whyChangeable(
 ): string | null {
   const isOfApps = (owner: number) => range !== null && owner >= range[0] && owner <= range[1];
   if (isOfApps(uid)) return 'belongs to the user of a session';
-  // An app with the agent's user can write from its container only in directories that are mounted writable.
+  // An app that runs as the agent's user can write from its container only to directories that are mounted writable.
   const isMountedForWriting = roots.some((root) => root.writable && isAtOrBelow(path, root.path));
   if (range === null && uid === own && isMountedForWriting) return 'can be written to by apps';
   const isShared = (mode & (WRITE.group | WRITE.others)) !== 0;
-  // In a sticky directory, other users cannot rename or remove entries of root or the agent.
+  // In a sticky directory, other users cannot rename or remove entries that belong to root or the agent.
   const isKept = (mode & STICKY) !== 0 && (nextUid === 0 || (range !== null && nextUid === own));
   return isShared && !isKept ? 'can be written to by its group or by everybody' : null;
 }

@@ -11,7 +11,7 @@ import {
 } from './mount-policy.ts';
 
 /**
- * Resolves the mounts of an app. No app can replace the source of an accepted mount before the engine opens it.
+ * Resolves the mounts of an app. An app cannot replace the source of an accepted mount before the engine opens it.
  * @throws MountRefused if this host does not allow a mount, or its source is missing
  */
 export async function resolveMounts(entries: readonly string[], rules: MountRules): Promise<Mount[]> {
@@ -30,7 +30,7 @@ export async function resolveMounts(entries: readonly string[], rules: MountRule
       const path = await realpath(source).catch(() => null);
       if (path === null) throw new MountRefused(`${source} does not exist`);
       const writable = decideMount(path, real);
-      // A link's target may have a name that a mount cannot contain.
+      // Checked after resolving, because a link's target may have a name that a mount cannot contain.
       if (!isMountable(path)) throw new MountRefused(`${path} cannot be named in a mount`);
       await refuseChangeable(path, real);
       return { source: path, target, writable };
@@ -40,7 +40,7 @@ export async function resolveMounts(entries: readonly string[], rules: MountRule
 
 /**
  * Walks from the root to the source and checks that only the host can change each name on the path.
- * @throws MountRefused when an app could replace the source, or did so since its links were resolved
+ * @throws MountRefused when an app could replace the source, or has replaced it since its links were resolved
  */
 async function refuseChangeable(source: string, rules: MountRules): Promise<void> {
   const names = [source];

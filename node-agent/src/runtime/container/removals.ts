@@ -1,22 +1,24 @@
 import { type Clock, delay, errorText, type Logger } from '@footlight/platform';
 import { type ContainerEngine, EngineError } from './engine/engine.ts';
 
-/** Interval between two attempts. */
+/** Interval between two attempts to remove a container. */
 const AGAIN_MS = 1_000;
 /**
- * A hanging engine may run a delayed creation after the removal of the same container. A container whose creation was
- * not answered is therefore removed again until this time has passed, which is the longest hang that tests cause.
- * Chosen, not measured.
+ * An engine that hangs may execute a creation late, after the removal of the same container. Therefore, if the engine
+ * did not answer a creation, the container is removed again until this time has passed. It is the longest hang that
+ * tests cause. Chosen, not measured.
  */
 const LATE_CREATION_MS = 120_000;
 
 interface LeftContainer {
-  /** Monotonic time from which a successful removal is final; null: any time. */
+  /** Monotonic time; a successful removal after it is final. null: every successful removal is final. */
   finalFromMs: number | null;
   wasReported: boolean;
 }
 
-/** Containers that could not be removed because the engine did not answer. Repeats the removal until they are gone. */
+/**
+ * Containers that could not be removed because the engine did not answer. Their removal is repeated until it succeeds.
+ */
 export class Removals {
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -35,7 +37,7 @@ export class Removals {
     this.#engine = deps.engine;
   }
 
-  /** @param isUnanswered its creation was not answered, so the engine may still create it later */
+  /** @param isUnanswered the engine did not answer the creation, so it may still create the container later */
   add(name: string, isUnanswered = false): void {
     const finalFromMs = isUnanswered ? this.#clock.monotonicMs() + LATE_CREATION_MS : null;
     this.#left.set(name, { finalFromMs, wasReported: false });
@@ -44,7 +46,7 @@ export class Removals {
     });
   }
 
-  /** Stops the removals; the next agent finds the rest by their labels. */
+  /** Stops the removals. The next agent process finds the remaining containers by their labels. */
   close(): void {
     this.#closed = true;
   }
@@ -56,7 +58,7 @@ export class Removals {
     }
   }
 
-  /** @returns false: the engine did not answer, so the other containers are not tried now */
+  /** @returns false: the engine did not answer, so this round ends */
   async #tryOne(name: string, left: LeftContainer): Promise<boolean> {
     try {
       await (await this.#engine()).remove(name);
@@ -65,7 +67,7 @@ export class Removals {
       this.#logger.info({ container: name }, 'container.removed_late');
       return true;
     } catch (error) {
-      // Logged once, because the removal is tried every second.
+      // Logged only once, because the removal is tried every second.
       if (!left.wasReported)
         this.#logger.warn({ container: name, error: errorText(error) }, 'container.not_removed');
       left.wasReported = true;

@@ -21,52 +21,58 @@ import {
 } from './network-rules.ts';
 import { type PortRange, UdpPorts } from './udp-ports.ts';
 
-/** Ten times the slowest of 30 starts (483 ms) on a machine with two cores and a load of ten. */
+/**
+ * Time limit for creating a network: ten times the slowest of 30 starts (483 ms) on a machine with two cores and a load
+ * of ten.
+ */
 const OPEN_LIMIT_MS = withPatience(5_000);
-/** Between two looks for pasta's file. */
+/** Interval of the checks whether pasta's file exists. */
 const READY_PERIOD_MS = 5;
 /** A network namespace of one app. */
 export interface AppNetwork {
-  /** Command prefix that enters it. */
+  /** Command prefix that enters the network. */
   readonly enter: readonly string[];
-  /** Content of its /etc/resolv.conf; null: the host's. */
+  /** Content of /etc/resolv.conf for the app; null: the host's content. */
   readonly resolvConf: string | null;
-  /** The reason why it has no connection although the app may use the network; null: no problem. */
+  /** The reason why the network has no connection although the app may use the network; null: no problem. */
   readonly problem: string | null;
-  /** Whether it still exists, and the host still has the same addresses and resolvers. */
+  /** Whether the network still exists, and the host still has the same addresses and resolvers. */
   readonly isCurrent: boolean;
-  /** Settles when no process carries its traffic: after close(), or when pasta ended. */
+  /** Settles when no process carries the network's traffic: after close(), or when pasta has ended. */
   readonly exited: Promise<ChildExit>;
-  /** Moves the process that carries its traffic into these control groups (paths of cgroup.procs); best effort. */
+  /**
+   * Moves the process that carries the network's traffic into these control groups (paths of cgroup.procs). Errors are
+   * ignored.
+   */
   countIn(procsFiles: readonly string[]): void;
-  /** Memory use of its sockets; null: the network is gone. */
+  /** Memory use of the network's sockets; null: the network does not exist any more. */
   socketUse(): Promise<SocketUse | null>;
   /**
-   * Ends the processes that hold and serve the network, and returns when they are gone. An app inside keeps the
-   * namespace, without a connection. Repeatable.
+   * Ends the processes that keep and serve the network, and resolves when they have ended. An app inside keeps the
+   * namespace, but has no connection. Repeatable.
    */
   close(): Promise<void>;
 }
 
-/** Whether pasta is installed. Without it, apps that may use the network use the host's. */
+/** Whether pasta is installed. Without pasta, apps that may use the network use the host's network. */
 export function isPastaInstalled(): boolean {
   return existsSync(hostProgram('pasta'));
 }
 
 /**
- * Creates the network of an app that may not use the network: only its own loopback.
- * @throws when no namespace can be made
+ * Creates the network of an app that may not use the network: it has only a loopback interface.
+ * @throws when no namespace can be created
  */
 export function openClosedNetwork(clock: Clock): Promise<AppNetwork> {
   return holdNetwork(clock, null, null);
 }
 
 /**
- * Creates the network of an app that may use the network: its own loopback and the networks of the host, without the
- * host itself. If this fails, the app gets a closed network instead of the host's.
- * @param udpPorts of all networks of this process
+ * Creates the network of an app that may use the network: its own loopback and the networks of the host, but no access
+ * to the host itself. If pasta fails, the app gets a closed network instead of the host's.
+ * @param udpPorts UDP ports for all networks of this process
  * @returns null if pasta is not installed: the app then uses the host's network
- * @throws when not even a namespace can be created
+ * @throws when no namespace can be created
  */
 export async function openOutwardNetwork(clock: Clock, udpPorts: UdpPorts): Promise<AppNetwork | null> {
   if (!isPastaInstalled()) return null;
@@ -81,14 +87,14 @@ export async function openOutwardNetwork(clock: Clock, udpPorts: UdpPorts): Prom
   }
 }
 
-/** Tests whether apps can have a network namespace on this host. @returns the problem; null: none */
+/** Tests whether apps can have a network namespace on this host. @returns the problem; null: no problem */
 export function networkNamespaceProblem(clock: Clock): Promise<string | null> {
   return problemOf(() => openClosedNetwork(clock));
 }
 
-/** Tests whether pasta can serve an app on this host. @returns the problem; null: none */
+/** Tests whether pasta can serve an app on this host. @returns the problem; null: no problem */
 export function pastaProblem(clock: Clock): Promise<string | null> {
-  // These may be ports of an app too, because this test sends nothing.
+  // The test may use the same ports as an app, because the test sends nothing.
   return problemOf(() => openOutwardNetwork(clock, new UdpPorts(null)));
 }
 
@@ -102,34 +108,37 @@ async function problemOf(open: () => Promise<AppNetwork | null>): Promise<string
   }
 }
 
-/** Source: pasta(1) of Debian 12 (passt 0.0~git20230309). */
+/** Command line of pasta. Source: pasta(1) of Debian 12 (passt 0.0~git20230309). */
 function pastaLine(): string[] {
   return [
     ...[hostProgram('pasta'), '--quiet', '--foreground', '--netns-only', '--config-net'],
-    // The gateway's address would lead to the host's loopback.
+    // Without this option, the gateway's address would lead to the host's loopback.
     '--no-map-gw',
     // No port is forwarded to the app. By default pasta would also forward ports from its loopback to the host's.
     ...['-t', 'none', '-u', 'none', '-T', 'none', '-U', 'none'],
     ...['--dns-forward', RESOLVER4, '--dns-forward', RESOLVER6],
-    // By default pasta becomes the user nobody, who may not enter the namespace. As root it keeps only SYS_ADMIN and
-    // NET_BIND_SERVICE and confines itself: no files, few system calls.
+    // By default pasta changes to the user nobody, who may not enter the namespace. As root, pasta keeps only SYS_ADMIN
+    // and NET_BIND_SERVICE, and confines itself to few system calls and no files.
     ...['--runas', '0'],
   ];
 }
 
-/** Where the room has a name for its network namespace: pasta has no right to read it from /proc. */
+/**
+ * Path in the room at which its network namespace is mounted, because pasta has no right to read the namespace from
+ * /proc.
+ */
 const NETWORK_PATH = '/tmp/network';
-/** pasta writes its process id here when the network is ready. */
+/** pasta writes its process id to this file when the network is ready. */
 const READY_PATH = '/tmp/pasta';
 /**
- * Memory that options of a socket may take, such as multicast filters, which no control group counts: the kernel's
- * default until Linux 6.6, instead of 128 KiB. Before 6.7 it is no value of a namespace.
+ * Largest memory of a socket's options, such as multicast filters, which no control group counts. It is the kernel's
+ * default until Linux 6.6, instead of 128 KiB. Before 6.7, a namespace has no separate value.
  */
 const OPTION_BYTES = 20_480;
 
 /**
- * @param udpPorts source ports of its datagrams; null: a closed network
- * @param onClosed called when it is closed
+ * @param udpPorts source ports of the network's datagrams; null: a closed network
+ * @param onClosed called when the network is closed
  */
 async function holdNetwork(
   clock: Clock,
@@ -137,9 +146,10 @@ async function holdNetwork(
   problem: string | null,
   onClosed: () => void = () => undefined,
 ): Promise<AppNetwork> {
-  // Read before pasta starts, which reads both too, so that a change in between is detected.
+  // Read before pasta starts, because pasta reads addresses and resolvers too; so a change in between is detected.
   const host = readHost();
-  // No session id, because it may be created before the session; cleanup finds leftovers by this value.
+  // There is no session id, because the network may be created before the session. Cleanup finds leftovers by this
+  // value.
   const env = { PATH: `${PATH}:/usr/sbin:/sbin`, [SESSION_VARIABLE]: 'network' };
   const room = await openRoom([], ROOM_OPTIONS, env, clock);
   let namespace: HeldNamespace;
@@ -165,12 +175,12 @@ async function holdNetwork(
   try {
     const { setup4, setup6 } = networkSetup(host.addresses);
     await run(['ip', '-batch', '-'], setup4);
-    // Missing if the kernel was started without IPv6.
+    // This file is missing if the kernel was started without IPv6.
     if (existsSync('/proc/net/if_inet6')) await run(['ip', '-6', '-batch', '-'], setup6);
     await run(['tee', '/proc/sys/net/core/optmem_max'], String(OPTION_BYTES)).catch(() => undefined);
     if (udpPorts !== null) {
       await run(['nft', '-f', '-'], udpTranslation(udpPorts));
-      // A kernel that cannot count connections does without this limit.
+      // If the kernel cannot count connections, the network has no such limit.
       await run(['nft', '-f', '-'], connectionLimits()).catch(() => undefined);
       pasta = await startPasta(room, env, clock);
     }
@@ -196,12 +206,17 @@ async function holdNetwork(
   };
 }
 
-/** Options of bwrap for a room with a network namespace and a place for its name. */
+/**
+ * Options of bwrap for a room with its own network namespace, and with a file on which the namespace can be mounted.
+ */
 const ROOM_OPTIONS = [
   ...['--dev-bind', '/', '/', '--tmpfs', '/tmp', '--dev-bind', '/dev/null', NETWORK_PATH, '--unshare-net'],
 ];
 
-/** @returns a function that runs a program in a network with a text as its input, and rejects with the program's error */
+/**
+ * @returns a function that runs a program in a network, writes a text to its input, and rejects with the program's
+ * error
+ */
 function inNetwork(enter: readonly string[], env: Record<string, string>, clock: Clock) {
   return async (argv: readonly string[], input: string): Promise<void> => {
     let output = '';
@@ -220,7 +235,7 @@ function inNetwork(enter: readonly string[], env: Record<string, string>, clock:
   };
 }
 
-/** Starts pasta beside the room's network, and waits until it serves it. @throws when it does not */
+/** Starts pasta for the room's network, and waits until the network is ready. @throws when pasta does not start */
 async function startPasta(room: Room, env: Record<string, string>, clock: Clock): Promise<Sandboxed> {
   const enter = ['nsenter', '--target', String(room.first), '--mount', '--'];
   await inNetwork(
@@ -258,13 +273,13 @@ async function startPasta(room: Room, env: Record<string, string>, clock: Clock)
 }
 
 /**
- * Ends the process namespace of an app, or of its network: `child` is bwrap, and its one child is process 1.
- * @throws when it does not end
+ * Ends the process namespace of an app or of its network. `child` is bwrap, and the only child of bwrap is process 1.
+ * @throws when the namespace does not end
  */
 export async function endNamespace(child: Child, clock: Clock): Promise<void> {
   const kill = () => {
     if (!child.alive) return true;
-    // Only process 1 is waited for: it is reaped only when its whole namespace is empty, and bwrap waits for it.
+    // It is enough to wait for process 1: it is reaped only when its whole namespace is empty, and bwrap waits for it.
     const first = childrenOf(child.pid);
     for (const pid of first) sendSignal(pid, 'SIGKILL');
     if (first.length === 0) child.signal('SIGKILL');
@@ -273,7 +288,7 @@ export async function endNamespace(child: Child, clock: Clock): Promise<void> {
   if (!(await killUntilGone(clock, kill, child.exited))) throw new Error('the app does not end');
 }
 
-/** A zombie has no namespace. */
+/** A zombie counts as ended, because it has no namespace. */
 function isRunning(pid: number): boolean {
   try {
     readlinkSync(`/proc/${pid}/ns/net`);
@@ -293,7 +308,7 @@ function readHost(): HostNetwork {
   return { addresses: ownAddresses(), resolvConf: hostResolvConf() };
 }
 
-/** Addresses at which services of this host listen, besides its loopback. */
+/** Addresses at which services of this host listen, in addition to its loopback. */
 function ownAddresses(): string[] {
   return Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])

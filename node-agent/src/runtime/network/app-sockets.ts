@@ -1,33 +1,33 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock, Timer } from '@footlight/platform';
 
-/** Kernel memory of an app's sockets that no control group counts. */
+/** Kernel memory of an app's sockets, which no control group counts. */
 export interface SocketUse {
-  /** Open sockets of every kind in the app's network (count). */
+  /** Number of open sockets of every kind in the app's network. */
   sockets: number;
-  /** Unread data in netlink sockets (bytes). */
+  /** Bytes of unread data in netlink sockets. */
   netlinkBytes: number;
 }
 
 /**
- * Most sockets of one app with all its processes (count). Their options take at most 80 MiB (optmem_max, which
- * app-network.ts sets). Enough for a browser with some hundred tabs. Chosen, not measured.
+ * Largest number of sockets of one app with all its processes. Their options use at most 80 MiB (optmem_max, which
+ * app-network.ts sets). The number is enough for a browser with some hundred tabs. Chosen, not measured.
  */
 export const MAX_SOCKETS = 4_096;
 /**
- * Most unread netlink data of one app. A library that reads the host's addresses leaves a few kilobytes unread. Chosen,
- * not measured.
+ * Largest number of unread netlink bytes of one app. A library that reads the host's addresses leaves only a few
+ * kilobytes unread. Chosen, not measured.
  */
 export const MAX_NETLINK_BYTES = 64 * 1024 * 1024;
 /**
- * Fewer sockets than this cannot hold much more than MAX_NETLINK_BYTES: a netlink socket takes 416 KiB (twice
- * net.core.rmem_max). With fewer sockets, their list is not read.
+ * With fewer sockets than this, an app cannot exceed MAX_NETLINK_BYTES by much, because a netlink socket stores at most
+ * 416 KiB (twice net.core.rmem_max). So the list of sockets is not read then.
  */
 const FEW_SOCKETS = 160;
-/** Interval of the checks. A processor can fill a gibibyte in this time. Chosen, not measured. */
+/** Interval of the checks. In this time, one processor can fill a gibibyte. Chosen, not measured. */
 const LOOK_EVERY_MS = 250;
 
-/** The reason to end an app because of its sockets; null: none. */
+/** The reason to end an app because of its sockets; null: the limits are kept. */
 export function socketExcess({ sockets, netlinkBytes }: SocketUse): string | null {
   if (sockets > MAX_SOCKETS) return `the app has ${sockets} open sockets, more than ${MAX_SOCKETS}`;
   if (netlinkBytes > MAX_NETLINK_BYTES)
@@ -37,8 +37,8 @@ export function socketExcess({ sockets, netlinkBytes }: SocketUse): string | nul
 
 /**
  * Reads the socket use in the network of a process.
- * @returns null: the process is gone
- * Source: proc_pid_net(5); "used" counts all sockets of the namespace (Linux 4.20 and newer).
+ * @returns null: the process has ended Source: proc_pid_net(5); "used" counts all sockets of the namespace (Linux 4.20
+ * and newer).
  */
 export async function readSocketUse(pid: number): Promise<SocketUse | null> {
   try {
@@ -60,8 +60,9 @@ export function netlinkBytes(table: string): number {
 }
 
 /**
- * Checks an app's sockets four times a second. No control group limits data in netlink sockets or options of sockets,
- * so an app could exhaust the host's memory with them. Owner: the app; ends with close() or after the first excess.
+ * Checks an app's sockets four times a second. Control groups do not limit the data in netlink sockets and the options
+ * of sockets, so an app could exhaust the host's memory with them. Owner: the app. The watch ends with close() or when
+ * a limit is exceeded.
  */
 export class SocketWatch {
   readonly #read: () => Promise<SocketUse | null>;
@@ -76,7 +77,7 @@ export class SocketWatch {
   }: {
     clock: Clock;
     read: () => Promise<SocketUse | null>;
-    /** Called once. */
+    /** Called once, when a limit is exceeded. */
     onExcess: (why: string) => void;
   }) {
     this.#read = read;

@@ -2,32 +2,32 @@ import type { Clock, Timer } from '@footlight/platform';
 import { type AppNetwork, openOutwardNetwork } from './app-network.ts';
 import { type PortRange, UdpPorts } from './udp-ports.ts';
 
-/** Delay of the next prefetch after a network was taken; its app usually draws by then. */
+/** Delay before the next network is prefetched. By this time, the app that took the last one has usually drawn. */
 export const REFILL_AFTER_MS = 1_000;
 
 export interface NetworkPoolOptions {
   clock: Clock;
-  /** Whether to prefetch a network; false = made on demand. */
+  /** Whether to prefetch a network; false: networks are created on demand. */
   keep: boolean;
-  /** UDP ports of the media workers; null = any. */
+  /** UDP ports of the media workers; null: any ports. */
   mediaPorts: PortRange | null;
-  /** Default: made with pasta. */
+  /** Creates a network. Default: with pasta. */
   open?: (clock: Clock, udpPorts: UdpPorts) => Promise<AppNetwork | null>;
 }
 
 /**
- * Networks for apps that may use the network. One is prefetched, because making one takes as long as the start of a
- * display (`scripts/bench launch`).
+ * Networks for apps that may use the network. One network is prefetched, because creating a network takes as long as
+ * starting a display (`scripts/bench launch`).
  *
- * Each network serves one app and is never reused. The pool owns it until take() returns it; then the caller owns it. A
- * network that ended, has no connection, or was made with other host addresses or resolvers is discarded. The kernel
- * ends the prefetched one when this process is killed.
+ * Each network serves one app and is never reused. The pool owns a network until take() returns it; then the caller
+ * owns it. A network that has ended, has no connection, or was created with other host addresses or resolvers is
+ * discarded. When this process is killed, the kernel ends the prefetched network.
  */
 export class NetworkPool {
   readonly #clock: Clock;
   readonly #keep: boolean;
   readonly #open: () => Promise<AppNetwork | null>;
-  /** Settles with null if none can be prefetched. */
+  /** The prefetched network. Settles with null if no network can be prefetched. */
   #kept: Promise<KeptNetwork | null> | null = null;
   #refillTimer: Timer | null = null;
   #closed = false;
@@ -41,9 +41,9 @@ export class NetworkPool {
   }
 
   /**
-   * Returns an exclusive network.
+   * Returns a network for one app.
    * @returns null: the app uses the host's network, because pasta is not installed
-   * @throws when no namespace can be made
+   * @throws when no namespace can be created
    */
   async take(): Promise<AppNetwork | null> {
     const taken = this.#kept;
@@ -55,7 +55,7 @@ export class NetworkPool {
     return this.#open();
   }
 
-  /** Ends the prefetched network; networks in use are not affected. */
+  /** Ends the prefetched network. Networks of running apps are not affected. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#refillTimer?.cancel();
@@ -99,7 +99,7 @@ class KeptNetwork {
     return !this.#ended && this.network.problem === null && this.network.isCurrent;
   }
 
-  /** Never throws: a network that does not end is abandoned, and ends with this process. */
+  /** Closes the network. Never throws: a network that does not end is abandoned, and ends with this process. */
   async close(): Promise<void> {
     await this.network.close().catch(() => undefined);
   }

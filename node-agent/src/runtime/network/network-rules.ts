@@ -1,24 +1,25 @@
 import type { PortRange } from './udp-ports.ts';
 
-/** Most own addresses of the host. */
+/** Largest number of the host's own addresses. */
 const MAX_OWN_ADDRESSES = 256;
 /**
- * Most connections of an app to one address; browsers open six per server. Even fifteen apps at this limit leave
- * connections for their agent, because a control plane accepts a thousand from one address.
+ * Largest number of connections of an app to one address; browsers open six per server. With fifteen apps at this
+ * limit, the agent can still connect, because a control plane accepts a thousand connections from one address.
  */
 const MAX_CONNECTIONS_TO_ONE = 64;
 
 /**
  * Address of the resolver in an app's resolv.conf: pasta forwards its port 53 to the host's resolver, which may be on
  * the host's loopback. Source: RFC 7600 (192.0.0.8, the IPv4 dummy address), RFC 6666 (100::/64, discard only): no
- * machine uses one of these addresses.
+ * machine uses these addresses.
  */
 export const RESOLVER4 = '192.0.0.8';
 export const RESOLVER6 = '100::8';
 
 /**
- * Destinations that an app's packets must not reach. An app may choose the interface of a socket or packet without any
- * privilege (SO_BINDTODEVICE, IP_PKTINFO, IP_UNICAST_IF), and pasta opens the same destination on the host.
+ * Destinations that an app's packets must not reach. pasta connects to the same destination from the host. An app can
+ * choose the interface of a socket or packet without any privilege (SO_BINDTODEVICE, IP_PKTINFO, IP_UNICAST_IF), so
+ * ordinary routes do not block these destinations.
  */
 const CLOSED4 = [
   // The host's loopback, and "this host".
@@ -26,37 +27,37 @@ const CLOSED4 = [
   // Metadata services of clouds and other link-local addresses. Multicast and broadcast would reach services of the
   // host.
   ...['169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32'],
-  // Alibaba Cloud, Azure (its DNS is reached through the host's resolver), Oracle Cloud.
+  // Metadata services of Alibaba Cloud, Azure (its DNS stays reachable through the host's resolver) and Oracle Cloud.
   ...['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'],
 ];
 const CLOSED6 = [
   ...['::1/128', '::ffff:0:0/96', 'fe80::/10'],
-  // AWS (fd00:ec2::254 and its neighbours), Google Cloud.
+  // Metadata services of AWS (fd00:ec2::254 and its neighbours) and Google Cloud.
   ...['fd00:ec2::/32', 'fd20:ce::254/128'],
-  // 169.254.0.0/16 behind a translator (RFC 6052).
+  // 169.254.0.0/16 behind an address translator (RFC 6052).
   '64:ff9b::a9fe:0/112',
 ];
 
 /**
- * `ip -batch` commands that open an app's loopback, and close what it must not reach through its network. Pure.
+ * `ip -batch` commands that enable an app's loopback, and block the destinations that the app must not reach. Pure.
  *
  * IPv4 uses XFRM policies, which do not apply to the loopback interface. Rules and routes of the routing table are not
- * enough: packets of a socket with a chosen interface are sent on that link even if the table refuses their destination
- * (ip_route_output_key_hash_rcu).
+ * enough. If a socket has chosen its interface, its packets are sent on that interface even if the table refuses their
+ * destination (ip_route_output_key_hash_rcu).
  *
  * IPv6 uses rules of the routing table, which apply even if a socket has chosen its interface; XFRM would also block
- * the loopback. Only multicast has a route before every rule and needs an XFRM policy. It blocks only UDP: pasta
- * forwards nothing else, and neighbour discovery needs multicast of ICMP.
+ * the loopback. Only multicast has a route that precedes every rule, so it needs an XFRM policy. The policy blocks only
+ * UDP, because pasta forwards no other multicast, and neighbour discovery needs multicast of ICMP.
  */
 export function networkSetup(ownAddresses: readonly string[]): { setup4: string; setup6: string } {
   const own = ownAddresses.slice(0, MAX_OWN_ADDRESSES);
   const own4 = own.filter((address) => !address.includes(':')).map((address) => `${address}/32`);
   const own6 = own.filter((address) => address.includes(':')).map((address) => `${address}/128`);
-  // The kernel refuses an identical second rule or policy.
+  // Duplicates are removed, because the kernel refuses a second identical rule or policy.
   const closed4 = [...new Set([...CLOSED4, ...own4])];
   const closed6 = [...new Set([...CLOSED6, ...own6])];
   const block4 = closed4.map((address) => `xfrm policy add dst ${address} dir out action block`);
-  // After the app's own loopback, whose table has the priority 0, and before every other route.
+  // Priority 1: after the app's own loopback, whose table has priority 0, and before every other route.
   const prohibit6 = closed6.map((address) => `rule add pref 1 to ${address} prohibit`);
   return {
     setup4: ['link set lo up', ...block4].join('\n'),
@@ -65,10 +66,10 @@ export function networkSetup(ownAddresses: readonly string[]): { setup4: string;
 }
 
 /**
- * nft(8) rules for datagrams of an app: they leave from ports of this block, and only answers come in. Pure.
+ * nft(8) rules for datagrams of an app: they are sent from ports of this block, and only answers are accepted. Pure.
  *
- * pasta binds the port of the host that has the number of the app's port, on every address. Without these rules it
- * would forward datagrams from anyone to the app, including broadcasts and multicast of the LAN.
+ * pasta binds the host's port with the same number as the app's port, on every address. Without these rules, pasta
+ * would forward datagrams from any machine to the app, including broadcasts and multicast of the LAN.
  */
 export function udpTranslation([low, high]: PortRange): string {
   return `table inet footlight {
@@ -86,8 +87,8 @@ export function udpTranslation([low, high]: PortRange): string {
 /**
  * nft(8) rules that limit an app's simultaneous connections to one address. Pure.
  *
- * Other machines see apps under the address of their host. A control plane accepts a thousand connections from one
- * address; an app that used them all would prevent its host's agent from reconnecting.
+ * For other machines, the connections of apps come from the host's address. A control plane accepts a thousand
+ * connections from one address. An app that used all of them would prevent the host's agent from reconnecting.
  */
 export function connectionLimits(): string {
   const limit = (family: 'ipv4' | 'ipv6', key: 'ip' | 'ip6') =>

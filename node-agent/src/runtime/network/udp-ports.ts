@@ -1,11 +1,14 @@
 import { readFile } from 'node:fs/promises';
 
-/** Ports of the host for one app (count). A browser that loads two pages looks up about 400 names in half a minute. */
+/**
+ * Number of the host's ports for one app. A browser that loads two pages looks up about 400 names in half a minute,
+ * each from another port.
+ */
 export const BLOCK_PORTS = 512;
 /** Lower ports belong to well-known services. */
 const FIRST_PORT = 10_240;
 const LAST_PORT = 65_535;
-/** Default of Linux, also used where the host's range cannot be read. */
+/** Default of Linux; also used if the host's range cannot be read. */
 const EPHEMERAL_PORTS: PortRange = [32_768, 60_999];
 
 /** First and last port. */
@@ -15,23 +18,23 @@ export type PortRange = readonly [low: number, high: number];
 export interface HostUdpPorts {
   /** The kernel's range of ephemeral ports. */
   ephemeral: PortRange;
-  /** Ports with a socket. */
+  /** Ports to which a socket is bound. */
   bound: ReadonlySet<number>;
 }
 
 /**
  * UDP ports of the host from which the datagrams of apps leave.
  *
- * pasta sends a datagram from the port of the host that has the number of the app's port. Therefore each app gets a
- * block of ports, into which its namespace translates. Otherwise an app could occupy the ports of neighbours, viewers
- * and services, and receive what others send to them.
+ * pasta sends a datagram from the host's port with the same number as the app's port. Therefore each app gets a block
+ * of ports, and its namespace translates source ports into this block. Otherwise an app could occupy the ports of other
+ * apps, viewers and services, and receive their datagrams.
  */
 export class UdpPorts {
   readonly #avoided: readonly PortRange[];
   readonly #read: () => Promise<HostUdpPorts>;
   readonly #taken = new Set<number>();
 
-  /** @param avoided ports of the media workers; null = any */
+  /** @param avoided ports of the media workers; null: any ports */
   constructor(avoided: PortRange | null, read: () => Promise<HostUdpPorts> = readHostUdpPorts) {
     this.#avoided = avoided === null ? [] : [avoided];
     this.#read = read;
@@ -52,10 +55,10 @@ function blockAt(low: number): PortRange {
 }
 
 /**
- * First port of the block with the fewest sockets, outside the avoided ranges; null = all their ports are taken. The
- * highest is preferred, and of blocks with as many sockets one outside the ephemeral range.
+ * First port of the block with the fewest sockets, outside the avoided ranges; null: no block is free. Among blocks
+ * with equally many sockets, a block outside the ephemeral range is preferred, and then the highest one.
  *
- * A block with some occupied ports is still usable: only datagrams from these ports are lost, because pasta cannot bind
+ * A block with some occupied ports is still usable. Only datagrams from these ports are lost, because pasta cannot bind
  * them. Otherwise any user of the machine could block all blocks with one socket each.
  */
 export function freeBlock({ ephemeral, bound }: HostUdpPorts, avoided: readonly PortRange[]): number | null {
@@ -91,7 +94,9 @@ async function readHostUdpPorts(): Promise<HostUdpPorts> {
   };
 }
 
-/** Local ports of a table of /proc/net: `sl  local_address rem_address …`, hexadecimal. */
+/**
+ * Local ports in a table of /proc/net. A row has the form `sl  local_address rem_address …`, with hexadecimal numbers.
+ */
 export function boundPorts(table: string): number[] {
   return [...table.matchAll(/^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) /gm)].map((row) =>
     Number.parseInt(row[1] ?? '', 16),

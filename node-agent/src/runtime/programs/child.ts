@@ -5,19 +5,20 @@ import { withPatience } from '../../patience.ts';
 import './failed-spawns.ts';
 
 /**
- * At most 10 MB/s of output are read: more than ordinary programs write, and a limit for the work that a flood causes.
+ * Limits reading to 10 MB/s per program. Ordinary programs write less; the limit bounds the work that a flood of output
+ * causes.
  */
 const OUTPUT_TICK_MS = 50;
 const OUTPUT_BYTES_PER_TICK = 512 * 1024;
 /**
- * SIGKILL is repeated for one second. A process that survives it is blocked in the kernel; most are gone after the
- * first round.
+ * SIGKILL is sent repeatedly for one second. Most processes end after the first round; a process that survives is
+ * blocked in the kernel.
  */
 const KILL_ROUNDS = withPatience(100);
 const KILL_PERIOD_MS = 10;
 
 export interface ChildExit {
-  /** null after a signal. */
+  /** Exit status; null: a signal ended the process. */
   code: number | null;
   signal: NodeJS.Signals | null;
 }
@@ -25,13 +26,13 @@ export interface ChildExit {
 /** A process of this agent. Owner: its starter, which must await `exited`. */
 export interface Child {
   readonly pid: number;
-  /** Settles once, when the process has exited; grandchildren may still hold its output. */
+  /** Settles once, when the process has exited; its children may still keep its output open. */
   readonly exited: Promise<ChildExit>;
-  /** Settles at the end of its output, possibly after its exit, because others may hold the pipe. */
+  /** Settles at the end of the output. This may be after the exit, because other processes may keep the pipe open. */
   readonly drained: Promise<void>;
-  /** false once it has exited. */
+  /** Whether the process has not exited yet. */
   readonly alive: boolean;
-  /** Its stdin, where `lifeline` is set, and the further pipes. */
+  /** stdin of the process if `lifeline` is set, and its further pipes. */
   readonly stdin: Writable | null;
   readonly pipes: readonly Duplex[];
   signal(signal: NodeJS.Signals): void;
@@ -42,27 +43,30 @@ export type ChildOptions = ChildSettings & ChildOutput;
 interface ChildSettings {
   env: Record<string, string>;
   cwd?: string;
-  /** Leaves its stdin open: it reads end-of-file when this process is gone. Missing: empty. */
+  /**
+   * Whether to keep the program's stdin open, so that the program reads end-of-file when this process ends. Missing:
+   * stdin is empty.
+   */
   lifeline?: boolean;
-  /** Opens a pipe as descriptor 3; its content goes to `onReport`. */
+  /** Opens a pipe as descriptor 3; onReport receives the pipe's content. */
   onReport?: (chunk: Buffer) => void;
-  /** Further pipes, as descriptors from 4 on (count). */
+  /** Number of further pipes; their descriptors start at 4. */
   pipes?: number;
 }
 
 type ChildOutput =
   | { onOutput?: undefined; clock?: undefined }
   | {
-      /** Receives stdout and stderr; missing: discarded. */
+      /** Receives stdout and stderr; missing: the output is discarded. */
       onOutput: (chunk: Buffer) => void;
-      /** Limits the rate of reading. */
+      /** If present, the rate of reading is limited. */
       clock: Pick<Clock, 'setTimeout'>;
     };
 
 /**
- * Starts a program from an argument list without a shell; only `env` is inherited. It leads a process group and
- * session without a terminal: an app with the terminal of the person who started the agent could type commands into
- * it (ioctl_tty(2), TIOCSTI).
+ * Starts a program from an argument list without a shell; its environment contains only `env`. The program leads a new
+ * process group and a session without a terminal, because an app could otherwise type commands into the terminal of the
+ * person who started the agent (ioctl_tty(2), TIOCSTI).
  * @throws when the program cannot be started
  */
 export async function startChild(argv: readonly string[], options: ChildOptions): Promise<Child> {
@@ -85,7 +89,7 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
   try {
     subprocess = begin();
   } catch {
-    // The library throws only for these two reasons; other failures arrive as an event.
+    // The library throws only for these two reasons; it reports other failures as an event.
     throw new Error(`${file} could not be started: too many open files, or a NUL in its arguments`);
   }
   let alive = true;
@@ -100,7 +104,8 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
       resolve({ code: 127, signal: null });
     });
   });
-  // The library's promise also waits for the output of grandchildren, but `exited` must not.
+  // Prevents an unhandled rejection. The library's promise is not used, because it also waits for the output of
+  // grandchildren.
   subprocess.catch(() => undefined);
   const drained: Promise<void>[] = [];
   if (options.onOutput) {
@@ -110,10 +115,10 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
   }
   const streams = subprocess.stdio as unknown as (Duplex | null | undefined)[];
   const report: Readable | null | undefined = streams[3];
-  // A program that ends early resets its pipes.
+  // Errors of pipes are ignored, because a program that ends early resets its pipes.
   for (const stream of streams) stream?.on('error', () => undefined);
   if (options.onReport && report) {
-    // An app may control a program whose output is read.
+    // The rate is limited, because an app may control this program.
     if (options.clock) void readPaced(report, options.clock, options.onReport);
     else report.on('data', options.onReport);
   }
@@ -135,7 +140,7 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
 }
 
 /**
- * Limits the rate of reading: a program that floods its output blocks on its full pipe, and this process stays
+ * Limits the rate of reading: a program with too much output blocks on its full pipe, and this process stays
  * responsive.
  */
 export function readPaced(
@@ -158,18 +163,18 @@ export function readPaced(
   return new Promise((resolve) => stream.once('close', () => resolve()));
 }
 
-/** kill(2) that ignores a missing process. A negative pid is a process group. */
+/** Sends a signal, and ignores a missing process. A negative pid means a process group. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Already gone.
+    // The process has already ended.
   }
 }
 
 /**
  * Sends SIGKILL in rounds until no process is left, for at most a second.
- * @param kill sends SIGKILL to the remaining processes; its result: whether none was left
+ * @param kill sends SIGKILL to the remaining processes, and returns whether no process was left
  * @param ended ends the wait for the next round early
  * @returns whether no process is left
  */

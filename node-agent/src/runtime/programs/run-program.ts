@@ -3,33 +3,34 @@ import { execa } from 'execa';
 import './failed-spawns.ts';
 
 /**
- * Quoted part of a program's error output; it must fit into the sentence of a check (at most 512 characters in
- * `readiness`).
+ * Length of the part of a program's error output that is quoted. It must fit into the summary of a check (at most 512
+ * characters in `readiness`).
  */
 const WHY_BYTES = 400;
 
 export interface RunOptions {
-  /** Default: no limit. */
+  /** Time limit. Default: no limit. */
   limitMs?: number;
-  /** Limit of each output. */
+  /** Largest size of each output. */
   maxBytes?: number;
-  /** Added to the agent's environment. */
+  /** Variables added to the agent's environment. */
   env?: Record<string, string>;
 }
 
 /** Output of a system program, and how it ended. */
 export type ProgramResult =
   | { kind: 'ok'; stdout: string; stderr: string }
-  /** why: text for administrators. stdout: output until then. */
+  /** why: a text for administrators. stdout: the output before the failure. */
   | { kind: 'failed'; why: string; stdout: string }
-  /** It could not be started. code: ENOENT when not installed. */
+  /** The program could not be started. code: ENOENT if it is not installed. */
   | { kind: 'not_started'; code: string; why: string };
 
 /**
  * Runs a system program to its end and returns its output. Never rejects.
  *
- * The library's kill on exit is off: it would also signal a program that failed to start, with a pid from
- * uninitialized memory. That pid may be 0, which is this process's whole group, or any process.
+ * The library's option to kill the program at exit is off. It would also send a signal for a program that failed to
+ * start, with a pid from uninitialized memory. This pid could be any process, or 0, which means the whole process group
+ * of the agent.
  */
 export async function runProgram(
   program: string,
@@ -49,7 +50,7 @@ export async function runProgram(
   try {
     result = await begin();
   } catch {
-    // The library throws here only for this reason.
+    // EMFILE is the only reason for which the library throws here.
     return { kind: 'not_started', code: 'EMFILE', why: 'too many open files' };
   }
   const { stdout, stderr, code } = result;

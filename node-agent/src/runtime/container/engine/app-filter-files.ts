@@ -4,22 +4,25 @@ import { join } from 'node:path';
 import { appProfile, profileSchema } from './app-filter.ts';
 
 /**
- * Usual places of podman's system call filter; podman uses the first one that exists. Source: containers.conf(5),
+ * Usual paths of podman's system call filter; podman uses the first file that exists. Source: containers.conf(5),
  * seccomp_profile.
  */
 const PODMAN_PROFILES = ['/etc/containers/seccomp.json', '/usr/share/containers/seccomp.json'];
 
-/** Files with the filters of apps, for an engine on this machine. */
+/** Files with the system call filters of apps, for an engine on this machine. */
 export interface AppFilters {
-  /** Paths of two filters: for apps without user namespaces, and for apps that have their own sandbox. */
+  /**
+   * closed: path of the filter that forbids user namespaces. The other path is the filter for apps with their own
+   * sandbox.
+   */
   closed: string;
   ownSandbox: string;
 }
 
 /**
- * Writes the filters that podman applies to apps.
- * @returns null: podman's own filter is in none of its usual places, or cannot be read
- * @throws when they cannot be written
+ * Writes the system call filters that podman applies to apps.
+ * @returns null: podman's own filter was not found in its usual paths, or cannot be read
+ * @throws when the files cannot be written
  */
 export async function writeAppFilters(stateDir: string): Promise<AppFilters | null> {
   const profile = podmanProfile();
@@ -28,7 +31,7 @@ export async function writeAppFilters(stateDir: string): Promise<AppFilters | nu
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const write = async (name: string, userNamespaces: boolean) => {
     const file = join(folder, name);
-    // Podman may read it at any time.
+    // Written to a new file and renamed, because podman may read the filter at any time.
     await writeFile(`${file}.new`, JSON.stringify(appProfile(profile, userNamespaces)), { mode: 0o600 });
     await rename(`${file}.new`, file);
     return file;
@@ -41,7 +44,7 @@ function podmanProfile(): unknown {
     try {
       return profileSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
     } catch {
-      // Not there: try the next place.
+      // The file does not exist, so the next path is tried.
     }
   }
   return null;

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 
 /**
- * Calls that apps do not need and podman 4.3 allows, as for apps without a container (confinement/seccomp.ts).
+ * Calls that podman 4.3 allows although apps do not need them. They are refused, as for apps without a container
+ * (confinement/seccomp.ts).
  *
- * With pidfd_getfd an app could take descriptors of its display and sound servers, which run outside of its container:
- * their sockets name them (SO_PEERPIDFD). Keys stay with a user id for three days, and 200 keys use up the limit of the
- * id's next holder. One app could use up the host's contexts of old asynchronous I/O. openat2 passes the mode of a file
- * in memory that a filter cannot read.
+ * With pidfd_getfd an app could copy descriptors of its display and sound servers, which run outside of its container,
+ * because their sockets reveal them (SO_PEERPIDFD). Keys stay with a user id for three days, and 200 keys use up the
+ * limit of the next session with this id. One app could use up the host's contexts of old asynchronous I/O. openat2
+ * passes the mode of a file in memory that a filter cannot read.
  */
 const CLOSED: ReadonlySet<string> = new Set([
   ...['add_key', 'request_key', 'keyctl', 'pidfd_getfd', 'openat2'],
@@ -14,24 +15,24 @@ const CLOSED: ReadonlySet<string> = new Set([
   ...['bpf', 'perf_event_open', 'userfaultfd'],
 ]);
 /**
- * Calls that create or enter user namespaces. A filter cannot read the flags of clone3; without it the C library falls
- * back to clone.
+ * Calls that create or enter user namespaces. A filter cannot read the flags of clone3; if clone3 fails, the C library
+ * uses clone.
  */
 const NAMESPACE_CALLS: ReadonlySet<string> = new Set(['clone3', 'setns']);
 
 const CLONE_NEWUSER = 0x1000_0000;
 const S_ISUID = 0o4000;
 const O_CREAT = 0o100;
-/** The bit that only O_TMPFILE has. */
+/** The bit that only O_TMPFILE sets. */
 const O_TMPFILE = 0o20_000_000;
 const EPERM = 1;
 
-/** Index of the argument with the mode, by call. */
+/** Index of the argument with the mode, by call name. */
 const MODE_CALLS: ReadonlyMap<string, number> = new Map([
   ...['chmod', 'fchmod', 'creat', 'mknod'].map((name) => [name, 1] as const),
   ...['fchmodat', 'fchmodat2', 'mknodat'].map((name) => [name, 2] as const),
 ]);
-/** Indexes of flags and mode; the mode is used only when the call creates a file. */
+/** Indexes of flags and mode. These calls use the mode only when they create a file. */
 const OPEN_CALLS: ReadonlyMap<string, { flags: number; mode: number }> = new Map([
   ['open', { flags: 1, mode: 2 }],
   ['openat', { flags: 2, mode: 3 }],
@@ -47,13 +48,13 @@ export const profileSchema = z.looseObject({ syscalls: z.array(ruleSchema) });
 type Rule = z.infer<typeof ruleSchema>;
 
 /**
- * Builds the filter of an app from the engine's filter: calls that the engine refuses stay refused. Pure.
+ * Builds the filter of an app from the engine's filter. Calls that the engine refuses stay refused. Pure.
  *
- * In addition it refuses the calls above and, with EPERM, creating files with a setuid bit: another user of the host
- * who runs one would act as the user of later sessions with this id.
+ * In addition, the filter refuses the calls of CLOSED, and the creation of setuid files (EPERM). Another user of the
+ * host who runs a setuid file would act as the user of later sessions with this id.
  * @param profile a filter of podman or docker (the JSON of containers/common)
- * @param userNamespaces false: also refuses user namespaces, in which an app has every capability
- * @throws for another form
+ * @param userNamespaces false: also refuses user namespaces, because an app in one has every capability
+ * @throws when the profile has another form
  */
 export function appProfile(profile: unknown, userNamespaces: boolean): object {
   const { syscalls, ...rest } = profileSchema.parse(profile);

@@ -7,11 +7,11 @@ export type EngineAddress =
   | { kind: 'socket'; path: string }
   | { kind: 'tcp'; protocol: 'http' | 'https'; host: string; port: number };
 
-/** Ports that docker uses. Source: https://docs.docker.com/reference/cli/dockerd/, "-H". */
+/** Default ports of docker. Source: https://docs.docker.com/reference/cli/dockerd/, "-H". */
 const PLAIN_PORT = 2375;
 const TLS_PORT = 2376;
 
-/** @param url a value of SERVICE_CONTAINER_ENGINE, checked by the configuration. @throws for a malformed one */
+/** @param url value of SERVICE_CONTAINER_ENGINE, checked by the configuration. @throws when it is malformed */
 export function engineAddress(url: string): EngineAddress {
   if (url.startsWith('unix://')) return { kind: 'socket', path: url.slice('unix://'.length) };
   const { protocol, hostname, port } = new URL(url);
@@ -21,9 +21,8 @@ export function engineAddress(url: string): EngineAddress {
 }
 
 /**
- * Default sockets of podman, then docker. A rootless engine belongs to its user, so an agent without root looks into
- * its own runtime directory first.
- * Source: podman-system-service(1), dockerd(8).
+ * Default sockets of podman, then docker. A rootless engine belongs to its user, so an agent without root rights tries
+ * its own runtime directory first. Source: podman-system-service(1), dockerd(8).
  */
 export function defaultSockets(isRoot: boolean, env: Environment): string[] {
   const own = env.XDG_RUNTIME_DIR;
@@ -34,7 +33,7 @@ export function defaultSockets(isRoot: boolean, env: Environment): string[] {
   return [...rootless, ...ofTheMachine];
 }
 
-/** The engine that is configured, else the first socket that exists; null: none. */
+/** The configured engine, or without one the first socket that exists; null: no engine was found. */
 export function findEngine(
   configured: string | null,
   isRoot: boolean,

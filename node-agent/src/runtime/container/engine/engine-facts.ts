@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isMountable } from './engine-names.ts';
 
-/** An engine's description of itself: GET /version and GET /info of the Docker API. */
+/** Properties that an engine reports about itself: GET /version and GET /info of the Docker API. */
 export interface EngineFacts {
   kind: 'podman' | 'docker';
   version: string;
@@ -9,7 +9,8 @@ export interface EngineFacts {
   storeDir: string | null;
   defaultRuntime: string;
   /**
-   * Whether the engine honors `Runtime` and `DeviceRequests` of a container. Podman before 5.4.0 silently ignores both.
+   * Whether the engine applies `Runtime` and `DeviceRequests` of a container. Podman before 5.4.0 silently ignores
+   * both.
    */
   obeysRequests: boolean;
   rootless: boolean;
@@ -29,17 +30,17 @@ const infoSchema = z.object({
 const ownInfoSchema = z.object({ host: z.object({ security: z.object({ rootless: z.boolean() }) }) });
 
 /**
- * Oldest usable releases: podman, whose Docker API then has every call used here; docker, with cgroups v2 and private
- * cgroup namespaces.
+ * Oldest usable releases. Podman's Docker API must support every call used here; docker must support cgroups v2 and
+ * private cgroup namespaces.
  */
 const OLDEST = { podman: [4, 0], docker: [20, 10] } as const;
-/** Source: containers/podman#22645. */
+/** First podman release that applies `Runtime` and `DeviceRequests`. Source: containers/podman#22645. */
 const PODMAN_OBEYS = [5, 4] as const;
 
 /**
- * Identifies an engine by its components, because podman also answers with a version number of docker's API.
- * @param ownInfo answer of podman's own API, because podman 4.3 does not report in docker's API that it is rootless;
- *   null: no answer
+ * Identifies an engine by its components, because podman also reports a version number of docker's API.
+ * @param ownInfo answer of podman's own API; null: no answer. It is needed because podman 4.3 does not report in
+ * docker's API that it is rootless
  * @throws when an answer has another form
  */
 export function readEngineFacts(version: unknown, info: unknown, ownInfo: unknown = null): EngineFacts {
@@ -67,15 +68,15 @@ export interface EngineProblem {
 }
 
 export interface EngineWishes {
-  /** SERVICE_CONTAINER_RUNTIME; null: the engine's own. */
+  /** Value of SERVICE_CONTAINER_RUNTIME; null: the engine's default. */
   ociRuntime: string | null;
-  /** The host has an NVIDIA GPU, which apps get by CDI. */
+  /** Whether the host has an NVIDIA GPU, which apps get by CDI. */
   nvidia: boolean;
-  /** Path of the state directory, whose sockets are mounted. */
+  /** Path of the state directory; sockets in it are mounted into containers. */
   stateDir: string;
 }
 
-/** Whether this agent can run apps with an engine. Pure. @returns null: it can */
+/** Whether this agent can run apps with an engine. Pure. @returns null: no problem */
 export function engineProblem(facts: EngineFacts, wishes: EngineWishes): EngineProblem | null {
   const name = `${facts.kind} ${facts.version}`;
   const oldest = OLDEST[facts.kind];

@@ -13,14 +13,14 @@ import { AGENT_LABEL, CONTAINER_PREFIX } from './engine-names.ts';
 const INITS = ['/usr/libexec/podman/catatonit', '/usr/bin/catatonit', '/usr/local/libexec/podman/catatonit'];
 
 /**
- * Time limit of a check for readiness: the registration waits for it, and the control plane waits 15 s for each step of
- * a registration. An engine answers within 100 ms. Chosen, not measured.
+ * Time limit of a check for readiness: the registration waits for this check, and the control plane waits at most 15 s
+ * for each step of a registration. An engine answers within 100 ms. Chosen, not measured.
  */
 const LOOK_MS = withPatience(2_000);
 /** Time limit of the first check, which also removes containers of a killed agent. */
 export const FIRST_LOOK_MS = withPatience(10_000);
 
-/** No engine can be used now; `problem` is shown to administrators. */
+/** No engine can be used now; administrators see `problem`. */
 export class NoEngine extends Error {
   constructor(readonly problem: EngineProblem) {
     super(problem.summary);
@@ -29,11 +29,11 @@ export class NoEngine extends Error {
 }
 
 export interface EngineHostOptions extends Omit<EngineWishes, 'nvidia'> {
-  /** Known only after the hardware probe. */
+  /** A function, because the value is known only after the hardware probe. */
   nvidia: () => boolean;
-  /** SERVICE_CONTAINER_ENGINE; null: podman, then docker. */
+  /** SERVICE_CONTAINER_ENGINE; null: try podman, then docker. */
   url: string | null;
-  /** Whether this host must run containers, because it may run nothing else or an engine is named. */
+  /** Whether this host must run containers, because it may not run processes or an engine is configured. */
   required: boolean;
 }
 
@@ -53,9 +53,9 @@ export interface OpenEngine {
   engine: ContainerEngine;
   facts: EngineFacts;
   hasInit: boolean;
-  /** null: apps get the engine's own filter of system calls. */
+  /** null: apps get the engine's own system call filter. */
   filters: AppFilters | null;
-  /** Whether its containers are processes of this machine, judged by their process ids. */
+  /** Whether the engine's containers run on this machine, which their process ids show. */
   isHere: boolean;
 }
 
@@ -66,13 +66,13 @@ export type EngineFact =
   | ({ kind: 'fails' } & EngineProblem);
 
 /**
- * The container engine of this host. As long as none is found, each use looks for it again, so an engine that is
- * installed or started later works without a restart of the agent.
+ * The container engine of this host. While no engine is found, each use searches again, so an engine that is installed
+ * or started later works without a restart of the agent.
  *
- * Opening it removes the containers of an earlier agent with the same state directory.
+ * Opening the engine removes the containers of a former agent with the same state directory.
  */
 export class EngineHost {
-  /** Label of this agent's containers; other agents may share the engine. */
+  /** Label value of this agent's containers, because other agents may use the same engine. */
   readonly agentId: string;
   readonly #options: EngineHostOptions;
   readonly #clock: Clock;
@@ -97,8 +97,8 @@ export class EngineHost {
   }
 
   /**
-   * Checks again, and returns the result. Never throws.
-   * @param limitMs a slower engine counts as not answering until its answer arrives
+   * Checks the engine again, and returns the result. Never throws.
+   * @param limitMs a slower engine is reported as not answering, until its answer arrives
    */
   async look(limitMs = LOOK_MS): Promise<EngineFact> {
     if (!this.#options.required && this.#address() === null) {
@@ -115,7 +115,7 @@ export class EngineHost {
     return this.#last;
   }
 
-  /** @throws NoEngine */
+  /** Opens the engine, or returns the open one. @throws NoEngine */
   async open(): Promise<OpenEngine> {
     if (this.#open !== null) return this.#open;
     this.#opening ??= this.#find().finally(() => {
@@ -124,7 +124,7 @@ export class EngineHost {
     return this.#opening;
   }
 
-  /** @throws NoEngine */
+  /** Like open(), but returns only the engine. @throws NoEngine */
   async engine(): Promise<ContainerEngine> {
     return (await this.open()).engine;
   }
@@ -158,14 +158,15 @@ export class EngineHost {
     }
     const hasInit = facts.kind === 'docker' || INITS.some((path) => existsSync(path));
     const isHere = address.kind === 'socket';
-    // Docker's own filter already refuses most of these calls, and docker does not accept a file.
+    // Only podman gets the filters: docker's own filter already refuses most of these calls, and docker does not accept
+    // a file.
     const filters = isHere && facts.kind === 'podman' ? await writeAppFilters(this.#options.stateDir) : null;
     return { engine, facts, hasInit, filters, isHere };
   }
 
   /**
-   * Removes containers of an earlier, killed agent. Both label and name must match this agent: an image may have the
-   * label, and a container that a person starts from it must not be removed.
+   * Removes containers of a former agent that was killed. Both label and name must match this agent, because an image
+   * may have the label, and a container that a person starts from this image must not be removed.
    */
   async #removeLeftovers(engine: ContainerEngine): Promise<void> {
     const left = await engine.listed(`${AGENT_LABEL}=${this.agentId}`);
@@ -212,8 +213,8 @@ interface Ulimit {
 }
 
 /**
- * Limits of this process for containers, where the engine's own are above what this machine allows
- * (SERVICE_CONTAINER_ULIMITS=host).
+ * Limits of this process that containers get (SERVICE_CONTAINER_ULIMITS=host), because the engine's own limits exceed
+ * what this machine allows.
  */
 export const hostUlimits = (): Ulimit[] =>
   ulimitsWithin(
@@ -222,10 +223,10 @@ export const hostUlimits = (): Ulimit[] =>
   );
 
 /**
- * Podman lowers its own limit of processes to the kernel's, and where the machine lacks CAP_SYS_RESOURCE no
- * container can have more than that (seen with 4.3).
+ * Podman lowers its own limit of processes to the kernel's limit. On a machine without CAP_SYS_RESOURCE, a container
+ * cannot have more (seen with podman 4.3).
  * @param limits content of /proc/<pid>/limits. Source: proc_pid_limits(5)
- * @param pidMax most processes of the kernel
+ * @param pidMax the kernel's largest number of processes
  */
 export function ulimitsWithin(limits: string, pidMax: number): Ulimit[] {
   const limitOf = (row: string): number[] => {

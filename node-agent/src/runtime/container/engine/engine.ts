@@ -8,18 +8,18 @@ import { type EngineFacts, readEngineFacts } from './engine-facts.ts';
 import { isImageName } from './engine-names.ts';
 
 /**
- * An engine answers within a second, on a busy disk within a few seconds for containers. A launch waits for it (10 s
- * for the ack of an assignment). Chosen, not measured.
+ * Time limit of an ordinary call. An engine answers within a second, or on a busy disk within a few seconds. A launch
+ * waits for the answer (10 s for the ack of an assignment). Chosen, not measured.
  */
 const ANSWER_MS = withPatience(8_000);
-/** Creating or removing a container copies or removes files. */
+/** Time limit for creating or removing a container, because the engine copies or removes files. */
 const CHANGE_MS = withPatience(30_000);
-/** Longest line of progress; longer ones are dropped. */
+/** Longest line of progress; longer lines are dropped. */
 const LINE_BYTES = 64 * 1024;
 
 /** A call that the engine refused, or did not answer. */
 export class EngineError extends Error {
-  /** @param status of the HTTP answer; null: no answer */
+  /** @param status status of the HTTP answer; null: no answer */
   constructor(
     message: string,
     readonly status: number | null,
@@ -31,24 +31,24 @@ export class EngineError extends Error {
 
 export type ContainerOptions = Docker.ContainerCreateOptions & { name: string };
 
-/** A container as listed by its labels. */
+/** A container in a list of containers with a label. */
 export interface ListedContainer {
   id: string;
   name: string;
 }
 
-/** A container as its engine sees it. */
+/** A container as the engine reports it. */
 export interface ContainerState {
-  /** Id of 64 characters. */
+  /** Id with 64 characters. */
   id: string;
-  /** Process id of its first process on the engine's machine; 0: not running. */
+  /** Process id of the first process on the engine's machine; 0: the container is not running. */
   pid: number;
   running: boolean;
   exitCode: number;
   oomKilled: boolean;
 }
 
-/** An image that the engine holds. */
+/** An image that the engine stores. */
 export interface HeldImage {
   id: string;
   /** Size on disk. */
@@ -68,11 +68,11 @@ export interface ProgressLine {
 }
 
 /**
- * A container engine behind the Docker API of podman or docker. Every call has a time limit, except two that last as
- * long as a container or a pull; they end by a signal or with the container.
+ * A container engine behind the Docker API of podman or docker. Every call has a time limit, except the calls that last
+ * as long as a container, a pull or a build; a signal ends these.
  *
- * A restarted engine keeps its containers, so a call without an answer may have had its effect. Therefore the caller
- * chooses the names, and every removal may be repeated.
+ * A restarted engine keeps its containers, so a call without an answer may still have been executed. Therefore the
+ * caller chooses the names, and every removal may be repeated.
  */
 export class ContainerEngine {
   readonly #docker: Docker;
@@ -83,7 +83,10 @@ export class ContainerEngine {
     this.#clock = clock;
   }
 
-  /** Connects with the first call. Imports the library on demand, which saves its memory on hosts without an engine. */
+  /**
+   * Creates a client, which connects with the first call. Imports the library on demand, to save its memory on hosts
+   * without an engine.
+   */
   static async at(address: EngineAddress, clock: Clock): Promise<ContainerEngine> {
     const { default: Client } = await import('dockerode');
     const docker = new Client(
@@ -116,7 +119,7 @@ export class ContainerEngine {
     );
   }
 
-  /** @returns null: the engine does not hold it */
+  /** @returns null: the engine does not have the image */
   async image(ref: string): Promise<HeldImage | null> {
     if (!isImageName(ref)) return null;
     const found = await this.#orMissing(() =>
@@ -132,7 +135,7 @@ export class ContainerEngine {
     };
   }
 
-  /** @returns false: there is none. @throws EngineError 409 while a container uses it */
+  /** @returns false: the image does not exist. @throws EngineError 409 while a container uses it */
   async removeImage(ref: string): Promise<boolean> {
     if (!isImageName(ref)) return false;
     const removed = await this.#orMissing(() =>
@@ -144,7 +147,7 @@ export class ContainerEngine {
   /**
    * Pulls an image by digest.
    * @param onLine called for each line of progress
-   * @throws EngineError when it fails or `signal` aborts
+   * @throws EngineError when the pull fails or `signal` aborts
    */
   async pull(ref: string, signal: AbortSignal, onLine: (line: ProgressLine) => void): Promise<void> {
     const stream = await this.#begin(signal, () => this.#docker.pull(ref, { abortSignal: signal }));
@@ -153,7 +156,7 @@ export class ContainerEngine {
 
   /**
    * Builds an image from a tar archive.
-   * @throws EngineError when it fails or `signal` aborts
+   * @throws EngineError when the build fails or `signal` aborts
    */
   async build(
     archive: Readable,
@@ -171,13 +174,16 @@ export class ContainerEngine {
   }
 
   async create({ name, ...options }: ContainerOptions): Promise<void> {
-    // Otherwise the client also puts all options into the URL, and podman's service logs URLs, including the app's
-    // variables, which may be secrets.
+    // With separate parts, the client does not put all options into the URL. podman's service logs URLs, and the
+    // options contain the app's variables, which may be secrets.
     const parts = { _query: { name }, _body: options };
     await this.#call(CHANGE_MS, () => this.#docker.createContainer(parts as Docker.ContainerCreateOptions));
   }
 
-  /** Opens the output of a container from its start on, in frames (output-frames.ts). The caller reads and closes it. */
+  /**
+   * Opens the output of a container from its start, in frames (output-frames.ts). The caller reads and closes the
+   * stream.
+   */
   async output(name: string): Promise<Duplex> {
     const stream = await this.#call(ANSWER_MS, () =>
       this.#docker
@@ -191,19 +197,22 @@ export class ContainerEngine {
     await this.#call(CHANGE_MS, () => this.#docker.getContainer(name).start());
   }
 
-  /** @returns false: it no longer runs */
+  /** @returns false: the container is not running any more */
   async signal(name: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<boolean> {
     try {
       await this.#call(ANSWER_MS, () => this.#docker.getContainer(name).kill({ signal }));
       return true;
     } catch (error) {
-      // 409: not running.
+      // 404: the container does not exist; 409: it is not running.
       if (error instanceof EngineError && (error.status === 404 || error.status === 409)) return false;
       throw error;
     }
   }
 
-  /** Waits for the end of a container. @returns its exit status. @throws EngineError when the connection breaks */
+  /**
+   * Waits for the end of a container. @returns the container's exit status. @throws EngineError when the connection
+   * breaks
+   */
   async wait(name: string, signal: AbortSignal): Promise<number> {
     const { StatusCode } = (await this.#begin(signal, () =>
       this.#docker.getContainer(name).wait({ abortSignal: signal }),
@@ -211,7 +220,7 @@ export class ContainerEngine {
     return StatusCode;
   }
 
-  /** @returns null: there is none */
+  /** @returns null: the container does not exist */
   async state(name: string): Promise<ContainerState | null> {
     const found = await this.#orMissing(() =>
       this.#call(ANSWER_MS, () => this.#docker.getContainer(name).inspect()),
@@ -223,8 +232,8 @@ export class ContainerEngine {
 
   /**
    * A small file in a container, as text.
-   * @returns null: there is none
-   * @throws EngineError if it is not a regular file, or has more than `maxBytes`
+   * @returns null: the file does not exist
+   * @throws EngineError if the file is not regular, or has more than `maxBytes`
    */
   async textFile(name: string, path: string, maxBytes: number): Promise<string | null> {
     return this.#orMissing(() =>
@@ -249,14 +258,14 @@ export class ContainerEngine {
     );
   }
 
-  /** Ends and removes a container with its anonymous volumes. Repeatable. */
+  /** Kills and removes a container and its anonymous volumes. Repeatable. */
   async remove(name: string): Promise<void> {
     await this.#orMissing(() =>
       this.#call(CHANGE_MS, () => this.#docker.getContainer(name).remove({ force: true, v: true })),
     );
   }
 
-  /** Containers with that label, running or not. */
+  /** Containers with this label, running or not. */
   async listed(label: string): Promise<ListedContainer[]> {
     const rows = await this.#call(ANSWER_MS, () =>
       this.#docker.listContainers({ all: true, filters: { label: [label] } }),
@@ -271,7 +280,7 @@ export class ContainerEngine {
     return Mountpoint;
   }
 
-  /** @returns false: there is none. @throws EngineError 409 while a container uses it */
+  /** @returns false: the volume does not exist. @throws EngineError 409 while a container uses it */
   async removeVolume(name: string): Promise<boolean> {
     const removed = await this.#orMissing(() =>
       this.#call(CHANGE_MS, async () => {
@@ -297,7 +306,7 @@ export class ContainerEngine {
     return result.value;
   }
 
-  /** A call without its own time limit; the caller limits it. */
+  /** Starts a call without its own time limit; the caller limits the time. */
   async #begin<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     try {
       return await call();
@@ -315,7 +324,7 @@ export class ContainerEngine {
     }
   }
 
-  /** Reads lines of JSON to the end. @throws EngineError for a line with an error */
+  /** Reads lines of JSON to the end of the stream. @throws EngineError when a line contains an error */
   async #follow(
     stream: NodeJS.ReadableStream,
     signal: AbortSignal,

@@ -1,16 +1,19 @@
-/** Stream (1 byte), three zero bytes, length (32 bits, big-endian). Source: Docker API, "Attach to a container". */
+/**
+ * Header of a frame: stream (1 byte), three zero bytes, length (32 bits, big-endian). Source: Docker API, "Attach to a
+ * container".
+ */
 const HEADER_BYTES = 8;
 
 /**
- * Extracts the output of a container without a terminal from the engine's frames. Chunks may end anywhere. Stores at
- * most an incomplete header.
+ * Extracts the output of a container without a terminal from the engine's frames. Chunks may end at any byte. Between
+ * two chunks, at most an incomplete header is stored.
  */
 export class OutputFrames {
   #header = Buffer.alloc(0);
-  /** Missing bytes of the current frame. */
+  /** Number of missing bytes of the current frame. */
   #left = 0;
 
-  /** @returns the output in this chunk, of both streams in order */
+  /** @returns the output in this chunk; both streams are merged in order */
   take(chunk: Buffer): Buffer[] {
     const output: Buffer[] = [];
     let rest = chunk;
