@@ -5,7 +5,7 @@ import type { ConsoleState } from '../console/host-console.ts';
 import { isHomeVolume, isMountable } from '../runtime/container/engine/engine-names.ts';
 import { isBelow } from './home/home-path.ts';
 
-/** Host facts for the decision about an assignment. */
+/** Facts about the host that decide whether an assignment is accepted. */
 export interface AssignFacts {
   /** State of the console. */
   console: ConsoleState;
@@ -29,7 +29,7 @@ export interface Refusal {
 
 /**
  * Whether this host accepts an assignment. Pure; reasons are checked in a fixed order.
- * @returns null when accepted
+ * @returns null: the assignment is accepted
  */
 export function decideAssign(assign: SessionAssign, host: AssignFacts): Refusal | null {
   const { video_topology } = assign;
@@ -45,7 +45,7 @@ const CONSOLE_REFUSALS: Record<ConsoleState, Refusal | null> = {
   free: null,
 };
 
-/** Whether this host accepts an app. Pure. @returns null when accepted */
+/** Whether this host accepts an app. Pure. @returns null: the app is accepted */
 export function decideApp(app: AppSpec, host: AssignFacts): Refusal | null {
   return appRefusal(app, host) ?? homeRefusal(app, host);
 }
@@ -95,7 +95,7 @@ function homeRefusal(app: AppSpec, host: AssignFacts): Refusal | null {
     return isHomeVolume(ref) ? null : refuse('policy', `${ref} is no volume of a home`);
   }
   if (isContainer && !isMountable(ref)) return refuse('policy', `${ref} cannot be named in a mount`);
-  // The path becomes a field of a passwd line, so it may contain neither colon nor line break.
+  // The path becomes a field of a passwd line, so it must not contain a colon or a line break.
   if (breaksPasswd(ref) || !isBelow(host.homeRoot, ref)) {
     return refuse('policy', `${ref} is not below the home root ${host.homeRoot}`);
   }

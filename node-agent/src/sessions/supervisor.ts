@@ -22,21 +22,21 @@ import type { SessionDeps, SessionPlan } from './life/session-plan.ts';
 import { type AssignFacts, decideApp, decideAssign } from './policy.ts';
 import { NameHolders } from './resources/name-holders.ts';
 
-/** Host configuration at the moment of a launch. */
+/** Configuration of the host at a launch. */
 export interface LaunchContext extends Omit<AssignFacts, 'console'> {
   settings: Record<string, unknown>;
   media: SessionPlan['media'];
-  /** Whether this host chose the home root; otherwise the control plane did. */
+  /** Whether this host chose the home root; if not, the control plane did. */
   ownsHomeRoot: boolean;
   gpu(gpuIndex: number): AppGpu;
   /** Groups that may open the session's GPU. */
   gpuGroups(gpuIndex: number): number[];
-  /** Largest file that viewers may send and fetch, MiB; null: none. */
+  /** Largest file that viewers may send and fetch, in MiB; null: file transfers are disabled. */
   maxFileMb: number | null;
 }
 
 export interface SupervisorOptions {
-  /** 0 = sessions survive without a control plane for any time. */
+  /** Seconds that sessions continue without the control plane; 0: no limit. */
   orphanSecs: number;
   context: () => LaunchContext;
   /** The console of this host. */
@@ -51,7 +51,7 @@ const OK: CommandAnswer = { ok: true };
  * been down for too long.
  *
  * Commands for one session are applied in order; sessions do not wait for each other. An ended session stays listed
- * until the control plane has seen its last report.
+ * until the control plane has processed its last report.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -60,9 +60,9 @@ export class Supervisor {
   readonly #logger: Logger;
   readonly #nameHolders: NameHolders;
   readonly #sessions = new Map<string, Session>();
-  /** Last running command per session. */
+  /** The last command per session that is still running. */
   readonly #queues = new Map<string, Promise<unknown>>();
-  /** Numbers of unseen reports about sessions that this host does not hold. */
+  /** Numbers of unconfirmed reports about sessions that do not exist on this host. */
   #unknownReports: number[] = [];
   #orphanTimer: Timer | null = null;
   #graceSecs = 0;
@@ -77,7 +77,7 @@ export class Supervisor {
     this.#logger = deps.logger;
   }
 
-  /** All live sessions, and ended ones whose last report is unseen. */
+  /** All live sessions, and ended sessions whose last report is not confirmed. */
   held(): HeldSession[] {
     return [...this.#sessions.values()].slice(0, MAX_HOST_SESSIONS).map((session) => session.held);
   }
@@ -89,12 +89,12 @@ export class Supervisor {
       .map(({ session_id }) => session_id);
   }
 
-  /** Live sessions (count). */
+  /** Number of live sessions. */
   get liveCount(): number {
     return [...this.#sessions.values()].filter((session) => !session.isOver).length;
   }
 
-  /** Live sessions per GPU index. */
+  /** Number of live sessions per GPU index. */
   liveByGpu(): Map<number, number> {
     const counts = new Map<number, number>();
     for (const session of this.#sessions.values()) {
@@ -103,12 +103,12 @@ export class Supervisor {
     return counts;
   }
 
-  /** Accepts or refuses a session command; effects follow asynchronously. */
+  /** Accepts or refuses a session command. The effects of an accepted command follow later. */
   command(command: SessionCommand): Promise<CommandAnswer> {
     const id = command.session_id;
     const before = this.#queues.get(id) ?? Promise.resolve();
     const verdict = before.then(() => this.#handle(command));
-    // A size change answers only when done; a stop behind it must not wait for it.
+    // The answer to a size change is sent only after the change, but a stop that follows must not wait for it.
     const taken = command.type === 'session_display_update' ? before : verdict;
     const tail = taken
       .catch(() => undefined)
@@ -125,7 +125,7 @@ export class Supervisor {
     else this.#logger.debug({ session_id: frame.session_id }, 'signaling.no_session');
   }
 
-  /** Forgets ended sessions whose last report is handled. */
+  /** Removes ended sessions whose last report the control plane has processed. */
   seen(seq: number): void {
     this.#unknownReports = this.#unknownReports.filter((number) => number > seq);
     for (const session of this.#sessions.values()) {
@@ -143,12 +143,12 @@ export class Supervisor {
     this.#orphanTimer?.cancel();
     this.#orphanTimer = null;
     if (up || this.#closing || this.#options.orphanSecs === 0) return;
-    // The control plane waits for its grace period. An earlier end would stop sessions that it still expects to run.
+    // Not earlier than the control plane's grace period, because the control plane still expects the sessions to run.
     const limitSecs = Math.max(this.#options.orphanSecs, this.#graceSecs);
     this.#orphanTimer = this.#clock.setTimeout(() => this.#endOrphans(limitSecs), limitSecs * 1000);
   }
 
-  /** Ends all sessions for that reason and waits limitMs at most. Accepts no further assignment. */
+  /** Ends all sessions for this reason and waits at most limitMs. Accepts no further assignment. */
   async close(reason: SessionEndReason, limitMs: number): Promise<void> {
     this.#closing = true;
     this.#orphanTimer?.cancel();
@@ -158,7 +158,7 @@ export class Supervisor {
     await within(this.#clock, limitMs, Promise.all(live.map((session) => session.ended)), null);
   }
 
-  /** Ends all sessions without reports, for a restart; the next registration reports them. */
+  /** Ends all sessions without reports before a restart; the next registration reports the ends. */
   async closeSilently(limitMs: number): Promise<void> {
     for (const session of this.#sessions.values()) session.endSilently();
     await this.close('agent_restart', limitMs);
@@ -177,7 +177,7 @@ export class Supervisor {
       else return this.#reportUnknown(command.session_id, command.reason);
       return OK;
     }
-    // A freeze is possible for a failed session too, while its ring is kept; an upload at any time.
+    // A freeze is also possible for a failed session while its ring is kept, and an upload at any time.
     if (command.type === 'session_recording')
       return this.#deps.recorder.command(command, session !== undefined);
     if (!isKnown(command)) return unknownCommand(command);
@@ -216,14 +216,14 @@ export class Supervisor {
       this.#logger.warn({ session_id: assign.session_id, ...refusal }, 'session.refused');
       return { ok: false, ...refusal };
     }
-    // Claimed at once: another assignment may claim the console while a uid is searched.
+    // Claimed at once, because another assignment could claim the console while this one waits for a uid.
     const claim = assign.video_topology === 'stream_only' ? null : this.#options.console.claim();
     const uid = await this.#takeUid(assign);
     if (uid === 'none_free') {
       claim?.release();
       return { ok: false, code: 'busy', error: 'every uid of SERVICE_PROCESS_UIDS is in use' };
     }
-    // close() has already listed the sessions that it ends.
+    // close() has already listed the sessions that it ends, so this session would not be ended.
     if (this.#closing) {
       claim?.release();
       if (uid !== null) this.#deps.uids?.release(uid);
@@ -269,10 +269,10 @@ export class Supervisor {
     return uids.take(ref === undefined ? null : await lastOwner(ref)) ?? 'none_free';
   }
 
-  /** Reports a session that this host does not hold as stopped. */
+  /** Reports that a session that does not exist on this host is stopped. */
   #reportUnknown(sessionId: string, reason: Open<SessionEndReason>): CommandAnswer {
-    // Limited, because each report is kept until the control plane has seen it, and a faulty control plane could name
-    // endless sessions.
+    // Limited, because each report is stored until the control plane confirms it, and a faulty control plane could send
+    // any number of session ids.
     if (this.#unknownReports.length >= MAX_HOST_SESSIONS)
       return { ok: false, code: 'busy', error: 'too many reports wait to be seen' };
     const seq = this.#deps.link.report({
@@ -287,7 +287,7 @@ export class Supervisor {
   }
 }
 
-/** Viewers hear a console session if configured; a local session has no viewers. */
+/** Changes whether viewers hear the session: a console session only if configured; a local session has no viewers. */
 function heardAs(assign: SessionAssign, { audible }: ConsoleClaim): SessionAssign {
   const isStreamed = assign.video_topology === 'dual_output';
   const { stream } = assign;
@@ -297,7 +297,7 @@ function heardAs(assign: SessionAssign, { audible }: ConsoleClaim): SessionAssig
   };
 }
 
-/** Commands for a session that this host holds, except assignment and stop. */
+/** Whether a command is for an existing session: all commands except assignment and stop. */
 function isKnown(command: SessionCommand): command is Extract<
   SessionCommand,
   {

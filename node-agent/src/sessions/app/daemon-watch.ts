@@ -4,8 +4,9 @@ import type { Clock, Timer } from '@footlight/platform';
 export const WINDOWLESS_MS = 30_000;
 
 /**
- * Detects an app that has left only daemons: its first process exited with status 0, the app had drawn, and no window
- * has been shown for WINDOWLESS_MS. Without this, a daemon such as gpg-agent would keep the session alive forever.
+ * Detects an app of which only daemons are left: its first process exited with status 0, the app had drawn, and no
+ * window has been shown for WINDOWLESS_MS. Without this, a daemon such as gpg-agent would keep the session alive
+ * forever.
  *
  * resting ⇄ waiting (one timer) → reported. Owner: the session's app; close() frees the timer.
  */
@@ -13,7 +14,7 @@ export class DaemonWatch {
   readonly #clock: Clock;
   readonly #onOver: () => void;
   #facts = { handedOver: false, drawn: false };
-  /** Shown windows (count); null: unknown. */
+  /** Number of shown windows; null: unknown. */
   #windows: number | null = null;
   #timer: Timer | null = null;
 
@@ -22,7 +23,7 @@ export class DaemonWatch {
     this.#onOver = onOver;
   }
 
-  /** Updates facts about the running app; the start of another app sets both. */
+  /** Updates facts about the running app. When another app starts, both facts must be set. */
   note(facts: Partial<{ handedOver: boolean; drawn: boolean }>): void {
     Object.assign(this.#facts, facts);
     this.#watch();

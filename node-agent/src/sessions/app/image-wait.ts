@@ -4,11 +4,11 @@ import type { AppSpec } from '@footlight/protocol/agent';
 import { LaunchError, type Runtime } from '../../runtime/runtime.ts';
 
 /**
- * Longest wait for an image, counted from the assignment. Below the control plane's 900 s, so that this reason is
- * reported first.
+ * Longest wait for an image, counted from the assignment. It is less than the control plane's 900 s, so that the
+ * agent's reason is reported first.
  */
 export const IMAGE_WAIT_MS = 840_000;
-/** The control plane keeps waiting as long as a report arrives every 10 s. At most one a second is sent. */
+/** The control plane waits as long as it gets a report every 10 s. At most one report per second is sent. */
 const REPEAT_MS = 5_000;
 const MIN_REPORT_MS = 1_000;
 
@@ -25,7 +25,7 @@ export interface ImageWait {
 
 /**
  * Waits until the engine holds an app's image. The pull continues after the limit, for the next launch.
- * @returns null: the image is there, or the session ends
+ * @returns null: the engine has the image, or the session ends
  */
 export async function waitForImage(
   app: AppSpec,

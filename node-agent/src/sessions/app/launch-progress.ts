@@ -9,15 +9,17 @@ export interface LaunchProgressDeps {
   sessionId: string;
   app: Pick<SessionApp, 'appId' | 'tile'>;
   events: TraceEvents;
-  /** The session's user; null: it shares the agent's. */
+  /** The session's user; null: the session runs as the agent's user. */
   uid(): number | null;
   /** Whether the running app has drawn its first window. */
   isPresented(): boolean;
-  /** Sends the state to the viewers. */
+  /** Sends the launch state to the viewers. */
   notifyViewers(state: AppLaunchState): void;
 }
 
-/** The last known state of an app's start, and its reports. A swap's new app starts from the first state. */
+/**
+ * The last known state of an app's start; reports its changes. After a swap, the state begins again for the new app.
+ */
 export class LaunchProgress {
   readonly #deps: LaunchProgressDeps;
   #last: { appId: string; state: AppLaunchState };
@@ -27,7 +29,7 @@ export class LaunchProgress {
     this.#last = { appId: deps.app.appId, state: 'starting' };
   }
 
-  /** Updates the state, and reports a change. Scans the host's processes for a tile's title. */
+  /** Updates the state, and reports a change. For a tile, it scans the host's processes to find the tile's title. */
   current(): AppLaunchState {
     const { app, sessionId, uid, isPresented } = this.#deps;
     const { appId, tile } = app;
@@ -44,18 +46,21 @@ export class LaunchProgress {
   report(state: AppLaunchState): void {
     const { tile } = this.#deps.app;
     this.#deps.events.send('app.launch_state', { state, ...(tile && { appid: tile.external_id }) });
-    // For an app that is not a tile, viewers are already informed when it has drawn.
+    // If the app is not a tile, the viewers are already informed when it has drawn.
     if (tile !== undefined || state === 'game_exited') this.#deps.notifyViewers(state);
   }
 }
 
-/** Most processes whose environment is read in one search; an app may start thousands with large environments. */
+/**
+ * Largest number of processes whose environment is read in one search, because an app may start thousands of processes
+ * with large environments.
+ */
 const MAX_PROCESSES = 512;
 
 /**
- * Whether a session runs a process of a tile's title. Steam sets a variable with the title in each game; other
- * sources do not, so their titles never count.
- * @param uid null: the session shares the agent's user
+ * Whether a session runs a process of a tile's title. Steam sets a variable with the title's id in each game. Other
+ * sources do not, so their titles are never found.
+ * @param uid null: the session runs as the agent's user
  */
 export function runsTitle(
   { sessionId, uid }: { sessionId: string; uid: number | null },

@@ -3,7 +3,7 @@ import type { AppLaunchState } from '@footlight/protocol';
 export interface LaunchFacts {
   /** Whether the app has drawn its first window. */
   presented: boolean;
-  /** Whether the title of a tile runs; null for an app that is no tile. */
+  /** Whether the title of a tile runs; null: the app is not a tile. */
   titleRuns: boolean | null;
 }
 

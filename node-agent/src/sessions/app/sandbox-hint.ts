@@ -1,6 +1,6 @@
 import type { AppSpec } from '@footlight/protocol/agent';
 
-/** Output of Chromium, and of bwrap in Flatpak and Steam, without user namespaces. */
+/** Output of Chromium, or of bwrap in Flatpak and Steam, when user namespaces are not available. */
 const NO_USER_NAMESPACES =
   /No usable sandbox!|bwrap: (No permissions to create new namespace|Creating new namespace failed)/;
 

@@ -27,7 +27,7 @@ export interface SessionAppDeps {
   events: TraceEvents;
   /** Aborts when the session starts to end. */
   ended: AbortSignal;
-  /** Time limit for an app to draw; 0 = none. */
+  /** Time limit for an app to draw; 0: no limit. */
   bootTimeoutSecs: number;
   worker: Pick<SessionWorker, 'process' | 'enter' | 'closeFiles'>;
   apply(input: Extract<Input, { kind: 'presented' | 'app_exited' | 'boot_timeout' | 'failure' }>): void;
@@ -36,32 +36,32 @@ export interface SessionAppDeps {
 }
 
 /**
- * The app of one session: that of the launch, or a later one.
+ * The app of one session: the app of the launch, or one that replaced it.
  *
- * The session ends with its running app. During a swap no app's exit ends the session: `swapApps` decides the result,
- * and its remaining app becomes the session's app.
+ * When the running app ends, the session ends. During a swap, an app's exit does not end the session: `swapApps`
+ * decides the result, and the app that remains becomes the session's app.
  */
 export class SessionApp {
   readonly #deps: SessionAppDeps;
   #screenAndSound: ScreenAndSound | null = null;
   #running: RunningApp | null = null;
   #launch: Promise<void> = Promise.resolve();
-  /** The running app, and its catalog id. */
+  /** The running app's spec, followed by its catalog id. */
   #spec: AppSpec;
   #appId: string;
   readonly #environmentValues: Set<string>;
-  /** HOME of a running app without its own home. */
+  /** HOME of the running app if it has no saved home. */
   #scratchHome: string;
   #hasDrawn = false;
-  /** Started apps (count), used in their names. */
+  /** Number of started apps, used in their names. */
   #starts = 0;
   /** Network of the first app until its start. */
   #network: Promise<AppNetwork | null> | null = null;
-  /** The running swap. */
+  /** The running swap; null: no swap is running. */
   #swap: { appId: string; over: Promise<void> } | null = null;
-  /** Started swaps (count). */
+  /** Number of started swaps. */
   #swaps = 0;
-  /** Watches for first windows (count); the first has number 0. */
+  /** Number of watches for first windows; the first watch has number 0. */
   #watches = 0;
   #bootTimer: Timer | null = null;
   readonly #daemonWatch: DaemonWatch;
@@ -91,20 +91,20 @@ export class SessionApp {
     return this.#spec.tile;
   }
 
-  /** Prepares the first app while screen and sound start; returns at once. */
+  /** Prepares the first app while screen and sound start. Returns at once. */
   prepare(): void {
     this.#network = this.#openNetwork(this.#spec);
-    // The rejection is handled at the launch or at the session's end.
+    // Prevents an unhandled rejection. The rejection is handled at the launch or at the session's end.
     this.#network.catch(() => undefined);
   }
 
-  /** Starts the first app; returns at once. */
+  /** Starts the first app. Returns at once. */
   launch(screenAndSound: ScreenAndSound): void {
     this.#screenAndSound = screenAndSound;
     this.#launch = this.#launchOn(screenAndSound);
   }
 
-  /** The app has drawn its first window. */
+  /** Called when the app has drawn its first window. */
   drawn(): void {
     this.#hasDrawn = true;
     this.#bootTimer?.cancel();
@@ -116,7 +116,7 @@ export class SessionApp {
     this.#daemonWatch.windows = count;
   }
 
-  /** Starts a swap in a running session. A repeat of the same swap has no second effect. */
+  /** Starts a swap in a running session. A repeated command for the same swap has no second effect. */
   change({ app_id, app }: Pick<SessionSwapApp, 'app_id' | 'app'>): CommandAnswer {
     if (this.#swap !== null && this.#swap.appId !== app_id)
       return { ok: false, code: 'busy', error: 'the app of the session is being changed' };
@@ -128,28 +128,28 @@ export class SessionApp {
     return { ok: true };
   }
 
-  /** Ends the running apps; call when the session ends. */
+  /** Ends all running apps. Called when the session ends. */
   async end(graceMs: number): Promise<void> {
     await this.#launch;
     await Promise.all([this.#stopRunning(graceMs), this.#swap?.over]);
-    // A swap that just finished may have left another app.
+    // Stops again, because a swap that has just finished may have left another app.
     await this.#stopRunning(graceMs);
     const unused = await this.#network?.catch(() => null);
     this.#network = null;
     await unused?.close();
   }
 
-  /** Last lines of the app's output, see RunningApp; "" for none. */
+  /** Last lines of the app's output, see RunningApp; "": no output. */
   logTail(lines?: number, maxBytes?: number): string {
     return this.#running?.logTail(lines, maxBytes) ?? '';
   }
 
-  /** Values of the environment of all apps that the session had. */
+  /** Values of the environment variables of all apps of the session, including former apps. */
   get environmentValues(): readonly string[] {
     return [...this.#environmentValues];
   }
 
-  /** Never throws: the session's cleanup finds a process that does not end. */
+  /** Stops the running app. Never throws: the session's cleanup kills processes that do not end. */
   async #stopRunning(graceMs: number): Promise<void> {
     try {
       await this.#running?.stop(graceMs);
@@ -171,8 +171,9 @@ export class SessionApp {
   }
 
   /**
-   * The first app starts while its display server starts. If the server fails, the app ends too. The session then
-   * reports the server's failure even if the app's end was seen first, and `run` is not called.
+   * Calls `run` when the display answers. The first app starts while the display server still starts. If the server
+   * fails, the app ends too, and `run` is not called. So the session reports the server's failure, even if the app's
+   * end was detected first.
    */
   #onceDisplayAnswers(run: () => void): void {
     const runUnlessEnded = () => {
@@ -198,7 +199,7 @@ export class SessionApp {
     return network;
   }
 
-  /** @throws when it cannot be started */
+  /** Starts an app. @throws when it cannot be started */
   async #start(screenAndSound: ScreenAndSound, spec: AppSpec, home: string): Promise<RunningApp> {
     const { sessionId, runtime, resources, worker, gpu } = this.#deps;
     const { dirs, userAndHomes } = resources;
@@ -223,7 +224,7 @@ export class SessionApp {
     return app;
   }
 
-  /** If the network ends before its app, the app continues without a network. */
+  /** Logs when the network ends before its app; the app then continues without a network. */
   #reportLostNetwork(network: AppNetwork, app: RunningApp): void {
     let isOver = false;
     void app.exited.then(() => {
@@ -235,8 +236,9 @@ export class SessionApp {
   }
 
   /**
-   * From now on the session ends with this app. During a swap the exit of the old app ends nothing.
-   * @param drawn whether it has shown a window
+   * Makes this app the session's app: when it ends, the session ends. During a swap, the exit of the old app is
+   * ignored.
+   * @param drawn whether the app has shown a window
    */
   #adopt(app: RunningApp, drawn: boolean): void {
     this.#running = app;
@@ -263,7 +265,7 @@ export class SessionApp {
     }
   }
 
-  /** A failure keeps the old app, or ends the session. */
+  /** Swaps to another app. After a failure, the old app stays, or the session ends. */
   async #changeTo(appId: string, spec: AppSpec): Promise<void> {
     const screenAndSound = this.#screenAndSound;
     const old = this.#running;
@@ -299,7 +301,7 @@ export class SessionApp {
         return this.#start(screenAndSound, from.spec, from.home);
       },
     });
-    // The session's teardown releases both homes.
+    // Returns, because the session's teardown releases both homes.
     if (outcome.kind === 'ended') return;
     if (outcome.kind === 'lost') {
       this.#swap = null;
@@ -307,7 +309,7 @@ export class SessionApp {
       return;
     }
     if (!ended.aborted) await this.#settleHomes(outcome.kind === 'complete' && !sharedHome);
-    // An event during the swap ends the session with all its apps.
+    // The session was ended during the swap, so all its apps must end.
     if (ended.aborted) {
       this.#running = outcome.app;
       return;
@@ -332,7 +334,7 @@ export class SessionApp {
     this.#deps.reportSwap(appId, null);
   }
 
-  /** @param moved the new app has its home; otherwise the home that was taken for it is released */
+  /** @param moved whether the new app keeps its home; if not, the home that was locked for the new app is released */
   async #settleHomes(moved: boolean): Promise<void> {
     const { logger, resources } = this.#deps;
     const { userAndHomes } = resources;
@@ -345,7 +347,7 @@ export class SessionApp {
     }
   }
 
-  /** Watches for the first window of an app before its start. @returns when new windows are watched */
+  /** Watches for the first window of an app before its start. Resolves when the worker watches new windows */
   async #watchForWindow(): Promise<{ drawn: Promise<void> }> {
     const worker = this.#deps.worker.process;
     if (!worker) throw new Error('the media worker is gone');
@@ -366,7 +368,7 @@ export class SessionApp {
     return { drawn };
   }
 
-  /** The old app had not drawn before the swap: watch for its window again. */
+  /** Watches for the old app's window again, because the old app had not drawn before the swap. */
   #watchOldAppAgain(): void {
     this.#deps.worker.process?.send({ type: 'watch_app', watch: 0, only_new: false });
     this.#armBootTimer();

@@ -6,9 +6,9 @@ import type { CaptureResult } from '@footlight/protocol/agent';
 
 const compress = promisify(gzip);
 
-/** A longer JSON text is compressed. */
+/** Size in bytes above which a JSON text is compressed. */
 const PLAIN_JSON_BYTES = 64 * 1024;
-/** Bound of the error in the event's schema. */
+/** Largest length of the error in the event's schema. */
 const MAX_ERROR_BYTES = 512;
 
 /** A result without the fields that describe its capture. */
@@ -16,15 +16,15 @@ export type PackedResult = Omit<CaptureResult, 'capture_id' | 'kind' | 'duration
 
 /** Captured data. */
 export type Captured =
-  /** Lines. Over the budget the last lines are dropped, or with keeps = newest the oldest. */
+  /** A text in lines. Over the budget the last lines are dropped, or, with keeps = newest, the first lines. */
   | { text: string; contentType: 'text/vnd.graphviz' | 'text/plain'; keeps: 'first' | 'newest' }
-  /** trailing: name of a list whose last items are dropped over the budget; null: no such list. */
+  /** trailing: name of a list whose last items are dropped over the budget; null: there is no such list. */
   | { json: JsonObject; trailing: string | null };
 
 const JSON_TYPE = 'application/json';
 
 /**
- * @param maxBytes of the compressed text, or of the JSON text
+ * @param maxBytes largest size of the compressed text, or of the JSON text
  * @returns the result, or one with an error if not even a part fits
  */
 export function packCapture(captured: Captured, maxBytes: number): Promise<PackedResult> {
@@ -99,8 +99,9 @@ function compressed(
 const overBudget = (maxBytes: number) => failedResult(`nothing of it fits ${maxBytes} bytes`);
 
 /**
- * The packed form of the most items that fit, by bisection: a dozen compressions for a thousand lines.
- * @returns null: not even the form without items fits
+ * The packed form with the largest number of items that fits. The number is found by bisection, which needs about a
+ * dozen compressions for a thousand lines.
+ * @returns null: even the form without items does not fit
  */
 async function mostThatFits<Form extends { packed: Buffer }>(
   items: number,

@@ -14,14 +14,11 @@ import { aborted } from '../life/aborted.ts';
 import type { TraceEvents } from '../reports/trace-events.ts';
 import { type Captured, failedResult, type PackedResult, packCapture } from './capture-result.ts';
 
-/**
- * Time in addition to the budget, for packing, and for the end of a burst that uses the whole budget. Chosen, not
- * measured.
- */
+/** Time added to the budget for packing, and for a burst that uses the whole budget. Chosen, not measured. */
 const SLACK_MS = 1_000;
 /**
- * Stored ids, so that a repeated capture has no second effect (count): as many as a session makes while an ack is
- * stored.
+ * Number of stored ids of captures, so that a repeated capture has no second effect. It is the number of captures that
+ * a session can make while an ack is stored.
  */
 const REMEMBERED = 64;
 
@@ -37,21 +34,21 @@ export interface CapturesOptions {
   events: TraceEvents;
   /** Aborts when the session starts to end. */
   ended: AbortSignal;
-  /** Whether the session has something to capture of this kind now. */
+  /** Whether a capture of this kind is possible now. */
   has(kind: CaptureKind): boolean;
-  /** @throws when it cannot be captured */
+  /** @throws when the capture fails */
   capture(order: CaptureOrder, limitMs: number): Promise<Captured>;
 }
 
 /**
  * Captures of one session, one at a time.
  *
- * idle → capturing → idle. An accepted capture ends in exactly one event, with an error when it fails, takes too long,
- * or the session ends first. Owner: the session.
+ * idle → capturing → idle. Each accepted capture is answered by exactly one event. The event contains an error when the
+ * capture fails, takes too long, or the session ends first. Owner: the session.
  */
 export class Captures {
   readonly #options: CapturesOptions;
-  /** Ids of the newest captures. */
+  /** Ids of the newest captures that were accepted. */
   readonly #taken = new Set<string>();
   #capturing = false;
 
@@ -59,7 +56,7 @@ export class Captures {
     this.#options = options;
   }
 
-  /** Accepts or refuses a capture; the result follows as an event. */
+  /** Accepts or refuses a capture; an event with the result follows. */
   begin({
     capture_id,
     kind,
@@ -78,7 +75,7 @@ export class Captures {
     return { ok: true };
   }
 
-  /** Never rejects. */
+  /** Runs a capture and sends its event. Never rejects. */
   async #run(capture_id: string, order: CaptureOrder, maxBytes: number, limitMs: number): Promise<void> {
     const { clock, ended, events } = this.#options;
     this.#capturing = true;

@@ -3,19 +3,19 @@ import { maskSecrets } from '@footlight/platform';
 
 /** Data that a session's log text must not contain. */
 export interface Hidden {
-  /** Values of the environment of the session's apps. */
+  /** Values of the environment variables of the session's apps. */
   values: readonly string[];
   /** Paths below this directory are kept. */
   scratchDir: string;
 }
 
-/** An absolute path with at least one folder; not the path of a URL. */
+/** Matches an absolute path with at least one folder, but not the path of a URL. */
 const PATH = /(?<![\w:/.~-])\/(?:[\w.+@%~-]+\/)+[\w.+@%~-]*/g;
 
 /**
  * @param ofAgent, ofApp lines, oldest first
- * @param lines of the result (count). Half of them are for the agent, or more if the app has fewer.
- * @returns lines of the agent, then of the app, each with its source; "" for none
+ * @param lines largest number of lines in the result. Half of them are the agent's, or more if the app has fewer.
+ * @returns lines of the agent, then of the app, each with its source; "": no lines
  */
 export function logText(
   ofAgent: readonly string[],
@@ -32,7 +32,10 @@ export function logText(
     .join('');
 }
 
-/** Masks credentials and environment values, and removes folders outside the session's scratch directory. */
+/**
+ * Masks credentials and values of environment variables, and removes folder names outside the session's scratch
+ * directory.
+ */
 export function withoutSecrets(text: string, { values, scratchDir }: Hidden): string {
   return withoutFolders(maskSecrets(text, values), scratchDir);
 }

@@ -1,13 +1,16 @@
 import { type Clock, errorText, type Logger, type LogLevel } from '@footlight/platform';
 import { cutUtf8 } from '@footlight/protocol';
 
-/** Kept lines: as many as a capture can request. Longest line: four times the usual length. Chosen, not measured. */
+/**
+ * Number of kept lines: the number that a capture can request. Longest line: four times the usual length. Chosen, not
+ * measured.
+ */
 const MAX_LINES = 1_000;
 const MAX_LINE_BYTES = 1_024;
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const satisfies readonly LogLevel[];
 
-/** The agent's newest log lines about one session, for captures. Lines below the log's level are not kept. */
+/** The agent's newest log lines about one session, for captures. Lines below the configured log level are not kept. */
 export class SessionLog {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #lines: string[] = [];
@@ -16,7 +19,7 @@ export class SessionLog {
     this.#clock = clock;
   }
 
-  /** A logger that also keeps its lines here. */
+  /** Returns a logger that also stores its lines here. */
   keep(logger: Logger): Logger {
     const kept = Object.fromEntries(
       LEVELS.map((level) => [

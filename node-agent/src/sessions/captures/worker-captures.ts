@@ -6,13 +6,13 @@ import type { Captured } from './capture-result.ts';
 import { withoutFolders } from './log-tail.ts';
 
 /**
- * Captures of a session's media worker. The worker is not trusted: an answer to an earlier request, or to none, is
- * ignored.
+ * Captures of a session's media worker. The worker is not trusted, so an answer that does not belong to the current
+ * request is ignored.
  */
 export class WorkerCaptures {
   readonly #worker: Pick<MediaWorker, 'on' | 'send' | 'exited'>;
   readonly #clock: Clock;
-  /** Requests sent to the worker (count). */
+  /** Number of requests sent to the worker. */
   #requests = 0;
 
   constructor(worker: Pick<MediaWorker, 'on' | 'send' | 'exited'>, clock: Clock) {
@@ -20,7 +20,7 @@ export class WorkerCaptures {
     this.#clock = clock;
   }
 
-  /** @throws when the worker fails it, ends, or does not answer within the limit */
+  /** @throws when the worker reports a failure, ends, or does not answer within the limit */
   async make(order: CaptureRequest, limitMs: number): Promise<Exclude<CaptureMade, { kind: 'failed' }>> {
     this.#requests += 1;
     const request = this.#requests;
@@ -44,8 +44,8 @@ export class WorkerCaptures {
 }
 
 /**
- * Sanitizes a worker's capture before it leaves the host. A viewer may control the worker, so texts may contain
- * anything.
+ * Sanitizes a worker's capture before it leaves the host. A viewer may have exploited the worker, so its texts are not
+ * trusted.
  */
 export function capturedByWorker(
   made: Exclude<CaptureMade, { kind: 'failed' }>,
@@ -54,7 +54,8 @@ export function capturedByWorker(
   switch (made.kind) {
     case 'pipeline_dot':
       return {
-        // Names of elements with their addresses look like random texts, so they are not masked.
+        // Only folders are removed: masking would also hide the names of elements, whose addresses look like random
+        // secrets.
         text: withoutFolders(plainText(made.graph), scratchDir),
         contentType: 'text/vnd.graphviz',
         keeps: 'first',

@@ -3,24 +3,24 @@ import { DISPLAY_ACK_LIMIT_MS } from '@footlight/protocol/agent';
 import type { DisplayUpdate } from '../../media/worker/worker-messages.ts';
 import type { MediaWorker } from '../../media/worker/worker-pool.ts';
 
-/** Time limit of a size change: the ack must reach the control plane within its limit. */
+/** Time limit of a size change, shorter than the control plane's limit for the ack, so that the ack arrives in time. */
 const LIMIT_MS = DISPLAY_ACK_LIMIT_MS - 500;
 const LATE = 'the display did not change in time';
 
 /**
- * Sends size changes to a session's worker, one at a time. A late change is withdrawn, so that the worker does not make
- * it after it was refused here.
+ * Sends size changes to a session's worker, one at a time. A change that takes too long is withdrawn, so that the
+ * worker does not make it after the command was refused.
  */
 export class DisplayChanges {
   readonly #worker: Pick<MediaWorker, 'on' | 'send'>;
   readonly #clock: Clock;
   readonly #gone: Promise<string>;
-  /** Changes sent to the worker (count). */
+  /** Number of changes sent to the worker. */
   #requests = 0;
-  /** Settles when the newest change is over. */
+  /** Settles when the newest change has ended. */
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @param gone settles when the worker is gone */
+  /** @param gone settles when the worker has exited */
   constructor(worker: Pick<MediaWorker, 'on' | 'send'>, clock: Clock, gone: Promise<unknown>) {
     this.#worker = worker;
     this.#clock = clock;
@@ -28,8 +28,8 @@ export class DisplayChanges {
   }
 
   /**
-   * @param sizes validated
-   * @returns null when done; otherwise the reason, and the former sizes are restored
+   * @param sizes validated sizes
+   * @returns null when the change is done; otherwise the reason of the failure, and the former sizes are restored
    */
   make(sizes: Omit<DisplayUpdate, 'type' | 'request'>): Promise<string | null> {
     const untilMs = this.#clock.monotonicMs() + LIMIT_MS;

@@ -2,17 +2,17 @@ import type { SessionDisplayUpdate, StreamSpec, VideoTopology } from '@footlight
 import type { DisplayUpdate } from '../../media/worker/worker-messages.ts';
 
 /**
- * Bounds of a requested display: 16 pixels (the smallest macroblock of H.264), scale 1 to 3 as on screens from 96
- * to 288 dpi.
+ * Limits of a requested display: at least 16 pixels (the smallest macroblock of H.264), and scale 1 to 3, as on screens
+ * from 96 to 288 dpi.
  */
 const MIN_RENDER_PX = 16;
 const MIN_UI_SCALE = 1;
 const MAX_UI_SCALE = 3;
 
 /**
- * Why a change of sizes is refused on this host. Pure.
- * @param stream of the launch: its size bounds the display, its rungs are the sizes of the picture
- * @returns null when it is allowed
+ * The reason why this host refuses a change of sizes. Pure.
+ * @param stream of the launch: its size limits the display, and its rungs are the allowed sizes of the picture
+ * @returns null when the change is allowed
  */
 export function displayProblem(
   change: Omit<SessionDisplayUpdate, 'type' | 'id' | 'session_id'>,
@@ -35,8 +35,8 @@ export function displayProblem(
 }
 
 /**
- * Why a change is refused for a console, whose size is fixed. Pure.
- * @returns null when it is allowed
+ * The reason why a change is refused for a console, which has a fixed size. Pure.
+ * @returns null when the change is allowed
  */
 export function besideHostProblem(
   { render_width, stream_width }: Pick<SessionDisplayUpdate, 'render_width' | 'stream_width'>,
@@ -47,7 +47,7 @@ export function besideHostProblem(
   return topology === 'local_only' && stream_width !== undefined ? 'the session is not streamed' : null;
 }
 
-/** The sizes of an accepted change, for the worker. Pure. */
+/** The sizes of an accepted change, as the worker needs them. Pure. */
 export function sizesOf(
   change: Omit<SessionDisplayUpdate, 'type' | 'id' | 'session_id'>,
 ): Omit<DisplayUpdate, 'type' | 'request'> {

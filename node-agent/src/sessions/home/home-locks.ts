@@ -5,8 +5,8 @@ interface Waiter {
 }
 
 /**
- * One holder per home on this host. A session takes its home before it starts anything and releases it after its last
- * process; later sessions wait in order.
+ * Locks of homes: on this host, at most one session uses a home. A session locks its home before it starts any process,
+ * and releases the lock after its last process has ended. Later sessions wait in order.
  */
 export class HomeLocks {
   readonly #clock: Clock;
@@ -20,24 +20,24 @@ export class HomeLocks {
     return this.#waiting.has(ref);
   }
 
-  /** Currently held homes. */
+  /** Homes that are locked now. */
   get taken(): string[] {
     return [...this.#waiting.keys()];
   }
 
-  /** A held home that contains this one or is inside it; null = none. */
+  /** A locked home that contains this home or is inside it; null: there is none. */
   nestedWith(ref: string): string | null {
     return this.taken.find((held) => held.startsWith(`${ref}/`) || ref.startsWith(`${held}/`)) ?? null;
   }
 
-  /** @returns the release function, or null when held */
+  /** @returns a function that releases the lock; null: the home is locked */
   tryTake(ref: string): (() => void) | null {
     if (this.#waiting.has(ref)) return null;
     this.#waiting.set(ref, []);
     return this.#releaser(ref);
   }
 
-  /** Waits for the home. @returns null when limitMs passed or givenUp was aborted first */
+  /** Waits for the lock of a home. @returns null when limitMs passed or givenUp was aborted first */
   take(ref: string, limitMs: number, givenUp: AbortSignal): Promise<(() => void) | null> {
     const free = this.tryTake(ref);
     if (free) return Promise.resolve(free);

@@ -7,12 +7,12 @@ import { startChild } from '../../runtime/programs/child.ts';
 import type { SessionUser } from '../../runtime/runtime.ts';
 import { isBelow } from './home-path.ts';
 
-/** A home that cannot be used; the message gives reason and path. */
+/** A home cannot be used; the message contains reason and path. */
 export class HomeError extends Error {}
 
 /**
- * Directories of the host's system, state and users. Home paths from the control plane must not be in these, because
- * the control plane could otherwise give root's files to an app.
+ * Directories of the host's system, state and users. Homes whose path comes from the control plane must not be in these
+ * directories, because the control plane could otherwise give root's files to an app.
  */
 const OF_THE_HOST = [
   ...['/proc', '/sys', '/dev', '/boot', '/etc', '/root', '/run', '/tmp', '/home', '/usr', '/bin', '/sbin'],
@@ -30,27 +30,27 @@ const OF_THE_HOST = [
   ],
 ];
 
-/** Mode of a new directory on the path to a home, before it has its group. */
+/** Mode of a new directory on the path to a home, before the directory gets its own group. */
 export const WAY_MODE = 0o711;
 /**
- * Groups of these directories, computed from the inode number so that nothing must be stored. Two directories with the
- * same group only lose this protection from each other. No system uses these ids.
- * Source: systemd, "Users, Groups, UIDs and GIDs on systemd Systems", 1879048192 to 2147483646.
+ * Range of the groups of these directories. A group is computed from the directory's inode number, so that nothing must
+ * be stored. If two directories get the same group, they only lose this protection from each other. Systems do not use
+ * these ids. Source: systemd, "Users, Groups, UIDs and GIDs on systemd Systems", 1879048192 to 2147483646.
  */
 const FIRST_WAY_GROUP = 1_879_048_192;
 const WAY_GROUPS = 2 ** 28 - 1;
 
-/** Whether a group is one of these. */
+/** Whether a group is in this range. */
 export const isWayGroup = (gid: number): boolean =>
   gid >= FIRST_WAY_GROUP && gid < FIRST_WAY_GROUP + WAY_GROUPS;
 
-/** @throws HomeError for a path that lies in a directory of the host or of the agent */
+/** @throws HomeError when the path lies in a directory of the host or of the agent */
 export function refuseHostFolder(path: string, stateDir: string): void {
   const tree = [...OF_THE_HOST, stateDir].find((own) => path === own || path.startsWith(`${own}/`));
   if (tree !== undefined) throw new HomeError(`${path} lies in ${tree}, which is the host's own`);
 }
 
-/** Checks for homes below a root that the control plane chose. */
+/** Facts for checking homes below a root that the control plane chose. */
 export interface ForeignHomes {
   /** Whether a group belongs to sessions, which distinguishes homes from other directories. */
   isSessionsGroup(gid: number): boolean;
@@ -59,16 +59,17 @@ export interface ForeignHomes {
 }
 
 /**
- * Opens a home: creates missing directories below the root and gives the home to the session's user, mode 0700.
+ * Opens a home: creates missing directories below the root, and makes the session's user the owner of the home, with
+ * mode 0700.
  *
- * Every directory on the path must be real. Only the agent can write above the home, so a link there is an attack or a
- * mistake and is refused. Parents that the agent made have mode 0710 and a group of their own: a session with that
- * group can traverse but not list them, and a home that its app opens to everybody stays closed to other people's
- * sessions.
- * @param foreign set if the control plane chose the root: directories of the host and directories that are no homes are
- *   then not given away; null: this host chose it
- * @returns groups that the home's processes need to traverse the parents
- * @throws HomeError for a path outside the root, or no directory
+ * The path must not contain links. Only the agent can write above the home, so a link there is an attack or a mistake
+ * and is refused. Parent directories that the agent created have mode 0710 and their own group. A session with this
+ * group can traverse but not list them. So a home stays closed to other people's sessions, even if its app gives
+ * everybody access.
+ * @param foreign set if the control plane chose the root: then the owner of directories of the host, and of directories
+ * that are not homes, is not changed; null: this host chose the root
+ * @returns groups that the home's processes need to traverse the parent directories
+ * @throws HomeError when the path is outside the root or is not a directory
  */
 export async function openHome(
   root: string,
@@ -77,7 +78,7 @@ export async function openHome(
   foreign: ForeignHomes | null = null,
 ): Promise<number[]> {
   if (!isBelow(root, ref)) throw new HomeError(`${ref} is not below the home root ${root}`);
-  // An agent without root cannot change owners, so there is nothing to check.
+  // An agent without root cannot change owners, so the checks are not necessary.
   const limits = user === null ? null : foreign;
   if (limits) refuseHostFolder(ref, limits.stateDir);
   await mkdir(root, { recursive: true, mode: 0o711 });
@@ -101,9 +102,9 @@ export async function openHome(
 }
 
 /**
- * Gives the directory of a volume to the session's user, mode 0700. The engine created it below its own directory,
- * which belongs to root.
- * @throws HomeError when it is not on this host
+ * Makes the session's user the owner of a volume's directory, with mode 0700. The engine created this directory below
+ * its own directory, which belongs to root.
+ * @throws HomeError when the directory is not on this host
  */
 export async function openVolumeHome(path: string, user: SessionUser | null): Promise<void> {
   const info = await lstat(path).catch(() => null);
@@ -114,20 +115,20 @@ export async function openVolumeHome(path: string, user: SessionUser | null): Pr
 /**
  * Closes a directory on the path to a home for everyone except its group. A directory that the agent did not create is
  * not changed.
- * @returns its group; empty when it stays open
- * @throws HomeError when another user owns it
+ * @returns the directory's group; empty when the directory stays open
+ * @throws HomeError when another user owns the directory
  */
 async function closeWay(path: string): Promise<number[]> {
   const { uid, gid, ino, mode } = await lstat(path);
   if (uid !== process.getuid?.()) throw new HomeError(`${path} on the way to a home belongs to another user`);
   const group = FIRST_WAY_GROUP + (ino % WAY_GROUPS);
   if ((mode & 0o7777) === CLOSED_WAY_MODE && gid === group) return [group];
-  // It has its group but is still open: an earlier agent ended between the two calls below.
+  // The directory has its group but is still open, because an earlier agent ended between the two calls below.
   if ((mode & 0o7777) !== WAY_MODE || (gid !== group && gid !== process.getgid?.())) return [];
   try {
     await chown(path, uid, group);
   } catch {
-    // In a user namespace without this id; the directory stays open.
+    // The group's id does not exist in this user namespace, so the directory stays open.
     return [];
   }
   await chmod(path, CLOSED_WAY_MODE);
@@ -135,19 +136,20 @@ async function closeWay(path: string): Promise<number[]> {
 }
 
 /**
- * Closes a home after its session's last process: root owns the directory, so that the next holder of the uid cannot
- * enter. The group keeps the uid, so that the next session of this home gets the same one.
+ * Closes a home after its session's last process. Root becomes the owner of the directory, so that the next session
+ * with this uid cannot enter. The uid stays stored as the directory's group, so that the next session of this home gets
+ * the same uid.
  */
 export async function closeHome(ref: string, user: SessionUser | null): Promise<void> {
   if (!user) return;
   const info = await lstat(ref);
-  // A home left by an earlier agent may already be closed, or belong to another user.
+  // A home that an earlier agent left may already be closed, or belong to another user.
   if (!info.isDirectory() || info.uid !== user.uid) return;
   await chown(ref, 0, user.gid);
   await chmod(ref, 0o700);
 }
 
-/** The uid that owns the home's content; null when missing or never used. */
+/** The uid that owns the home's content; null: the home does not exist, or was never used. */
 export async function lastOwner(ref: string): Promise<number | null> {
   try {
     const info = await lstat(ref);
@@ -160,7 +162,7 @@ export async function lastOwner(ref: string): Promise<number | null> {
 async function makeDirectory(path: string, mode: number): Promise<void> {
   try {
     await mkdir(path, { mode });
-    // mkdir applies the umask.
+    // chmod is necessary, because mkdir applies the umask.
     await chmod(path, mode);
     return;
   } catch (error) {
@@ -174,11 +176,11 @@ async function makeDirectory(path: string, mode: number): Promise<void> {
 async function giveHome(path: string, user: SessionUser): Promise<void> {
   const { gid } = await lstat(path);
   if (gid !== user.gid) {
-    // Changes files of the former user or of an administrator, but not hard links to files of others that an app made
-    // here.
+    // Changes the owner of files that belong to the former user or to an administrator, but not of hard links that an
+    // app made to files of others.
     //
-    // chown(1) works with descriptors. A program that uses paths would follow a link with which another session
-    // replaces a directory: a process that entered the home while it was open to others may still be inside.
+    // chown(1) works with descriptors. A program that uses paths could follow a link that replaces a directory, because
+    // another session's process that entered the home while it was open to others may still be inside.
     const child = await startChild(
       ['chown', '-R', '-P', '-h', `--from=:${gid}`, '--', `${user.uid}:${user.gid}`, path],
       { env: baseEnvironment(process.env), cwd: '/' },
@@ -190,7 +192,7 @@ async function giveHome(path: string, user: SessionUser): Promise<void> {
   await chmod(path, 0o700);
 }
 
-/** Size of a home in bytes; null when not determined within limitMs. */
+/** Size of a home in bytes; null: it was not determined within limitMs. */
 export async function homeBytes(path: string, clock: Clock, limitMs: number): Promise<number | null> {
   let output = '';
   const child = await startChild(['nice', '-n', '19', 'du', '-sxB1', '--', path], {

@@ -9,42 +9,46 @@ import { closeHome, HomeError, homeBytes, lastOwner, openHome, openVolumeHome } 
 import type { HomeLocks } from './home-locks.ts';
 
 /**
- * The session that holds the home may still be ending. A launch that waits for longer fails with this reason.
+ * Time limit for locking a home at a launch, because the session that uses the home may still be ending. After it, the
+ * launch fails with this reason.
  */
 const HOME_WAIT_MS = 30_000;
-/** Shorter than for a launch, because a person watches the old app meanwhile. */
+/**
+ * Time limit for locking a home at a swap. It is shorter than for a launch, because a person is still watching the old
+ * app.
+ */
 const SWAP_HOME_WAIT_MS = 10_000;
 /**
- * Time limit for measuring a home at its session's end, which waits for it. A home that takes longer is reported
+ * Time limit for measuring a home. The session's end waits for the result; without a result, the home is reported
  * without a size.
  */
 const HOME_SIZE_MS = 400;
 
 export interface UserAndHomesOptions {
-  /** undefined = the app has an empty home in the session's scratch directory. */
+  /** undefined: the app has an empty home in the session's scratch directory. */
   home: HomeSpec | undefined;
   homeRoot: string;
-  /** Whether this host chose the home root; otherwise the control plane did. */
+  /** Whether this host chose the home root; if not, the control plane did. */
   ownsHomeRoot: boolean;
   stateDir: string;
-  /** null = sessions share the agent's user. */
+  /** null: sessions run as the agent's user. */
   uid: number | null;
   groups: number[];
 }
 
-/** A home that only this session holds. */
+/** A home that this session has locked. */
 interface HeldHome {
   ref: string;
   release: () => void;
-  /** The home's directory, which the session's user owns; null: not open. */
+  /** The home's directory, which the session's user owns; null: the home is not open. */
   path: string | null;
   /** Groups that are needed to reach the directory. */
   groups: readonly number[];
 }
 
 /**
- * User and homes of a session. Taken before anything is started, and released after its last process. During a swap a
- * session may hold two homes.
+ * User and homes of a session. They are locked before any process starts, and released after the last process. During a
+ * swap, a session may have two homes.
  */
 export class UserAndHomes {
   readonly #options: UserAndHomesOptions;
@@ -79,26 +83,26 @@ export class UserAndHomes {
     return { uid: this.#uid, gid: this.#uid, groups: [...new Set([...this.#options.groups, ...ways])] };
   }
 
-  /** Directory of the app's home; null = one in the scratch directory. */
+  /** Directory of the app's home; null: the home is in the scratch directory. */
   get home(): string | null {
     return this.#current?.path ?? null;
   }
 
-  /** Name of the open home: its directory, or its volume; null = one in the scratch directory. */
+  /** Name of the open home: its directory or its volume; null: the home is in the scratch directory. */
   get homeRef(): string | null {
     return this.#current?.path == null ? null : this.#current.ref;
   }
 
-  /** Every held home, including that of a swap's new app. */
+  /** All locked homes, including the home of a swap's new app. */
   get homes(): string[] {
     return [this.#current, this.#next].flatMap((held) => (held === null ? [] : [held.ref]));
   }
 
   /**
-   * Waits until no other session uses the home.
-   * @param onBusy called when it must wait
+   * Waits until no other session uses the home, and locks it.
+   * @param onBusy called if the home is locked now
    * @returns false when `ended` was aborted first
-   * @throws HomeError when it was not released within 30 s, or is nested in another session's home
+   * @throws HomeError when the home was not released within 30 s, or is nested in another session's home
    */
   async take(ended: AbortSignal, onBusy: () => void): Promise<boolean> {
     const ref = this.#options.home?.ref;
@@ -124,10 +128,11 @@ export class UserAndHomes {
   }
 
   /**
-   * Takes the home of a swap's new app in addition.
-   * @param opening called when it is held and before it is opened
-   * @returns its directory
-   * @throws HomeError when another session keeps it for 10 s, when it cannot be opened, or when the session ends
+   * Locks and opens the home of a swap's new app in addition.
+   * @param opening called when the home is locked, before it is opened
+   * @returns the home's directory
+   * @throws HomeError when another session does not release the home within 10 s, when the home cannot be opened, or
+   * when the session ends
    */
   async takeNext(ref: string, ended: AbortSignal, opening: () => Promise<void>): Promise<string> {
     this.#refuseNested(ref);
@@ -138,7 +143,7 @@ export class UserAndHomes {
     return this.#open(this.#next);
   }
 
-  /** The swap succeeded: releases the former home. Call when the former app has ended. */
+  /** Called after a successful swap, when the former app has ended: releases the former home. */
   async moveToNext(): Promise<void> {
     const former = this.#current;
     this.#current = this.#next;
@@ -146,22 +151,23 @@ export class UserAndHomes {
     await this.#close(former);
   }
 
-  /** The swap failed: releases the new home. Call when the new app has ended. */
+  /** Called after a failed swap, when the new app has ended: releases the new home. */
   async dropNext(): Promise<void> {
     const next = this.#next;
     this.#next = null;
     await this.#close(next);
   }
 
-  /** Size of the home in bytes; null without one, or when it takes too long. */
+  /** Size of the home in bytes; null: there is no home, or measuring takes too long. */
   async bytes(clock: Clock): Promise<number | null> {
     const ref = this.home;
     return ref === null ? null : homeBytes(ref, clock, HOME_SIZE_MS).catch(() => null);
   }
 
   /**
-   * Call when no process of the session is left, because the next holder starts at once.
-   * @param keepUid files of the uid may be left in foreign directories: the uid is released when they are gone
+   * Releases user and homes. Call when no process of the session is left, because a waiting session starts at once.
+   * @param keepUid whether files of the uid may be left in other directories; the uid is then released after their
+   * removal
    */
   async giveBack(keepUid = false): Promise<void> {
     const held = [this.#current, this.#next];
@@ -170,20 +176,23 @@ export class UserAndHomes {
     try {
       for (const home of held) if (home?.path != null) await closeHome(home.path, this.user);
     } finally {
-      // The uid is released before the homes, because a session that waits for a home prefers the uid that owns its
-      // files.
+      // The uid is released before the homes, because a session that waits for a home prefers the uid that owns the
+      // home's files.
       if (this.#uid !== null && !keepUid) this.#uids?.release(this.#uid);
       for (const home of held) home?.release();
     }
   }
 
-  /** Nested homes are refused: an app could place links at paths that this process opens and gives away. */
+  /**
+   * Refuses nested homes, because an app could create links at paths that this process opens and whose owner it
+   * changes.
+   */
   #refuseNested(ref: string): void {
     const other = this.#homes.nestedWith(ref);
     if (other !== null) throw new HomeError(`${ref} and ${other}, which is in use, lie in one another`);
   }
 
-  /** @returns its directory */
+  /** @returns the home's directory */
   async #open(home: HeldHome): Promise<string> {
     if (isHomeVolume(home.ref)) {
       home.path = await this.#volumes.make(home.ref);
@@ -207,7 +216,7 @@ export class UserAndHomes {
     }
   }
 
-  /** Prefers the uid that already owns the home's files, so that no file must be changed. */
+  /** Prefers the uid that already owns the home's files, so that the owner of the files must not be changed. */
   async #takeOwnersUid(ref: string): Promise<void> {
     const owner = await lastOwner(ref);
     if (!this.#uids || this.#uid === null || owner === null || owner === this.#uid) return;
@@ -219,8 +228,8 @@ export class UserAndHomes {
 }
 
 /**
- * Takes user and homes of an earlier agent's session.
- * @returns their release: with the user, or homes only
+ * Locks user and homes of a session that an earlier agent left.
+ * @returns a function that releases the homes, and the user too unless keepUid is true
  */
 export function takeUserAndHomes(
   { uid, homes }: Pick<SessionOwnership, 'uid' | 'homes'>,

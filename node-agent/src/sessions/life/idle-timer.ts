@@ -1,9 +1,9 @@
 import type { Clock, Timer } from '@footlight/platform';
 
 /**
- * Ends a session without viewers: fires after idleMs without a viewer, counted from running or from the last
- * disconnect. Paused while the control plane is down, because a viewer could not reconnect, and then restarted from
- * zero.
+ * Ends a session that has no viewers. Fires after idleMs without a viewer, counted from the state running or from the
+ * last disconnect. The timer is stopped while the control plane is down, because a viewer could not reconnect, and
+ * starts again from zero afterwards.
  *
  * stopped ⇄ counting (one timer) → fired. Owner: the session; `running = false` at its end frees the timer.
  */
@@ -15,10 +15,10 @@ export class IdleTimer {
   #viewer = false;
   #linkUp = true;
   #timer: Timer | null = null;
-  /** Monotonic ms at which the armed timer fires. */
+  /** Monotonic time in milliseconds at which the timer fires. */
   #endsAtMs = 0;
 
-  /** @param idleMs 0 = never */
+  /** @param idleMs 0: the timer never fires */
   constructor(clock: Clock, idleMs: number, onIdle: () => void) {
     this.#clock = clock;
     this.#idleMs = idleMs;
@@ -40,7 +40,7 @@ export class IdleTimer {
     this.#rearm();
   }
 
-  /** Whole seconds until it fires; null: a viewer is connected, or it never fires; undefined: unknown. */
+  /** Whole seconds until the timer fires; null: a viewer is connected, or the timer never fires; undefined: unknown. */
   get endsInS(): number | null | undefined {
     if (this.#idleMs === 0 || this.#viewer) return null;
     if (!this.#running || !this.#linkUp) return undefined;

@@ -7,24 +7,24 @@ import type { Display, StartDisplay } from '../../display/xvfb.ts';
 
 export interface ScreenAndSoundOptions extends HelperOptions {
   startDisplay: StartDisplay;
-  /** Cookie of the display, as in the session's file. */
+  /** Cookie of the display, the same as in the session's Xauthority file. */
   cookie: Buffer;
   width: number;
   height: number;
   audio: boolean;
-  /** Whether apps may hear the viewer. */
+  /** Whether apps may hear the viewer's microphone. */
   microphone: boolean;
 }
 
 /**
- * Screen and sound of one session: display server, window manager, sound server.
- * Teardown order: window manager and sound, then the display, because its end would make them log errors.
+ * Screen and sound of one session: display server, window manager, sound server. Teardown order: window manager and
+ * sound server, then the display; in another order, the first two would log errors.
  */
 export class ScreenAndSound {
   readonly display: Display;
-  /** null = a session without sound. */
+  /** null: the session has no sound. */
   readonly audio: AudioServer | null;
-  /** Why the sound server failed; null = no problem. */
+  /** Why the sound server failed; null: no problem. */
   readonly audioProblem: string | null;
   readonly #windowManager: WindowManager;
 
@@ -41,11 +41,11 @@ export class ScreenAndSound {
   }
 
   /**
-   * Starts display and sound in parallel, and the window manager as soon as the display listens, so that it connects
-   * before any app. A session without sound is still useful, so only display and window manager must start; the display
-   * may not answer yet.
-   * @param onDisplay called as soon as the display listens; open() waits for it
-   * @throws when display or window manager do not start, or onDisplay fails; nothing is left running
+   * Starts display and sound in parallel. The window manager starts as soon as the display listens, so that it connects
+   * before any app. Only display and window manager must start, because a session without sound is still useful. The
+   * display may not answer yet.
+   * @param onDisplay called as soon as the display listens; open() waits for its result
+   * @throws when display or window manager do not start, or onDisplay fails; then no process is left running
    */
   static async open(
     options: ScreenAndSoundOptions,

@@ -18,16 +18,16 @@ export interface SessionPlan {
   /** Starts the session's display. */
   startDisplay: StartDisplay;
   uid: number | null;
-  /** Groups of the session's user for its GPU. */
+  /** Groups that the session's user needs to open its GPU. */
   groups: number[];
   homeRoot: string;
-  /** Whether this host chose the home root; otherwise the control plane did. */
+  /** Whether this host chose the home root; if not, the control plane did. */
   ownsHomeRoot: boolean;
   encoder: EncoderChoice;
   gpu: AppGpu;
   /** Host settings in force at this launch. */
   settings: Record<string, unknown>;
-  /** Largest file that viewers may send and fetch, MiB; null: they get no files. */
+  /** Largest file that viewers may send and fetch, in MiB; null: file transfers are disabled. */
   maxFileMb: number | null;
   media: { addresses: string[] | null; ports: [number, number] | null };
 }
@@ -45,11 +45,11 @@ export interface SessionDeps {
   volumes: Pick<HomeVolumes, 'make'>;
   quarantine: Quarantine;
   sweep: UidSweep;
-  /** Whether display, sound server and window manager get empty network namespaces. */
+  /** Whether display, sound server and window manager run in empty network namespaces. */
   helpersWithoutNetwork: boolean;
-  /** null: the agent is not root, and sessions share its user. */
+  /** null: the agent is not root, so sessions run as its user. */
   uids: UidPool | null;
   stateDir: string;
-  /** Ends sessions whose apps hold names of displays, with a short wait. */
+  /** Ends sessions whose apps have bound abstract names of displays, and waits a short time for their end. */
   endNameHolders(): Promise<void>;
 }

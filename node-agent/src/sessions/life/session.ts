@@ -32,21 +32,21 @@ import type { SessionDeps, SessionPlan } from './session-plan.ts';
 import { type Effect, heldState, type Input, type Machine, newMachine, step } from './state.ts';
 
 /**
- * Most bytes of an app's output in a captured log. A capture's budget is the same size, but after compression. Chosen,
- * not measured.
+ * Largest number of bytes of an app's output in a captured log. The budget of a capture is the same number, but of
+ * compressed bytes. Chosen, not measured.
  */
 const LOG_TAIL_BYTES = 256 * 1024;
 
 /**
  * One session on this host: applies the state machine of state.ts.
  *
- * Owns its parts: resources, screen and sound, app, worker. Each part frees what it holds. All parts have ended when the
- * session's last report is sent. Teardown order: app and worker, screen and sound, remaining processes of the session's
- * user, then directories, uid and home.
+ * Owns its parts: resources, screen and sound, app, worker. Each part frees its own resources. When the session's last
+ * report is sent, all parts have ended. Teardown order: app and worker, screen and sound, remaining processes of the
+ * session's user, then directories, uid and home.
  */
 export class Session {
   readonly id: string;
-  /** Settles when the session is torn down and its end is reported. */
+  /** Resolves when the session is torn down and its end is reported. */
   readonly ended: Promise<void>;
   readonly #plan: SessionPlan;
   readonly #deps: SessionDeps;
@@ -137,7 +137,7 @@ export class Session {
     });
   }
 
-  /** Starts the preparation; returns at once. */
+  /** Starts the preparation. Returns at once. */
   begin(): void {
     this.#preparation = this.#prepare();
   }
@@ -146,12 +146,12 @@ export class Session {
     this.#apply({ kind: 'start' });
   }
 
-  /** Ends the session for that reason; no effect if it is already ending. */
+  /** Ends the session for this reason. No effect if the session is already ending. */
   stop(reason: Open<SessionEndReason>, graceMs: number): void {
     this.#apply({ kind: 'stop', reason, graceMs });
   }
 
-  /** Ends the session, because its app holds the abstract names of these displays. */
+  /** Ends the session, because its app has bound the abstract names of these displays. */
   endNameHolder(numbers: readonly number[]): void {
     if (this.isEnding) return;
     const [first = 0] = numbers;
@@ -160,7 +160,7 @@ export class Session {
     this.#fail('display_name_taken', `the app took the name of display :${first}${others}`);
   }
 
-  /** Ends without reports: the next agent process reports the end. */
+  /** Ends the session without reports, because the next agent process reports the end. */
   endSilently(): void {
     this.#reports.silence();
     this.stop('agent_restart', 500);
@@ -174,19 +174,19 @@ export class Session {
     });
   }
 
-  /** Starts a capture; its result follows as an event. */
+  /** Starts a capture; an event with the result follows. */
   capture(command: SessionCapture): CommandAnswer {
     return this.#captures.begin(command);
   }
 
-  /** Starts a swap in a running session. A repeat of the same swap has no second effect. */
+  /** Starts a swap in a running session. A repeated command for the same swap has no second effect. */
   swapApp(change: Pick<SessionSwapApp, 'app_id' | 'app'>): CommandAnswer {
     if (this.#machine.phase !== 'running')
       return { ok: false, code: 'busy', error: 'the session does not run yet' };
     return this.#app.change(change);
   }
 
-  /** Changes sizes of a running session. @returns when done or refused */
+  /** Changes sizes of a running session. Resolves when the change is done or refused. */
   async updateDisplay(command: SessionDisplayUpdate): Promise<CommandAnswer> {
     if (this.#machine.phase !== 'running') return rejected('the session does not run');
     const { stream, video_topology } = this.#plan.assign;
@@ -226,12 +226,15 @@ export class Session {
     return this.#machine.phase === 'ending' || this.isOver;
   }
 
-  /** Number of the newest report; after the control plane has seen it, an ended session may be forgotten. */
+  /**
+   * Number of the newest report. When the control plane has processed this report, an ended session may be removed from
+   * memory.
+   */
   get lastSeq(): number {
     return this.#reports.lastSeq;
   }
 
-  /** null: the session shares the agent's user. */
+  /** null: the session runs as the agent's user. */
   get uid(): number | null {
     return this.#resources.userAndHomes.uid;
   }
@@ -277,7 +280,8 @@ export class Session {
         void this.#tearDown(effect.reason, effect.graceMs);
         return;
       case 'report_end':
-        // Before the report is sent, so that commands that follow the report find the ring in its final state.
+        // Called before the report is sent, so that a command that follows the report finds the ring in its final
+        // state.
         this.#deps.recorder.end(this.id, effect.ending.state === 'failed');
         this.#reports.end(effect.ending, { logTail: this.#logTail, homeBytes: this.#homeBytes });
         this.#settleEnded();
@@ -326,7 +330,7 @@ export class Session {
     await Promise.all([adopted, this.isEnding ? home : this.#openScreenAndSound(home, cookie)]);
   }
 
-  /** @returns false: the session ends */
+  /** @returns false: the session ended first */
   async #fetchImage(): Promise<boolean> {
     const { clock, runtime } = this.#deps;
     const problem = await waitForImage(this.#plan.assign.app, {
@@ -340,7 +344,7 @@ export class Session {
     return problem === null;
   }
 
-  /** @param home settles when the home is open, or has failed the session */
+  /** @param home settles when the home is open, or when the session has failed because of the home */
   async #openScreenAndSound(home: Promise<void>, cookie: Buffer): Promise<void> {
     const { stream } = this.#plan.assign;
     const options = {
@@ -379,7 +383,7 @@ export class Session {
     this.#apply({ kind: 'screen_ready' });
   }
 
-  /** Ends the session when its display fails. The display's silence is watched from its first answer on. */
+  /** Ends the session when its display fails. After the display's first answer, it must continue to answer. */
   async #followDisplay(display: Display): Promise<void> {
     try {
       await display.answers;
@@ -408,7 +412,7 @@ export class Session {
     try {
       await Promise.all([this.#app.end(graceMs), this.#worker.end()]);
       this.#logTail = this.#app.logTail();
-      // A preparation that was still running may have started app and worker.
+      // Waits for the preparation, because it may have started app and worker.
       await this.#preparation;
       await this.#worker.end();
       const { userAndHomes } = this.#resources;
@@ -419,8 +423,8 @@ export class Session {
       this.#homeBytes = bytes;
     } finally {
       this.#worker.close();
-      // A process or file could not be removed. The error is logged, because the next session of this home must not
-      // wait forever.
+      // A process or file could not be removed. The error is only logged, because the next session of this home must
+      // not wait forever.
       await this.#resources.release();
     }
   }
@@ -430,7 +434,7 @@ export class Session {
   }
 }
 
-/** A local session encodes nothing. */
+/** A local session is not recorded, because it encodes nothing. */
 function isRecorded({ assign }: SessionPlan): boolean {
   return assign.stream.recorder === true && assign.video_topology !== 'local_only';
 }

@@ -1,5 +1,5 @@
 /**
- * The state machine of one session. Pure: facts in, next state and effects out.
+ * The state machine of one session. Pure: the inputs are facts, the results are the next state and effects.
  *
  *   waiting ──home free──► preparing ──start──► starting ──first encoded frame──► running
  *      │                      │                    │                                 │
@@ -7,10 +7,11 @@
  *                                          ▼
  *                                       ending ──torn down──► ended (stopped | failed)
  *
- * Preparation and start overlap: the app starts when the display listens, sound and home are ready and the start was
- * requested; the encoder starts when its worker is prepared (the display answers then) and the app was started. A
- * local session runs from the app's start. The first cause of an end wins. A failure is reported when everything is
- * torn down, and never as `stopping` before, because a failure while stopping counts as stopped.
+ * Preparation and start overlap. The app starts when the display listens, sound and home are ready, and the start was
+ * requested. The encoder starts when the app was started and the worker is prepared, which includes that the display
+ * answers. A local session is running from the app's start. If there are several causes of an end, the first one is
+ * reported. A failure is reported after the teardown. It is not reported as `stopping` before, because a failure while
+ * stopping counts as stopped.
  */
 
 import {
@@ -29,10 +30,10 @@ export type Ending =
 
 export interface Machine {
   readonly phase: Phase;
-  /** false: a local session, without an encoder. */
+  /** Whether the session encodes pictures; false: a local session. */
   readonly encodes: boolean;
   readonly startRequested: boolean;
-  /** Home and sound are ready, and the display listens. */
+  /** Whether home and sound are ready and the display listens. */
   readonly screenReady: boolean;
   readonly workerReady: boolean;
   readonly appStarted: boolean;
@@ -44,7 +45,7 @@ export interface Machine {
 export type Input =
   | { kind: 'home_busy' }
   | { kind: 'home_free' }
-  /** An image is pulled. */
+  /** An image is being pulled. */
   | { kind: 'pulling'; percent: number }
   | { kind: 'display_begun' }
   | { kind: 'screen_ready' }
@@ -52,10 +53,10 @@ export type Input =
   | { kind: 'start' }
   | { kind: 'encoding' }
   | { kind: 'presented' }
-  /** status null: ended by a signal. */
-  /** hint: the app's likely missing requirement. */
+  /** status null: a signal ended the app. */
+  /** hint: the requirement that the app probably lacks. */
   | { kind: 'app_exited'; status: number | null; hint?: string | undefined }
-  /** Requested by session_stop or by the agent itself. */
+  /** A stop requested by session_stop or by the agent itself. */
   | { kind: 'stop'; reason: Open<SessionEndReason>; graceMs: number }
   | { kind: 'failure'; failure_code: FailureCode; error: string }
   | { kind: 'boot_timeout'; afterSecs: number }
@@ -69,7 +70,7 @@ export type Effect =
   | { kind: 'running' }
   | { kind: 'presented' }
   | { kind: 'app_ended'; status: number | null }
-  /** graceMs: between SIGTERM and SIGKILL. */
+  /** graceMs: time between SIGTERM and SIGKILL. */
   | { kind: 'tear_down'; reason: Open<SessionEndReason>; graceMs: number }
   | { kind: 'report_end'; ending: Ending };
 
@@ -78,7 +79,7 @@ export interface Step {
   effects: Effect[];
 }
 
-/** Grace of an end without a request. */
+/** graceMs of an end that was not requested. */
 const FAILURE_GRACE_MS = 500;
 
 export function newMachine(encodes = true): Machine {
@@ -95,7 +96,7 @@ export function newMachine(encodes = true): Machine {
   };
 }
 
-/** State for the control plane; assigned = preparing or prepared, and not started. */
+/** The state that the control plane stores. assigned: the session is preparing or prepared, and not started. */
 export function heldState(machine: Machine): Exclude<SessionStateName, 'pending'> {
   switch (machine.phase) {
     case 'waiting':
@@ -183,7 +184,8 @@ function proceed(machine: Machine): Step {
       { kind: 'report', state: 'starting', detail: LAUNCH_STEPS.starting_app },
       { kind: 'launch_app' },
     );
-    // The worker may still be preparing. Viewer messages after this report wait at the relay until it is ready.
+    // The worker may still be preparing. Messages of viewers after this report wait in the relay until the worker is
+    // ready.
     if (next.encodes) {
       effects.push({ kind: 'report', state: 'starting', detail: LAUNCH_STEPS.starting_encoder });
     }
@@ -205,7 +207,7 @@ function encoding(machine: Machine): Step {
     { kind: 'report', state: 'running', detail: LAUNCH_STEPS.app_booting },
     { kind: 'running' },
   ];
-  // The app drew before the first encoded frame; the steps are still reported in order.
+  // The app drew before the first encoded frame, but the steps are still reported in their usual order.
   if (machine.presented) effects.push(...shown());
   return { machine: { ...machine, phase: 'running' }, effects };
 }
@@ -241,10 +243,10 @@ function describeExit(status: number | null): string {
   return status === null ? 'was ended by a signal' : `exited with status ${status}`;
 }
 
-/** Message for an app that ended before its first window. */
+/** Message about an app that ended before its first window. */
 export function endedEarly(status: number | null, hint: string | undefined): string {
   const more = hint === undefined ? '' : `; ${hint}`;
-  // Status 0 is no crash: the command finished, or passed its work to a running program.
+  // Status 0 is not a crash: the command finished, or handed its work to a program that was already running.
   if (status === 0) return `the app ended without showing a window (exit status 0)${more}`;
   return `the app ${describeExit(status)} before it drew anything${more}`;
 }

@@ -1,7 +1,7 @@
 import type { AgentSignaling, SessionMetrics, SessionTraceEvent } from '@footlight/protocol/agent';
 import type { ReliableMessage } from '../../link/outbox.ts';
 
-/** Messages of a session to the control plane; the link keeps the reliable ones. */
+/** Sends messages of a session to the control plane. The link stores reliable messages until they are confirmed. */
 export interface SessionLink {
   report(message: ReliableMessage): number;
   event(event: SessionTraceEvent): void;

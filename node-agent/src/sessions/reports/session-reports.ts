@@ -6,13 +6,13 @@ import type { SessionLink } from './session-link.ts';
 
 /** Data of an ended session's final report. */
 export interface Remains {
-  /** Last lines of the app's output; "" for none. */
+  /** Last lines of the app's output; "": no output. */
   logTail: string;
-  /** Size of the home; null: without a home, or unknown. */
+  /** Size of the home in bytes; null: there is no home, or its size is unknown. */
   homeBytes: number | null;
 }
 
-/** Reports of one session's state, in the order of the calls. The last one is end(); nothing is held afterwards. */
+/** Reports of one session's state, in the order of the calls. The last call is end(). */
 export class SessionReports {
   readonly #sessionId: string;
   readonly #link: Pick<SessionLink, 'report'>;
@@ -28,12 +28,15 @@ export class SessionReports {
     this.#logger = logger;
   }
 
-  /** Number of the newest report; after the control plane has seen it, an ended session may be forgotten. */
+  /**
+   * Number of the newest report. When the control plane has processed this report, an ended session may be removed from
+   * memory.
+   */
   get lastSeq(): number {
     return this.#lastSeq;
   }
 
-  /** From now on sends nothing: this agent restarts, and the next process reports the session's end. */
+  /** Stops sending reports, because this agent restarts and the next process reports the session's end. */
   silence(): void {
     this.#silent = true;
   }

@@ -4,7 +4,7 @@ import { maxEventPayloadBytes, type SessionTraceEvent } from '@footlight/protoco
 import { type AgentEventType, isReliableEvent } from '@footlight/protocol/telemetry';
 import type { SessionLink } from './session-link.ts';
 
-/** Sends a session's trace events on the lane of their type, within the payload's bound. */
+/** Sends a session's trace events as reliable or lossy messages, depending on their type, and limits their size. */
 export class TraceEvents {
   readonly #sessionId: string;
   readonly #link: Pick<SessionLink, 'report' | 'event'>;
@@ -24,7 +24,7 @@ export class TraceEvents {
   }
 }
 
-/** The event, or a notice that it was too large. */
+/** Returns the event, or, if it is too large, a notice in its place. */
 function bounded(message: SessionTraceEvent): SessionTraceEvent {
   const bytes = Buffer.byteLength(JSON.stringify(message.payload));
   if (bytes <= maxEventPayloadBytes(message.event)) return message;

@@ -9,20 +9,26 @@ import type { TraceEvents } from './trace-events.ts';
 type Said<T extends WorkerMessage['type']> = Extract<WorkerMessage, { type: T }>;
 type Kind = 'lossy_event' | 'reliable_event' | 'metrics' | 'signaling' | 'log' | 'input_device';
 
-/** Limits of a worker's messages: long-term rate and burst. */
+/** Limits of a worker's messages: long-term rate per second, and burst. */
 const BUDGETS: Record<Kind, readonly [perSecond: number, burst: number]> = {
   lossy_event: [10, 128],
   reliable_event: [5, 64],
   metrics: [2, 10],
-  // Several offers with all their candidates.
+  // Enough for several offers with all their candidates.
   signaling: [50, 200],
   log: [10, 128],
-  // Limit of reported input devices. A worker creates at most 16 a minute. Each is logged.
+  // Limit of reported input devices, because each is logged. A worker creates at most 16 per minute.
   input_device: [1, 32],
 };
-/** Fields of one log line, bytes of JSON: a worker could fill the host's log with few lines. */
+/**
+ * Largest size of the fields of one log line in bytes of JSON, because a worker could otherwise fill the host's log
+ * with few lines.
+ */
 const LOG_FIELDS_BYTES = 4_096;
-/** A worker that repeats a line could fill the log. Six lines a minute are enough to show that it continues. */
+/**
+ * Shortest interval between reports of the same problem, because a worker that repeats a line could fill the log. Six
+ * lines per minute still show that the problem continues.
+ */
 const REPORT_PERIOD_MS = 10_000;
 
 export interface WorkerReportsOptions {
@@ -34,10 +40,10 @@ export interface WorkerReportsOptions {
 }
 
 /**
- * Forwards a media worker's messages to the control plane. A worker runs as the session's user and talks to the
- * network, so neither it nor its viewers may endanger the link that all sessions of the host share: malformed
- * messages and those over a limit are dropped. Lossy events have a separate limit, so that a flood of them drops no
- * reliable one. Dropped messages are counted in the log.
+ * Forwards a media worker's messages to the control plane. A worker runs as the session's user and receives data from
+ * the network. A worker or viewer must not overload the link that all sessions of the host share, so malformed messages
+ * and messages over a limit are dropped. Lossy events have a separate limit, so that a flood of them does not cause
+ * reliable events to be dropped. Dropped messages are counted in the log.
  */
 export class WorkerReports {
   readonly #options: WorkerReportsOptions;
@@ -59,13 +65,16 @@ export class WorkerReports {
   }
 
   event({ event, ts, payload }: Said<'event'>): void {
-    // Only the agent, which writes recordings, may report their results.
+    // Dropped, because only the agent writes recordings and may report their results.
     if (event === 'session.recording') return;
     if (this.#allows(isReliableEvent(event) ? 'reliable_event' : 'lossy_event'))
       this.#options.events.send(event, payload, ts);
   }
 
-  /** @param look values that the session adds; may scan all processes, so it is called only for forwarded messages */
+  /**
+   * @param look returns values that the session adds; called only if the message is forwarded, because it may scan all
+   * processes
+   */
   metrics(
     { ts, window_ms, metrics }: Said<'metrics'>,
     readState: () => Pick<SessionMetrics, 'app_launch_state' | 'idle_ends_in_s'>,
@@ -97,12 +106,12 @@ export class WorkerReports {
     this.#options.logger[level]({ ...kept, worker }, event);
   }
 
-  /** Whether a device that the worker has created may be looked up. */
+  /** Whether the limit allows to look up another device that the worker has created. */
   takeInputDevice(): boolean {
     return this.#allows('input_device');
   }
 
-  /** Stops forwarding. */
+  /** Called at the end; logs the number of dropped messages. */
   close(): void {
     this.#reportDropped();
   }

@@ -18,7 +18,10 @@ import {
 import type { UidPool } from './uid-pool.ts';
 import type { UidSweep } from './uid-sweep.ts';
 
-/** Longest wait of a starting agent for the cleanup, because an app may have left millions of files. */
+/**
+ * Longest time that a starting agent waits for the cleanup. The wait is limited, because an app may have left millions
+ * of files.
+ */
 export const LEFTOVERS_WAIT_MS = withPatience(5_000);
 
 interface LeftoversDeps {
@@ -29,7 +32,8 @@ interface LeftoversDeps {
   /** Uid range of this agent. */
   uids: UidPool;
   /**
-   * Takes user and homes of a session, so that no session gets them before the cleanup ends; returns their release.
+   * Locks user and homes of a session, so that no other session gets them before the cleanup ends. Returns a function
+   * that releases them.
    */
   take: (ownership: SessionOwnership) => (keepUid: boolean) => void;
   /** Releases the console. */
@@ -37,15 +41,15 @@ interface LeftoversDeps {
 }
 
 /**
- * Removes leftovers of a killed agent process: processes, displays, control groups, directories. Runs before the
- * first connection, so no session of this process is affected. After 5 s the rest continues in the background.
+ * Removes leftovers of a killed agent process: processes, displays, control groups, directories. Runs before the first
+ * connection, so it cannot affect a session of this process. After 5 s the cleanup continues in the background.
  */
 export async function removeLeftovers(stateDir: string, deps: LeftoversDeps): Promise<void> {
   const left = (await leftSessions(stateDir)).map(({ sessionId, record }) => {
     deps.logger.warn({ session_id: sessionId }, 'leftovers.found');
     const uid = record?.uid ?? null;
     const homes = record === null ? [] : homesOf(record);
-    // A uid outside the range is not ours any more: the range was changed.
+    // A uid outside of the range does not belong to this agent any more, because the range was changed.
     const ownUid = uid !== null && deps.uids.contains(uid) ? uid : null;
     const ownership: SessionOwnership = { sessionId, uid: ownUid, homes };
     return { ownership, record, giveBack: deps.take(ownership) };
@@ -58,7 +62,7 @@ export async function removeLeftovers(stateDir: string, deps: LeftoversDeps): Pr
   rmSync(join(stateDir, 'node.json.tmp'), { force: true });
 }
 
-/** Never throws. */
+/** Removes the leftovers of one session. Never throws. */
 async function removeSession(
   stateDir: string,
   ownership: SessionOwnership,
@@ -72,7 +76,7 @@ async function removeSession(
   let isClean = ownUid === null;
   const free = async () => {
     if (existsSync(dirs.console)) {
-      // The program that draws on the console runs as the agent's user, so it is not found by uid.
+      // Searched again without a uid, because the program that draws on the console runs as the agent's user.
       await endProcesses({ sessionId, uid: null, homes: [] }, clock);
       reclaimConsole();
     }

@@ -6,30 +6,30 @@ import { isHeldByAgent, listNamedSockets, type NamedSocket } from '../../linux/u
 import { listProcesses, readProcess, SESSION_VARIABLE, startVariable } from '../../runtime/proc-table.ts';
 
 /**
- * Interval of the searches. A host without free names refuses launches for at most this long; each search reads all
- * sockets of the host.
+ * Interval of the searches. Each search reads all sockets of the host. A host without free display names refuses
+ * launches for at most this time.
  */
 const SEARCH_PERIOD_MS = 5_000;
-/** Longest wait of a launch for the end of a session that holds all names. */
+/** Longest time that a launch waits for the end of a session whose app has bound all names. */
 const END_LIMIT_MS = 5_000;
-/** Most descriptors read in one search. */
+/** Largest number of descriptors read in one search. */
 const MAX_DESCRIPTORS = 100_000;
-/** Most parents checked to find a process's session. */
+/** Largest number of parent processes that are checked to find a process's session. */
 const MAX_ANCESTORS = 64;
 
-/** A session that may hold names. */
+/** A session whose app may have bound names. */
 interface NameHolder {
   readonly id: string;
-  /** null: the session shares the agent's user. */
+  /** null: the session runs as the agent's user. */
   readonly uid: number | null;
   readonly isEnding: boolean;
   readonly ended: Promise<void>;
-  /** Ends the session, because its app holds the abstract names of these displays. */
+  /** Ends the session, because its app has bound the abstract names of these displays. */
   endNameHolder(numbers: readonly number[]): void;
 }
 
 /**
- * Sockets with the abstract name of a session display, except those of this process.
+ * Sockets that are bound to the abstract name of a session display, except the sockets of this process.
  * @returns display number → socket
  */
 function takenNames(sockets: readonly NamedSocket[]): Map<number, NamedSocket> {
@@ -50,8 +50,8 @@ function displayOf(name: string): number | null {
 }
 
 /**
- * Ends sessions whose apps hold abstract names of displays. Such an app could receive the clients of a later display,
- * and with all names it could block every launch.
+ * Ends sessions whose apps have bound abstract names of displays. Such an app could receive the connections of a later
+ * display's clients. With all names, it could block every launch.
  *
  * Searches periodically while sessions exist, and when a launch finds no free number.
  */
@@ -75,7 +75,7 @@ export class NameHolders {
     this.#list = deps.list ?? listNamedSockets;
   }
 
-  /** Searches every five seconds from now on. */
+  /** Starts to search every five seconds. */
   watch(): void {
     this.#timer ??= this.#clock.setInterval(() => void this.search(), SEARCH_PERIOD_MS);
   }
@@ -85,7 +85,7 @@ export class NameHolders {
     this.#timer = null;
   }
 
-  /** Ends every session that holds a name, and waits up to 5 s. Never throws. */
+  /** Ends every session whose app has bound a name, and waits up to 5 s for the ends. Never throws. */
   search(): Promise<void> {
     this.#searching ??= this.#search().finally(() => {
       this.#searching = null;
@@ -116,7 +116,7 @@ export class NameHolders {
     const held = new Map<NameHolder, number[]>();
     if (taken.size === 0) return held;
     const byUid = new Map(live.flatMap((session) => (session.uid === null ? [] : [[session.uid, session]])));
-    // Where sessions share the agent's user, processes identify them.
+    // Sessions that run as the agent's user are identified by the processes that own the sockets.
     const shared = live.filter(({ uid }) => uid === null);
     const byInode = shared.length === 0 ? new Map() : await sessionsByInode(shared, taken);
     for (const [number, { uid, inode }] of taken) {
@@ -148,7 +148,7 @@ async function sessionsByInode(
   return found;
 }
 
-/** The session of a process, by its environment or that of a parent; null = unknown. */
+/** The session of a process, found in its environment or in that of a parent process; null: unknown. */
 function sessionOf(pid: number): string | null {
   let at = pid;
   for (let steps = 0; at > 1 && steps < MAX_ANCESTORS; steps++) {

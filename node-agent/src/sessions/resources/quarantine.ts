@@ -3,26 +3,28 @@ import { type Clock, errorText, type Timer } from '@footlight/platform';
 import { sessionProcesses } from '../../runtime/proc-table.ts';
 import { killUntilGone, sendSignal } from '../../runtime/programs/child.ts';
 
-/** Interval of the attempts after the first second (killUntilGone). */
+/** Interval of further attempts, after the first second (killUntilGone). */
 const RETRY_MS = 1_000;
 
 /** User and homes of a session. */
 export interface SessionOwnership {
   sessionId: string;
-  /** The session's user; null: sessions share the agent's, and the session's variable identifies its processes. */
+  /**
+   * The session's user; null: sessions run as the agent's user, and the session's variable identifies its processes.
+   */
   uid: number | null;
-  /** Homes that no other session may use while one of its processes lives. */
+  /** Homes that no other session may use while a process of this session lives. */
   homes: readonly string[];
 }
 
-/** Sends SIGKILL to every remaining process of a session. @returns their number */
+/** Sends SIGKILL to every remaining process of a session. @returns the number of these processes */
 export function killProcesses({ sessionId, uid }: SessionOwnership): number {
   const left = sessionProcesses(sessionId, uid);
   for (const row of left) sendSignal(row.pid, 'SIGKILL');
   return left.length;
 }
 
-/** Kills the remaining processes of a session, for 1 s at most. @returns whether none is left */
+/** Kills the remaining processes of a session, for at most 1 s. @returns whether no process is left */
 export function endProcesses(
   ownership: SessionOwnership,
   clock: Clock,
@@ -32,9 +34,9 @@ export function endProcesses(
 }
 
 /**
- * Resources of ended sessions whose processes still live. SIGKILL ends a process at once, unless it is blocked in the
- * kernel by a disk or server that does not answer. User, home and directories of its session then stay taken, and it
- * is checked every second until it is gone.
+ * Resources of ended sessions that still have processes. SIGKILL ends a process at once, except when the process is
+ * blocked in the kernel by a disk or server that does not answer. User, home and directories of its session then stay
+ * locked, and the process is checked every second until it has ended.
  *
  * Owner: the agent. close() frees the timers; the next agent process finds the remaining resources by the session's
  * record.
@@ -53,9 +55,9 @@ export class Quarantine {
   }
 
   /**
-   * Ends the remaining processes of a session and then frees its resources: before this returns, or later if a
-   * process is left after a second.
-   * @param free called once; after this has returned, its exception is only logged
+   * Ends the remaining processes of a session, and then frees the session's resources. If a process is left after a
+   * second, release() returns, and the resources are freed later.
+   * @param free called once; if it is called after release() has returned, its exception is only logged
    */
   async release(ownership: SessionOwnership, free: () => Promise<void>): Promise<void> {
     if (await endProcesses(ownership, this.#clock, this.#kill)) return free();
@@ -71,7 +73,7 @@ export class Quarantine {
     });
   }
 
-  /** Stops checking. The next agent process finds the rest by the remaining directories. */
+  /** Stops checking. The next agent process finds the remaining resources by the sessions' directories. */
   close(): void {
     this.#closed = true;
     for (const timer of this.#timers) timer.cancel();

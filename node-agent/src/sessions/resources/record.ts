@@ -9,7 +9,7 @@ const recordSchema = z.object({
   session_id: z.string(),
   uid: z.number().int().nullable(),
   home: z.string().nullable(),
-  /** The home of a swap's new app; missing: none. */
+  /** The home of a swap's new app; missing: no swap with another home is running. */
   next_home: z.string().optional(),
   display: z
     .object({
@@ -20,7 +20,7 @@ const recordSchema = z.object({
     .nullable(),
 });
 
-/** Resources of a session in a file, so that an agent that starts after a crash can remove them. */
+/** Resources of a session, stored in a file so that an agent that starts after a crash can remove them. */
 export type SessionRecord = z.infer<typeof recordSchema>;
 
 export function homesOf({ home, next_home }: SessionRecord): string[] {
@@ -32,8 +32,8 @@ export function sessionsDir(stateDir: string): string {
 }
 
 /**
- * The session id in 22 characters instead of 36: a socket's path may have 107 bytes, and the state directory of an
- * ordinary user already needs many of them.
+ * The session id in 22 characters instead of 36. It must be short, because a socket's path may have only 107 bytes, and
+ * the state directory of an ordinary user already needs many of them.
  */
 function directoryName(sessionId: string): string {
   return Buffer.from(sessionId.replaceAll('-', ''), 'hex').toString('base64url');
@@ -44,7 +44,9 @@ function sessionIdOf(directory: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
 }
 
-/** struct sockaddr_un has 108 bytes of path, the last of them zero. Source: unix(7). */
+/**
+ * Longest path of a socket: struct sockaddr_un has 108 bytes for the path, and the last one is zero. Source: unix(7).
+ */
 const SOCKET_PATH_BYTES = 107;
 const LONGEST_SOCKET = join(
   'sessions',
@@ -54,7 +56,7 @@ const LONGEST_SOCKET = join(
   'pulse.sock',
 );
 
-/** Longest state directory in bytes, so that the sockets below it can be bound (unix(7), sun_path). */
+/** Length in bytes of the longest state directory with which the sockets below it can be bound (unix(7), sun_path). */
 export const STATE_DIR_BYTES = SOCKET_PATH_BYTES - LONGEST_SOCKET.length - 1;
 
 export function sessionDirs(stateDir: string, sessionId: string): SessionDirs {
@@ -73,8 +75,8 @@ export function sessionDirs(stateDir: string, sessionId: string): SessionDirs {
 }
 
 /**
- * Creates a session's directories: its user may traverse the outer ones and owns the inner ones. No other session may
- * traverse the outer ones, even if this session opens its own directories to others.
+ * Creates a session's directories. The session's user may traverse the outer directories and owns the inner ones. Other
+ * sessions cannot traverse the outer directories, so a session cannot give them access to its inner directories.
  */
 export async function makeSessionDirs(dirs: SessionDirs, user: SessionUser | null): Promise<void> {
   await mkdir(dirs.root, { recursive: true, mode: 0o711 });
@@ -89,10 +91,10 @@ export async function makeSessionDirs(dirs: SessionDirs, user: SessionUser | nul
 }
 
 /**
- * An empty home in the scratch directory for one app of a session. The directory belongs to the session's user, and
- * another app may already run: the new directory is opened first and then checked to be one that only this process can
- * have created.
- * @throws when another file or directory is there
+ * Creates an empty home in the scratch directory for one app of a session. The scratch directory belongs to the
+ * session's user, and another app may already run. Therefore the new directory is opened first, and then its owner is
+ * checked: only the agent can have created a directory that belongs to the agent's user.
+ * @throws when another file or directory has this path
  */
 export async function makeScratchHome(path: string, user: SessionUser | null): Promise<void> {
   await mkdir(path, { mode: 0o700 });
@@ -107,8 +109,8 @@ export async function makeScratchHome(path: string, user: SessionUser | null): P
 }
 
 /**
- * @param keepRecord keeps the record, because files of the session's user may be left elsewhere and the next agent must
- *   find them
+ * @param keepRecord whether to keep the record, because files of the session's user may be left elsewhere and the next
+ * agent must find them
  */
 export async function removeSessionDirs(dirs: SessionDirs, keepRecord = false): Promise<void> {
   const { root, scratch, mounts, console } = dirs;
@@ -116,7 +118,8 @@ export async function removeSessionDirs(dirs: SessionDirs, keepRecord = false): 
 }
 
 /**
- * Replaces the record atomically: with an incomplete record, the home would stay open to the next holder of its uid.
+ * Replaces the record atomically. With an incomplete record, the home would stay open to the next session with the same
+ * uid.
  */
 export async function writeRecord(dirs: SessionDirs, record: SessionRecord): Promise<void> {
   const file = join(dirs.root, 'record.json');
@@ -124,7 +127,7 @@ export async function writeRecord(dirs: SessionDirs, record: SessionRecord): Pro
   await rename(`${file}.new`, file);
 }
 
-/** Sessions of an earlier agent; record is null if it was not written. */
+/** Sessions that an earlier agent left; record null: the record was not written. */
 export async function leftSessions(
   stateDir: string,
 ): Promise<{ sessionId: string; record: SessionRecord | null }[]> {

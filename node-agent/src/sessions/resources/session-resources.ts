@@ -6,15 +6,15 @@ import type { SessionDeps, SessionPlan } from '../life/session-plan.ts';
 import { makeSessionDirs, removeSessionDirs, sessionDirs, sessionsDir, writeRecord } from './record.ts';
 
 /**
- * Limits of a session's helpers and media worker together. Memory: the limits of each of them (worker 3 GiB, display 2
- * GiB, sound server and window manager), and a margin for memory that those limits do not count.
+ * Limits of a session's helpers and media worker together. The memory limit is the sum of their own limits (worker 3
+ * GiB, display 2 GiB, sound server and window manager) and a margin for memory that their own limits do not count.
  */
 const HELPER_LIMITS = { memoryBytes: 7 * 1024 ** 3, cpus: 0, pids: 2_048 };
 
 /**
- * Resources of a session on the host besides its processes: user and homes, directories, control groups, and the record
- * of them. The record exists before the session's first process, so that an agent that starts after a crash finds
- * everything. release() frees all of them, after the last process.
+ * Resources of a session on the host, except its processes: user and homes, directories, control groups, and the record
+ * that lists these. The record is written before the session's first process starts, so that an agent that starts after
+ * a crash finds all resources. release() frees all resources after the last process has ended.
  */
 export class SessionResources {
   readonly dirs: SessionDirs;
@@ -22,7 +22,7 @@ export class SessionResources {
   readonly #sessionId: string;
   readonly #deps: Pick<SessionDeps, 'homes' | 'quarantine' | 'stateDir' | 'sweep' | 'uids' | 'volumes'>;
   #display: DisplayRecord | null = null;
-  /** Control group of the helpers; null: none yet, or not possible here. */
+  /** Control group of the helpers; null: it does not exist yet, or this host does not permit it. */
   #helpers: SessionCgroup | null = null;
 
   constructor(plan: SessionPlan, deps: SessionDeps) {
@@ -38,7 +38,7 @@ export class SessionResources {
     );
   }
 
-  /** Call when the home is taken, which decides the user. */
+  /** Creates the directories. Called when the home is locked, because the home decides the user. */
   async makeDirs(): Promise<void> {
     const { user } = this.userAndHomes;
     if (user !== null) this.#helpers = makeCgroup(`helpers-${this.#sessionId}`, HELPER_LIMITS);
@@ -70,7 +70,7 @@ export class SessionResources {
     });
   }
 
-  /** Ends the session's remaining processes and then frees everything: before this returns, or later. */
+  /** Ends the session's remaining processes, and then frees all resources, possibly after this call has returned. */
   async release(): Promise<void> {
     const { uid, homes } = this.userAndHomes;
     await this.#deps.quarantine.release({ sessionId: this.#sessionId, uid, homes }, () => this.#giveBack());

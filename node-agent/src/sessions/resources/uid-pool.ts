@@ -5,7 +5,7 @@ export class UidPool {
   readonly #taken = new Set<number>();
   #next: number;
 
-  /** @param range inclusive */
+  /** @param range inclusive range of uids */
   constructor(range: readonly [number, number]) {
     this.#low = range[0];
     this.#high = range[1];
@@ -17,8 +17,9 @@ export class UidPool {
   }
 
   /**
-   * @param preferred uid that owns the session's home, which saves changing every file; null = none
-   * @returns null when all are taken
+   * @param preferred uid that owns the session's home; with it, the owner of the files need not be changed. null: no
+   * preference
+   * @returns null when all uids are in use
    */
   take(preferred: number | null): number | null {
     if (preferred !== null && this.contains(preferred) && !this.#taken.has(preferred)) {

@@ -3,7 +3,7 @@ import { errorText, within } from '@footlight/platform';
 import { withPatience } from '../../patience.ts';
 import { removeOwnedFiles } from '../../runtime/owned-files.ts';
 
-/** Longest wait of a session's end for the search of its user's files. */
+/** Longest time that a session's end waits for the search of its user's files. */
 export const SWEEP_WAIT_MS = withPatience(1_000);
 /** Time limit of the first search. */
 const FIRST_SEARCH_SECS = withPatience(10);
@@ -12,18 +12,18 @@ const LATER_SEARCH_SECS = 300;
 /** A failed search (disk error or time limit) is repeated after this time. Chosen, not measured. */
 export const SWEEP_AGAIN_MS = 60_000;
 
-/** Places to search. */
+/** Paths for a search. */
 export interface SweepPlaces {
-  /** Homes of the session, which are kept. */
+  /** Homes of the session, which are not searched. */
   keep: readonly string[];
   /** Directories of other sessions. */
   others: readonly string[];
 }
 
 /**
- * Uids of ended sessions whose files in foreign directories are being removed. An id is free after a complete search;
- * until then the search is repeated once a minute. An app with millions of files makes every search slow, so a
- * session's end waits one second only, and later searches are serialized.
+ * Uids of ended sessions whose files outside of the session's directories are being removed. A uid is free after a
+ * complete search; before that, the search is repeated once a minute. An app with millions of files makes every search
+ * slow. Therefore a session's end waits only one second, and later searches are serialized.
  *
  * A uid is searched → free, or searched → waiting (SWEEP_AGAIN_MS) → searched. Owner: the agent. close() frees the
  * timers; the next agent process searches all uids.
@@ -53,8 +53,8 @@ export class UidSweep {
 
   /**
    * Removes a user's files outside its session's directories.
-   * @param places read before each search
-   * @param free called once if the search ends after this returns
+   * @param places called before each search
+   * @param free called once, if the search ends after this call has returned
    * @returns whether the search was complete within a second
    */
   async sweep(uid: number, places: () => SweepPlaces, free: () => Promise<void>): Promise<boolean> {
@@ -66,7 +66,7 @@ export class UidSweep {
     return false;
   }
 
-  /** Stops searching: the next agent process has a fresh pool. */
+  /** Stops searching. The next agent process starts with all uids free. */
   close(): void {
     this.#closed = true;
     for (const timer of this.#timers) timer.cancel();
@@ -89,7 +89,7 @@ export class UidSweep {
     this.#timers.add(timer);
   }
 
-  /** Never throws: a failed search counts as incomplete. */
+  /** Searches once. Never throws: a failed search counts as incomplete. */
   #search(uid: number, { keep, others }: SweepPlaces, limitSecs: number): Promise<boolean> {
     return this.#remove(uid, keep, [...this.#openToAll, ...others], limitSecs, this.#clock).catch(
       () => false,

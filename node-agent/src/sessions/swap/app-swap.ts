@@ -3,9 +3,9 @@
  *
  *   old app runs → new app starts in parallel → new app has drawn → old app ends → complete
  *
- * If both use one home, the old app ends first. After any failure the new app ends and the old one continues or is
- * restarted: rolled back. If that fails too, the session is lost. An end of the session aborts the swap; the remaining
- * app is left to the session's teardown.
+ * If both apps use the same home, the old app ends first. After any failure the new app ends, and the old app continues
+ * or is restarted (rolled back). If the restart fails too, the session is lost. If the session ends during the swap,
+ * the swap is aborted, and the session's teardown ends the remaining app.
  */
 
 import type { Clock, Timer } from '@footlight/platform';
@@ -13,9 +13,9 @@ import { errorText } from '@footlight/platform';
 import type { RunningApp } from '../../runtime/runtime.ts';
 import { endedEarly } from '../life/state.ts';
 
-/** Grace of the old app, as for a stop. */
+/** Time between SIGTERM and SIGKILL for the old app, the same as for a stop. */
 const OLD_APP_GRACE_MS = 2_000;
-/** Grace of a new app that failed. */
+/** Time between SIGTERM and SIGKILL for a new app that failed. */
 const NEW_APP_GRACE_MS = 500;
 
 export interface SwapSteps {
@@ -24,16 +24,16 @@ export interface SwapSteps {
   ended: AbortSignal;
   /** The running app. */
   old: RunningApp;
-  /** Both apps use one home: the old one must end before the new one starts. */
+  /** Whether both apps use the same home; then the old app must end before the new one starts. */
   sharedHome: boolean;
-  /** Time limit for the new app to draw, milliseconds; 0 = none. */
+  /** Time limit for the new app to draw, in milliseconds; 0: no limit. */
   bootTimeoutMs: number;
-  /** Takes the new app's home and prepares its directories. */
+  /** Locks the new app's home and prepares its directories. */
   prepare(): Promise<void>;
-  /** Settles when new windows are watched; `drawn` settles when one of them has drawn. */
+  /** Resolves when new windows are watched; `drawn` resolves when one of them has drawn. */
   watch(): Promise<{ drawn: Promise<void> }>;
   startNew(): Promise<RunningApp>;
-  /** The new app's missing requirement, according to its output. */
+  /** The requirement that the new app lacks, according to its output. */
   hint(next: RunningApp): string | undefined;
   /** Restarts the old app. */
   startOld(): Promise<RunningApp>;
@@ -42,12 +42,15 @@ export interface SwapSteps {
 export type SwapOutcome =
   | { kind: 'complete'; app: RunningApp }
   | { kind: 'rolled_back'; app: RunningApp; error: string }
-  /** No app runs. */
+  /** No app is running any more. */
   | { kind: 'lost'; error: string }
   /** The session ended during the swap. */
   | { kind: 'ended' };
 
-/** Never throws. Leaves only the app of its outcome running; after `ended` at most the old app. */
+/**
+ * Swaps the apps. Never throws. After the call, only the app of the outcome is running; after `ended`, at most the old
+ * app.
+ */
 export async function swapApps(steps: SwapSteps): Promise<SwapOutcome> {
   const { ended, old } = steps;
   const isEnded = () => ended.aborted;
@@ -75,14 +78,14 @@ export async function swapApps(steps: SwapSteps): Promise<SwapOutcome> {
     if (stuck !== null) return { kind: 'lost', error: `${errorText(error)}; and the new app: ${stuck}` };
     return goBack(errorText(error));
   }
-  // The session's cleanup finds a process that does not end.
+  // Errors are ignored, because the session's cleanup kills processes that do not end.
   await problemOf(next.stop(NEW_APP_GRACE_MS));
   return { kind: 'ended' };
 
   async function goBack(error: string): Promise<SwapOutcome> {
     if (!oldIsGone) return { kind: 'rolled_back', app: old, error };
     try {
-      // Ends processes that the old app left behind before its restart.
+      // Ends processes that the old app left, before the old app is restarted.
       await old.stop(0);
       if (isEnded()) return { kind: 'ended' };
       return { kind: 'rolled_back', app: await steps.startOld(), error };
@@ -92,7 +95,7 @@ export async function swapApps(steps: SwapSteps): Promise<SwapOutcome> {
   }
 }
 
-/** @returns the failure's reason; null = success */
+/** @returns the reason of the failure; null: success */
 async function problemOf(work: Promise<void> | undefined): Promise<string | null> {
   try {
     await work;
@@ -102,7 +105,7 @@ async function problemOf(work: Promise<void> | undefined): Promise<string | null
   }
 }
 
-/** @throws when the app ends first, draws nothing in time, or the session ends */
+/** Waits until the app has drawn. @throws when the app ends first, does not draw in time, or the session ends */
 async function hasDrawn(
   { clock, bootTimeoutMs, ended, hint }: SwapSteps,
   app: RunningApp,

@@ -6,29 +6,29 @@ import { FILES_FD } from '../../files/files-order.ts';
 import { type EntryProcess, forkEntry } from '../../media/worker/child-entry.ts';
 
 /**
- * Time limit for the process to remove unfinished files. It is then killed, because its disk may hang. Chosen, not
+ * Time that the process gets to remove unfinished files. Then it is killed, because its disk may hang. Chosen, not
  * measured.
  */
 const TIDY_MS = 1_000;
-/** Heap limit of the process; chunks of transfers are outside of the heap. Chosen, not measured. */
+/** Heap limit of the process in MiB; chunks of transfers are not in the heap. Chosen, not measured. */
 const HEAP_MIB = 64;
 
 export interface SessionFilesOptions {
-  /** The media worker's end of the messages. */
+  /** Stream that connects the process with the media worker. */
   worker: Duplex;
   clock: Clock;
-  /** Puts the process into the session's control group. */
+  /** Moves the process into the session's control group. */
   confine(pid: number): void;
-  /** Home and user, read at the first message; null: the session has no home now. */
+  /** Home and user, read when the first message arrives; null: the session has no home now. */
   order(): FilesOrder | null;
 }
 
 /**
- * The process that serves the files of a session's home, started at a viewer's first message, because most sessions
- * need none. This process only forwards bytes, with backpressure in both directions.
+ * Runs the process that serves the files of a session's home. It is started when a viewer's first message arrives,
+ * because most sessions do not need it. The agent only forwards bytes, with backpressure in both directions.
  *
- * idle → running → ended; a viewer's later messages find a closed channel. Owner: the session's worker. close() waits
- * for the process, because the next session may use the home afterwards.
+ * idle → running → ended; afterwards the channel is closed for further messages of viewers. Owner: the session's
+ * worker. close() waits for the process, because the next session may use the home afterwards.
  */
 export class SessionFiles {
   readonly #options: SessionFilesOptions;

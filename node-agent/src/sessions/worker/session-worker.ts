@@ -24,12 +24,12 @@ import { SignalingRelay } from './signaling-relay.ts';
 
 /** Longest wait for a media worker's `stopped` message after `stop`. */
 const STOP_MS = withPatience(1_500);
-/** Longest wait for its exit after that message. */
+/** Longest wait for the worker's exit after that message. */
 const EXIT_MS = withPatience(100);
-/** Exit code of Xlib when its display is lost; libxcb may abort the process first. */
+/** Exit code of Xlib when its display is lost; libxcb may abort the process before. */
 const XLIB_EXIT_CODE = 1;
 const MIB = 1024 * 1024;
-/** Longest delay between the exits of a display's clients and of its server. */
+/** Longest delay between the exit of a display's clients and the exit of its server. */
 const DISPLAY_EXIT_MS = withPatience(1_000);
 
 export interface SessionWorkerOptions {
@@ -43,10 +43,10 @@ export interface SessionWorkerOptions {
   /** Aborts when the session starts to end. */
   ended: AbortSignal;
   apply(input: Extract<Input, { kind: 'worker_ready' | 'encoding' | 'presented' | 'failure' }>): void;
-  /** @param count shown windows */
+  /** @param count number of shown windows */
   onWindows(count: number): void;
   onViewer(connected: boolean): void;
-  /** @param records of the encoded stream, when the session is recorded; not called without them */
+  /** @param records of the encoded stream; called only if the session is recorded */
   onRecords(records: Readable): void;
   /** Values that the session adds to the worker's metrics. */
   metrics(): Pick<SessionMetrics, 'app_launch_state' | 'idle_ends_in_s'>;
@@ -55,15 +55,15 @@ export interface SessionWorkerOptions {
 /**
  * The media worker of one session, with its IPC namespace, the relay of signaling, and size changes.
  *
- * begin() takes a worker from the pool; it is prepared when it is warm and the display answers. A worker that comes
- * after the session's end is killed at once. Teardown: stop() asks it to stop, end() waits for its exit and kills it
- * after STOP_MS, close() frees the namespace.
+ * begin() takes a worker from the pool. The worker is prepared when it is warm and the display answers. If the pool
+ * returns a worker after the session's end, the worker is killed at once. Teardown: stop() requests the worker to stop,
+ * end() waits for its exit and kills it after STOP_MS, and close() frees the namespace.
  */
 export class SessionWorker {
   readonly #options: SessionWorkerOptions;
   readonly #relay: SignalingRelay;
   #worker: MediaWorker | null = null;
-  /** null: not open yet, or the agent's namespace. */
+  /** null: the namespace is not open yet, or the agent's namespace is used. */
   #ipc: HeldNamespace | null = null;
   #changes: DisplayChanges | null = null;
   #captures: WorkerCaptures | null = null;
@@ -77,7 +77,7 @@ export class SessionWorker {
     this.#relay = new SignalingRelay((message) => this.send(message));
   }
 
-  /** null: not assigned yet. */
+  /** null: no worker is assigned yet. */
   get process(): MediaWorker | null {
     return this.#worker;
   }
@@ -87,15 +87,16 @@ export class SessionWorker {
     return this.#hasViewer;
   }
 
-  /** Command prefix that enters the session's IPC namespace; empty: the agent's. */
+  /** Command prefix that enters the session's IPC namespace; empty: the agent's namespace is used. */
   get enter(): readonly string[] {
     return this.#ipc?.enter ?? [];
   }
 
   /**
-   * Takes a worker from the pool. Both promises settle at the session's end at the latest, because a worker that
+   * Takes a worker from the pool. Both promises resolve at the session's end at the latest, because a worker that
    * starts slowly must not delay the end.
-   * @returns entered: the IPC namespace is open, or the session failed; adopted: its messages are handled
+   * @returns entered: resolves when the IPC namespace is open, or the session failed; adopted: resolves when the
+   * worker's messages are handled
    */
   begin(): { entered: Promise<void>; adopted: Promise<void> } {
     const failed = (error: unknown) => this.#crashed(errorText(error));
@@ -106,23 +107,23 @@ export class SessionWorker {
     return { entered: Promise.race([entered, ended]), adopted: Promise.race([adopted, ended]) };
   }
 
-  /** The session's screen and sound run; the worker is prepared when its display answers. */
+  /** Called when the session's screen and sound run. The worker is prepared when the display answers. */
   useScreenAndSound(screenAndSound: ScreenAndSound): void {
     this.#screenAndSound = screenAndSound;
     const answered = () => {
       this.#displayAnswers = true;
       this.#prepare();
     };
-    // The session reports a display that fails.
+    // Errors are ignored, because the session itself reports a display that fails.
     screenAndSound.display.answers.then(answered, () => undefined);
   }
 
-  /** Dropped while there is no worker. */
+  /** Sends a message to the worker; dropped if there is no worker. */
   send(message: ParentMessage): void {
     this.#worker?.send(message);
   }
 
-  /** @throws when there is no worker, it fails the capture, or does not answer within the limit */
+  /** @throws when there is no worker, or when the worker reports a failure or does not answer within the limit */
   async capture(order: CaptureRequest, limitMs: number): Promise<Exclude<CaptureMade, { kind: 'failed' }>> {
     if (this.#captures === null) throw new Error('the session has no media worker');
     return this.#captures.make(order, limitMs);
@@ -136,7 +137,7 @@ export class SessionWorker {
     this.#relay.linkLost();
   }
 
-  /** @returns null when done; otherwise the reason, and the former sizes are restored */
+  /** @returns null when the change is done; otherwise the reason of the failure, and the former sizes are restored */
   async changeDisplay(sizes: Omit<DisplayUpdate, 'type' | 'request'>): Promise<string | null> {
     return this.#changes === null ? 'the session does not run' : this.#changes.make(sizes);
   }
@@ -145,7 +146,7 @@ export class SessionWorker {
     this.send({ type: 'stop', reason, grace_ms: graceMs });
   }
 
-  /** Waits for the exit of a stopped worker; no effect without one. */
+  /** Waits for the exit of a stopped worker. No effect without a worker. */
   async end(): Promise<void> {
     const worker = this.#worker;
     if (!worker) return;
@@ -158,7 +159,7 @@ export class SessionWorker {
     await this.closeFiles();
   }
 
-  /** Ends file transfers: another app or session will use the home. */
+  /** Ends file transfers, because another app or session will use the home. */
   async closeFiles(): Promise<void> {
     await this.#files?.close();
   }
@@ -173,7 +174,7 @@ export class SessionWorker {
     return this.#options.ended.aborted;
   }
 
-  /** Display and app use the worker's IPC namespace, so that they share System V objects. */
+  /** Display and app use the worker's IPC namespace, so that all three can share System V objects. */
   #openNamespace(worker: MediaWorker): void {
     if (!this.#isEnding) this.#ipc = worker.openIpcNamespace();
   }
@@ -218,7 +219,10 @@ export class SessionWorker {
     });
   }
 
-  /** null: this host, or this session without a home, has no files for viewers; the agent's user cannot reach a volume. */
+  /**
+   * null: file transfers are disabled on this host, or the session has no home, or its home is a volume that the
+   * agent's user cannot read.
+   */
   get #maxFileMb(): number | null {
     const { home } = this.#options.plan.assign.app;
     return home === undefined || isHomeVolume(home.ref) ? null : this.#options.plan.maxFileMb;
@@ -240,7 +244,7 @@ export class SessionWorker {
     worker.on('failure', ({ failure_code, error }) => apply({ kind: 'failure', failure_code, error }));
   }
 
-  /** Handles rate-limited messages: for the control plane, the log and the devices. */
+  /** Forwards rate-limited messages to the control plane, the log and the input devices. */
   #forward(worker: MediaWorker): void {
     const { plan, link, events, clock, logger, metrics } = this.#options;
     const reports = new WorkerReports({ sessionId: plan.assign.session_id, link, events, clock, logger });
@@ -256,7 +260,7 @@ export class SessionWorker {
     });
   }
 
-  /** Runs when both the worker exists and the display answers. */
+  /** Called when the worker exists, and when the display answers; prepares the worker when both are true. */
   #prepare(): void {
     const screenAndSound = this.#screenAndSound;
     if (!screenAndSound || !this.#displayAnswers || !this.#worker || this.#isEnding) return;
@@ -281,7 +285,7 @@ export class SessionWorker {
       files: this.#maxFileMb === null ? null : { max_mb: this.#maxFileMb },
       ...(assign.bench !== undefined && { bench: { live_write_probe: assign.bench.live_write_probe } }),
     });
-    // Viewers get their offer while the worker prepares the rest.
+    // Viewers get their offer while the worker is still preparing.
     this.#relay.open();
   }
 
@@ -299,7 +303,8 @@ export class SessionWorker {
   }
 
   /**
-   * Xlib ends its process when the display is lost: then the display is the cause, and its exit follows in a moment.
+   * When the display is lost, Xlib ends its process. Then the display is the cause, and its own exit follows within a
+   * moment.
    */
   async #exited({ code, signal }: WorkerExit): Promise<void> {
     if (this.#isEnding) return;

@@ -1,12 +1,12 @@
 import type { ControlSignaling } from '@footlight/protocol/agent';
 import type { ParentMessage } from '../../media/worker/worker-messages.ts';
 
-/** Messages queued for a worker without a session (count). */
+/** Largest number of messages queued for a worker that has no session yet. */
 const HELD_LIMIT = 80;
 
 /**
- * Relays signaling from the link to a session's worker. Knows the newest attached browser socket: messages of older
- * ones are dropped, and an attach that comes before the worker's session waits.
+ * Relays signaling from the link to a session's worker. Messages of older browser sockets than the newest attached one
+ * are dropped. If a socket is attached before the worker has its session, the messages wait.
  */
 export class SignalingRelay {
   readonly #send: (message: ParentMessage) => void;
@@ -19,12 +19,12 @@ export class SignalingRelay {
     this.#send = send;
   }
 
-  /** Number of the attached browser socket; null = none. */
+  /** Number of the attached browser socket; null: no socket is attached. */
   get conn(): number | null {
     return this.#attached ? this.#conn : null;
   }
 
-  /** The worker accepts messages from now on. */
+  /** Called when the worker accepts messages. */
   open(): void {
     this.#open = true;
     for (const message of this.#held.splice(0)) this.#send(message);
@@ -36,7 +36,7 @@ export class SignalingRelay {
       case 'attach':
         this.#conn = conn;
         this.#attached = true;
-        // Messages of an earlier socket are obsolete.
+        // Dropped, because messages of an earlier socket are obsolete.
         this.#held = [];
         this.#pass({
           type: 'attach',
@@ -55,8 +55,8 @@ export class SignalingRelay {
   }
 
   /**
-   * A lost link detaches every browser socket; the media connections continue. Socket numbers may restart: a restarted
-   * control plane takes them from its clock, which may have been set back.
+   * Called when the link is lost: detaches every browser socket, but the media connections continue. Afterwards socket
+   * numbers may be lower, because a restarted control plane takes them from its clock, which may have been set back.
    */
   linkLost(): void {
     if (this.#attached) this.#detach('closed');

@@ -4,8 +4,9 @@ import type { DueHome, GcConfirmed } from '@footlight/protocol/agent';
 export type CollectionAnswer = 'deleted' | 'kept';
 
 /**
- * An answer's decision about a home. A contradictory answer keeps the home, because removed files cannot be restored.
- * @returns null: the answer does not name it
+ * The decision about a home in the control plane's answer. If the answer contradicts itself, the home is kept, because
+ * removed files cannot be restored.
+ * @returns null: the answer does not contain the home
  */
 export function answerFor(
   id: string,
@@ -15,5 +16,5 @@ export function answerFor(
   return deleted_ids.includes(id) ? 'deleted' : null;
 }
 
-/** Whether a volume's name is that of its home. */
+/** Whether the name of a volume belongs to its home. */
 export const isVolumeOf = ({ id, ref }: Pick<DueHome, 'id' | 'ref'>): boolean => ref === `service-home-${id}`;

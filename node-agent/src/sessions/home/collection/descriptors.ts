@@ -1,14 +1,14 @@
-/** Access to directories by descriptor: names are looked up in an open directory, so no link can lead elsewhere. */
+/** Access to directories by descriptor. Names are looked up in an open directory, so a link cannot lead elsewhere. */
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Path of an entry of an open directory. Its last part may be a link, which the caller must not follow. */
+/** Path of an entry of an open directory. The entry may be a link, which the caller must not follow. */
 export const entryOf = (directory: FileHandle, name: string): string =>
   `/proc/self/fd/${directory.fd}/${name}`;
 
-/** Code of a system call's failure; undefined for another error. */
+/** Error code of a failed system call; undefined: another kind of error. */
 export const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
 /**
@@ -16,7 +16,7 @@ export const codeOf = (error: unknown): string | undefined => (error as NodeJS.E
  * @param root may itself be reached through links
  * @param names names of directories, without separators
  * @returns null when a part does not exist
- * @throws ENOTDIR or ELOOP for a part that is no directory
+ * @throws ENOTDIR or ELOOP when a part is not a directory
  */
 export async function openBelow(root: string, names: readonly string[]): Promise<FileHandle | null> {
   let directory: FileHandle | null = null;
@@ -35,7 +35,7 @@ export async function openBelow(root: string, names: readonly string[]): Promise
   }
 }
 
-/** An entry of an open directory, without following a link; null when missing. */
+/** Stats of an entry of an open directory, without following a link; null: the entry does not exist. */
 export async function entryStats(directory: FileHandle, name: string): Promise<BigIntStats | null> {
   try {
     return await lstat(entryOf(directory, name), { bigint: true });
@@ -45,7 +45,10 @@ export async function entryStats(directory: FileHandle, name: string): Promise<B
   }
 }
 
-/** Syncs a directory, so that its names survive a power loss. No effect on a file system without support for it. */
+/**
+ * Syncs a directory, so that changes of its entries survive a power loss. No effect if the file system does not support
+ * it.
+ */
 export async function syncDirectory(directory: FileHandle | string): Promise<void> {
   const handle = typeof directory === 'string' ? await open(directory, DIRECTORY) : directory;
   try {

@@ -2,10 +2,13 @@ import { gcConfirmedSchema, gcPendingSchema } from '@footlight/protocol/agent';
 import type { CallControl, HttpCall } from '../../../link/http-call.ts';
 import type { GcControl } from './home-collection.ts';
 
-/** Longest answer. A hundred homes with the longest paths have 60 KiB, or more if the paths need escapes. */
+/**
+ * Longest answer in bytes. A list of a hundred homes with the longest paths has 60 KiB, or more if the paths need
+ * escapes.
+ */
 const MAX_LIST_BYTES = 128 * 1024;
 
-/** HTTP calls of the collection. An answer that violates the contract counts as no answer. */
+/** HTTP calls of the collection. An answer that does not match its schema counts as missing. */
 export function gcCalls(call: CallControl): GcControl {
   async function answered(request: HttpCall): Promise<unknown> {
     const { status, body } = await call(request);

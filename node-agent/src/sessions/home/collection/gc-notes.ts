@@ -8,9 +8,9 @@ const noteSchema = z.object({
   id: z.string().refine(isWireUuid),
   provider: z.enum(['local', 'volume']),
   ref: z.string(),
-  /** Home root at that time; "" for a volume. */
+  /** Home root when the note was written; "": the home is a volume. */
   root: z.string(),
-  /** The control plane kept the home, but another file or directory was in its place. */
+  /** Whether the control plane kept the home, but it could not be put back, because its path was taken. */
   kept: z.boolean().default(false),
 });
 
@@ -18,8 +18,8 @@ const noteSchema = z.object({
 export type GcNote = z.output<typeof noteSchema>;
 
 /**
- * Unfinished collections, one file each. A note is on the disk before the home is changed, and is deleted when nothing
- * is left to do. Owner: the collection.
+ * Notes about unfinished collections, one file each. A note is written to the disk before the home is changed, and is
+ * deleted when the collection is finished. Owner: the collection.
  */
 export class GcNotes {
   readonly #directory: string;
@@ -55,7 +55,7 @@ export class GcNotes {
     const notes: GcNote[] = [];
     const malformed: string[] = [];
     for (const name of await readdir(this.#directory).catch(() => [])) {
-      // An incomplete note: its home was not changed yet.
+      // The note is incomplete, so its home was not changed yet.
       if (name.endsWith('.new')) await rm(join(this.#directory, name), { force: true });
       if (!name.endsWith('.json')) continue;
       const text = await readFile(join(this.#directory, name), 'utf8').catch(() => '');

@@ -19,28 +19,28 @@ import {
   trashName,
 } from './set-aside.ts';
 
-/** Calls of the control plane. Both reject when it does not answer. */
+/** Calls to the control plane. Both reject when the control plane does not answer. */
 export interface GcControl {
-  /** @param cursor next_cursor of the previous answer; null: starts with the homes that wait longest */
+  /** @param cursor next_cursor of the previous answer; null: start with the homes that have waited longest */
   pending(cursor: string | null): Promise<GcPending>;
-  /** May be repeated: the answer stays the same. */
+  /** May be repeated, because the answer stays the same. */
   confirm(homeIds: readonly string[]): Promise<GcConfirmed>;
 }
 
-/** The engine's volumes. */
+/** Removes volumes of the container engine. */
 export interface VolumeRemover {
   /** @throws when no container engine answers */
   ready(): Promise<void>;
   /**
-   * @returns in_use: a container uses it, and nothing was removed.
-   * @throws when it cannot be removed for another reason
+   * @returns in_use: a container uses the volume, so nothing was removed.
+   * @throws when the volume cannot be removed for another reason
    */
   remove(ref: string): Promise<'removed' | 'absent' | 'in_use'>;
 }
 
 export interface HomeCollectionOptions {
   stateDir: string;
-  /** The home root in force, and whether this host chose it; otherwise the control plane did. */
+  /** The home root in force. isOwn: whether this host chose the root instead of the control plane. */
   root: () => { path: string; isOwn: boolean };
   /** Whether a group belongs to sessions, which distinguishes homes from other directories. */
   isSessionsGroup: (gid: number) => boolean;
@@ -57,7 +57,7 @@ export interface HomeCollectionDeps {
   changed: () => void;
 }
 
-/** Result of a run, in homes. */
+/** Result of a run, as numbers of homes. */
 export interface GcSummary {
   deleted: number;
   kept: number;
@@ -75,39 +75,40 @@ export interface CollectionProblem {
 /** A collection that is not finished. */
 interface LeftCollection {
   note: GcNote;
-  /** Releases the home's lock; null: not held. */
+  /** Releases the home's lock; null: the lock is not held. */
   release: (() => void) | null;
-  /** Whether the control plane has answered "deleted" to this process. */
+  /** Whether the control plane has answered "deleted" for this home since this process started. */
   isConfirmed: boolean;
-  /** Reason of the last failure; null: not tried yet by this process. */
+  /** Reason of the last failure; null: this process has not tried yet. */
   why: string | null;
 }
 
-/** Root of a volume, which is below no directory. */
+/** Value for a volume, which is not in a directory of the agent. */
 const NO_ROOT = '';
 /**
- * Most pages of the list in one run: enough for 200,000 homes, listed twice. Limits a run if a faulty control plane's
- * list never ends.
+ * Largest number of pages of the list in one run: enough for 200,000 homes, listed twice. Without this limit, a run
+ * would never end if a faulty control plane's list never ends.
  */
 const MAX_PAGES = 4_000;
 /**
- * Wait for a home, because a session left by the earlier process may hold it for some seconds. Chosen, not measured.
+ * Time limit for locking a home, because a session that the former process left may use the home for some seconds.
+ * Chosen, not measured.
  */
 const LEFTOVER_WAIT_MS = 60_000;
 
 /**
- * Deletes the files of homes that are past their grace, one home at a time:
+ * Deletes the files of homes whose grace period has passed, one home at a time:
  *
  * pending → taken (its lock) → noted → aside (`.trash-<id>`) → answered → removed, or put back; then the note is
  * deleted.
  *
- * The lock is held from "taken" until the control plane has answered, and for a kept home until it is back in its
- * place; a launch with this home waits for the lock. The note is written to the disk before the home is moved, and the
- * move before the control plane is asked. So a crash at any step leaves either a home in its place, or a note with a
- * `.trash-<id>`. The next process then asks again and continues; a repeated question gets the same answer. Only homes
- * that an answer lists as deleted are removed.
+ * The lock is held from "taken" until the control plane has answered; for a kept home, until the home is back in its
+ * place. A launch with this home waits for the lock. The note is written to the disk before the home is moved, and the
+ * move is written before the control plane is queried. So a crash at any step leaves either a home in its place, or a
+ * note with a `.trash-<id>`. The next process then repeats the query and continues; the answer to a repeated query is
+ * the same. Only homes that an answer lists as deleted are removed.
  *
- * Owner: the agent. close() ends waits and removals; the next process continues them.
+ * Owner: the agent. close() ends waits and removals; the next process continues the collections.
  */
 export class HomeCollection {
   readonly #options: HomeCollectionOptions;
@@ -116,7 +117,10 @@ export class HomeCollection {
   readonly #left = new Map<string, LeftCollection>();
   /** Homes of the last run that could not be moved. */
   #refused: CollectionProblem[] = [];
-  /** Homes that were set aside without a note, and that the control plane kept: id → problem. */
+  /**
+   * Homes that were moved aside, that the control plane kept, and that have no note with their original place: id →
+   * problem.
+   */
   readonly #unplaced = new Map<string, string>();
   readonly #closed = new AbortController();
   #removal: Removal | null = null;
@@ -133,7 +137,7 @@ export class HomeCollection {
     return [...this.#refused, ...left, ...[...this.#unplaced].map(([id, why]) => ({ id, why }))];
   }
 
-  /** Locks the homes that an earlier process set aside. Call before the first launch. */
+  /** Locks the homes that a former process moved aside. Call before the first launch. */
   async open(): Promise<void> {
     const { notes, malformed } = await this.#notes.read();
     if (malformed.length > 0)
@@ -144,13 +148,13 @@ export class HomeCollection {
         await this.#forget(note, found.place);
         continue;
       }
-      // Not locked: a launch must not wait for a home that an administrator has to put back.
+      // Not locked, because a launch must not wait until an administrator has put the home back.
       const release = note.kept ? null : this.#deps.locks.tryTake(note.ref);
       this.#left.set(note.id, { note, release, isConfirmed: false, why: null });
     }
   }
 
-  /** Finishes collections of an earlier process, including homes that were set aside without a note. Never rejects. */
+  /** Finishes collections of a former process, including homes that were moved aside without a note. Never rejects. */
   resume(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#finishLeft();
@@ -163,9 +167,9 @@ export class HomeCollection {
 
   /**
    * Collects all homes that the control plane lists. Homes that cannot be deleted now do not block others, because the
-   * cursor continues behind them. Ends after a pass through the list without a home that this run has not tried yet.
-   * @param ended after its abort no further home is collected
-   * @throws when the control plane does not answer the list
+   * cursor continues after them. The run ends after a pass through the list in which it has already tried every home.
+   * @param ended after its abort, no further home is collected
+   * @throws when the control plane does not return the list
    */
   run(ended: AbortSignal = this.#closed.signal): Promise<GcSummary> {
     return this.#inTurn(async () => {
@@ -201,7 +205,7 @@ export class HomeCollection {
     this.#removal?.stop();
   }
 
-  /** Runs work after all earlier work, one at a time. */
+  /** Runs work after all earlier work has ended. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work);
     this.#last = turn.catch(() => undefined);
@@ -215,7 +219,7 @@ export class HomeCollection {
         throw new CollectionError(`${home.ref}: an earlier collection of it is not finished`);
       const nested = locks.nestedWith(home.ref);
       const release = nested === null ? locks.tryTake(home.ref) : null;
-      // A session uses the home. This is not a problem of the host: the next run tries again.
+      // A session uses the home. This is not a problem of the host, because the next run tries again.
       if (release === null) return 'failed';
       return home.provider === 'volume'
         ? await this.#collectVolume(home, release)
@@ -258,7 +262,7 @@ export class HomeCollection {
         await this.#notes.write(note);
       });
     } catch (error) {
-      // The home may have been moved even though syncing the disk failed.
+      // The home may have been moved, even if only the sync of the disk failed.
       if (isNoted && (await this.#look(note))?.isAside !== false) {
         this.#left.set(home.id, { ...collection, why: errorText(error) });
         return 'failed';
@@ -268,7 +272,7 @@ export class HomeCollection {
       throw error;
     }
     if (wasThere) return this.#finish(collection, place);
-    // The files are already gone; only the control plane's record is left.
+    // The home's files no longer exist, so only the control plane's record must be deleted.
     const answer = await this.#answerFor(home.id);
     if (answer === null) return 'failed';
     release();
@@ -277,8 +281,8 @@ export class HomeCollection {
   }
 
   /**
-   * Runs the steps after "aside". If the agent ends before the answer, the lock stays held.
-   * @param place null: a volume
+   * Runs the steps after "aside". If the agent ends before the answer, the lock is not released.
+   * @param place null: the home is a volume
    */
   async #finish(collection: LeftCollection, place: HomePlace | null): Promise<Outcome> {
     const { note } = collection;
@@ -293,7 +297,7 @@ export class HomeCollection {
         return 'kept';
       }
     } else {
-      // From now on a new home may be created in the same place, because these files have another name.
+      // Released now, because these files have another name, so a new home can be created in the same place.
       release();
       const why = await this.#remove(note, place);
       if (why !== null) {
@@ -306,13 +310,13 @@ export class HomeCollection {
     return answer;
   }
 
-  /** Deletes the note, because nothing is left to do. */
+  /** Deletes the note, because the collection is finished. */
   async #forget(note: GcNote, place: HomePlace | null): Promise<void> {
     if (place !== null) await removeEmptyWay(place, this.#isFree(note.ref));
     await this.#notes.drop(note.id);
   }
 
-  /** @returns why it could not be put back; null: it was */
+  /** @returns the reason why the home could not be put back; null: it was put back */
   async #putBack(note: GcNote, place: HomePlace): Promise<string | null> {
     const where = `its files are in ${trashName(note.id)} beside it`;
     const why = await putBack(place, note.id).then(
@@ -323,7 +327,7 @@ export class HomeCollection {
     return why;
   }
 
-  /** @returns why it could not be removed; null: it was */
+  /** @returns the reason why the home could not be removed; null: it was removed */
   async #remove(note: GcNote, place: HomePlace | null): Promise<string | null> {
     if (this.#closed.signal.aborted) return 'the agent ended';
     if (place === null)
@@ -342,7 +346,7 @@ export class HomeCollection {
     }
   }
 
-  /** Remembers a collection for the next run. */
+  /** Stores a collection for the next run. */
   #leave(collection: LeftCollection): void {
     const { note, why } = collection;
     this.#left.set(note.id, collection);
@@ -372,7 +376,7 @@ export class HomeCollection {
         collection.release?.();
         return this.#forget(note, place);
       }
-      // Asking would delete the record of the new home that is in its place now.
+      // The control plane is not queried, because it would then delete the record of the new home at this path.
       if (note.kept && isTaken)
         throw new CollectionError(`${note.ref} is kept, but something else stands there`);
     }
@@ -385,8 +389,8 @@ export class HomeCollection {
   }
 
   /**
-   * Finishes homes without a note: the state directory was lost, or the disk comes from another host. The original
-   * place of such a home is unknown.
+   * Finishes homes without a note. They exist if the state directory was lost, or the disk comes from another host. The
+   * original place of such a home is unknown.
    */
   async #finishUnnoted(): Promise<void> {
     const { path: root } = this.#options.root();
@@ -404,7 +408,7 @@ export class HomeCollection {
     }
   }
 
-  /** Repeats the question until there is an answer. @returns null: the agent ended first */
+  /** Queries the control plane until it answers. @returns null: the agent ended first */
   async #answerFor(id: string): Promise<CollectionAnswer | null> {
     const { control, logger, random } = this.#deps;
     for (let attempt = 0; !this.#closed.signal.aborted; attempt++) {
@@ -420,7 +424,7 @@ export class HomeCollection {
     return null;
   }
 
-  /** Ends early when the agent stops. */
+  /** Waits; ends early when the agent stops. */
   #pause(pauseMs: number): Promise<void> {
     const { signal } = this.#closed;
     return new Promise((resolve) => {
@@ -436,7 +440,7 @@ export class HomeCollection {
     });
   }
 
-  /** null: unknown now, for example because its disk is not mounted. */
+  /** Looks where the files of a home are; null: unknown now, for example because the disk is not mounted. */
   async #look(note: GcNote): Promise<{ place: HomePlace; isAside: boolean } | null> {
     try {
       const place = await placeOf(note.root, note.ref, this.#options.stateDir, null);
@@ -446,7 +450,7 @@ export class HomeCollection {
     }
   }
 
-  /** Whether no session has its home in the parent directory. */
+  /** Returns a function that returns whether no session uses a home in the parent directory. */
   #isFree(ref: string): () => boolean {
     const above = ref.slice(0, ref.lastIndexOf('/'));
     return () => this.#deps.locks.nestedWith(above) === null && !this.#deps.locks.isHeld(above);

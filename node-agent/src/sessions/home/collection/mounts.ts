@@ -1,6 +1,6 @@
 /**
  * Paths of all mount points in a table of mounts. Pure.
- * @param table content of /proc/self/mountinfo: the path is the fifth field, with spaces as \040
+ * @param table content of /proc/self/mountinfo: the path is the fifth field, in which spaces are written as \040
  * Source: proc_pid_mountinfo(5).
  */
 export function mountPoints(table: string): string[] {
@@ -12,7 +12,7 @@ export function mountPoints(table: string): string[] {
 
 const octal = (code: string): string => String.fromCharCode(Number.parseInt(code, 8));
 
-/** A mount point at a path or below it; null: none. Pure. @param path without links */
+/** A mount point at or below a path; null: there is none. Pure. @param path with links resolved */
 export function mountWithin(path: string, points: readonly string[]): string | null {
   return points.find((point) => point === path || point.startsWith(`${path}/`)) ?? null;
 }

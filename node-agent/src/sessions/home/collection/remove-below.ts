@@ -6,21 +6,21 @@ import { type Child, startChild } from '../../../runtime/programs/child.ts';
 import { openBelow } from './descriptors.ts';
 import { mountPoints, mountWithin } from './mounts.ts';
 
-/** Longest removal of one home; the next run removes the rest. Chosen, not measured. */
+/** Time limit for removing one home; the next run removes the rest. Chosen, not measured. */
 const REMOVAL_MS = 3_600_000;
-/** Most listed paths that could not be removed. */
+/** Largest size of the list of paths that could not be removed, in bytes. */
 const MAX_OUTPUT_BYTES = 2_048;
 
 export interface Removal {
   stop(): void;
-  /** null: nothing is left. Otherwise the first things that could not be removed, with reasons. */
+  /** null: everything was removed. Otherwise the first paths that could not be removed, with reasons. */
   readonly left: Promise<string | null>;
 }
 
 /**
- * Removes a directory tree below a root with rm(1), which follows no link. Millions of files do not block this process,
- * and rm(1) ends with this process. A tree that contains a mount point is not touched: rm(1) would empty a directory
- * that is mounted from the same file system.
+ * Removes a directory tree below a root with rm(1), which does not follow links. A separate program is used, so that
+ * millions of files do not block this process; rm(1) ends with this process. A tree that contains a mount point is not
+ * changed, because rm(1) would empty a directory that is mounted from the same file system.
  * @param names directory names from the root on; the last one is removed
  */
 export async function removeBelow(root: string, names: readonly string[], clock: Clock): Promise<Removal> {
@@ -49,7 +49,8 @@ export async function removeBelow(root: string, names: readonly string[], clock:
     const tree = join(await readlink(`/proc/self/fd/${parent.fd}`), entry);
     const mount = mountWithin(tree, mountPoints(await readFile('/proc/self/mountinfo', 'utf8')));
     if (mount !== null) return `a file system is mounted at ${mount}; unmount it`;
-    // An app may have removed all permissions of its directories, which blocks only an agent without root.
+    // Restores permissions, because an app may have removed all permissions of its directories. Only an agent without
+    // root needs this.
     if (process.geteuid?.() !== 0) await run(['chmod', '-R', 'u+rwX', '--', entry]);
     return run(['rm', '-rf', '--one-file-system', '--', entry]);
   };

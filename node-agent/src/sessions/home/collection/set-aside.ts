@@ -1,6 +1,6 @@
 /**
  * Moves the directory of a home aside for its deletion, and back: `<home>` is renamed to `.trash-<id>` in the same
- * directory. Links, mounts and foreign directories are refused with a reason, and nothing is changed then.
+ * directory. Links, mounts and directories that are not homes are refused with a reason; then nothing is changed.
  */
 import type { BigIntStats } from 'node:fs';
 import { lstatSync, rmdirSync } from 'node:fs';
@@ -27,25 +27,27 @@ const PERMISSIONS = 0o7777n;
 
 export const trashName = (id: string): string => `${TRASH_PREFIX}${id}`;
 
-/** Place of a home: names below the root, without links. */
+/** Place of a home: names of directories below the root, with links resolved. */
 export interface HomePlace {
-  /** The root without links. */
+  /** The root, with links resolved. */
   root: string;
-  /** Names of the directories between root and home. */
+  /** Names of the directories between the root and the home. */
   way: string[];
   name: string;
 }
 
-/** A home that cannot be collected now; the message gives reason and path. Nothing was changed. */
+/** A home cannot be collected now; the message contains reason and path. Nothing was changed. */
 export class CollectionError extends Error {}
 
-/** A file in the root. Without it, the root may be the empty directory on which its disk is mounted. */
+/**
+ * A marker file in the root. If it is missing, the root may be the empty directory on which the disk should be mounted.
+ */
 const ROOT_MARK = '.footlight-homes';
 
 /**
- * The place of a home, computed from its path; only links of the root are resolved.
+ * Computes the place of a home from its path; only links in the root are resolved.
  * @param foreign set if the control plane chose the root
- * @throws CollectionError for a path outside the root, or when the root cannot be trusted to hold the homes now
+ * @throws CollectionError when the path is outside the root, or when the root seems not to contain the homes now
  */
 export async function placeOf(
   root: string,
@@ -72,8 +74,8 @@ export async function placeOf(
 }
 
 /**
- * Whether a root contains homes, or did earlier. An empty root means that its disk is not mounted: all its homes would
- * count as gone, so their records would be deleted and their files would stay forever.
+ * Whether a root contains or once contained homes. If the root's disk is not mounted, the root is empty. Then all its
+ * homes would count as deleted: their records would be deleted, and their files would stay forever.
  */
 async function isInUse(root: string, stateDir: string): Promise<boolean> {
   if (isBelow(stateDir, root)) return true;
@@ -97,15 +99,16 @@ async function isEmpty(path: string): Promise<boolean> {
 export interface SetAsideLimits {
   /** Set if the control plane chose the root. */
   foreign: ForeignHomes | null;
-  /** Homes of sessions. */
+  /** Homes that sessions use. */
   held: readonly string[];
 }
 
 /**
- * Moves a home aside. Returns when the move would survive a power loss; only then its record may be deleted.
- * @param note called before the move; the home stays where it is when it throws
- * @returns false: there is no such directory
- * @throws CollectionError when it must not or cannot be moved
+ * Moves a home aside. Resolves when the move would survive a power loss; before that, the home's record must not be
+ * deleted.
+ * @param note called before the move; if it throws, the home is not moved
+ * @returns false: the directory does not exist
+ * @throws CollectionError when the home must not or cannot be moved
  */
 export async function setAside(
   place: HomePlace,
@@ -127,7 +130,7 @@ export async function setAside(
   });
 }
 
-/** @returns false: its place is taken, or it is gone; nothing was changed */
+/** Moves a home back. @returns false: its path is taken, or the home does not exist any more; nothing was changed */
 export async function putBack(place: HomePlace, id: string): Promise<boolean> {
   return within(place, async (parent) => {
     if (!parent || (await entryStats(parent, place.name))) return false;
@@ -137,7 +140,7 @@ export async function putBack(place: HomePlace, id: string): Promise<boolean> {
   });
 }
 
-/** Whether the home is set aside, and whether its place is taken. */
+/** Whether the home is moved aside, and whether its path is taken. */
 export async function lookAt(place: HomePlace, id: string): Promise<{ isAside: boolean; isTaken: boolean }> {
   return within(place, async (parent) => {
     if (!parent) return { isAside: false, isTaken: false };
@@ -147,9 +150,10 @@ export async function lookAt(place: HomePlace, id: string): Promise<{ isAside: b
 }
 
 /**
- * Removes the parent directory of a home if the agent created it and it is empty, because its name identifies the
- * person. Check and removal are synchronous, so that no session creates its home there in between.
- * @param isFree whether no session holds a home below that directory
+ * Removes the parent directory of a home if the agent created this directory and it is empty, because the directory's
+ * name identifies the person. Check and removal are synchronous, so that a session cannot create a home in the
+ * directory in between.
+ * @param isFree whether no session uses a home below this directory
  */
 export async function removeEmptyWay({ root, way }: HomePlace, isFree: () => boolean): Promise<void> {
   const [name, above] = [way.at(-1), way.slice(0, -1)];
@@ -167,8 +171,8 @@ export async function removeEmptyWay({ root, way }: HomePlace, isFree: () => boo
 }
 
 /**
- * Finds homes set aside below a root, including those without a note. Searches where homes can be: in the root and one
- * level below. Unreadable entries are omitted.
+ * Finds homes that were moved aside below a root, with or without a note. Searches the places where homes can be: the
+ * root and one level below. Unreadable entries are omitted.
  */
 export async function* findSetAside(root: string): AsyncGenerator<{ id: string; way: string[] }> {
   for await (const name of directoriesIn(root)) {
@@ -194,11 +198,13 @@ async function* directoriesIn(path: string): AsyncGenerator<string> {
   for await (const entry of directory) if (entry.isDirectory()) yield entry.name;
 }
 
-/** Only directories that the agent created are searched: an app's directory may contain any names. */
+/** Only directories that the agent created are searched, because a directory of an app may contain any names. */
 const isWayAt = async (path: string): Promise<boolean> =>
   lstat(path, { bigint: true }).then(isWay, () => false);
 
-/** Whether the agent created this directory on the path to homes. Without root, only the mode shows it. */
+/**
+ * Whether the agent created this directory on the path to homes. If the agent is not root, only the mode shows this.
+ */
 function isWay({ mode, uid, gid }: BigIntStats): boolean {
   const permissions = Number(mode & PERMISSIONS);
   if (Number(uid) !== process.getuid?.()) return false;
@@ -221,7 +227,7 @@ async function within<T>(place: HomePlace, work: (parent: FileHandle | null) => 
   }
 }
 
-/** Errors that an administrator can fix. */
+/** Texts for errors that an administrator can repair. */
 const WORDS: Record<string, string> = {
   EPERM: 'may not be moved; is it immutable (lsattr)?',
   EBUSY: 'a file system is mounted on it',
@@ -230,7 +236,7 @@ const WORDS: Record<string, string> = {
   ENOTDIR: 'a part of the way to it is no directory',
 };
 
-/** @throws CollectionError unless it is a closed home of this host */
+/** @throws CollectionError unless the directory is a closed home of this host */
 async function refuse(
   place: HomePlace,
   parent: FileHandle,
@@ -247,7 +253,7 @@ async function refuse(
   }
   const mount = mountWithin(path, mountPoints(await readFile('/proc/self/mountinfo', 'utf8')));
   if (mount !== null) throw new CollectionError(`${path}: a file system is mounted at ${mount}; unmount it`);
-  // With the agent's rights, moving a parent directory would move all homes in it.
+  // Refused, because moving this directory with the agent's rights would move all homes in it.
   if (process.getuid?.() === 0 && isWay(seen))
     throw new CollectionError(`${path} is a directory above homes`);
   if (foreign && process.getuid?.() === 0) {

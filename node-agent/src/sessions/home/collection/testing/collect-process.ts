@@ -1,7 +1,7 @@
 /**
- * Provisions or collects homes in a separate process that kills itself at a step: before the first change of a file or
- * directory, before the second, and so on, and around each call. Tests start it and then check the rest with another
- * process.
+ * Provisions or collects homes in a separate process that kills itself at a given step: before the first change of a
+ * file or directory, before the second, and so on, and before and after each call. Tests start this process, and then
+ * check with a second process that the collection is finished.
  *
  * FOOTLIGHT_TEST: JSON of CollectOrder.
  */
@@ -12,9 +12,9 @@ export interface CollectOrder {
   stateDir: string;
   root: string;
   controlUrl: string;
-  /** Number of the step, from 1; 0: none. */
+  /** Number of the step at which the process kills itself, from 1; 0: never. */
   killAt: number;
-  /** Provision: the home that a session opens and closes; null: collect. */
+  /** The home that a session opens and closes; null: collect homes instead. */
   provision: { ref: string; user: { uid: number; gid: number; groups: number[] } | null } | null;
 }
 
@@ -28,7 +28,7 @@ function step(): void {
 
 type Functions = Record<string, (...args: never[]) => unknown>;
 
-/** Counts each call of these functions as a step before it happens. */
+/** Counts each call of these functions as a step, before the call. */
 function watch(owner: object, names: readonly string[]): void {
   const functions = owner as Functions;
   for (const name of names) {
@@ -47,7 +47,7 @@ const handle = await fs.promises.open('/dev/null');
 watch(Object.getPrototypeOf(handle), ['sync', 'writeFile']);
 await handle.close();
 
-// Imported after the functions were replaced.
+// Imported only now, after the functions were replaced.
 const { silentLogger, systemClock, systemRandom } = await import('@footlight/platform');
 const { closeHome, openHome } = await import('../../home.ts');
 const { HomeLocks } = await import('../../home-locks.ts');

@@ -1,24 +1,24 @@
 import type { DueHome, GcConfirmed, GcPending } from '@footlight/protocol/agent';
 import type { GcControl } from '../home-collection.ts';
 
-/** The control plane's record of a home: kept, or marked and past its grace. */
+/** The control plane's record of a home: kept, or marked for deletion with its grace period over. */
 type State = 'kept' | 'due';
 
-/** The control plane's part of the collection, without a database. */
+/** A fake of the control plane's part of the collection, without a database. */
 export class ControlModel implements GcControl {
   readonly #homes = new Map<string, DueHome & { state: State }>();
-  /** Ids of all confirmation requests. */
+  /** Ids of homes in all confirmation requests. */
   readonly asked: string[] = [];
-  /** Whether its answers contain a cursor of the next page. */
+  /** Whether answers contain a cursor for the next page. */
   pages = true;
-  /** Called before each answer to a confirmation; a rejection means no answer. */
+  /** Called before each answer to a confirmation; if it rejects, no answer is sent. */
   beforeAnswer: (id: string) => Promise<void> | void = () => undefined;
 
   add(home: DueHome, state: State = 'due'): void {
     this.#homes.set(home.id, { ...home, state });
   }
 
-  /** Sets the state of a record: kept by a launch, or marked with an expired grace. */
+  /** Sets the state of a record: kept by a launch, or marked for deletion with its grace period over. */
   set(id: string, state: State): void {
     const home = this.#homes.get(id);
     if (home !== undefined) home.state = state;
